@@ -1,0 +1,170 @@
+//! The dataset: positions as sparse rows, on disk and in memory.
+//!
+//! Owns the container format (`container`, `writer`), its metadata, splits by game (`split`), and
+//! the order in which evaluators walk it (`layout`, `transpose`). Knows nothing of chess rules,
+//! parameters or devices.
+
+mod container;
+mod layout;
+mod metadata;
+mod split;
+mod transpose;
+mod writer;
+
+pub use container::{ChecksumState, TensorInfo, read, read_many, tensors};
+pub use layout::{Bucket, Layout, Part, Shape};
+pub use metadata::{Metadata, SourceRecord};
+pub use split::Split;
+pub use transpose::{Block, Run, Transpose};
+pub use writer::{DatasetWriter, PositionLabels};
+
+use half::f16;
+
+/// Positions in extraction order, columns in memory.
+///
+/// Invariants, checked on reading: ids are below the number of features, phases at most the
+/// maximum, results in 0..=1, weights finite and positive, coefficients and offsets finite.
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    /// What the columns mean and where they came from.
+    pub metadata: Metadata,
+    /// Checksum of the container, hexadecimal; several files are joined by `+`.
+    pub checksum: String,
+    /// Start of each row in `ids`; one more than positions.
+    pub(crate) row_starts: Vec<u64>,
+    /// Entries of each row that have coefficient +1; empty for coefficient rows.
+    pub(crate) white_counts: Vec<u16>,
+    pub(crate) ids: Vec<u16>,
+    /// Parallel to `ids`, or empty when every coefficient is ±1.
+    pub(crate) coefficients: Vec<f16>,
+    pub(crate) phases: Vec<u16>,
+    pub(crate) results: Vec<f32>,
+    /// Empty when all weights are 1.
+    pub(crate) weights: Vec<f32>,
+    /// Empty when all offsets are 0.
+    pub(crate) offsets: Vec<f32>,
+    /// Search scores, centipawns, White's view; NaN where unknown; empty when none is known.
+    pub(crate) scores: Vec<f32>,
+    /// Game of each position; empty when the input had no games.
+    pub(crate) games: Vec<u32>,
+}
+
+/// One position of a [`Dataset`].
+#[derive(Clone, Copy, Debug)]
+pub struct RowView<'a> {
+    ids: &'a [u16],
+    coefficients: &'a [f16],
+    plus: usize,
+    /// Phase units.
+    pub phase: u16,
+    /// Result, White's view, 0 to 1.
+    pub result: f32,
+    /// Weight in the loss.
+    pub weight: f32,
+    /// Fixed part of the score, centipawns.
+    pub offset: f32,
+}
+
+impl RowView<'_> {
+    /// Feature ids with their coefficients.
+    pub fn entries(&self) -> impl Iterator<Item = (u16, f32)> {
+        self.ids.iter().enumerate().map(|(i, &id)| {
+            let coefficient = match self.coefficients.get(i) {
+                Some(c) => c.to_f32(),
+                None if i < self.plus => 1.0,
+                None => -1.0,
+            };
+            (id, coefficient)
+        })
+    }
+
+    /// Number of entries; for piece-square rows the number of pieces.
+    pub fn entry_count(&self) -> usize {
+        self.ids.len()
+    }
+}
+
+impl Dataset {
+    /// Number of positions.
+    pub fn len(&self) -> usize {
+        self.phases.len()
+    }
+
+    /// Whether there is no position.
+    pub fn is_empty(&self) -> bool {
+        self.phases.is_empty()
+    }
+
+    /// Number of features F; there are 2 F parameters.
+    pub fn feature_count(&self) -> usize {
+        self.metadata.feature_set.features.len()
+    }
+
+    /// Phase units that stand for φ = 1.
+    pub fn phase_max(&self) -> u16 {
+        self.metadata.feature_set.phase.max
+    }
+
+    /// Whether every coefficient is ±1.
+    pub fn unit_rows(&self) -> bool {
+        self.coefficients.is_empty() && self.metadata.feature_set.unit_rows()
+    }
+
+    /// Whether positions know their game, so that splits can keep games together.
+    pub fn has_games(&self) -> bool {
+        !self.games.is_empty()
+    }
+
+    /// Search scores, centipawns, White's view, NaN where unknown; empty when there are none.
+    pub fn search_scores(&self) -> &[f32] {
+        &self.scores
+    }
+
+    /// Results, White's view.
+    pub fn results(&self) -> &[f32] {
+        &self.results
+    }
+
+    /// Phase units of every position.
+    pub fn phases(&self) -> &[u16] {
+        &self.phases
+    }
+
+    /// Game number of a position; its own number where the input had no games.
+    pub fn game(&self, n: usize) -> u32 {
+        self.games.get(n).copied().unwrap_or(n as u32)
+    }
+
+    /// Position `n`.
+    ///
+    /// # Panics
+    /// If there is no such position.
+    pub fn row(&self, n: usize) -> RowView<'_> {
+        let range = self.row_starts[n] as usize..self.row_starts[n + 1] as usize;
+        RowView {
+            coefficients: self.coefficients.get(range.clone()).unwrap_or(&[]),
+            plus: self.white_counts.get(n).map_or(usize::MAX, |&c| usize::from(c)),
+            ids: &self.ids[range],
+            phase: self.phases[n],
+            result: self.results[n],
+            weight: self.weights.get(n).copied().unwrap_or(1.0),
+            offset: self.offsets.get(n).copied().unwrap_or(0.0),
+        }
+    }
+
+    /// Positions that have each feature with a coefficient other than 0, by feature id.
+    pub fn occurrences(&self) -> Vec<u64> {
+        let mut counts = vec![0u64; self.feature_count()];
+        let mut last_seen = vec![usize::MAX; self.feature_count()];
+        for n in 0..self.len() {
+            for (id, coefficient) in self.row(n).entries() {
+                let id = usize::from(id);
+                if coefficient != 0.0 && last_seen[id] != n {
+                    last_seen[id] = n;
+                    counts[id] += 1;
+                }
+            }
+        }
+        counts
+    }
+}

@@ -1,0 +1,154 @@
+//! The transposed dataset: per block of positions and feature, the positions that have it.
+//!
+//! With it a gradient is gathered, not scattered: residuals of a block stay close to the
+//! processor, a feature's sum stays in a register, and no two writers meet.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::Layout;
+
+/// Consecutive positions of one bucket.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// The bucket it lies in.
+    pub bucket: usize,
+    /// Its positions, in layout order.
+    pub positions: Range<usize>,
+    /// Its runs, ascending by feature.
+    pub runs: Range<usize>,
+    /// Where the entries of its first run start; runs follow without gaps.
+    pub first_entry: usize,
+}
+
+/// The positions of a block that have one feature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The feature.
+    pub feature: u16,
+    /// Entries with coefficient +1, which come first; all entries of coefficient rows.
+    pub plus: u16,
+    /// Entries with coefficient −1.
+    pub minus: u16,
+}
+
+/// A layout transposed in blocks.
+#[derive(Clone, Debug, Default)]
+pub struct Transpose {
+    /// Blocks in layout order; no block crosses a bucket.
+    pub blocks: Vec<Block>,
+    /// Runs of all blocks.
+    pub runs: Vec<Run>,
+    /// Positions of all runs, counted from the start of their block.
+    pub entries: Vec<u16>,
+    /// Parallel to `entries`; empty when every coefficient is ±1.
+    pub coefficients: Vec<f32>,
+}
+
+impl Transpose {
+    /// Transposes a layout in blocks of at most `block` positions.
+    ///
+    /// # Panics
+    /// If `block` is 0 or above 32,768.
+    pub fn new(layout: &Layout, block: usize) -> Self {
+        assert!((1..=1 << 15).contains(&block));
+        let mut blocks = Vec::new();
+        for (index, bucket) in layout.buckets.iter().enumerate() {
+            let mut start = bucket.positions.start;
+            while start < bucket.positions.end {
+                let end = (start + block).min(bucket.positions.end);
+                blocks.push(Block { bucket: index, positions: start..end, runs: 0..0, first_entry: 0 });
+                start = end;
+            }
+        }
+        let pieces: Vec<Self> = blocks
+            .par_chunks(64)
+            .map(|chunk| {
+                let mut piece = Self::default();
+                let mut scratch = Scratch { heads: vec![0; 2 * layout.features], ..Scratch::default() };
+                for block in chunk {
+                    let (first_run, first_entry) = (piece.runs.len(), piece.entries.len());
+                    scratch.transpose(layout, block.positions.clone(), &mut piece);
+                    piece.blocks.push(Block {
+                        runs: first_run..piece.runs.len(),
+                        first_entry,
+                        ..block.clone()
+                    });
+                }
+                piece
+            })
+            .collect();
+        let mut all = Self::default();
+        for piece in pieces {
+            let (runs, entries) = (all.runs.len(), all.entries.len());
+            all.blocks.extend(piece.blocks.into_iter().map(|block| Block {
+                runs: block.runs.start + runs..block.runs.end + runs,
+                first_entry: block.first_entry + entries,
+                ..block
+            }));
+            all.runs.extend(piece.runs);
+            all.entries.extend(piece.entries);
+            all.coefficients.extend(piece.coefficients);
+        }
+        all
+    }
+}
+
+/// Counting sort of one block's entries by feature and sign.
+#[derive(Default)]
+struct Scratch {
+    /// Per feature and sign: first the count, then the next free slot.
+    heads: Vec<u32>,
+    touched: Vec<u16>,
+}
+
+impl Scratch {
+    fn transpose(&mut self, layout: &Layout, positions: Range<usize>, out: &mut Transpose) {
+        let first = positions.start;
+        self.touched.clear();
+        let slot = |id: u16, minus: bool| 2 * usize::from(id) + usize::from(minus);
+        for shape in layout.shapes_in(positions.clone()) {
+            let rows = &layout.ids[shape.first_entry..][..shape.positions.len() * shape.row_length()];
+            for row in rows.chunks_exact(shape.row_length().max(1)) {
+                for (i, &id) in row.iter().enumerate() {
+                    if self.heads[slot(id, false)] + self.heads[slot(id, true)] == 0 {
+                        self.touched.push(id);
+                    }
+                    self.heads[slot(id, i >= shape.plus)] += 1;
+                }
+            }
+        }
+        self.touched.sort_unstable();
+        let base = out.entries.len() as u32;
+        let mut next = base;
+        for &id in &self.touched {
+            let (plus, minus) = (self.heads[slot(id, false)], self.heads[slot(id, true)]);
+            out.runs.push(Run { feature: id, plus: plus as u16, minus: minus as u16 });
+            self.heads[slot(id, false)] = next;
+            self.heads[slot(id, true)] = next + plus;
+            next += plus + minus;
+        }
+        out.entries.resize(next as usize, 0);
+        if !layout.unit_rows() {
+            out.coefficients.resize(next as usize, 0.0);
+        }
+        for shape in layout.shapes_in(positions) {
+            for (i, position) in shape.positions.clone().enumerate() {
+                let start = shape.first_entry + i * shape.row_length();
+                for entry in 0..shape.row_length() {
+                    let head = &mut self.heads[slot(layout.ids[start + entry], entry >= shape.plus)];
+                    out.entries[*head as usize] = (position - first) as u16;
+                    if !layout.unit_rows() {
+                        out.coefficients[*head as usize] = layout.coefficients[start + entry];
+                    }
+                    *head += 1;
+                }
+            }
+        }
+        for &id in &self.touched {
+            self.heads[slot(id, false)] = 0;
+            self.heads[slot(id, true)] = 0;
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The library's one error type: variants by what the user can do about it.
+
+use std::path::{Path, PathBuf};
+
+/// What went wrong, worded for one line on standard error: the thing first, then the reason.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused to read or write a file: mend the path, rights or disk.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder that was being read or written.
+        path: PathBuf,
+        /// The refusal itself.
+        source: std::io::Error,
+    },
+    /// An input file says something that cannot be used: mend the file.
+    #[error("{}{}: {reason}", path.display(), line.map(|n| format!(":{n}")).unwrap_or_default())]
+    Input {
+        /// The offending file.
+        path: PathBuf,
+        /// The 1-based line, where the file has lines.
+        line: Option<u64>,
+        /// Why it cannot be used.
+        reason: String,
+    },
+    /// The request contradicts itself or the data: call again, corrected. Exit code 2.
+    #[error("{0}")]
+    Usage(String),
+    /// A GPU that is missing, lost, too small, or that rejected a shader.
+    #[error("GPU: {0}")]
+    Gpu(String),
+    /// The arithmetic left the finite numbers or a linear system could not be solved.
+    #[error("{0}")]
+    Numeric(String),
+    /// The user asked to stop before there was anything to keep.
+    #[error("interrupted: {0}")]
+    Interrupted(String),
+}
+
+/// Shorthand for results of this library.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// An I/O refusal about `path`.
+    pub fn io(path: impl AsRef<Path>, source: std::io::Error) -> Self {
+        Self::Io { path: path.as_ref().to_path_buf(), source }
+    }
+
+    /// An unusable file as a whole.
+    pub fn input(path: impl AsRef<Path>, reason: impl Into<String>) -> Self {
+        Self::Input { path: path.as_ref().to_path_buf(), line: None, reason: reason.into() }
+    }
+
+    /// An unusable line of a file, counted from 1.
+    pub fn line(path: impl AsRef<Path>, line: u64, reason: impl Into<String>) -> Self {
+        Self::Input { path: path.as_ref().to_path_buf(), line: Some(line), reason: reason.into() }
+    }
+
+    /// The exit code that the command line gives for this error: 2 for bad usage, else 1.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Usage(_) => 2,
+            _ => 1,
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! gputexel tunes the evaluation parameters of chess engines with Texel's method.
+//!
+//! The way of a position: [`chess`] reads it and decides whether it is kept, [`model`] turns it
+//! into features, [`dataset`] stores it and sorts it into its phase bucket, [`evaluator`] scores
+//! it under every member of a population, [`optimizer`] sees only sums, [`tuning`] decides to go
+//! on, and [`report`] shows what came of it. Nothing flows back.
+
+#![warn(missing_docs)]
+
+pub mod chess;
+pub mod dataset;
+mod error;
+pub mod evaluator;
+mod files;
+pub mod model;
+pub mod objective;
+
+pub use error::{Error, Result};
+pub use files::write_atomically;

@@ -1,0 +1,238 @@
+//! The parameter file: names and values in JSON, with where they came from.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::FeatureSet;
+use crate::chess::PhaseSettings;
+use crate::error::{Error, Result};
+
+const FORMAT: &str = "gputexel-parameters";
+const VERSION: u32 = 1;
+
+/// One feature's two parameters, in centipawns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ParameterRecord {
+    /// The feature's name, see [`Feature`](super::Feature).
+    pub name: String,
+    /// The feature's table.
+    #[serde(default)]
+    pub group: String,
+    /// Middlegame value, centipawns.
+    pub mg: f64,
+    /// Endgame value, centipawns.
+    pub eg: f64,
+    /// Positions of the dataset that have the feature, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub occurrences: Option<u64>,
+}
+
+/// How the values were found: everything needed to find them again, and nothing that differs
+/// between two runs of the same work.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// Program and version.
+    pub program: String,
+    /// Dataset checksums, in the order given.
+    #[serde(default)]
+    pub datasets: Vec<String>,
+    /// Positions tuned on.
+    #[serde(default)]
+    pub positions: u64,
+    /// Optimizer and its settings.
+    #[serde(default)]
+    pub optimizer: String,
+    /// Loss function.
+    #[serde(default)]
+    pub loss_kind: String,
+    /// The prior's description.
+    #[serde(default)]
+    pub prior: String,
+    /// Seed of everything random.
+    #[serde(default)]
+    pub seed: u64,
+    /// Mean loss over the training positions before tuning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_before: Option<f64>,
+    /// Mean loss over the training positions after tuning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<f64>,
+    /// Mean loss over the held-out positions after tuning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_held_out: Option<f64>,
+}
+
+/// The contents of `params.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ParameterFile {
+    format: String,
+    version: u32,
+    /// Name of the feature set.
+    pub feature_set: String,
+    /// Phase convention of the values.
+    pub phase: PhaseSettings,
+    /// Scale constant K, base-10 form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub k: Option<f64>,
+    /// Values in id order.
+    pub parameters: Vec<ParameterRecord>,
+    /// Origin of the values.
+    #[serde(default)]
+    pub provenance: Provenance,
+}
+
+impl ParameterFile {
+    /// Names the values of θ (mg of every feature, then eg of every feature).
+    ///
+    /// # Panics
+    /// If `theta` is not twice as long as the feature set or `occurrences` not as long.
+    pub fn new(set: &FeatureSet, theta: &[f64], occurrences: Option<&[u64]>, k: Option<f64>) -> Self {
+        let count = set.features.len();
+        assert_eq!(theta.len(), 2 * count);
+        let parameters = set
+            .features
+            .iter()
+            .enumerate()
+            .map(|(id, feature)| ParameterRecord {
+                name: feature.name.clone(),
+                group: feature.group.clone(),
+                mg: theta[id],
+                eg: theta[count + id],
+                occurrences: occurrences.map(|all| all[id]),
+            })
+            .collect();
+        Self {
+            format: FORMAT.to_string(),
+            version: VERSION,
+            feature_set: set.name().to_string(),
+            phase: set.phase.clone(),
+            k,
+            parameters,
+            provenance: Provenance::default(),
+        }
+    }
+
+    /// Reads and checks a parameter file.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when it cannot be read, [`Error::Input`] with the line when it is not a
+    /// parameter file or holds a value that is not finite.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).map_err(|source| match source.kind() {
+            std::io::ErrorKind::InvalidData => Error::input(path, "not a parameter file: not UTF-8 text"),
+            _ => Error::io(path, source),
+        })?;
+        let file: Self = serde_json::from_str(&text).map_err(|error| {
+            Error::line(path, error.line() as u64, format!("not a parameter file: {error}"))
+        })?;
+        if file.format != FORMAT {
+            return Err(Error::input(path, format!("format is '{}', expected '{FORMAT}'", file.format)));
+        }
+        if file.version != VERSION {
+            return Err(Error::input(
+                path,
+                format!("version {} is not supported (this is {VERSION})", file.version),
+            ));
+        }
+        for record in &file.parameters {
+            if !record.mg.is_finite() || !record.eg.is_finite() {
+                return Err(Error::input(
+                    path,
+                    format!("parameter '{}' is not a finite number", record.name),
+                ));
+            }
+        }
+        if file.k.is_some_and(|k| !k.is_finite() || k <= 0.0) {
+            return Err(Error::input(path, "k must be a positive number"));
+        }
+        Ok(file)
+    }
+
+    /// The file as indented JSON with a final newline.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("plain data serialises");
+        text.push('\n');
+        text
+    }
+
+    /// θ in the id order of `set`, matched by name.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when a feature is missing, unknown, listed twice, or the phase differs.
+    pub fn theta(&self, set: &FeatureSet, path: &Path) -> Result<Vec<f64>> {
+        let count = set.features.len();
+        if self.phase != set.phase {
+            return Err(Error::input(
+                path,
+                format!(
+                    "its values belong to phase weights {:?}, the dataset was extracted with {:?}",
+                    self.phase, set.phase
+                ),
+            ));
+        }
+        let ids: std::collections::HashMap<&str, usize> =
+            set.features.iter().enumerate().map(|(id, feature)| (feature.name.as_str(), id)).collect();
+        let mut theta = vec![f64::NAN; 2 * count];
+        for record in &self.parameters {
+            let Some(&id) = ids.get(record.name.as_str()) else {
+                return Err(Error::input(
+                    path,
+                    format!("parameter '{}' is not in feature set '{}'", record.name, set.name()),
+                ));
+            };
+            if !theta[id].is_nan() {
+                return Err(Error::input(path, format!("parameter '{}' is listed twice", record.name)));
+            }
+            theta[id] = record.mg;
+            theta[count + id] = record.eg;
+        }
+        if let Some(id) = (0..count).find(|&id| theta[id].is_nan()) {
+            return Err(Error::input(path, format!("parameter '{}' is missing", set.features[id].name)));
+        }
+        Ok(theta)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::FeatureKind;
+
+    fn pst() -> FeatureSet {
+        FeatureSet::new(FeatureKind::Pst, PhaseSettings::default())
+    }
+
+    #[test]
+    fn values_survive_a_round_trip() {
+        let set = pst();
+        let theta: Vec<f64> = (0..768).map(|i| f64::from(i) / 7.0 - 50.0).collect();
+        let file = ParameterFile::new(&set, &theta, Some(&[3; 384]), Some(0.8));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("p.json");
+        std::fs::write(&path, file.to_json()).unwrap();
+        let read = ParameterFile::read(&path).unwrap();
+        assert_eq!(read, file);
+        assert_eq!(read.theta(&set, &path).unwrap(), theta);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let set = pst();
+        let path = Path::new("p.json");
+        let good = ParameterFile::new(&set, &[0.0; 768], None, None);
+        let message = |file: &ParameterFile| file.theta(&set, path).unwrap_err().to_string();
+        let mut missing = good.clone();
+        missing.parameters.remove(5);
+        assert_eq!(message(&missing), "p.json: parameter 'pawn_f1' is missing");
+        let mut twice = good.clone();
+        twice.parameters[1].name = "pawn_a1".into();
+        assert_eq!(message(&twice), "p.json: parameter 'pawn_a1' is listed twice");
+        let mut unknown = good.clone();
+        unknown.parameters[0].name = "bishop_pair".into();
+        assert!(message(&unknown).contains("'bishop_pair' is not in feature set 'pst'"));
+        let mut phase = good;
+        phase.phase.max = 25;
+        assert!(message(&phase).contains("phase weights"));
+    }
+}
