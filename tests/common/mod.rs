@@ -1,0 +1,80 @@
+//! Inputs that several integration tests share.
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+use std::path::Path;
+
+use gputexel::chess::PhaseSettings;
+use gputexel::dataset::{self, Dataset, DatasetWriter, Metadata, PositionLabels};
+use gputexel::model::{FeatureKind, FeatureRow, FeatureSet};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Writes a dataset of random boards to `path` and reads it back: 2 to 32 pieces, every phase,
+/// results drawn with a lean toward the side with more material, 10 positions a game.
+pub fn random_dataset(path: &Path, kind: FeatureKind, positions: usize, seed: u64) -> Dataset {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let set = FeatureSet::new(kind, PhaseSettings::default());
+    let mut writer = DatasetWriter::create(path, Metadata::new(set.clone()), true).unwrap();
+    let mut row = FeatureRow::default();
+    for n in 0..positions {
+        let board = random_board(&mut rng);
+        set.compute(&board, &mut row);
+        let lean: f64 = [100.0, 300.0, 320.0, 500.0, 900.0]
+            .iter()
+            .zip(shakmaty::Role::ALL)
+            .map(|(value, role)| {
+                let count = |color| (board.by_role(role) & board.by_color(color)).count() as f64;
+                value * (count(shakmaty::Color::White) - count(shakmaty::Color::Black))
+            })
+            .sum();
+        let p = gputexel::objective::expected_score(0.8, lean);
+        let draw = rng.random_range(0.0..1.0);
+        let result = if draw < p * 0.7 {
+            1.0
+        } else if draw < 0.7 {
+            0.0
+        } else {
+            0.5
+        };
+        let labels = PositionLabels { result, score_cp: None, weight: 1.0, game: Some(n as u32 / 10) };
+        writer.push(&row, labels).unwrap();
+    }
+    writer.finish(Vec::new(), []).unwrap();
+    dataset::read(path).unwrap()
+}
+
+/// A board with both kings and up to 30 other pieces on random squares.
+pub fn random_board(rng: &mut impl Rng) -> shakmaty::Board {
+    use shakmaty::{Color, Role, Square};
+    let mut squares: Vec<Square> = Square::ALL.to_vec();
+    let mut take = |rng: &mut _| {
+        let i = RngExt::random_range(rng, 0..squares.len());
+        squares.swap_remove(i)
+    };
+    let mut board = shakmaty::Board::empty();
+    board.set_piece_at(take(rng), Role::King.of(Color::White));
+    board.set_piece_at(take(rng), Role::King.of(Color::Black));
+    for _ in 0..rng.random_range(0..=30) {
+        let role = [Role::Pawn, Role::Pawn, Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen]
+            [rng.random_range(0..7)];
+        let color = if rng.random_range(0..2) == 0 { Color::White } else { Color::Black };
+        let square = take(rng);
+        if role != Role::Pawn || (8..56).contains(&u32::from(square)) {
+            board.set_piece_at(square, role.of(color));
+        }
+    }
+    board
+}
+
+/// Random parameters, whole numbers where `whole`, around plain material.
+pub fn random_theta(set: &FeatureSet, whole: bool, seed: u64) -> Vec<f64> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut theta = gputexel::model::Prior::default().theta(set).unwrap();
+    for value in &mut theta {
+        *value += rng.random_range(-60.0..60.0);
+        if whole {
+            *value = value.round();
+        }
+    }
+    theta
+}
