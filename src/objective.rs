@@ -59,52 +59,60 @@ impl LossKind {
         }
     }
 
-    /// ℓ(p, y).
-    pub fn value(self, p: f64, y: f64) -> f64 {
+    /// ℓ as a function of the sigmoid's argument x = K ln 10 · s / 400, where p = σ(x).
+    ///
+    /// x is taken instead of p because 1 − p loses all its digits where p is close to 1.
+    pub fn value(self, x: f64, y: f64) -> f64 {
         match self {
-            Self::Squared => (p - y) * (p - y),
-            // The limits 0 · ln 0 = 0 are taken exactly; elsewhere ln of a tiny p is finite in f64.
-            Self::CrossEntropy => {
-                let term = |weight: f64, p: f64| {
-                    if weight == 0.0 { 0.0 } else { -weight * p.max(f64::MIN_POSITIVE).ln() }
-                };
-                term(y, p) + term(1.0 - y, 1.0 - p)
-            }
-            Self::Power(q) => (p - y).abs().powf(q),
+            Self::Squared => (sigmoid(x) - y).powi(2),
+            // −y ln σ(x) − (1 − y) ln σ(−x) = ln(1 + e^x) − x y, written for large |x|.
+            Self::CrossEntropy => x.max(0.0) + (-x.abs()).exp().ln_1p() - x * y,
+            Self::Power(q) => (sigmoid(x) - y).abs().powf(q),
         }
     }
 
-    /// dℓ/dx where x = K ln 10 · s / 400 is the sigmoid's argument, dp/dx = p (1 − p).
-    pub fn slope(self, p: f64, y: f64) -> f64 {
+    /// dℓ/dx; dp/dx = p (1 − p).
+    pub fn slope(self, x: f64, y: f64) -> f64 {
+        let (p, dp) = (sigmoid(x), sigmoid(x) * sigmoid(-x));
         match self {
-            Self::Squared => 2.0 * (p - y) * p * (1.0 - p),
+            Self::Squared => 2.0 * (p - y) * dp,
             Self::CrossEntropy => p - y,
             Self::Power(q) => {
                 let d = p - y;
-                if d == 0.0 { 0.0 } else { q * d.abs().powf(q - 1.0) * d.signum() * p * (1.0 - p) }
+                if d == 0.0 { 0.0 } else { q * d.abs().powf(q - 1.0) * d.signum() * dp }
             }
         }
     }
 
     /// The Gauss–Newton curvature h ≥ 0 of ℓ in x: ℓ''(p) · (dp/dx)² with the second derivative of
     /// p left out; for cross-entropy this is the exact p (1 − p).
-    pub fn curvature(self, p: f64, y: f64) -> f64 {
-        let slope = p * (1.0 - p);
+    pub fn curvature(self, x: f64, y: f64) -> f64 {
+        let dp = sigmoid(x) * sigmoid(-x);
         match self {
-            Self::Squared => 2.0 * slope * slope,
-            Self::CrossEntropy => slope,
+            Self::Squared => 2.0 * dp * dp,
+            Self::CrossEntropy => dp,
             Self::Power(q) => {
-                let d = (p - y).abs();
+                let d = (sigmoid(x) - y).abs();
                 let second = if q == 2.0 { 2.0 } else { q * (q - 1.0) * d.powf(q - 2.0) };
-                if second.is_finite() { second * slope * slope } else { 0.0 }
+                if second.is_finite() { second * dp * dp } else { 0.0 }
             }
         }
     }
 }
 
+/// 1 / (1 + e^−x).
+pub fn sigmoid(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+/// dx/ds: the sigmoid's argument a centipawn, for K in base-10 form.
+pub fn x_per_cp(k: f64) -> f64 {
+    k * std::f64::consts::LN_10 / 400.0
+}
+
 /// p = σ(s) for a score in centipawns and K in base-10 form.
 pub fn expected_score(k: f64, score_cp: f64) -> f64 {
-    1.0 / (1.0 + (-k * std::f64::consts::LN_10 / 400.0 * score_cp).exp())
+    sigmoid(x_per_cp(k) * score_cp)
 }
 
 /// The four ways in which tuners write the scale constant; see `docs/design.md`.
@@ -174,8 +182,8 @@ pub fn loss(
     let (mut sum, mut weights) = (0.0, 0.0);
     for n in which {
         let row = dataset.row(n);
-        let p = expected_score(objective.k, score(dataset, theta, n));
-        sum += f64::from(row.weight) * objective.loss.value(p, f64::from(row.result));
+        let x = x_per_cp(objective.k) * score(dataset, theta, n);
+        sum += f64::from(row.weight) * objective.loss.value(x, f64::from(row.result));
         weights += f64::from(row.weight);
     }
     sum / weights
@@ -194,17 +202,17 @@ pub fn loss_and_gradient(
     for n in which {
         let row = dataset.row(n);
         let (weight, y) = (f64::from(row.weight), f64::from(row.result));
-        let p = expected_score(objective.k, score(dataset, theta, n));
-        sum += weight * objective.loss.value(p, y);
+        let x = x_per_cp(objective.k) * score(dataset, theta, n);
+        sum += weight * objective.loss.value(x, y);
         weights += weight;
-        let slope = weight * objective.loss.slope(p, y);
+        let slope = weight * objective.loss.slope(x, y);
         let phi = f64::from(row.phase) / f64::from(dataset.phase_max());
         for (id, coefficient) in row.entries() {
             gradient[usize::from(id)] += slope * f64::from(coefficient) * phi;
             gradient[features + usize::from(id)] += slope * f64::from(coefficient) * (1.0 - phi);
         }
     }
-    let per_cp = objective.k * std::f64::consts::LN_10 / 400.0;
+    let per_cp = x_per_cp(objective.k);
     gradient.iter_mut().for_each(|g| *g *= per_cp / weights);
     Reference { loss: sum / weights, gradient }
 }
@@ -221,25 +229,25 @@ pub fn gauss_newton_matrix(
     let size = 2 * features;
     let mut matrix = vec![0.0; size * size];
     let mut weights = 0.0;
-    let mut x: Vec<(usize, f64)> = Vec::new();
+    let mut entries: Vec<(usize, f64)> = Vec::new();
     for n in which {
         let row = dataset.row(n);
-        let p = expected_score(objective.k, score(dataset, theta, n));
-        let h = f64::from(row.weight) * objective.loss.curvature(p, f64::from(row.result));
+        let x = x_per_cp(objective.k) * score(dataset, theta, n);
+        let h = f64::from(row.weight) * objective.loss.curvature(x, f64::from(row.result));
         weights += f64::from(row.weight);
         let phi = f64::from(row.phase) / f64::from(dataset.phase_max());
-        x.clear();
+        entries.clear();
         for (id, coefficient) in row.entries() {
-            x.push((usize::from(id), f64::from(coefficient) * phi));
-            x.push((features + usize::from(id), f64::from(coefficient) * (1.0 - phi)));
+            entries.push((usize::from(id), f64::from(coefficient) * phi));
+            entries.push((features + usize::from(id), f64::from(coefficient) * (1.0 - phi)));
         }
-        for &(i, xi) in &x {
-            for &(j, xj) in &x {
+        for &(i, xi) in &entries {
+            for &(j, xj) in &entries {
                 matrix[i * size + j] += h * xi * xj;
             }
         }
     }
-    let per_cp = objective.k * std::f64::consts::LN_10 / 400.0;
+    let per_cp = x_per_cp(objective.k);
     matrix.iter_mut().for_each(|value| *value *= per_cp * per_cp / weights);
     matrix
 }
@@ -259,11 +267,9 @@ mod tests {
         ] {
             for y in [0.0, 0.3, 0.5, 1.0] {
                 for x in [-3.0f64, -0.4, 0.1, 2.0] {
-                    let sigma = |x: f64| 1.0 / (1.0 + (-x).exp());
                     let step = 1e-5;
-                    let numeric =
-                        (loss.value(sigma(x + step), y) - loss.value(sigma(x - step), y)) / (2.0 * step);
-                    let exact = loss.slope(sigma(x), y);
+                    let numeric = (loss.value(x + step, y) - loss.value(x - step, y)) / (2.0 * step);
+                    let exact = loss.slope(x, y);
                     assert!((numeric - exact).abs() < 1e-8, "{loss} {y} {x}: {numeric} {exact}");
                 }
             }
@@ -283,9 +289,12 @@ mod tests {
     }
 
     #[test]
-    fn cross_entropy_is_finite_at_the_ends() {
-        assert_eq!(LossKind::CrossEntropy.value(0.0, 0.0), 0.0);
-        assert_eq!(LossKind::CrossEntropy.value(1.0, 1.0), 0.0);
-        assert!(LossKind::CrossEntropy.value(0.0, 1.0).is_finite());
+    fn cross_entropy_is_right_at_the_ends() {
+        assert_eq!(LossKind::CrossEntropy.value(800.0, 1.0), 0.0);
+        assert_eq!(LossKind::CrossEntropy.value(-800.0, 0.0), 0.0);
+        assert_eq!(LossKind::CrossEntropy.value(800.0, 0.0), 800.0);
+        let (p, y) = (expected_score(1.2, 77.0), 0.3);
+        let value = LossKind::CrossEntropy.value(x_per_cp(1.2) * 77.0, y);
+        assert!((value + y * p.ln() + (1.0 - y) * (1.0 - p).ln()).abs() < 1e-15);
     }
 }

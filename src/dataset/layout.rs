@@ -244,6 +244,17 @@ impl Layout {
         starts
     }
 
+    /// The buckets that overlap a range of positions, with the positions they share.
+    pub fn buckets_in(&self, positions: Range<usize>) -> impl Iterator<Item = (&Bucket, Range<usize>)> + '_ {
+        let first = self.buckets.partition_point(|bucket| bucket.positions.end <= positions.start);
+        self.buckets[first..].iter().take_while(move |bucket| bucket.positions.start < positions.end).map(
+            move |bucket| {
+                let start = bucket.positions.start.max(positions.start);
+                (bucket, start..bucket.positions.end.min(positions.end))
+            },
+        )
+    }
+
     /// The shapes that overlap a range of positions, each cut to the range.
     pub fn shapes_in(&self, positions: Range<usize>) -> impl Iterator<Item = Shape> + '_ {
         let first = self.shapes.partition_point(|shape| shape.positions.end <= positions.start);

@@ -12,6 +12,21 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// Writes a dataset of random boards to `path` and reads it back: 2 to 32 pieces, every phase,
 /// results drawn with a lean toward the side with more material, 10 positions a game.
 pub fn random_dataset(path: &Path, kind: FeatureKind, positions: usize, seed: u64) -> Dataset {
+    write_dataset(path, kind, positions, seed, |_| 1.0)
+}
+
+/// As [`random_dataset`], piece-square rows with weights between ½ and 2.
+pub fn weighted_dataset(path: &Path, positions: usize, seed: u64) -> Dataset {
+    write_dataset(path, FeatureKind::Pst, positions, seed, |n| 0.5 + (n % 7) as f32 / 4.0)
+}
+
+fn write_dataset(
+    path: &Path,
+    kind: FeatureKind,
+    positions: usize,
+    seed: u64,
+    weight: impl Fn(usize) -> f32,
+) -> Dataset {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let set = FeatureSet::new(kind, PhaseSettings::default());
     let mut writer = DatasetWriter::create(path, Metadata::new(set.clone()), true).unwrap();
@@ -36,7 +51,7 @@ pub fn random_dataset(path: &Path, kind: FeatureKind, positions: usize, seed: u6
         } else {
             0.5
         };
-        let labels = PositionLabels { result, score_cp: None, weight: 1.0, game: Some(n as u32 / 10) };
+        let labels = PositionLabels { result, score_cp: None, weight: weight(n), game: Some(n as u32 / 10) };
         writer.push(&row, labels).unwrap();
     }
     writer.finish(Vec::new(), []).unwrap();

@@ -1,0 +1,116 @@
+//! The Gauss–Newton matrix of one member.
+//!
+//! Inside a phase bucket φ is a constant, so one F × F accumulation serves the four blocks of the
+//! 2F × 2F matrix, which are split off by φ², φ (1 − φ) and (1 − φ)² at the bucket's end.
+
+use rayon::prelude::*;
+
+use super::single::{self, MemberParameters};
+use super::{CpuEvaluator, Request};
+use crate::dataset::{Bucket, Layout, Shape};
+use crate::objective::{LossKind, x_per_cp};
+
+/// Stripes of which each has a matrix of its own while it works.
+const STRIPES: usize = 8;
+
+impl CpuEvaluator {
+    /// Σ w h c_i c_j φ_i φ_j in units of the sigmoid's argument: symmetric, row-major, 2F × 2F.
+    pub(super) fn curvature(&self, theta: &[f64], k: f64, request: &Request) -> Vec<f64> {
+        let features = self.layout.features;
+        let size = 2 * features;
+        let parameters = MemberParameters::new(theta, k);
+        let stripes: Vec<Vec<f64>> = self
+            .stripes(&request.parts, STRIPES)
+            .into_par_iter()
+            .map(|positions| {
+                let mut matrix = vec![0.0f64; size * size];
+                let mut bucket_matrix = vec![0.0f32; features * features];
+                let mut table = vec![0.0f32; features];
+                let mut curvatures: Vec<f32> = Vec::new();
+                for (bucket, positions) in self.layout.buckets_in(positions) {
+                    parameters.blend(bucket, &mut table);
+                    for shape in self.layout.shapes_in(positions) {
+                        curvatures.resize(shape.positions.len(), 0.0);
+                        single::scores(&self.layout, &shape, &table, &mut curvatures);
+                        replace_scores(&self.layout, shape.positions.start, k, request.loss, &mut curvatures);
+                        accumulate(&self.layout, &shape, &curvatures, &mut bucket_matrix);
+                    }
+                    flush(&self.layout, bucket, &mut bucket_matrix, &mut matrix);
+                }
+                matrix
+            })
+            .collect();
+        let mut stripes = stripes.into_iter();
+        let mut sum = stripes.next().expect("there is at least one stripe");
+        for stripe in stripes {
+            super::add(&mut sum, &stripe);
+        }
+        // Only the lower triangle was written.
+        for i in 0..size {
+            for j in i + 1..size {
+                sum[i * size + j] = sum[j * size + i];
+            }
+        }
+        sum
+    }
+}
+
+/// Turns the scores of consecutive positions into their curvatures w h.
+fn replace_scores(layout: &Layout, first: usize, k: f64, loss: LossKind, values: &mut [f32]) {
+    let x_per_cp = x_per_cp(k);
+    for (position, value) in (first..).zip(values) {
+        let x = x_per_cp * f64::from(*value);
+        let weight = layout.weights.get(position).copied().unwrap_or(1.0);
+        *value = weight * loss.curvature(x, f64::from(layout.targets[position])) as f32;
+    }
+}
+
+/// Adds h x xᵀ of the positions of a shape to its bucket's matrix, lower triangle.
+fn accumulate(layout: &Layout, shape: &Shape, curvatures: &[f32], matrix: &mut [f32]) {
+    let features = layout.features;
+    let length = shape.row_length();
+    let mut entries: Vec<(u32, f32)> = Vec::with_capacity(length);
+    for (i, &h) in curvatures.iter().enumerate() {
+        let start = shape.first_entry + i * length;
+        entries.clear();
+        for (entry, &id) in layout.ids[start..start + length].iter().enumerate() {
+            let sign = if entry < shape.plus { 1.0 } else { -1.0 };
+            let coefficient = layout.coefficients.get(start + entry).copied().unwrap_or(sign);
+            entries.push((u32::from(id), coefficient));
+        }
+        // Ascending ids keep every product in the lower triangle. Ids of a row are distinct:
+        // those that both signs share have cancelled, and coefficient rows are merged.
+        entries.sort_unstable_by_key(|&(id, _)| id);
+        for (n, &(row, a)) in entries.iter().enumerate() {
+            let scaled = h * a;
+            let row = &mut matrix[row as usize * features..][..features];
+            for &(column, b) in &entries[..=n] {
+                row[column as usize] += scaled * b;
+            }
+        }
+    }
+}
+
+/// Splits a bucket's matrix into the blocks of the whole one, lower triangle, and clears it.
+fn flush(layout: &Layout, bucket: &Bucket, bucket_matrix: &mut [f32], matrix: &mut [f64]) {
+    let features = layout.features;
+    let size = 2 * features;
+    let scale = 1.0 / f64::from(layout.phase_max);
+    let (mg, eg) = (f64::from(bucket.mg_units) * scale, f64::from(bucket.eg_units) * scale);
+    for i in 0..features {
+        for j in 0..=i {
+            let value = std::mem::take(&mut bucket_matrix[i * features + j]);
+            if value == 0.0 {
+                continue;
+            }
+            let value = f64::from(value);
+            matrix[i * size + j] += value * mg * mg;
+            matrix[(features + i) * size + features + j] += value * eg * eg;
+            matrix[(features + i) * size + j] += value * mg * eg;
+            if i != j {
+                // The mixed block is symmetric in itself but lies wholly below the diagonal.
+                matrix[(features + j) * size + i] += value * mg * eg;
+            }
+        }
+    }
+}

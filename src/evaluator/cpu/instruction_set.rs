@@ -1,0 +1,61 @@
+//! Which SIMD body runs: chosen at run time, or asked for by tests and benches.
+
+use pulp::{Scalar256b, WithSimd};
+
+/// A SIMD body that this processor can run.
+#[derive(Clone, Copy, Debug)]
+pub enum InstructionSet {
+    /// Plain Rust on arrays of eight, for processors without any of the others.
+    Portable,
+    /// What `pulp` found: AVX2 with FMA or NEON.
+    Detected(pulp::Arch),
+}
+
+impl InstructionSet {
+    /// The widest one.
+    pub fn best() -> Self {
+        match pulp::Arch::new() {
+            pulp::Arch::Scalar => Self::Portable,
+            arch => Self::Detected(arch),
+        }
+    }
+
+    /// All of them, widest first.
+    pub fn available() -> Vec<Self> {
+        let mut all = Vec::new();
+        #[cfg(target_arch = "x86_64")]
+        {
+            all.extend(pulp::x86::V4::try_new().map(|v4| Self::Detected(pulp::Arch::V4(v4))));
+            all.extend(pulp::x86::V3::try_new().map(|v3| Self::Detected(pulp::Arch::V3(v3))));
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        if let detected @ Self::Detected(_) = Self::best() {
+            all.push(detected);
+        }
+        all.push(Self::Portable);
+        all
+    }
+
+    /// Runs an operation with this body.
+    #[inline]
+    pub fn dispatch<Op: WithSimd>(self, op: Op) -> Op::Output {
+        match self {
+            Self::Portable => op.with_simd(Scalar256b),
+            Self::Detected(arch) => arch.dispatch(op),
+        }
+    }
+
+    /// Name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Self::Detected(pulp::Arch::V4(_)) => "AVX-512",
+            #[cfg(target_arch = "x86_64")]
+            Self::Detected(pulp::Arch::V3(_)) => "AVX2",
+            #[cfg(target_arch = "aarch64")]
+            Self::Detected(pulp::Arch::Neon(_)) => "NEON",
+            Self::Detected(_) => "SIMD",
+        }
+    }
+}

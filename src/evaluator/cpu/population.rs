@@ -1,0 +1,374 @@
+//! The kernel for many members: lanes are members.
+//!
+//! Work item: a stripe of positions × a tile of `V` vectors of members. In each bucket one
+//! blended table serves all positions; a position's score is a sum of table rows, one vector
+//! addition a feature. Three phases take turns on a few positions at a time, so that what one
+//! leaves the next still finds in the first-level cache: sums of rows, losses and slopes, and the
+//! gradient, where each position adds its slope to the rows of its features.
+
+use std::ops::Range;
+
+use pulp::{Simd, WithSimd};
+
+use super::sigmoid::{IN_STEP, LaneLoss, sigmoid};
+use crate::dataset::{Bucket, Layout, Shape};
+
+/// θ of the members of one tile, in the type that a body computes with.
+pub(super) struct TileParameters {
+    /// Members, of which the last may be padding.
+    pub width: usize,
+    /// `[feature][member]`, f32, centipawns.
+    pub mg: Vec<f32>,
+    /// As `mg`.
+    pub eg: Vec<f32>,
+    /// x log₂ e a phase unit of the sum: K log₂ 10 / 400 / phase maximum, a member.
+    pub x2_per_unit: Vec<f32>,
+    /// x log₂ e a centipawn of the offset, a member.
+    pub x2_per_cp: Vec<f32>,
+}
+
+/// Sums of one work item.
+pub(super) struct TileSums {
+    /// Σ w ℓ, a member.
+    pub losses: Vec<f64>,
+    /// Σ w dℓ/dx · c · φ, `[2 F][member]`, mg before eg; empty if not asked for.
+    pub gradients: Vec<f64>,
+}
+
+/// One work item. `PLAIN`: every coefficient is ±1, every weight 1, every offset 0.
+pub(super) struct TileKernel<'a, L, const V: usize, const PLAIN: bool, const GRADIENTS: bool> {
+    pub layout: &'a Layout,
+    pub positions: Range<usize>,
+    pub parameters: &'a TileParameters,
+    pub loss: L,
+}
+
+/// Vectors a tile: with two of AVX-512 or AVX2, the rows in use of a piece-square table fit the
+/// first-level cache; NEON's are half as wide.
+pub(super) const VECTORS: usize = if cfg!(target_arch = "aarch64") { 4 } else { 2 };
+
+/// Positions that the phases take turns on.
+const TURN: usize = 32;
+/// Positions after which f32 sums of the gradient are added up in f64.
+const FLUSH: usize = 4096;
+/// Rows summed side by side, to hide the latency of additions.
+const ROWS: usize = 4;
+
+/// A table row: one value a member of the tile. Aligned to cache lines, without which every load
+/// of a wide vector would touch two of them.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Row<T, const V: usize>([T; V]);
+
+/// Members a tile holds on a body with `S`'s vectors.
+pub(super) struct TileWidth;
+
+impl WithSimd for TileWidth {
+    type Output = usize;
+
+    fn with_simd<S: Simd>(self, _simd: S) -> usize {
+        VECTORS * S::F32_LANES
+    }
+}
+
+/// What a work item computes with.
+struct Scratch<T, const V: usize> {
+    /// Blended table of the bucket, in phase units: mg_units · mg + eg_units · eg.
+    table: Vec<Row<T, V>>,
+    /// Gradient of the bucket since the last flush.
+    gradient: Vec<Row<T, V>>,
+    /// Sums, then slopes, of the positions of this turn.
+    turn: [Row<T, V>; TURN],
+    /// Their rows.
+    pieces: Vec<Shape>,
+}
+
+impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> WithSimd
+    for TileKernel<'_, L, V, PLAIN, GRADIENTS>
+{
+    type Output = TileSums;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> TileSums {
+        let features = self.layout.features;
+        let width = V * S::F32_LANES;
+        assert_eq!(self.parameters.width, width);
+        let zero = Row([simd.splat_f32s(0.0); V]);
+        let mut sums = TileSums {
+            losses: vec![0.0; width],
+            gradients: vec![0.0; if GRADIENTS { 2 * features * width } else { 0 }],
+        };
+        let mut scratch = Scratch {
+            table: vec![zero; features],
+            gradient: vec![zero; if GRADIENTS { features } else { 0 }],
+            turn: [zero; TURN],
+            pieces: Vec::with_capacity(TURN),
+        };
+        for (bucket, positions) in self.layout.buckets_in(self.positions.clone()) {
+            self.blend(simd, bucket, &mut scratch.table);
+            let mut start = positions.start;
+            while start < positions.end {
+                let end = (start + FLUSH).min(positions.end);
+                let (mut first, mut filled) = (start, 0);
+                for shape in self.layout.shapes_in(start..end) {
+                    let mut done = 0;
+                    while done < shape.positions.len() {
+                        let take = (TURN - filled).min(shape.positions.len() - done);
+                        let piece = Shape {
+                            positions: shape.positions.start + done..shape.positions.start + done + take,
+                            first_entry: shape.first_entry + done * shape.row_length(),
+                            ..shape
+                        };
+                        self.sum_rows(simd, &piece, &scratch.table, &mut scratch.turn[filled..filled + take]);
+                        scratch.pieces.push(piece);
+                        filled += take;
+                        done += take;
+                        if filled == TURN {
+                            self.finish_turn(simd, first, filled, &mut scratch, &mut sums);
+                            first += filled;
+                            filled = 0;
+                        }
+                    }
+                }
+                if filled > 0 {
+                    self.finish_turn(simd, first, filled, &mut scratch, &mut sums);
+                }
+                if GRADIENTS {
+                    flush(self.layout, bucket, &mut scratch.gradient, &mut sums.gradients, zero);
+                }
+                start = end;
+            }
+        }
+        sums
+    }
+}
+
+impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
+    TileKernel<'_, L, V, PLAIN, GRADIENTS>
+{
+    #[inline(always)]
+    fn blend<S: Simd>(&self, simd: S, bucket: &Bucket, table: &mut [Row<S::f32s, V>]) {
+        let width = V * S::F32_LANES;
+        let mg_units = simd.splat_f32s(f32::from(bucket.mg_units));
+        let eg_units = simd.splat_f32s(f32::from(bucket.eg_units));
+        let rows = self.parameters.mg.chunks_exact(width).zip(self.parameters.eg.chunks_exact(width));
+        for (row, (mg, eg)) in table.iter_mut().zip(rows) {
+            let (mg, eg): ([S::f32s; V], [S::f32s; V]) = (load(simd, mg), load(simd, eg));
+            for v in 0..V {
+                // Not fused: exact for whole numbers either way, and closer between bodies.
+                row.0[v] = simd.add_f32s(simd.mul_f32s(mg[v], mg_units), simd.mul_f32s(eg[v], eg_units));
+            }
+        }
+    }
+
+    /// Sums of the rows of a piece, in phase units.
+    #[inline(always)]
+    fn sum_rows<S: Simd>(
+        &self,
+        simd: S,
+        piece: &Shape,
+        table: &[Row<S::f32s, V>],
+        out: &mut [Row<S::f32s, V>],
+    ) {
+        let length = piece.row_length();
+        let ids = &self.layout.ids[piece.first_entry..piece.first_entry + out.len() * length];
+        let zero = Row([simd.splat_f32s(0.0); V]);
+        if !PLAIN && !self.layout.coefficients.is_empty() {
+            let coefficients = &self.layout.coefficients[piece.first_entry..];
+            for (i, out) in out.iter_mut().enumerate() {
+                let mut sum = zero;
+                for (&id, &c) in ids[i * length..][..length].iter().zip(&coefficients[i * length..]) {
+                    let (values, c) = (row(table, id), simd.splat_f32s(c));
+                    for v in 0..V {
+                        sum.0[v] = simd.add_f32s(sum.0[v], simd.mul_f32s(values.0[v], c));
+                    }
+                }
+                *out = sum;
+            }
+            return;
+        }
+        let grouped = out.len() - out.len() % ROWS;
+        for group in (0..grouped).step_by(ROWS) {
+            let rows = &ids[group * length..][..ROWS * length];
+            let mut sums = [zero; ROWS];
+            for entry in 0..piece.plus {
+                for r in 0..ROWS {
+                    let values = row(table, rows[r * length + entry]);
+                    for v in 0..V {
+                        sums[r].0[v] = simd.add_f32s(sums[r].0[v], values.0[v]);
+                    }
+                }
+            }
+            for entry in piece.plus..length {
+                for r in 0..ROWS {
+                    let values = row(table, rows[r * length + entry]);
+                    for v in 0..V {
+                        sums[r].0[v] = simd.sub_f32s(sums[r].0[v], values.0[v]);
+                    }
+                }
+            }
+            out[group..group + ROWS].copy_from_slice(&sums);
+        }
+        for i in grouped..out.len() {
+            let mut sum = zero;
+            for (entry, &id) in ids[i * length..][..length].iter().enumerate() {
+                let values = row(table, id);
+                for v in 0..V {
+                    sum.0[v] = if entry < piece.plus {
+                        simd.add_f32s(sum.0[v], values.0[v])
+                    } else {
+                        simd.sub_f32s(sum.0[v], values.0[v])
+                    };
+                }
+            }
+            out[i] = sum;
+        }
+    }
+
+    /// Losses, slopes and gradient of the positions summed in this turn.
+    #[inline(always)]
+    fn finish_turn<S: Simd>(
+        &self,
+        simd: S,
+        first: usize,
+        count: usize,
+        scratch: &mut Scratch<S::f32s, V>,
+        sums: &mut TileSums,
+    ) {
+        const { assert!(IN_STEP.is_multiple_of(V), "whole positions are worked on in step") };
+        let together = IN_STEP / V;
+        let one = simd.splat_f32s(1.0);
+        let x2_per_unit: [S::f32s; V] = load(simd, &self.parameters.x2_per_unit);
+        let x2_per_cp: [S::f32s; V] = load(simd, &self.parameters.x2_per_cp);
+        let targets = &self.layout.targets[first..first + count];
+        let mut loss = [simd.splat_f32s(0.0); V];
+        let mut start = 0;
+        while start < count {
+            let mut x2 = [simd.splat_f32s(0.0); IN_STEP];
+            let (mut y, mut w) = (x2, [one; IN_STEP]);
+            for j in 0..together {
+                // An odd position out is computed twice and counted once.
+                let i = (start + j).min(count - 1);
+                for v in 0..V {
+                    let at = j * V + v;
+                    x2[at] = simd.mul_f32s(scratch.turn[i].0[v], x2_per_unit[v]);
+                    if !PLAIN {
+                        if let Some(&offset) = self.layout.offsets.get(first + i) {
+                            x2[at] = simd.mul_add_e_f32s(simd.splat_f32s(offset), x2_per_cp[v], x2[at]);
+                        }
+                        if let Some(&weight) = self.layout.weights.get(first + i) {
+                            w[at] = simd.splat_f32s(weight);
+                        }
+                    }
+                    y[at] = simd.splat_f32s(targets[i]);
+                }
+            }
+            let predictions = sigmoid(simd, x2);
+            for j in 0..together {
+                if start + j < count {
+                    for v in 0..V {
+                        let at = j * V + v;
+                        let value = self.loss.value(simd, &predictions[at], y[at]);
+                        loss[v] = if PLAIN {
+                            simd.add_f32s(loss[v], value)
+                        } else {
+                            simd.mul_add_e_f32s(value, w[at], loss[v])
+                        };
+                        if GRADIENTS {
+                            let slope = self.loss.slope(simd, &predictions[at], y[at]);
+                            scratch.turn[start + j].0[v] =
+                                if PLAIN { slope } else { simd.mul_f32s(slope, w[at]) };
+                        }
+                    }
+                }
+            }
+            start += together;
+        }
+        for (total, &value) in sums.losses.iter_mut().zip(bytemuck::cast_slice::<S::f32s, f32>(&loss)) {
+            *total += f64::from(value);
+        }
+        if GRADIENTS {
+            let mut slopes = scratch.turn.iter();
+            for piece in &scratch.pieces {
+                let length = piece.row_length();
+                for i in 0..piece.positions.len() {
+                    let slope = slopes.next().expect("pieces cover the turn");
+                    let start = piece.first_entry + i * length;
+                    let ids = &self.layout.ids[start..start + length];
+                    if !PLAIN && !self.layout.coefficients.is_empty() {
+                        for (&id, &c) in ids.iter().zip(&self.layout.coefficients[start..]) {
+                            let (sum, c) = (row_mut(&mut scratch.gradient, id), simd.splat_f32s(c));
+                            for v in 0..V {
+                                sum.0[v] = simd.mul_add_e_f32s(slope.0[v], c, sum.0[v]);
+                            }
+                        }
+                        continue;
+                    }
+                    for &id in &ids[..piece.plus] {
+                        let sum = row_mut(&mut scratch.gradient, id);
+                        for v in 0..V {
+                            sum.0[v] = simd.add_f32s(sum.0[v], slope.0[v]);
+                        }
+                    }
+                    for &id in &ids[piece.plus..] {
+                        let sum = row_mut(&mut scratch.gradient, id);
+                        for v in 0..V {
+                            sum.0[v] = simd.sub_f32s(sum.0[v], slope.0[v]);
+                        }
+                    }
+                }
+            }
+        }
+        scratch.pieces.clear();
+    }
+}
+
+/// A vector of members from each run of them.
+#[inline(always)]
+fn load<S: Simd, const V: usize>(simd: S, values: &[f32]) -> [S::f32s; V] {
+    let mut vectors = [simd.splat_f32s(0.0); V];
+    for v in 0..V {
+        vectors[v] = simd.partial_load_f32s(&values[v * S::F32_LANES..(v + 1) * S::F32_LANES]);
+    }
+    vectors
+}
+
+/// One row of a table.
+#[inline(always)]
+fn row<T: Copy>(table: &[T], id: u16) -> T {
+    debug_assert!(usize::from(id) < table.len());
+    // SAFETY: feature ids are below the number of features, which is the table's length: checked
+    // when a dataset is read, and the layout only copies them. The check costs a tenth here.
+    unsafe { *table.get_unchecked(usize::from(id)) }
+}
+
+/// One row of a table, to be changed.
+#[inline(always)]
+fn row_mut<T>(table: &mut [T], id: u16) -> &mut T {
+    debug_assert!(usize::from(id) < table.len());
+    // SAFETY: as in `row`.
+    unsafe { table.get_unchecked_mut(usize::from(id)) }
+}
+
+/// Splits a bucket's gradient into its middlegame and endgame shares and clears it.
+fn flush<T: bytemuck::Pod, const V: usize>(
+    layout: &Layout,
+    bucket: &Bucket,
+    bucket_gradient: &mut [Row<T, V>],
+    gradients: &mut [f64],
+    zero: Row<T, V>,
+) {
+    let scale = 1.0 / f64::from(layout.phase_max);
+    let (mg_share, eg_share) = (f64::from(bucket.mg_units) * scale, f64::from(bucket.eg_units) * scale);
+    let (mg, eg) = gradients.split_at_mut(gradients.len() / 2);
+    let width = V * size_of::<T>() / size_of::<f32>();
+    let rows = mg.chunks_exact_mut(width).zip(eg.chunks_exact_mut(width));
+    for (row, (mg, eg)) in bucket_gradient.iter_mut().zip(rows) {
+        let lanes: &[f32] = bytemuck::cast_slice(&row.0);
+        for ((mg, eg), &value) in mg.iter_mut().zip(eg).zip(lanes) {
+            *mg += mg_share * f64::from(value);
+            *eg += eg_share * f64::from(value);
+        }
+        *row = zero;
+    }
+}
