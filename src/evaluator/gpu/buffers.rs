@@ -4,6 +4,7 @@
 use wgpu::{BufferUsages, CommandEncoder, MapMode};
 
 use super::GpuContext;
+use super::context::ANSWER_TIMEOUT;
 use crate::error::{Error, Result};
 
 /// A buffer that is replaced by a larger one where it is too small.
@@ -98,7 +99,8 @@ impl Readback {
         })?;
         context.wait(submission)?;
         let failed = |what: String| Error::Gpu(format!("{}: reading results: {what}", context.summary().name));
-        receiver.try_recv().map_err(|e| failed(e.to_string()))?.map_err(|e| failed(e.to_string()))?;
+        // Another thread that polls the device may be the one that calls back.
+        receiver.recv_timeout(ANSWER_TIMEOUT).map_err(|e| failed(e.to_string()))?.map_err(|e| failed(e.to_string()))?;
         let value = match buffer.get_mapped_range(..used) {
             Ok(view) => Ok(read(&bytemuck::pod_collect_to_vec::<u8, f32>(&view))),
             Err(error) => Err(failed(error.to_string())),

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 
 /// How long one slice may take before the device counts as hung. Slices are cut to well under a
 /// second; a software adapter on a busy machine is what needs the rest.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Which backend a user asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -17,7 +17,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use wgpu::BufferUsages;
-use wgpu::util::DeviceExt;
 
 pub use context::{AdapterSummary, BackendChoice, GpuContext, list_adapters};
 pub use plan::GpuOptions;
@@ -160,13 +159,7 @@ impl<'a> GpuEvaluator<'a> {
             .into_iter()
             .map(|spans| Shard::upload(context, layout, spans))
             .collect::<Result<_>>()?;
-        let taper_units = context.guard(|| {
-            context.device().create_buffer_init(&wgpu::util::BufferInitDescriptor {
-                label: Some("tapers"),
-                contents: bytemuck::cast_slice(&tapers),
-                usage: BufferUsages::STORAGE,
-            })
-        })?;
+        let taper_units = shard::upload(context, "tapers", &tapers)?;
         Ok(Self {
             context: context.clone(),
             layout,
@@ -236,17 +229,11 @@ impl<'a> GpuEvaluator<'a> {
         let (features, gradients) = (self.layout.features, key.gradients);
         let slices =
             plan::slices(&self.options, &spans, key.positions.clone(), key.tiling, features, gradients);
-        let uploaded = self.context.guard(|| {
-            let upload = |slice: Slice| UploadedSlice {
-                segments: self.context.device().create_buffer_init(&wgpu::util::BufferInitDescriptor {
-                    label: Some("segments"),
-                    contents: bytemuck::cast_slice(&slice.segments),
-                    usage: BufferUsages::STORAGE,
-                }),
-                slice,
-            };
-            Arc::new(slices.into_iter().map(upload).collect::<Vec<_>>())
-        })?;
+        let upload = |slice: Slice| -> Result<_> {
+            let segments = shard::upload(&self.context, "segments", &slice.segments)?;
+            Ok(UploadedSlice { slice, segments })
+        };
+        let uploaded = Arc::new(slices.into_iter().map(upload).collect::<Result<Vec<_>>>()?);
         // Requests of a run differ in their parts only; a thousand batches are a thousand plans.
         if self.plans.len() >= 1024 {
             self.plans.clear();

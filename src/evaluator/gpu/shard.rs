@@ -213,7 +213,7 @@ impl Shard {
 }
 
 /// A storage buffer that holds `data`, or one zero where there is none: no binding may be empty.
-fn upload<T: bytemuck::Pod>(context: &GpuContext, label: &str, data: &[T]) -> Result<wgpu::Buffer> {
+pub(super) fn upload<T: bytemuck::Pod>(context: &GpuContext, label: &str, data: &[T]) -> Result<wgpu::Buffer> {
     let bytes: &[u8] = bytemuck::cast_slice(data);
     let buffer = context.guard(|| {
         context.device().create_buffer(&wgpu::BufferDescriptor {
