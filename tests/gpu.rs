@@ -7,12 +7,12 @@ mod common;
 
 use std::sync::OnceLock;
 
+use gputexel::Error;
 use gputexel::dataset::{self, Dataset, DatasetWriter, Layout, Metadata, PositionLabels, Split};
 use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions};
 use gputexel::evaluator::{Evaluations, Evaluator, Population, Request};
 use gputexel::model::{FeatureKind, FeatureRow};
 use gputexel::objective::{self, LossKind, Objective};
-use gputexel::Error;
 
 const LOSSES: [LossKind; 4] =
     [LossKind::Squared, LossKind::CrossEntropy, LossKind::Power(2.5), LossKind::Power(1.0)];
@@ -155,7 +155,8 @@ fn many_positions_agree_with_f64_and_repeat_bit_for_bit() {
 #[test]
 fn scores_of_whole_number_weights_are_exact() {
     let Some(context) = context() else { return };
-    for (kind, positions) in [(FeatureKind::Pst, 3000), (FeatureKind::Material, 3000), (FeatureKind::Pst, 1)] {
+    for (kind, positions) in [(FeatureKind::Pst, 3000), (FeatureKind::Material, 3000), (FeatureKind::Pst, 1)]
+    {
         let data = random(kind, positions, 3);
         let layout = Layout::whole(&data).unwrap();
         let theta = common::random_theta(&data.metadata.feature_set, true, 5);
@@ -170,7 +171,9 @@ fn scores_of_whole_number_weights_are_exact() {
                 let (mg_units, eg_units) = (f64::from(row.phase), f64::from(data.phase_max() - row.phase));
                 let sum: f64 = row
                     .entries()
-                    .map(|(id, c)| f64::from(c) * (mg_units * mg[usize::from(id)] + eg_units * eg[usize::from(id)]))
+                    .map(|(id, c)| {
+                        f64::from(c) * (mg_units * mg[usize::from(id)] + eg_units * eg[usize::from(id)])
+                    })
                     .sum();
                 assert_eq!(score, sum as f32 * (1.0 / f32::from(data.phase_max())), "{position}");
             }
@@ -205,7 +208,8 @@ fn weights_and_offsets_count() {
     for n in 0..plain.len() {
         let view = plain.row(n);
         let ids = |sign: f32| view.entries().filter(|&(_, c)| c == sign).map(|(id, _)| id).collect();
-        let row = FeatureRow { plus: ids(1.0), minus: ids(-1.0), coefficients: Vec::new(), phase: view.phase };
+        let row =
+            FeatureRow { plus: ids(1.0), minus: ids(-1.0), coefficients: Vec::new(), phase: view.phase };
         let weight = 0.25 + (n % 7) as f32;
         let labels = PositionLabels { result: view.result, score_cp: None, weight, game: None };
         writer.push(&row, labels).unwrap();

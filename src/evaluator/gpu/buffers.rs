@@ -98,9 +98,13 @@ impl Readback {
             context.queue().submit([])
         })?;
         context.wait(submission)?;
-        let failed = |what: String| Error::Gpu(format!("{}: reading results: {what}", context.summary().name));
+        let failed =
+            |what: String| Error::Gpu(format!("{}: reading results: {what}", context.summary().name));
         // Another thread that polls the device may be the one that calls back.
-        receiver.recv_timeout(ANSWER_TIMEOUT).map_err(|e| failed(e.to_string()))?.map_err(|e| failed(e.to_string()))?;
+        receiver
+            .recv_timeout(ANSWER_TIMEOUT)
+            .map_err(|e| failed(e.to_string()))?
+            .map_err(|e| failed(e.to_string()))?;
         let value = match buffer.get_mapped_range(..used) {
             Ok(view) => Ok(read(&bytemuck::pod_collect_to_vec::<u8, f32>(&view))),
             Err(error) => Err(failed(error.to_string())),

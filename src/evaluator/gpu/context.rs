@@ -236,6 +236,8 @@ impl GpuContext {
     /// # Errors
     /// [`Error::Gpu`] when it was lost, or failed where nobody could be told.
     pub fn check(&self) -> Result<()> {
+        // A loss is told to those who ask.
+        let _ = self.device.poll(wgpu::PollType::Poll);
         let failure = self.failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         failure.as_ref().map_or(Ok(()), |message| Err(Error::Gpu(message.clone())))
     }
@@ -253,7 +255,9 @@ impl GpuContext {
         while let Some(scope) = scopes.pop() {
             first = first.or(pollster::block_on(scope.pop()));
         }
-        self.check()?;
+        if first.is_some() {
+            self.check()?;
+        }
         match first {
             None => Ok(value),
             Some(wgpu::Error::OutOfMemory { .. }) => {
@@ -268,10 +272,11 @@ impl GpuContext {
     /// # Errors
     /// [`Error::Gpu`] when the device is lost or does not answer.
     pub(super) fn wait(&self, submission: wgpu::SubmissionIndex) -> Result<()> {
-        let poll =
-            wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(ANSWER_TIMEOUT) };
+        let poll = wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(ANSWER_TIMEOUT) };
         let outcome = self.device.poll(poll);
-        self.check()?;
+        if outcome.is_err() {
+            self.check()?;
+        }
         outcome.map(|_| ()).map_err(|error| match error {
             wgpu::PollError::Timeout => {
                 Error::Gpu(format!("{} gave no answer in {ANSWER_TIMEOUT:?}", self.summary.name))

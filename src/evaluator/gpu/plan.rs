@@ -202,14 +202,15 @@ mod tests {
                 let tiling = Tiling::new(&OPTIONS, members, gradients);
                 assert!(tiling.padded() >= members && tiling.padded() < 2 * members + 4, "{tiling:?}");
             }
-            assert_eq!(Tiling::new(&OPTIONS, 33, gradients).padded() < 64, true);
+            assert!(Tiling::new(&OPTIONS, 33, gradients).padded() < 64);
         }
     }
 
     #[test]
     fn slices_cover_a_request_once_within_their_limits() {
         let span = |positions, taper| Span { positions, taper };
-        let shards = [vec![span(0..5000, 0), span(5000..9096, 1)], vec![span(9096..9300, 1), span(9300..40_000, 2)]];
+        let shards =
+            [vec![span(0..5000, 0), span(5000..9096, 1)], vec![span(9096..9300, 1), span(9300..40_000, 2)]];
         let shards: Vec<&[Span]> = shards.iter().map(Vec::as_slice).collect();
         for members in [1, 5, 64, 1000] {
             for slab_bytes in [1 << 20, 64 << 20] {

@@ -140,7 +140,10 @@ impl Shard {
                 } else {
                     let coefficients = &layout.coefficients[range.clone()];
                     rows.extend(
-                        layout.ids[range].iter().zip(coefficients).map(|(&id, c)| [u32::from(id), c.to_bits()]),
+                        layout.ids[range]
+                            .iter()
+                            .zip(coefficients)
+                            .map(|(&id, c)| [u32::from(id), c.to_bits()]),
                     );
                 }
             }
@@ -186,9 +189,11 @@ impl Shard {
                 let positions = &transpose.entries[at..at + count];
                 if unit {
                     let code = |i: usize| u32::from(positions[i]) | u32::from(i >= plus) << 15;
-                    entries.extend((0..count).step_by(2).map(|i| {
-                        code(i) | if i + 1 < count { code(i + 1) << 16 } else { 0 }
-                    }));
+                    entries.extend(
+                        (0..count)
+                            .step_by(2)
+                            .map(|i| code(i) | if i + 1 < count { code(i + 1) << 16 } else { 0 }),
+                    );
                 } else {
                     let coefficients = &transpose.coefficients[at..at + count];
                     for (&position, c) in positions.iter().zip(coefficients) {
@@ -203,17 +208,19 @@ impl Shard {
             runs[index] = [runs.len() as u32, (runs.len() + sorted.len()) as u32];
             runs.extend_from_slice(&sorted);
         }
-        let gather = Gather {
-            runs: upload(context, "runs", &runs)?,
-            entries: upload(context, "entries", &entries)?,
-        };
+        let gather =
+            Gather { runs: upload(context, "runs", &runs)?, entries: upload(context, "entries", &entries)? };
         self.gathers.insert(length, gather);
         Ok(())
     }
 }
 
 /// A storage buffer that holds `data`, or one zero where there is none: no binding may be empty.
-pub(super) fn upload<T: bytemuck::Pod>(context: &GpuContext, label: &str, data: &[T]) -> Result<wgpu::Buffer> {
+pub(super) fn upload<T: bytemuck::Pod>(
+    context: &GpuContext,
+    label: &str,
+    data: &[T],
+) -> Result<wgpu::Buffer> {
     let bytes: &[u8] = bytemuck::cast_slice(data);
     let buffer = context.guard(|| {
         context.device().create_buffer(&wgpu::BufferDescriptor {
@@ -275,8 +282,7 @@ mod tests {
             start += size;
         }
         layout.targets = vec![0.5; start];
-        layout.parts =
-            vec![Part { positions: 0..start, buckets: 0..sizes.len(), weight: start as f64 }];
+        layout.parts = vec![Part { positions: 0..start, buckets: 0..sizes.len(), weight: start as f64 }];
         layout
     }
 
