@@ -1,17 +1,18 @@
 // Loss and gradient: losses[segment][member] as in loss.wgsl, and slabs[segment][feature][member] =
 // sum of w * c * d loss / dx over the segment, not yet split into mg and eg.
-// Bindings 0 to 4: common.wgsl. 5: losses. 6: runs, (first run, end) of each block, then
-// (first entry, feature | count << 16) of each run. 7: entries, UNIT: two 16-bit
-// (position in block | minus << 15) a word, else (position, coefficient). 8: slabs, [segments][F][stride].
-// Dispatched (segments, member tiles) by `GpuEvaluator::evaluate`. No atomics: a run has one thread
-// a lane and a slab one workgroup, so sums have one order. Two barriers a block; residual reads of
-// a tile are whole bank rows. Bound: the loads of loss.wgsl, as many workgroup memory loads, and
-// one slab update (8 bytes, second-level cache) a run and member, which larger blocks make rarer.
-// CPU twin: `objective::loss_and_gradient`.
+// Bindings 0 to 4: common.wgsl; 5 to 8 below. Dispatched (segments, member tiles) by
+// `GpuEvaluator::evaluate`. No atomics: a run has one thread a lane and a slab one workgroup, so
+// sums have one order; three barriers a block. Bound: the loads of loss.wgsl, as many conflict-free
+// workgroup memory loads, and one slab update (8 bytes of second-level cache) a run and member,
+// which longer blocks make rarer. CPU twin: `objective::loss_and_gradient`.
 
+// [segments][stride].
 @group(0) @binding(5) var<storage, read_write> losses: array<Real>;
+// (first run, end) of each block, then (first word of its entries, feature | count << 16) of each run.
 @group(0) @binding(6) var<storage, read> runs: array<vec2<u32>>;
+// UNIT: two 16-bit (position in block | minus << 15) a word; else (position, coefficient), two words.
 @group(0) @binding(7) var<storage, read> entries: array<u32>;
+// [segments][F][stride].
 @group(0) @binding(8) var<storage, read_write> slabs: array<Real>;
 
 // Positions a transposed block; BLOCK * LANES Reals are at most 16 KiB and at least WORKGROUP.

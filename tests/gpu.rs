@@ -17,7 +17,8 @@ use gputexel::objective::{self, LossKind, Objective};
 const LOSSES: [LossKind; 4] =
     [LossKind::Squared, LossKind::CrossEntropy, LossKind::Power(2.5), LossKind::Power(1.0)];
 
-/// Bounds on the errors against f64. Measured maxima of all tests here, lavapipe: 4e-8 and 5e-7.
+/// Bounds on the errors against f64. Measured maxima on lavapipe: 1.5e-7 for losses (cross-entropy),
+/// 1.8e-6 for gradients relative to the largest component, 1.4e-6 relative to the norm.
 const LOSS_BOUND: f64 = 1e-6;
 const GRADIENT_BOUND: f64 = 1e-5;
 

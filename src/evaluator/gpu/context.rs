@@ -134,6 +134,8 @@ fn kind_name(kind: DeviceType) -> &'static str {
 /// Native backends only: OpenGL has neither the limits nor the speed.
 const BACKENDS: Backends = Backends::VULKAN.union(Backends::METAL).union(Backends::DX12);
 
+// Mesa's device-select layer tries to reach a Wayland display from here, and says so on standard
+// error where there is none ("XDG_RUNTIME_DIR is invalid"); NODEVICE_SELECT=1 keeps it quiet.
 fn adapters() -> Vec<Adapter> {
     let instance = Instance::new(InstanceDescriptor {
         backends: BACKENDS,

@@ -29,10 +29,10 @@ impl GpuOptions {
     pub fn new(context: &GpuContext) -> Self {
         let summary = context.summary();
         let limit = summary.max_binding_bytes.min(summary.max_buffer_bytes).min(512 << 20);
-        // A slow GPU does some 10^9 pairs a second, lavapipe 3 · 10^7: both end in a quarter of a
-        // second. On a fast one a slice is still long beside the cost of its launch.
+        // A slow GPU does some 10^9 pairs a second (an estimate), lavapipe 2 · 10^7 (measured): both
+        // end in a quarter of a second. On a fast one a slice is still long beside its launch.
         let (pairs, workgroups) = match (summary.software, summary.kind.as_str()) {
-            (true, _) => (1 << 23, 64),
+            (true, _) => (1 << 22, 64),
             (false, "discrete GPU") => (1 << 28, 4096),
             _ => (1 << 27, 1024),
         };
@@ -131,6 +131,8 @@ pub(super) fn slices(
     gradients: bool,
 ) -> Vec<Slice> {
     let block = block_length(tiling.tile);
+    // Without gradients a segment need not be whole blocks, only whole rounds of a workgroup.
+    let step = if gradients { block } else { WORKGROUP / tiling.tile.div_ceil(4) };
     let floats = (tiling.padded() * 4) as u64;
     let mut most = (options.binding_bytes / floats).min(65_535);
     if gradients {
@@ -139,7 +141,7 @@ pub(super) fn slices(
     let most = most.max(1) as usize;
     let per_slice = (options.pairs_per_dispatch as usize / tiling.padded()).max(block);
     let wanted = (options.workgroups / tiling.tiles).clamp(1, most);
-    let per_segment = positions.len().min(per_slice).div_ceil(wanted).next_multiple_of(block);
+    let per_segment = positions.len().min(per_slice).div_ceil(wanted).next_multiple_of(step);
     let mut slices: Vec<Slice> = Vec::new();
     let mut covered = 0;
     for (shard, spans) in shards.iter().enumerate() {
