@@ -4,6 +4,7 @@
 //! regularisation: that needs no position and is added by [`crate::tuning`].
 
 pub mod cpu;
+pub mod gpu;
 
 use std::ops::Range;
 

@@ -1,0 +1,104 @@
+//! The GPU evaluator by pass and population size, in (position, member) pairs a second.
+//!
+//! `walk/loss` and `walk/gradient` are the kernels alone, `whole` adds transfers and the host.
+//! Runs on a software adapter too, on fewer positions; its numbers say nothing about GPUs.
+
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use gputexel::chess::PhaseSettings;
+use gputexel::dataset::{self, DatasetWriter, Layout, Metadata, PositionLabels};
+use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, Pass};
+use gputexel::evaluator::{Population, Request};
+use gputexel::model::{FeatureKind, FeatureRow, FeatureSet, Prior};
+use gputexel::objective::LossKind;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Rows like those of games: 8 to 28 pieces on random squares, most of them pawns.
+fn layout(positions: usize) -> Layout {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let path = folder.path().join("bench.bin");
+    let set = feature_set();
+    let mut writer = DatasetWriter::create(&path, Metadata::new(set.clone()), true).expect("a new file");
+    let mut row = FeatureRow::default();
+    for _ in 0..positions {
+        let mut board = shakmaty::Board::empty();
+        for piece in 0..rng.random_range(8..=28) {
+            // Two kings, then others.
+            let role = if piece < 2 { 5 } else { [0, 0, 0, 0, 1, 2, 3, 4][rng.random_range(0..8)] };
+            let square = shakmaty::Square::new(rng.random_range(0..64));
+            board.set_piece_at(
+                square,
+                shakmaty::Role::ALL[role].of(shakmaty::Color::from_white(piece % 2 == 0)),
+            );
+        }
+        set.compute(&board, &mut row);
+        let labels = PositionLabels {
+            result: 0.5 * rng.random_range(0..3) as f32,
+            score_cp: None,
+            weight: 1.0,
+            game: None,
+        };
+        writer.push(&row, labels).expect("a sound row");
+    }
+    writer.finish(Vec::new(), []).expect("room on the disk");
+    Layout::whole(&dataset::read(&path).expect("what was written")).expect("not empty")
+}
+
+fn feature_set() -> FeatureSet {
+    FeatureSet::new(FeatureKind::Pst, PhaseSettings::default())
+}
+
+fn bench(criterion: &mut Criterion) {
+    let context = match GpuContext::try_new(true) {
+        Ok(context) => context,
+        Err(error) => return eprintln!("SKIPPED: {error}"),
+    };
+    let summary = context.summary().clone();
+    let positions = if summary.software { 1 << 14 } else { 1 << 21 };
+    let layout = layout(positions);
+    let entries = layout.ids.len() as f64 / positions as f64;
+    eprintln!(
+        "{} ({}, {}): {positions} positions, {entries:.1} features a position",
+        summary.name, summary.kind, summary.backend
+    );
+    let prior = Prior::default().theta(&feature_set()).expect("material is known");
+    for members in [1usize, 16, 64, 256] {
+        let population = Population {
+            features: layout.features,
+            parameters: prior.iter().copied().cycle().take(prior.len() * members).collect(),
+            k: vec![0.8; members],
+        };
+        let pairs = (positions * members) as u64;
+        let mut group = criterion.benchmark_group(format!("gpu/{members}"));
+        group.throughput(Throughput::Elements(pairs)).sample_size(10).warm_up_time(Duration::from_secs(1));
+        group.measurement_time(Duration::from_secs(if summary.software { 2 } else { 5 }));
+        let mut run = |name: &str, options: GpuOptions, gradients: bool, pass: Pass| {
+            let mut evaluator = GpuEvaluator::with_options(&context, &layout, options).expect("room");
+            let request = Request { parts: 0..1, loss: LossKind::Squared, gradients, curvature: false };
+            evaluator.run_pass(&population, &request, Pass::Whole).expect("a working device");
+            group.bench_function(BenchmarkId::from_parameter(name), |bencher| {
+                bencher.iter(|| evaluator.run_pass(&population, &request, pass).expect("a working device"));
+            });
+        };
+        let usual = GpuOptions::new(&context);
+        run("blend", usual, false, Pass::Blend);
+        run("walk/loss", usual, false, Pass::Positions);
+        run("walk/gradient", usual, true, Pass::Positions);
+        run("reduce", usual, true, Pass::Reduce);
+        run("whole/gradient", usual, true, Pass::Whole);
+        // Other tiles, to choose by measurement where a real GPU is at hand.
+        if members > 1 && !summary.software {
+            for tile in [4, 8, 16, 32] {
+                let options = GpuOptions { tile: Some(tile), ..usual };
+                run(&format!("walk/loss/tile-{tile}"), options, false, Pass::Positions);
+                run(&format!("walk/gradient/tile-{tile}"), options, true, Pass::Positions);
+            }
+        }
+    }
+}
+
+criterion_group!(benches, bench);
+criterion_main!(benches);

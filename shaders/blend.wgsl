@@ -1,0 +1,30 @@
+// Blend: tables[taper][row][member] in phase units = mg_units * mg + eg_units * eg for rows 0..F,
+// 0 for row F (which pads rows of ids), kappa for row F + 1.
+// Bindings: 0 uniforms. 1 parameters, [2 F + 1][stride]: mg, eg, kappa. 2 tapers, (mg_units,
+// eg_units). 3 tables, [tapers][F + 2][stride].
+// Dispatched (elements / WORKGROUP, tapers) once a chunk of members. Bound: memory writes; it is
+// small beside the kernels that read the tables. CPU twin: none needed, exact for whole numbers.
+
+@group(0) @binding(1) var<storage, read> parameters: array<Real>;
+@group(0) @binding(2) var<storage, read> tapers: array<vec2<f32>>;
+@group(0) @binding(3) var<storage, read_write> tables: array<Real>;
+
+@compute @workgroup_size(WORKGROUP)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+) {
+    let half = uniforms.features * uniforms.stride;
+    let size = half + 2u * uniforms.stride;
+    let taper = tapers[group.y];
+    for (var i = group.x * WORKGROUP + thread; i < size; i += groups.x * WORKGROUP) {
+        var value = Real(0.0);
+        if i < half {
+            value = taper.x * parameters[i] + taper.y * parameters[half + i];
+        } else if i >= half + uniforms.stride {
+            value = parameters[half + i - uniforms.stride];
+        }
+        tables[group.y * size + i] = value;
+    }
+}

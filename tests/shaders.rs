@@ -1,0 +1,83 @@
+//! Every shader parses and validates without a device and without optional features, and the
+//! structs that it shares with the host lie in memory alike.
+
+use std::mem::offset_of;
+
+use gputexel::evaluator::gpu::kernels::{Kernel, Segment, Uniforms};
+use wgpu::naga::front::wgsl;
+use wgpu::naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use wgpu::naga::{AddressSpace, Module, ShaderStage, TypeInner};
+
+fn module(kernel: Kernel, vector: bool, unit: bool) -> (Module, ModuleInfo) {
+    let source = kernel.source(vector, unit);
+    let module = wgsl::parse_str(&source)
+        .unwrap_or_else(|e| panic!("{}", e.emit_to_string_with_path(&source, kernel.name())));
+    let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+        .validate(&module)
+        .unwrap_or_else(|e| panic!("{}", e.emit_to_string_with_path(&source, kernel.name())));
+    (module, info)
+}
+
+#[test]
+fn every_variant_validates_within_what_webgpu_promises() {
+    for kernel in Kernel::ALL {
+        for (vector, unit) in [(false, false), (false, true), (true, false), (true, true)] {
+            let (module, _) = module(kernel, vector, unit);
+            assert_eq!(module.entry_points.len(), 1);
+            let entry = &module.entry_points[0];
+            assert_eq!((entry.name.as_str(), entry.stage), ("main", ShaderStage::Compute));
+            let buffers = module
+                .global_variables
+                .iter()
+                .filter(|(_, variable)| matches!(variable.space, AddressSpace::Storage { .. }))
+                .count();
+            assert!(buffers <= 8, "{}: {buffers} storage buffers", kernel.name());
+        }
+    }
+}
+
+#[test]
+fn every_shader_file_has_a_header_and_belongs_to_a_kernel() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/shaders");
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let header = text.lines().take_while(|line| line.starts_with("//")).count();
+        assert!((2..=8).contains(&header), "{}: {header} lines of header", path.display());
+        assert!(
+            Kernel::ALL.iter().any(|kernel| kernel.source(false, true).contains(&text)),
+            "{} is used by no kernel",
+            path.display()
+        );
+    }
+}
+
+/// Field names with their offsets, and the size, as naga lays a struct out.
+fn fields(module: &Module, name: &str) -> Option<(Vec<(String, usize)>, usize)> {
+    module.types.iter().find(|(_, ty)| ty.name.as_deref() == Some(name)).map(|(_, ty)| {
+        let TypeInner::Struct { members, span } = &ty.inner else { panic!("{name} is no struct") };
+        let field = |m: &wgpu::naga::StructMember| (m.name.clone().unwrap_or_default(), m.offset as usize);
+        (members.iter().map(field).collect(), *span as usize)
+    })
+}
+
+#[test]
+fn shared_structs_have_the_layout_of_the_shaders() {
+    macro_rules! layout {
+        ($type:ident { $($field:ident),+ }) => {
+            (stringify!($type), (vec![$((stringify!($field).to_string(), offset_of!($type, $field))),+], size_of::<$type>()))
+        };
+    }
+    let wanted = [
+        layout!(Uniforms { features, stride, record, chunk, scale, power, reserved_0, reserved_1 }),
+        layout!(Segment { first, end, block, taper }),
+    ];
+    for (name, layout) in wanted {
+        let found: Vec<_> =
+            Kernel::ALL.iter().filter_map(|&kernel| fields(&module(kernel, true, true).0, name)).collect();
+        assert!(!found.is_empty(), "{name}");
+        for fields in found {
+            assert_eq!(fields, layout, "{name}");
+        }
+    }
+}
