@@ -14,6 +14,7 @@ pub mod evaluator;
 mod files;
 pub mod model;
 pub mod objective;
+pub mod optimizer;
 
 pub use error::{Error, Result};
 pub use files::write_atomically;

@@ -1,0 +1,105 @@
+//! Optimizers: ask for parameter sets, tell what they are worth.
+//!
+//! Owns the trait, one file a method, and learning-rate schedules. Knows neither chess nor
+//! devices: an optimizer sees vectors, losses and derivatives. The convention is that of CMA-ES
+//! and nevergrad. `ask` may be repeated (after a device was lost) and gives the same proposal
+//! until it was answered.
+
+mod adam;
+mod gauss_newton;
+mod schedule;
+
+use std::collections::BTreeMap;
+
+pub use adam::{Adam, AdamSettings};
+pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
+pub use schedule::Schedule;
+
+use crate::error::Result;
+use crate::evaluator::Evaluations;
+
+/// Parameter sets to be evaluated and what is to be known about them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    /// The vectors, member after member.
+    pub parameters: Vec<f64>,
+    /// Weight λ of the regularisation, a member; its length is the number of members.
+    pub l2: Vec<f64>,
+    /// Whether gradients are needed.
+    pub gradients: bool,
+    /// Whether Gauss–Newton matrices are needed.
+    pub curvature: bool,
+}
+
+/// A state that can be stored and restored: small things as JSON, vectors as arrays.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OptimizerState {
+    /// Everything but the vectors.
+    pub scalars: serde_json::Value,
+    /// Vectors by name.
+    pub vectors: BTreeMap<String, Vec<f64>>,
+}
+
+/// The best member that an optimizer knows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Best {
+    /// Its index.
+    pub member: usize,
+    /// Its vector.
+    pub parameters: Vec<f64>,
+    /// Its loss when it was last evaluated, regularisation included.
+    pub loss: f64,
+}
+
+/// A method of optimisation.
+pub trait Optimizer {
+    /// What to evaluate next.
+    fn ask(&mut self) -> Proposal;
+
+    /// The answer to the last [`ask`](Self::ask), with regularisation added to losses, gradients
+    /// and matrices.
+    ///
+    /// # Errors
+    /// [`Error::Numeric`](crate::Error::Numeric) when the losses of all members are not finite or
+    /// a linear system cannot be solved.
+    fn tell(&mut self, evaluations: &Evaluations) -> Result<()>;
+
+    /// The best member of those evaluated last, or the start.
+    fn best(&self) -> Best;
+
+    /// Norm of the best member's gradient (largest component), where it is known.
+    fn gradient_norm(&self) -> Option<f64>;
+
+    /// Whether the last answer finished a step after which progress may be judged.
+    fn at_rest(&self) -> bool;
+
+    /// Whether no further step can improve the loss.
+    fn converged(&self) -> bool;
+
+    /// The state, sufficient to go on to the very same result.
+    fn save(&self) -> OptimizerState;
+
+    /// Takes over a state saved by the same method with the same settings.
+    ///
+    /// # Errors
+    /// [`Error::Usage`](crate::Error::Usage) when the state is of another shape or holds numbers
+    /// that are not finite.
+    fn restore(&mut self, state: OptimizerState) -> Result<()>;
+
+    /// Method and settings, one line.
+    fn describe(&self) -> String;
+}
+
+impl OptimizerState {
+    /// Takes a vector of a certain length out of the state.
+    fn take(&mut self, name: &str, length: usize) -> Result<Vec<f64>> {
+        let vector = self.vectors.remove(name).filter(|vector| vector.len() == length);
+        let vector = vector.ok_or_else(|| {
+            crate::Error::Usage(format!("the saved state has no '{name}' of {length} numbers"))
+        })?;
+        if vector.iter().any(|value| !value.is_finite()) {
+            return Err(crate::Error::Usage(format!("the saved '{name}' holds numbers that are not finite")));
+        }
+        Ok(vector)
+    }
+}
