@@ -118,6 +118,11 @@ impl LeftOut {
         self.0[reason as usize] += 1;
     }
 
+    /// Counts several more.
+    pub fn add_many(&mut self, reason: Reason, count: u64) {
+        self.0[reason as usize] += count;
+    }
+
     /// Adds all counts of another.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.0.iter_mut().zip(other.0) {

@@ -1,0 +1,6 @@
+use super::Context;
+#[derive(Debug, clap::Args)]
+pub struct InfoArgs {}
+pub fn run(_: &InfoArgs, _: &Context) -> anyhow::Result<()> {
+    Ok(())
+}
