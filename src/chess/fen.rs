@@ -46,63 +46,63 @@ impl FenError {
     }
 }
 
-/// Empty squares by digit and pieces by letter: 0–11 a piece (role, +6 for Black), 16 + n for n
-/// empty squares, 32 for the rank separator, 255 for anything else.
-const PLACEMENT: [u8; 256] = {
-    let mut table = [255u8; 256];
+/// What a byte of a piece placement means.
+#[derive(Clone, Copy)]
+struct Symbol {
+    /// 0–11 a piece (role, +6 for Black), 12 none, 255 not part of a placement.
+    piece: u8,
+    /// Squares it takes.
+    squares: u8,
+    /// 8 for the separator of ranks, else 0.
+    rank: u8,
+}
+
+const SYMBOLS: [Symbol; 256] = {
+    let mut table = [Symbol { piece: 255, squares: 0, rank: 0 }; 256];
     let letters = *b"pnbrqk";
     let mut i = 0;
     while i < 6 {
-        table[letters[i].to_ascii_uppercase() as usize] = i as u8;
-        table[letters[i] as usize] = 6 + i as u8;
+        table[letters[i].to_ascii_uppercase() as usize] = Symbol { piece: i as u8, squares: 1, rank: 0 };
+        table[letters[i] as usize] = Symbol { piece: 6 + i as u8, squares: 1, rank: 0 };
         i += 1;
     }
     let mut digit = 1;
     while digit <= 8 {
-        table[(b'0' + digit) as usize] = 16 + digit;
+        table[(b'0' + digit) as usize] = Symbol { piece: 12, squares: digit, rank: 0 };
         digit += 1;
     }
-    table[b'/' as usize] = 32;
+    table[b'/' as usize] = Symbol { piece: 12, squares: 0, rank: 8 };
     table
 };
+
+/// 64 pieces and 7 separators.
+const LONGEST_PLACEMENT: usize = 71;
 
 /// Parses a piece placement at the start of `text`; returns the board and the bytes it took.
 ///
 /// # Errors
 /// [`FenError::Board`] unless eight ranks of eight squares follow.
 pub fn parse_board(text: &[u8]) -> Result<(Board, usize), FenError> {
-    // One bitboard a piece, Black's six after White's.
-    let mut pieces = [0u64; 12];
-    let mut rank = 56u32;
-    let mut file = 0u32;
+    // One bitboard a piece, Black's six after White's, and one for what is no piece. What a byte
+    // is cannot be predicted, so nothing branches on it: errors are collected on the way.
+    let mut pieces = [0u64; 13];
+    let mut square = 0u32;
+    let mut rank_end = 8u32;
+    let mut wrong = false;
     let mut used = 0;
     for &byte in text {
-        match PLACEMENT[usize::from(byte)] {
-            piece @ 0..12 => {
-                if file > 7 {
-                    return Err(FenError::Board);
-                }
-                pieces[usize::from(piece)] |= 1 << (rank + file);
-                file += 1;
-            }
-            empty @ 17..=24 => {
-                file += u32::from(empty - 16);
-                if file > 8 {
-                    return Err(FenError::Board);
-                }
-            }
-            32 => {
-                if file != 8 || rank == 0 {
-                    return Err(FenError::Board);
-                }
-                file = 0;
-                rank -= 8;
-            }
-            _ => break,
+        let symbol = SYMBOLS[usize::from(byte)];
+        if symbol.piece == 255 || used > LONGEST_PLACEMENT {
+            break;
         }
+        // Squares are counted from a8, rank by rank; flipping three bits makes them a1 to h8.
+        pieces[usize::from(symbol.piece)] |= 1 << ((square ^ 56) & 63);
+        square += u32::from(symbol.squares);
+        wrong |= square > rank_end || (symbol.rank != 0 && square != rank_end);
+        rank_end += u32::from(symbol.rank);
         used += 1;
     }
-    if rank != 0 || file != 8 {
+    if wrong || square != 64 || rank_end != 64 {
         return Err(FenError::Board);
     }
     let both = |role: usize| Bitboard(pieces[role] | pieces[role + 6]);
@@ -266,8 +266,7 @@ pub fn legal_position(setup: Setup, mode: CastlingMode) -> Result<Chess, FenErro
 
 /// Whether the side to move, known not to be in check, has no legal move.
 ///
-/// Nearly every position has a pawn or knight that stands on no line with its own king and can
-/// move; only the others pay for move generation.
+/// Nearly every position has a piece that stands on no line with its own king and can move; only the others pay for move generation.
 pub fn is_stalemate(position: &Chess) -> bool {
     let board = position.board();
     let own = board.by_color(position.turn());
@@ -277,8 +276,9 @@ pub fn is_stalemate(position: &Chess) -> bool {
         if pushes.any() {
             return false;
         }
-        let knight_moves = |from| (shakmaty::attacks::knight_attacks(from) & !own).any();
-        if (board.knights() & free).into_iter().any(knight_moves) {
+        let targets = |from| board.attacks_from(from) & !own;
+        let officers = free & !board.pawns() & !board.kings();
+        if officers.into_iter().any(|from| targets(from).any()) {
             return false;
         }
     }
