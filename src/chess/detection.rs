@@ -36,6 +36,8 @@ pub struct Detection {
     pub format: TextFormat,
     /// On what grounds, in words.
     pub evidence: String,
+    /// Whether the first lines have game numbers.
+    pub has_games: bool,
     /// What the user should look at, if anything.
     pub warning: Option<String>,
 }
@@ -107,9 +109,10 @@ pub fn detect_text(
         (None, None) => (detect_syntax(name, head)?, None),
     };
     let mut format = TextFormat { syntax, columns, point_of_view: PointOfView::White };
-    let view = judge(&as_white(head, &format), syntax, point_of_view);
-    format.point_of_view = view.0;
-    Ok(Detection { format, evidence: view.1, warning: view.2 })
+    let reading = as_white(head, &format);
+    let (point_of_view, evidence, warning) = judge(&reading, syntax, point_of_view);
+    format.point_of_view = point_of_view;
+    Ok(Detection { format, evidence, has_games: reading.any_game_number, warning })
 }
 
 /// The syntax that most lines follow.
@@ -169,6 +172,7 @@ struct Reading {
     numbers: Agreement,
     any_number: bool,
     any_game_result: bool,
+    any_game_number: bool,
 }
 
 fn as_white(head: &[u8], format: &TextFormat) -> Reading {
@@ -187,6 +191,7 @@ fn as_white(head: &[u8], format: &TextFormat) -> Reading {
                 .and_then(|(setup, used)| Some((setup, parse_label(format.syntax, &line[used..]).ok()?))),
         };
         let Some((setup, label)) = read else { continue };
+        reading.any_game_number |= label.game.is_some();
         match label.outcome {
             Outcome::Game(_) => reading.any_game_result = true,
             Outcome::Number(value) => {

@@ -8,8 +8,8 @@
 use std::num::NonZeroU32;
 
 use shakmaty::{
-    Bitboard, Board, ByColor, ByRole, CastlingMode, Chess, Color, FromSetup, Position, PositionErrorKinds,
-    Setup, Square,
+    Bitboard, Board, ByColor, ByRole, CastlingMode, Chess, Color, FromSetup, Position, PositionError,
+    PositionErrorKinds, Setup, Square,
 };
 
 /// Why a text is not a usable position.
@@ -241,14 +241,12 @@ fn parse_castling(letters: &[u8], board: &Board) -> Result<Bitboard, FenError> {
 /// # Errors
 /// [`FenError::Kings`], [`FenError::Pawns`] or [`FenError::OppositeCheck`].
 pub fn legal_position(setup: Setup, mode: CastlingMode) -> Result<Chess, FenError> {
-    let tolerate = |error: shakmaty::PositionError<Chess>| {
-        error
-            .ignore_too_much_material()
-            .or_else(shakmaty::PositionError::ignore_impossible_check)
-            .or_else(shakmaty::PositionError::ignore_invalid_ep_square)
-            .or_else(shakmaty::PositionError::ignore_invalid_castling_rights)
-    };
-    Chess::from_setup(setup, mode).or_else(tolerate).map_err(|error| {
+    let position = Chess::from_setup(setup, mode)
+        .or_else(PositionError::ignore_too_much_material)
+        .or_else(PositionError::ignore_impossible_check)
+        .or_else(PositionError::ignore_invalid_ep_square)
+        .or_else(PositionError::ignore_invalid_castling_rights);
+    position.map_err(|error| {
         let kinds = error.kinds();
         if kinds.intersects(
             PositionErrorKinds::EMPTY_BOARD

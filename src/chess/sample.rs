@@ -121,14 +121,15 @@ pub enum Verdict {
 }
 
 impl Agreement {
-    /// Counts one position with a result from White's view.
-    pub fn add(&mut self, board: &Board, turn: Color, result: f32) {
+    /// Counts one position with a result from White's view, if it is decisive and the board
+    /// imbalanced; returns whether it is.
+    pub fn add(&mut self, board: &Board, turn: Color, result: f32) -> bool {
         if (result - 0.5).abs() < 0.1 {
-            return;
+            return false;
         }
         let balance = material_balance(board);
         if balance.abs() < 2 {
-            return;
+            return false;
         }
         let agrees = u64::from((balance > 0) == (result > 0.5));
         if turn.is_white() {
@@ -138,6 +139,7 @@ impl Agreement {
             self.black_to_move += 1;
             self.black_to_move_agree += agrees;
         }
+        true
     }
 
     /// Adds all counts of another.

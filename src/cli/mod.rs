@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::{Parser, Subcommand};
 
 /// What all subcommands share.
+#[allow(dead_code, reason = "not every subcommand needs everything")]
 #[derive(Debug)]
 pub struct Context {
     /// Print one JSON object on standard output instead of text.

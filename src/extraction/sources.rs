@@ -65,13 +65,7 @@ impl Source {
 
     /// Whether its positions belong to games.
     pub fn has_games(&self) -> bool {
-        match &self.detection {
-            None => true,
-            Some(detection) => {
-                let syntax_has = detection.format.syntax == crate::chess::labels::LabelSyntax::Texelutil;
-                syntax_has || detection.format.columns.as_ref().is_some_and(|c| c.game.is_some())
-            }
-        }
+        self.detection.as_ref().is_none_or(|detection| detection.has_games)
     }
 }
 

@@ -204,10 +204,13 @@ impl Reader<'_> {
             None => game.offer(None, self.selection, &mut self.batch.samples),
         }
         let number = self.batch.records - 1;
+        // Positions of a game are no independent witnesses: one a side to move is heard.
+        let mut heard = [false; 2];
         for sample in &mut self.batch.samples[game.first_sample..] {
             sample.result = result.unwrap_or(0.5);
             sample.game = Some(number);
-            self.batch.agreement.add(&sample.board, sample.turn, sample.result);
+            let heard = &mut heard[usize::from(sample.turn.is_white())];
+            *heard = *heard || self.batch.agreement.add(&sample.board, sample.turn, sample.result);
         }
         self.batch.positions_read += game.positions_read;
         self.batch.left_out.merge(&game.left_out);

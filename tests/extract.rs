@@ -1,0 +1,618 @@
+//! `gputexel extract` and `info`, through the real binary.
+
+mod common;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use gputexel::dataset::{self, Dataset};
+use serde_json::Value;
+
+/// A folder with files, and the program.
+struct Bench {
+    folder: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
+        std::fs::write(self.path(name), contents).unwrap();
+        self.path(name)
+    }
+
+    /// Runs in the folder; returns exit code, standard output, standard error.
+    fn run(&self, args: &[&str], stdin: impl Into<Vec<u8>>) -> (i32, String, String) {
+        let output = Command::cargo_bin("gputexel")
+            .unwrap()
+            .current_dir(self.folder.path())
+            .args(args)
+            .write_stdin(stdin.into())
+            .output()
+            .unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    }
+
+    /// Extracts to `out.bin`, which must work; returns the report and the dataset.
+    fn extract(&self, args: &[&str], stdin: impl Into<Vec<u8>>) -> (Value, Dataset) {
+        let all = [&["--json", "extract", "-o", "out.bin", "--force"], args].concat();
+        let (code, out, err) = self.run(&all, stdin);
+        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+        (serde_json::from_str(&out).unwrap(), dataset::read(&self.path("out.bin")).unwrap())
+    }
+
+    /// Extracts, which must fail with an exit code and leave no file; returns the error.
+    fn refuse(&self, args: &[&str], stdin: impl Into<Vec<u8>>, code: i32) -> String {
+        let all = [&["extract", "-o", "none.bin"], args].concat();
+        let (got, out, err) = self.run(&all, stdin);
+        assert_eq!((got, out.as_str()), (code, ""), "{err}");
+        assert_eq!(err.lines().count(), 1, "{err}");
+        assert!(!self.path("none.bin").exists());
+        let stray = std::fs::read_dir(self.folder.path())
+            .unwrap()
+            .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with(".gputexel"))
+            .count();
+        assert_eq!(stray, 0, "temporary files are left");
+        err
+    }
+}
+
+/// Distinct positions; the results favor the side with more material.
+fn positions(count: usize) -> Vec<(String, &'static str, f32)> {
+    let mut list = Vec::new();
+    for i in 0..count {
+        let (king, pawn) = (i % 8, (i / 8) % 8);
+        let turn = if (i / 64) % 2 == 0 { "w" } else { "b" };
+        let white_up = (i / 128) % 2 == 0;
+        let extra = (i / 256) % 8;
+        let rank = |piece: &str, file: usize| {
+            let before = if file > 0 { file.to_string() } else { String::new() };
+            let after = if file < 7 { (7 - file).to_string() } else { String::new() };
+            format!("{before}{piece}{after}")
+        };
+        // The knights reach neither king.
+        let knights = if white_up { "NN6" } else { "nn6" };
+        let board =
+            format!("7k/{knights}/{}/8/{}/8/{}/8", rank("p", pawn), rank("P", extra), rank("K", king));
+        let result = match (i % 5, white_up) {
+            (0, _) => 0.5,
+            (_, true) => 1.0,
+            (_, false) => 0.0,
+        };
+        list.push((board, turn, result));
+    }
+    list
+}
+
+fn game_result(result: f32) -> &'static str {
+    match result {
+        1.0 => "1-0",
+        0.0 => "0-1",
+        _ => "1/2-1/2",
+    }
+}
+
+fn results(data: &Dataset) -> Vec<f32> {
+    data.results().to_vec()
+}
+
+type Writer = fn(&str, &str, f32) -> String;
+
+#[test]
+fn every_syntax_gives_the_same_dataset() {
+    let bench = Bench::new();
+    let list = positions(300);
+    let syntaxes: [(&str, &str, Writer); 18] = [
+        ("c9", "white", |b, t, r| format!("{b} {t} - - c9 \"{}\";", game_result(r))),
+        ("c9", "white", |b, t, r| format!("{b} {t} - - c9 {}", game_result(r))),
+        ("c9", "white", |b, t, r| format!("{b} {t} - - hmvc 0; c2 \"{r}\";")),
+        ("c9-score", "white", |b, t, r| format!("{b} {t} - - c9 \"0.33|{}\";", game_result(r))),
+        ("ce", "white", |b, t, r| format!("{b} {t} - - ce {r}")),
+        ("ce", "stm", |b, t, r| format!("{b} {t} - - ce {}", if t == "b" { 1.0 - r } else { r })),
+        ("brackets", "white", |b, t, r| format!("{b} {t} - - 0 1 [{r:.1}]")),
+        ("brackets", "stm", |b, t, r| format!("{b} {t} - - 0 1 [{:.1}]", if t == "b" { 1.0 - r } else { r })),
+        ("brackets", "white", |b, t, r| format!("{b} {t} - - 0 1 [{}]", game_result(r))),
+        ("semicolon", "white", |b, t, r| format!("{b} {t} - - 0 1; [{r}]")),
+        ("semicolon", "white", |b, t, r| format!("{b} {t} - -;{}", game_result(r))),
+        ("semicolon", "white", |b, t, r| format!("{b} {t} - - ;{r:.1}")),
+        ("score-result", "white", |b, t, r| format!("{b} {t} - - 3 40 | -35 | {r:.1}")),
+        ("pipe", "white", |b, t, r| format!("{b} {t} - - 3 40|{}", game_result(r))),
+        ("texelutil", "white", |b, t, r| format!("{b} {t} - - 0 1 : {r} : 12 : 15")),
+        ("bare", "white", |b, t, r| format!("{b} {t} - - 0 1 {}", game_result(r))),
+        ("bare", "white", |b, t, r| format!("{b} {t} - - {r:.1}")),
+        ("csv", "white", |b, t, r| format!("{b} {t} - - 0 1,{r},55")),
+    ];
+    let wanted: Vec<f32> = list.iter().map(|(_, _, r)| *r).collect();
+    let mut first: Option<Dataset> = None;
+    for (i, (name, view, write)) in syntaxes.iter().enumerate() {
+        let lines: Vec<String> = list.iter().map(|(b, t, r)| write(b, t, *r)).collect();
+        let header = if *name == "csv" { "fen,wdl,cp\n" } else { "" };
+        // Line ends, marks, comments and blank lines change nothing.
+        let text = match i % 3 {
+            0 => format!("{header}{}\n", lines.join("\n")),
+            1 => format!("\u{feff}# comment\r\n\r\n{header}{}", lines.join("\r\n")),
+            _ => format!("\n{header}{}\n\n\n", lines.join("\n")),
+        };
+        let path = bench.write("in.txt", text);
+        let (report, data) = bench.extract(&[path.to_str().unwrap()], "");
+        let source = &report["sources"][0];
+        assert_eq!((source["labels"].as_str(), source["point_of_view"].as_str()), (Some(*name), Some(*view)));
+        assert_eq!(results(&data), wanted, "{name} {view}");
+        assert_eq!(source["verdict"], "agree", "{name} {view}: {source}");
+        assert!(!data.has_games());
+        let first = first.get_or_insert_with(|| data.clone());
+        assert_eq!(data.row(7).entries().collect::<Vec<_>>(), first.row(7).entries().collect::<Vec<_>>());
+        let score = data.search_scores().first().copied();
+        match *name {
+            "score-result" => assert_eq!(score, Some(-35.0)),
+            "c9-score" => assert_eq!(score, Some(33.0)),
+            "texelutil" => assert_eq!(score, Some(12.0)),
+            "csv" => assert_eq!(score, Some(55.0)),
+            _ => assert_eq!(score, None),
+        }
+        // Asked for by name, the outcome is the same.
+        let (_, again) = bench.extract(&[path.to_str().unwrap(), "--labels", name, "--pov", view], "");
+        assert_eq!(results(&again), wanted, "{name} {view}");
+    }
+}
+
+#[test]
+fn compression_and_standard_input_change_nothing() {
+    let bench = Bench::new();
+    let text: String = positions(200).iter().map(|(b, t, r)| format!("{b} {t} - - [{r:.1}]\n")).collect();
+    bench.write("plain.epd", &text);
+    bench.extract(&["plain.epd"], "");
+    let wanted = tensors(&bench.path("out.bin"));
+    bench.write("misnamed.txt", zstd::encode_all(text.as_bytes(), 3).unwrap());
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gz.write_all(text.as_bytes()).unwrap();
+    let gz = gz.finish().unwrap();
+    bench.write("x.epd.gz", &gz);
+    // Two members or frames one after the other are one file.
+    let (head, tail) = text.split_at(text.len() / 2);
+    let frames = [head, tail].map(|part| zstd::encode_all(part.as_bytes(), 1).unwrap()).concat();
+    bench.write("frames.zst", frames);
+    for (args, stdin) in [
+        (vec!["misnamed.txt"], Vec::new()),
+        (vec!["x.epd.gz"], Vec::new()),
+        (vec!["frames.zst"], Vec::new()),
+        (vec!["-"], text.clone().into_bytes()),
+        (vec!["-", "--threads", "3"], gz.clone()),
+    ] {
+        bench.extract(&args, stdin);
+        assert_eq!(tensors(&bench.path("out.bin")), wanted, "{args:?}");
+    }
+    bench.write("cut.zst", &zstd::encode_all(text.as_bytes(), 3).unwrap()[..200]);
+    assert!(bench.refuse(&["cut.zst"], "", 1).contains("damaged or cut short"));
+    bench.write("x.bz2", b"BZh91AY&SY");
+    assert!(bench.refuse(&["x.bz2"], "", 1).contains("bzip2"));
+}
+
+/// The bytes of every tensor, without the metadata (which names the inputs).
+fn tensors(path: &Path) -> Vec<u8> {
+    let bytes = std::fs::read(path).unwrap();
+    let header = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    bytes[8 + header..].to_vec()
+}
+
+const GAME: &str =
+    "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 7. Bb3 d6 8. c3 O-O 9. h3 Nb8";
+
+fn pgn(tags: &str, moves: &str, result: &str) -> String {
+    format!("[Event \"x\"]\n{tags}[Result \"{result}\"]\n\n{moves} {result}\n\n")
+}
+
+#[test]
+fn games_are_played_and_filtered() {
+    let bench = Bench::new();
+    bench.write("g.pgn", pgn("", GAME, "1-0"));
+    let (report, data) = bench.extract(&["g.pgn"], "");
+    let source = &report["sources"][0];
+    // 18 moves, 19 positions: 8 skipped, none in check, none before a capture.
+    assert_eq!(source["positions_read"], 19);
+    assert_eq!(source["left_out"]["positions of the first plies"], 8);
+    assert_eq!((data.len(), report["games"].as_u64()), (11, Some(1)));
+    assert!(results(&data).iter().all(|r| *r == 1.0));
+    let (_, all) = bench.extract(&["g.pgn", "--skip-plies", "0"], "");
+    assert_eq!(all.len(), 19);
+    let (report, _) = bench.extract(&["g.pgn", "g.pgn"], "");
+    assert_eq!(report["sources"][1]["left_out"]["duplicate positions"], 11);
+    assert_eq!((report["positions"].as_u64(), report["games"].as_u64()), (Some(11), Some(1)));
+    let (report, data) = bench.extract(&["g.pgn", "g.pgn", "--keep-duplicates"], "");
+    assert_eq!((data.len(), report["games"].as_u64()), (22, Some(2)));
+}
+
+#[test]
+fn captures_checks_and_endings_are_left_out() {
+    let bench = Bench::new();
+    bench.write("g.pgn", pgn("", "1. e4 d5 2. exd5 Qxd5 3. Nc3 Qe5+ 4. Be2 Qd4 5. f3 Qh4+ 6. g3 Qf6", "0-1"));
+    let left_out = |args: &[&str]| {
+        let (report, data) = bench.extract(&[&["g.pgn", "--skip-plies", "0"], args].concat(), "");
+        (report["sources"][0]["left_out"].clone(), data.len())
+    };
+    let (reasons, kept) = left_out(&[]);
+    assert_eq!(reasons["positions in check"], 2);
+    assert_eq!(reasons["positions before a capture or promotion"], 2);
+    assert_eq!(kept, 13 - 4);
+    assert_eq!(left_out(&["--keep-checks"]).1, 11);
+    assert_eq!(left_out(&["--keep-captures"]).1, 11);
+    bench.write("mate.pgn", pgn("", "1. f3 e5 2. g4 Qh4#", "0-1"));
+    let (report, data) = bench.extract(&["mate.pgn", "--skip-plies", "0", "--keep-checks"], "");
+    assert_eq!(report["sources"][0]["left_out"]["positions of mate or stalemate"], 1);
+    assert_eq!(data.len(), 4);
+}
+
+#[test]
+fn unusable_games_are_counted_by_reason() {
+    let bench = Bench::new();
+    let bad_fen = "[FEN \"8/8/8/8 w - -\"]\n";
+    let text = [
+        pgn("", GAME, "*"),
+        pgn("", &GAME.replace("e4 e5", "d4 d5 2. c4 c6"), "1-0"),
+        pgn("", &format!("{GAME} 10. Qh7"), "1-0"),
+        pgn("", "1. a3 a6 2. b3 b6 3. c3 c6 4. d3 d6 5. e3 e6 6. -- f6", "0-1"),
+        pgn("", "1. a4 a6 2. b3 b6 3. c3 c6 4. d3 d6 5. e3 e6 6. Qxz9 f6", "0-1"),
+        pgn("[Variant \"Atomic\"]\n", GAME, "1-0"),
+        pgn(bad_fen, "1. e4", "1-0"),
+        pgn("", "", "1-0"),
+        "[Event \"x\"]\n[Result \"1-0\"]\n\n1. e4 e5 0-1\n\n".to_string(),
+        pgn("[Variant \"Chess960\"]\n[FEN \"1k6/8/8/8/8/8/8/1K6 w KQ - 0 1\"]\n", "1. Ka1", "1-0"),
+        pgn("", "1. e4 e6 2. d4 d5 3. Nc3 Nf6 4. Bg5 Be7 5. h3 {never closed", "1-0"),
+    ]
+    .concat();
+    bench.write("g.pgn", text);
+    let (report, _) = bench.extract(&["g.pgn", "--threads", "1"], "");
+    let source = &report["sources"][0];
+    assert_eq!(source["records"], 11);
+    for (reason, count) in [
+        ("games without a result", 1),
+        ("games of other variants", 1),
+        ("games with an unreadable or illegal FEN tag", 1),
+        ("games without moves", 1),
+        ("games whose tag and last token name different results", 1),
+        ("Chess960 games with castling rights that name no rook", 1),
+        ("game endings after an illegal move", 2),
+        ("game endings after a null move", 1),
+        ("game endings after an unreadable move", 1),
+        ("game endings after a comment that is never closed", 1),
+    ] {
+        assert_eq!(source["left_out"][reason], count, "{reason}: {source}");
+    }
+    let complaints = source["complaints"].to_string();
+    assert!(
+        complaints.contains("g.pgn:14: illegal move 'Nc6'") || complaints.contains("illegal move"),
+        "{complaints}"
+    );
+    // Every position is accounted for.
+    let reasons = source["left_out"].as_object().unwrap();
+    let left_out: u64 =
+        reasons.iter().filter(|(name, _)| name.contains("positions")).map(|(_, n)| n.as_u64().unwrap()).sum();
+    assert_eq!(source["positions_read"].as_u64().unwrap(), source["positions"].as_u64().unwrap() + left_out);
+    bench.write("none.pgn", pgn("", GAME, "*"));
+    let error = bench.refuse(&["none.pgn"], "", 1);
+    assert!(error.contains("none.pgn: no position was kept; left out: 1 games without a result"), "{error}");
+}
+
+#[test]
+fn odd_notation_is_understood() {
+    let bench = Bench::new();
+    let wanted = {
+        bench.write("g.pgn", pgn("", GAME, "1-0"));
+        bench.extract(&["g.pgn"], "");
+        tensors(&bench.path("out.bin"))
+    };
+    let latin1 = pgn("[White \"M\u{fc}ller\"]\n", GAME, "1-0").chars().map(|c| c as u8).collect::<Vec<u8>>();
+    let long_line = format!("{{ {} }} {GAME}", "word ".repeat(50_000));
+    for text in [
+        pgn("", &GAME.replace(' ', "\r\n"), "1-0").replace("\n\n", "\r\n\r\n").into_bytes(),
+        format!("\u{feff}{}", pgn("", GAME, "1-0")).into_bytes(),
+        latin1,
+        pgn(
+            "",
+            &GAME.replace("e5 2.", "e5!? $6 (1... c5 2. Nf3 (2. c3 {x (}) d6) {a {nested} one} 2."),
+            "1-0",
+        )
+        .into_bytes(),
+        pgn("", &GAME.replace("O-O", "0-0").replace("1. ", "1."), "1-0").into_bytes(),
+        pgn("", &GAME.replace(" 3.", "\n\n3. "), "1-0").into_bytes(),
+        pgn("", &GAME.replace("2. Nf3", "; rest of line\n%escaped\n2. Nf3"), "1-0").into_bytes(),
+        pgn("", &GAME.replace("Nf3", "g1f3").replace("O-O Be7", "e1g1 Be7"), "1-0").into_bytes(),
+        pgn("", &long_line, "1-0").into_bytes(),
+        format!("{GAME} 1-0").into_bytes(),
+    ] {
+        let shown = String::from_utf8_lossy(&text[..text.len().min(300)]).into_owned();
+        bench.write("odd.pgn", text);
+        bench.extract(&["odd.pgn"], "");
+        assert_eq!(tensors(&bench.path("out.bin")), wanted, "{shown}");
+    }
+}
+
+#[test]
+fn chess960_games_castle() {
+    let bench = Bench::new();
+    let fen = "[FEN \"nrk2bbr/pp1ppppp/8/8/8/8/PPPPPPPP/NRK2BBR w HBhb - 0 9\"]\n";
+    let moves = "9. O-O-O O-O-O 10. h3 h6";
+    for tags in [format!("[Variant \"fischerandom\"]\n{fen}"), fen.to_string()] {
+        bench.write("g.pgn", pgn(&tags, moves, "1/2-1/2"));
+        let (report, data) = bench.extract(&["g.pgn", "--keep-captures"], "");
+        assert_eq!(data.len(), 5, "{report}");
+    }
+}
+
+#[test]
+fn scores_in_comments_belong_to_their_positions() {
+    let bench = Bench::new();
+    // The mover's view, of the position before the move.
+    bench
+        .write("a.pgn", pgn("", "1. e4 {+0.30/12 1.0s} e5 {-0.25/9 1s} 2. Nf3 {book} Nc6 {+M3/9 0s}", "1-0"));
+    let (_, data) = bench.extract(&["a.pgn", "--skip-plies", "0"], "");
+    let scores = data.search_scores();
+    assert_eq!((scores[0], scores[1], scores[3]), (30.0, 25.0, -30_000.0));
+    assert!(scores[2].is_nan() && scores[4].is_nan());
+    // White's view, of the position after the move.
+    bench.write("b.pgn", pgn("", "1. e4 {d=3, wv=0.30, x} e5 {[%eval -0.25]} 2. Nf3", "1-0"));
+    let (_, data) = bench.extract(&["b.pgn", "--skip-plies", "0"], "");
+    let scores = data.search_scores();
+    assert!(scores[0].is_nan() && scores[3].is_nan());
+    assert_eq!((scores[1], scores[2]), (30.0, -25.0));
+}
+
+#[test]
+fn game_numbers_follow_the_inputs() {
+    let bench = Bench::new();
+    bench.write(
+        "g.pgn",
+        [pgn("", GAME, "1-0"), pgn("", &GAME.replace("9. h3 Nb8", "9. d3 Na5"), "0-1")].concat(),
+    );
+    let text: String = positions(4).iter().map(|(b, t, _)| format!("{b} {t} - - [0.5]\n")).collect();
+    bench.write("t.epd", text);
+    let (report, data) = bench.extract(&["t.epd", "g.pgn"], "");
+    assert_eq!(report["games"], 6);
+    let games: Vec<u32> = (0..data.len()).map(|n| data.game(n)).collect();
+    assert_eq!(games[..5], [0, 1, 2, 3, 4]);
+    assert_eq!((games[14], games[15], *games.last().unwrap()), (4, 5, 5));
+    // The game column of texelutil is taken over, games in order of their first position.
+    let text: String = positions(6)
+        .iter()
+        .enumerate()
+        .map(|(i, (b, t, _))| format!("{b} {t} - - 0 1 : 0.5 : 3 : 4 : {}\n", 70 + i / 2))
+        .collect();
+    bench.write("x.txt", text);
+    let (_, data) = bench.extract(&["x.txt"], "");
+    assert_eq!((0..6).map(|n| data.game(n)).collect::<Vec<_>>(), [0, 0, 1, 1, 2, 2]);
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bytes() {
+    let bench = Bench::new();
+    // Several chunks of each kind, with duplicates across them.
+    let list = positions(2048);
+    let text: String = (0..40_000)
+        .map(|i| {
+            let (b, t, r) = &list[(i * 7919) % list.len()];
+            let broken = if i % 500 == 0 { "x" } else { "" };
+            format!("{broken}{b} {t} - - {} {} [{r:.1}]\n", i % 90, i % 300)
+        })
+        .collect();
+    bench.write("t.epd", text);
+    let comment = "x".repeat(900);
+    let games: String = (0..3000)
+        .map(|i| {
+            let (a, b) = (["a3", "b3", "c3", "g3"][i % 4], ["a6", "b6", "c6", "g6"][(i / 4) % 4]);
+            pgn(
+                "",
+                &format!("1. {a} {b} {{{comment}}} 2. Nh3 Nh6 3. Nf4 Nf5 4. Nd3 Nd6 5. e3 e6 6. f3 f6"),
+                ["1-0", "0-1"][i % 2],
+            )
+        })
+        .collect();
+    bench.write("g.pgn", games);
+    for extra in [&[][..], &["--keep-duplicates"]] {
+        let run = |threads| {
+            bench.extract(&[&["t.epd", "g.pgn", "--threads", threads], extra].concat(), "");
+            std::fs::read(bench.path("out.bin")).unwrap()
+        };
+        let one = run("1");
+        assert_eq!(one, run("2"));
+        assert_eq!(one, run("7"));
+    }
+}
+
+#[test]
+fn some_broken_lines_are_reported_many_stop_the_run() {
+    let bench = Bench::new();
+    let list = positions(2000);
+    let with_broken = |every: usize| -> String {
+        list.iter()
+            .enumerate()
+            .map(|(i, (b, t, r))| match i % every {
+                5 if i % 2 == 0 => format!("{b} {t} - -\n"),
+                5 => format!("K{b} {t} - - [{r:.1}]\n"),
+                _ => format!("{b} {t} - - [{r:.1}]\n"),
+            })
+            .collect()
+    };
+    bench.write("one.epd", with_broken(101));
+    let (report, data) = bench.extract(&["one.epd"], "");
+    let source = &report["sources"][0];
+    assert_eq!(source["bad_lines"], 20);
+    assert_eq!(data.len(), 1980);
+    let complaints: Vec<&str> =
+        source["complaints"].as_array().unwrap().iter().map(|c| c.as_str().unwrap()).collect();
+    assert_eq!(complaints.len(), 5);
+    assert_eq!(complaints[1], "one.epd:107: no result after the position");
+    assert!(
+        complaints[0].starts_with("one.epd:6: not a position") || complaints[0].contains("one.epd:6: "),
+        "{complaints:?}"
+    );
+    let half: String = list
+        .iter()
+        .enumerate()
+        .map(|(i, (b, t, r))| if i % 2 == 0 { format!("{b} {t} - - [{r:.1}]\n") } else { "broken\n".into() })
+        .collect();
+    bench.write("half.epd", half);
+    let error = bench.refuse(&["half.epd"], "", 1);
+    assert!(
+        error.contains("half.epd: 1000 of 2000 lines cannot be used (50.0 %, the limit is 10.0 %)"),
+        "{error}"
+    );
+    assert!(error.contains("half.epd:2: not a position"), "{error}");
+    bench.extract(&["half.epd", "--max-bad-share", "0.6"], "");
+}
+
+#[test]
+fn points_of_view_are_questioned() {
+    let bench = Bench::new();
+    let list = positions(1500);
+    let lines = |flip: &dyn Fn(usize, &str) -> bool| -> String {
+        list.iter()
+            .enumerate()
+            .map(|(i, (b, t, r))| format!("{b} {t} - - [{:.1}]\n", if flip(i, t) { 1.0 - r } else { *r }))
+            .collect()
+    };
+    let report = |name: &str, text: String, args: &[&str]| {
+        bench.write(name, text);
+        bench.extract(&[&[name], args].concat(), "").0["sources"][0].clone()
+    };
+    let wrong = report("w.epd", lines(&|_, t| t == "b"), &["--pov", "white"]);
+    assert_eq!(wrong["verdict"], "wrong-point-of-view");
+    assert!(wrong["warnings"].to_string().contains("--pov stm"), "{wrong}");
+    let reversed = report("r.epd", lines(&|_, _| true), &["--pov", "white"]);
+    assert_eq!(reversed["verdict"], "reversed");
+    let mixed = report("m.epd", lines(&|i, t| t == "b" && i % 2 == 0), &[]);
+    assert_eq!(mixed["verdict"], "mixed-point-of-view", "{mixed}");
+    let stm = report("s.epd", lines(&|_, t| t == "b"), &[]);
+    assert_eq!((stm["point_of_view"].as_str(), stm["verdict"].as_str()), (Some("stm"), Some("agree")));
+    let text = format!("{}", bench.run(&["extract", "w.epd", "-o", "y.bin"], "").1);
+    assert!(text.contains("point of view side to move: with Black to move"), "{text}");
+}
+
+#[test]
+fn bad_requests_are_refused_in_one_line() {
+    let bench = Bench::new();
+    bench.write("book.epd", "# openings\n4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\n");
+    assert!(bench.refuse(&["book.epd"], "", 1).contains("book.epd:2: no result after the position"));
+    bench.write("empty.epd", "");
+    assert!(bench.refuse(&["empty.epd"], "", 1).contains("empty.epd: is empty"));
+    bench.write("empty.pgn", "\n");
+    assert!(bench.refuse(&["empty.pgn"], "", 1).contains("empty.pgn: is empty"));
+    assert!(bench.refuse(&["-"], "", 1).contains("-: is empty"));
+    assert!(bench.refuse(&["missing.epd"], "", 1).contains("missing.epd: No such file"));
+    assert!(bench.refuse(&["."], "", 1).contains("is a folder"));
+    assert!(bench.refuse(&["book.epd", "--pov", "black"], "", 2).contains("point of view 'black'"));
+    assert!(bench.refuse(&["book.epd", "--labels", "c10"], "", 2).contains("label syntax 'c10'"));
+    assert!(bench.refuse(&["book.epd", "--model", "nnue"], "", 2).contains("model 'nnue'"));
+    assert!(bench.refuse(&["book.epd", "--phase", "1,2"], "", 2).contains("phase '1,2'"));
+    assert!(bench.refuse(&["book.epd", "--threads", "0"], "", 2).contains("0 threads"));
+    assert!(bench.refuse(&["book.epd", "--max-bad-share", "2"], "", 2).contains("bad share 2"));
+    assert!(bench.refuse(&["-", "-"], "", 2).contains("only once"));
+    assert_eq!(bench.run(&["extract"], "").0, 2);
+}
+
+#[test]
+fn outputs_are_never_lost() {
+    let bench = Bench::new();
+    bench.write("good.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - [1.0]\n");
+    bench.write("out.bin", "precious");
+    let (code, _, err) = bench.run(&["extract", "good.epd", "-o", "out.bin"], "");
+    assert_eq!(code, 2);
+    assert!(err.contains("out.bin: exists; use --force"), "{err}");
+    bench.write("bad.epd", "4k3/8/8/8/8/8/4P3/4K3 w - -\n");
+    assert_eq!(bench.run(&["extract", "bad.epd", "-o", "out.bin", "--force"], "").0, 1);
+    assert_eq!(std::fs::read(bench.path("out.bin")).unwrap(), b"precious");
+    let (code, _, err) = bench.run(&["extract", "good.epd", "-o", "good.epd", "--force"], "");
+    assert_eq!((code, err.contains("is an input, too")), (2, true), "{err}");
+    let (code, _, err) = bench.run(&["extract", "good.epd", "-o", "no/such/folder/x.bin"], "");
+    assert_eq!(code, 1);
+    assert!(err.contains("no/such/folder"), "{err}");
+    let (code, out, _) = bench.run(&["extract", "good.epd", "-o", "out.bin", "--force", "--quiet"], "");
+    assert_eq!((code, out.as_str()), (0, ""));
+}
+
+#[test]
+fn info_describes_whole_and_damaged_datasets() {
+    let bench = Bench::new();
+    bench.write("g.pgn", pgn("", GAME, "1-0"));
+    bench.extract(&["g.pgn"], "");
+    let (code, out, _) = bench.run(&["info", "out.bin"], "");
+    assert_eq!(code, 0);
+    for part in [
+        "out.bin: 11 positions, 1 games",
+        "32.00 pieces a position",
+        "from g.pgn: 11 positions of 1 games",
+        "skip_plies 8",
+        "rarest: ",
+    ] {
+        assert!(out.contains(part), "{part}\n{out}");
+    }
+    let (_, out, _) = bench.run(&["--json", "info", "out.bin", "--features"], "");
+    let json: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(json["intact"], true);
+    assert_eq!(json["contents"]["features"].as_array().unwrap().len(), 384);
+    let mut bytes = std::fs::read(bench.path("out.bin")).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    bench.write("bad.bin", bytes);
+    let (code, out, err) = bench.run(&["info", "bad.bin"], "");
+    assert_eq!(code, 1);
+    assert!(err.contains("bad.bin: damaged: the checksum of 'white_counts'"), "{err}");
+    assert!(out.contains("DAMAGED"), "{out}");
+    let (code, _, err) = bench.run(&["info", "g.pgn"], "");
+    assert_eq!((code, err.contains("not a dataset")), (1, true), "{err}");
+}
+
+/// Public data beside the checkout, if it is there.
+fn shared(name: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("GPUTEXEL_SHARED_DATA")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from);
+    let path = folder.join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    eprintln!("skipped: {} is not there", path.display());
+    None
+}
+
+#[test]
+fn public_positions_are_all_kept() {
+    let Some(path) = shared("epd/engine-725k.c9.epd.zst") else { return };
+    let bench = Bench::new();
+    let (report, data) = bench.extract(&[path.to_str().unwrap()], "");
+    assert_eq!(data.len(), 725_000);
+    let results = &report["results"];
+    assert_eq!(
+        (results["white"].as_u64(), results["draws"].as_u64(), results["black"].as_u64()),
+        (Some(260_670), Some(401_642), Some(62_688))
+    );
+    assert_eq!(report["sources"][0]["verdict"], "agree");
+}
+
+#[test]
+fn public_games_are_read_without_a_loss() {
+    let bench = Bench::new();
+    for (name, games) in [("tcec", 413), ("tcec-frc", 60), ("ccc", 199), ("gm", 8022)] {
+        let Some(path) = shared(&format!("pgn/{name}.pgn.zst")) else { return };
+        let (report, _) = bench.extract(&[path.to_str().unwrap()], "");
+        let source = &report["sources"][0];
+        assert_eq!(source["records"], games, "{name}");
+        let only_positions =
+            source["left_out"].as_object().unwrap().keys().all(|reason| reason.contains("positions"));
+        assert!(only_positions, "{source}");
+    }
+    let Some(folder) = shared("pgn-odd") else { return };
+    for project in std::fs::read_dir(folder).unwrap() {
+        for file in std::fs::read_dir(project.unwrap().path()).unwrap() {
+            let path = file.unwrap().path();
+            let (code, _, err) =
+                bench.run(&["extract", path.to_str().unwrap(), "-o", "x.bin", "--force"], "");
+            assert!(code == 0 || err.contains("no position was kept"), "{}: {err}", path.display());
+        }
+    }
+}
