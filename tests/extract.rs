@@ -491,7 +491,7 @@ fn points_of_view_are_questioned() {
     assert_eq!(mixed["verdict"], "mixed-point-of-view", "{mixed}");
     let stm = report("s.epd", lines(&|_, t| t == "b"), &[]);
     assert_eq!((stm["point_of_view"].as_str(), stm["verdict"].as_str()), (Some("stm"), Some("agree")));
-    let text = format!("{}", bench.run(&["extract", "w.epd", "-o", "y.bin"], "").1);
+    let (_, text, _) = bench.run(&["extract", "w.epd", "-o", "y.bin"], "");
     assert!(text.contains("point of view side to move: with Black to move"), "{text}");
 }
 
@@ -535,6 +535,34 @@ fn outputs_are_never_lost() {
     assert!(err.contains("no/such/folder"), "{err}");
     let (code, out, _) = bench.run(&["extract", "good.epd", "-o", "out.bin", "--force", "--quiet"], "");
     assert_eq!((code, out.as_str()), (0, ""));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_leaves_nothing_behind() {
+    let bench = Bench::new();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_gputexel"))
+        .current_dir(bench.folder.path())
+        .args(["extract", "-", "-o", "x.bin"])
+        .stdin(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Enough for the detection, then a pipe that stays open and silent.
+    let mut pipe = child.stdin.take().unwrap();
+    for i in 0..20_000 {
+        writeln!(pipe, "4k3/8/8/8/8/8/4P3/4K3 w - - {} {i} [1.0]", i % 50).unwrap();
+    }
+    pipe.flush().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(error, "gputexel: interrupted: nothing was written\n");
+    assert_eq!(std::fs::read_dir(bench.folder.path()).unwrap().count(), 0);
+    drop(pipe);
 }
 
 #[test]

@@ -18,10 +18,7 @@ fuzz_target!(|data: &[u8]| {
     for format in formats {
         let batch = read_text(data, 1, &format, &selection);
         assert_eq!(batch.positions_read + batch.left_out.sum(Unit::Line), batch.records);
-        assert_eq!(
-            batch.positions_read,
-            batch.samples.len() as u64 + batch.left_out.sum(Unit::Position)
-        );
+        assert_eq!(batch.positions_read, batch.samples.len() as u64 + batch.left_out.sum(Unit::Position));
         for sample in &batch.samples {
             assert!((0.0..=1.0).contains(&sample.result));
             assert!(sample.score_cp.is_nan() || sample.score_cp.abs() <= 30_000.0);

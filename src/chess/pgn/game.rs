@@ -381,3 +381,104 @@ fn lenient_san(word: &[u8]) -> Option<San> {
     fixed.push(piece.to_ascii_uppercase());
     San::from_ascii(&fixed).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chess::selection::Unit;
+    use proptest::prelude::*;
+
+    fn read(text: &str) -> Batch {
+        read_pgn(text.as_bytes(), 1, &Selection { skip_plies: 0, ..Selection::default() })
+    }
+
+    #[test]
+    fn moves_are_read_in_many_spellings() {
+        let position = |fen: &str| start_position(fen.as_bytes(), false).unwrap();
+        let promotion = position("7k/4P3/8/8/8/8/8/K7 w - - 0 1");
+        for word in ["e8=Q", "e8Q", "e8=q", "e8=Q+", "e7e8q", "e8Q++"] {
+            let found = find_move(&promotion, word.as_bytes()).unwrap();
+            assert_eq!(found.promotion(), Some(shakmaty::Role::Queen), "{word}");
+        }
+        let castling = position("4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1");
+        for word in ["O-O", "0-0", "o-o", "e1g1", "O-O+", "0-0#"] {
+            assert_eq!(
+                find_move(&castling, word.as_bytes()).unwrap().castling_side(),
+                Some(CastlingSide::KingSide)
+            );
+        }
+        for word in ["O-O-O", "0-0-0", "e1c1"] {
+            assert_eq!(
+                find_move(&castling, word.as_bytes()).unwrap().castling_side(),
+                Some(CastlingSide::QueenSide)
+            );
+        }
+        let passing = position("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1");
+        for word in ["exd6", "exd6e.p.", "e5d6"] {
+            assert!(find_move(&passing, word.as_bytes()).unwrap().is_en_passant(), "{word}");
+        }
+        assert_eq!(find_move(&castling, b"Qh5"), Err(Reason::IllegalMove));
+        assert_eq!(find_move(&castling, b"Xy9"), Err(Reason::UnreadableMove));
+    }
+
+    #[test]
+    fn results_come_from_the_tag_or_the_last_token() {
+        let results = |text: &str| read(text).samples.iter().map(|s| s.result).next();
+        assert_eq!(results("[Result \"1-0\"]\n\n1. e4 e5 *"), Some(1.0));
+        assert_eq!(results("[Result \"*\"]\n\n1. e4 e5 0-1"), Some(0.0));
+        assert_eq!(results("[Result \"?\"]\n\n1. e4 e5 1/2-1/2"), Some(0.5));
+        assert_eq!(results("1. e4 e5 1-0"), Some(1.0));
+        assert_eq!(results("[Result \"1-0\"]\n\n1. e4 e5"), Some(1.0));
+        assert_eq!(results("[Result \"*\"]\n\n1. e4 e5 *"), None);
+        assert_eq!(results("[Result \"1-0\"]\n\n1. e4 e5 0-1"), None);
+    }
+
+    #[test]
+    fn games_without_tags_end_at_their_results() {
+        let batch = read("1. e4 e5 1-0\n\n1. d4 d5 0-1 1. c4 c5 1/2-1/2");
+        assert_eq!(batch.records, 3);
+        let results: Vec<f32> = batch.samples.iter().map(|s| s.result).collect();
+        assert_eq!(results, [1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.5]);
+    }
+
+    #[test]
+    fn plies_count_from_the_fen_tag() {
+        let text = "[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 0 5\"]\n\n5. e3 Kd8 6. e4 Kd7 1-0";
+        let kept = |skip_plies| {
+            read_pgn(text.as_bytes(), 1, &Selection { skip_plies, ..Selection::default() }).samples.len()
+        };
+        assert_eq!((kept(8), kept(9), kept(12), kept(13)), (5, 4, 1, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn every_position_is_kept_or_counted(
+            words in proptest::collection::vec(
+                prop_oneof![
+                    Just("1. e4 e5 2. Nf3 Nc6"), Just("e4"), Just("d5"), Just("exd5"), Just("Qh5"), Just("0-0"),
+                    Just("{+0.35/12}"), Just("{[%eval #3]"), Just("}"), Just("("), Just(")"), Just("1-0"), Just("*"),
+                    Just("0-1"), Just("--"), Just("\n\n"), Just("\n[Event \"x\"]\n"), Just("\n[Result \"1-0\"]"),
+                    Just("\n[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\"]"), Just("\n[Variant \"960\"]\n"), Just(";"),
+                    Just("%"), Just("$3"), Just("[\""), Just("\u{2026}"), Just("\\"),
+                ],
+                0..60,
+            ),
+        ) {
+            let text = words.join(" ");
+            let batch = read(&text);
+            let positions_out = batch.left_out.sum(Unit::Position);
+            prop_assert_eq!(batch.positions_read, batch.samples.len() as u64 + positions_out);
+            prop_assert!(batch.left_out.sum(Unit::Game) + batch.left_out.sum(Unit::GameRest) <= batch.records);
+            // Cutting at a game's start changes nothing.
+            if let Some(at) = crate::chess::pgn::last_game_start(text.as_bytes()) {
+                let parts = [read(&text[..at]), read(&text[at..])];
+                prop_assert_eq!(parts[0].records + parts[1].records >= batch.records, true);
+            }
+        }
+
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = read_pgn(&bytes, 1, &Selection::default());
+        }
+    }
+}
