@@ -179,11 +179,14 @@ fn compression_and_standard_input_change_nothing() {
     // Two members or frames one after the other are one file.
     let (head, tail) = text.split_at(text.len() / 2);
     let frames = [head, tail].map(|part| zstd::encode_all(part.as_bytes(), 1).unwrap()).concat();
-    bench.write("frames.zst", frames);
+    bench.write("frames.zst", &frames);
+    let skippable = [&b"\x50\x2a\x4d\x18\x04\0\0\0abcd"[..], &frames].concat();
+    bench.write("skippable.zst", skippable);
     for (args, stdin) in [
         (vec!["misnamed.txt"], Vec::new()),
         (vec!["x.epd.gz"], Vec::new()),
         (vec!["frames.zst"], Vec::new()),
+        (vec!["skippable.zst"], Vec::new()),
         (vec!["-"], text.clone().into_bytes()),
         (vec!["-", "--threads", "3"], gz.clone()),
     ] {
@@ -383,11 +386,12 @@ fn game_numbers_follow_the_inputs() {
     let text: String = positions(6)
         .iter()
         .enumerate()
-        .map(|(i, (b, t, _))| format!("{b} {t} - - 0 1 : 0.5 : 3 : 4 : {}\n", 70 + i / 2))
+        .map(|(i, (b, t, _))| format!("{b} {t} - - 0 1 : 0.5 : 3 : 4 : {}\n", 70 + i % 3))
         .collect();
     bench.write("x.txt", text);
     let (_, data) = bench.extract(&["x.txt"], "");
-    assert_eq!((0..6).map(|n| data.game(n)).collect::<Vec<_>>(), [0, 0, 1, 1, 2, 2]);
+    assert_eq!((0..6).map(|n| data.game(n)).collect::<Vec<_>>(), [0, 1, 2, 0, 1, 2]);
+    assert_eq!(data.metadata.games, 3);
 }
 
 #[test]

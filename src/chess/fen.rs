@@ -241,25 +241,34 @@ fn parse_castling(letters: &[u8], board: &Board) -> Result<Bitboard, FenError> {
 /// # Errors
 /// [`FenError::Kings`], [`FenError::Pawns`] or [`FenError::OppositeCheck`].
 pub fn legal_position(setup: Setup, mode: CastlingMode) -> Result<Chess, FenError> {
-    let position = Chess::from_setup(setup, mode)
-        .or_else(PositionError::ignore_too_much_material)
+    match Chess::from_setup(setup, mode) {
+        // A position is some 200 bytes; handing it through the chain below would copy each time.
+        Ok(position) => Ok(position),
+        Err(error) => tolerate(error),
+    }
+}
+
+#[cold]
+fn tolerate(error: PositionError<Chess>) -> Result<Chess, FenError> {
+    error
+        .ignore_too_much_material()
         .or_else(PositionError::ignore_impossible_check)
         .or_else(PositionError::ignore_invalid_ep_square)
-        .or_else(PositionError::ignore_invalid_castling_rights);
-    position.map_err(|error| {
-        let kinds = error.kinds();
-        if kinds.intersects(
-            PositionErrorKinds::EMPTY_BOARD
-                | PositionErrorKinds::MISSING_KING
-                | PositionErrorKinds::TOO_MANY_KINGS,
-        ) {
-            FenError::Kings
-        } else if kinds.contains(PositionErrorKinds::PAWNS_ON_BACKRANK) {
-            FenError::Pawns
-        } else {
-            FenError::OppositeCheck
-        }
-    })
+        .or_else(PositionError::ignore_invalid_castling_rights)
+        .map_err(|error| {
+            let kinds = error.kinds();
+            if kinds.intersects(
+                PositionErrorKinds::EMPTY_BOARD
+                    | PositionErrorKinds::MISSING_KING
+                    | PositionErrorKinds::TOO_MANY_KINGS,
+            ) {
+                FenError::Kings
+            } else if kinds.contains(PositionErrorKinds::PAWNS_ON_BACKRANK) {
+                FenError::Pawns
+            } else {
+                FenError::OppositeCheck
+            }
+        })
 }
 
 /// Whether the side to move, known not to be in check, has no legal move.

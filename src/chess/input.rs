@@ -97,9 +97,14 @@ impl Input {
             ));
         }
         let stream = std::io::Cursor::new(magic.clone()).chain(raw);
-        let rest: Box<dyn Read + Send> = if magic.starts_with(b"\x28\xb5\x2f\xfd") {
-            // The decoder goes on over the frames that parallel compressors write.
-            Box::new(zstd::stream::read::Decoder::new(stream).map_err(|e| Error::io(&name, e))?)
+        // Parallel compressors write many frames, some of them after a skippable one; the decoder
+        // goes on over both.
+        let skippable = matches!(magic[..], [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]);
+        let rest: Box<dyn Read + Send> = if skippable || magic.starts_with(b"\x28\xb5\x2f\xfd") {
+            let mut decoder = zstd::stream::read::Decoder::new(stream).map_err(|e| Error::io(&name, e))?;
+            // Large collections are written with --long, whose windows are refused by default.
+            decoder.window_log_max(31).map_err(|e| Error::io(&name, e))?;
+            Box::new(decoder)
         } else if magic.starts_with(b"\x1f\x8b") {
             Box::new(flate2::read::MultiGzDecoder::new(BufReader::with_capacity(1 << 16, stream)))
         } else {

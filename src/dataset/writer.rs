@@ -89,7 +89,6 @@ pub struct DatasetWriter {
     any_weight: bool,
     any_score: bool,
     any_game: bool,
-    last_game: Option<u32>,
 }
 
 impl DatasetWriter {
@@ -127,7 +126,6 @@ impl DatasetWriter {
             any_weight: false,
             any_score: false,
             any_game: false,
-            last_game: None,
         })
     }
 
@@ -148,10 +146,10 @@ impl DatasetWriter {
     pub fn push(&mut self, row: &FeatureRow, labels: PositionLabels) -> Result<()> {
         self.any_weight |= labels.weight != 1.0;
         self.any_score |= labels.score_cp.is_some();
-        if labels.game.is_some() && labels.game != self.last_game {
+        if let Some(game) = labels.game {
             self.any_game = true;
-            self.last_game = labels.game;
-            self.metadata.games += 1;
+            // Games are numbered from 0, but their positions need not be neighbors.
+            self.metadata.games = self.metadata.games.max(u64::from(game) + 1);
         }
         self.try_push(row, labels).map_err(|e| Error::io(&self.path, e))
     }
