@@ -252,6 +252,9 @@ fn bad_requests_are_refused_in_one_line() {
     assert!(bench.refuse(&["book.epd", "--phase", "1,2"], "", 2).contains("phase '1,2'"));
     assert!(bench.refuse(&["book.epd", "--threads", "0"], "", 2).contains("0 threads"));
     assert!(bench.refuse(&["book.epd", "--max-bad-share", "2"], "", 2).contains("bad share 2"));
+    assert!(
+        bench.refuse(&["-", "--pov", "stm"], pgn("", GAME, "1-0"), 2).contains("every input holds games")
+    );
     assert!(bench.refuse(&["-", "-"], "", 2).contains("only once"));
     assert_eq!(bench.run(&["extract"], "").0, 2);
 }

@@ -51,6 +51,13 @@ pub fn run(
     let writer = DatasetWriter::create(output, Metadata::new(settings.feature_set.clone()), settings.force)?;
     let bytes_read = Arc::new(AtomicU64::new(0));
     let mut sources = Source::prepare(inputs, settings, &bytes_read)?;
+    if sources.iter().all(|source| source.kind == InputKind::Pgn)
+        && (settings.labels.is_some() || settings.point_of_view.is_some())
+    {
+        return Err(Error::Usage(
+            "--labels and --pov are about labelled positions, but every input holds games".to_string(),
+        ));
+    }
     let bytes_total = sources.iter().map(|source| source.bytes).sum::<Option<u64>>();
     let channels = spawn(&mut sources, settings, &bytes_read);
     let mut assembly = Assembly::new(writer, &sources, settings);

@@ -274,7 +274,8 @@ impl Game {
         }
     }
 
-    /// Applies the rules of selection to the current position.
+    /// Applies the rules of selection to the current position. The last position of a game has no
+    /// `next` move; it is kept unless the game is over on the board.
     fn offer(&mut self, next: Option<Move>, selection: &Selection, samples: &mut Vec<Sample>) {
         let Some(position) = &self.position else { return };
         let score_cp = std::mem::replace(&mut self.score_cp, f32::NAN);

@@ -3,9 +3,13 @@
 //! Three forms are known: TCEC's and CCC's `wv=0.35` (White's view), Lichess's `[%eval 0.35]`
 //! (White's view, of the position after the move), and the engine form `+0.35/12 2.0s` of match
 //! programs. Whose view the engine form takes was decided from data: CCC games carry it beside
-//! `wv=`, and for Black's moves the two have opposite signs, and in self-play games in that form
-//! Black's numbers are positive before Black's wins. So it is the mover's, and it belongs to the
-//! position that was searched, before the move.
+//! `wv=`, and for Black's moves the two have opposite signs, and of 258,261 positions
+//! of decided self-play games whose score in that form is beyond three pawns, 99.6 % go to the
+//! better side when it is read as the mover's. So it is the mover's, and it belongs to the position
+//! that was searched, before the move.
+//!
+//! Mates become ±30,000 centipawns, the bound of all scores: a sigmoid makes 1 or 0 of them, and a
+//! filter by size takes them for what they are.
 
 use std::sync::LazyLock;
 
