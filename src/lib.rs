@@ -11,6 +11,7 @@ pub mod chess;
 pub mod dataset;
 mod error;
 pub mod evaluator;
+pub mod extraction;
 mod files;
 pub mod model;
 pub mod objective;

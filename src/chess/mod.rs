@@ -1,6 +1,18 @@
 //! What knows chess: the game phase, the readers of games and labelled positions, and the rules
 //! by which positions are kept.
+//!
+//! Readers work on chunks of decompressed text and know neither files nor threads nor features:
+//! `input` opens files, [`detection`] tells what they hold, [`pgn`] and [`text`] turn chunks
+//! into samples, [`selection`] names what is left out and why.
 
+pub mod detection;
+pub mod fen;
+pub mod input;
+pub mod labels;
+pub mod pgn;
 mod phase;
+pub mod sample;
+pub mod selection;
+pub mod text;
 
 pub use phase::PhaseSettings;

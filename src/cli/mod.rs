@@ -1,18 +1,86 @@
-//! The command line: one module a subcommand.
+//! The command line: one file a subcommand, from flags to a call into the library.
 
-pub mod devices;
+mod devices;
+mod extract;
+mod info;
+mod table;
 
-/// What every subcommand is told.
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::{Parser, Subcommand};
+
+/// What all subcommands share.
+#[allow(dead_code, reason = "not every subcommand needs everything")]
+#[derive(Debug)]
 pub struct Context {
-    /// Whether results are printed as JSON.
+    /// Print one JSON object on standard output instead of text.
     pub json: bool,
-    /// Whether progress is silent.
-    #[allow(dead_code, reason = "read by subcommands with progress")]
+    /// Print nothing but errors.
     pub quiet: bool,
-    /// The command line, for records.
-    #[allow(dead_code, reason = "read by subcommands that write records")]
+    /// The command line as typed.
     pub command_line: String,
-    /// Set when the user asks to stop.
-    #[allow(dead_code, reason = "read by long subcommands")]
-    pub cancel: &'static std::sync::atomic::AtomicBool,
+    /// Set by Ctrl-C.
+    pub cancel: &'static AtomicBool,
+}
+
+#[derive(Debug, Parser)]
+#[command(name = "gputexel", version, about)]
+struct Cli {
+    /// Print one JSON object on standard output instead of text
+    #[arg(long, global = true)]
+    json: bool,
+    /// Print nothing but errors
+    #[arg(long, short, global = true)]
+    quiet: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Turn games or labelled positions into a dataset
+    Extract(extract::ExtractArgs),
+    /// Show what a dataset holds
+    Info(info::InfoArgs),
+    /// List GPU adapters, and what the backend choices would take
+    Devices(devices::DevicesArgs),
+}
+
+static CANCEL: AtomicBool = AtomicBool::new(false);
+
+/// Parses the command line and runs it.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // Without a handler, Ctrl-C still ends the program; only less tidily.
+    let _ = ctrlc::set_handler(|| {
+        if CANCEL.swap(true, Ordering::Relaxed) {
+            std::process::exit(130); // asked twice: at once
+        }
+    });
+    let context = Context {
+        json: cli.json,
+        quiet: cli.quiet,
+        command_line: std::env::args().collect::<Vec<_>>().join(" "),
+        cancel: &CANCEL,
+    };
+    let result = match &cli.command {
+        Command::Extract(args) => extract::run(args, &context),
+        Command::Info(args) => info::run(args, &context),
+        Command::Devices(args) => devices::run(args, &context),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "gputexel: {error:#}");
+            let code = error.downcast_ref::<gputexel::Error>().map_or(1, gputexel::Error::exit_code);
+            ExitCode::from(code)
+        }
+    }
+}
+
+/// Whether progress bars make sense.
+fn shows_progress(context: &Context) -> bool {
+    !context.quiet && !context.json && std::io::stderr().is_terminal()
 }

@@ -1,6 +1,8 @@
 //! Inputs that several integration tests share.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub mod program;
+
 use std::path::Path;
 
 use gputexel::chess::PhaseSettings;

@@ -1,0 +1,249 @@
+//! What the readers hand on: positions with their labels, batch by batch, and how well the
+//! labels go with the material on the board.
+
+use serde::Serialize;
+use shakmaty::{Board, Chess, Color, EnPassantMode, Position, Role};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::selection::LeftOut;
+
+/// One labelled position that the rules of selection let through.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// The pieces.
+    pub board: Board,
+    /// Side to move.
+    pub turn: Color,
+    /// Hash of board, side to move, castling rights and en passant square.
+    pub key: u64,
+    /// Result, White's view, 0 to 1.
+    pub result: f32,
+    /// Search score, centipawns, White's view; NaN where unknown.
+    pub score_cp: f32,
+    /// For games: the number of the game within its batch. For text: the game column, where there
+    /// is one.
+    pub game: Option<u64>,
+}
+
+/// What one chunk of an input yielded.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// Kept positions in input order.
+    pub samples: Vec<Sample>,
+    /// Games (PGN) or lines (text, without blank lines and comments) read.
+    pub records: u64,
+    /// Positions read, kept or not.
+    pub positions_read: u64,
+    /// What was left out.
+    pub left_out: LeftOut,
+    /// The first few complaints: line and reason.
+    pub complaints: Vec<(u64, String)>,
+    /// How labels and material agree.
+    pub agreement: Agreement,
+}
+
+impl Batch {
+    /// Complaints kept for a batch and for a report.
+    pub const COMPLAINTS: usize = 5;
+
+    /// Notes a complaint unless there are enough already.
+    pub fn complain(&mut self, line: u64, reason: impl FnOnce() -> String) {
+        if self.complaints.len() < Self::COMPLAINTS {
+            self.complaints.push((line, reason()));
+        }
+    }
+}
+
+/// Hash of everything that makes two positions the same: board, side to move, castling rights,
+/// and the en passant square where a capture on it is legal.
+pub fn position_key(position: &Chess) -> u64 {
+    let board = position.board();
+    let ep = position.ep_square(EnPassantMode::Legal).map_or(64, |square| u64::from(u32::from(square)));
+    let words = [
+        board.white().0,
+        board.pawns().0,
+        board.knights().0,
+        board.bishops().0,
+        board.rooks().0,
+        board.queens().0,
+        board.kings().0,
+        position.castles().castling_rights().0,
+        ep << 1 | u64::from(position.turn().is_white()),
+    ];
+    xxh3_64(bytemuck::bytes_of(&words))
+}
+
+/// Material in pawns, White's less Black's, with the usual 1, 3, 3, 5, 9.
+pub fn material_balance(board: &Board) -> i32 {
+    [(Role::Pawn, 1), (Role::Knight, 3), (Role::Bishop, 3), (Role::Rook, 5), (Role::Queen, 9)]
+        .iter()
+        .map(|&(role, value)| {
+            let pieces = board.by_role(role);
+            let white = (pieces & board.white()).count() as i32;
+            value * (2 * white - pieces.count() as i32)
+        })
+        .sum()
+}
+
+/// Decisive results of positions with at least two pawns of imbalance: how many went to the side
+/// with more material, by side to move.
+///
+/// In real data three in four do or more. Only lines with Black to move tell the points of view
+/// apart: read from the wrong side, they agree in one of four.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Agreement {
+    /// White to move: positions that count.
+    pub white_to_move: u64,
+    /// White to move: results that went to the side with more material.
+    pub white_to_move_agree: u64,
+    /// Black to move: positions that count.
+    pub black_to_move: u64,
+    /// Black to move: results that went to the side with more material.
+    pub black_to_move_agree: u64,
+}
+
+/// What the final labels say when held against material.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Results go with material for both sides to move.
+    Agree,
+    /// Too few decisive, imbalanced positions, or no clear tendency.
+    CannotTell,
+    /// Results go against material whoever is to move: they are reversed.
+    Reversed,
+    /// Results go against material for one side to move only: they were read from the wrong
+    /// point of view.
+    WrongPointOfView,
+    /// Results go with material much less often for one side to move: lines of both points of
+    /// view are mixed.
+    MixedPointOfView,
+}
+
+impl Agreement {
+    /// Counts one position with a result from White's view, if it is decisive and the board
+    /// imbalanced; returns whether it is.
+    pub fn add(&mut self, board: &Board, turn: Color, result: f32) -> bool {
+        if (result - 0.5).abs() < 0.1 {
+            return false;
+        }
+        let balance = material_balance(board);
+        if balance.abs() < 2 {
+            return false;
+        }
+        let agrees = u64::from((balance > 0) == (result > 0.5));
+        if turn.is_white() {
+            self.white_to_move += 1;
+            self.white_to_move_agree += agrees;
+        } else {
+            self.black_to_move += 1;
+            self.black_to_move_agree += agrees;
+        }
+        true
+    }
+
+    /// Adds all counts of another.
+    pub fn merge(&mut self, other: &Self) {
+        self.white_to_move += other.white_to_move;
+        self.white_to_move_agree += other.white_to_move_agree;
+        self.black_to_move += other.black_to_move;
+        self.black_to_move_agree += other.black_to_move_agree;
+    }
+
+    /// Positions that count.
+    pub fn positions(&self) -> u64 {
+        self.white_to_move + self.black_to_move
+    }
+
+    /// Share of results that went to the side with more material.
+    pub fn rate(&self) -> Option<f64> {
+        let agree = self.white_to_move_agree + self.black_to_move_agree;
+        (self.positions() > 0).then(|| agree as f64 / self.positions() as f64)
+    }
+
+    /// The same results read from the other point of view.
+    pub fn flipped(&self) -> Self {
+        Self { black_to_move_agree: self.black_to_move - self.black_to_move_agree, ..*self }
+    }
+
+    /// What the counts say. The thresholds are three standard deviations of a fair coin, and a
+    /// tenth between the sides to move (real data differ by a hundredth or two).
+    pub fn verdict(&self) -> Verdict {
+        let white = tendency(self.white_to_move_agree, self.white_to_move);
+        let black = tendency(self.black_to_move_agree, self.black_to_move);
+        let all = tendency(self.white_to_move_agree + self.black_to_move_agree, self.positions());
+        match (white, black) {
+            (-1, -1) => return Verdict::Reversed,
+            (1, -1) | (-1, 1) => return Verdict::WrongPointOfView,
+            _ => {}
+        }
+        if self.white_to_move > 0 && self.black_to_move > 0 {
+            let rates = [
+                self.white_to_move_agree as f64 / self.white_to_move as f64,
+                self.black_to_move_agree as f64 / self.black_to_move as f64,
+            ];
+            let mean = self.rate().unwrap_or(0.5);
+            let variance =
+                mean * (1.0 - mean) * (1.0 / self.white_to_move as f64 + 1.0 / self.black_to_move as f64);
+            let difference = (rates[0] - rates[1]).abs();
+            if difference > 0.1 && difference > 5.0 * variance.sqrt() {
+                return Verdict::MixedPointOfView;
+            }
+        }
+        match all {
+            1 => Verdict::Agree,
+            -1 => Verdict::Reversed,
+            _ => Verdict::CannotTell,
+        }
+    }
+}
+
+/// Whether `agree` of `total` is clearly more (1) or less (−1) than half.
+pub(super) fn tendency(agree: u64, total: u64) -> i32 {
+    let excess = 2.0 * agree as f64 - total as f64;
+    match total {
+        0..10 => 0,
+        _ if excess >= 3.0 * (total as f64).sqrt() => 1,
+        _ if excess <= -3.0 * (total as f64).sqrt() => -1,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agreement(white: (u64, u64), black: (u64, u64)) -> Agreement {
+        Agreement {
+            white_to_move_agree: white.0,
+            white_to_move: white.1,
+            black_to_move_agree: black.0,
+            black_to_move: black.1,
+        }
+    }
+
+    #[test]
+    fn verdicts() {
+        assert_eq!(agreement((80, 100), (78, 100)).verdict(), Verdict::Agree);
+        assert_eq!(agreement((80, 100), (22, 100)).verdict(), Verdict::WrongPointOfView);
+        assert_eq!(agreement((20, 100), (22, 100)).verdict(), Verdict::Reversed);
+        assert_eq!(agreement((800, 1000), (500, 1000)).verdict(), Verdict::MixedPointOfView);
+        assert_eq!(agreement((3, 4), (3, 4)).verdict(), Verdict::CannotTell);
+        assert_eq!(Agreement::default().verdict(), Verdict::CannotTell);
+        assert_eq!(agreement((80, 100), (22, 100)).flipped().verdict(), Verdict::Agree);
+    }
+
+    #[test]
+    fn en_passant_counts_only_where_it_can_be_taken() {
+        let key = |fen: &str| {
+            let (setup, _) = super::super::fen::parse_fen(fen.as_bytes()).unwrap();
+            position_key(&super::super::fen::legal_position(setup, shakmaty::CastlingMode::Chess960).unwrap())
+        };
+        let after_e4 = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq";
+        assert_eq!(key(&format!("{after_e4} e3 0 1")), key(&format!("{after_e4} - 5 9")));
+        let takable = "4k3/8/8/8/3pP3/8/8/4K3 b -";
+        assert_ne!(key(&format!("{takable} e3")), key(&format!("{takable} -")));
+        assert_ne!(key("4k3/8/8/8/8/8/8/4K3 b - -"), key("4k3/8/8/8/8/8/8/4K3 w - -"));
+        assert_ne!(key("4k3/8/8/8/8/8/8/4K2R w K -"), key("4k3/8/8/8/8/8/8/4K2R w - -"));
+    }
+}

@@ -1,0 +1,299 @@
+//! Labelled positions, one a line: walks the lines of a chunk.
+//!
+//! Owns blank lines, comments, line ends and columns. Syntaxes of results are in `labels`; which
+//! of them a file has, and whose view it takes, is found out in `detection`.
+
+use serde::{Deserialize, Serialize};
+use shakmaty::{CastlingMode, Chess, Position};
+
+use super::fen::{FenError, is_stalemate, legal_position, parse_fen};
+use super::labels::{Label, LabelError, LabelSyntax, Outcome, parse_cp, parse_label, parse_outcome};
+use super::sample::{Batch, Sample, position_key};
+use super::selection::{Reason, Selection};
+
+/// Longest line that is looked at, in bytes; labelled positions have about a hundred.
+pub const MAX_LINE_BYTES: usize = 1 << 16;
+
+/// Whose expected score a number is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PointOfView {
+    /// White's.
+    White,
+    /// The side to move's.
+    Stm,
+}
+
+impl PointOfView {
+    /// The name by which command lines and datasets call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::White => "white",
+            Self::Stm => "stm",
+        }
+    }
+}
+
+/// The columns of a text with a header line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Columns {
+    /// Line of the header, from 1.
+    pub header_line: u64,
+    /// Separator.
+    pub delimiter: u8,
+    /// Index of the position's column.
+    pub fen: usize,
+    /// Index of the result's column.
+    pub result: usize,
+    /// Index of the column of centipawns, if there is one.
+    pub score: Option<usize>,
+    /// Index of the column of game numbers, if there is one.
+    pub game: Option<usize>,
+}
+
+/// How to read a labelled text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextFormat {
+    /// How results are written.
+    pub syntax: LabelSyntax,
+    /// The columns, for [`LabelSyntax::Csv`].
+    pub columns: Option<Columns>,
+    /// Whose view numbers take.
+    pub point_of_view: PointOfView,
+}
+
+/// Reads the lines of a chunk; `first_line` is the number of its first line, from 1.
+pub fn read_text(chunk: &[u8], first_line: u64, format: &TextFormat, selection: &Selection) -> Batch {
+    let mut batch = Batch::default();
+    for (number, line) in significant_lines(chunk, first_line) {
+        if format.columns.as_ref().is_some_and(|columns| columns.header_line == number) {
+            continue;
+        }
+        batch.records += 1;
+        match read_line(line, format, selection) {
+            Ok(sample) => {
+                batch.positions_read += 1;
+                batch.agreement.add(&sample.board, sample.turn, sample.result);
+                batch.samples.push(sample);
+            }
+            Err(refusal) => {
+                batch.left_out.add(refusal.reason);
+                match refusal.text {
+                    Some(_) if refusal.reason == Reason::UnknownResult => {}
+                    Some(text) => batch.complain(number, || text.to_string()),
+                    None => batch.positions_read += 1,
+                }
+            }
+        }
+    }
+    batch
+}
+
+/// Lines with their numbers, without blank lines, `#` comments, the byte order mark and blanks
+/// at either end.
+pub fn significant_lines(chunk: &[u8], first_line: u64) -> impl Iterator<Item = (u64, &[u8])> {
+    let mut rest = if first_line == 1 { chunk.strip_prefix(b"\xef\xbb\xbf").unwrap_or(chunk) } else { chunk };
+    let mut number = first_line;
+    std::iter::from_fn(move || {
+        while !rest.is_empty() {
+            let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let line = rest[..end].trim_ascii();
+            rest = rest.get(end + 1..).unwrap_or_default();
+            number += 1;
+            if !line.is_empty() && line[0] != b'#' {
+                return Some((number - 1, line));
+            }
+        }
+        None
+    })
+}
+
+/// Why a line yields no sample: broken lines have a text, positions that the rules of selection
+/// leave out have none.
+struct Refusal {
+    reason: Reason,
+    text: Option<&'static str>,
+}
+
+impl From<FenError> for Refusal {
+    fn from(error: FenError) -> Self {
+        let reason = match error {
+            FenError::Kings | FenError::Pawns | FenError::OppositeCheck => Reason::IllegalPosition,
+            _ => Reason::BadPosition,
+        };
+        Self { reason, text: Some(error.reason()) }
+    }
+}
+
+impl From<LabelError> for Refusal {
+    fn from(error: LabelError) -> Self {
+        let (reason, text) = match error {
+            LabelError::Missing => (Reason::NoLabel, "no result after the position"),
+            LabelError::OutOfRange => (Reason::BadLabel, "the result is not from 0 to 1"),
+            LabelError::Unknown => (Reason::UnknownResult, "the result is unknown (*)"),
+        };
+        Self { reason, text: Some(text) }
+    }
+}
+
+fn read_line(line: &[u8], format: &TextFormat, selection: &Selection) -> Result<Sample, Refusal> {
+    if line.len() > MAX_LINE_BYTES {
+        return Err(Refusal { reason: Reason::LongLine, text: Some("the line is too long") });
+    }
+    let (position, label) = read_position(line, format)?;
+    let left_out = |reason| Err(Refusal { reason, text: None });
+    if position.is_check() {
+        // Mate is a check, too, and nothing to evaluate whatever the settings say.
+        if !selection.keep_checks {
+            return left_out(Reason::InCheck);
+        }
+        if position.legal_moves().is_empty() {
+            return left_out(Reason::GameOver);
+        }
+    } else if is_stalemate(&position) {
+        return left_out(Reason::GameOver);
+    }
+    let flipped = format.point_of_view == PointOfView::Stm && position.turn().is_black();
+    Ok(Sample {
+        key: position_key(&position),
+        result: match label.outcome {
+            Outcome::Number(value) if flipped => 1.0 - value,
+            Outcome::Number(value) | Outcome::Game(value) => value,
+        },
+        score_cp: if flipped { 0.0 - label.score_cp } else { label.score_cp },
+        game: label.game,
+        board: position.board().clone(),
+        turn: position.turn(),
+    })
+}
+
+fn read_position(line: &[u8], format: &TextFormat) -> Result<(Chess, Label), Refusal> {
+    match &format.columns {
+        None => {
+            let (setup, used) = parse_fen(line)?;
+            let position = legal_position(setup, CastlingMode::Chess960)?;
+            Ok((position, parse_label(format.syntax, &line[used..])?))
+        }
+        Some(columns) => {
+            let (fen, label) = read_columns(line, columns)?;
+            let (setup, _) = parse_fen(&fen)?;
+            Ok((legal_position(setup, CastlingMode::Chess960)?, label))
+        }
+    }
+}
+
+/// The text of the position and the label of a line with columns.
+pub(super) fn read_columns(line: &[u8], columns: &Columns) -> Result<(Vec<u8>, Label), LabelError> {
+    let fields = split_columns(line, columns.delimiter);
+    let field = |index: usize| fields.get(index).map(|field| field.trim_ascii());
+    let outcome = parse_outcome(field(columns.result).ok_or(LabelError::Missing)?)?;
+    let label = Label {
+        outcome,
+        score_cp: columns.score.and_then(field).and_then(parse_cp).unwrap_or(f32::NAN),
+        game: columns.game.and_then(field).and_then(|text| std::str::from_utf8(text).ok()?.parse().ok()),
+    };
+    Ok((field(columns.fen).unwrap_or_default().to_vec(), label))
+}
+
+/// The fields of a line; quotes may enclose a separator.
+pub(super) fn split_columns(line: &[u8], delimiter: u8) -> Vec<Vec<u8>> {
+    let mut reader =
+        csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(line);
+    let mut record = csv::ByteRecord::new();
+    match reader.read_byte_record(&mut record) {
+        Ok(true) => record.iter().map(<[u8]>::to_vec).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const KINGS: &str = "4k3/8/8/8/8/8/4P3/4K3";
+
+    fn format(syntax: LabelSyntax, point_of_view: PointOfView) -> TextFormat {
+        TextFormat { syntax, columns: None, point_of_view }
+    }
+
+    #[test]
+    fn lines_are_counted_whatever_their_ends() {
+        let text = format!(
+            "\u{feff}# made by hand\r\n\r\n{KINGS} w - - [1.0]\r\n  {KINGS} b - - [0.0]  \n{KINGS} w - -"
+        );
+        let batch = read_text(
+            text.as_bytes(),
+            1,
+            &format(LabelSyntax::Brackets, PointOfView::Stm),
+            &Selection::default(),
+        );
+        assert_eq!((batch.records, batch.samples.len()), (3, 2));
+        assert_eq!(batch.samples.iter().map(|s| s.result).collect::<Vec<_>>(), [1.0, 1.0]);
+        assert_eq!(batch.complaints, [(5, "no result after the position".to_string())]);
+    }
+
+    #[test]
+    fn game_results_ignore_the_point_of_view() {
+        let text = format!("{KINGS} b - - | 30 | 1-0\n{KINGS} b - - | 30 | 1.0");
+        let batch = read_text(
+            text.as_bytes(),
+            1,
+            &format(LabelSyntax::ScoreResult, PointOfView::Stm),
+            &Selection::default(),
+        );
+        let read: Vec<_> = batch.samples.iter().map(|s| (s.result, s.score_cp)).collect();
+        assert_eq!(read, [(1.0, -30.0), (0.0, -30.0)]);
+    }
+
+    #[test]
+    fn checks_mates_and_stalemates_are_left_out() {
+        let text = "4k3/4R3/8/8/8/8/8/4K3 b - - [1.0]\n7k/5Q2/6K1/8/8/8/8/8 b - - [0.5]\n7k/6Q1/6K1/8/8/8/8/8 b - - [1.0]\n";
+        let format = format(LabelSyntax::Brackets, PointOfView::White);
+        let count = |selection: &Selection, reason| {
+            read_text(text.as_bytes(), 1, &format, selection).left_out.count(reason)
+        };
+        let default = Selection::default();
+        assert_eq!((count(&default, Reason::InCheck), count(&default, Reason::GameOver)), (2, 1));
+        let all = Selection { keep_checks: true, ..default };
+        assert_eq!((count(&all, Reason::InCheck), count(&all, Reason::GameOver)), (0, 2));
+    }
+
+    #[test]
+    fn columns_may_be_quoted() {
+        let columns =
+            Columns { header_line: 1, delimiter: b',', fen: 1, result: 2, score: Some(0), game: None };
+        let format = TextFormat {
+            syntax: LabelSyntax::Csv,
+            columns: Some(columns),
+            point_of_view: PointOfView::White,
+        };
+        let text =
+            format!("cp,fen,wdl\n12,\"{KINGS} w - - 0 1\",0.5\n-5,{KINGS} b - -,1-0\n7,{KINGS} w - -\n");
+        let batch = read_text(text.as_bytes(), 1, &format, &Selection::default());
+        let read: Vec<_> = batch.samples.iter().map(|s| (s.result, s.score_cp)).collect();
+        assert_eq!(read, [(0.5, 12.0), (1.0, -5.0)]);
+        assert_eq!(batch.left_out.count(Reason::NoLabel), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            for syntax in LabelSyntax::ALL {
+                let _ = read_text(&bytes, 1, &format(syntax, PointOfView::Stm), &Selection::default());
+            }
+        }
+
+        #[test]
+        fn nearly_right_lines_do_not_panic(
+            lines in proptest::collection::vec("[pnbrqkPNBRQK1-8/]{10,40} [wb]? [KQkq-]{0,4} [a-h3-6-]{0,2} [0-9 ]{0,5}[\\[;|:c9\" ]{0,4}[01.5*/-]{0,5}[\\]\"; ]{0,3}", 0..8),
+        ) {
+            let text = lines.join("\n");
+            for syntax in LabelSyntax::ALL {
+                let batch = read_text(text.as_bytes(), 1, &format(syntax, PointOfView::White), &Selection::default());
+                let lines_out = batch.left_out.sum(super::super::selection::Unit::Line);
+                prop_assert_eq!(batch.positions_read + lines_out, batch.records);
+            }
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! `gputexel extract`: games or labelled positions in, a dataset out.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use gputexel::chess::PhaseSettings;
+use gputexel::chess::labels::LabelSyntax;
+use gputexel::chess::sample::Verdict;
+use gputexel::chess::selection::{Selection, Unit};
+use gputexel::chess::text::PointOfView;
+use gputexel::extraction::{ExtractSettings, Hooks, Progress, Report, SourceReport, extract};
+use gputexel::model::{FeatureKind, FeatureSet};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::table::{aligned, bytes, grouped, percent};
+use super::{Context, shows_progress};
+
+/// Flags of `extract`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Inputs are games (PGN) or labelled positions, one a line, plain or compressed with zstd or gzip; \
+what they are is told by their content. Results of labelled positions may be written as
+
+  FEN c9 \"1-0\";       FEN [0.5]         FEN | 35 | 1.0    (centipawns, result)
+  FEN c9 \"0.33|1-0\";  FEN ;1-0          FEN|1-0
+  FEN ce 0.5          FEN ; [0.5]       FEN : 1 : 35 : 30 : 17    (texelutil)
+
+or as columns under a header line (fen,result,score). The syntax, and whether numbers are White's \
+view or the side to move's, are detected and reported.")]
+pub struct ExtractArgs {
+    /// Games or labelled positions; - is standard input
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+    /// The dataset to write
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Replace the output if it exists
+    #[arg(long)]
+    force: bool,
+    /// How results are written: c9, c9-score, ce, brackets, semicolon, score-result, pipe,
+    /// texelutil, bare or csv [default: detected]
+    #[arg(long, value_name = "NAME", help_heading = "Labelled positions")]
+    labels: Option<String>,
+    /// Whose view numbers take: white, stm (the side to move) or auto
+    #[arg(long, value_name = "VIEW", default_value = "auto", help_heading = "Labelled positions")]
+    pov: String,
+    /// Stop, and write nothing, when more than this share of the lines cannot be used
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1, help_heading = "Labelled positions")]
+    max_bad_share: f64,
+    /// Features: pst (a parameter for each piece on each square) or material
+    #[arg(long, value_name = "NAME", default_value = "pst", help_heading = "Features")]
+    model: String,
+    /// Phase units of knight, bishop, rook and queen, and their maximum
+    #[arg(long, value_name = "N,B,R,Q/MAX", default_value = "1,1,2,4/24", help_heading = "Features")]
+    phase: String,
+    /// Leave out the positions of games before this ply; the moves before a FEN tag count
+    #[arg(long, value_name = "PLIES", default_value_t = 8, help_heading = "Selection")]
+    skip_plies: u32,
+    /// Keep positions in check
+    #[arg(long, help_heading = "Selection")]
+    keep_checks: bool,
+    /// Keep positions of games before a capture or promotion
+    #[arg(long, help_heading = "Selection")]
+    keep_captures: bool,
+    /// Keep positions that occur more than once
+    #[arg(long, help_heading = "Selection")]
+    keep_duplicates: bool,
+    /// Worker threads [default: one a core]; the output does not depend on it
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+impl ExtractArgs {
+    fn settings(&self) -> gputexel::Result<ExtractSettings> {
+        let kind = match self.model.as_str() {
+            "pst" => FeatureKind::Pst,
+            "material" => FeatureKind::Material,
+            other => {
+                return Err(gputexel::Error::Usage(format!("model '{other}': expected pst or material")));
+            }
+        };
+        let point_of_view = match self.pov.as_str() {
+            "auto" => None,
+            "white" => Some(PointOfView::White),
+            "stm" => Some(PointOfView::Stm),
+            other => {
+                return Err(gputexel::Error::Usage(format!(
+                    "point of view '{other}': expected white, stm or auto"
+                )));
+            }
+        };
+        let mut settings = ExtractSettings::new(FeatureSet::new(kind, PhaseSettings::parse(&self.phase)?));
+        settings.selection = Selection {
+            skip_plies: self.skip_plies,
+            keep_checks: self.keep_checks,
+            keep_captures: self.keep_captures,
+            keep_duplicates: self.keep_duplicates,
+        };
+        settings.labels = self.labels.as_deref().map(str::parse::<LabelSyntax>).transpose()?;
+        settings.point_of_view = point_of_view;
+        settings.max_bad_share = self.max_bad_share;
+        settings.threads = self.threads.unwrap_or(settings.threads);
+        settings.force = self.force;
+        Ok(settings)
+    }
+}
+
+/// Runs `extract`.
+///
+/// # Errors
+/// Those of [`gputexel::extraction::extract`].
+pub fn run(args: &ExtractArgs, context: &Context) -> anyhow::Result<()> {
+    let settings = args.settings()?;
+    let bar = progress_bar(context);
+    let mut progress = |at: Progress| {
+        match at.bytes_total {
+            Some(total) => {
+                bar.set_length(total);
+                bar.set_position(at.bytes_read.min(total));
+            }
+            None => bar.set_position(at.bytes_read),
+        }
+        bar.set_message(format!("{} positions", grouped(at.positions)));
+    };
+    let mut hooks = Hooks { cancel: context.cancel, progress: &mut progress };
+    let report = extract(&args.inputs, &settings, &args.output, &mut hooks);
+    bar.finish_and_clear();
+    let report = report?;
+    let mut out = std::io::stdout().lock();
+    if context.json {
+        writeln!(out, "{}", serde_json::to_string(&report)?)?;
+    } else if !context.quiet {
+        out.write_all(describe(&report).as_bytes())?;
+    }
+    Ok(())
+}
+
+fn progress_bar(context: &Context) -> ProgressBar {
+    if !shows_progress(context) {
+        return ProgressBar::hidden();
+    }
+    let style =
+        ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left, {msg}");
+    let bar = ProgressBar::new(0);
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// The report in words.
+fn describe(report: &Report) -> String {
+    let mut text = String::new();
+    for source in &report.sources {
+        describe_source(&mut text, source);
+    }
+    let results = &report.results;
+    let total = report.positions;
+    let mut rows = vec![
+        vec!["White wins".to_string(), grouped(results.white), percent(results.white, total)],
+        vec!["draws".to_string(), grouped(results.draws), percent(results.draws, total)],
+        vec!["Black wins".to_string(), grouped(results.black), percent(results.black, total)],
+    ];
+    if results.other > 0 {
+        rows.push(vec!["between".to_string(), grouped(results.other), percent(results.other, total)]);
+    }
+    let games = if report.games > 0 { format!(" of {} games", grouped(report.games)) } else { String::new() };
+    let _ = writeln!(
+        text,
+        "{}: {} positions{games}, {}",
+        report.output,
+        grouped(total),
+        bytes(report.output_bytes)
+    );
+    text += &aligned(&rows, 2);
+    let read: u64 = report.sources.iter().map(|source| source.positions_read).sum();
+    let _ = writeln!(
+        text,
+        "{:.2} s, {} positions/s read, {}/s of input",
+        report.seconds,
+        grouped((read as f64 / report.seconds.max(1e-9)) as u64),
+        bytes((report.bytes_read as f64 / report.seconds.max(1e-9)) as u64)
+    );
+    text
+}
+
+fn describe_source(text: &mut String, source: &SourceReport) {
+    let record = &source.record;
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        text,
+        "{}: {}",
+        record.path,
+        if record.format == "pgn" { "games" } else { "labelled positions" }
+    );
+    let mut rows = Vec::new();
+    let mut row =
+        |cells: &[&str]| rows.push(cells.iter().map(|cell| (*cell).to_string()).collect::<Vec<_>>());
+    let pgn = record.format == "pgn";
+    row(&[if pgn { "games read" } else { "lines read" }, &grouped(record.records)]);
+    let (whole, rest) = if pgn { (Unit::Game, Some(Unit::GameRest)) } else { (Unit::Line, None) };
+    for (label, count) in source.left_out_of(whole) {
+        row(&[&format!("- {label}"), &grouped(count), &percent(count, record.records)]);
+    }
+    for (label, count) in rest.into_iter().flat_map(|unit| source.left_out_of(unit)) {
+        row(&[&format!("  {label}"), &grouped(count), &percent(count, record.records)]);
+    }
+    row(&["positions read", &grouped(source.positions_read)]);
+    for (label, count) in source.left_out_of(Unit::Position) {
+        row(&[&format!("- {label}"), &grouped(count), &percent(count, source.positions_read)]);
+    }
+    row(&["kept", &grouped(record.positions), &percent(record.positions, source.positions_read)]);
+    *text += &aligned(&rows, 2);
+    if let (Some(labels), Some(view)) = (&record.labels, &record.point_of_view) {
+        let example = labels.parse::<LabelSyntax>().map_or("", LabelSyntax::example);
+        let _ = writeln!(text, "  results as {labels} (such as {example})");
+        let evidence = source.evidence.as_deref().unwrap_or_default();
+        let view = if view == "stm" { "side to move" } else { view };
+        let _ = writeln!(text, "  point of view {view}: {evidence}");
+    }
+    if let Some(rate) = source.agreement.rate() {
+        let verdict = match source.verdict {
+            Verdict::Agree => "as it should be",
+            Verdict::CannotTell => "too few to judge, or no tendency",
+            _ => "see the warning",
+        };
+        let _ = writeln!(
+            text,
+            "  results against material: {:.1} % of {} decisive, imbalanced ones go to the side with more: {verdict}",
+            100.0 * rate,
+            grouped(source.agreement.positions())
+        );
+    }
+    for complaint in &source.complaints {
+        let _ = writeln!(text, "  {complaint}");
+    }
+    for warning in &source.warnings {
+        let _ = writeln!(text, "  warning: {warning}");
+    }
+}

@@ -1,0 +1,70 @@
+//! Aligned columns and readable numbers for the terminal.
+
+/// Rows of text, padded so that columns line up; numbers (cells that start with a digit) go to
+/// the right. Trailing blanks are dropped.
+pub fn aligned(rows: &[Vec<String>], indent: usize) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = " ".repeat(indent);
+        for (cell, width) in row.iter().zip(&widths) {
+            let pad = " ".repeat(width - cell.chars().count());
+            let number = cell.starts_with(|c: char| c.is_ascii_digit());
+            line += &if number { format!("{pad}{cell}  ") } else { format!("{cell}{pad}  ") };
+        }
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// `1234567` as `1,234,567`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A share of a total as `12.3 %`.
+pub fn percent(part: u64, total: u64) -> String {
+    format!("{:.1} %", 100.0 * part as f64 / total.max(1) as f64)
+}
+
+/// Bytes with a unit.
+pub fn bytes(count: u64) -> String {
+    match count {
+        0..10_000 => format!("{} bytes", grouped(count)),
+        10_000..10_000_000 => format!("{:.1} kB", count as f64 / 1e3),
+        10_000_000..10_000_000_000 => format!("{:.1} MB", count as f64 / 1e6),
+        _ => format!("{:.1} GB", count as f64 / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(725_000), "725,000");
+        assert_eq!(grouped(1_000_000), "1,000,000");
+    }
+
+    #[test]
+    fn columns_line_up() {
+        let rows = [vec!["a".to_string(), "1".into()], vec!["bcd".into(), "22".into()]];
+        assert_eq!(aligned(&rows, 1), " a     1\n bcd  22\n");
+    }
+}

@@ -1,0 +1,113 @@
+//! From inputs to a dataset: ties the readers of `chess`, the features of `model` and the
+//! container of `dataset` together.
+//!
+//! Owns the threads, the order of positions, duplicates across inputs, game numbers, the share of
+//! broken lines that is tolerated, and the report. The bytes written depend on inputs and
+//! settings alone, never on the number of threads. Memory holds a few chunks of decompressed
+//! text, and eight bytes or so for every kept position unless duplicates are kept.
+
+mod encode;
+mod pipeline;
+mod report;
+mod sources;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+pub use report::{Report, Results, SourceReport};
+
+use crate::chess::labels::LabelSyntax;
+use crate::chess::selection::Selection;
+use crate::chess::text::PointOfView;
+use crate::error::{Error, Result};
+use crate::model::FeatureSet;
+
+/// What to extract and how.
+#[derive(Clone, Debug)]
+pub struct ExtractSettings {
+    /// Features of each position.
+    pub feature_set: FeatureSet,
+    /// Which positions are kept.
+    pub selection: Selection,
+    /// Syntax of results in labelled text; detected where `None`.
+    pub labels: Option<LabelSyntax>,
+    /// Point of view of numeric results; detected where `None`.
+    pub point_of_view: Option<PointOfView>,
+    /// Share of broken lines of a text above which nothing is written.
+    pub max_bad_share: f64,
+    /// Worker threads beside the one that decompresses.
+    pub threads: usize,
+    /// Replace an existing output.
+    pub force: bool,
+}
+
+impl ExtractSettings {
+    /// Default settings for a feature set.
+    pub fn new(feature_set: FeatureSet) -> Self {
+        Self {
+            feature_set,
+            selection: Selection::default(),
+            labels: None,
+            point_of_view: None,
+            max_bad_share: 0.1,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            force: false,
+        }
+    }
+
+    fn validate(&self, inputs: &[PathBuf], output: &Path) -> Result<()> {
+        if inputs.is_empty() {
+            return Err(Error::Usage("no input was given".to_string()));
+        }
+        if inputs.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+            return Err(Error::Usage("-: standard input can be read only once".to_string()));
+        }
+        if !(0.0..=1.0).contains(&self.max_bad_share) {
+            return Err(Error::Usage(format!("bad share {}: must be from 0 to 1", self.max_bad_share)));
+        }
+        if self.threads == 0 || self.threads > 1024 {
+            return Err(Error::Usage(format!("{} threads: must be from 1 to 1024", self.threads)));
+        }
+        if let Ok(target) = output.canonicalize()
+            && inputs.iter().any(|input| input.canonicalize().is_ok_and(|path| path == target))
+        {
+            return Err(Error::Usage(format!("{}: is an input, too", output.display())));
+        }
+        self.feature_set.phase.validate()
+    }
+}
+
+/// How far an extraction is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
+    /// Bytes of the inputs read, compressed where they are.
+    pub bytes_read: u64,
+    /// Bytes of all inputs, unless one of them is a pipe.
+    pub bytes_total: Option<u64>,
+    /// Positions kept so far.
+    pub positions: u64,
+}
+
+/// How an extraction talks with its caller.
+pub struct Hooks<'a> {
+    /// When set, the extraction ends with [`Error::Interrupted`] and writes nothing.
+    pub cancel: &'a AtomicBool,
+    /// Called several times a second.
+    pub progress: &'a mut dyn FnMut(Progress),
+}
+
+/// Reads `inputs`, games or labelled positions, and writes a dataset to `output`.
+///
+/// # Errors
+/// [`Error::Usage`] for contradictory settings or an output that exists; [`Error::Input`] when an
+/// input has no results, too many broken lines, or nothing that could be kept;
+/// [`Error::Interrupted`] after `cancel`. Nothing is written then.
+pub fn extract(
+    inputs: &[PathBuf],
+    settings: &ExtractSettings,
+    output: &Path,
+    hooks: &mut Hooks<'_>,
+) -> Result<Report> {
+    settings.validate(inputs, output)?;
+    pipeline::run(inputs, settings, output, hooks)
+}

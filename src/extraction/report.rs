@@ -1,0 +1,122 @@
+//! What an extraction says at its end.
+
+use serde::Serialize;
+
+use crate::chess::sample::{Agreement, Verdict};
+use crate::chess::selection::{LeftOut, Unit};
+use crate::dataset::SourceRecord;
+
+/// Results of kept positions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Results {
+    /// White won.
+    pub white: u64,
+    /// Drawn.
+    pub draws: u64,
+    /// Black won.
+    pub black: u64,
+    /// Anything between, such as 0.6.
+    pub other: u64,
+}
+
+impl Results {
+    /// Counts one.
+    pub fn add(&mut self, result: f32) {
+        match result {
+            1.0 => self.white += 1,
+            0.5 => self.draws += 1,
+            0.0 => self.black += 1,
+            _ => self.other += 1,
+        }
+    }
+}
+
+/// What was read from one input.
+#[derive(Clone, Debug, Serialize)]
+pub struct SourceReport {
+    /// As it is recorded in the dataset.
+    #[serde(flatten)]
+    pub record: SourceRecord,
+    /// Positions read, kept or not; those of games that were left out do not count.
+    pub positions_read: u64,
+    /// On what grounds the point of view was chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<String>,
+    /// Results against material.
+    pub agreement: Agreement,
+    /// What that says.
+    pub verdict: Verdict,
+    /// What the user should look at.
+    pub warnings: Vec<String>,
+    /// The first complaints, `file:line: reason`.
+    pub complaints: Vec<String>,
+    /// Lines that were broken.
+    pub bad_lines: u64,
+    /// Counts by reason; the record has them by name.
+    #[serde(skip)]
+    pub left_out: LeftOut,
+}
+
+impl SourceReport {
+    /// The warning that the results deserve when held against material.
+    pub(super) fn agreement_warning(&self) -> Option<String> {
+        let a = &self.agreement;
+        let percent = |agree: u64, total: u64| format!("{:.0} %", 100.0 * agree as f64 / total.max(1) as f64);
+        let white = percent(a.white_to_move_agree, a.white_to_move);
+        let black = percent(a.black_to_move_agree, a.black_to_move);
+        let rates = format!(
+            "of the decisive, imbalanced results {white} go to the side with more material with White to move, \
+             {black} with Black to move"
+        );
+        match self.verdict {
+            Verdict::Agree | Verdict::CannotTell => None,
+            Verdict::Reversed => {
+                Some(format!("results run AGAINST material, as if they were reversed: {rates}"))
+            }
+            Verdict::WrongPointOfView => {
+                let hint = match self.record.point_of_view.as_deref() {
+                    Some("white") => "; try --pov stm",
+                    Some("stm") => "; try --pov white",
+                    _ => "",
+                };
+                Some(format!(
+                    "results run AGAINST material for one side to move, as if read from the wrong point of view{hint}: {rates}"
+                ))
+            }
+            Verdict::MixedPointOfView => {
+                Some(format!("lines with different points of view seem to be mixed: {rates}"))
+            }
+        }
+    }
+
+    /// Share of lines that are broken.
+    pub fn bad_share(&self) -> f64 {
+        self.bad_lines as f64 / self.record.records.max(1) as f64
+    }
+
+    /// Counts of what was left out, with their names, of one unit.
+    pub fn left_out_of(&self, unit: Unit) -> impl Iterator<Item = (&'static str, u64)> {
+        self.left_out.iter().filter(move |(reason, _)| reason.unit() == unit).map(|(r, n)| (r.label(), n))
+    }
+}
+
+/// The outcome of an extraction.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The dataset that was written.
+    pub output: String,
+    /// Its positions.
+    pub positions: u64,
+    /// Its games, 0 where the inputs have none.
+    pub games: u64,
+    /// Results of its positions.
+    pub results: Results,
+    /// Its size in bytes.
+    pub output_bytes: u64,
+    /// Bytes of the inputs, compressed where they are.
+    pub bytes_read: u64,
+    /// Wall time, seconds.
+    pub seconds: f64,
+    /// The inputs in order.
+    pub sources: Vec<SourceReport>,
+}

@@ -1,0 +1,157 @@
+//! The inputs: what each of them is, found out before any is read through, and the thread that
+//! cuts them into chunks of whole records.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::{Receiver, SyncSender};
+
+use super::ExtractSettings;
+use crate::chess::detection::{Detection, InputKind, detect_kind, detect_text};
+use crate::chess::input::{Input, split_point};
+use crate::error::{Error, Result};
+
+/// Decompressed bytes of a chunk, unless a record is longer.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// A chunk without the end of a record is cut anyway when it has grown to this size.
+const MAX_CHUNK_BYTES: usize = 1 << 26;
+
+/// An input that was looked at.
+#[derive(Debug)]
+pub struct Source {
+    pub path: PathBuf,
+    pub kind: InputKind,
+    /// For labelled text.
+    pub detection: Option<Detection>,
+    /// File size, unless it is a pipe.
+    pub bytes: Option<u64>,
+    /// Pipes stay open, since they cannot be read twice. Files are opened anew: there may be more
+    /// of them than may be open at a time.
+    opened: Option<Input>,
+}
+
+impl Source {
+    /// Looks at the beginning of every input.
+    pub fn prepare(
+        inputs: &[PathBuf],
+        settings: &ExtractSettings,
+        bytes_read: &Arc<AtomicU64>,
+    ) -> Result<Vec<Self>> {
+        inputs.iter().map(|path| Self::look(path, settings, bytes_read)).collect()
+    }
+
+    fn look(path: &Path, settings: &ExtractSettings, bytes_read: &Arc<AtomicU64>) -> Result<Self> {
+        let file = std::fs::metadata(path).ok().filter(|m| path.as_os_str() != "-" && m.is_file());
+        let count = if file.is_some() { Arc::default() } else { Arc::clone(bytes_read) };
+        let input = Input::open(path, count)?;
+        let kind = detect_kind(input.name(), input.head());
+        let detection = match kind {
+            InputKind::Pgn if input.head().trim_ascii().is_empty() => {
+                return Err(Error::input(path, "is empty: it holds no games"));
+            }
+            InputKind::Pgn => None,
+            InputKind::Text => Some(detect_text(
+                input.name(),
+                input.head(),
+                input.head_is_complete(),
+                settings.labels,
+                settings.point_of_view,
+            )?),
+        };
+        let opened = if file.is_some() { None } else { Some(input) };
+        Ok(Self { path: path.to_path_buf(), kind, detection, bytes: file.map(|m| m.len()), opened })
+    }
+
+    /// Whether its positions belong to games.
+    pub fn has_games(&self) -> bool {
+        self.detection.as_ref().is_none_or(|detection| detection.has_games)
+    }
+}
+
+/// A piece of an input.
+#[derive(Debug, Default)]
+pub struct Chunk {
+    /// Index of its source.
+    pub source: usize,
+    /// Number of its first line, from 1.
+    pub first_line: u64,
+    /// Whether the source ends with it.
+    pub last: bool,
+    pub bytes: Vec<u8>,
+}
+
+/// Reads all sources and sends their chunks, numbered in order; an error is the last. Every chunk uses up one of the empty
+/// buffers that come from `buffers`, which bounds the memory. Ends early when the other side has
+/// hung up.
+pub fn read_chunks(
+    mut sources: Vec<(PathBuf, InputKind, Option<Input>)>,
+    bytes_read: &Arc<AtomicU64>,
+    buffers: &Receiver<Vec<u8>>,
+    chunks: &SyncSender<(u64, Result<Chunk>)>,
+) {
+    let mut index = 0;
+    for (source, (path, kind, opened)) in sources.iter_mut().enumerate() {
+        let opened = opened.take().map_or_else(|| Input::open(path, Arc::clone(bytes_read)), Ok);
+        let read = opened.and_then(|mut input| {
+            cut(&mut input, *kind == InputKind::Pgn, buffers, |chunk| {
+                index += 1;
+                chunks.send((index - 1, Ok(Chunk { source, ..chunk }))).is_ok()
+            })
+        });
+        match read {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => {
+                let _ = chunks.send((index, Err(error))); // nobody to tell: the other side has given up
+                return;
+            }
+        }
+    }
+}
+
+/// Cuts one input; returns whether anyone still listens.
+fn cut(
+    input: &mut Input,
+    pgn: bool,
+    buffers: &Receiver<Vec<u8>>,
+    mut send: impl FnMut(Chunk) -> bool,
+) -> Result<bool> {
+    let mut carried = Vec::new();
+    let mut first_line = 1;
+    loop {
+        let Ok(mut bytes) = buffers.recv() else { return Ok(false) };
+        bytes.clear();
+        bytes.append(&mut carried);
+        let mut size = CHUNK_BYTES;
+        let (end, last) = loop {
+            if input.fill(&mut bytes, size)? {
+                break (bytes.len(), true);
+            }
+            if let Some(end) = split_point(&bytes, pgn) {
+                break (end, false);
+            }
+            if size >= MAX_CHUNK_BYTES {
+                break (split_point(&bytes, false).unwrap_or(bytes.len()), false);
+            }
+            size *= 2;
+        };
+        carried.extend_from_slice(&bytes[end..]);
+        bytes.truncate(end);
+        let lines = memchr::memchr_iter(b'\n', &bytes).count() as u64;
+        if !send(Chunk { source: 0, first_line, last, bytes }) {
+            return Ok(false);
+        }
+        if last {
+            return Ok(true);
+        }
+        first_line += lines;
+    }
+}
+
+impl Source {
+    /// What [`read_chunks`] needs of it.
+    pub fn take_reading(&mut self) -> (PathBuf, InputKind, Option<Input>) {
+        (self.path.clone(), self.kind, self.opened.take())
+    }
+}

@@ -1,0 +1,128 @@
+//! The real binary in a folder of its own, and inputs for it.
+
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use gputexel::dataset::{self, Dataset};
+use serde_json::Value;
+
+/// A folder with files, and the program.
+pub struct Bench {
+    pub folder: tempfile::TempDir,
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
+        std::fs::write(self.path(name), contents).unwrap();
+        self.path(name)
+    }
+
+    /// Runs in the folder; returns exit code, standard output, standard error.
+    pub fn run(&self, args: &[&str], stdin: impl Into<Vec<u8>>) -> (i32, String, String) {
+        let output = Command::cargo_bin("gputexel")
+            .unwrap()
+            .current_dir(self.folder.path())
+            .args(args)
+            .write_stdin(stdin.into())
+            .output()
+            .unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    }
+
+    /// Extracts to `out.bin`, which must work; returns the report and the dataset.
+    pub fn extract(&self, args: &[&str], stdin: impl Into<Vec<u8>>) -> (Value, Dataset) {
+        let all = [&["--json", "extract", "-o", "out.bin", "--force"], args].concat();
+        let (code, out, err) = self.run(&all, stdin);
+        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+        (serde_json::from_str(&out).unwrap(), dataset::read(&self.path("out.bin")).unwrap())
+    }
+
+    /// Extracts, which must fail with an exit code and leave no file; returns the error.
+    pub fn refuse(&self, args: &[&str], stdin: impl Into<Vec<u8>>, code: i32) -> String {
+        let all = [&["extract", "-o", "none.bin"], args].concat();
+        let (got, out, err) = self.run(&all, stdin);
+        assert_eq!((got, out.as_str()), (code, ""), "{err}");
+        assert_eq!(err.lines().count(), 1, "{err}");
+        assert!(!self.path("none.bin").exists());
+        let stray = std::fs::read_dir(self.folder.path())
+            .unwrap()
+            .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with(".gputexel"))
+            .count();
+        assert_eq!(stray, 0, "temporary files are left");
+        err
+    }
+}
+
+/// Distinct positions; the results favor the side with more material.
+pub fn positions(count: usize) -> Vec<(String, &'static str, f32)> {
+    let mut list = Vec::new();
+    for i in 0..count {
+        let (king, pawn) = (i % 8, (i / 8) % 8);
+        let turn = if (i / 64) % 2 == 0 { "w" } else { "b" };
+        let white_up = (i / 128) % 2 == 0;
+        let extra = (i / 256) % 8;
+        let rank = |piece: &str, file: usize| {
+            let before = if file > 0 { file.to_string() } else { String::new() };
+            let after = if file < 7 { (7 - file).to_string() } else { String::new() };
+            format!("{before}{piece}{after}")
+        };
+        // The knights reach neither king.
+        let knights = if white_up { "NN6" } else { "nn6" };
+        let board =
+            format!("7k/{knights}/{}/8/{}/8/{}/8", rank("p", pawn), rank("P", extra), rank("K", king));
+        let result = match (i % 5, white_up) {
+            (0, _) => 0.5,
+            (_, true) => 1.0,
+            (_, false) => 0.0,
+        };
+        list.push((board, turn, result));
+    }
+    list
+}
+
+pub fn game_result(result: f32) -> &'static str {
+    match result {
+        1.0 => "1-0",
+        0.0 => "0-1",
+        _ => "1/2-1/2",
+    }
+}
+
+pub fn results(data: &Dataset) -> Vec<f32> {
+    data.results().to_vec()
+}
+
+/// The bytes of every tensor, without the metadata (which names the inputs).
+pub fn tensors(path: &Path) -> Vec<u8> {
+    let bytes = std::fs::read(path).unwrap();
+    let header = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    bytes[8 + header..].to_vec()
+}
+
+pub const GAME: &str =
+    "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 7. Bb3 d6 8. c3 O-O 9. h3 Nb8";
+
+pub fn pgn(tags: &str, moves: &str, result: &str) -> String {
+    format!("[Event \"x\"]\n{tags}[Result \"{result}\"]\n\n{moves} {result}\n\n")
+}
+
+/// Public data beside the checkout, if it is there.
+pub fn shared(name: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("GPUTEXEL_SHARED_DATA")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from);
+    let path = folder.join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    eprintln!("skipped: {} is not there", path.display());
+    None
+}

@@ -1,0 +1,353 @@
+//! `gputexel extract` on labelled positions, its refusals, and `info`, through the real binary.
+
+mod common;
+
+use std::io::Write as _;
+
+use common::program::{Bench, GAME, game_result, pgn, positions, results, shared, tensors};
+use gputexel::dataset::Dataset;
+use serde_json::Value;
+
+type Writer = fn(&str, &str, f32) -> String;
+
+#[test]
+fn every_syntax_gives_the_same_dataset() {
+    let bench = Bench::new();
+    let list = positions(300);
+    let syntaxes: [(&str, &str, Writer); 18] = [
+        ("c9", "white", |b, t, r| format!("{b} {t} - - c9 \"{}\";", game_result(r))),
+        ("c9", "white", |b, t, r| format!("{b} {t} - - c9 {}", game_result(r))),
+        ("c9", "white", |b, t, r| format!("{b} {t} - - hmvc 0; c2 \"{r}\";")),
+        ("c9-score", "white", |b, t, r| format!("{b} {t} - - c9 \"0.33|{}\";", game_result(r))),
+        ("ce", "white", |b, t, r| format!("{b} {t} - - ce {r}")),
+        ("ce", "stm", |b, t, r| format!("{b} {t} - - ce {}", if t == "b" { 1.0 - r } else { r })),
+        ("brackets", "white", |b, t, r| format!("{b} {t} - - 0 1 [{r:.1}]")),
+        ("brackets", "stm", |b, t, r| format!("{b} {t} - - 0 1 [{:.1}]", if t == "b" { 1.0 - r } else { r })),
+        ("brackets", "white", |b, t, r| format!("{b} {t} - - 0 1 [{}]", game_result(r))),
+        ("semicolon", "white", |b, t, r| format!("{b} {t} - - 0 1; [{r}]")),
+        ("semicolon", "white", |b, t, r| format!("{b} {t} - -;{}", game_result(r))),
+        ("semicolon", "white", |b, t, r| format!("{b} {t} - - ;{r:.1}")),
+        ("score-result", "white", |b, t, r| format!("{b} {t} - - 3 40 | -35 | {r:.1}")),
+        ("pipe", "white", |b, t, r| format!("{b} {t} - - 3 40|{}", game_result(r))),
+        ("texelutil", "white", |b, t, r| format!("{b} {t} - - 0 1 : {r} : 12 : 15")),
+        ("bare", "white", |b, t, r| format!("{b} {t} - - 0 1 {}", game_result(r))),
+        ("bare", "white", |b, t, r| format!("{b} {t} - - {r:.1}")),
+        ("csv", "white", |b, t, r| format!("{b} {t} - - 0 1,{r},55")),
+    ];
+    let wanted: Vec<f32> = list.iter().map(|(_, _, r)| *r).collect();
+    let mut first: Option<Dataset> = None;
+    for (i, (name, view, write)) in syntaxes.iter().enumerate() {
+        let lines: Vec<String> = list.iter().map(|(b, t, r)| write(b, t, *r)).collect();
+        let header = if *name == "csv" { "fen,wdl,cp\n" } else { "" };
+        // Line ends, marks, comments and blank lines change nothing.
+        let text = match i % 3 {
+            0 => format!("{header}{}\n", lines.join("\n")),
+            1 => format!("\u{feff}# comment\r\n\r\n{header}{}", lines.join("\r\n")),
+            _ => format!("\n{header}{}\n\n\n", lines.join("\n")),
+        };
+        let path = bench.write("in.txt", text);
+        let (report, data) = bench.extract(&[path.to_str().unwrap()], "");
+        let source = &report["sources"][0];
+        assert_eq!((source["labels"].as_str(), source["point_of_view"].as_str()), (Some(*name), Some(*view)));
+        assert_eq!(results(&data), wanted, "{name} {view}");
+        assert_eq!(source["verdict"], "agree", "{name} {view}: {source}");
+        assert!(!data.has_games());
+        let first = first.get_or_insert_with(|| data.clone());
+        assert_eq!(data.row(7).entries().collect::<Vec<_>>(), first.row(7).entries().collect::<Vec<_>>());
+        let score = data.search_scores().first().copied();
+        match *name {
+            "score-result" => assert_eq!(score, Some(-35.0)),
+            "c9-score" => assert_eq!(score, Some(33.0)),
+            "texelutil" => assert_eq!(score, Some(12.0)),
+            "csv" => assert_eq!(score, Some(55.0)),
+            _ => assert_eq!(score, None),
+        }
+        // Asked for by name, the outcome is the same.
+        let (_, again) = bench.extract(&[path.to_str().unwrap(), "--labels", name, "--pov", view], "");
+        assert_eq!(results(&again), wanted, "{name} {view}");
+    }
+}
+
+#[test]
+fn compression_and_standard_input_change_nothing() {
+    let bench = Bench::new();
+    let text: String = positions(200).iter().map(|(b, t, r)| format!("{b} {t} - - [{r:.1}]\n")).collect();
+    bench.write("plain.epd", &text);
+    bench.extract(&["plain.epd"], "");
+    let wanted = tensors(&bench.path("out.bin"));
+    bench.write("misnamed.txt", zstd::encode_all(text.as_bytes(), 3).unwrap());
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gz.write_all(text.as_bytes()).unwrap();
+    let gz = gz.finish().unwrap();
+    bench.write("x.epd.gz", &gz);
+    // Two members or frames one after the other are one file.
+    let (head, tail) = text.split_at(text.len() / 2);
+    let frames = [head, tail].map(|part| zstd::encode_all(part.as_bytes(), 1).unwrap()).concat();
+    bench.write("frames.zst", &frames);
+    let skippable = [&b"\x50\x2a\x4d\x18\x04\0\0\0abcd"[..], &frames].concat();
+    bench.write("skippable.zst", skippable);
+    for (args, stdin) in [
+        (vec!["misnamed.txt"], Vec::new()),
+        (vec!["x.epd.gz"], Vec::new()),
+        (vec!["frames.zst"], Vec::new()),
+        (vec!["skippable.zst"], Vec::new()),
+        (vec!["-"], text.clone().into_bytes()),
+        (vec!["-", "--threads", "3"], gz.clone()),
+    ] {
+        bench.extract(&args, stdin);
+        assert_eq!(tensors(&bench.path("out.bin")), wanted, "{args:?}");
+    }
+    bench.write("cut.zst", &zstd::encode_all(text.as_bytes(), 3).unwrap()[..200]);
+    assert!(bench.refuse(&["cut.zst"], "", 1).contains("damaged or cut short"));
+    bench.write("x.bz2", b"BZh91AY&SY");
+    assert!(bench.refuse(&["x.bz2"], "", 1).contains("bzip2"));
+}
+
+#[test]
+fn game_numbers_follow_the_inputs() {
+    let bench = Bench::new();
+    bench.write(
+        "g.pgn",
+        [pgn("", GAME, "1-0"), pgn("", &GAME.replace("9. h3 Nb8", "9. d3 Na5"), "0-1")].concat(),
+    );
+    let text: String = positions(4).iter().map(|(b, t, _)| format!("{b} {t} - - [0.5]\n")).collect();
+    bench.write("t.epd", text);
+    let (report, data) = bench.extract(&["t.epd", "g.pgn"], "");
+    assert_eq!(report["games"], 6);
+    let games: Vec<u32> = (0..data.len()).map(|n| data.game(n)).collect();
+    assert_eq!(games[..5], [0, 1, 2, 3, 4]);
+    assert_eq!((games[14], games[15], *games.last().unwrap()), (4, 5, 5));
+    // The game column of texelutil is taken over, games in order of their first position.
+    let text: String = positions(6)
+        .iter()
+        .enumerate()
+        .map(|(i, (b, t, _))| format!("{b} {t} - - 0 1 : 0.5 : 3 : 4 : {}\n", 70 + i % 3))
+        .collect();
+    bench.write("x.txt", text);
+    let (_, data) = bench.extract(&["x.txt"], "");
+    assert_eq!((0..6).map(|n| data.game(n)).collect::<Vec<_>>(), [0, 1, 2, 0, 1, 2]);
+    assert_eq!(data.metadata.games, 3);
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bytes() {
+    let bench = Bench::new();
+    // Several chunks of each kind, with duplicates across them.
+    let list = positions(2048);
+    let text: String = (0..40_000)
+        .map(|i| {
+            let (b, t, r) = &list[(i * 7919) % list.len()];
+            let broken = if i % 500 == 0 { "x" } else { "" };
+            format!("{broken}{b} {t} - - {} {} [{r:.1}]\n", i % 90, i % 300)
+        })
+        .collect();
+    bench.write("t.epd", text);
+    let comment = "x".repeat(900);
+    let games: String = (0..3000)
+        .map(|i| {
+            let (a, b) = (["a3", "b3", "c3", "g3"][i % 4], ["a6", "b6", "c6", "g6"][(i / 4) % 4]);
+            pgn(
+                "",
+                &format!("1. {a} {b} {{{comment}}} 2. Nh3 Nh6 3. Nf4 Nf5 4. Nd3 Nd6 5. e3 e6 6. f3 f6"),
+                ["1-0", "0-1"][i % 2],
+            )
+        })
+        .collect();
+    bench.write("g.pgn", games);
+    for extra in [&[][..], &["--keep-duplicates"]] {
+        let run = |threads| {
+            bench.extract(&[&["t.epd", "g.pgn", "--threads", threads], extra].concat(), "");
+            std::fs::read(bench.path("out.bin")).unwrap()
+        };
+        let one = run("1");
+        assert_eq!(one, run("2"));
+        assert_eq!(one, run("7"));
+    }
+}
+
+#[test]
+fn some_broken_lines_are_reported_many_stop_the_run() {
+    let bench = Bench::new();
+    let list = positions(2000);
+    let with_broken = |every: usize| -> String {
+        list.iter()
+            .enumerate()
+            .map(|(i, (b, t, r))| match i % every {
+                5 if i % 2 == 0 => format!("{b} {t} - -\n"),
+                5 => format!("K{b} {t} - - [{r:.1}]\n"),
+                _ => format!("{b} {t} - - [{r:.1}]\n"),
+            })
+            .collect()
+    };
+    bench.write("one.epd", with_broken(101));
+    let (report, data) = bench.extract(&["one.epd"], "");
+    let source = &report["sources"][0];
+    assert_eq!(source["bad_lines"], 20);
+    assert_eq!(data.len(), 1980);
+    let complaints: Vec<&str> =
+        source["complaints"].as_array().unwrap().iter().map(|c| c.as_str().unwrap()).collect();
+    assert_eq!(complaints.len(), 5);
+    assert_eq!(complaints[1], "one.epd:107: no result after the position");
+    assert!(
+        complaints[0].starts_with("one.epd:6: not a position") || complaints[0].contains("one.epd:6: "),
+        "{complaints:?}"
+    );
+    let half: String = list
+        .iter()
+        .enumerate()
+        .map(|(i, (b, t, r))| if i % 2 == 0 { format!("{b} {t} - - [{r:.1}]\n") } else { "broken\n".into() })
+        .collect();
+    bench.write("half.epd", half);
+    let error = bench.refuse(&["half.epd"], "", 1);
+    assert!(
+        error.contains("half.epd: 1000 of 2000 lines cannot be used (50.0 %, the limit is 10.0 %)"),
+        "{error}"
+    );
+    assert!(error.contains("half.epd:2: not a position"), "{error}");
+    bench.extract(&["half.epd", "--max-bad-share", "0.6"], "");
+}
+
+#[test]
+fn points_of_view_are_questioned() {
+    let bench = Bench::new();
+    let list = positions(1500);
+    let lines = |flip: &dyn Fn(usize, &str) -> bool| -> String {
+        list.iter()
+            .enumerate()
+            .map(|(i, (b, t, r))| format!("{b} {t} - - [{:.1}]\n", if flip(i, t) { 1.0 - r } else { *r }))
+            .collect()
+    };
+    let report = |name: &str, text: String, args: &[&str]| {
+        bench.write(name, text);
+        bench.extract(&[&[name], args].concat(), "").0["sources"][0].clone()
+    };
+    let wrong = report("w.epd", lines(&|_, t| t == "b"), &["--pov", "white"]);
+    assert_eq!(wrong["verdict"], "wrong-point-of-view");
+    assert!(wrong["warnings"].to_string().contains("--pov stm"), "{wrong}");
+    let reversed = report("r.epd", lines(&|_, _| true), &["--pov", "white"]);
+    assert_eq!(reversed["verdict"], "reversed");
+    let mixed = report("m.epd", lines(&|i, t| t == "b" && i % 2 == 0), &[]);
+    assert_eq!(mixed["verdict"], "mixed-point-of-view", "{mixed}");
+    let stm = report("s.epd", lines(&|_, t| t == "b"), &[]);
+    assert_eq!((stm["point_of_view"].as_str(), stm["verdict"].as_str()), (Some("stm"), Some("agree")));
+    let (_, text, _) = bench.run(&["extract", "w.epd", "-o", "y.bin"], "");
+    assert!(text.contains("point of view side to move: with Black to move"), "{text}");
+}
+
+#[test]
+fn bad_requests_are_refused_in_one_line() {
+    let bench = Bench::new();
+    bench.write("book.epd", "# openings\n4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\n");
+    assert!(bench.refuse(&["book.epd"], "", 1).contains("book.epd:2: no result after the position"));
+    bench.write("empty.epd", "");
+    assert!(bench.refuse(&["empty.epd"], "", 1).contains("empty.epd: is empty"));
+    bench.write("empty.pgn", "\n");
+    assert!(bench.refuse(&["empty.pgn"], "", 1).contains("empty.pgn: is empty"));
+    assert!(bench.refuse(&["-"], "", 1).contains("-: is empty"));
+    assert!(bench.refuse(&["missing.epd"], "", 1).contains("missing.epd: No such file"));
+    assert!(bench.refuse(&["."], "", 1).contains("is a folder"));
+    assert!(bench.refuse(&["book.epd", "--pov", "black"], "", 2).contains("point of view 'black'"));
+    assert!(bench.refuse(&["book.epd", "--labels", "c10"], "", 2).contains("label syntax 'c10'"));
+    assert!(bench.refuse(&["book.epd", "--model", "nnue"], "", 2).contains("model 'nnue'"));
+    assert!(bench.refuse(&["book.epd", "--phase", "1,2"], "", 2).contains("phase '1,2'"));
+    assert!(bench.refuse(&["book.epd", "--threads", "0"], "", 2).contains("0 threads"));
+    assert!(bench.refuse(&["book.epd", "--max-bad-share", "2"], "", 2).contains("bad share 2"));
+    assert!(
+        bench.refuse(&["-", "--pov", "stm"], pgn("", GAME, "1-0"), 2).contains("every input holds games")
+    );
+    assert!(bench.refuse(&["-", "-"], "", 2).contains("only once"));
+    assert_eq!(bench.run(&["extract"], "").0, 2);
+}
+
+#[test]
+fn outputs_are_never_lost() {
+    let bench = Bench::new();
+    bench.write("good.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - [1.0]\n");
+    bench.write("out.bin", "precious");
+    let (code, _, err) = bench.run(&["extract", "good.epd", "-o", "out.bin"], "");
+    assert_eq!(code, 2);
+    assert!(err.contains("out.bin: exists; use --force"), "{err}");
+    bench.write("bad.epd", "4k3/8/8/8/8/8/4P3/4K3 w - -\n");
+    assert_eq!(bench.run(&["extract", "bad.epd", "-o", "out.bin", "--force"], "").0, 1);
+    assert_eq!(std::fs::read(bench.path("out.bin")).unwrap(), b"precious");
+    let (code, _, err) = bench.run(&["extract", "good.epd", "-o", "good.epd", "--force"], "");
+    assert_eq!((code, err.contains("is an input, too")), (2, true), "{err}");
+    let (code, _, err) = bench.run(&["extract", "good.epd", "-o", "no/such/folder/x.bin"], "");
+    assert_eq!(code, 1);
+    assert!(err.contains("no/such/folder"), "{err}");
+    let (code, out, _) = bench.run(&["extract", "good.epd", "-o", "out.bin", "--force", "--quiet"], "");
+    assert_eq!((code, out.as_str()), (0, ""));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_leaves_nothing_behind() {
+    let bench = Bench::new();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_gputexel"))
+        .current_dir(bench.folder.path())
+        .args(["extract", "-", "-o", "x.bin"])
+        .stdin(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Enough for the detection, then a pipe that stays open and silent.
+    let mut pipe = child.stdin.take().unwrap();
+    for i in 0..20_000 {
+        writeln!(pipe, "4k3/8/8/8/8/8/4P3/4K3 w - - {} {i} [1.0]", i % 50).unwrap();
+    }
+    pipe.flush().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(error, "gputexel: interrupted: nothing was written\n");
+    assert_eq!(std::fs::read_dir(bench.folder.path()).unwrap().count(), 0);
+    drop(pipe);
+}
+
+#[test]
+fn info_describes_whole_and_damaged_datasets() {
+    let bench = Bench::new();
+    bench.write("g.pgn", pgn("", GAME, "1-0"));
+    bench.extract(&["g.pgn"], "");
+    let (code, out, _) = bench.run(&["info", "out.bin"], "");
+    assert_eq!(code, 0);
+    for part in [
+        "out.bin: 11 positions, 1 games",
+        "32.00 pieces a position",
+        "from g.pgn: 11 positions of 1 games",
+        "skip_plies 8",
+        "rarest: ",
+    ] {
+        assert!(out.contains(part), "{part}\n{out}");
+    }
+    let (_, out, _) = bench.run(&["--json", "info", "out.bin", "--features"], "");
+    let json: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(json["intact"], true);
+    assert_eq!(json["contents"]["features"].as_array().unwrap().len(), 384);
+    let mut bytes = std::fs::read(bench.path("out.bin")).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    bench.write("bad.bin", bytes);
+    let (code, out, err) = bench.run(&["info", "bad.bin"], "");
+    assert_eq!(code, 1);
+    assert!(err.contains("bad.bin: damaged: the checksum of 'white_counts'"), "{err}");
+    assert!(out.contains("DAMAGED"), "{out}");
+    let (code, _, err) = bench.run(&["info", "g.pgn"], "");
+    assert_eq!((code, err.contains("not a dataset")), (1, true), "{err}");
+}
+
+#[test]
+fn public_positions_are_all_kept() {
+    let Some(path) = shared("epd/engine-725k.c9.epd.zst") else { return };
+    let bench = Bench::new();
+    let (report, data) = bench.extract(&[path.to_str().unwrap()], "");
+    assert_eq!(data.len(), 725_000);
+    let results = &report["results"];
+    assert_eq!(
+        (results["white"].as_u64(), results["draws"].as_u64(), results["black"].as_u64()),
+        (Some(260_670), Some(401_642), Some(62_688))
+    );
+    assert_eq!(report["sources"][0]["verdict"], "agree");
+}
