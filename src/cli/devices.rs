@@ -9,7 +9,7 @@ use serde_json::json;
 use super::Context;
 
 /// Arguments of `gputexel devices`.
-#[derive(clap::Args)]
+#[derive(Debug, clap::Args)]
 pub struct DevicesArgs {}
 
 /// Prints the adapters and the choices.
