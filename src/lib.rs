@@ -16,6 +16,8 @@ mod files;
 pub mod model;
 pub mod objective;
 pub mod optimizer;
+pub mod report;
+pub mod tuning;
 
 pub use error::{Error, Result};
 pub use files::write_atomically;

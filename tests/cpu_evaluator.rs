@@ -33,13 +33,14 @@ fn losses_gradients_and_matrices_agree_with_the_reference() {
             let data =
                 common::random_dataset(&folder.path().join("d.bin"), kind, positions, positions as u64);
             let population = population(&data, members, false);
+            let layout = Layout::whole(&data).unwrap();
             let losses = [LossKind::Squared, LossKind::CrossEntropy, LossKind::Power(2.5)];
             for (set, loss) in InstructionSet::available()
                 .into_iter()
                 .zip(losses.into_iter().cycle())
                 .chain([(InstructionSet::best(), LossKind::Power(2.0))])
             {
-                let mut evaluator = CpuEvaluator::with_instruction_set(Layout::whole(&data).unwrap(), set);
+                let mut evaluator = CpuEvaluator::with_instruction_set(&layout, set);
                 let curvature = members == 3;
                 let request = Request { parts: 0..1, loss, gradients: true, curvature };
                 let got = evaluator.evaluate(&population, &request).unwrap();
@@ -79,7 +80,7 @@ fn scores_of_whole_numbers_are_exact() {
         let theta = common::random_theta(&data.metadata.feature_set, true, 1);
         let layout = Layout::whole(&data).unwrap();
         let rows = layout.rows.clone();
-        let scores = CpuEvaluator::new(layout).scores(&theta).unwrap();
+        let scores = CpuEvaluator::new(&layout).scores(&theta).unwrap();
         for (position, &n) in rows.iter().enumerate() {
             // In phase units everything is a whole number; one product remains.
             let units = (objective::score(&data, &theta, n as usize) * 24.0).round() as f32;
@@ -95,7 +96,7 @@ fn parts_and_weights_count_as_they_should() {
     let data = common::weighted_dataset(&path, 4000, 8);
     let split = Split::try_new(&data, 0.25, 2, 5).unwrap();
     let layout = Layout::try_new(&data, split.parts(), |n| split.part_of(n)).unwrap();
-    let mut evaluator = CpuEvaluator::new(layout);
+    let mut evaluator = CpuEvaluator::new(&layout);
     for members in [1, 40] {
         let population = population(&data, members, false);
         for parts in [0..1, 1..2, 0..2, 2..3, 0..3] {
@@ -117,7 +118,8 @@ fn parts_and_weights_count_as_they_should() {
 fn threads_do_not_change_a_bit() {
     let folder = tempfile::tempdir().unwrap();
     let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 60_000, 4);
-    let mut evaluator = CpuEvaluator::new(Layout::whole(&data).unwrap());
+    let layout = Layout::whole(&data).unwrap();
+    let mut evaluator = CpuEvaluator::new(&layout);
     let population = population(&data, 34, false);
     let single = Population::single(population.member(0), 0.8);
     let request = Request { parts: 0..1, loss: LossKind::Squared, gradients: true, curvature: false };
@@ -141,7 +143,8 @@ fn threads_do_not_change_a_bit() {
 fn mistakes_are_refused_and_broken_numbers_show() {
     let folder = tempfile::tempdir().unwrap();
     let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 100, 4);
-    let mut evaluator = CpuEvaluator::new(Layout::whole(&data).unwrap());
+    let layout = Layout::whole(&data).unwrap();
+    let mut evaluator = CpuEvaluator::new(&layout);
     let request = Request { parts: 0..1, loss: LossKind::Squared, gradients: true, curvature: false };
     assert!(evaluator.evaluate(&Population::single(&[0.0; 768], 1.0), &request).is_err());
     let nowhere = Request { parts: 1..2, ..request.clone() };

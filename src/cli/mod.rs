@@ -1,9 +1,15 @@
 //! The command line: one file a subcommand, from flags to a call into the library.
 
+mod backend;
 mod devices;
+mod eval;
 mod extract;
 mod info;
+mod inputs;
+mod run_folder;
 mod table;
+mod tune;
+mod tune_output;
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -40,10 +46,14 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Tune parameters: a dataset, or games or positions, in; tables out
+    Tune(tune::TuneArgs),
     /// Turn games or labelled positions into a dataset
     Extract(extract::ExtractArgs),
     /// Show what a dataset holds
     Info(info::InfoArgs),
+    /// Print the loss of a parameter file on a dataset
+    Eval(eval::EvalArgs),
     /// List GPU adapters, and what the backend choices would take
     Devices(devices::DevicesArgs),
 }
@@ -66,8 +76,10 @@ pub fn main() -> ExitCode {
         cancel: &CANCEL,
     };
     let result = match &cli.command {
+        Command::Tune(args) => tune::run(args, &context),
         Command::Extract(args) => extract::run(args, &context),
         Command::Info(args) => info::run(args, &context),
+        Command::Eval(args) => eval::run(args, &context),
         Command::Devices(args) => devices::run(args, &context),
     };
     match result {

@@ -5,6 +5,9 @@
 
 pub mod cpu;
 pub mod gpu;
+mod hybrid;
+
+pub use hybrid::WithCurvatureFrom;
 
 use std::ops::Range;
 

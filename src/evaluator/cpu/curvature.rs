@@ -13,7 +13,7 @@ use crate::objective::{LossKind, x_per_cp};
 /// Stripes of which each has a matrix of its own while it works.
 const STRIPES: usize = 8;
 
-impl CpuEvaluator {
+impl CpuEvaluator<'_> {
     /// Σ w h c_i c_j φ_i φ_j in units of the sigmoid's argument: symmetric, row-major, 2F × 2F.
     pub(super) fn curvature(&self, theta: &[f64], k: f64, request: &Request) -> Vec<f64> {
         let features = self.layout.features;
@@ -31,11 +31,11 @@ impl CpuEvaluator {
                     parameters.blend(bucket, &mut table);
                     for shape in self.layout.shapes_in(positions) {
                         curvatures.resize(shape.positions.len(), 0.0);
-                        single::scores(&self.layout, &shape, &table, &mut curvatures);
-                        replace_scores(&self.layout, shape.positions.start, k, request.loss, &mut curvatures);
-                        accumulate(&self.layout, &shape, &curvatures, &mut bucket_matrix);
+                        single::scores(self.layout, &shape, &table, &mut curvatures);
+                        replace_scores(self.layout, shape.positions.start, k, request.loss, &mut curvatures);
+                        accumulate(self.layout, &shape, &curvatures, &mut bucket_matrix);
                     }
-                    flush(&self.layout, bucket, &mut bucket_matrix, &mut matrix);
+                    flush(self.layout, bucket, &mut bucket_matrix, &mut matrix);
                 }
                 matrix
             })
@@ -72,15 +72,23 @@ fn accumulate(layout: &Layout, shape: &Shape, curvatures: &[f32], matrix: &mut [
     let mut entries: Vec<(u32, f32)> = Vec::with_capacity(length);
     for (i, &h) in curvatures.iter().enumerate() {
         let start = shape.first_entry + i * length;
-        entries.clear();
-        for (entry, &id) in layout.ids[start..start + length].iter().enumerate() {
-            let sign = if entry < shape.plus { 1.0 } else { -1.0 };
-            let coefficient = layout.coefficients.get(start + entry).copied().unwrap_or(sign);
-            entries.push((u32::from(id), coefficient));
-        }
         // Ascending ids keep every product in the lower triangle. Ids of a row are distinct:
         // those that both signs share have cancelled, and coefficient rows are merged.
-        entries.sort_unstable_by_key(|&(id, _)| id);
+        let (plus, minus) = layout.ids[start..start + length].split_at(shape.plus);
+        entries.clear();
+        if layout.unit_rows() {
+            let mut minus = minus.iter().peekable();
+            for &id in plus {
+                while let Some(&other) = minus.next_if(|&&other| other < id) {
+                    entries.push((u32::from(other), -1.0));
+                }
+                entries.push((u32::from(id), 1.0));
+            }
+            entries.extend(minus.map(|&id| (u32::from(id), -1.0)));
+        } else {
+            let coefficients = &layout.coefficients[start..start + length];
+            entries.extend(plus.iter().zip(coefficients).map(|(&id, &c)| (u32::from(id), c)));
+        }
         for (n, &(row, a)) in entries.iter().enumerate() {
             let scaled = h * a;
             let row = &mut matrix[row as usize * features..][..features];

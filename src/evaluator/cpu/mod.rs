@@ -31,28 +31,24 @@ const STRIPE: usize = 8192;
 /// with padding; measured, see `docs/performance.md`.
 const SINGLES: usize = 2;
 
-/// Evaluates on the processor. Cheap to make from a layout already made.
-pub struct CpuEvaluator {
-    layout: Layout,
+/// Evaluates on the processor. Nothing is prepared beyond the layout.
+#[derive(Debug)]
+pub struct CpuEvaluator<'a> {
+    layout: &'a Layout,
     instruction_set: InstructionSet,
     tile_width: usize,
 }
 
-impl CpuEvaluator {
+impl<'a> CpuEvaluator<'a> {
     /// An evaluator with the widest SIMD body of this processor.
-    pub fn new(layout: Layout) -> Self {
+    pub fn new(layout: &'a Layout) -> Self {
         Self::with_instruction_set(layout, InstructionSet::best())
     }
 
     /// An evaluator with a certain SIMD body.
-    pub fn with_instruction_set(layout: Layout, instruction_set: InstructionSet) -> Self {
+    pub fn with_instruction_set(layout: &'a Layout, instruction_set: InstructionSet) -> Self {
         let tile_width = instruction_set.dispatch(TileWidth);
         Self { layout, instruction_set, tile_width }
-    }
-
-    /// The positions in evaluation order.
-    pub fn layout(&self) -> &Layout {
-        &self.layout
     }
 
     /// Positions of the parts, cut into at most `count` stripes of about equal length.
@@ -119,7 +115,7 @@ impl CpuEvaluator {
         loss: L,
     ) -> TileSums {
         self.instruction_set.dispatch(TileKernel::<L, VECTORS, PLAIN, GRADIENTS> {
-            layout: &self.layout,
+            layout: self.layout,
             positions: positions.clone(),
             parameters,
             loss,
@@ -157,7 +153,7 @@ impl CpuEvaluator {
             .into_par_iter()
             .map(|positions| {
                 with_lane_loss!(request.loss, loss => self.instruction_set.dispatch(MemberKernel {
-                    layout: &self.layout,
+                    layout: self.layout,
                     positions,
                     parameters: &parameters,
                     loss,
@@ -180,7 +176,7 @@ fn add(sum: &mut [f64], next: &[f64]) {
     sum.iter_mut().zip(next).for_each(|(sum, next)| *sum += next);
 }
 
-impl Evaluator for CpuEvaluator {
+impl Evaluator for CpuEvaluator<'_> {
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
         self.check(population, request)?;
         let (members, features) = (population.members(), self.layout.features);
@@ -234,7 +230,7 @@ impl Evaluator for CpuEvaluator {
         for bucket in &self.layout.buckets {
             parameters.blend(bucket, &mut table);
             for shape in &self.layout.shapes[bucket.shapes.clone()] {
-                single::scores(&self.layout, shape, &table, &mut scores[shape.positions.clone()]);
+                single::scores(self.layout, shape, &table, &mut scores[shape.positions.clone()]);
             }
         }
         Ok(scores)

@@ -1,0 +1,72 @@
+//! `gputexel eval`: the loss of a parameter file on a dataset, in f64.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use gputexel::dataset;
+use gputexel::model::ParameterFile;
+use gputexel::objective::{LossKind, Objective};
+use gputexel::tuning::{exact_loss, exact_scores, fit_scale};
+use gputexel::{Error, Result};
+use serde_json::json;
+
+use super::table::grouped;
+use super::tune::ScaleArgs;
+use super::{Context, tune_output};
+
+/// Flags of `eval`.
+#[derive(Debug, clap::Args)]
+pub struct EvalArgs {
+    /// Datasets, then the parameter file (params.json)
+    #[arg(required = true, num_args = 2.., value_names = ["DATASET", "PARAMS"])]
+    files: Vec<PathBuf>,
+    /// squared, cross-entropy, or power:Q
+    #[arg(long, value_name = "LOSS", default_value = "squared")]
+    loss: String,
+    #[command(flatten)]
+    scale: ScaleArgs,
+}
+
+/// Runs `eval`.
+///
+/// # Errors
+/// Files that cannot be read or do not belong together.
+pub fn run(args: &EvalArgs, context: &Context) -> anyhow::Result<()> {
+    let loss: LossKind = args.loss.parse()?;
+    let given = args.scale.k()?;
+    let Some((parameters, datasets)) = args.files.split_last() else {
+        return Err(Error::Usage("a dataset and a parameter file are needed".to_string()).into());
+    };
+    let file = ParameterFile::read(parameters)?;
+    let data = dataset::read_many(datasets)?;
+    let theta = file.theta(&data.metadata.feature_set, parameters)?;
+    let all: Vec<u32> = (0..data.len() as u32).collect();
+    if all.is_empty() {
+        return Err(Error::input(&datasets[0], "holds no position").into());
+    }
+    let (k, origin) = match (given, file.k) {
+        (Some(k), _) => (k, "given"),
+        (None, Some(k)) => (k, "of the parameter file"),
+        (None, None) => {
+            let scores = exact_scores(&data, &theta, &all);
+            (fit_scale(&data, &scores, &all, loss)?.k, "fitted")
+        }
+    };
+    let value = exact_loss(&data, Objective { k, loss }, &theta, &all);
+    if !value.is_finite() {
+        return Err(Error::Numeric(format!("the loss is {value}")).into());
+    }
+    let mut out = std::io::stdout().lock();
+    let result: Result<()> = if context.json {
+        let object = json!({ "loss": value, "positions": data.len(), "loss_kind": loss.to_string(), "k": k });
+        writeln!(out, "{object}").map_err(|e| Error::io("standard output", e))
+    } else {
+        let text = format!(
+            "loss        {value:.10} ({loss})\npositions   {}\nK           {} ({origin})\n",
+            grouped(data.len() as u64),
+            tune_output::scale_forms(k),
+        );
+        out.write_all(text.as_bytes()).map_err(|e| Error::io("standard output", e))
+    };
+    Ok(result?)
+}

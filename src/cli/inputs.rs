@@ -1,0 +1,77 @@
+//! Inputs of commands that work on datasets: datasets as they are, games and positions after an
+//! extraction with the default settings.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use gputexel::chess::PhaseSettings;
+use gputexel::extraction::{ExtractSettings, Hooks, extract};
+use gputexel::model::{FeatureKind, FeatureSet};
+use gputexel::{Error, Result};
+
+use super::Context;
+use super::table::grouped;
+
+/// Whether a file begins like a safetensors container: a length, then a JSON object.
+fn is_container(path: &Path) -> Result<bool> {
+    let mut file = std::fs::File::open(path).map_err(|e| Error::io(path, e))?;
+    let mut start = [0u8; 9];
+    let mut filled = 0;
+    while filled < start.len() {
+        match file.read(&mut start[filled..]).map_err(|e| Error::io(path, e))? {
+            0 => break,
+            n => filled += n,
+        }
+    }
+    Ok(filled == start.len() && start[8] == b'{' && start[4..8] == [0; 4])
+}
+
+/// Whether the inputs are datasets.
+///
+/// # Errors
+/// [`Error::Io`] for files that cannot be read, [`Error::Usage`] for a mixture.
+pub fn are_datasets(inputs: &[PathBuf]) -> Result<bool> {
+    let mut kinds = inputs.iter().map(|path| match path.as_os_str() == "-" {
+        true => Ok(false),
+        // A `.bin` that is not a container is a damaged dataset and not a list of positions.
+        false => Ok(is_container(path)? || path.extension().is_some_and(|e| e == "bin")),
+    });
+    let first = kinds.next().transpose()?.unwrap_or(true);
+    for kind in kinds {
+        if kind? != first {
+            return Err(Error::Usage("datasets cannot be mixed with games or positions".to_string()));
+        }
+    }
+    Ok(first)
+}
+
+/// Extracts games or positions into `output` with the default settings.
+///
+/// # Errors
+/// Those of [`extract`].
+pub fn extract_first(inputs: &[PathBuf], output: &Path, context: &Context) -> Result<()> {
+    let settings = ExtractSettings::new(FeatureSet::new(FeatureKind::Pst, PhaseSettings::default()));
+    let mut ignore = |_| {};
+    let report =
+        extract(inputs, &settings, output, &mut Hooks { cancel: context.cancel, progress: &mut ignore })?;
+    for source in &report.sources {
+        for warning in &source.warnings {
+            eprintln!("gputexel: warning: {}: {warning}", source.record.path);
+        }
+        if !context.quiet && !context.json {
+            let record = &source.record;
+            let left_out: u64 = record.left_out.values().sum();
+            println!(
+                "extracted   {} positions from {} ({}), left out {}",
+                grouped(record.positions),
+                record.path,
+                record.labels.as_deref().unwrap_or(&record.format),
+                grouped(left_out),
+            );
+        }
+    }
+    if !context.quiet && !context.json {
+        println!("dataset     written to {}", output.display());
+    }
+    Ok(())
+}

@@ -1,0 +1,301 @@
+//! What `tune` shows and writes: the opening, progress, results.
+
+use std::fs::File;
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use gputexel::Result;
+use gputexel::dataset::{Dataset, Split};
+use gputexel::model::{ParameterFile, Provenance};
+use gputexel::objective::ScaleForms;
+use gputexel::report::{Language, board, tables};
+use gputexel::tuning::{Checkpoint, Event, Outcome, RunConfig};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::json;
+
+use super::run_folder::{RunFolder, append_line};
+use super::table::grouped;
+use super::{Context, shows_progress};
+
+/// Fewest occurrences of a feature below which its values are called weakly supported.
+const WEAK_SUPPORT: u64 = 100;
+
+/// What came of a run.
+pub struct Summary {
+    /// Exact training loss of the prior.
+    pub before: Option<f64>,
+    /// Exact training loss of the result.
+    pub after: Option<f64>,
+    /// Exact held-out loss of the prior.
+    pub held_out_before: Option<f64>,
+    /// Exact held-out loss of the result.
+    pub held_out_after: Option<f64>,
+    /// Positions that have each feature.
+    pub occurrences: Vec<u64>,
+    /// How the run ended.
+    pub outcome: Outcome,
+}
+
+/// K in all forms, for people.
+pub fn scale_forms(k: f64) -> String {
+    let forms = ScaleForms::new(k);
+    format!(
+        "{:.6} base 10 = {:.6} base e = win scale {:.2} (MadChess) = scale {:.2} (pliers)",
+        forms.k, forms.k_e, forms.win_scale, forms.e_scale
+    )
+}
+
+/// Says what is about to happen.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub fn print_opening(
+    folder: &RunFolder,
+    config: &RunConfig,
+    data: &Dataset,
+    split: &Split,
+    backend: &str,
+    fitted_loss: Option<f64>,
+    resumed: Option<u64>,
+) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let games = match data.has_games() {
+        true => format!("{} games", grouped(data.metadata.games)),
+        false => "no games: splits go by position".to_string(),
+    };
+    writeln!(
+        out,
+        "dataset     {} positions, {}, {} parameters ({})",
+        grouped(data.len() as u64),
+        games,
+        2 * data.feature_count(),
+        data.metadata.feature_set.name()
+    )?;
+    if split.held_out_part().is_some() {
+        writeln!(out, "held out    {} positions", grouped(split.held_out().count() as u64))?;
+    }
+    writeln!(out, "backend     {backend}")?;
+    writeln!(out, "prior       {}", config.prior)?;
+    let origin = fitted_loss.map(|loss| format!(", fitted on the prior: loss {loss:.6}")).unwrap_or_default();
+    writeln!(out, "K           {}{origin}", scale_forms(config.k))?;
+    if let Some(epochs) = resumed {
+        writeln!(out, "resumed     after {epochs} epochs")?;
+    }
+    writeln!(out, "run         {}", folder.path().display())?;
+    Ok(())
+}
+
+/// Watches a run: progress, metrics, checkpoints.
+pub struct Observer<'a> {
+    folder: &'a RunFolder,
+    config: &'a RunConfig,
+    metrics: File,
+    bar: ProgressBar,
+    /// Plain lines instead of a bar.
+    lines: bool,
+    last_line: Option<Instant>,
+    last_checkpoint: Instant,
+    checkpoint_every: Duration,
+    last_seconds: f64,
+}
+
+impl<'a> Observer<'a> {
+    /// Begins to watch; the first `kept` lines of the metrics are kept.
+    ///
+    /// # Errors
+    /// When the metrics file cannot be opened.
+    pub fn new(
+        context: &Context,
+        folder: &'a RunFolder,
+        config: &'a RunConfig,
+        kept: u64,
+        checkpoint_every: f64,
+    ) -> Result<Self> {
+        let bar = match shows_progress(context) {
+            true => ProgressBar::new(config.stopping.epochs),
+            false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
+        };
+        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} {msg}") {
+            bar.set_style(style);
+        }
+        Ok(Self {
+            folder,
+            config,
+            metrics: folder.metrics(kept)?,
+            bar,
+            lines: !shows_progress(context) && !context.quiet && !context.json,
+            last_line: None,
+            last_checkpoint: Instant::now(),
+            checkpoint_every: Duration::try_from_secs_f64(checkpoint_every).unwrap_or(Duration::MAX),
+            last_seconds: 0.0,
+        })
+    }
+
+    /// Takes note of an event.
+    ///
+    /// # Errors
+    /// When metrics or checkpoint cannot be written.
+    pub fn observe(&mut self, event: Event<'_>) -> Result<()> {
+        match event {
+            Event::Epoch { epoch, loss, held_out, gradient_norm, seconds, pairs } => {
+                let line = json!({
+                    "epoch": epoch, "loss": loss, "held_out": held_out,
+                    "gradient_norm": gradient_norm, "seconds": seconds,
+                });
+                append_line(&mut self.metrics, &self.folder.file("metrics.jsonl"), &line)?;
+                let rate = pairs as f64 / (seconds - self.last_seconds).max(1e-9);
+                self.last_seconds = seconds;
+                self.show(epoch, loss, held_out, seconds, rate);
+                Ok(())
+            }
+            Event::State { progress, optimizer, last } => {
+                let due = self.last_checkpoint.elapsed() >= self.checkpoint_every;
+                if !due && !last {
+                    return Ok(());
+                }
+                self.last_checkpoint = Instant::now();
+                let mut state = optimizer.save();
+                if progress.finished.is_some() {
+                    state.vectors.clear(); // a finished run is not resumed; its result is in params.json
+                }
+                Checkpoint { progress: progress.clone(), optimizer: state }.write(&self.folder.checkpoint())
+            }
+            Event::Replaced { error, evaluator } => {
+                self.bar.suspend(|| eprintln!("gputexel: warning: {error}; going on with the {evaluator}"));
+                Ok(())
+            }
+        }
+    }
+
+    fn show(&mut self, epoch: u64, loss: f64, held_out: Option<f64>, seconds: f64, rate: f64) {
+        let left = seconds / epoch as f64 * (self.config.stopping.epochs.saturating_sub(epoch)) as f64;
+        let held_out = held_out.map(|loss| format!(" held-out {loss:.8}")).unwrap_or_default();
+        let text = format!(
+            "loss {loss:.8}{held_out}  {:.1} M positions/s  {seconds:.1} s, at most {left:.0} s left",
+            rate / 1e6
+        );
+        if self.lines {
+            let due = self.last_line.is_none_or(|at| at.elapsed() >= Duration::from_secs(1));
+            if due || self.config.stopping.epochs <= 50 || epoch == self.config.stopping.epochs {
+                self.last_line = Some(Instant::now());
+                println!("epoch {epoch:>5} {text}");
+            }
+        } else {
+            self.bar.set_position(epoch);
+            self.bar.set_message(text);
+        }
+    }
+
+    /// Clears the bar.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Writes parameters and tables.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write_results(
+    folder: &RunFolder,
+    config: &RunConfig,
+    data: &Dataset,
+    summary: &Summary,
+) -> Result<()> {
+    let set = &data.metadata.feature_set;
+    let theta = &summary.outcome.parameters;
+    let mut file = ParameterFile::new(set, theta, Some(&summary.occurrences), Some(config.k));
+    file.provenance = Provenance {
+        program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
+        datasets: config.checksum.split('+').map(str::to_string).collect(),
+        positions: data.len() as u64,
+        optimizer: summary.outcome.optimizer.clone(),
+        loss_kind: config.loss.to_string(),
+        prior: config.prior.clone(),
+        seed: config.seed,
+        loss_before: summary.before,
+        loss: summary.after,
+        loss_held_out: summary.held_out_after,
+    };
+    for language in Language::ALL {
+        folder.write(language.file_name(), &tables(set, theta, language))?;
+    }
+    folder.write("params.json", &file.to_json())
+}
+
+/// Shows the results.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub fn print_results(
+    context: &Context,
+    folder: &RunFolder,
+    config: &RunConfig,
+    data: &Dataset,
+    summary: &Summary,
+    piece: &str,
+) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let outcome = &summary.outcome;
+    let set = &data.metadata.feature_set;
+    let unsupported: Vec<&str> = named(data, summary, |count| count == 0);
+    let weak: Vec<&str> = named(data, summary, |count| count > 0 && count < WEAK_SUPPORT);
+    if context.json {
+        let object = json!({
+            "folder": folder.path(), "positions": data.len(), "k": config.k,
+            "loss_before": summary.before, "loss": summary.after,
+            "held_out_before": summary.held_out_before, "held_out": summary.held_out_after,
+            "epochs": outcome.epochs, "seconds": outcome.seconds, "reason": outcome.reason,
+            "optimizer": outcome.optimizer, "unsupported": unsupported, "weak": weak,
+        });
+        writeln!(out, "{object}")?;
+        return Ok(());
+    }
+    if context.quiet {
+        return Ok(());
+    }
+    writeln!(out, "finished    {} epochs, {:.2} s: {}", outcome.epochs, outcome.seconds, outcome.reason)?;
+    writeln!(out, "optimizer   {}", outcome.optimizer)?;
+    let change = |before: Option<f64>, after: Option<f64>| {
+        before.zip(after).map(|(b, a)| format!("{b:.10} -> {a:.10} ({:+.3} %)", 100.0 * (a - b) / b))
+    };
+    if let Some(text) = change(summary.before, summary.after) {
+        writeln!(out, "loss        {text}")?;
+    }
+    if let Some(text) = change(summary.held_out_before, summary.held_out_after) {
+        writeln!(out, "held out    {text}")?;
+    }
+    writeln!(out)?;
+    match board(set, &outcome.parameters, piece) {
+        Some(text) => write!(out, "{text}")?,
+        None => {
+            for (id, feature) in set.features.iter().enumerate() {
+                let (mg, eg) = (outcome.parameters[id], outcome.parameters[set.features.len() + id]);
+                writeln!(out, "{:<10} middlegame {mg:>8.1}  endgame {eg:>8.1}", feature.name)?;
+            }
+        }
+    }
+    writeln!(out)?;
+    if !unsupported.is_empty() {
+        writeln!(out, "no position has {}; they keep their prior", shortened(&unsupported))?;
+    }
+    if !weak.is_empty() {
+        writeln!(out, "fewer than {WEAK_SUPPORT} positions have {}", shortened(&weak))?;
+    }
+    let files: Vec<&str> = Language::ALL.iter().map(|language| language.file_name()).collect();
+    writeln!(out, "written     {}: params.json, {}", folder.path().display(), files.join(", "))?;
+    Ok(())
+}
+
+fn named<'a>(data: &'a Dataset, summary: &Summary, wanted: impl Fn(u64) -> bool) -> Vec<&'a str> {
+    let features = data.metadata.feature_set.features.iter().zip(&summary.occurrences);
+    features.filter(|(_, count)| wanted(**count)).map(|(feature, _)| feature.name.as_str()).collect()
+}
+
+fn shortened(names: &[&str]) -> String {
+    const SHOWN: usize = 6;
+    match names.len() {
+        0..=SHOWN => names.join(", "),
+        n => format!("{} and {} more features", names[..SHOWN].join(", "), n - SHOWN),
+    }
+}

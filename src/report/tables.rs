@@ -1,0 +1,124 @@
+//! Tuned values as tables to paste: C, C++ and Rust.
+
+use crate::model::FeatureSet;
+
+/// A language that tables are written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// `tables.h`: `static const int`, one array a phase.
+    C,
+    /// `tables.hpp`: `constexpr` pairs through an `S(mg, eg)` macro that the engine may define.
+    Cpp,
+    /// `tables.rs`: `const` arrays of `(mg, eg)`.
+    Rust,
+}
+
+impl Language {
+    /// All languages.
+    pub const ALL: [Self; 3] = [Self::C, Self::Cpp, Self::Rust];
+
+    /// Name of the file in a run's folder.
+    pub fn file_name(self) -> &'static str {
+        match self {
+            Self::C => "tables.h",
+            Self::Cpp => "tables.hpp",
+            Self::Rust => "tables.rs",
+        }
+    }
+}
+
+/// A table of the feature set: its group and the ids of its features.
+fn groups(set: &FeatureSet) -> Vec<(&str, Vec<usize>)> {
+    let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
+    for (id, feature) in set.features.iter().enumerate() {
+        match groups.last_mut() {
+            Some((name, ids)) if *name == feature.group => ids.push(id),
+            _ => groups.push((&feature.group, vec![id])),
+        }
+    }
+    groups
+}
+
+/// All values, rounded to whole centipawns, half away from zero.
+///
+/// Square a1 is index 0, h8 is 63, from White's side; Black's squares are flipped (`square ^ 56`).
+/// The evaluation is Σ (mg · phase + eg · (max − phase)) / max.
+pub fn tables(set: &FeatureSet, theta: &[f64], language: Language) -> String {
+    let count = set.features.len();
+    let value = |phase: usize, id: usize| theta[phase * count + id].round() as i64;
+    let phase = &set.phase;
+    let squares = match set.unit_rows() {
+        true => "Index 0 is a1, 7 is h1, 63 is h8, from White's side; for Black's pieces use square ^ 56.",
+        false => "Pawn, knight, bishop, rook, queen, king.",
+    };
+    let about = [
+        "Evaluation parameters in centipawns, written by gputexel.".to_string(),
+        squares.to_string(),
+        format!(
+            "Phase: knight {}, bishop {}, rook {}, queen {}, at most {}; score = (mg * phase + eg * ({} - phase)) / {}.",
+            phase.knight, phase.bishop, phase.rook, phase.queen, phase.max, phase.max, phase.max
+        ),
+    ];
+    let mut text: String = about.iter().map(|line| format!("// {line}\n")).collect();
+    match language {
+        Language::C => text += "#ifndef GPUTEXEL_TABLES_H\n#define GPUTEXEL_TABLES_H\n",
+        Language::Cpp => {
+            text += "#pragma once\n\n// Engines with a score type of their own define S(mg, eg) before they include this file.\n#ifndef S\nstruct GputexelScore { int mg, eg; };\n#define S(mg, eg) GputexelScore{mg, eg}\n#endif\n";
+        }
+        Language::Rust => {}
+    }
+    for (group, ids) in groups(set) {
+        let rows = |cell: &dyn Fn(usize) -> String| -> String {
+            let cells: Vec<String> = ids.iter().map(|&id| cell(id)).collect();
+            let width = cells.iter().map(String::len).max().unwrap_or(0);
+            let line = |chunk: &[String]| {
+                let padded: Vec<String> = chunk.iter().map(|cell| format!("{cell:>width$}")).collect();
+                format!("    {},\n", padded.join(", "))
+            };
+            cells.chunks(8).map(line).collect()
+        };
+        let length = ids.len();
+        match language {
+            Language::C => {
+                for (phase, suffix) in ["mg", "eg"].iter().enumerate() {
+                    let body = rows(&|id| value(phase, id).to_string());
+                    text += &format!("\nstatic const int {group}_{suffix}[{length}] = {{\n{body}}};\n");
+                }
+            }
+            Language::Cpp => {
+                let body = rows(&|id| format!("S({:>4}, {:>4})", value(0, id), value(1, id)));
+                text += &format!("\nconstexpr decltype(S(0, 0)) {group}_score[{length}] = {{\n{body}}};\n");
+            }
+            Language::Rust => {
+                let body = rows(&|id| format!("({:>4}, {:>4})", value(0, id), value(1, id)));
+                let name = group.to_uppercase();
+                text += &format!("\npub const {name}: [(i32, i32); {length}] = [\n{body}];\n");
+            }
+        }
+    }
+    if language == Language::C {
+        text += "\n#endif\n";
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chess::PhaseSettings;
+    use crate::model::FeatureKind;
+
+    #[test]
+    fn values_are_rounded_half_away_from_zero() {
+        let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
+        let theta = [82.5, -82.5, 3.0, 4.0, 5.0, 0.0, 94.49, 1.0, 2.0, 3.0, 4.0, -0.4];
+        let c = tables(&set, &theta, Language::C);
+        assert!(c.contains("material_mg[6] = {\n     83, -83,   3,   4,   5,   0,\n};"), "{c}");
+        assert!(c.contains("material_eg[6] = {\n    94,  1,  2,  3,  4,  0,\n};"), "{c}");
+        let rust = tables(&set, &theta, Language::Rust);
+        assert!(
+            rust.contains("pub const MATERIAL: [(i32, i32); 6] = [\n    (  83,   94), ( -83,    1)"),
+            "{rust}"
+        );
+    }
+}

@@ -1,0 +1,108 @@
+//! What a run is asked to do, stored in its folder so that it can be resumed and repeated.
+
+use serde::{Deserialize, Serialize};
+
+use super::Stopping;
+use crate::error::{Error, Result};
+use crate::objective::LossKind;
+use crate::optimizer::{Adam, AdamSettings, GaussNewton, GaussNewtonSettings, Optimizer, Schedule};
+
+/// The method and its settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "method", rename_all = "kebab-case")]
+pub enum OptimizerConfig {
+    /// Gauss–Newton with Levenberg–Marquardt damping.
+    GaussNewton(GaussNewtonSettings),
+    /// Adam, one or more runs side by side.
+    Adam {
+        /// Settings of every run.
+        runs: Vec<AdamSettings>,
+        /// Learning-rate schedule.
+        schedule: Schedule,
+        /// Mini-batches an epoch.
+        batches: usize,
+    },
+}
+
+impl OptimizerConfig {
+    /// Mini-batches an epoch.
+    pub fn batches(&self) -> usize {
+        match self {
+            Self::GaussNewton(_) => 1,
+            Self::Adam { batches, .. } => *batches,
+        }
+    }
+
+    /// The optimizer, at its start.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for settings out of their range.
+    pub fn build(&self, start: &[f64], epochs: u64) -> Result<Box<dyn Optimizer>> {
+        Ok(match self {
+            Self::GaussNewton(settings) => Box::new(GaussNewton::try_new(start, *settings)?),
+            Self::Adam { runs, schedule, batches } => {
+                Box::new(Adam::try_new(start, runs.clone(), *schedule, epochs, *batches as u64)?)
+            }
+        })
+    }
+}
+
+/// Everything that decides what a run computes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunConfig {
+    /// Dataset files.
+    pub datasets: Vec<String>,
+    /// Checksum of the datasets, to notice others under the same names.
+    pub checksum: String,
+    /// The prior's description.
+    pub prior: String,
+    /// θ₀, so that a resumed run does not depend on the prior's file.
+    pub start: Vec<f64>,
+    /// Scale constant, base-10 form.
+    pub k: f64,
+    /// Loss function.
+    pub loss: LossKind,
+    /// Share of games held out.
+    pub holdout: f64,
+    /// Seed of split and batches.
+    pub seed: u64,
+    /// The method.
+    pub optimizer: OptimizerConfig,
+    /// When to stop.
+    pub stopping: Stopping,
+}
+
+/// The contents of `run.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Program and version.
+    pub program: String,
+    /// The command line that began the run.
+    pub command_line: String,
+    /// When it began, UTC.
+    pub started: String,
+    /// What it computes.
+    pub config: RunConfig,
+}
+
+impl RunConfig {
+    /// Checks everything that the types leave open.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for numbers out of their range or not finite.
+    pub fn validate(&self) -> Result<()> {
+        if !(self.k.is_finite() && self.k > 0.0) {
+            return Err(Error::Usage(format!("K {}: must be a positive number", self.k)));
+        }
+        if self.start.iter().any(|value| !value.is_finite()) {
+            return Err(Error::Usage("the prior holds values that are not finite".to_string()));
+        }
+        if matches!(self.optimizer, OptimizerConfig::GaussNewton(_)) && !self.loss.is_smooth() {
+            return Err(Error::Usage(format!(
+                "gauss-newton needs a smooth loss; '{}' is not: use --optimizer adam",
+                self.loss
+            )));
+        }
+        self.stopping.validate()
+    }
+}

@@ -1,0 +1,33 @@
+//! Scores and losses in f64 on all threads: the reference of [`crate::objective`], chunk by
+//! chunk, added in a fixed order. What is reported as a loss comes from here.
+
+use rayon::prelude::*;
+
+use crate::dataset::Dataset;
+use crate::objective::{self, Objective, x_per_cp};
+
+/// Positions a chunk; fixed, so that sums do not depend on the number of threads.
+const CHUNK: usize = 1 << 14;
+
+/// Scores of the positions `which`, centipawns, White's view.
+pub fn exact_scores(dataset: &Dataset, theta: &[f64], which: &[u32]) -> Vec<f64> {
+    which.par_iter().with_min_len(CHUNK).map(|&n| objective::score(dataset, theta, n as usize)).collect()
+}
+
+/// Mean loss over the positions `which`; NaN where there is none.
+pub fn exact_loss(dataset: &Dataset, objective: Objective, theta: &[f64], which: &[u32]) -> f64 {
+    let x_per_cp = x_per_cp(objective.k);
+    let chunks: Vec<(f64, f64)> = which
+        .par_chunks(CHUNK)
+        .map(|chunk| {
+            chunk.iter().fold((0.0, 0.0), |(sum, weights), &n| {
+                let row = dataset.row(n as usize);
+                let weight = f64::from(row.weight);
+                let x = x_per_cp * objective::score(dataset, theta, n as usize);
+                (sum + weight * objective.loss.value(x, f64::from(row.result)), weights + weight)
+            })
+        })
+        .collect();
+    let (sum, weights) = chunks.iter().fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
+    sum / weights
+}

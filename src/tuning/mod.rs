@@ -1,0 +1,21 @@
+//! The run: fits K, drives an optimizer against an evaluator, decides when to stop, and keeps the
+//! run's folder so that it can be resumed.
+//!
+//! Owns regularisation, mini-batch order, stopping, checkpoints and metrics. Which backend
+//! computes is decided by the caller; what is done with the result, too.
+
+mod checkpoint;
+mod config;
+mod driver;
+mod exact;
+mod regularization;
+mod scale;
+mod stopping;
+
+pub use checkpoint::{Checkpoint, Progress};
+pub use config::{OptimizerConfig, RunConfig, RunRecord};
+pub use driver::{Event, Outcome, Tuning};
+pub use exact::{exact_loss, exact_scores};
+pub use regularization::{REGULARIZATION_SCALE_CP, regularize};
+pub use scale::{ScaleFit, fit_scale};
+pub use stopping::{StopReason, Stopping};
