@@ -79,7 +79,7 @@ struct Fresh {
     /// Gauss-Newton: damping at the start, relative to the diagonal [default: 0.0001]
     #[arg(long, value_name = "MU", help_heading = "Optimizer")]
     damping: Option<f64>,
-    /// Adam: centipawns a step [default: 2]
+    /// Adam: centipawns a step [default: 20]
     #[arg(long, value_name = "RATE", value_delimiter = ',', help_heading = "Optimizer")]
     learning_rate: Vec<f64>,
     /// Adam: decay of the first moment [default: 0.9]

@@ -30,7 +30,7 @@ pub struct AdamSettings {
 
 impl Default for AdamSettings {
     fn default() -> Self {
-        Self { learning_rate: 2.0, beta1: 0.9, beta2: 0.999, epsilon: 1e-12, l2: 0.0, bias_correction: true }
+        Self { learning_rate: 20.0, beta1: 0.9, beta2: 0.999, epsilon: 1e-12, l2: 0.0, bias_correction: true }
     }
 }
 
