@@ -205,12 +205,12 @@ impl Evaluator for CpuEvaluator<'_> {
             }
         }
         drop(tiles);
-        for member in in_tiles..members {
+        for (member, &per_cp) in per_cp.iter().enumerate().skip(in_tiles) {
             let sums = self.single(population.member(member), population.k[member], request);
             evaluations.losses.push(sums.loss / weight);
             if request.gradients {
                 let gradient = &mut evaluations.gradients[member * 2 * features..][..2 * features];
-                gradient.iter_mut().zip(&sums.gradient).for_each(|(g, sum)| *g = sum * per_cp[member]);
+                gradient.iter_mut().zip(&sums.gradient).for_each(|(g, sum)| *g = sum * per_cp);
             }
         }
         if request.curvature {

@@ -6,6 +6,11 @@
 //! leaves the next still finds in the first-level cache: sums of rows, losses and slopes, and the
 //! gradient, where each position adds its slope to the rows of its features.
 
+#![allow(
+    clippy::needless_range_loop,
+    reason = "index loops over vectors compile to what they say, see `sigmoid`"
+)]
+
 use std::ops::Range;
 
 use pulp::{Simd, WithSimd};

@@ -3,6 +3,8 @@
 //! Accuracy is that of f32 itself (absolute error of p about 1e-7; the tests hold it against
 //! f64). Two sigmoids share a division, which costs as much as sixteen additions on wide vectors.
 
+#![allow(clippy::needless_range_loop, reason = "iterators with closures would be called, see `exp2`")]
+
 use pulp::Simd;
 
 /// Largest |x log₂ e| that is told apart: the sigmoid is there within 4e-18 of 0 and 1.
@@ -10,6 +12,7 @@ const LIMIT: f32 = 58.0;
 
 /// 2^r on [−1/2, 1/2] with 2^0 = 1 exactly; relative error below 1.1e-7 (fitted for this file by
 /// iteratively reweighted least squares toward the minimax polynomial).
+#[allow(clippy::approx_constant, reason = "a fitted coefficient near ln 2, not ln 2")]
 const EXP2: [f32; 6] = [1.0, 0.693_147, 0.240_222_42, 0.055_507_336, 0.009_671_513, 0.001_326_472_7];
 
 /// Vectors worked on in step: enough to hide the latency of every operation, few enough for the
