@@ -233,8 +233,8 @@ fn weights_and_offsets_count() {
             let view = data.row(n as usize);
             let score = objective::score(&data, population.member(member), n as usize)
                 + f64::from(layout.offsets[position]);
-            let p = objective::expected_score(population.k[member], score);
-            sum += f64::from(view.weight) * LossKind::Squared.value(p, f64::from(view.result));
+            let x = objective::x_per_cp(population.k[member]) * score;
+            sum += f64::from(view.weight) * LossKind::Squared.value(x, f64::from(view.result));
             weights += f64::from(view.weight);
         }
         assert!((got.losses[member] - sum / weights).abs() < LOSS_BOUND);
