@@ -3,39 +3,87 @@
 //! Owns results, variants, FEN tags, and where a game stops being usable. A game that cannot be
 //! used, or whose moves stop making sense, is counted by reason; positions before the first bad
 //! move are kept.
+//!
+//! The crate `pgn-reader` parses; this is what it visits. A [`Trail`] follows it to hear of what it
+//! passes over, since a word that it cannot read may be a move all the same.
 
-use shakmaty::san::San;
-use shakmaty::uci::UciMove;
-use shakmaty::{CastlingMode, CastlingSide, Chess, FromSetup, Move, Position, PositionErrorKinds};
+use std::ops::ControlFlow;
 
-use super::scanner::{Scanner, Token};
+use pgn_reader::shakmaty::san::{San, SanPlus};
+use pgn_reader::{KnownOutcome, Outcome, RawComment, RawTag, Skip, Visitor};
+use shakmaty::{CastlingMode, Chess, FromSetup, Move, Position, PositionErrorKinds};
+
+use super::moves::{find_move, spells};
 use super::scores::comment_scores;
+use super::split::{is_tag_pair, stretch_ends, tag_name};
+use super::trail::{Piece, Trail, is_null_move, is_remark, named_result};
 use crate::chess::fen::{legal_position, parse_fen};
 use crate::chess::sample::{Batch, Sample, position_key};
 use crate::chess::selection::{LeftOut, Reason, Selection};
+
+/// Tag lines up to this length are read for certain; comments are in one piece.
+const LONGEST: usize = 4096;
 
 /// Reads the games of a chunk; `first_line` is the number of its first line, from 1.
 ///
 /// Positions are numbered by their game in the chunk.
 pub fn read_pgn(chunk: &[u8], first_line: u64, selection: &Selection) -> Batch {
-    let mut reader = Reader { batch: Batch::default(), selection, chunk, line: (0, first_line), game: None };
-    let mut scanner = Scanner::new(chunk);
-    loop {
-        let offset = scanner.offset();
-        let Some(token) = scanner.next() else { break };
-        reader.token(token, offset);
+    let mut player = Player {
+        batch: Batch::default(),
+        selection,
+        chunk,
+        trail: Trail::new(chunk, 0),
+        line: (0, first_line),
+        game: None,
+        in_tags: false,
+        comment: None,
+        variations: 0,
+        variation: 0,
+    };
+    for end in stretch_ends(chunk) {
+        player.read(end);
     }
-    reader.finish();
-    reader.batch
+    player.finish();
+    player.batch
 }
 
-struct Reader<'a> {
+/// Visits what the parser finds. Games are told apart here, by tags and results: for the parser,
+/// they end at any blank line.
+struct Player<'a> {
     batch: Batch,
     selection: &'a Selection,
     chunk: &'a [u8],
+    /// Where the parser is.
+    trail: Trail<'a>,
     /// An offset and the number of its line, to count lines from.
     line: (usize, u64),
     game: Option<Game>,
+    /// Whether the parser is reading tags.
+    in_tags: bool,
+    /// Where the text of the current comment begins.
+    comment: Option<usize>,
+    /// How many variations are open, and where the outermost begins.
+    variations: u32,
+    variation: usize,
+}
+
+/// Why the parser hands control back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Handed {
+    /// It takes the game for ended.
+    Back,
+    /// It has to begin again where the trail is, having taken something for what it is not.
+    Astray,
+}
+
+/// What the parser has read, to be found on the trail.
+#[derive(Clone, Copy, Debug)]
+enum Sought<'s> {
+    Move(&'s SanPlus),
+    Result,
+    Sign(u8),
+    /// The end of what the parser takes for a game.
+    Pause,
 }
 
 /// What the result tag says.
@@ -91,51 +139,162 @@ impl Variant {
     }
 }
 
-impl Reader<'_> {
-    fn token(&mut self, token: Token<'_>, offset: usize) {
-        let begins_anew = match (&self.game, token) {
-            (Some(game), Token::Tag(..)) => game.position.is_some() || game.terminated,
-            (Some(game), Token::Move(_) | Token::NullMove) => game.terminated,
-            _ => false,
-        };
-        if begins_anew {
-            self.finish();
+impl<'a> Player<'a> {
+    /// Reads on up to an offset of the chunk. Comments and variations end there at the latest.
+    fn read(&mut self, end: usize) {
+        let text = &self.chunk[..end];
+        self.trail = Trail::new(text, self.trail.offset());
+        while self.trail.offset() < end {
+            let from = self.trail.offset();
+            let mut parser = pgn_reader::Reader::build(self.trail.rest())
+                .set_supported_tag_line_length(LONGEST)
+                .set_supported_comment_length(LONGEST)
+                .finish();
+            let handed = loop {
+                match parser.read_game(self) {
+                    Ok(Some(Handed::Back)) => {}
+                    Ok(Some(Handed::Astray)) => break Handed::Astray,
+                    Ok(None) => break self.pass_rest(end),
+                    Err(_) if self.in_tags => self.tag_too_long(),
+                    Err(_) => {
+                        if self.open_comment().is_break() {
+                            break Handed::Astray;
+                        }
+                        let brace = self.comment.take().unwrap_or_default().saturating_sub(1);
+                        self.never_closed(brace);
+                        self.trail.advance(end);
+                    }
+                }
+            };
+            if handed == Handed::Astray && self.trail.offset() == from {
+                self.trail.advance(1);
+            }
         }
-        if self.game.is_none() {
-            if matches!(token, Token::Comment(_)) {
-                return;
+        self.close_variations();
+    }
+
+    /// Passes what the parser left at the end.
+    fn pass_rest(&mut self, end: usize) -> Handed {
+        while self.trail.offset() < end {
+            if let ControlFlow::Break(handed) = self.pass_to(Sought::Pause) {
+                return handed;
             }
-            self.game = Some(Game::new(offset, self.batch.samples.len()));
         }
-        let game = self.game.as_mut().expect("a game was just begun");
-        match token {
-            Token::Tag(name, value) => game.tag(name, value),
-            Token::Result(value) => {
-                game.token_result.get_or_insert(value);
-                game.terminated = true;
+        Handed::Back
+    }
+
+    /// Follows the trail to what the parser has read, and deals with every word before it, which
+    /// the parser could not read. Returns the word sought, now passed, and its offset.
+    fn pass_to(&mut self, sought: Sought<'_>) -> ControlFlow<Handed, Option<(usize, &'a [u8])>> {
+        loop {
+            let piece = self.trail.peek();
+            let offset = self.trail.offset();
+            match (piece, sought) {
+                (Piece::Word(word), _) => {
+                    let found = match sought {
+                        Sought::Move(san) => spells(word, san),
+                        Sought::Result => named_result(word).is_some(),
+                        Sought::Sign(_) | Sought::Pause => false,
+                    };
+                    if self.variations == 0 && !found && is_tag_pair(self.trail.rest()) {
+                        return ControlFlow::Break(Handed::Astray);
+                    }
+                    self.trail.advance(word.len());
+                    if found {
+                        return ControlFlow::Continue(Some((offset, word)));
+                    }
+                    self.skipped(word, offset);
+                }
+                (Piece::Sign(sign), Sought::Sign(wanted)) if sign == wanted => {
+                    self.trail.advance(1);
+                    return ControlFlow::Continue(None);
+                }
+                (Piece::Pause, Sought::Pause) => {
+                    self.trail.advance(1);
+                    return ControlFlow::Continue(None);
+                }
+                (Piece::End, _) => return ControlFlow::Continue(None),
+                // The word sought was passed as part of another, such as `e5` in `e4,e5`.
+                (_, Sought::Move(_) | Sought::Result) => return ControlFlow::Continue(None),
+                _ => self.trail.advance(1),
             }
-            Token::UnknownResult => game.terminated = true,
-            Token::Comment(text) => game.comment(text, &mut self.batch.samples),
-            Token::Open => {
-                game.begin();
-                self.stop(Reason::OpenComment, offset, "a comment or variation is never closed");
-            }
-            Token::NullMove => {
-                game.begin();
-                self.stop(Reason::NullMove, offset, "null move");
-            }
-            Token::Move(text) => self.play(text, offset),
         }
     }
 
-    fn play(&mut self, text: &[u8], offset: usize) {
-        let Some(game) = &mut self.game else { return };
+    /// Deals with a word that the parser could not read.
+    fn skipped(&mut self, word: &[u8], offset: usize) {
+        if self.variations > 0 {
+            return;
+        }
+        if let Some(result) = named_result(word) {
+            self.result(result, offset);
+        } else if is_null_move(word) {
+            self.null_move(offset);
+        } else if !is_remark(word) {
+            self.play(word, None, offset);
+        }
+    }
+
+    /// The game that something belongs to; another one if the last is over.
+    fn game_at(&mut self, offset: usize, over: impl Fn(&Game) -> bool) -> &mut Game {
+        if self.game.as_ref().is_some_and(over) {
+            self.finish();
+        }
+        let first_sample = self.batch.samples.len();
+        self.game.get_or_insert_with(|| Game::new(offset, first_sample))
+    }
+
+    fn result(&mut self, result: Option<f32>, offset: usize) {
+        let game = self.game_at(offset, |_| false);
+        game.token_result = game.token_result.or(result);
+        game.terminated = true;
+    }
+
+    fn null_move(&mut self, offset: usize) {
+        self.game_at(offset, |game| game.terminated).begin();
+        self.stop(Reason::NullMove, offset, "null move");
+    }
+
+    fn never_closed(&mut self, offset: usize) {
+        self.game_at(offset, |_| false).begin();
+        self.stop(Reason::OpenComment, offset, "a comment or variation is never closed");
+    }
+
+    fn close_variations(&mut self) {
+        if std::mem::take(&mut self.variations) > 0 {
+            self.never_closed(self.variation);
+        }
+    }
+
+    /// Passes a tag pair that the parser gave up on. Whatever it says cannot be used.
+    fn tag_too_long(&mut self) {
+        self.trail.skip_brackets();
+        let offset = self.trail.offset();
+        if let Some((name, _)) = tag_name(self.trail.rest()) {
+            self.close_variations();
+            self.game_at(offset, Game::ends_at_tags).tag(name, b"too long");
+        }
+        self.trail.next_line();
+    }
+
+    /// Finds the brace of the current comment.
+    fn open_comment(&mut self) -> ControlFlow<Handed> {
+        if self.comment.is_none() {
+            self.pass_to(Sought::Sign(b'{'))?;
+            self.comment = Some(self.trail.offset());
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn play(&mut self, text: &[u8], san: Option<San>, offset: usize) {
+        let game = self.game_at(offset, |game| game.terminated);
         game.begin();
         if game.stopped.is_some() {
             return;
         }
+        let Some(game) = &mut self.game else { return };
         let Some(position) = &game.position else { return };
-        match find_move(position, text) {
+        match find_move(position, text, san) {
             Ok(next) => {
                 game.offer(Some(next), self.selection, &mut self.batch.samples);
                 if let Some(position) = &mut game.position {
@@ -156,9 +315,7 @@ impl Reader<'_> {
         let Some(game) = self.game.as_mut().filter(|game| game.stopped.is_none()) else { return };
         game.stopped = Some(reason);
         if self.batch.complaints.len() < Batch::COMPLAINTS {
-            // Tokens are looked for from the end of the one before: step over what parts them.
-            let gap = self.chunk[offset..].iter().take_while(|b| b.is_ascii_whitespace()).count();
-            let line = self.line_of(offset + gap);
+            let line = self.line_of(offset);
             self.batch.complain(line, || what.to_string());
         }
     }
@@ -217,6 +374,117 @@ impl Reader<'_> {
     }
 }
 
+impl Visitor for Player<'_> {
+    type Tags = ();
+    type Movetext = ();
+    type Output = Handed;
+
+    fn begin_tags(&mut self) -> ControlFlow<Handed> {
+        self.in_tags = true;
+        self.trail.skip_to_tags();
+        ControlFlow::Continue(())
+    }
+
+    fn tag(&mut self, _: &mut (), name: &[u8], value: RawTag<'_>) -> ControlFlow<Handed> {
+        self.trail.skip_brackets();
+        let offset = self.trail.offset();
+        let named = tag_name(self.trail.rest()).is_some();
+        let mut value = value.as_bytes();
+        if !self.trail.skip_tag(value.len()) {
+            // No closing quote, or a backslash before it that was not meant to escape it.
+            value = value.trim_ascii_end();
+            value = value.strip_suffix(b"]").unwrap_or(value);
+        }
+        if named {
+            self.close_variations();
+            self.game_at(offset, Game::ends_at_tags).tag(name.trim_ascii(), value);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn begin_movetext(&mut self, (): ()) -> ControlFlow<Handed> {
+        self.in_tags = false;
+        self.trail.skip_brackets();
+        ControlFlow::Continue(())
+    }
+
+    fn san(&mut self, (): &mut (), san: SanPlus) -> ControlFlow<Handed> {
+        if self.variations == 0
+            && let Some((offset, word)) = self.pass_to(Sought::Move(&san))?
+        {
+            match san.san {
+                San::Null => self.null_move(offset),
+                san => self.play(word, Some(san), offset),
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn outcome(&mut self, (): &mut (), outcome: Outcome) -> ControlFlow<Handed> {
+        if self.variations == 0
+            && let Some((offset, _)) = self.pass_to(Sought::Result)?
+        {
+            self.result(points(outcome), offset);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn partial_comment(&mut self, (): &mut (), part: RawComment<'_>) -> ControlFlow<Handed> {
+        self.open_comment()?;
+        self.trail.advance(part.as_bytes().len());
+        ControlFlow::Continue(())
+    }
+
+    fn comment(&mut self, (): &mut (), last: RawComment<'_>) -> ControlFlow<Handed> {
+        self.open_comment()?;
+        self.trail.advance(last.as_bytes().len());
+        let from = self.comment.take().unwrap_or_default();
+        let end = self.trail.offset();
+        let opened = memchr::memchr_iter(b'{', self.trail.since(from)).count();
+        self.trail.close_nested(opened);
+        if self.variations == 0
+            && let Some(game) = &mut self.game
+        {
+            game.comment(self.trail.since(from), &mut self.batch.samples);
+        }
+        let nested = self.trail.offset() > end;
+        self.trail.advance(1);
+        if nested { ControlFlow::Break(Handed::Astray) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Variations are read, not skipped: the parser's skipping ends at a blank line.
+    fn begin_variation(&mut self, (): &mut ()) -> ControlFlow<Handed, Skip> {
+        self.pass_to(Sought::Sign(b'('))?;
+        if self.variations == 0 {
+            self.variation = self.trail.offset().saturating_sub(1);
+        }
+        self.variations += 1;
+        ControlFlow::Continue(Skip(false))
+    }
+
+    fn end_variation(&mut self, (): &mut ()) -> ControlFlow<Handed> {
+        self.pass_to(Sought::Sign(b')'))?;
+        self.variations = self.variations.saturating_sub(1);
+        ControlFlow::Continue(())
+    }
+
+    fn end_game(&mut self, (): ()) -> Handed {
+        match self.pass_to(Sought::Pause) {
+            ControlFlow::Continue(_) => Handed::Back,
+            ControlFlow::Break(handed) => handed,
+        }
+    }
+}
+
+/// White's points, if they are known.
+fn points(outcome: Outcome) -> Option<f32> {
+    match outcome {
+        Outcome::Known(KnownOutcome::Draw) => Some(0.5),
+        Outcome::Known(KnownOutcome::Decisive { winner }) => Some(f32::from(u8::from(winner.is_white()))),
+        Outcome::Unknown => None,
+    }
+}
+
 impl Game {
     fn new(offset: usize, first_sample: usize) -> Self {
         Self {
@@ -235,6 +503,11 @@ impl Game {
             positions_read: 0,
             left_out: LeftOut::default(),
         }
+    }
+
+    /// Whether a tag belongs to another game.
+    fn ends_at_tags(&self) -> bool {
+        self.position.is_some() || self.terminated
     }
 
     fn tag(&mut self, name: &[u8], value: &[u8]) {
@@ -341,48 +614,6 @@ fn start_position(fen: &[u8], chess960: bool) -> Result<Chess, Reason> {
     legal_position(setup, mode).map_err(|_| Reason::BadFen)
 }
 
-/// The legal move that a word stands for: algebraic notation as programs and people write it, or
-/// the coordinates of UCI.
-fn find_move(position: &Chess, word: &[u8]) -> Result<Move, Reason> {
-    if let Ok(san) = San::from_ascii(word) {
-        if let Ok(found) = san.to_move(position) {
-            return Ok(found);
-        }
-        return find_coordinates(position, word).ok_or(Reason::IllegalMove);
-    }
-    if let Some(found) = find_coordinates(position, word) {
-        return Ok(found);
-    }
-    let san = lenient_san(word).ok_or(Reason::UnreadableMove)?;
-    san.to_move(position).map_err(|_| Reason::IllegalMove)
-}
-
-fn find_coordinates(position: &Chess, word: &[u8]) -> Option<Move> {
-    UciMove::from_ascii(word).ok().filter(|uci| *uci != UciMove::Null)?.to_move(position).ok()
-}
-
-/// Castling with zeros or small letters, several check signs, `e8Q` and `exd6e.p.`.
-fn lenient_san(word: &[u8]) -> Option<San> {
-    let end = word.iter().rposition(|b| !b"+#=".contains(b))? + 1;
-    let word = &word[..end];
-    let word = word.strip_suffix(b"e.p.").or_else(|| word.strip_suffix(b"ep")).unwrap_or(word);
-    match word {
-        b"0-0" | b"o-o" | b"OO" => return Some(San::Castle(CastlingSide::KingSide)),
-        b"0-0-0" | b"o-o-o" | b"OOO" => return Some(San::Castle(CastlingSide::QueenSide)),
-        _ => {}
-    }
-    if let Ok(san) = San::from_ascii(word) {
-        return Some(san);
-    }
-    // Promotions without the sign, and those whose piece is a small letter.
-    let (&piece, before) = word.split_last()?;
-    let before = before.strip_suffix(b"=").unwrap_or(before);
-    let mut fixed = before.to_vec();
-    fixed.push(b'=');
-    fixed.push(piece.to_ascii_uppercase());
-    San::from_ascii(&fixed).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -391,35 +622,6 @@ mod tests {
 
     fn read(text: &str) -> Batch {
         read_pgn(text.as_bytes(), 1, &Selection { skip_plies: 0, ..Selection::default() })
-    }
-
-    #[test]
-    fn moves_are_read_in_many_spellings() {
-        let position = |fen: &str| start_position(fen.as_bytes(), false).unwrap();
-        let promotion = position("7k/4P3/8/8/8/8/8/K7 w - - 0 1");
-        for word in ["e8=Q", "e8Q", "e8=q", "e8=Q+", "e7e8q", "e8Q++"] {
-            let found = find_move(&promotion, word.as_bytes()).unwrap();
-            assert_eq!(found.promotion(), Some(shakmaty::Role::Queen), "{word}");
-        }
-        let castling = position("4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1");
-        for word in ["O-O", "0-0", "o-o", "e1g1", "O-O+", "0-0#"] {
-            assert_eq!(
-                find_move(&castling, word.as_bytes()).unwrap().castling_side(),
-                Some(CastlingSide::KingSide)
-            );
-        }
-        for word in ["O-O-O", "0-0-0", "e1c1"] {
-            assert_eq!(
-                find_move(&castling, word.as_bytes()).unwrap().castling_side(),
-                Some(CastlingSide::QueenSide)
-            );
-        }
-        let passing = position("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1");
-        for word in ["exd6", "exd6e.p.", "e5d6"] {
-            assert!(find_move(&passing, word.as_bytes()).unwrap().is_en_passant(), "{word}");
-        }
-        assert_eq!(find_move(&castling, b"Qh5"), Err(Reason::IllegalMove));
-        assert_eq!(find_move(&castling, b"Xy9"), Err(Reason::UnreadableMove));
     }
 
     #[test]
