@@ -6,15 +6,16 @@
 //! unnoticed and every position behind it is wrong. So the parser gets stretches of text that no
 //! comment may leave (`split`, which also cuts files into chunks), its text is walked beside it to
 //! see what it passes over (`trail`), and games are told apart by their tags and results as they
-//! are played (`game`, `moves`). Comments may say something about scores (`scores`). Files,
+//! are played (`player`, `game`, `moves`). Comments may say something about scores (`scores`). Files,
 //! decompression and threads are the callers' business.
 
 mod game;
 mod moves;
+mod player;
 mod scores;
 mod split;
 mod trail;
 
-pub use game::read_pgn;
+pub use player::read_pgn;
 pub use scores::{CommentScores, comment_scores};
 pub use split::{is_tag_pair, last_game_start};

@@ -60,7 +60,7 @@ fn lenient_san(word: &[u8]) -> Option<San> {
 mod tests {
     use super::*;
     use crate::chess::fen::{legal_position, parse_fen};
-    use shakmaty::{CastlingMode, Position};
+    use shakmaty::CastlingMode;
 
     #[test]
     fn moves_are_read_in_many_spellings() {

@@ -60,7 +60,7 @@ mod tests {
     fn stretches_end_before_event_tags() {
         let text = b"[Event \"a\"]\n\ne4 {\n[Event \"b\"]\n[Site \"c\"]\n*";
         let ends: Vec<usize> = stretch_ends(text).collect();
-        assert_eq!(ends, [19, text.len()]);
-        assert!(text[19..].starts_with(b"[Event \"b"));
+        assert_eq!(ends, [18, text.len()]);
+        assert!(text[18..].starts_with(b"[Event \"b"));
     }
 }

@@ -69,9 +69,10 @@ impl<'a> Trail<'a> {
                 [sign @ (b'{' | b'(' | b')'), ..] => return Piece::Sign(*sign),
                 [b'.' | b'!' | b'?' | b'}' | b']', ..] => self.at += 1,
                 [byte, ..] if byte.is_ascii_whitespace() => self.at += 1,
+                // Files with byte order marks, one behind the other.
+                [0xef, 0xbb, 0xbf, ..] => self.at += 3,
                 rest => {
-                    let ends = |byte: &u8| byte.is_ascii_whitespace() || b"{}();$!?*".contains(byte);
-                    let length = 1 + rest[1..].iter().position(ends).unwrap_or(rest.len() - 1);
+                    let length = 1 + rest[1..].iter().position(ends_word).unwrap_or(rest.len() - 1);
                     let number = move_number(&rest[..length]);
                     if number < length {
                         self.at += number;
@@ -160,6 +161,10 @@ impl<'a> Trail<'a> {
     }
 }
 
+fn ends_word(byte: &u8) -> bool {
+    matches!(byte, b'{' | b'}' | b'(' | b')' | b';' | b'$' | b'!' | b'?' | b'*') || byte.is_ascii_whitespace()
+}
+
 fn digits(text: &[u8]) -> usize {
     text.iter().take_while(|b| b.is_ascii_digit()).count()
 }
@@ -244,7 +249,7 @@ mod tests {
         assert_eq!(words("1.e4 e5 2. Nf3!? $1 Nc6?! 3... 0-0-0+ 1-0"), "e4 e5 Nf3 Nc6 0-0-0+ 1-0");
         assert_eq!(words("1\u{2026}e5 2e4 12 ...d5 0000 3.0-0 1/2-1/2"), "e5 e4 d5 0000 0-0 1/2-1/2");
         assert_eq!(words("e4 ; rest\ne5 ;\n%escape\nd4 % {"), "e4 e5 d4 % {");
-        assert_eq!(words("(a)}b]$3c{d*"), "( a ) b c { d *");
+        assert_eq!(words("(a)}]b$3c{d*"), "( a ) b c { d *");
         assert_eq!(words("e4\n\ne5\r\n\r\nd4\n[d5\n"), "e4 | e5 | d4 | [d5");
     }
 
