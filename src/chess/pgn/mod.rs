@@ -1,12 +1,21 @@
 //! Games in portable game notation.
 //!
-//! Owns how games are found in a text (`scanner`), played (`game`) and what their comments say
-//! about scores (`scores`). Files, decompression and threads are the callers' business.
+//! The crate `pgn-reader` parses them. It is made for well-formed games: it ends a game at a blank
+//! line among the moves, skips words that it cannot read, and takes an unclosed comment to reach
+//! over the games behind it. In data that people and programs wrote, a move lost that way goes
+//! unnoticed and every position behind it is wrong. So the parser gets stretches of text that no
+//! comment may leave (`split`, which also cuts files into chunks), its text is walked beside it to
+//! see what it passes over (`trail`), and games are told apart by their tags and results as they
+//! are played (`player`, `game`, `moves`). Comments may say something about scores (`scores`). Files,
+//! decompression and threads are the callers' business.
 
 mod game;
-mod scanner;
+mod moves;
+mod player;
 mod scores;
+mod split;
+mod trail;
 
-pub use game::read_pgn;
-pub use scanner::{Scanner, Token, is_tag_pair, last_game_start};
+pub use player::read_pgn;
 pub use scores::{CommentScores, comment_scores};
+pub use split::{is_tag_pair, last_game_start};

@@ -1,0 +1,292 @@
+//! Follows `pgn-reader` through the text that it reads.
+//!
+//! `pgn-reader` skips in silence whatever it cannot read, and does not say where in the text it
+//! is. A trail walks the same text beside it: before each thing that the parser reports, the trail
+//! shows the words that come first, which the parser passed over. No move can then go missing
+//! unnoticed, and everything has a line number. What a word, a sign or the end of a movetext is
+//! must match the parser; parsing stays its business.
+
+use memchr::{memchr, memchr3};
+
+/// What comes next in a movetext.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Piece<'a> {
+    /// Something that should be a move or a result; without its move number.
+    Word(&'a [u8]),
+    /// An opening brace or a parenthesis.
+    Sign(u8),
+    /// A blank line or one that begins with a bracket: the parser takes the game for ended.
+    Pause,
+    End,
+}
+
+/// A place in the text.
+#[derive(Clone, Debug)]
+pub struct Trail<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Trail<'a> {
+    /// Begins at `at` of `text`.
+    pub fn new(text: &'a [u8], at: usize) -> Self {
+        Self { text, at: at.min(text.len()) }
+    }
+
+    pub fn offset(&self) -> usize {
+        self.at
+    }
+
+    pub fn rest(&self) -> &'a [u8] {
+        &self.text[self.at..]
+    }
+
+    /// What was passed since an earlier offset.
+    pub fn since(&self, offset: usize) -> &'a [u8] {
+        self.text.get(offset..self.at).unwrap_or_default()
+    }
+
+    pub fn advance(&mut self, bytes: usize) {
+        self.at = self.text.len().min(self.at.saturating_add(bytes));
+    }
+
+    fn skip_line(&mut self) {
+        self.advance(memchr(b'\n', self.rest()).unwrap_or(usize::MAX));
+    }
+
+    /// Steps over what means nothing in a movetext, up to the next piece.
+    pub fn peek(&mut self) -> Piece<'a> {
+        loop {
+            match self.rest() {
+                [] => return Piece::End,
+                [b'\n', b'%', ..] => {
+                    self.at += 1;
+                    self.skip_line();
+                }
+                [b'\n', b'\n' | b'[', ..] | [b'\n', b'\r', b'\n', ..] => return Piece::Pause,
+                [b';', ..] => self.skip_line(),
+                [b'$', rest @ ..] => self.advance(1 + digits(rest)),
+                [sign @ (b'{' | b'(' | b')'), ..] => return Piece::Sign(*sign),
+                [b'.' | b'!' | b'?' | b'}' | b']', ..] => self.at += 1,
+                [byte, ..] if byte.is_ascii_whitespace() => self.at += 1,
+                // Files with byte order marks, one behind the other.
+                [0xef, 0xbb, 0xbf, ..] => self.at += 3,
+                rest => {
+                    let length = 1 + rest[1..].iter().position(ends_word).unwrap_or(rest.len() - 1);
+                    let number = move_number(&rest[..length]);
+                    if number < length {
+                        self.at += number;
+                        return Piece::Word(&rest[number..length]);
+                    }
+                    self.at += length;
+                }
+            }
+        }
+    }
+
+    /// Goes to where the parser begins with the tags of a game.
+    pub fn skip_to_tags(&mut self) {
+        if self.rest().starts_with(b"\xef\xbb\xbf") {
+            self.at += 3;
+        }
+        self.skip_blank(true);
+    }
+
+    fn skip_blank(&mut self, mut line_start: bool) {
+        loop {
+            match self.rest() {
+                [b'%', ..] if line_start => self.skip_line(),
+                [byte @ (b' ' | b'\t' | b'\r' | b'\n'), ..] => {
+                    line_start |= *byte == b'\n';
+                    self.at += 1;
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Steps over brackets without a quoted value, which are no tag pairs.
+    pub fn skip_brackets(&mut self) {
+        while let [b'[', rest @ ..] = self.rest() {
+            match memchr3(b'"', b'\n', b']', rest) {
+                Some(end) if rest[end] != b'"' => {
+                    self.advance(end + 2);
+                    self.close_tag();
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Steps over a tag pair whose value has `length` bytes; `false` when no quote closes it.
+    pub fn skip_tag(&mut self, length: usize) -> bool {
+        let quote = memchr(b'"', self.rest()).unwrap_or_default();
+        self.advance(quote + 1 + length);
+        let closed = self.rest().starts_with(b"\"");
+        self.advance(usize::from(closed));
+        self.close_tag();
+        closed
+    }
+
+    fn close_tag(&mut self) {
+        loop {
+            match self.rest() {
+                [b' ' | b'\t' | b'\r', ..] => self.at += 1,
+                [end @ (b']' | b'\n'), ..] => {
+                    self.at += 1;
+                    return self.skip_blank(*end == b'\n');
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Goes to the next line.
+    pub fn next_line(&mut self) {
+        self.skip_line();
+        self.advance(1);
+    }
+
+    /// Goes to the end of a comment in which others were opened, from the first closing brace. By
+    /// the standard, braces do not nest. Where one was opened inside and the next brace closes
+    /// again, the writer nested them all the same.
+    pub fn close_nested(&mut self, opened: usize) {
+        for _ in 0..opened {
+            let rest = self.rest();
+            match rest.get(1..).and_then(|rest| memchr::memchr2(b'{', b'}', rest)) {
+                Some(next) if rest[1 + next] == b'}' => self.at += 1 + next,
+                _ => return,
+            }
+        }
+    }
+}
+
+fn ends_word(byte: &u8) -> bool {
+    matches!(byte, b'{' | b'}' | b'(' | b')' | b';' | b'$' | b'!' | b'?' | b'*') || byte.is_ascii_whitespace()
+}
+
+fn digits(text: &[u8]) -> usize {
+    text.iter().take_while(|b| b.is_ascii_digit()).count()
+}
+
+/// The length of a move number that a word begins with. Zeros may be castling or a null move.
+fn move_number(word: &[u8]) -> usize {
+    let ellipsis = "\u{2026}".as_bytes();
+    if !word[0].is_ascii_digit() || word.starts_with(b"0000") {
+        return if word.starts_with(ellipsis) { ellipsis.len() } else { 0 };
+    }
+    let digits = digits(word);
+    let dots = word[digits..].iter().take_while(|b| **b == b'.').count();
+    let number = digits + dots;
+    match word.get(number) {
+        _ if word[number..].starts_with(ellipsis) => number + ellipsis.len(),
+        None => number,
+        Some(byte) if dots > 0 || byte.is_ascii_alphabetic() => number,
+        Some(_) => 0,
+    }
+}
+
+/// The result that a word names, `Some(None)` for an unknown one.
+pub fn named_result(word: &[u8]) -> Option<Option<f32>> {
+    let points = |side: &[u8]| match side {
+        b"1" => Some(1.0),
+        b"0" => Some(0.0),
+        b"1/2" | b"\xc2\xbd" | b"\xbd" => Some(0.5),
+        _ => None,
+    };
+    match word {
+        b"*" => return Some(None),
+        b"1/2" => return Some(Some(0.5)),
+        _ => {}
+    }
+    ["-", "\u{2013}", "\u{2014}"].iter().find_map(|dash| {
+        let at = memchr::memmem::find(word, dash.as_bytes())?;
+        let (white, black) = (points(&word[..at])?, points(&word[at + dash.len()..])?);
+        (white + black == 1.0).then_some(Some(white))
+    })
+}
+
+/// Whether a word stands for a null move.
+pub fn is_null_move(word: &[u8]) -> bool {
+    matches!(word, b"--" | b"Z0" | b"@@@@" | b"0000" | b"null" | b"pass")
+}
+
+/// Whether a word only remarks on a move: marks of novelties, diagrams and captures en passant,
+/// and judgments such as `+-`, `=`, `+/=`, `∞`.
+pub fn is_remark(word: &[u8]) -> bool {
+    matches!(word, b"N" | b"D" | b"TN" | b"e.p." | b"ep" | b"ch" | b"mate")
+        || word.iter().all(|b| b"+-=/~<>^#".contains(b) || *b >= 0x80)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> String {
+        let mut trail = Trail::new(text.as_bytes(), 0);
+        let mut found = Vec::new();
+        loop {
+            match trail.peek() {
+                Piece::End => return found.join(" "),
+                Piece::Word(word) => {
+                    trail.advance(word.len());
+                    found.push(String::from_utf8_lossy(word).into_owned());
+                }
+                Piece::Sign(sign) => {
+                    trail.advance(1);
+                    found.push(char::from(sign).to_string());
+                }
+                Piece::Pause => {
+                    trail.advance(1);
+                    found.push("|".into());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn words_lose_their_numbers_and_glyphs() {
+        assert_eq!(words("1.e4 e5 2. Nf3!? $1 Nc6?! 3... 0-0-0+ 1-0"), "e4 e5 Nf3 Nc6 0-0-0+ 1-0");
+        assert_eq!(words("1\u{2026}e5 2e4 12 ...d5 0000 3.0-0 1/2-1/2"), "e5 e4 d5 0000 0-0 1/2-1/2");
+        assert_eq!(words("e4 ; rest\ne5 ;\n%escape\nd4 % {"), "e4 e5 d4 % {");
+        assert_eq!(words("(a)}]b$3c{d*"), "( a ) b c { d *");
+        assert_eq!(words("e4\n\ne5\r\n\r\nd4\n[d5\n"), "e4 | e5 | d4 | [d5");
+    }
+
+    #[test]
+    fn results_are_read_with_any_dash() {
+        for (word, result) in
+            [("1-0", 1.0), ("0\u{2013}1", 0.0), ("1/2-1/2", 0.5), ("1/2", 0.5), ("½—½", 0.5)]
+        {
+            assert_eq!(named_result(word.as_bytes()), Some(Some(result)), "{word}");
+        }
+        assert_eq!(named_result(b"\xbd-\xbd"), Some(Some(0.5)));
+        assert_eq!(named_result(b"*"), Some(None));
+        for word in ["0-0", "1-1", "1", "0-0-0", "-", "e4", "1-"] {
+            assert_eq!(named_result(word.as_bytes()), None, "{word}");
+        }
+    }
+
+    #[test]
+    fn nested_comments_end_where_their_writer_meant() {
+        let rest = |text: &str, opened| {
+            let mut trail = Trail::new(text.as_bytes(), text.find('}').unwrap());
+            trail.close_nested(opened);
+            String::from_utf8_lossy(trail.rest()).into_owned()
+        };
+        assert_eq!(rest("{a {b} c} e4", 1), "} e4");
+        assert_eq!(rest("{one { two} e5 {three}", 1), "} e5 {three}");
+        assert_eq!(rest("{a {b {c} d} e", 2), "} e");
+    }
+
+    #[test]
+    fn tag_pairs_are_passed_like_the_parser_does() {
+        let mut trail = Trail::new(b"\xef\xbb\xbf\n %x\n[a]\n[B \"c\"] [D \"e\n1. e4", 0);
+        trail.skip_to_tags();
+        trail.skip_brackets();
+        assert!(trail.rest().starts_with(b"[B"));
+        assert!(trail.skip_tag(1));
+        assert!(!trail.skip_tag(1));
+        assert_eq!(trail.rest(), b"1. e4");
+    }
+}
