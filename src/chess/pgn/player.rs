@@ -118,6 +118,7 @@ impl<'a> Player<'a> {
 
     /// Passes what the parser left at the end.
     fn pass_rest(&mut self, end: usize) -> Handed {
+        self.trail.skip_to_tags();
         while self.trail.offset() < end {
             if let ControlFlow::Break(handed) = self.pass_to(Sought::Pause) {
                 return handed;
@@ -331,7 +332,8 @@ impl Visitor for Player<'_> {
     fn tag(&mut self, _: &mut (), name: &[u8], value: RawTag<'_>) -> ControlFlow<Handed> {
         self.trail.skip_brackets();
         let offset = self.trail.offset();
-        let named = tag_name(self.trail.rest()).is_some();
+        let name = name.trim_ascii();
+        let named = !name.is_empty() && name.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_');
         let mut value = value.as_bytes();
         if !self.trail.skip_tag(value.len()) {
             // No closing quote, or a backslash before it that was not meant to escape it.
@@ -340,7 +342,7 @@ impl Visitor for Player<'_> {
         }
         if named {
             self.close_variations();
-            self.game_at(offset, Game::ends_at_tags).tag(name.trim_ascii(), value);
+            self.game_at(offset, Game::ends_at_tags).tag(name, value);
         }
         ControlFlow::Continue(())
     }
@@ -474,6 +476,7 @@ mod tests {
         for text in [
             "1. e4 e5 (1... c5\n\n2. d4) 2. Nf3\r\n\r\nNc6 1\u{2013}0",
             "1. e2e4 e7e5 2. g1f3 b8c6 1-0",
+            "1. e4 e5 2. Nf3 Nc6 1-0\n\n% Nf3 (",
             "1. e4 {a {b} Nf3 ; c} e5 {x}2.Nf3 = N Nc6 +/- 1-0",
             "1e4 e5 2\u{2026}Nf3 $1Nc6 1-0",
             "1. e4 e5 2. Nf3 } Nc6 }1-0",
