@@ -27,18 +27,21 @@ fn bench() -> Bench {
     bench
 }
 
-/// Starts a run and waits until its checkpoint was written at least once.
+/// Starts a run, with a checkpoint after every step, and waits for the third.
 fn started(bench: &Bench, out: &str, flags: &[&str]) -> Child {
     let args = [&["tune", "--out", out, "--checkpoint-every", "0"], &ADAM[..], flags].concat();
     let child = bench.spawn(&args);
-    let begun = Instant::now();
-    let checkpoint = bench.path(out).join("checkpoint.safetensors");
-    while !checkpoint.exists() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no checkpoint");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    std::thread::sleep(Duration::from_millis(100));
+    wait_for_step(bench, out, 3);
     child
+}
+
+fn wait_for_step(bench: &Bench, run: &str, step: u64) {
+    let begun = Instant::now();
+    let checkpoint = bench.path(run).join("checkpoint.safetensors");
+    while !checkpoint.exists() || steps(bench, run) < step {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no checkpoint");
+        std::thread::sleep(Duration::from_millis(2));
+    }
 }
 
 fn steps(bench: &Bench, run: &str) -> u64 {
@@ -60,10 +63,10 @@ fn losses(bench: &Bench, run: &str) -> Vec<(Value, Value)> {
 fn a_killed_run_goes_on_to_the_same_bytes() {
     let bench = bench();
     for (name, epochs, flags) in [
-        ("full", 600, &[][..]),
-        ("batches", 150, &["--batches", "7"][..]),
-        ("held", 600, &["--holdout", "0.25", "--patience", "600"][..]),
-        ("several", 200, &["--learning-rate", "0.5,2,5", "--batches", "3", "--schedule", "step:0.9:7"][..]),
+        ("full", 3000, &[][..]),
+        ("batches", 600, &["--batches", "7"][..]),
+        ("held", 3000, &["--holdout", "0.25", "--patience", "3000"][..]),
+        ("several", 500, &["--learning-rate", "0.5,2,5", "--batches", "3", "--schedule", "step:0.9:7"][..]),
     ] {
         let epochs_flag = format!("--epochs={epochs}");
         let flags = [flags, &[epochs_flag.as_str()]].concat();
@@ -82,10 +85,7 @@ fn a_killed_run_goes_on_to_the_same_bytes() {
 
         let mut child =
             bench.spawn(&["tune", "--resume", name, "--checkpoint-every", "0", "--backend", "cpu"]);
-        let begun = Instant::now();
-        while steps(&bench, name) < first + 3 && begun.elapsed() < Duration::from_secs(60) {
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_for_step(&bench, name, first + 3);
         child.kill().unwrap();
         assert_eq!(child.wait().unwrap().code(), None, "{name}: ended before it was killed");
         assert!(steps(&bench, name) > first);
@@ -106,7 +106,7 @@ fn a_killed_run_goes_on_to_the_same_bytes() {
 #[test]
 fn an_interrupted_run_says_how_to_go_on() {
     let bench = bench();
-    let child = started(&bench, "r", &["--epochs", "600"]);
+    let child = started(&bench, "r", &["--epochs", "3000"]);
     let (code, _, err) = bench.shell(&format!("kill -INT {}", child.id()));
     assert_eq!((code, err.as_str()), (0, ""));
     let output = child.wait_with_output().unwrap();
@@ -118,12 +118,11 @@ fn an_interrupted_run_says_how_to_go_on() {
     assert!(!bench.path("r").join("params.json").exists());
     assert!(!bench.path("r").join("tables.h").exists());
 
-    // Without rights to anything else, resumption says where it begins.
     let (code, out, err) = bench.run(&["tune", "--resume", "r", "--backend", "cpu"], "");
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.contains("resumed     after "), "{out}");
-    assert_metrics_are_whole(&bench, "r", 600);
-    bench.tune(&[&["--out", "whole", "--epochs=600"], &ADAM[..5]].concat());
+    assert_metrics_are_whole(&bench, "r", 3000);
+    bench.tune(&[&["--out", "whole", "--epochs=3000"], &ADAM[..5]].concat());
     assert!(bench.bytes("r/params.json") == bench.bytes("whole/params.json"));
 }
 
@@ -248,7 +247,7 @@ fn a_finished_run_is_finished_once_its_result_is_there() {
 #[test]
 fn lines_torn_by_a_crash_do_not_spoil_the_metrics() {
     let bench = bench();
-    let mut child = started(&bench, "r", &["--epochs", "500"]);
+    let mut child = started(&bench, "r", &["--epochs", "3000"]);
     child.kill().unwrap();
     child.wait().unwrap();
     // Less than the checkpoint knows of: the disk did not get to keep it.
@@ -260,7 +259,7 @@ fn lines_torn_by_a_crash_do_not_spoil_the_metrics() {
     bench.tune(&["--resume", "r"]);
     let numbers: Vec<u64> = bench.metrics("r").iter().map(|line| line["epoch"].as_u64().unwrap()).collect();
     assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
-    assert_eq!(numbers.last(), Some(&500));
+    assert_eq!(numbers.last(), Some(&3000));
 }
 
 fn config(data: &Dataset, optimizer: OptimizerConfig, epochs: u64) -> RunConfig {

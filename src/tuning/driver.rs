@@ -26,7 +26,6 @@ pub struct Tuning<'a> {
 }
 
 /// What the loop tells about itself.
-
 pub enum Event<'a> {
     /// An epoch is done.
     Epoch {
