@@ -47,7 +47,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Tune parameters: a dataset, or games or positions, in; tables out
-    Tune(tune::TuneArgs),
+    Tune(Box<tune::TuneArgs>),
     /// Turn games or labelled positions into a dataset
     Extract(extract::ExtractArgs),
     /// Show what a dataset holds
