@@ -1,18 +1,17 @@
 //! `gputexel eval`: the loss of a parameter file on a dataset, in f64.
 
-use std::io::Write;
 use std::path::PathBuf;
 
+use gputexel::Error;
 use gputexel::dataset;
 use gputexel::model::ParameterFile;
 use gputexel::objective::{LossKind, Objective};
 use gputexel::tuning::{exact_loss, exact_scores, fit_scale};
-use gputexel::{Error, Result};
 use serde_json::json;
 
 use super::table::grouped;
 use super::tune::ScaleArgs;
-use super::{Context, tune_output};
+use super::{Context, say, tune_output};
 
 /// Flags of `eval`.
 #[derive(Debug, clap::Args)]
@@ -56,17 +55,15 @@ pub fn run(args: &EvalArgs, context: &Context) -> anyhow::Result<()> {
     if !value.is_finite() {
         return Err(Error::Numeric(format!("the loss is {value}")).into());
     }
-    let mut out = std::io::stdout().lock();
-    let result: Result<()> = if context.json {
+    let text = if context.json {
         let object = json!({ "loss": value, "positions": data.len(), "loss_kind": loss.to_string(), "k": k });
-        writeln!(out, "{object}").map_err(|e| Error::io("standard output", e))
+        format!("{object}\n")
     } else {
-        let text = format!(
+        format!(
             "loss        {value:.10} ({loss})\npositions   {}\nK           {} ({origin})\n",
             grouped(data.len() as u64),
             tune_output::scale_forms(k),
-        );
-        out.write_all(text.as_bytes()).map_err(|e| Error::io("standard output", e))
+        )
     };
-    Ok(result?)
+    Ok(say(&text)?)
 }

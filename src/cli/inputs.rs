@@ -9,8 +9,8 @@ use gputexel::extraction::{ExtractSettings, Hooks, extract};
 use gputexel::model::{FeatureKind, FeatureSet};
 use gputexel::{Error, Result};
 
-use super::Context;
 use super::table::grouped;
+use super::{Context, say};
 
 /// Whether a file begins like a safetensors container: a length, then a JSON object.
 fn is_container(path: &Path) -> Result<bool> {
@@ -45,12 +45,17 @@ pub fn are_datasets(inputs: &[PathBuf]) -> Result<bool> {
     Ok(first)
 }
 
+/// The feature set of [`extract_first`].
+pub fn default_features() -> FeatureSet {
+    FeatureSet::new(FeatureKind::Pst, PhaseSettings::default())
+}
+
 /// Extracts games or positions into `output` with the default settings.
 ///
 /// # Errors
 /// Those of [`extract`].
 pub fn extract_first(inputs: &[PathBuf], output: &Path, context: &Context) -> Result<()> {
-    let settings = ExtractSettings::new(FeatureSet::new(FeatureKind::Pst, PhaseSettings::default()));
+    let settings = ExtractSettings::new(default_features());
     let mut ignore = |_| {};
     let report =
         extract(inputs, &settings, output, &mut Hooks { cancel: context.cancel, progress: &mut ignore })?;
@@ -61,17 +66,17 @@ pub fn extract_first(inputs: &[PathBuf], output: &Path, context: &Context) -> Re
         if !context.quiet && !context.json {
             let record = &source.record;
             let left_out: u64 = record.left_out.values().sum();
-            println!(
-                "extracted   {} positions from {} ({}), left out {}",
+            say(&format!(
+                "extracted   {} positions from {} ({}), left out {}\n",
                 grouped(record.positions),
                 record.path,
                 record.labels.as_deref().unwrap_or(&record.format),
                 grouped(left_out),
-            );
+            ))?;
         }
     }
     if !context.quiet && !context.json {
-        println!("dataset     written to {}", output.display());
+        say(&format!("dataset     written to {}\n", output.display()))?;
     }
     Ok(())
 }

@@ -92,6 +92,20 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Writes to standard output. A reader that has gone (`| head`) is no error: what a command leaves
+/// in files is worth finishing.
+///
+/// # Errors
+/// Any other refusal.
+fn say(text: &str) -> gputexel::Result<()> {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(gputexel::Error::io("standard output", error))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Whether progress bars make sense.
 fn shows_progress(context: &Context) -> bool {
     !context.quiet && !context.json && std::io::stderr().is_terminal()

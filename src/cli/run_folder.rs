@@ -98,6 +98,16 @@ impl RunFolder {
         if path.exists() { Checkpoint::read(&path).map(Some) } else { Ok(None) }
     }
 
+    /// Leaves of a finished run's state only that it is finished; its result is in params.json.
+    ///
+    /// # Errors
+    /// Those of [`Checkpoint::read`] and [`Checkpoint::write`].
+    pub fn slim_checkpoint(&self) -> Result<()> {
+        let Some(mut checkpoint) = self.read_checkpoint()? else { return Ok(()) };
+        checkpoint.optimizer.vectors.clear();
+        checkpoint.write(&self.checkpoint())
+    }
+
     /// Opens the metrics file behind its first `keep` lines; later ones belong to steps that the
     /// checkpoint does not know and that are done again.
     ///
@@ -112,7 +122,11 @@ impl RunFolder {
                 let mut line = Vec::new();
                 for _ in 0..keep {
                     line.clear();
-                    kept += reader.read_until(b'\n', &mut line)? as u64;
+                    reader.read_until(b'\n', &mut line)?;
+                    if !line.ends_with(b"\n") {
+                        break; // torn by a crash
+                    }
+                    kept += line.len() as u64;
                 }
             }
             let file = OpenOptions::new().create(true).append(true).open(&path)?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use gputexel::dataset::{self, Dataset, Layout, Split};
-use gputexel::model::Prior;
+use gputexel::model::{Prior, ROLE_NAMES};
 use gputexel::objective::{LossKind, Objective};
 use gputexel::optimizer::{AdamSettings, GaussNewtonSettings, Schedule};
 use gputexel::tuning::{
@@ -22,10 +22,13 @@ const GAUSS_NEWTON_LIMIT: usize = 4096;
 
 /// Flags of `tune`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
 Without --out the run goes to a fresh folder under runs/. Numbers for Adam may be lists \
 (--learning-rate 0.5,1,2): all combinations run side by side as one population, and the best one's \
-parameters are kept.")]
+parameters are kept."
+)]
 pub struct TuneArgs {
     /// A dataset (or several), or games or labelled positions, which are extracted first
     #[arg(value_name = "INPUT", required_unless_present = "resume", conflicts_with = "resume")]
@@ -37,8 +40,11 @@ pub struct TuneArgs {
     #[arg(long, conflicts_with = "resume")]
     force: bool,
     /// Go on with an interrupted run, to the very same result
-    #[arg(long, value_name = "DIR", conflicts_with = "Fresh")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["Fresh", "Scale"])]
     resume: Option<PathBuf>,
+    // Beside `fresh` and not in it: clap leaves a group empty whose struct has a flattened one.
+    #[command(flatten)]
+    scale: ScaleArgs,
     #[command(flatten)]
     fresh: Fresh,
     /// The table to show as a board at the end: pawn, knight, bishop, rook, queen or king
@@ -55,8 +61,6 @@ pub struct TuneArgs {
 #[derive(Debug, clap::Args)]
 #[group(id = "Fresh", multiple = true)]
 struct Fresh {
-    #[command(flatten)]
-    scale: ScaleArgs,
     /// Start and point of reference: material:P,N,B,R,Q, zero, or a params.json
     /// [default: material:100,300,320,500,900]
     #[arg(long, value_name = "PRIOR", help_heading = "Objective")]
@@ -201,6 +205,10 @@ impl Fresh {
         }
     }
 
+    fn seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
+    }
+
     fn names_adam(&self) -> bool {
         let lists = [&self.learning_rate, &self.beta1, &self.beta2, &self.epsilon];
         lists.iter().any(|list| !list.is_empty())
@@ -259,6 +267,14 @@ pub fn run(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
     if !(args.checkpoint_every.is_finite() && args.checkpoint_every >= 0.0) {
         return Err(Error::Usage("--checkpoint-every must be 0 or a positive number".to_string()).into());
     }
+    if !ROLE_NAMES.contains(&args.board.as_str()) {
+        return Err(Error::Usage(format!(
+            "--board {}: expected one of {}",
+            args.board,
+            ROLE_NAMES.join(", ")
+        ))
+        .into());
+    }
     match &args.resume {
         Some(folder) => resume(args, folder, context),
         None => start(args, context),
@@ -271,8 +287,8 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
     let backend = args.backend.open()?;
     let loss: LossKind = fresh.loss.as_deref().map(str::parse).transpose()?.unwrap_or_default();
     let prior: Prior = fresh.prior.as_deref().map(str::parse).transpose()?.unwrap_or_default();
-    let given_k = fresh.scale.k()?;
-    let holdout = fresh.holdout.unwrap_or(0.0);
+    let given_k = args.scale.k()?;
+    Split::check_share(fresh.holdout.unwrap_or(0.0))?;
     let optimizer = fresh.optimizer(loss, 0)?;
     fresh.stopping(&optimizer).validate()?;
     optimizer.build(&[0.0, 0.0], 1)?;
@@ -280,38 +296,28 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
         return Err(Error::Usage("--batches must be at least 1".to_string()).into());
     }
 
-    let ready = inputs::are_datasets(&args.inputs)?;
-    let data = if ready { Some(dataset::read_many(&args.inputs)?) } else { None };
+    let ready = if inputs::are_datasets(&args.inputs)? {
+        let data = dataset::read_many(&args.inputs)?;
+        let theta = prior.theta(&data.metadata.feature_set)?;
+        Ok(prepare(fresh, data, &args.inputs[0], loss, given_k, theta)?)
+    } else {
+        Err(prior.theta(&inputs::default_features())?)
+    };
     let folder = RunFolder::create(args.out.as_deref(), args.force)?;
     let result = (|| -> anyhow::Result<()> {
-        let (paths, data) = match data {
-            Some(data) => (args.inputs.clone(), data),
-            None => {
+        let (paths, prepared) = match ready {
+            Ok(prepared) => (args.inputs.clone(), prepared),
+            Err(theta) => {
                 let path = folder.file("dataset.bin");
                 if args.force && path.exists() {
                     std::fs::remove_file(&path).map_err(|e| Error::io(&path, e))?;
                 }
                 inputs::extract_first(&args.inputs, &path, context)?;
-                let data = dataset::read(&path)?;
-                (vec![path], data)
+                let prepared = prepare(fresh, dataset::read(&path)?, &path, loss, given_k, theta)?;
+                (vec![path], prepared)
             }
         };
-        if data.is_empty() {
-            return Err(Error::input(&paths[0], "holds no position").into());
-        }
-        let set = &data.metadata.feature_set;
-        let theta = prior.theta(set)?;
-        let optimizer = fresh.optimizer(loss, theta.len())?;
-        let seed = fresh.seed.unwrap_or(1);
-        let split = Split::try_new(&data, holdout, optimizer.batches(), seed)?;
-        let training: Vec<u32> = split.training().map(|n| n as u32).collect();
-        let (k, fitted) = match given_k {
-            Some(k) => (k, None),
-            None => {
-                let fit = fit_scale(&data, &exact_scores(&data, &theta, &training), &training, loss)?;
-                (fit.k, Some(fit))
-            }
-        };
+        let Prepared { data, split, optimizer, theta, k, fitted_loss } = prepared;
         let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let config = RunConfig {
             datasets: paths.iter().map(|path| absolute(path).display().to_string()).collect(),
@@ -320,8 +326,8 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
             start: theta,
             k,
             loss,
-            holdout,
-            seed,
+            holdout: fresh.holdout.unwrap_or(0.0),
+            seed: fresh.seed(),
             stopping: fresh.stopping(&optimizer),
             optimizer,
         };
@@ -333,7 +339,6 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
             config,
         };
         folder.write("run.json", &(serde_json::to_string_pretty(&record)? + "\n"))?;
-        let fitted_loss = fitted.map(|fit| fit.loss);
         execute(args, context, &backend, &folder, &record.config, &data, &split, None, fitted_loss)
     })();
     if result.is_err() {
@@ -342,14 +347,51 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
     result
 }
 
+/// What the data decide about a run.
+struct Prepared {
+    data: Dataset,
+    split: Split,
+    optimizer: OptimizerConfig,
+    theta: Vec<f64>,
+    k: f64,
+    /// Loss at K, where K was fitted.
+    fitted_loss: Option<f64>,
+}
+
+fn prepare(
+    fresh: &Fresh,
+    data: Dataset,
+    path: &Path,
+    loss: LossKind,
+    given_k: Option<f64>,
+    theta: Vec<f64>,
+) -> Result<Prepared> {
+    if data.is_empty() {
+        return Err(Error::input(path, "holds no position"));
+    }
+    let optimizer = fresh.optimizer(loss, theta.len())?;
+    let split = Split::try_new(&data, fresh.holdout.unwrap_or(0.0), optimizer.batches(), fresh.seed())?;
+    let (k, fitted_loss) = match given_k {
+        Some(k) => (k, None),
+        None => {
+            let training: Vec<u32> = split.training().map(|n| n as u32).collect();
+            let fit = fit_scale(&data, &exact_scores(&data, &theta, &training), &training, loss)?;
+            (fit.k, Some(fit.loss))
+        }
+    };
+    Ok(Prepared { data, split, optimizer, theta, k, fitted_loss })
+}
+
 fn resume(args: &TuneArgs, path: &Path, context: &Context) -> anyhow::Result<()> {
     let backend = args.backend.open()?;
     let (folder, record) = RunFolder::open(path)?;
     let config = record.config;
     config.validate().map_err(|e| Error::input(folder.file("run.json"), e.to_string()))?;
     let checkpoint = folder.read_checkpoint()?;
-    if let Some(reason) = checkpoint.as_ref().and_then(|c| c.progress.finished)
-        && folder.file("params.json").exists()
+    // A run that ended before its result was stored still has its state.
+    if let Some(checkpoint) = &checkpoint
+        && let Some(reason) = checkpoint.progress.finished
+        && (folder.file("params.json").exists() || checkpoint.optimizer.vectors.is_empty())
     {
         return Err(Error::Usage(format!("{}: the run is finished ({reason})", path.display())).into());
     }
@@ -380,14 +422,14 @@ fn execute(
     let curvature = matches!(config.optimizer, OptimizerConfig::GaussNewton(_));
     let (evaluator, line) = backend.evaluator(&layout, curvature)?;
     let resumed = checkpoint.as_ref().map(|c| c.progress.epochs);
-    if !context.quiet && !context.json {
-        tune_output::print_opening(folder, config, data, split, &line, fitted_loss, resumed)?;
-    }
     let kept = checkpoint.as_ref().map_or(0, |c| c.progress.metrics);
     let mut run = match checkpoint {
         Some(checkpoint) => Tuning::resume(config, split, checkpoint, &folder.checkpoint())?,
         None => Tuning::try_new(config, split)?,
     };
+    if !context.quiet && !context.json {
+        tune_output::print_opening(folder, config, data, split, &line, fitted_loss, resumed)?;
+    }
     let mut observer = Observer::new(context, folder, config, kept, args.checkpoint_every)?;
     let outcome = run.run(evaluator, |_| backend.replacement(&layout), context.cancel, &mut |event| {
         observer.observe(event)
@@ -417,5 +459,5 @@ fn execute(
         outcome,
     };
     tune_output::write_results(folder, config, data, &summary)?;
-    tune_output::print_results(context, folder, config, data, &summary, &args.board)
+    Ok(tune_output::print_results(context, folder, config, data, &summary, &args.board)?)
 }

@@ -1,7 +1,7 @@
 //! What `tune` shows and writes: the opening, progress, results.
 
+use std::fmt::Write as _; // to strings, which cannot fail
 use std::fs::File;
-use std::io::Write;
 use std::time::{Duration, Instant};
 
 use gputexel::Result;
@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::run_folder::{RunFolder, append_line};
 use super::table::grouped;
-use super::{Context, shows_progress};
+use super::{Context, say, shows_progress};
 
 /// Fewest occurrences of a feature below which its values are called weakly supported.
 const WEAK_SUPPORT: u64 = 100;
@@ -57,32 +57,32 @@ pub fn print_opening(
     backend: &str,
     fitted_loss: Option<f64>,
     resumed: Option<u64>,
-) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
+) -> Result<()> {
+    let mut out = String::new();
     let games = match data.has_games() {
         true => format!("{} games", grouped(data.metadata.games)),
         false => "no games: splits go by position".to_string(),
     };
-    writeln!(
+    let _ = writeln!(
         out,
         "dataset     {} positions, {}, {} parameters ({})",
         grouped(data.len() as u64),
         games,
         2 * data.feature_count(),
         data.metadata.feature_set.name()
-    )?;
+    );
     if split.held_out_part().is_some() {
-        writeln!(out, "held out    {} positions", grouped(split.held_out().count() as u64))?;
+        let _ = writeln!(out, "held out    {} positions", grouped(split.held_out().count() as u64));
     }
-    writeln!(out, "backend     {backend}")?;
-    writeln!(out, "prior       {}", config.prior)?;
+    let _ = writeln!(out, "backend     {backend}");
+    let _ = writeln!(out, "prior       {}", config.prior);
     let origin = fitted_loss.map(|loss| format!(", fitted on the prior: loss {loss:.6}")).unwrap_or_default();
-    writeln!(out, "K           {}{origin}", scale_forms(config.k))?;
+    let _ = writeln!(out, "K           {}{origin}", scale_forms(config.k));
     if let Some(epochs) = resumed {
-        writeln!(out, "resumed     after {epochs} epochs")?;
+        let _ = writeln!(out, "resumed     after {epochs} epochs");
     }
-    writeln!(out, "run         {}", folder.path().display())?;
-    Ok(())
+    let _ = writeln!(out, "run         {}", folder.path().display());
+    say(&out)
 }
 
 /// Watches a run: progress, metrics, checkpoints.
@@ -154,10 +154,7 @@ impl<'a> Observer<'a> {
                     return Ok(());
                 }
                 self.last_checkpoint = Instant::now();
-                let mut state = optimizer.save();
-                if progress.finished.is_some() {
-                    state.vectors.clear(); // a finished run is not resumed; its result is in params.json
-                }
+                let state = optimizer.save();
                 Checkpoint { progress: progress.clone(), optimizer: state }.write(&self.folder.checkpoint())
             }
             Event::Replaced { error, evaluator } => {
@@ -178,7 +175,8 @@ impl<'a> Observer<'a> {
             let due = self.last_line.is_none_or(|at| at.elapsed() >= Duration::from_secs(1));
             if due || self.config.stopping.epochs <= 50 || epoch == self.config.stopping.epochs {
                 self.last_line = Some(Instant::now());
-                println!("epoch {epoch:>5} {text}");
+                // Progress that cannot be shown is no reason to give up the run.
+                let _ = say(&format!("epoch {epoch:>5} {text}\n"));
             }
         } else {
             self.bar.set_position(epoch);
@@ -192,7 +190,7 @@ impl<'a> Observer<'a> {
     }
 }
 
-/// Writes parameters and tables.
+/// Writes parameters and tables; the state that led to them is then no longer needed.
 ///
 /// # Errors
 /// When a file cannot be written.
@@ -220,7 +218,8 @@ pub fn write_results(
     for language in Language::ALL {
         folder.write(language.file_name(), &tables(set, theta, language))?;
     }
-    folder.write("params.json", &file.to_json())
+    folder.write("params.json", &file.to_json())?;
+    folder.slim_checkpoint()
 }
 
 /// Shows the results.
@@ -234,8 +233,7 @@ pub fn print_results(
     data: &Dataset,
     summary: &Summary,
     piece: &str,
-) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
+) -> Result<()> {
     let outcome = &summary.outcome;
     let set = &data.metadata.feature_set;
     let unsupported: Vec<&str> = named(data, summary, |count| count == 0);
@@ -248,43 +246,44 @@ pub fn print_results(
             "epochs": outcome.epochs, "seconds": outcome.seconds, "reason": outcome.reason,
             "optimizer": outcome.optimizer, "unsupported": unsupported, "weak": weak,
         });
-        writeln!(out, "{object}")?;
-        return Ok(());
+        return say(&format!("{object}\n"));
     }
     if context.quiet {
         return Ok(());
     }
-    writeln!(out, "finished    {} epochs, {:.2} s: {}", outcome.epochs, outcome.seconds, outcome.reason)?;
-    writeln!(out, "optimizer   {}", outcome.optimizer)?;
+    let mut out = String::new();
+    let _ =
+        writeln!(out, "finished    {} epochs, {:.2} s: {}", outcome.epochs, outcome.seconds, outcome.reason);
+    let _ = writeln!(out, "optimizer   {}", outcome.optimizer);
     let change = |before: Option<f64>, after: Option<f64>| {
         before.zip(after).map(|(b, a)| format!("{b:.10} -> {a:.10} ({:+.3} %)", 100.0 * (a - b) / b))
     };
     if let Some(text) = change(summary.before, summary.after) {
-        writeln!(out, "loss        {text}")?;
+        let _ = writeln!(out, "loss        {text}");
     }
     if let Some(text) = change(summary.held_out_before, summary.held_out_after) {
-        writeln!(out, "held out    {text}")?;
+        let _ = writeln!(out, "held out    {text}");
     }
-    writeln!(out)?;
+    let _ = writeln!(out);
     match board(set, &outcome.parameters, piece) {
-        Some(text) => write!(out, "{text}")?,
+        Some(text) => out += &text,
         None => {
             for (id, feature) in set.features.iter().enumerate() {
                 let (mg, eg) = (outcome.parameters[id], outcome.parameters[set.features.len() + id]);
-                writeln!(out, "{:<10} middlegame {mg:>8.1}  endgame {eg:>8.1}", feature.name)?;
+                let _ = writeln!(out, "{:<10} middlegame {mg:>8.1}  endgame {eg:>8.1}", feature.name);
             }
         }
     }
-    writeln!(out)?;
+    let _ = writeln!(out);
     if !unsupported.is_empty() {
-        writeln!(out, "no position has {}; they keep their prior", shortened(&unsupported))?;
+        let _ = writeln!(out, "no position has {}; they keep their prior", shortened(&unsupported));
     }
     if !weak.is_empty() {
-        writeln!(out, "fewer than {WEAK_SUPPORT} positions have {}", shortened(&weak))?;
+        let _ = writeln!(out, "fewer than {WEAK_SUPPORT} positions have {}", shortened(&weak));
     }
     let files: Vec<&str> = Language::ALL.iter().map(|language| language.file_name()).collect();
-    writeln!(out, "written     {}: params.json, {}", folder.path().display(), files.join(", "))?;
-    Ok(())
+    let _ = writeln!(out, "written     {}: params.json, {}", folder.path().display(), files.join(", "));
+    say(&out)
 }
 
 fn named<'a>(data: &'a Dataset, summary: &Summary, wanted: impl Fn(u64) -> bool) -> Vec<&'a str> {

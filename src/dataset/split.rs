@@ -29,8 +29,12 @@ impl Split {
     /// # Errors
     /// [`Error::Usage`] when the share is outside 0..=0.9, or a part would be empty.
     pub fn try_new(dataset: &Dataset, share: f64, batches: usize, seed: u64) -> Result<Self> {
-        if !(0.0..=0.9).contains(&share) {
-            return Err(Error::Usage(format!("held-out share {share}: must be from 0 to 0.9")));
+        Self::check_share(share)?;
+        if batches > dataset.len() {
+            return Err(Error::Usage(format!(
+                "{batches} batches: more than the {} positions",
+                dataset.len()
+            )));
         }
         let mut held_out = 0;
         let parts: Vec<u32> = (0..dataset.len())
@@ -50,6 +54,17 @@ impl Split {
             )));
         }
         Ok(Self { parts, batches, held_out })
+    }
+
+    /// Checks a held-out share.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when it is outside 0..=0.9.
+    pub fn check_share(share: f64) -> Result<()> {
+        match (0.0..=0.9).contains(&share) {
+            true => Ok(()),
+            false => Err(Error::Usage(format!("held-out share {share}: must be from 0 to 0.9"))),
+        }
     }
 
     /// Number of parts: the batches and, if there is one, the held-out set.

@@ -127,23 +127,18 @@ impl<'a> Tuning<'a> {
         let batches = self.split.batches();
         let mut pairs = 0;
         let reason = loop {
+            // Of a run that ended before its result was stored.
+            if let Some(reason) = self.progress.finished {
+                break reason;
+            }
             if cancel.load(Ordering::Relaxed) {
                 break StopReason::Interrupted;
             }
             let proposal = self.optimizer.ask();
             let batch = self.batch(self.progress.steps, batches);
-            let answer = loop {
-                match self.evaluate(&mut *evaluator, &proposal, batch.clone()) {
-                    Err(error @ Error::Gpu(_)) => match replacement(&error) {
-                        Some(other) => {
-                            evaluator = other;
-                            observe(Event::Replaced { error: &error, evaluator: evaluator.describe() })?;
-                        }
-                        None => return Err(error),
-                    },
-                    answer => break answer?,
-                }
-            };
+            let answer = persist(&mut evaluator, &mut replacement, observe, &mut |evaluator| {
+                self.evaluate(evaluator, &proposal, batch.clone())
+            })?;
             pairs += (answer.positions * proposal.l2.len()) as u64;
             self.optimizer.tell(&answer)?;
             self.progress.steps += 1;
@@ -151,7 +146,9 @@ impl<'a> Tuning<'a> {
             if self.optimizer.at_rest() {
                 self.progress.epochs += 1;
                 let best = self.optimizer.best();
-                let held_out = self.judge_held_out(&mut *evaluator, &best.parameters)?;
+                let held_out = persist(&mut evaluator, &mut replacement, observe, &mut |evaluator| {
+                    self.judge_held_out(evaluator, &best.parameters)
+                })?;
                 self.progress.recent_losses.push(best.loss);
                 let keep = self.config.stopping.window as usize + 1;
                 let excess = self.progress.recent_losses.len().saturating_sub(keep);
@@ -265,5 +262,24 @@ impl<'a> Tuning<'a> {
         }
         let since_best = progress.epochs - progress.best_held_out_epoch;
         (progress.best_held_out.is_some() && since_best >= stopping.patience).then_some(StopReason::HeldOut)
+    }
+}
+
+/// Calls until the evaluator does not fail for reasons of its device, or there is no other one.
+fn persist<'e, T>(
+    evaluator: &mut Box<dyn Evaluator + 'e>,
+    replacement: &mut impl FnMut(&Error) -> Option<Box<dyn Evaluator + 'e>>,
+    observe: &mut dyn FnMut(Event<'_>) -> Result<()>,
+    call: &mut dyn FnMut(&mut dyn Evaluator) -> Result<T>,
+) -> Result<T> {
+    loop {
+        match call(&mut **evaluator) {
+            Err(error @ Error::Gpu(_)) => {
+                let Some(other) = replacement(&error) else { return Err(error) };
+                *evaluator = other;
+                observe(Event::Replaced { error: &error, evaluator: evaluator.describe() })?;
+            }
+            answer => return answer,
+        }
     }
 }

@@ -1,10 +1,14 @@
 //! The real binary in a folder of its own, and inputs for it.
 
 use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
 
 use assert_cmd::Command;
 use gputexel::dataset::{self, Dataset};
+use gputexel::model::FeatureKind;
 use serde_json::Value;
+
+use super::random_dataset;
 
 /// A folder with files, and the program.
 pub struct Bench {
@@ -46,6 +50,79 @@ impl Bench {
         (serde_json::from_str(&out).unwrap(), dataset::read(&self.path("out.bin")).unwrap())
     }
 
+    /// Writes a dataset of random boards, see [`random_dataset`].
+    pub fn dataset(&self, name: &str, kind: FeatureKind, positions: usize, seed: u64) -> Dataset {
+        random_dataset(&self.path(name), kind, positions, seed)
+    }
+
+    /// Tunes on the CPU, which must work without a word on standard error; returns the report.
+    pub fn tune(&self, args: &[&str]) -> Value {
+        let all = [&["--json", "tune", "--backend", "cpu"], args].concat();
+        let (code, out, err) = self.run(&all, "");
+        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+        assert_eq!(out.lines().count(), 1, "{out}");
+        serde_json::from_str(&out).unwrap()
+    }
+
+    /// Runs something that must fail with an exit code and one line; returns the line.
+    pub fn fails(&self, args: &[&str], code: i32) -> String {
+        let (got, out, err) = self.run(args, "");
+        assert_eq!((got, out.as_str()), (code, ""), "{args:?}: {err}");
+        assert_one_line(&err);
+        err
+    }
+
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
+        let path = self.path(name);
+        std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+    }
+
+    pub fn json(&self, name: &str) -> Value {
+        serde_json::from_slice(&self.bytes(name)).unwrap()
+    }
+
+    /// The lines of a run's metrics.
+    pub fn metrics(&self, run: &str) -> Vec<Value> {
+        let text = String::from_utf8(self.bytes(&format!("{run}/metrics.jsonl"))).unwrap();
+        assert!(text.ends_with('\n'), "the last line is torn");
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// Names in a folder, sorted.
+    pub fn names(&self, folder: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path(folder)).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    /// The program as a process of its own, output caught.
+    pub fn spawn(&self, args: &[&str]) -> Child {
+        std::process::Command::new(assert_cmd::cargo::cargo_bin!("gputexel"))
+            .current_dir(self.folder.path())
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+
+    /// A shell command in the folder, the program being `$GPUTEXEL`.
+    pub fn shell(&self, command: &str) -> (i32, String, String) {
+        let output = std::process::Command::new("sh")
+            .args(["-c", command])
+            .env("GPUTEXEL", assert_cmd::cargo::cargo_bin!("gputexel"))
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        let code = output.status.code().unwrap_or_else(|| panic!("{command}: {}", output.status));
+        (code, text(output.stdout), text(output.stderr))
+    }
+
     /// Extracts, which must fail with an exit code and leave no file; returns the error.
     pub fn refuse(&self, args: &[&str], stdin: impl Into<Vec<u8>>, code: i32) -> String {
         let all = [&["extract", "-o", "none.bin"], args].concat();
@@ -60,6 +137,12 @@ impl Bench {
         assert_eq!(stray, 0, "temporary files are left");
         err
     }
+}
+
+/// Asserts that standard error holds one line, which is no panic.
+pub fn assert_one_line(err: &str) {
+    assert!(err.starts_with("gputexel: ") && err.ends_with('\n') && err.lines().count() == 1, "{err:?}");
+    assert!(!err.contains("panicked"), "{err}");
 }
 
 /// Distinct positions; the results favor the side with more material.

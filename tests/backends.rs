@@ -1,0 +1,213 @@
+//! `tune` on the GPU, without one, and when one fails in the middle.
+//!
+//! Any adapter will do, software ones included. Without one the tests say so and pass, unless
+//! `GPUTEXEL_REQUIRE_GPU=1` asks them to fail.
+
+mod common;
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
+
+use common::program::{Bench, assert_one_line};
+use gputexel::dataset::{Dataset, Layout, Split};
+use gputexel::evaluator::cpu::CpuEvaluator;
+use gputexel::evaluator::gpu::list_adapters;
+use gputexel::evaluator::{Evaluations, Evaluator, Population, Request};
+use gputexel::model::{FeatureKind, Prior};
+use gputexel::objective::LossKind;
+use gputexel::optimizer::{AdamSettings, GaussNewtonSettings, Schedule};
+use gputexel::tuning::{Event, OptimizerConfig, Outcome, RunConfig, Stopping, Tuning};
+use gputexel::{Error, Result};
+use serde_json::Value;
+
+/// Whether there is an adapter.
+fn gpu() -> bool {
+    if !list_adapters().is_empty() {
+        return true;
+    }
+    assert!(std::env::var("GPUTEXEL_REQUIRE_GPU").map_or(true, |v| v != "1"), "there is no GPU adapter");
+    eprintln!("SKIPPED: there is no GPU adapter");
+    false
+}
+
+/// Tunes on the GPU; returns the report.
+fn tune(bench: &Bench, args: &[&str]) -> Value {
+    let (code, out, err) = bench.run(&[&["--json", "tune", "--backend", "gpu"], args].concat(), "");
+    assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+    serde_json::from_str(&out).unwrap()
+}
+
+#[test]
+fn the_gpu_ends_where_the_cpu_ends() {
+    if !gpu() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 20_000, 41);
+    for (name, flags) in [
+        ("one", &[][..]),
+        ("several", &["--learning-rate", "0.5,2,8", "--l2", "0,0.001"][..]),
+        ("batches", &["--batches", "4", "--holdout", "0.2"][..]),
+    ] {
+        let common = [&["d.bin", "--optimizer", "adam", "--epochs", "50"], flags].concat();
+        let out = |suffix: &str| format!("{name}-{suffix}");
+        let cpu = bench.tune(&[&common[..], &["--out", &out("cpu")]].concat());
+        let first = tune(&bench, &[&common[..], &["--out", &out("gpu")]].concat());
+        tune(&bench, &[&common[..], &["--out", &out("again")]].concat());
+        for key in ["loss", "held_out"] {
+            let (Some(a), Some(b)) = (cpu[key].as_f64(), first[key].as_f64()) else {
+                assert_eq!((key, name != "batches"), ("held_out", true));
+                continue;
+            };
+            assert!((a - b).abs() < 1e-5, "{name}: {key} {a} on the CPU, {b} on the GPU");
+        }
+        assert!(first["loss"].as_f64() < first["loss_before"].as_f64());
+        let params = |suffix: &str| bench.bytes(&format!("{}/params.json", out(suffix)));
+        assert!(params("gpu") == params("again"), "{name}: the same command gives other bytes");
+    }
+}
+
+#[test]
+fn gauss_newton_takes_its_matrix_from_the_cpu() {
+    if !gpu() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 20_000, 42);
+    let (code, out, err) =
+        bench.run(&["tune", "d.bin", "--out", "r", "--backend", "gpu", "--l2", "0.0001"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    let line = out.lines().find(|line| line.starts_with("backend")).unwrap();
+    assert!(line.contains("GPU") && line.contains("Gauss-Newton matrices from the CPU"), "{line}");
+    let cpu = bench.tune(&["d.bin", "--out", "c", "--l2", "0.0001"]);
+    let loss = bench.json("r/params.json")["provenance"]["loss"].as_f64().unwrap();
+    assert!((loss - cpu["loss"].as_f64().unwrap()).abs() < 1e-5, "{loss} {cpu}");
+    tune(&bench, &["d.bin", "--out", "s", "--l2", "0.0001"]);
+    assert!(bench.bytes("r/params.json") == bench.bytes("s/params.json"));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn without_a_gpu_the_cpu_does_it() {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 500, 43);
+    let hidden =
+        "VK_DRIVER_FILES=/nonexistent VK_ICD_FILENAMES=/nonexistent \"$GPUTEXEL\" tune d.bin --epochs 2";
+    let (code, out, err) = bench.shell(&format!("{hidden} --out r"));
+    assert_eq!((code, err.as_str()), (0, ""));
+    let line = out.lines().find(|line| line.starts_with("backend")).unwrap();
+    assert!(line.contains("CPU") && line.contains("(no GPU adapter was found)"), "{line}");
+    assert!(bench.path("r/params.json").exists());
+    let (code, out, err) = bench.shell(&format!("{hidden} --out g --backend gpu"));
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert_one_line(&err);
+    assert!(err.starts_with("gputexel: GPU: "), "{err}");
+    assert!(!bench.path("g").exists());
+}
+
+/// An evaluator that fails from some call on, as a device that is lost does.
+struct Failing<'a> {
+    inner: CpuEvaluator<'a>,
+    calls_left: u32,
+    calls: Rc<Cell<u32>>,
+}
+
+impl Evaluator for Failing<'_> {
+    fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
+        self.calls.set(self.calls.get() + 1);
+        match self.calls_left.checked_sub(1) {
+            None => Err(Error::Gpu("the device was lost".to_string())),
+            Some(left) => {
+                self.calls_left = left;
+                self.inner.evaluate(population, request)
+            }
+        }
+    }
+
+    fn scores(&mut self, theta: &[f64]) -> Result<Vec<f32>> {
+        self.inner.scores(theta)
+    }
+
+    fn describe(&self) -> String {
+        "failing".to_string()
+    }
+
+    fn has_curvature(&self) -> bool {
+        true
+    }
+}
+
+/// A run whose device fails after `works` calls, with or without something to go on with.
+fn with_failure(
+    data: &Dataset,
+    config: &RunConfig,
+    works: u32,
+    replace: bool,
+) -> (Result<Outcome>, Vec<String>, u32) {
+    let split = Split::try_new(data, config.holdout, config.optimizer.batches(), config.seed).unwrap();
+    let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n)).unwrap();
+    let calls = Rc::new(Cell::new(0));
+    let failing = Failing { inner: CpuEvaluator::new(&layout), calls_left: works, calls: Rc::clone(&calls) };
+    let mut told = Vec::new();
+    let outcome = Tuning::try_new(config, &split).unwrap().run(
+        Box::new(failing),
+        |_| replace.then(|| Box::new(CpuEvaluator::new(&layout)) as Box<dyn Evaluator>),
+        &AtomicBool::new(false),
+        &mut |event| {
+            if let Event::Replaced { error, evaluator } = event {
+                told.push(format!("{error}; {evaluator}"));
+            }
+            Ok(())
+        },
+    );
+    (outcome, told, calls.get())
+}
+
+#[test]
+fn a_lost_device_costs_nothing_but_time() {
+    let bench = Bench::new();
+    let data = bench.dataset("d.bin", FeatureKind::Pst, 2000, 44);
+    let adam =
+        OptimizerConfig::Adam { runs: vec![AdamSettings::default()], schedule: Schedule::Cosine, batches: 1 };
+    let newton = OptimizerConfig::GaussNewton(GaussNewtonSettings { l2: 0.001, ..Default::default() });
+    // Steps with and without held-out positions, so that either kind of call may be the one.
+    for (optimizer, holdout) in [(adam.clone(), 0.0), (adam, 0.2), (newton.clone(), 0.0), (newton, 0.2)] {
+        let config = RunConfig {
+            datasets: vec![],
+            checksum: data.checksum.clone(),
+            prior: "default".to_string(),
+            start: Prior::default().theta(&data.metadata.feature_set).unwrap(),
+            k: 0.8,
+            loss: LossKind::Squared,
+            holdout,
+            seed: 1,
+            stopping: Stopping {
+                epochs: 6,
+                seconds: None,
+                gradient_norm: 0.0,
+                improvement: 0.0,
+                window: 1,
+                patience: 9,
+            },
+            optimizer,
+        };
+        let (whole, told, calls) = with_failure(&data, &config, u32::MAX, true);
+        let whole = whole.unwrap();
+        assert!(told.is_empty());
+        assert!(calls > 5);
+        for works in 0..5 {
+            let (outcome, told, _) = with_failure(&data, &config, works, true);
+            let outcome = outcome.unwrap_or_else(|e| panic!("after {works} calls, held out {holdout}: {e}"));
+            assert_eq!(told.len(), 1, "{told:?}");
+            assert!(told[0].starts_with("GPU: the device was lost; CPU"), "{told:?}");
+            assert_eq!(outcome.epochs, whole.epochs);
+            let pairs = outcome.parameters.iter().zip(&whole.parameters);
+            let largest = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(largest < 1e-9, "after {works} calls: {largest} centipawns off");
+            // Where the GPU was insisted on, the failure is the end.
+            let (outcome, told, _) = with_failure(&data, &config, works, false);
+            assert!(matches!(outcome, Err(Error::Gpu(_))) && told.is_empty());
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! Runs that were killed, interrupted or stored go on to the very same result.
+#![cfg(unix)]
+
+mod common;
+
+use std::path::Path;
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use common::program::{Bench, assert_one_line};
+use gputexel::dataset::{Dataset, Layout, Split};
+use gputexel::evaluator::cpu::CpuEvaluator;
+use gputexel::model::{FeatureKind, Prior};
+use gputexel::objective::LossKind;
+use gputexel::optimizer::{AdamSettings, GaussNewtonSettings, Schedule};
+use gputexel::tuning::{
+    Checkpoint, Event, OptimizerConfig, Outcome, RunConfig, StopReason, Stopping, Tuning,
+};
+use serde_json::Value;
+
+const ADAM: [&str; 8] = ["d.bin", "--optimizer", "adam", "--k", "0.8", "--backend", "cpu", "--threads=1"];
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 4000, 11);
+    bench
+}
+
+/// Starts a run, with a checkpoint after every step, and waits for the third.
+fn started(bench: &Bench, out: &str, flags: &[&str]) -> Child {
+    let args = [&["tune", "--out", out, "--checkpoint-every", "0"], &ADAM[..], flags].concat();
+    let child = bench.spawn(&args);
+    wait_for_step(bench, out, 3);
+    child
+}
+
+fn wait_for_step(bench: &Bench, run: &str, step: u64) {
+    let begun = Instant::now();
+    let checkpoint = bench.path(run).join("checkpoint.safetensors");
+    while !checkpoint.exists() || steps(bench, run) < step {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no checkpoint");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn steps(bench: &Bench, run: &str) -> u64 {
+    Checkpoint::read(&bench.path(run).join("checkpoint.safetensors")).unwrap().progress.steps
+}
+
+/// Each epoch once and in order.
+fn assert_metrics_are_whole(bench: &Bench, run: &str, epochs: u64) {
+    let numbers: Vec<u64> = bench.metrics(run).iter().map(|line| line["epoch"].as_u64().unwrap()).collect();
+    assert!(numbers.iter().copied().eq(1..=epochs), "{numbers:?}");
+}
+
+/// The metrics without what differs from run to run.
+fn losses(bench: &Bench, run: &str) -> Vec<(Value, Value)> {
+    bench.metrics(run).iter().map(|line| (line["loss"].clone(), line["held_out"].clone())).collect()
+}
+
+#[test]
+fn a_killed_run_goes_on_to_the_same_bytes() {
+    let bench = bench();
+    for (name, epochs, flags) in [
+        ("full", 3000, &[][..]),
+        ("batches", 600, &["--batches", "7"][..]),
+        ("held", 3000, &["--holdout", "0.25", "--patience", "3000"][..]),
+        ("several", 500, &["--learning-rate", "0.5,2,5", "--batches", "3", "--schedule", "step:0.9:7"][..]),
+    ] {
+        let epochs_flag = format!("--epochs={epochs}");
+        let flags = [flags, &[epochs_flag.as_str()]].concat();
+        let whole = format!("{name}-whole");
+        bench.tune(&[&["--out", &whole], &ADAM[..5], &flags].concat());
+        // Killed twice, the first time with a torn line behind what the checkpoint knows.
+        let mut child = started(&bench, name, &flags);
+        child.kill().unwrap();
+        assert_eq!(child.wait().unwrap().code(), None, "{name}: ended before it was killed");
+        let first = steps(&bench, name);
+        assert!(!bench.path(name).join("params.json").exists());
+        let metrics = bench.path(name).join("metrics.jsonl");
+        let mut text = std::fs::read(&metrics).unwrap();
+        text.extend(b"{\"epoch\": 99999, \"lo");
+        std::fs::write(&metrics, text).unwrap();
+
+        let mut child =
+            bench.spawn(&["tune", "--resume", name, "--checkpoint-every", "0", "--backend", "cpu"]);
+        wait_for_step(&bench, name, first + 3);
+        child.kill().unwrap();
+        assert_eq!(child.wait().unwrap().code(), None, "{name}: ended before it was killed");
+        assert!(steps(&bench, name) > first);
+
+        let report = bench.tune(&["--resume", name]);
+        assert_eq!(report["epochs"], epochs, "{name}");
+        assert_metrics_are_whole(&bench, name, epochs);
+        assert!(losses(&bench, name) == losses(&bench, &whole), "{name}: other losses on the way");
+        for file in ["params.json", "tables.h", "tables.hpp", "tables.rs"] {
+            assert!(
+                bench.bytes(&format!("{name}/{file}")) == bench.bytes(&format!("{whole}/{file}")),
+                "{name}: {file} differs"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_run_says_how_to_go_on() {
+    let bench = bench();
+    let child = started(&bench, "r", &["--epochs", "3000"]);
+    let (code, _, err) = bench.shell(&format!("kill -INT {}", child.id()));
+    assert_eq!((code, err.as_str()), (0, ""));
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert_one_line(&err);
+    assert!(err.starts_with("gputexel: interrupted: after "), "{err}");
+    assert!(err.contains("'gputexel tune --resume r'"), "{err}");
+    assert!(!bench.path("r").join("params.json").exists());
+    assert!(!bench.path("r").join("tables.h").exists());
+
+    let (code, out, err) = bench.run(&["tune", "--resume", "r", "--backend", "cpu"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("resumed     after "), "{out}");
+    assert_metrics_are_whole(&bench, "r", 3000);
+    bench.tune(&[&["--out", "whole", "--epochs=3000"], &ADAM[..5]].concat());
+    assert!(bench.bytes("r/params.json") == bench.bytes("whole/params.json"));
+}
+
+#[test]
+fn what_cannot_be_resumed_is_refused() {
+    let bench = bench();
+    let resume = ["tune", "--backend", "cpu", "--resume", "r"];
+    assert!(bench.fails(&resume, 1).contains("not the folder of a run"));
+    std::fs::create_dir(bench.path("r")).unwrap();
+    assert!(bench.fails(&resume, 1).contains("not the folder of a run"));
+    bench.write("r/run.json", "{\n\"program\": 3\n}\n");
+    assert!(bench.fails(&resume, 1).contains("run.json:2: not the record of a run"));
+    bench.write("r/run.json", "");
+    assert!(bench.fails(&resume, 1).contains("run.json"));
+
+    let mut child = started(&bench, "k", &["--epochs", "100000"]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let resume = ["-q", "tune", "--backend", "cpu", "--resume", "k"];
+    let checkpoint = bench.path("k/checkpoint.safetensors");
+    let whole = std::fs::read(&checkpoint).unwrap();
+    for length in [0, 4, 100, whole.len() - 1] {
+        std::fs::write(&checkpoint, &whole[..length]).unwrap();
+        assert!(bench.fails(&resume, 1).contains("not a checkpoint, or damaged"), "{length} bytes");
+    }
+    // Every tensor in turn with a number that is none.
+    let good = {
+        std::fs::write(&checkpoint, &whole).unwrap();
+        Checkpoint::read(&checkpoint).unwrap()
+    };
+    for name in good.optimizer.vectors.keys() {
+        for bad in [f64::NAN, f64::INFINITY] {
+            let mut broken = good.clone();
+            *broken.optimizer.vectors.get_mut(name).unwrap().last_mut().unwrap() = bad;
+            broken.write(&checkpoint).unwrap();
+            let err = bench.fails(&resume, 1);
+            assert!(err.contains("checkpoint.safetensors") && err.contains("finite"), "{name}: {err}");
+        }
+        let mut short = good.clone();
+        short.optimizer.vectors.get_mut(name).unwrap().pop();
+        short.write(&checkpoint).unwrap();
+        assert!(bench.fails(&resume, 1).contains(name.as_str()));
+    }
+    let mut foreign = good.clone();
+    foreign.optimizer.scalars["method"] = "gauss-newton".into();
+    foreign.write(&checkpoint).unwrap();
+    assert!(bench.fails(&resume, 1).contains("checkpoint.safetensors"));
+    std::fs::write(&checkpoint, &whole).unwrap();
+
+    // Other positions under the same name, then none.
+    let data = bench.bytes("d.bin");
+    bench.dataset("e.bin", FeatureKind::Pst, 4000, 12);
+    std::fs::write(bench.path("d.bin"), bench.bytes("e.bin")).unwrap();
+    assert!(bench.fails(&resume, 1).contains("not the dataset that the run began with"));
+    std::fs::remove_file(bench.path("d.bin")).unwrap();
+    assert!(bench.fails(&resume, 1).contains("d.bin"));
+    bench.write("d.bin", data);
+
+    // A record that was tampered with.
+    let record = bench.json("k/run.json");
+    for (key, value) in [("k", "-1"), ("holdout", "7"), ("start", "[1.0, 2.0]"), ("stopping", "{}")] {
+        let mut bad = record.clone();
+        bad["config"][key] = serde_json::from_str(value).unwrap();
+        bench.write("k/run.json", bad.to_string());
+        let (code, _, err) = bench.run(&resume, "");
+        assert!(code == 1 || code == 2, "{key}: {code}");
+        assert_one_line(&err);
+    }
+    // Flags that would change what is computed cannot come along.
+    for flags in [
+        &["--k", "0.5"][..],
+        &["--k-e", "0.5"],
+        &["--win-scale", "400"],
+        &["--e-scale", "400"],
+        &["--prior", "zero"],
+        &["--loss", "squared"],
+        &["--l2", "1"],
+        &["--holdout", "0.1"],
+        &["--seed", "2"],
+        &["--learning-rate", "1"],
+        &["--batches", "2"],
+        &["--epochs", "7"],
+        &["--time", "7"],
+        &["--out", "x"],
+        &["--force"],
+        &["d.bin"],
+    ] {
+        let (code, _, err) = bench.run(&[&["tune", "--resume", "k"], flags].concat(), "");
+        assert_eq!(code, 2, "{flags:?}: {err}");
+        assert!(err.contains("cannot be used with"), "{flags:?}: {err}");
+    }
+}
+
+#[test]
+fn a_finished_run_is_finished_once_its_result_is_there() {
+    let bench = bench();
+    bench.tune(&["d.bin", "--out", "r", "--epochs", "3"]);
+    let err = bench.fails(&["tune", "--resume", "r", "--backend", "cpu"], 2);
+    assert!(err.contains("r: the run is finished (the planned epochs are done)"), "{err}");
+    // The state has done its duty.
+    assert!(bench.bytes("r/checkpoint.safetensors").len() < 2000);
+
+    // A full disk, or a folder in the way, at the last moment costs no work.
+    let run = [&["tune", "--out", "s", "--epochs=40", "--holdout=0.2"], &ADAM[..]].concat();
+    std::fs::create_dir_all(bench.path("s/params.json/x")).unwrap();
+    bench.fails(&["tune", "d.bin", "--out", "s"], 2);
+    std::fs::remove_dir_all(bench.path("s")).unwrap();
+    std::fs::create_dir_all(bench.path("s/tables.rs/x")).unwrap();
+    let (code, _, err) = bench.run(&[&run[..], &["--force"]].concat(), "");
+    assert_eq!(code, 1);
+    assert_one_line(&err);
+    assert!(err.contains("tables.rs"), "{err}");
+    assert!(!bench.path("s/params.json").exists());
+    std::fs::remove_dir_all(bench.path("s/tables.rs")).unwrap();
+    let report = bench.tune(&["--resume", "s"]);
+    assert_eq!((&report["epochs"], &report["reason"]), (&40.into(), &"epochs".into()));
+    assert_metrics_are_whole(&bench, "s", 40);
+    bench.tune(&[&["--out", "whole", "--epochs=40", "--holdout=0.2"], &ADAM[..5]].concat());
+    assert!(bench.bytes("s/params.json") == bench.bytes("whole/params.json"));
+}
+
+#[test]
+fn lines_torn_by_a_crash_do_not_spoil_the_metrics() {
+    let bench = bench();
+    let mut child = started(&bench, "r", &["--epochs", "3000"]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // Less than the checkpoint knows of: the disk did not get to keep it.
+    let metrics = bench.path("r/metrics.jsonl");
+    let text = std::fs::read_to_string(&metrics).unwrap();
+    let known = Checkpoint::read(&bench.path("r/checkpoint.safetensors")).unwrap().progress.metrics;
+    let kept: Vec<&str> = text.split_inclusive('\n').take(known as usize - 1).collect();
+    std::fs::write(&metrics, kept.concat() + "{\"epoch\": 3").unwrap();
+    bench.tune(&["--resume", "r"]);
+    let numbers: Vec<u64> = bench.metrics("r").iter().map(|line| line["epoch"].as_u64().unwrap()).collect();
+    assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
+    assert_eq!(numbers.last(), Some(&3000));
+}
+
+fn config(data: &Dataset, optimizer: OptimizerConfig, epochs: u64) -> RunConfig {
+    RunConfig {
+        datasets: vec![],
+        checksum: String::new(),
+        prior: "default".to_string(),
+        start: Prior::default().theta(&data.metadata.feature_set).unwrap(),
+        k: 0.8,
+        loss: LossKind::Squared,
+        holdout: 0.0,
+        seed: 5,
+        stopping: Stopping {
+            epochs,
+            seconds: None,
+            gradient_norm: 0.0,
+            improvement: 0.0,
+            window: 1,
+            patience: 5,
+        },
+        optimizer,
+    }
+}
+
+/// Runs until `stop_after` states were offered, each of which goes to `path`.
+fn run(mut tuning: Tuning<'_>, layout: &Layout, path: &Path, stop_after: usize) -> Outcome {
+    let cancel = AtomicBool::new(false);
+    let mut states = 0;
+    let mut observe = |event: Event<'_>| {
+        if let Event::State { progress, optimizer, .. } = event {
+            Checkpoint { progress: progress.clone(), optimizer: optimizer.save() }.write(path)?;
+            states += 1;
+            cancel.store(states >= stop_after, Ordering::Relaxed);
+        }
+        Ok(())
+    };
+    tuning.run(Box::new(CpuEvaluator::new(layout)), |_| None, &cancel, &mut observe).unwrap()
+}
+
+#[test]
+fn any_step_can_be_the_last_before_a_resumption() {
+    let bench = Bench::new();
+    let data = bench.dataset("d.bin", FeatureKind::Material, 3000, 4);
+    let path = bench.path("c.safetensors");
+    let adam = AdamSettings { learning_rate: 20.0, ..AdamSettings::default() };
+    for (method, share, batches) in [
+        (OptimizerConfig::GaussNewton(GaussNewtonSettings { l2: 0.001, ..Default::default() }), 0.0, 1),
+        (OptimizerConfig::GaussNewton(GaussNewtonSettings { damping: 1e-9, ..Default::default() }), 0.3, 1),
+        (OptimizerConfig::Adam { runs: vec![adam; 2], schedule: Schedule::Linear, batches: 3 }, 0.2, 3),
+    ] {
+        let config = config(&data, method, 6);
+        let split = Split::try_new(&data, share, batches, 5).unwrap();
+        let layout = Layout::try_new(&data, split.parts(), |n| split.part_of(n)).unwrap();
+        let whole = run(Tuning::try_new(&config, &split).unwrap(), &layout, &path, usize::MAX);
+        assert_ne!(whole.reason, StopReason::Interrupted);
+        assert_ne!(whole.parameters, config.start);
+        let last = Checkpoint::read(&path).unwrap();
+        let mut stops = 0;
+        for stop_after in 1.. {
+            // Interrupted after so many states, then after each further one.
+            let first = run(Tuning::try_new(&config, &split).unwrap(), &layout, &path, stop_after);
+            if first.reason != StopReason::Interrupted {
+                break;
+            }
+            stops += 1;
+            let resumed = Tuning::resume(&config, &split, Checkpoint::read(&path).unwrap(), &path).unwrap();
+            let second = run(resumed, &layout, &path, usize::MAX);
+            assert_eq!(second.parameters, whole.parameters, "{:?} after {stop_after}", config.optimizer);
+            assert_eq!((second.reason, second.epochs), (whole.reason, whole.epochs));
+            let state = Checkpoint::read(&path).unwrap();
+            assert_eq!(state.optimizer, last.optimizer);
+            assert_eq!(state.progress.recent_losses, last.progress.recent_losses);
+            // The state of a finished run gives its result again, without another step.
+            let resumed = Tuning::resume(&config, &split, state, &path).unwrap();
+            let third = run(resumed, &layout, &path, usize::MAX);
+            assert_eq!((third.parameters, third.epochs), (second.parameters, second.epochs));
+        }
+        assert!(stops >= 5, "{stops} interruptions");
+    }
+}
