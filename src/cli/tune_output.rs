@@ -20,6 +20,9 @@ use super::{Context, say, shows_progress};
 /// Fewest occurrences of a feature below which its values are called weakly supported.
 const WEAK_SUPPORT: u64 = 100;
 
+/// Centipawns away from its prior beyond which a parameter is called far.
+const FAR_CP: f64 = 1000.0;
+
 /// What came of a run.
 pub struct Summary {
     /// Exact training loss of the prior.
@@ -280,6 +283,19 @@ pub fn print_results(
     }
     if !weak.is_empty() {
         let _ = writeln!(out, "fewer than {WEAK_SUPPORT} positions have {}", shortened(&weak));
+    }
+    let count = set.features.len();
+    let distance = |i: usize| (outcome.parameters[i] - config.start[i]).abs();
+    let far: Vec<&str> = (0..count)
+        .filter(|&id| distance(id).max(distance(count + id)) > FAR_CP)
+        .map(|id| set.features[id].name.as_str())
+        .collect();
+    if !far.is_empty() {
+        writeln!(
+            out,
+            "over {FAR_CP} centipawns from the prior: {}; --l2 or more positions would hold them",
+            shortened(&far)
+        )?;
     }
     let files: Vec<&str> = Language::ALL.iter().map(|language| language.file_name()).collect();
     let _ = writeln!(out, "written     {}: params.json, {}", folder.path().display(), files.join(", "));

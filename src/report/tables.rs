@@ -45,7 +45,8 @@ fn groups(set: &FeatureSet) -> Vec<(&str, Vec<usize>)> {
 /// The evaluation is Σ (mg · phase + eg · (max − phase)) / max.
 pub fn tables(set: &FeatureSet, theta: &[f64], language: Language) -> String {
     let count = set.features.len();
-    let value = |phase: usize, id: usize| theta[phase * count + id].round() as i64;
+    // Parameters that nothing holds back can run away; what does not fit an int would not compile.
+    let value = |phase: usize, id: usize| theta[phase * count + id].round() as i32;
     let phase = &set.phase;
     let squares = match set.unit_rows() {
         true => "Index 0 is a1, 7 is h1, 63 is h8, from White's side; for Black's pieces use square ^ 56.",
