@@ -291,11 +291,11 @@ pub fn print_results(
         .map(|id| set.features[id].name.as_str())
         .collect();
     if !far.is_empty() {
-        writeln!(
+        let list = shortened(&far);
+        let _ = writeln!(
             out,
-            "over {FAR_CP} centipawns from the prior: {}; --l2 or more positions would hold them",
-            shortened(&far)
-        )?;
+            "over {FAR_CP} centipawns from the prior: {list}; --l2 or more positions hold them"
+        );
     }
     let files: Vec<&str> = Language::ALL.iter().map(|language| language.file_name()).collect();
     let _ = writeln!(out, "written     {}: params.json, {}", folder.path().display(), files.join(", "));
