@@ -88,6 +88,9 @@ pub fn detect_text(
     syntax: Option<LabelSyntax>,
     point_of_view: Option<PointOfView>,
 ) -> Result<Detection> {
+    if head.len() > 8 && head[8] == b'{' && head[4..8] == [0; 4] {
+        return Err(Error::input(name, "is a dataset already, not games or positions"));
+    }
     let head = match memchr::memrchr(b'\n', head) {
         Some(end) if !complete => &head[..=end],
         _ => head,

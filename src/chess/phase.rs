@@ -32,6 +32,13 @@ impl Default for PhaseSettings {
     }
 }
 
+impl std::fmt::Display for PhaseSettings {
+    /// As [`PhaseSettings::parse`] reads it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{},{},{},{}/{}", self.knight, self.bishop, self.rook, self.queen, self.max)
+    }
+}
+
 impl PhaseSettings {
     /// Parses `N,B,R,Q` or `N,B,R,Q/MAX`; without a maximum it is the count of the initial
     /// position (4 N + 4 B + 4 R + 2 Q).

@@ -58,6 +58,8 @@ pub fn run(args: &EvalArgs, context: &Context) -> anyhow::Result<()> {
     let text = if context.json {
         let object = json!({ "loss": value, "positions": data.len(), "loss_kind": loss.to_string(), "k": k });
         format!("{object}\n")
+    } else if context.quiet {
+        String::new()
     } else {
         format!(
             "loss        {value:.10} ({loss})\npositions   {}\nK           {} ({origin})\n",

@@ -85,9 +85,11 @@ pub fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "gputexel: {error:#}");
-            let code = error.downcast_ref::<gputexel::Error>().map_or(1, gputexel::Error::exit_code);
-            ExitCode::from(code)
+            // The library's errors say all in one line; others are told with their sources.
+            let ours = error.downcast_ref::<gputexel::Error>();
+            let text = ours.map_or_else(|| format!("{error:#}"), ToString::to_string);
+            let _ = writeln!(std::io::stderr(), "gputexel: {text}");
+            ExitCode::from(ours.map_or(1, gputexel::Error::exit_code))
         }
     }
 }

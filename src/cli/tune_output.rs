@@ -169,9 +169,10 @@ impl<'a> Observer<'a> {
 
     fn show(&mut self, epoch: u64, loss: f64, held_out: Option<f64>, seconds: f64, rate: f64) {
         let left = seconds / epoch as f64 * (self.config.stopping.epochs.saturating_sub(epoch)) as f64;
+        let label = if self.config.optimizer.regularizes() { "loss with L2" } else { "loss" };
         let held_out = held_out.map(|loss| format!(" held-out {loss:.8}")).unwrap_or_default();
         let text = format!(
-            "loss {loss:.8}{held_out}  {:.1} M positions/s  {seconds:.1} s, at most {left:.0} s left",
+            "{label} {loss:.8}{held_out}  {:.1} M positions/s  {seconds:.1} s, at most {left:.0} s left",
             rate / 1e6
         );
         if self.lines {
@@ -247,7 +248,9 @@ pub fn print_results(
             "loss_before": summary.before, "loss": summary.after,
             "held_out_before": summary.held_out_before, "held_out": summary.held_out_after,
             "epochs": outcome.epochs, "seconds": outcome.seconds, "reason": outcome.reason,
-            "optimizer": outcome.optimizer, "unsupported": unsupported, "weak": weak,
+            "optimizer": outcome.optimizer, "best_epoch": outcome.best_epoch,
+            "members": outcome.members.iter().map(|(name, value)| json!({ "optimizer": name, "best": value })).collect::<Vec<_>>(),
+            "unsupported": unsupported, "weak": weak,
         });
         return say(&format!("{object}\n"));
     }
@@ -258,6 +261,12 @@ pub fn print_results(
     let _ =
         writeln!(out, "finished    {} epochs, {:.2} s: {}", outcome.epochs, outcome.seconds, outcome.reason);
     let _ = writeln!(out, "optimizer   {}", outcome.optimizer);
+    let judged = if summary.held_out_after.is_some() { "held-out loss" } else { "loss with L2" };
+    if outcome.members.len() > 1 {
+        for (member, value) in &outcome.members {
+            let _ = writeln!(out, "  best {judged} {value:.10}  {member}");
+        }
+    }
     let change = |before: Option<f64>, after: Option<f64>| {
         before.zip(after).map(|(b, a)| format!("{b:.10} -> {a:.10} ({:+.3} %)", 100.0 * (a - b) / b))
     };
@@ -265,7 +274,21 @@ pub fn print_results(
         let _ = writeln!(out, "loss        {text}");
     }
     if let Some(text) = change(summary.held_out_before, summary.held_out_after) {
-        let _ = writeln!(out, "held out    {text}");
+        let _ = writeln!(out, "held out    {text}, epoch {}", outcome.best_epoch);
+    }
+    if outcome.parameters == config.start {
+        let _ = writeln!(
+            out,
+            "warning     nothing was better than the prior, which is kept; try --l2 1e-4 or more positions"
+        );
+    }
+    if (data.len() as u64) < 10 * outcome.parameters.len() as u64 {
+        let _ = writeln!(
+            out,
+            "warning     {} positions are few for {} parameters: expect noise; --l2 and --holdout help",
+            grouped(data.len() as u64),
+            outcome.parameters.len()
+        );
     }
     let _ = writeln!(out);
     match board(set, &outcome.parameters, piece) {
@@ -279,7 +302,7 @@ pub fn print_results(
     }
     let _ = writeln!(out);
     if !unsupported.is_empty() {
-        let _ = writeln!(out, "no position has {}; they keep their prior", shortened(&unsupported));
+        let _ = writeln!(out, "no position depends on {}; they keep their prior", shortened(&unsupported));
     }
     if !weak.is_empty() {
         let _ = writeln!(out, "fewer than {WEAK_SUPPORT} positions have {}", shortened(&weak));

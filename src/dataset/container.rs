@@ -78,6 +78,14 @@ impl Container {
         if meta.len() < 8 {
             return Err(Error::input(path, format!("not a dataset: only {} bytes long", meta.len())));
         }
+        let mut start = [0u8; 9];
+        let read = std::io::Read::read(&mut &file, &mut start).map_err(|e| Error::io(path, e))?;
+        if read == start.len() && start[0] == b'{' {
+            return Err(Error::input(path, "is JSON, not a dataset"));
+        }
+        if start[..read].iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()) {
+            return Err(Error::input(path, "is text, not a dataset; 'gputexel extract' makes one of it"));
+        }
         // SAFETY: the map is private to this function's caller, read once into owned columns and
         // dropped; as with every memory map, another process that truncates the file meanwhile
         // ends ours, which the format's documentation says.
@@ -220,12 +228,15 @@ pub fn read_many<P: AsRef<Path>>(paths: &[P]) -> Result<Dataset> {
             return Err(Error::input(
                 path,
                 format!(
-                    "feature set '{}' with phase {:?} differs from that of {}",
+                    "feature set '{}' with phase {} differs from that of {}",
                     shard.metadata.feature_set.name(),
                     shard.metadata.feature_set.phase,
                     first.as_ref().display()
                 ),
             ));
+        }
+        if all.checksum.split('+').any(|known| known == shard.checksum) {
+            return Err(Error::Usage(format!("{}: is given twice, or a copy is", path.display())));
         }
         all.append(shard, path)?;
     }

@@ -120,7 +120,9 @@ impl ParameterFile {
     /// parameter file or holds a value that is not finite.
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).map_err(|source| match source.kind() {
-            std::io::ErrorKind::InvalidData => Error::input(path, "not a parameter file: not UTF-8 text"),
+            std::io::ErrorKind::InvalidData => {
+                Error::input(path, "not a parameter file (params.json): it is not text")
+            }
             _ => Error::io(path, source),
         })?;
         let file: Self = serde_json::from_str(&text).map_err(|error| {
@@ -162,11 +164,21 @@ impl ParameterFile {
     /// [`Error::Input`] when a feature is missing, unknown, listed twice, or the phase differs.
     pub fn theta(&self, set: &FeatureSet, path: &Path) -> Result<Vec<f64>> {
         let count = set.features.len();
+        if self.feature_set != set.name() {
+            return Err(Error::input(
+                path,
+                format!(
+                    "its values belong to feature set '{}', the dataset to '{}'",
+                    self.feature_set,
+                    set.name()
+                ),
+            ));
+        }
         if self.phase != set.phase {
             return Err(Error::input(
                 path,
                 format!(
-                    "its values belong to phase weights {:?}, the dataset was extracted with {:?}",
+                    "its values belong to phase weights {}, the dataset was extracted with {}",
                     self.phase, set.phase
                 ),
             ));

@@ -30,6 +30,9 @@ impl FromStr for Prior {
         if text == "zero" {
             return Ok(Self::Zero);
         }
+        if text.split(',').all(|part| part.trim().parse::<f64>().is_ok()) {
+            return Err(Error::Usage(format!("prior '{text}': piece values are written material:{text}")));
+        }
         let Some(list) = text.strip_prefix("material") else { return Ok(Self::File(PathBuf::from(text))) };
         if list.is_empty() {
             return Ok(Self::default());

@@ -218,14 +218,10 @@ impl Optimizer for Adam {
         Ok(())
     }
 
-    fn describe(&self) -> String {
-        let run = self.runs[self.best_member()];
-        let count = match self.runs.len() {
-            1 => String::new(),
-            n => format!(", best of {n} runs"),
-        };
+    fn describe(&self, member: usize) -> String {
+        let run = self.runs[member];
         format!(
-            "adam (learning rate {}, betas {} {}, epsilon {:e}, L2 {}, {} schedule{}{count})",
+            "adam (learning rate {}, betas {} {}, epsilon {:e}, L2 {}, {} schedule{})",
             run.learning_rate,
             run.beta1,
             run.beta2,

@@ -255,7 +255,7 @@ impl Optimizer for GaussNewton {
         Ok(())
     }
 
-    fn describe(&self) -> String {
+    fn describe(&self, _member: usize) -> String {
         format!("gauss-newton (L2 {}, damping {})", self.settings.l2, self.settings.damping)
     }
 }

@@ -86,8 +86,8 @@ pub trait Optimizer {
     /// that are not finite.
     fn restore(&mut self, state: OptimizerState) -> Result<()>;
 
-    /// Method and settings, one line.
-    fn describe(&self) -> String;
+    /// Method and settings of a member, one line.
+    fn describe(&self, member: usize) -> String;
 }
 
 impl OptimizerState {

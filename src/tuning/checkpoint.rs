@@ -22,13 +22,17 @@ pub struct Progress {
     pub seconds: f64,
     /// Training losses of the last epochs, oldest first.
     pub recent_losses: Vec<f64>,
-    /// Best held-out loss so far.
-    pub best_held_out: Option<f64>,
-    /// Epoch of the best held-out loss.
-    pub best_held_out_epoch: u64,
-    /// θ of the best held-out loss; stored as a tensor.
+    /// Best value of what parameters are judged by, see `Tuning`; `None` before the first.
+    pub best: Option<f64>,
+    /// Epoch of the best value; 0 is the start.
+    pub best_epoch: u64,
+    /// Member of the best value.
+    pub best_member: usize,
+    /// θ of the best value; stored as a tensor.
     #[serde(skip)]
-    pub best_held_out_parameters: Vec<f64>,
+    pub best_parameters: Vec<f64>,
+    /// Best value of each member; empty before the first.
+    pub member_best: Vec<f64>,
     /// Lines of the metrics file that belong to this state.
     pub metrics: u64,
     /// Set when the run has ended by itself.
@@ -53,7 +57,7 @@ struct Header {
 
 const KEY: &str = "gputexel-checkpoint";
 const VERSION: u32 = 1;
-const HELD_OUT: &str = "best_held_out_parameters";
+const BEST: &str = "best_parameters";
 
 impl Checkpoint {
     /// Writes the checkpoint, replacing an older one only when it is whole.
@@ -67,8 +71,8 @@ impl Checkpoint {
             optimizer: self.optimizer.scalars.clone(),
         };
         let json = serde_json::to_string(&header).expect("plain data serialises");
-        let held_out = (HELD_OUT, &self.progress.best_held_out_parameters);
-        let named = self.optimizer.vectors.iter().map(|(name, v)| (name.as_str(), v)).chain([held_out]);
+        let best = (BEST, &self.progress.best_parameters);
+        let named = self.optimizer.vectors.iter().map(|(name, v)| (name.as_str(), v)).chain([best]);
         let tensors: BTreeMap<&str, TensorView<'_>> = named
             .map(|(name, vector)| {
                 let view = TensorView::new(Dtype::F64, vec![vector.len()], bytemuck::cast_slice(vector));
@@ -107,7 +111,7 @@ impl Checkpoint {
             vectors.insert(name.to_string(), values);
         }
         let mut progress = header.progress;
-        progress.best_held_out_parameters = vectors.remove(HELD_OUT).unwrap_or_default();
+        progress.best_parameters = vectors.remove(BEST).unwrap_or_default();
         Ok(Self { progress, optimizer: OptimizerState { scalars: header.optimizer, vectors } })
     }
 }
@@ -125,7 +129,8 @@ mod tests {
             progress: Progress {
                 steps: 7,
                 recent_losses: vec![0.1, 0.099_999_999_999_999_99],
-                best_held_out_parameters: vec![4.0],
+                best_parameters: vec![4.0],
+                member_best: vec![0.25],
                 ..Progress::default()
             },
             optimizer: OptimizerState {

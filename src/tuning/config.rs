@@ -33,6 +33,14 @@ impl OptimizerConfig {
         }
     }
 
+    /// Whether losses contain a pull toward the prior.
+    pub fn regularizes(&self) -> bool {
+        match self {
+            Self::GaussNewton(settings) => settings.l2 > 0.0,
+            Self::Adam { runs, .. } => runs.iter().any(|run| run.l2 > 0.0),
+        }
+    }
+
     /// The optimizer, at its start.
     ///
     /// # Errors

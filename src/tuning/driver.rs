@@ -15,6 +15,11 @@ use crate::evaluator::{Evaluations, Evaluator, Population, Request};
 use crate::optimizer::{Optimizer, Proposal};
 
 /// A run under way.
+///
+/// Parameters are judged by their held-out loss where positions are held out, else by their
+/// training loss with regularisation: after every epoch (of mini-batches only at the start and at
+/// the end, because their losses belong to many points), all members, and the start as well. The
+/// best judged are the result.
 pub struct Tuning<'a> {
     config: &'a RunConfig,
     split: &'a Split,
@@ -60,19 +65,28 @@ pub enum Event<'a> {
     },
 }
 
+/// Parameter sets to be judged, member after member, with the weights of their regularisation.
+struct Candidates {
+    parameters: Vec<f64>,
+    l2: Vec<f64>,
+}
+
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// Why.
     pub reason: StopReason,
-    /// The parameters to use: those of the best held-out loss where positions are held out, else
-    /// the optimizer's best.
+    /// The best parameters.
     pub parameters: Vec<f64>,
+    /// The epoch that they are of; 0 is the start.
+    pub best_epoch: u64,
+    /// Every member's method and settings, and its best value of what it was judged by.
+    pub members: Vec<(String, f64)>,
     /// Whole epochs.
     pub epochs: u64,
     /// Seconds of work, over all resumptions.
     pub seconds: f64,
-    /// Method and settings.
+    /// Method and settings of the member that the parameters are of.
     pub optimizer: String,
 }
 
@@ -99,8 +113,8 @@ impl<'a> Tuning<'a> {
         path: &Path,
     ) -> Result<Self> {
         let mut run = Self::try_new(config, split)?;
-        let held_out = checkpoint.progress.best_held_out_parameters.len();
-        if held_out != 0 && held_out != config.start.len() {
+        let best = checkpoint.progress.best_parameters.len();
+        if best != 0 && best != config.start.len() {
             return Err(Error::input(path, "the checkpoint belongs to another model"));
         }
         run.optimizer.restore(checkpoint.optimizer).map_err(|e| Error::input(path, e.to_string()))?;
@@ -134,6 +148,15 @@ impl<'a> Tuning<'a> {
             if cancel.load(Ordering::Relaxed) {
                 break StopReason::Interrupted;
             }
+            if self.progress.steps == 0 && (batches > 1 || self.split.held_out_part().is_some()) {
+                let members = self.optimizer.ask().l2.len();
+                let start =
+                    Candidates { parameters: self.config.start.repeat(members), l2: vec![0.0; members] };
+                let values = persist(&mut evaluator, &mut replacement, observe, &mut |evaluator| {
+                    self.criterion(evaluator, &start)
+                })?;
+                self.judge(&start, &values);
+            }
             let proposal = self.optimizer.ask();
             let batch = self.batch(self.progress.steps, batches);
             let answer = persist(&mut evaluator, &mut replacement, observe, &mut |evaluator| {
@@ -146,9 +169,17 @@ impl<'a> Tuning<'a> {
             if self.optimizer.at_rest() {
                 self.progress.epochs += 1;
                 let best = self.optimizer.best();
-                let held_out = persist(&mut evaluator, &mut replacement, observe, &mut |evaluator| {
-                    self.judge_held_out(evaluator, &best.parameters)
-                })?;
+                let mut held_out = None;
+                let candidates = Candidates { parameters: proposal.parameters, l2: proposal.l2 };
+                if self.split.held_out_part().is_some() {
+                    let values = persist(&mut evaluator, &mut replacement, observe, &mut |evaluator| {
+                        self.criterion(evaluator, &candidates)
+                    })?;
+                    self.judge(&candidates, &values);
+                    held_out = values.into_iter().min_by(f64::total_cmp);
+                } else if batches == 1 {
+                    self.judge(&candidates, &answer.losses);
+                }
                 self.progress.recent_losses.push(best.loss);
                 let keep = self.config.stopping.window as usize + 1;
                 let excess = self.progress.recent_losses.len().saturating_sub(keep);
@@ -179,16 +210,29 @@ impl<'a> Tuning<'a> {
             self.progress.finished = Some(reason);
         }
         observe(Event::State { progress: &self.progress, optimizer: &*self.optimizer, last: true })?;
-        let parameters = match self.progress.best_held_out_parameters.is_empty() {
+        if reason != StopReason::Interrupted {
+            // Where the last step led has not been judged yet.
+            let Proposal { parameters, l2, .. } = self.optimizer.ask();
+            let last = Candidates { parameters, l2 };
+            let values = persist(&mut evaluator, &mut replacement, observe, &mut |evaluator| {
+                self.criterion(evaluator, &last)
+            })?;
+            self.judge(&last, &values);
+        }
+        let progress = &self.progress;
+        let parameters = match progress.best_parameters.is_empty() {
             true => self.optimizer.best().parameters,
-            false => self.progress.best_held_out_parameters.clone(),
+            false => progress.best_parameters.clone(),
         };
+        let members = progress.member_best.iter().enumerate();
         Ok(Outcome {
             reason,
             parameters,
-            epochs: self.progress.epochs,
-            seconds: self.progress.seconds,
-            optimizer: self.optimizer.describe(),
+            best_epoch: progress.best_epoch,
+            members: members.map(|(member, &value)| (self.optimizer.describe(member), value)).collect(),
+            epochs: progress.epochs,
+            seconds: progress.seconds,
+            optimizer: self.optimizer.describe(progress.best_member),
         })
     }
 
@@ -229,18 +273,42 @@ impl<'a> Tuning<'a> {
         Ok(evaluations)
     }
 
-    /// Held-out loss of θ; remembers the best.
-    fn judge_held_out(&mut self, evaluator: &mut dyn Evaluator, theta: &[f64]) -> Result<Option<f64>> {
-        let Some(part) = self.split.held_out_part() else { return Ok(None) };
-        let request =
-            Request { parts: part..part + 1, loss: self.config.loss, gradients: false, curvature: false };
-        let loss = evaluator.evaluate(&Population::single(theta, self.config.k), &request)?.losses[0];
-        if self.progress.best_held_out.is_none_or(|best| loss < best) {
-            self.progress.best_held_out = Some(loss);
-            self.progress.best_held_out_epoch = self.progress.epochs;
-            self.progress.best_held_out_parameters = theta.to_vec();
+    /// What candidates are judged by: held-out losses, or training losses with regularisation.
+    fn criterion(&self, evaluator: &mut dyn Evaluator, candidates: &Candidates) -> Result<Vec<f64>> {
+        let population = Population {
+            features: self.config.start.len() / 2,
+            parameters: candidates.parameters.clone(),
+            k: vec![self.config.k; candidates.l2.len()],
+        };
+        let parts = match self.split.held_out_part() {
+            Some(part) => part..part + 1,
+            None => 0..self.split.batches(),
+        };
+        let request = Request { parts, loss: self.config.loss, gradients: false, curvature: false };
+        let mut evaluations = evaluator.evaluate(&population, &request)?;
+        if self.split.held_out_part().is_none() {
+            regularize(&mut evaluations, &candidates.parameters, &self.config.start, &candidates.l2);
         }
-        Ok(Some(loss))
+        Ok(evaluations.losses)
+    }
+
+    /// Remembers the best of what was judged.
+    fn judge(&mut self, candidates: &Candidates, values: &[f64]) {
+        let size = self.config.start.len();
+        let progress = &mut self.progress;
+        progress.member_best.resize(values.len(), f64::MAX);
+        for (member, &value) in values.iter().enumerate() {
+            // Comparisons with NaN are false: a broken member is never the best.
+            if value < progress.member_best[member] {
+                progress.member_best[member] = value;
+            }
+            if value.is_finite() && progress.best.is_none_or(|best| value < best) {
+                progress.best = Some(value);
+                progress.best_epoch = progress.epochs;
+                progress.best_member = member;
+                progress.best_parameters = candidates.parameters[member * size..(member + 1) * size].to_vec();
+            }
+        }
     }
 
     fn stop_reason(&self) -> Option<StopReason> {
@@ -260,8 +328,9 @@ impl<'a> Tuning<'a> {
                 return Some(StopReason::Improvement);
             }
         }
-        let since_best = progress.epochs - progress.best_held_out_epoch;
-        (progress.best_held_out.is_some() && since_best >= stopping.patience).then_some(StopReason::HeldOut)
+        let judged = self.split.held_out_part().is_some();
+        let since_best = progress.epochs - progress.best_epoch;
+        (judged && since_best >= stopping.patience).then_some(StopReason::HeldOut)
     }
 }
 

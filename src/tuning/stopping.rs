@@ -49,7 +49,7 @@ impl std::fmt::Display for StopReason {
             Self::Gradient => "the gradient vanished",
             Self::Improvement => "the loss improves no more",
             Self::HeldOut => "the held-out loss improves no more",
-            Self::Converged => "no better point was found",
+            Self::Converged => "converged",
             Self::Interrupted => "interrupted",
         })
     }

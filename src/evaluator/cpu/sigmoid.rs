@@ -124,7 +124,7 @@ pub(super) fn sigmoid<S: Simd>(simd: S, x2: [S::f32s; IN_STEP]) -> [Prediction<S
 pub(super) trait LaneLoss: Copy + Send + Sync {
     /// ℓ(p, y).
     fn value<S: Simd>(self, simd: S, prediction: &Prediction<S::f32s>, y: S::f32s) -> S::f32s;
-    /// dℓ/dx, see [`LossKind::slope`].
+    /// dℓ/dx, see `LossKind::slope`.
     fn slope<S: Simd>(self, simd: S, prediction: &Prediction<S::f32s>, y: S::f32s) -> S::f32s;
 }
 
@@ -202,7 +202,7 @@ impl LaneLoss for Power {
     }
 }
 
-/// Calls `$body` with `$loss` bound to the lane form of a [`LossKind`].
+/// Calls `$body` with `$loss` bound to the lane form of a `LossKind`.
 macro_rules! with_lane_loss {
     ($kind:expr, $loss:ident => $body:expr) => {
         match $kind {
