@@ -48,7 +48,7 @@ fn the_gpu_ends_where_the_cpu_ends() {
     for (name, flags) in [
         ("one", &[][..]),
         ("several", &["--learning-rate", "0.5,2,8", "--l2", "0,0.001"][..]),
-        ("batches", &["--batches", "4", "--holdout", "0.2"][..]),
+        ("batches", &["--batches", "4", "--holdout", "0.2", "--learning-rate", "1", "--l2", "0.01"][..]),
     ] {
         let common = [&["d.bin", "--optimizer", "adam", "--epochs", "50"], flags].concat();
         let out = |suffix: &str| format!("{name}-{suffix}");

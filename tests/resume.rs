@@ -310,7 +310,9 @@ fn any_step_can_be_the_last_before_a_resumption() {
         (OptimizerConfig::GaussNewton(GaussNewtonSettings { damping: 1e-9, ..Default::default() }), 0.3, 1),
         (OptimizerConfig::Adam { runs: vec![adam; 2], schedule: Schedule::Linear, batches: 3 }, 0.2, 3),
     ] {
-        let config = config(&data, method, 6);
+        let mut config = config(&data, method, 6);
+        // Results were drawn by the usual prior: start where there is something to gain.
+        config.start.iter_mut().for_each(|value| *value *= 0.5);
         let split = Split::try_new(&data, share, batches, 5).unwrap();
         let layout = Layout::try_new(&data, split.parts(), |n| split.part_of(n)).unwrap();
         let whole = run(Tuning::try_new(&config, &split).unwrap(), &layout, &path, usize::MAX);

@@ -105,6 +105,7 @@ impl RunFolder {
     pub fn slim_checkpoint(&self) -> Result<()> {
         let Some(mut checkpoint) = self.read_checkpoint()? else { return Ok(()) };
         checkpoint.optimizer.vectors.clear();
+        checkpoint.progress.best_parameters.clear();
         checkpoint.write(&self.checkpoint())
     }
 

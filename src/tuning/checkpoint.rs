@@ -24,7 +24,7 @@ pub struct Progress {
     pub recent_losses: Vec<f64>,
     /// Best value of what parameters are judged by, see `Tuning`; `None` before the first.
     pub best: Option<f64>,
-    /// Epoch of the best value; 0 is the start.
+    /// Epoch of the best value; 0 for a start that was judged before the first epoch.
     pub best_epoch: u64,
     /// Member of the best value.
     pub best_member: usize,

@@ -78,7 +78,7 @@ pub struct Outcome {
     pub reason: StopReason,
     /// The best parameters.
     pub parameters: Vec<f64>,
-    /// The epoch that they are of; 0 is the start.
+    /// The epoch in which they were evaluated.
     pub best_epoch: u64,
     /// Every member's method and settings, and its best value of what it was judged by.
     pub members: Vec<(String, f64)>,
@@ -148,7 +148,8 @@ impl<'a> Tuning<'a> {
             if cancel.load(Ordering::Relaxed) {
                 break StopReason::Interrupted;
             }
-            if self.progress.steps == 0 && (batches > 1 || self.split.held_out_part().is_some()) {
+            // The first epoch of a full batch evaluates the start itself.
+            if self.progress.steps == 0 && batches > 1 {
                 let members = self.optimizer.ask().l2.len();
                 let start =
                     Candidates { parameters: self.config.start.repeat(members), l2: vec![0.0; members] };
