@@ -25,7 +25,7 @@ pub struct Tuning<'a> {
     split: &'a Split,
     optimizer: Box<dyn Optimizer>,
     progress: Progress,
-    /// Seconds of earlier sessions.
+    /// Seconds before this process.
     seconds_before: f64,
     started: Instant,
 }

@@ -3,8 +3,8 @@
 //! Members go in chunks whose tables fit, positions in slices whose slabs and time are bounded; a
 //! slice is one submission, and slices are added in f64. Owns the evaluator and its caches. Leaves
 //! the device to `context`, the kernels to `kernels` and `shaders/`, the data on the device to
-//! `shard`, the cutting to `plan`, and the encoding of a call to `call` and `buffers`. No sum depends on the order in which threads run, so equal calls on one
-//! device give equal bytes.
+//! `shard`, the cutting to `plan`, and the encoding of a call to `call` and `buffers`. No sum
+//! depends on the order in which threads run, so equal calls on one device give equal bytes.
 
 mod buffers;
 mod call;
