@@ -73,7 +73,7 @@ impl Backend {
             match GpuEvaluator::try_new(context, layout) {
                 Ok(gpu) => {
                     let gpu: Box<dyn Evaluator> = Box::new(gpu);
-                    let evaluator = match curvature {
+                    let evaluator = match curvature && !gpu.has_curvature() {
                         true => Box::new(WithCurvatureFrom::new(gpu, Box::new(CpuEvaluator::new(layout)))),
                         false => gpu,
                     };

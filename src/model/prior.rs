@@ -1,6 +1,6 @@
 //! The prior: the values from which tuning starts and toward which it is regularised.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::{FeatureSet, ParameterFile, ROLE_NAMES};
@@ -85,14 +85,6 @@ impl Prior {
                 let half: Vec<f64> = set.features.iter().map(|feature| value(&feature.name)).collect();
                 Ok([half.clone(), half].concat())
             }
-        }
-    }
-
-    /// The file behind the prior, if there is one.
-    pub fn path(&self) -> Option<&Path> {
-        match self {
-            Self::File(path) => Some(path),
-            _ => None,
         }
     }
 }

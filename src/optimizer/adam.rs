@@ -105,16 +105,6 @@ impl Adam {
         })
     }
 
-    /// Settings of every run.
-    pub fn runs(&self) -> &[AdamSettings] {
-        &self.runs
-    }
-
-    /// Losses of every run over the last whole epoch, regularisation included.
-    pub fn losses(&self) -> &[f64] {
-        &self.losses
-    }
-
     fn best_member(&self) -> usize {
         (0..self.runs.len()).min_by(|&a, &b| self.losses[a].total_cmp(&self.losses[b])).unwrap_or(0)
     }

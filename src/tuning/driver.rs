@@ -252,17 +252,21 @@ impl<'a> Tuning<'a> {
         batch..batch + 1
     }
 
+    fn population(&self, parameters: &[f64], members: usize) -> Population {
+        Population {
+            features: self.config.start.len() / 2,
+            parameters: parameters.to_vec(),
+            k: vec![self.config.k; members],
+        }
+    }
+
     fn evaluate(
         &self,
         evaluator: &mut dyn Evaluator,
         proposal: &Proposal,
         parts: std::ops::Range<usize>,
     ) -> Result<Evaluations> {
-        let population = Population {
-            features: self.config.start.len() / 2,
-            parameters: proposal.parameters.clone(),
-            k: vec![self.config.k; proposal.l2.len()],
-        };
+        let population = self.population(&proposal.parameters, proposal.l2.len());
         let request = Request {
             parts,
             loss: self.config.loss,
@@ -276,11 +280,7 @@ impl<'a> Tuning<'a> {
 
     /// What candidates are judged by: held-out losses, or training losses with regularisation.
     fn criterion(&self, evaluator: &mut dyn Evaluator, candidates: &Candidates) -> Result<Vec<f64>> {
-        let population = Population {
-            features: self.config.start.len() / 2,
-            parameters: candidates.parameters.clone(),
-            k: vec![self.config.k; candidates.l2.len()],
-        };
+        let population = self.population(&candidates.parameters, candidates.l2.len());
         let parts = match self.split.held_out_part() {
             Some(part) => part..part + 1,
             None => 0..self.split.batches(),

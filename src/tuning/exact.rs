@@ -16,15 +16,21 @@ pub fn exact_scores(dataset: &Dataset, theta: &[f64], which: &[u32]) -> Vec<f64>
 
 /// Mean loss over the positions `which`; NaN where there is none.
 pub fn exact_loss(dataset: &Dataset, objective: Objective, theta: &[f64], which: &[u32]) -> f64 {
+    loss_of_scores(dataset, objective, &exact_scores(dataset, theta, which), which)
+}
+
+/// Mean loss over the positions `which`, whose scores are known.
+pub(super) fn loss_of_scores(dataset: &Dataset, objective: Objective, scores: &[f64], which: &[u32]) -> f64 {
     let x_per_cp = x_per_cp(objective.k);
-    let chunks: Vec<(f64, f64)> = which
+    let chunks: Vec<(f64, f64)> = scores
         .par_chunks(CHUNK)
-        .map(|chunk| {
-            chunk.iter().fold((0.0, 0.0), |(sum, weights), &n| {
+        .zip(which.par_chunks(CHUNK))
+        .map(|(scores, which)| {
+            scores.iter().zip(which).fold((0.0, 0.0), |(sum, weights), (&score, &n)| {
                 let row = dataset.row(n as usize);
                 let weight = f64::from(row.weight);
-                let x = x_per_cp * objective::score(dataset, theta, n as usize);
-                (sum + weight * objective.loss.value(x, f64::from(row.result)), weights + weight)
+                let value = objective.loss.value(x_per_cp * score, f64::from(row.result));
+                (sum + weight * value, weights + weight)
             })
         })
         .collect();

@@ -1,10 +1,9 @@
 //! Fitting the scale constant K: a one-dimensional minimisation over scores computed once.
 
-use rayon::prelude::*;
-
+use super::exact::loss_of_scores;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-use crate::objective::{LossKind, x_per_cp};
+use crate::objective::{LossKind, Objective};
 
 /// A fitted K.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +38,7 @@ pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKin
     let mut evaluations = 0;
     let mut value = |ln_k: f64| {
         evaluations += 1;
-        mean_loss(dataset, scores, which, ln_k.exp(), loss)
+        loss_of_scores(dataset, Objective { k: ln_k.exp(), loss }, scores, which)
     };
     let (low, high) = (RANGE.0.ln(), RANGE.1.ln());
     let at = |i: usize| low + (high - low) * i as f64 / (SCAN - 1) as f64;
@@ -58,24 +57,6 @@ pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKin
     let ln_k = brent(&mut value, at(best - 1), at(best), at(best + 1));
     let minimum = value(ln_k);
     Ok(ScaleFit { k: ln_k.exp(), loss: minimum, evaluations })
-}
-
-fn mean_loss(dataset: &Dataset, scores: &[f64], which: &[u32], k: f64, loss: LossKind) -> f64 {
-    const CHUNK: usize = 1 << 14;
-    let x_per_cp = x_per_cp(k);
-    let chunks: Vec<(f64, f64)> = scores
-        .par_chunks(CHUNK)
-        .zip(which.par_chunks(CHUNK))
-        .map(|(scores, which)| {
-            scores.iter().zip(which).fold((0.0, 0.0), |(sum, weights), (&score, &n)| {
-                let row = dataset.row(n as usize);
-                let weight = f64::from(row.weight);
-                (sum + weight * loss.value(x_per_cp * score, f64::from(row.result)), weights + weight)
-            })
-        })
-        .collect();
-    let (sum, weights) = chunks.iter().fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
-    sum / weights
 }
 
 /// The minimum of `f` between `a` and `b`, of which `middle` is lower than both ends.
