@@ -22,11 +22,7 @@ fn population(data: &Dataset, members: usize) -> Population {
     let theta = Prior::default().theta(&data.metadata.feature_set).expect("the default prior fits");
     let spread =
         |member: usize| theta.iter().enumerate().map(move |(i, v)| v + ((member * 31 + i * 7) % 13) as f64);
-    Population {
-        features: data.feature_count(),
-        parameters: (0..members).flat_map(spread).collect(),
-        k: vec![0.82; members],
-    }
+    Population::new(data.feature_count(), (0..members).flat_map(spread).collect(), vec![0.82; members])
 }
 
 /// What a straightforward tuner does: one position after the other, f32, two tables.

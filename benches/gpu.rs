@@ -66,11 +66,8 @@ fn bench(criterion: &mut Criterion) {
     );
     let prior = Prior::default().theta(&feature_set()).expect("material is known");
     for members in [1usize, 16, 64, 256] {
-        let population = Population {
-            features: layout.features,
-            parameters: prior.iter().copied().cycle().take(prior.len() * members).collect(),
-            k: vec![0.8; members],
-        };
+        let parameters = prior.iter().copied().cycle().take(prior.len() * members).collect();
+        let population = Population::new(layout.features, parameters, vec![0.8; members]);
         let pairs = (positions * members) as u64;
         let mut group = criterion.benchmark_group(format!("gpu/{members}"));
         group.throughput(Throughput::Elements(pairs)).sample_size(10).warm_up_time(Duration::from_secs(1));

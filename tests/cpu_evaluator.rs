@@ -10,11 +10,11 @@ use gputexel::objective::{self, LossKind, Objective};
 
 fn population(data: &Dataset, members: usize, whole: bool) -> Population {
     let set = &data.metadata.feature_set;
-    Population {
-        features: data.feature_count(),
-        parameters: (0..members).flat_map(|m| common::random_theta(set, whole, 77 + m as u64)).collect(),
-        k: (0..members).map(|m| 0.7 + 0.3 * (m as f64 / 7.0).sin()).collect(),
-    }
+    Population::new(
+        data.feature_count(),
+        (0..members).flat_map(|m| common::random_theta(set, whole, 77 + m as u64)).collect(),
+        (0..members).map(|m| 0.7 + 0.3 * (m as f64 / 7.0).sin()).collect(),
+    )
 }
 
 /// Largest difference relative to the largest magnitude wanted.

@@ -51,7 +51,7 @@ fn population(data: &Dataset, members: usize, whole: bool) -> Population {
         parameters.extend(theta.into_iter().map(|value| f64::from(value as f32)));
     }
     let k = (0..members).map(|member| 0.3 + 0.4 * member as f64 / members as f64).collect();
-    Population { features: data.feature_count(), parameters, k }
+    Population::new(data.feature_count(), parameters, k)
 }
 
 fn request(layout: &Layout, loss: LossKind) -> Request {
@@ -315,7 +315,7 @@ fn wrong_requests_are_usage_errors() {
     let mut evaluator = GpuEvaluator::try_new(context, &layout).unwrap();
     let good = population(&data, 2, true);
     let asked = request(&layout, LossKind::Squared);
-    let other = Population { features: 5, parameters: vec![0.0; 20], k: vec![1.0; 2] };
+    let other = Population::new(5, vec![0.0; 20], vec![1.0; 2]);
     let cases = [
         (good.clone(), Request { curvature: true, ..asked.clone() }),
         (good.clone(), Request { parts: 0..2, ..asked.clone() }),
@@ -329,7 +329,7 @@ fn wrong_requests_are_usage_errors() {
     assert!(matches!(evaluator.scores(&[0.0; 3]), Err(Error::Usage(_))));
     let options = GpuOptions { tile: Some(5), ..GpuOptions::new(context) };
     assert!(matches!(GpuEvaluator::with_options(context, &layout, options), Err(Error::Usage(_))));
-    let nobody = Population { features: 6, parameters: Vec::new(), k: Vec::new() };
+    let nobody = Population::new(6, Vec::new(), Vec::new());
     assert!(evaluator.evaluate(&nobody, &asked).unwrap().losses.is_empty());
 }
 

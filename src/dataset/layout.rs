@@ -11,6 +11,7 @@ use rayon::prelude::*;
 
 use super::Dataset;
 use crate::error::{Error, Result};
+use crate::objective;
 
 /// A training batch or the held-out set.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,6 +84,11 @@ pub struct Layout {
     pub offsets: Vec<f32>,
     /// Row of the dataset behind each position of the layout.
     pub rows: Vec<u32>,
+    /// Game of each position; empty when the input had no games, and rows stand for themselves.
+    pub games: Vec<u32>,
+    /// Expected scores by search, White's view, which targets may be blended with; the target
+    /// itself where there is no search score. Empty unless set.
+    pub search: Vec<f32>,
 }
 
 /// Canonical rows of consecutive positions: sorted, cancelled, merged.
@@ -144,6 +150,8 @@ impl Layout {
             weights: Vec::new(),
             offsets: Vec::new(),
             rows: order.iter().map(|&(_, key)| key as u32).collect(),
+            games: Vec::new(),
+            search: Vec::new(),
         };
         let mut last_bucket = None;
         let mut last_shape = None;
@@ -206,6 +214,9 @@ impl Layout {
             }
         };
         (layout.weights, layout.offsets) = (gather(&dataset.weights), gather(&dataset.offsets));
+        if dataset.has_games() {
+            layout.games = layout.rows.iter().map(|&n| dataset.game(n as usize)).collect();
+        }
         if layout.parts.len() < parts || layout.parts.iter().any(|part| part.positions.is_empty()) {
             return Err(Error::Usage(format!(
                 "{positions} positions are too few for {parts} batches or held-out sets of them"
@@ -220,6 +231,28 @@ impl Layout {
     /// [`Error::Usage`] when the dataset is empty.
     pub fn whole(dataset: &Dataset) -> Result<Self> {
         Self::try_new(dataset, 1, |_| 0)
+    }
+
+    /// Takes over the dataset's search scores, mapped to expected scores with the scale constant
+    /// `k`, for targets that blend them with results.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when the dataset has no search scores.
+    pub fn with_search_scores(mut self, dataset: &Dataset, k: f64) -> Result<Self> {
+        if dataset.scores.is_empty() {
+            return Err(Error::Usage("the dataset has no search scores to blend".to_string()));
+        }
+        let expected = |(position, &n): (usize, &u32)| match dataset.scores[n as usize] {
+            score if score.is_nan() => self.targets[position],
+            score => objective::expected_score(k, f64::from(score)) as f32,
+        };
+        self.search = self.rows.iter().enumerate().map(expected).collect();
+        Ok(self)
+    }
+
+    /// Game of a position, for resampling.
+    pub fn game(&self, position: usize) -> u32 {
+        self.games.get(position).copied().unwrap_or(self.rows[position])
     }
 
     /// Number of positions.

@@ -7,6 +7,7 @@
 mod container;
 mod layout;
 mod metadata;
+mod resample;
 mod split;
 mod transpose;
 mod writer;
@@ -14,6 +15,7 @@ mod writer;
 pub use container::{ChecksumState, TensorInfo, read, read_many, tensors};
 pub use layout::{Bucket, Layout, Part, Shape};
 pub use metadata::{Metadata, SourceRecord};
+pub use resample::{POISSON_TAILS, game_hash, poisson_weight};
 pub use split::Split;
 pub use transpose::{Block, Run, Transpose};
 pub use writer::{DatasetWriter, PositionLabels};

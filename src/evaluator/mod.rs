@@ -11,24 +11,45 @@ pub use hybrid::WithCurvatureFrom;
 
 use std::ops::Range;
 
-use crate::error::Result;
+use crate::dataset::Layout;
+use crate::error::{Error, Result};
 use crate::objective::LossKind;
 
-/// Parameter sets to be evaluated together.
-#[derive(Clone, Debug, PartialEq)]
+/// Parameter sets to be evaluated together, and which positions count how much for each.
+///
+/// What folds, bootstraps, mixtures of sources and blended targets need is here, so that any of
+/// their combinations is one population. The optional lists are empty where no member uses them.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Population {
     /// Number of features F.
     pub features: usize,
-    /// θ of every member, member after member: mg of every feature, then eg (2 F values each).
+    /// θ of every member, member after member: mg of every feature, then eg (2 F values each). Or
+    /// 2 F values in all, which every member shares.
     pub parameters: Vec<f64>,
     /// Scale constant of every member, base-10 form; its length is the number of members.
     pub k: Vec<f64>,
+    /// Factors on the weights of positions, at least 0, by member and part of the layout
+    /// (member-major): 0 leaves a fold out. Empty: 1.
+    pub part_weights: Vec<f32>,
+    /// Share β of the search score in a member's targets, see [`Layout::search`]; empty: 0.
+    ///
+    /// [`Layout::search`]: crate::dataset::Layout::search
+    pub blends: Vec<f32>,
+    /// Seeds of bootstraps: each game counts [`poisson_weight`] times for a member; empty: once.
+    ///
+    /// [`poisson_weight`]: crate::dataset::poisson_weight
+    pub resamples: Vec<u32>,
 }
 
 impl Population {
+    /// Parameter sets that all use every position once.
+    pub fn new(features: usize, parameters: Vec<f64>, k: Vec<f64>) -> Self {
+        Self { features, parameters, k, ..Self::default() }
+    }
+
     /// One parameter set.
     pub fn single(theta: &[f64], k: f64) -> Self {
-        Self { features: theta.len() / 2, parameters: theta.to_vec(), k: vec![k] }
+        Self::new(theta.len() / 2, theta.to_vec(), vec![k])
     }
 
     /// Number of members.
@@ -36,9 +57,85 @@ impl Population {
         self.k.len()
     }
 
+    /// Whether all members share one θ.
+    pub fn is_shared(&self) -> bool {
+        self.parameters.len() == 2 * self.features
+    }
+
     /// θ of one member.
     pub fn member(&self, member: usize) -> &[f64] {
-        &self.parameters[member * 2 * self.features..][..2 * self.features]
+        match self.is_shared() {
+            true => &self.parameters,
+            false => &self.parameters[member * 2 * self.features..][..2 * self.features],
+        }
+    }
+
+    /// Factor on the weights of a part of the layout, which has `parts` of them, for a member.
+    pub fn part_weight(&self, member: usize, part: usize, parts: usize) -> f32 {
+        self.part_weights.get(member * parts + part).copied().unwrap_or(1.0)
+    }
+
+    /// Some of the members, for evaluations in portions.
+    pub fn members_in(&self, range: Range<usize>, parts: usize) -> Self {
+        fn cut<T: Copy>(all: &[T], range: &Range<usize>, each: usize) -> Vec<T> {
+            if all.is_empty() { Vec::new() } else { all[range.start * each..range.end * each].to_vec() }
+        }
+        let parameters = match self.is_shared() {
+            true => self.parameters.clone(),
+            false => cut(&self.parameters, &range, 2 * self.features),
+        };
+        Self {
+            features: self.features,
+            parameters,
+            k: cut(&self.k, &range, 1),
+            part_weights: cut(&self.part_weights, &range, parts),
+            blends: cut(&self.blends, &range, 1),
+            resamples: cut(&self.resamples, &range, 1),
+        }
+    }
+
+    /// Checks the population against a layout.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where lengths do not belong together, weights or blends are out of their
+    /// range, or blends are asked for where the layout has no search scores.
+    pub fn validate(&self, layout: &Layout) -> Result<()> {
+        let members = self.members();
+        let usage = |text: String| Err(Error::Usage(text));
+        if self.features != layout.features {
+            return usage(format!(
+                "the population has {} features, the dataset {}",
+                self.features, layout.features
+            ));
+        }
+        if !self.is_shared() && self.parameters.len() != 2 * self.features * members {
+            return usage(format!(
+                "a population of {} parameters for {members} members does not fit {} features",
+                self.parameters.len(),
+                self.features
+            ));
+        }
+        let parts = layout.parts.len();
+        let lists = [
+            ("part weights", self.part_weights.len(), members * parts),
+            ("blends", self.blends.len(), members),
+            ("resamples", self.resamples.len(), members),
+        ];
+        for (what, length, expected) in lists {
+            if length != 0 && length != expected {
+                return usage(format!("{length} {what} for {members} members and {parts} parts"));
+            }
+        }
+        if self.part_weights.iter().any(|weight| !(weight.is_finite() && *weight >= 0.0)) {
+            return usage("part weights must be 0 or positive numbers".to_string());
+        }
+        if self.blends.iter().any(|blend| !(0.0..=1.0).contains(blend)) {
+            return usage("blends must be from 0 to 1".to_string());
+        }
+        if self.blends.iter().any(|&blend| blend > 0.0) && layout.search.is_empty() {
+            return usage("the dataset has no search scores to blend into the results".to_string());
+        }
+        Ok(())
     }
 }
 
@@ -58,8 +155,11 @@ pub struct Request {
 /// What an evaluator found out about a population, in member order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluations {
-    /// Mean weighted loss.
+    /// Mean weighted loss over the parts of the request.
     pub losses: Vec<f64>,
+    /// Mean weighted loss of each part of the request by itself, whatever its part weight: by
+    /// member and part, member-major. What a fold that is left out is judged by.
+    pub part_losses: Vec<f64>,
     /// dL/dθ per centipawn, 2 F values a member; empty unless asked for.
     pub gradients: Vec<f64>,
     /// Gauss–Newton matrices Σ w h x xᵀ / Σ w per centipawn squared, symmetric, row-major,

@@ -233,6 +233,7 @@ mod tests {
             gradients: gradients.to_vec(),
             curvatures: vec![],
             positions: 1,
+            ..Evaluations::default()
         }
     }
 

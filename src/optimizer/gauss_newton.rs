@@ -272,6 +272,7 @@ mod tests {
             gradients: vec![d[0], 4.0 * d[1], 0.0],
             curvatures: vec![1.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.0, 0.0],
             positions: 1,
+            ..Evaluations::default()
         }
     }
 

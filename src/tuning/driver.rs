@@ -253,11 +253,8 @@ impl<'a> Tuning<'a> {
     }
 
     fn population(&self, parameters: &[f64], members: usize) -> Population {
-        Population {
-            features: self.config.start.len() / 2,
-            parameters: parameters.to_vec(),
-            k: vec![self.config.k; members],
-        }
+        let features = self.config.start.len() / 2;
+        Population::new(features, parameters.to_vec(), vec![self.config.k; members])
     }
 
     fn evaluate(

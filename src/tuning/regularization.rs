@@ -44,6 +44,7 @@ mod tests {
             gradients: vec![0.0; 4],
             curvatures: vec![0.0; 8],
             positions: 1,
+            ..Evaluations::default()
         };
         regularize(&mut evaluations, &[0.0, 0.0, 100.0, 0.0], &[0.0, 0.0], &[0.5, 0.5]);
         assert_eq!(evaluations.losses, [1.0, 1.5]);

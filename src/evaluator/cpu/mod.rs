@@ -60,12 +60,7 @@ impl<'a> CpuEvaluator<'a> {
     }
 
     fn check(&self, population: &Population, request: &Request) -> Result<()> {
-        if population.features != self.layout.features {
-            return Err(Error::Usage(format!(
-                "the population has {} features, the dataset {}",
-                population.features, self.layout.features
-            )));
-        }
+        population.validate(self.layout)?;
         if request.parts.is_empty() || request.parts.end > self.layout.parts.len() {
             return Err(Error::Usage(format!(
                 "parts {:?} asked for, the dataset has {}",
@@ -190,6 +185,7 @@ impl Evaluator for CpuEvaluator<'_> {
         let mut evaluations = Evaluations {
             losses: Vec::with_capacity(members),
             gradients: vec![0.0; if request.gradients { members * 2 * features } else { 0 }],
+            part_losses: Vec::new(),
             curvatures: Vec::new(),
             positions: parts.iter().map(|part| part.positions.len()).sum(),
         };

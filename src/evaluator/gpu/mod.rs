@@ -139,15 +139,12 @@ impl<'a> GpuEvaluator<'a> {
         if request.curvature {
             return usage("the GPU evaluator has no Gauss–Newton matrices; the CPU evaluator does".into());
         }
-        if population.features != self.layout.features
-            || population.parameters.len() != 2 * population.features * population.members()
-        {
-            return usage(format!(
-                "a population of {} parameters for {} members does not fit {} features",
-                population.parameters.len(),
-                population.members(),
-                self.layout.features
-            ));
+        population.validate(self.layout)?;
+        let weighted = !(population.part_weights.is_empty()
+            && population.blends.is_empty()
+            && population.resamples.is_empty());
+        if weighted {
+            return usage("the GPU evaluator weights all members alike; the CPU evaluator does not".into());
         }
         let Range { start, end } = request.parts;
         match self.layout.parts.get(start..end) {

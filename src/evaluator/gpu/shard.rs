@@ -259,6 +259,8 @@ mod tests {
             weights: Vec::new(),
             offsets: Vec::new(),
             rows: Vec::new(),
+            games: Vec::new(),
+            search: Vec::new(),
         };
         let mut start = 0;
         for (i, &size) in sizes.iter().enumerate() {
