@@ -178,6 +178,7 @@ fn a_lost_device_costs_nothing_but_time() {
             checksum: data.checksum.clone(),
             prior: "default".to_string(),
             start: Prior::default().theta(&data.metadata.feature_set).unwrap(),
+            basis: None,
             k: 0.8,
             loss: LossKind::Squared,
             holdout,

@@ -268,6 +268,7 @@ fn config(data: &Dataset, optimizer: OptimizerConfig, epochs: u64) -> RunConfig 
         checksum: String::new(),
         prior: "default".to_string(),
         start: Prior::default().theta(&data.metadata.feature_set).unwrap(),
+        basis: None,
         k: 0.8,
         loss: LossKind::Squared,
         holdout: 0.0,

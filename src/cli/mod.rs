@@ -9,7 +9,6 @@ mod inputs;
 mod run_folder;
 mod table;
 mod tune;
-mod tune_output;
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Best, Optimizer, OptimizerState, Proposal, Schedule};
+use super::{Best, Optimizer, OptimizerState, Proposal, Schedule, Space};
 use crate::error::{Error, Result};
 use crate::evaluator::Evaluations;
 
@@ -61,6 +61,8 @@ pub struct Adam {
     epochs: u64,
     steps_per_epoch: u64,
     dimension: usize,
+    /// The space, where it has bounds.
+    bounds: Option<Space>,
     parameters: Vec<f64>,
     first_moment: Vec<f64>,
     second_moment: Vec<f64>,
@@ -73,12 +75,12 @@ pub struct Adam {
 }
 
 impl Adam {
-    /// Runs that all start from `start`.
+    /// Runs that all start from the start of `space` and stay within its bounds.
     ///
     /// # Errors
     /// [`Error::Usage`] when there is no run, or a setting is out of its range or not finite.
     pub fn try_new(
-        start: &[f64],
+        space: &Space,
         runs: Vec<AdamSettings>,
         schedule: Schedule,
         epochs: u64,
@@ -88,10 +90,11 @@ impl Adam {
             return Err(Error::Usage("Adam needs at least one run".to_string()));
         }
         runs.iter().try_for_each(AdamSettings::validate)?;
-        let size = runs.len() * start.len();
+        let size = runs.len() * space.dimension();
         Ok(Self {
-            dimension: start.len(),
-            parameters: start.iter().copied().cycle().take(size).collect(),
+            dimension: space.dimension(),
+            bounds: space.is_bounded().then(|| space.clone()),
+            parameters: space.start.repeat(runs.len()),
             first_moment: vec![0.0; size],
             second_moment: vec![0.0; size],
             steps: 0,
@@ -135,10 +138,13 @@ impl Optimizer for Adam {
             };
             let moments =
                 self.first_moment[range.clone()].iter_mut().zip(&mut self.second_moment[range.clone()]);
-            for ((value, g), (m, v)) in self.parameters[range].iter_mut().zip(gradient).zip(moments) {
+            for ((value, g), (m, v)) in self.parameters[range.clone()].iter_mut().zip(gradient).zip(moments) {
                 *m = run.beta1 * *m + (1.0 - run.beta1) * g;
                 *v = run.beta2 * *v + (1.0 - run.beta2) * g * g;
                 *value -= rate * run.learning_rate * (*m * correct1) / ((*v * correct2).sqrt() + run.epsilon);
+            }
+            if let Some(space) = &self.bounds {
+                space.clamp(&mut self.parameters[range]);
             }
         }
         if self.at_rest() {
@@ -240,7 +246,8 @@ mod tests {
     #[test]
     fn steps_are_those_of_the_paper() {
         let run = AdamSettings { learning_rate: 0.1, epsilon: 1e-8, ..AdamSettings::default() };
-        let mut adam = Adam::try_new(&[1.0, 2.0], vec![run], Schedule::Constant, 10, 1).unwrap();
+        let mut adam =
+            Adam::try_new(&Space::unbounded(&[1.0, 2.0]), vec![run], Schedule::Constant, 10, 1).unwrap();
         adam.tell(&told(&[1.0], &[0.5, -3.0])).unwrap();
         // After one bias-corrected step every parameter has moved by the rate, whatever the slope.
         let moved = adam.best().parameters;
@@ -255,9 +262,10 @@ mod tests {
     fn a_restored_run_goes_on_alike() {
         let runs =
             vec![AdamSettings::default(), AdamSettings { learning_rate: 0.5, ..AdamSettings::default() }];
-        let mut one = Adam::try_new(&[1.0, 2.0], runs.clone(), Schedule::Cosine, 10, 2).unwrap();
+        let mut one =
+            Adam::try_new(&Space::unbounded(&[1.0, 2.0]), runs.clone(), Schedule::Cosine, 10, 2).unwrap();
         one.tell(&told(&[1.0, 1.0], &[0.5, -3.0, 0.1, 0.2])).unwrap();
-        let mut other = Adam::try_new(&[0.0, 0.0], runs, Schedule::Cosine, 10, 2).unwrap();
+        let mut other = Adam::try_new(&Space::unbounded(&[0.0, 0.0]), runs, Schedule::Cosine, 10, 2).unwrap();
         other.restore(one.save()).unwrap();
         for step in 0..3 {
             let answer = told(&[0.9 - f64::from(step) * 0.1, 0.8], &[0.4, -1.0, 0.3, 0.1]);
@@ -280,7 +288,10 @@ mod tests {
             AdamSettings { epsilon: f64::INFINITY, ..AdamSettings::default() },
             AdamSettings { l2: -1.0, ..AdamSettings::default() },
         ] {
-            assert!(Adam::try_new(&[1.0], vec![run], Schedule::Constant, 1, 1).is_err(), "{run:?}");
+            assert!(
+                Adam::try_new(&Space::unbounded(&[1.0]), vec![run], Schedule::Constant, 1, 1).is_err(),
+                "{run:?}"
+            );
         }
     }
 }

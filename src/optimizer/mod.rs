@@ -6,14 +6,17 @@
 //! until it was answered.
 
 mod adam;
+mod box_quadratic;
 mod gauss_newton;
 mod schedule;
+mod space;
 
 use std::collections::BTreeMap;
 
 pub use adam::{Adam, AdamSettings};
 pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
 pub use schedule::Schedule;
+pub use space::Space;
 
 use crate::error::Result;
 use crate::evaluator::Evaluations;

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Stopping;
 use crate::error::{Error, Result};
+use crate::model::{Coordinate, Parameterization};
 use crate::objective::LossKind;
-use crate::optimizer::{Adam, AdamSettings, GaussNewton, GaussNewtonSettings, Optimizer, Schedule};
+use crate::optimizer::{Adam, AdamSettings, GaussNewton, GaussNewtonSettings, Optimizer, Schedule, Space};
 
 /// The method and its settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,11 +46,11 @@ impl OptimizerConfig {
     ///
     /// # Errors
     /// [`Error::Usage`] for settings out of their range.
-    pub fn build(&self, start: &[f64], epochs: u64) -> Result<Box<dyn Optimizer>> {
+    pub fn build(&self, space: &Space, epochs: u64) -> Result<Box<dyn Optimizer>> {
         Ok(match self {
-            Self::GaussNewton(settings) => Box::new(GaussNewton::try_new(start, *settings)?),
+            Self::GaussNewton(settings) => Box::new(GaussNewton::try_new(space, *settings)?),
             Self::Adam { runs, schedule, batches } => {
-                Box::new(Adam::try_new(start, runs.clone(), *schedule, epochs, *batches as u64)?)
+                Box::new(Adam::try_new(space, runs.clone(), *schedule, epochs, *batches as u64)?)
             }
         })
     }
@@ -64,8 +65,12 @@ pub struct RunConfig {
     pub checksum: String,
     /// The prior's description.
     pub prior: String,
-    /// θ₀, so that a resumed run does not depend on the prior's file.
+    /// The prior's θ, so that a resumed run does not depend on the prior's file. Regularisation
+    /// pulls toward it.
     pub start: Vec<f64>,
+    /// What of θ is tuned; without it, every parameter by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Parameterization>,
     /// Scale constant, base-10 form.
     pub k: f64,
     /// Loss function.
@@ -93,7 +98,23 @@ pub struct RunRecord {
     pub config: RunConfig,
 }
 
+/// Start, bounds and integrality of z.
+pub fn space_of(parameterization: &Parameterization) -> Space {
+    let mut space = Space::unbounded(&parameterization.start());
+    for (i, Coordinate { min, max, integer, .. }) in parameterization.coordinates.iter().enumerate() {
+        space.lower[i] = min.unwrap_or(f64::NEG_INFINITY);
+        space.upper[i] = max.unwrap_or(f64::INFINITY);
+        space.integer[i] = *integer;
+    }
+    space
+}
+
 impl RunConfig {
+    /// What is tuned.
+    pub fn parameterization(&self) -> Parameterization {
+        self.basis.clone().unwrap_or_else(|| Parameterization::identity(&self.start))
+    }
+
     /// Checks everything that the types leave open.
     ///
     /// # Errors
@@ -104,6 +125,18 @@ impl RunConfig {
         }
         if self.start.iter().any(|value| !value.is_finite()) {
             return Err(Error::Usage("the prior holds values that are not finite".to_string()));
+        }
+        if let Some(basis) = &self.basis {
+            if basis.parameters() != self.start.len() {
+                return Err(Error::Usage(format!(
+                    "basis '{}' is for {} parameters, the prior has {}",
+                    basis.name,
+                    basis.parameters(),
+                    self.start.len()
+                )));
+            }
+            let names: Vec<String> = basis.coordinates.iter().map(|c| c.name.clone()).collect();
+            space_of(basis).validate(&names)?;
         }
         if matches!(self.optimizer, OptimizerConfig::GaussNewton(_)) && !self.loss.is_smooth() {
             return Err(Error::Usage(format!(

@@ -13,7 +13,7 @@ mod scale;
 mod stopping;
 
 pub use checkpoint::{Checkpoint, Progress};
-pub use config::{OptimizerConfig, RunConfig, RunRecord};
+pub use config::{OptimizerConfig, RunConfig, RunRecord, space_of};
 pub use driver::{Event, Outcome, Tuning};
 pub use exact::{exact_loss, exact_scores};
 pub use regularization::{REGULARIZATION_SCALE_CP, regularize};

@@ -13,9 +13,9 @@ use gputexel::tuning::{Checkpoint, Event, Outcome, RunConfig};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 
-use super::run_folder::{RunFolder, append_line};
-use super::table::grouped;
-use super::{Context, say, shows_progress};
+use super::super::run_folder::{RunFolder, append_line};
+use super::super::table::grouped;
+use super::super::{Context, say, shows_progress};
 
 /// Fewest occurrences of a feature below which its values are called weakly supported.
 const WEAK_SUPPORT: u64 = 100;
