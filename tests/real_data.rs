@@ -85,6 +85,7 @@ fn trajectory(data: &Dataset, k: f64, updates: u64) -> Vec<f64> {
         checksum: data.checksum.clone(),
         prior: prior.to_string(),
         start: prior.theta(&data.metadata.feature_set).unwrap(),
+        basis: None,
         k,
         loss: LossKind::Squared,
         holdout: 0.0,
