@@ -9,7 +9,9 @@ mod config;
 mod driver;
 mod exact;
 mod regularization;
+mod rounding;
 mod scale;
+mod single_steps;
 mod stopping;
 
 pub use checkpoint::{Checkpoint, Progress};
@@ -17,5 +19,7 @@ pub use config::{OptimizerConfig, RunConfig, RunRecord, space_of};
 pub use driver::{Event, Outcome, Tuning};
 pub use exact::{exact_loss, exact_scores};
 pub use regularization::{REGULARIZATION_SCALE_CP, regularize};
+pub use rounding::{Rounded, Rounding, round, round_naively, round_successively};
 pub use scale::{ScaleFit, fit_scale};
+pub use single_steps::{ExactProblem, SingleSteps, Step, Survey, TIE};
 pub use stopping::{StopReason, Stopping};
