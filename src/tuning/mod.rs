@@ -10,7 +10,9 @@ mod driver;
 mod exact;
 mod regularization;
 mod scale;
+mod scale_curve;
 mod stopping;
+mod values;
 
 pub use checkpoint::{Checkpoint, Progress};
 pub use config::{OptimizerConfig, RunConfig, RunRecord, space_of};
@@ -18,4 +20,6 @@ pub use driver::{Event, Outcome, Tuning};
 pub use exact::{exact_loss, exact_scores};
 pub use regularization::{REGULARIZATION_SCALE_CP, regularize};
 pub use scale::{ScaleFit, fit_scale};
+pub use scale_curve::{MinimumAt, ScaleCurve, scale_curve};
 pub use stopping::{StopReason, Stopping};
+pub use values::Values;
