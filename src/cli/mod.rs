@@ -8,6 +8,7 @@ mod extract;
 mod info;
 mod inputs;
 mod run_folder;
+mod sweep;
 mod table;
 mod tune;
 
@@ -48,6 +49,8 @@ struct Cli {
 enum Command {
     /// Tune parameters: a dataset, or games or positions, in; tables out
     Tune(Box<tune::TuneArgs>),
+    /// Compare settings: the loss for many K, or many runs on folds of the games
+    Sweep(Box<sweep::SweepArgs>),
     /// Turn games or labelled positions into a dataset
     Extract(extract::ExtractArgs),
     /// Show what a dataset holds
@@ -79,6 +82,7 @@ pub fn main() -> ExitCode {
     };
     let result = match &cli.command {
         Command::Tune(args) => tune::run(args, &context),
+        Command::Sweep(args) => sweep::run(args, &context),
         Command::Extract(args) => extract::run(args, &context),
         Command::Info(args) => info::run(args, &context),
         Command::Eval(args) => eval::run(args, &context),

@@ -348,7 +348,8 @@ impl<'a> SingleSteps<'a> {
                 let end = self.index.starts[pull.feature + 1];
                 while *next < end && (self.index.positions[*next] as usize) < first + BLOCK {
                     let position = self.index.positions[*next];
-                    block[position as usize - first] += change(pull, position, self.index.coefficients[*next]);
+                    block[position as usize - first] +=
+                        change(pull, position, self.index.coefficients[*next]);
                     *next += 1;
                 }
             }
