@@ -8,6 +8,7 @@
 mod adam;
 mod box_quadratic;
 mod gauss_newton;
+mod local;
 mod schedule;
 mod space;
 
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 
 pub use adam::{Adam, AdamSettings};
 pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
+pub use local::{Local, LocalSettings};
 pub use schedule::Schedule;
 pub use space::Space;
 
@@ -78,6 +80,12 @@ pub trait Optimizer {
 
     /// Whether no further step can improve the loss.
     fn converged(&self) -> bool;
+
+    /// Whether the members of a population are trial points of one run, of which only the one that
+    /// it moves to counts. Otherwise each member is a run of its own.
+    fn is_one_run(&self) -> bool {
+        false
+    }
 
     /// The state, sufficient to go on to the very same result.
     fn save(&self) -> OptimizerState;
