@@ -8,6 +8,7 @@
 mod adam;
 mod box_quadratic;
 mod gauss_newton;
+mod particle_swarm;
 mod schedule;
 mod space;
 
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 
 pub use adam::{Adam, AdamSettings};
 pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
+pub use particle_swarm::{ParticleSwarm, ParticleSwarmSettings, SwarmVariant};
 pub use schedule::Schedule;
 pub use space::Space;
 
@@ -67,7 +69,7 @@ pub trait Optimizer {
     /// a linear system cannot be solved.
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()>;
 
-    /// The best member of those evaluated last, or the start.
+    /// The best member of those evaluated last (of a swarm: ever), or the start.
     fn best(&self) -> Best;
 
     /// Norm of the best member's gradient (largest component), where it is known.
@@ -78,6 +80,17 @@ pub trait Optimizer {
 
     /// Whether no further step can improve the loss.
     fn converged(&self) -> bool;
+
+    /// Whether each vector that is evaluated is a candidate for the result by what it was told,
+    /// and the vectors to be evaluated next are none: searches, whose iterations are counted.
+    fn judges_all(&self) -> bool {
+        false
+    }
+
+    /// What else there is to show and record about the last step: an object, or null.
+    fn details(&self) -> serde_json::Value {
+        serde_json::Value::Null
+    }
 
     /// The state, sufficient to go on to the very same result.
     fn save(&self) -> OptimizerState;
