@@ -8,6 +8,7 @@
 mod adam;
 mod box_quadratic;
 mod gauss_newton;
+mod local;
 mod particle_swarm;
 mod schedule;
 mod space;
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 
 pub use adam::{Adam, AdamSettings};
 pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
+pub use local::{Local, LocalSettings};
 pub use particle_swarm::{ParticleSwarm, ParticleSwarmSettings, SwarmVariant};
 pub use schedule::Schedule;
 pub use space::Space;
@@ -81,9 +83,9 @@ pub trait Optimizer {
     /// Whether no further step can improve the loss.
     fn converged(&self) -> bool;
 
-    /// Whether each vector that is evaluated is a candidate for the result by what it was told,
-    /// and the vectors to be evaluated next are none: searches, whose iterations are counted.
-    fn judges_all(&self) -> bool {
+    /// Whether the members of a population are trial points of one run, of which only the one that
+    /// it moves to counts. Otherwise each member is a run of its own.
+    fn is_one_run(&self) -> bool {
         false
     }
 

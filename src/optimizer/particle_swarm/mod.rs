@@ -311,7 +311,7 @@ impl Optimizer for ParticleSwarm {
         false
     }
 
-    fn judges_all(&self) -> bool {
+    fn is_one_run(&self) -> bool {
         true
     }
 
