@@ -86,6 +86,7 @@ fn trajectory(data: &Dataset, k: f64, updates: u64) -> Vec<f64> {
         prior: prior.to_string(),
         start: prior.theta(&data.metadata.feature_set).unwrap(),
         basis: None,
+        round: gputexel::tuning::Rounding::None,
         k,
         loss: LossKind::Squared,
         holdout: 0.0,
