@@ -12,6 +12,7 @@ mod regularization;
 mod scale;
 mod scale_curve;
 mod stopping;
+pub mod sweep;
 mod values;
 
 pub use checkpoint::{Checkpoint, Progress};
