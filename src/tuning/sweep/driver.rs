@@ -14,10 +14,12 @@ use crate::error::{Error, Result};
 use crate::evaluator::{Evaluations, Evaluator, Population, Request};
 use crate::optimizer::OptimizerState;
 
+type Replacement<'e> = Box<dyn FnMut(&Error) -> Option<Box<dyn Evaluator + 'e>> + 'e>;
+
 /// What computes, and what takes over when its device fails.
 pub struct Machine<'e> {
     evaluator: Box<dyn Evaluator + 'e>,
-    replacement: Box<dyn FnMut(&Error) -> Option<Box<dyn Evaluator + 'e>> + 'e>,
+    replacement: Replacement<'e>,
     /// What failed and what computes since, not yet told to anyone.
     replaced: Vec<(String, String)>,
 }
@@ -172,7 +174,7 @@ impl<'a> Sweep<'a> {
         let mut state = checkpoint.optimizer;
         let results = state.vectors.remove(RESULTS).unwrap_or_default();
         let runs = sweep.order.len() * config.seeds.len();
-        if state.scalars["method"] != "sweep" || results.len() % 3 != 0 || results.len() / 3 > runs {
+        if state.scalars["method"] != "sweep" || !results.len().is_multiple_of(3) || results.len() / 3 > runs {
             return Err(Error::input(path, "the checkpoint belongs to another sweep, or is damaged"));
         }
         let number = |value: f64| if value == f64::MAX { f64::NAN } else { value };
