@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand, from flags to a call into the library.
 
 mod backend;
+mod basis;
 mod devices;
 mod eval;
 mod extract;
@@ -56,6 +57,8 @@ enum Command {
     Info(info::InfoArgs),
     /// Print the loss of a parameter file on a dataset
     Eval(eval::EvalArgs),
+    /// Print a basis: what is tuned, and which parameters it moves
+    Basis(basis::BasisCommand),
     /// List GPU adapters, and what the backend choices would take
     Devices(devices::DevicesArgs),
 }
@@ -83,6 +86,7 @@ pub fn main() -> ExitCode {
         Command::Extract(args) => extract::run(args, &context),
         Command::Info(args) => info::run(args, &context),
         Command::Eval(args) => eval::run(args, &context),
+        Command::Basis(args) => basis::run(args, &context),
         Command::Devices(args) => devices::run(args, &context),
     };
     match result {
