@@ -1,5 +1,6 @@
 //! Heat maps: a value for each pair of two settings, as SVG.
 
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, ValueFormatter};
 use plotters::prelude::*;
 
 use super::svg::{Size, draw};
@@ -43,34 +44,22 @@ impl HeatMap {
     /// # Errors
     /// [`Error::Numeric`](crate::Error::Numeric) when it cannot be drawn.
     pub fn to_svg(&self) -> Result<String> {
-        let (columns, rows) = (self.columns.len(), self.rows.len());
+        let columns = self.columns.len();
         let shares = self.shares();
         let order = |&a: &usize, &b: &usize| self.values[a].total_cmp(&self.values[b]);
         let best = (0..self.values.len()).filter(|&i| self.values[i].is_finite()).min_by(order);
-        let label = |texts: &[String], position: f64| {
-            let index = position.round();
-            let shown = (position - index).abs() < 1e-6 && index >= 0.0;
-            texts.get(index as usize).filter(|_| shown).cloned().unwrap_or_default()
-        };
         draw(Size { width: 960, height: 640 }, |root| {
             let mut chart = ChartBuilder::on(root)
                 .caption(&self.title, ("sans-serif", 20))
                 .margin(16)
                 .x_label_area_size(56)
                 .y_label_area_size(110)
-                .build_cartesian_2d(
-                    (-0.5..columns as f64 - 0.5).with_key_points(places(columns)),
-                    (-0.5..rows as f64 - 0.5).with_key_points(places(rows)),
-                )?;
+                .build_cartesian_2d(Texts(self.columns.clone()), Texts(self.rows.clone()))?;
             chart
                 .configure_mesh()
                 .disable_mesh()
                 .x_desc(&self.x_name)
                 .y_desc(&self.y_name)
-                .x_labels(TEXTS)
-                .y_labels(TEXTS)
-                .x_label_formatter(&|&x| label(&self.columns, x))
-                .y_label_formatter(&|&y| label(&self.rows, y))
                 .label_style(("sans-serif", 14))
                 .draw()?;
             let corners = |i: usize| {
@@ -78,7 +67,8 @@ impl HeatMap {
                 [(x - 0.5, y - 0.5), (x + 0.5, y + 0.5)]
             };
             let cells = (0..self.values.len()).filter(|&i| self.values[i].is_finite());
-            chart.draw_series(cells.clone().map(|i| Rectangle::new(corners(i), color(shares[i]).filled())))?;
+            chart
+                .draw_series(cells.clone().map(|i| Rectangle::new(corners(i), color(shares[i]).filled())))?;
             if self.values.len() <= LABELLED {
                 let size = (820 / columns.max(1) / 5).clamp(7, 15) as i32;
                 chart.draw_series(cells.map(|i| {
@@ -86,7 +76,8 @@ impl HeatMap {
                     let text = format!("{:.6}", self.values[i]);
                     let shift = (-(text.len() as i32) * size * 27 / 100, -size / 2);
                     let style = ("sans-serif", size).into_font().color(&ink);
-                    EmptyElement::at(((i % columns) as f64, (i / columns) as f64)) + Text::new(text, shift, style)
+                    EmptyElement::at(((i % columns) as f64, (i / columns) as f64))
+                        + Text::new(text, shift, style)
                 }))?;
             }
             if let Some(best) = best {
@@ -97,9 +88,33 @@ impl HeatMap {
     }
 }
 
-/// Places of texts on an axis: all, or evenly chosen ones.
-fn places(count: usize) -> Vec<f64> {
-    (0..count).step_by(count.div_ceil(TEXTS).max(1)).map(|i| i as f64).collect()
+/// An axis of cells: the i-th is centered at i and has the i-th text.
+#[derive(Clone)]
+struct Texts(Vec<String>);
+
+impl Ranged for Texts {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        let share = (value + 0.5) / self.0.len() as f64;
+        limit.0 + (share * f64::from(limit.1 - limit.0)).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
+        let stride = self.0.len().div_ceil(TEXTS).max(1);
+        (0..self.0.len()).step_by(stride).map(|i| i as f64).collect()
+    }
+
+    fn range(&self) -> std::ops::Range<f64> {
+        -0.5..self.0.len() as f64 - 0.5
+    }
+}
+
+impl ValueFormatter<f64> for Texts {
+    fn format_ext(&self, value: &f64) -> String {
+        self.0.get(*value as usize).cloned().unwrap_or_default()
+    }
 }
 
 /// From dark blue by green to light yellow.
@@ -137,6 +152,9 @@ mod tests {
         assert!(!svg.contains("NaN"));
         let shares = map.shares();
         assert!(shares[1] == 0.0 && (shares[0] - 0.5).abs() < 1e-12 && shares[5] > 0.99);
-        assert_eq!(places(100).len(), 20);
+        let many = Texts((0..100).map(|i| i.to_string()).collect());
+        let shown = many.key_points(100);
+        assert_eq!((shown.len(), many.format_ext(&shown[1])), (20, "5".to_string()));
+        assert_eq!(many.map(&99.5, (0, 600)), 600);
     }
 }

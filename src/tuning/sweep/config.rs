@@ -2,8 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::super::space_of;
 use super::grid::{Grid, Setting};
+use crate::dataset::{Dataset, Folds};
 use crate::error::{Error, Result};
+use crate::model::Parameterization;
 use crate::objective::LossKind;
 use crate::optimizer::{AdamSettings, GaussNewtonSettings, Schedule};
 
@@ -44,6 +47,9 @@ pub struct SweepConfig {
     pub prior: String,
     /// The prior's θ, where every run starts.
     pub start: Vec<f64>,
+    /// What of θ is trained; without it, every parameter by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Parameterization>,
     /// What is varied.
     pub grid: Grid,
     /// Loss function, where the grid does not vary it.
@@ -96,6 +102,11 @@ impl SweepConfig {
         self.grid.setting(combination, &base, &self.k)
     }
 
+    /// What is trained.
+    pub fn parameterization(&self) -> Parameterization {
+        self.basis.clone().unwrap_or_else(|| Parameterization::identity(&self.start))
+    }
+
     /// Checks everything that the types leave open.
     ///
     /// # Errors
@@ -117,6 +128,19 @@ impl SweepConfig {
         if self.k.iter().any(|(_, k)| !(k.is_finite() && *k > 0.0)) {
             return usage("K must be a positive number".to_string());
         }
+        if let Some(basis) = &self.basis {
+            basis.validate()?;
+            let names: Vec<String> = basis.coordinates.iter().map(|c| c.name.clone()).collect();
+            space_of(basis).validate(&names)?;
+            if basis.parameters() != self.start.len() {
+                return usage(format!(
+                    "basis '{}' is for {} parameters, the prior has {}",
+                    basis.name,
+                    basis.parameters(),
+                    self.start.len()
+                ));
+            }
+        }
         let mut keys: Vec<_> = self.grid.axes.iter().map(|axis| axis.key).collect();
         while let Some(key) = keys.pop() {
             if keys.contains(&key) {
@@ -135,6 +159,15 @@ impl SweepConfig {
             }
         }
         Ok(())
+    }
+
+    /// Checks that the data can be cut into the folds.
+    ///
+    /// # Errors
+    /// Those of [`Folds::try_new`].
+    pub fn check_folds(&self, data: &Dataset) -> Result<()> {
+        // Whether there are enough games does not depend on the seed.
+        Folds::try_new(data, self.folds, self.seeds[0]).map(|_| ())
     }
 
     /// Gauss–Newton's settings of a run.

@@ -174,7 +174,8 @@ impl<'a> Sweep<'a> {
         let mut state = checkpoint.optimizer;
         let results = state.vectors.remove(RESULTS).unwrap_or_default();
         let runs = sweep.order.len() * config.seeds.len();
-        if state.scalars["method"] != "sweep" || !results.len().is_multiple_of(3) || results.len() / 3 > runs {
+        if state.scalars["method"] != "sweep" || !results.len().is_multiple_of(3) || results.len() / 3 > runs
+        {
             return Err(Error::input(path, "the checkpoint belongs to another sweep, or is damaged"));
         }
         let number = |value: f64| if value == f64::MAX { f64::NAN } else { value };
@@ -338,8 +339,18 @@ fn plan(config: &SweepConfig, data: &Dataset, seed: u64) -> Result<(Plan, Layout
     Ok((plan, layout))
 }
 
-/// Trains one combination on all positions; returns θ and a line that says what it was trained
-/// with.
+/// Parameters that were trained on all positions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Retrained {
+    /// θ.
+    pub theta: Vec<f64>,
+    /// The z of which it was made.
+    pub z: Vec<f64>,
+    /// Method and settings, one line.
+    pub optimizer: String,
+}
+
+/// Trains one combination on all positions.
 ///
 /// # Errors
 /// [`Error::Interrupted`] when `cancel` is set; those of the evaluator.
@@ -349,7 +360,7 @@ pub fn retrain(
     combination: usize,
     room: &dyn MachineRoom,
     cancel: &AtomicBool,
-) -> Result<(Vec<f64>, String)> {
+) -> Result<Retrained> {
     let (plan, layout) = plan(config, data, config.seeds[0])?;
     let mut machine = room.machine(&layout)?;
     let member = Member { setting: config.setting(combination), fold: None };
@@ -362,6 +373,6 @@ pub fn retrain(
         }
         portion.step(&mut machine)?;
     }
-    let description = portion.describe(0);
-    Ok((portion.parameters(), description))
+    let z = portion.coordinates();
+    Ok(Retrained { theta: config.parameterization().theta(&z), z, optimizer: portion.describe(0) })
 }

@@ -14,7 +14,7 @@ mod ranking;
 mod train;
 
 pub use config::{SweepConfig, SweepMethod, SweepRecord};
-pub use driver::{Machine, MachineRoom, Sweep, SweepEvent, SweepOutcome, SweepRun, retrain};
+pub use driver::{Machine, MachineRoom, Retrained, Sweep, SweepEvent, SweepOutcome, SweepRun, retrain};
 pub use grid::{Axis, AxisKey, AxisValues, Grid, Setting};
 pub use plan::Plan;
 pub use ranking::{Estimate, Ranked, Ranking, rank};

@@ -4,15 +4,16 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::super::regularize;
+use super::super::{regularize, space_of};
 use super::config::{SweepConfig, SweepMethod};
 use super::driver::Machine;
 use super::grid::Setting;
 use super::plan::Plan;
 use crate::error::{Error, Result};
 use crate::evaluator::{Evaluations, Population, Request};
+use crate::model::Parameterization;
 use crate::objective::LossKind;
-use crate::optimizer::{Adam, GaussNewton, Optimizer, OptimizerState, Space};
+use crate::optimizer::{Adam, GaussNewton, Optimizer, OptimizerState};
 
 /// One run.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +51,9 @@ struct NewtonState {
 /// Runs that are trained together. Members of one loss function stand together.
 pub(super) struct Portion<'a> {
     plan: &'a Plan,
-    start: &'a [f64],
+    /// The prior's θ, toward which regularisation pulls.
+    prior: &'a [f64],
+    parameterization: Parameterization,
     members: Vec<Member>,
     /// Ranges of members that share a loss function: one call of the evaluator each.
     groups: Vec<(Range<usize>, LossKind)>,
@@ -87,7 +90,8 @@ impl<'a> Portion<'a> {
             }
             part_weights.extend(plan.training(member.fold, &member.setting.sources)?);
         }
-        let space = Space::unbounded(&config.start);
+        let parameterization = config.parameterization();
+        let space = space_of(&parameterization);
         let method = match config.method {
             SweepMethod::Adam { schedule } => {
                 let runs = members.iter().map(|member| member.setting.adam).collect();
@@ -104,7 +108,8 @@ impl<'a> Portion<'a> {
         };
         Ok(Self {
             plan,
-            start: &config.start,
+            prior: &config.start,
+            parameterization,
             members,
             groups,
             part_weights,
@@ -145,8 +150,8 @@ impl<'a> Portion<'a> {
         }
     }
 
-    /// θ of all members, where they stand.
-    pub fn parameters(&mut self) -> Vec<f64> {
+    /// z of all members, where they stand.
+    pub fn coordinates(&mut self) -> Vec<f64> {
         match &mut self.method {
             Method::Adam(adam) => adam.ask().parameters,
             Method::GaussNewton { runs, .. } => {
@@ -171,7 +176,7 @@ impl<'a> Portion<'a> {
         let proposal = adam.ask();
         let all: Vec<usize> = (0..self.members.len()).collect();
         let mut answer = self.evaluate(machine, proposal.parameters, &all, false)?;
-        quiet_the_broken(&mut answer, self.start.len());
+        quiet_the_broken(&mut answer, self.parameterization.dimension());
         let Method::Adam(adam) = &mut self.method else { unreachable!("asked by `step`") };
         adam.tell(&answer)
     }
@@ -200,7 +205,7 @@ impl<'a> Portion<'a> {
     }
 
     fn tell_newton(&mut self, which: &[usize], answer: &Evaluations) -> Result<()> {
-        let size = self.start.len();
+        let size = self.parameterization.dimension();
         let epochs = self.epochs;
         let Method::GaussNewton { runs, state, improvement } = &mut self.method else {
             unreachable!("asked by `newton_step`")
@@ -248,15 +253,17 @@ impl<'a> Portion<'a> {
         told.into_iter().collect()
     }
 
-    /// Losses with gradients, or with matrices, of some members, regularisation included.
+    /// Losses with gradients, or with matrices, of some members at z, regularisation included.
     fn evaluate(
         &self,
         machine: &mut Machine<'_>,
-        mut parameters: Vec<f64>,
+        z: Vec<f64>,
         which: &[usize],
         matrices: bool,
     ) -> Result<Evaluations> {
-        let size = self.start.len();
+        let size = self.prior.len();
+        let identity = self.parameterization.is_identity();
+        let mut parameters = if identity { z } else { self.parameterization.theta(&z) };
         let mut all = Evaluations::default();
         for (members, loss) in self.kinds(which) {
             let taken = &which[members.clone()];
@@ -280,7 +287,11 @@ impl<'a> Portion<'a> {
             }
         }
         let l2: Vec<f64> = which.iter().map(|&i| self.members[i].setting.adam.l2).collect();
-        regularize(&mut all, &parameters, self.start, &l2);
+        regularize(&mut all, &parameters, self.prior, &l2);
+        if !identity {
+            all.gradients = self.parameterization.pull_gradients(&all.gradients);
+            all.curvatures = self.parameterization.pull_matrices(&all.curvatures);
+        }
         Ok(all)
     }
 
@@ -298,7 +309,7 @@ impl<'a> Portion<'a> {
         let parts = self.plan.parts();
         let blends: Vec<f32> = which.iter().map(|&i| self.members[i].setting.blend).collect();
         Population {
-            features: self.start.len() / 2,
+            features: self.prior.len() / 2,
             parameters,
             k: which.iter().map(|&i| self.members[i].setting.k).collect(),
             part_weights: which
@@ -314,8 +325,9 @@ impl<'a> Portion<'a> {
     /// Judges all members where they stand. A run without a held-out fold has only a training
     /// loss.
     pub fn judge(&mut self, machine: &mut Machine<'_>, judge: LossKind) -> Result<Vec<RunResult>> {
-        let (size, parts) = (self.start.len(), self.plan.parts());
-        let parameters = self.parameters();
+        let (size, parts) = (self.prior.len(), self.plan.parts());
+        let z = self.coordinates();
+        let parameters = self.parameterization.theta(&z);
         let mut results = Vec::with_capacity(self.len());
         for (members, loss) in &self.groups {
             let which: Vec<usize> = members.clone().collect();
