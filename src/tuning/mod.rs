@@ -11,6 +11,7 @@ mod exact;
 mod regularization;
 mod scale;
 mod stopping;
+mod uncertainty;
 
 pub use checkpoint::{Checkpoint, Progress};
 pub use config::{OptimizerConfig, RunConfig, RunRecord, space_of};
@@ -19,3 +20,4 @@ pub use exact::{exact_loss, exact_scores};
 pub use regularization::{REGULARIZATION_SCALE_CP, regularize};
 pub use scale::{ScaleFit, fit_scale};
 pub use stopping::{StopReason, Stopping};
+pub use uncertainty::{Curvature, FEWEST_CLUSTERS, Fit, Sandwich, Standing, sandwich};
