@@ -8,6 +8,7 @@
 mod adam;
 mod box_quadratic;
 mod gauss_newton;
+mod quasi_newton;
 mod schedule;
 mod space;
 
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 
 pub use adam::{Adam, AdamSettings};
 pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
+pub use quasi_newton::{Arrival, QUASI_NEWTON_PAIRS, QuasiNewton};
 pub use schedule::Schedule;
 pub use space::Space;
 

@@ -20,4 +20,7 @@ pub use exact::{exact_loss, exact_scores};
 pub use regularization::{REGULARIZATION_SCALE_CP, regularize};
 pub use scale::{ScaleFit, fit_scale};
 pub use stopping::{StopReason, Stopping};
-pub use uncertainty::{Curvature, FEWEST_CLUSTERS, Fit, Sandwich, Standing, sandwich};
+pub use uncertainty::{
+    Bootstrap, Curvature, FEWEST_CLUSTERS, Fit, Sandwich, Spread, Standing, bootstrap, check_members,
+    resample_seeds, sandwich,
+};

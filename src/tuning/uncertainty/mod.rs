@@ -4,6 +4,7 @@
 //! every coordinate of z and every parameter of θ. Positions of one game share its result, so
 //! games are what varies; where the input had no games, positions stand for themselves.
 
+mod bootstrap;
 mod inverse;
 mod sandwich;
 mod sums;
@@ -15,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::model::Parameterization;
 use crate::objective::Objective;
 
+pub use bootstrap::{Bootstrap, Spread, bootstrap, check_members, resample_seeds};
 pub use sandwich::{Curvature, Sandwich, Standing, sandwich};
 
 /// Fewest clusters (games, or positions where there are none) that must move a parameter for its

@@ -75,7 +75,6 @@ pub struct Sandwich {
     /// where there is none.
     pub distance: Vec<f64>,
     /// The inverse of the objective's curvature, by z: symmetric, row-major.
-    #[expect(dead_code, reason = "the bootstrap will start from it")]
     pub(super) inverse: Vec<f64>,
 }
 
