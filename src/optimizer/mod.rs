@@ -10,6 +10,7 @@ mod box_quadratic;
 mod gauss_newton;
 mod local;
 mod particle_swarm;
+mod quasi_newton;
 mod schedule;
 mod space;
 
@@ -19,6 +20,7 @@ pub use adam::{Adam, AdamSettings};
 pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
 pub use local::{Local, LocalSettings};
 pub use particle_swarm::{ParticleSwarm, ParticleSwarmSettings, SwarmVariant};
+pub use quasi_newton::{Arrival, QUASI_NEWTON_PAIRS, QuasiNewton};
 pub use schedule::Schedule;
 pub use space::Space;
 
