@@ -15,7 +15,7 @@ use gputexel::model::{FeatureKind, Prior};
 use gputexel::objective::LossKind;
 use gputexel::optimizer::{AdamSettings, GaussNewtonSettings, Schedule};
 use gputexel::tuning::{
-    Checkpoint, Event, OptimizerConfig, Outcome, RunConfig, StopReason, Stopping, Tuning,
+    Checkpoint, Event, OptimizerConfig, Outcome, Rounding, RunConfig, StopReason, Stopping, Tuning,
 };
 use serde_json::Value;
 
@@ -282,6 +282,7 @@ fn config(data: &Dataset, optimizer: OptimizerConfig, epochs: u64) -> RunConfig 
             patience: 5,
         },
         optimizer,
+        round: Rounding::None,
     }
 }
 

@@ -118,7 +118,7 @@ impl BestTarget {
             seed: config.seeds[0],
             loss_before: Some(exact_loss(data, objective, &config.start, &all)),
             loss: Some(loss),
-            loss_held_out: None,
+            ..Provenance::default()
         };
         let path = match self {
             Self::File(path) => {

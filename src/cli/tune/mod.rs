@@ -2,6 +2,7 @@
 
 mod flags;
 mod output;
+mod whole;
 
 use std::path::{Path, PathBuf};
 
@@ -93,7 +94,7 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
     let prior: Prior = fresh.prior.as_deref().map(str::parse).transpose()?.unwrap_or_default();
     let given_k = args.scale.k()?;
     Split::check_share(fresh.holdout.unwrap_or(0.0))?;
-    let optimizer = fresh.optimizer(loss, 0)?;
+    let (optimizer, round) = (fresh.optimizer(loss, 0)?, fresh.rounding()?);
     fresh.stopping(&optimizer).validate()?;
     optimizer.build(&Space::unbounded(&[0.0, 0.0]), 1)?;
     if optimizer.batches() == 0 {
@@ -136,6 +137,7 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
             loss,
             holdout: fresh.holdout.unwrap_or(0.0),
             seed: fresh.seed(),
+            round,
             stopping: fresh.stopping(&optimizer),
             optimizer,
         };
@@ -243,7 +245,7 @@ fn execute(
         observer.observe(event)
     });
     observer.finish();
-    let outcome = outcome?;
+    let mut outcome = outcome?;
     if outcome.reason == StopReason::Interrupted {
         return Err(Error::Interrupted(format!(
             "after {} epochs; 'gputexel tune --resume {}' goes on",
@@ -253,6 +255,7 @@ fn execute(
         .into());
     }
 
+    let whole = whole::finish(context, folder, config, &layout, split, &mut outcome)?;
     let objective = Objective { k: config.k, loss: config.loss };
     let training: Vec<u32> = split.training().map(|n| n as u32).collect();
     let held_out: Vec<u32> = split.held_out().map(|n| n as u32).collect();
@@ -265,6 +268,7 @@ fn execute(
         held_out_after: loss(&outcome.parameters, &held_out),
         occurrences: data.occurrences(),
         outcome,
+        whole,
     };
     output::write_results(folder, config, data, &summary)?;
     Ok(output::print_results(context, folder, config, data, &summary, &args.board)?)

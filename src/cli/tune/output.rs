@@ -16,6 +16,7 @@ use serde_json::json;
 use super::super::run_folder::{RunFolder, append_line};
 use super::super::table::grouped;
 use super::super::{Context, say, shows_progress};
+use super::whole::Whole;
 
 /// Fewest occurrences of a feature below which its values are called weakly supported.
 const WEAK_SUPPORT: u64 = 100;
@@ -37,6 +38,8 @@ pub struct Summary {
     pub occurrences: Vec<u64>,
     /// How the run ended.
     pub outcome: Outcome,
+    /// What was done to make whole numbers of it.
+    pub whole: Option<Whole>,
 }
 
 /// K in all forms, for people.
@@ -221,6 +224,8 @@ pub fn write_results(
         loss_before: summary.before,
         loss: summary.after,
         loss_held_out: summary.held_out_after,
+        rounding: summary.whole.as_ref().and_then(Whole::rounding_record),
+        single_steps: summary.whole.as_ref().and_then(Whole::single_steps_record),
     };
     for language in Language::ALL {
         folder.write(language.file_name(), &tables(set, theta, language))?;
@@ -259,7 +264,7 @@ pub fn print_results(
     let unsupported: Vec<&str> = named(data, summary, |count| count == 0);
     let weak: Vec<&str> = named(data, summary, |count| count > 0 && count < WEAK_SUPPORT);
     if context.json {
-        let object = json!({
+        let mut object = json!({
             "folder": folder.path(), "positions": data.len(), "k": config.k,
             "loss_before": summary.before, "loss": summary.after,
             "held_out_before": summary.held_out_before, "held_out": summary.held_out_after,
@@ -268,6 +273,9 @@ pub fn print_results(
             "members": outcome.members.iter().map(|(name, value)| json!({ "optimizer": name, "best": value })).collect::<Vec<_>>(),
             "unsupported": unsupported, "weak": weak,
         });
+        if let Some(whole) = &summary.whole {
+            whole.add_to(&mut object);
+        }
         return say(&format!("{object}\n"));
     }
     if context.quiet {
@@ -288,6 +296,9 @@ pub fn print_results(
     };
     if let Some(text) = change(summary.before, summary.after) {
         let _ = writeln!(out, "loss        {text}");
+    }
+    if let Some(whole) = &summary.whole {
+        out += &whole.lines();
     }
     if let Some(text) = change(summary.held_out_before, summary.held_out_after) {
         let _ = writeln!(out, "held out    {text}, epoch {}", outcome.best_epoch);
