@@ -123,6 +123,8 @@ pub struct Sweep<'a> {
     order: Vec<(usize, usize)>,
     /// Results of the runs that have ended, seed after seed in that order.
     results: Vec<RunResult>,
+    /// Most runs that are one population.
+    portion: usize,
     /// The portion under way, where a checkpoint left it.
     resumed: Option<OptimizerState>,
     seconds_before: f64,
@@ -154,6 +156,7 @@ impl<'a> Sweep<'a> {
             data,
             order,
             results: Vec::new(),
+            portion: members_per_portion(config.method, config.start.len()),
             resumed: None,
             seconds_before: 0.0,
             started: Instant::now(),
@@ -200,6 +203,14 @@ impl<'a> Sweep<'a> {
         Ok(sweep)
     }
 
+    /// Trains at most so many runs at a time, where less memory is to be used than by default.
+    /// A sweep must be resumed with what it began with.
+    #[must_use]
+    pub fn with_portion(mut self, runs: usize) -> Self {
+        self.portion = runs.max(1);
+        self
+    }
+
     /// Epochs of all runs that have ended, each counted in full.
     fn epochs_of_ended(&self) -> u64 {
         self.results.len() as u64 * self.config.epochs
@@ -219,8 +230,7 @@ impl<'a> Sweep<'a> {
         if self.results.len() >= self.order.len() * self.config.seeds.len() {
             return None;
         }
-        let size = members_per_portion(self.config.method, self.config.start.len());
-        let end = (within + size).min(self.order.len());
+        let end = (within + self.portion).min(self.order.len());
         let member = |&(combination, fold): &(usize, usize)| Member {
             setting: self.config.setting(combination),
             fold: Some(fold),
