@@ -19,8 +19,8 @@ use gputexel::tuning::sweep::{
     Axis, Grid, Machine, MachineRoom, Sweep, SweepConfig, SweepEvent, SweepMethod, SweepOutcome, retrain,
 };
 use gputexel::tuning::{
-    Checkpoint, MinimumAt, OptimizerConfig, RunConfig, StopReason, Stopping, Tuning, exact_scores, fit_scale,
-    scale_curve,
+    Checkpoint, MinimumAt, OptimizerConfig, Rounding, RunConfig, StopReason, Stopping, Tuning, exact_scores,
+    fit_scale, scale_curve,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -228,6 +228,7 @@ fn compare_with_tune(rows: &Rows, kind: FeatureKind, config: &dyn Fn(&Dataset) -
             prior: config.prior.clone(),
             start: config.start.clone(),
             basis: None,
+            round: Rounding::None,
             k: setting.k,
             loss: setting.loss,
             holdout: 0.0,
