@@ -13,7 +13,7 @@ use gputexel::dataset::{Dataset, Layout, Split};
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::model::{FeatureKind, Prior};
 use gputexel::objective::LossKind;
-use gputexel::optimizer::{AdamSettings, GaussNewtonSettings, Schedule};
+use gputexel::optimizer::{AdamSettings, GaussNewtonSettings, LocalSettings, Schedule};
 use gputexel::tuning::{
     Checkpoint, Event, OptimizerConfig, Outcome, Rounding, RunConfig, StopReason, Stopping, Tuning,
 };
@@ -311,6 +311,8 @@ fn any_step_can_be_the_last_before_a_resumption() {
         (OptimizerConfig::GaussNewton(GaussNewtonSettings { l2: 0.001, ..Default::default() }), 0.0, 1),
         (OptimizerConfig::GaussNewton(GaussNewtonSettings { damping: 1e-9, ..Default::default() }), 0.3, 1),
         (OptimizerConfig::Adam { runs: vec![adam; 2], schedule: Schedule::Linear, batches: 3 }, 0.2, 3),
+        (OptimizerConfig::Local(LocalSettings::default()), 0.0, 1),
+        (OptimizerConfig::Local(LocalSettings { l2: 0.01, steps: vec![1] }), 0.3, 1),
     ] {
         let mut config = config(&data, method, 6);
         // Results were drawn by the usual prior: start where there is something to gain.

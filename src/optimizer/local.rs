@@ -438,7 +438,7 @@ mod tests {
     #[test]
     fn larger_steps_take_fewer_rounds() {
         let far = |steps: Vec<u32>| {
-            let space = Space::unbounded(&[9000.0; SIZE]);
+            let space = Space::unbounded(&[900.0; SIZE]);
             run(Local::try_new(&space, LocalSettings { steps, l2: 0.0 }).unwrap()).1
         };
         let (one, many) = (far(vec![1]), far(vec![64, 16, 4, 1]));
