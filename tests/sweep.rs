@@ -134,6 +134,13 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-6 * b.abs()
 }
 
+/// Gauss–Newton runs end where the training loss with its regularization is flat, to what f32 can
+/// tell; the other losses are not flat there.
+fn about(a: f64, b: f64, method: SweepMethod) -> bool {
+    let tolerance = if matches!(method, SweepMethod::Adam { .. }) { 1e-6 } else { 1e-4 };
+    (a - b).abs() <= tolerance * b.abs()
+}
+
 #[test]
 fn folds_keep_games_whole_and_sizes_alike() {
     let folder = tempfile::tempdir().unwrap();
@@ -170,7 +177,7 @@ fn curves_of_k_are_exact_and_have_the_minimum_of_brent() {
     let layout = Layout::whole(&data).unwrap();
     let mut evaluator = CpuEvaluator::new(&layout);
     let all: Vec<u32> = (0..data.len() as u32).collect();
-    let ks: Vec<f64> = (0..301).map(|i| 3.0 - 0.009 * f64::from(i)).collect();
+    let ks: Vec<f64> = (0..301).map(|i| 3.0 - 0.0096 * f64::from(i)).collect();
     for loss in [LossKind::Squared, LossKind::CrossEntropy, LossKind::Power(2.5)] {
         let fit = fit_scale(&data, &exact_scores(&data, &theta, &all), &all, loss).unwrap();
         let curve = scale_curve(&mut evaluator, &layout, &data, &theta, &ks, loss).unwrap();
@@ -250,6 +257,7 @@ fn compare_with_tune(rows: &Rows, kind: FeatureKind, config: &dyn Fn(&Dataset) -
                 window: if matches!(config.method, SweepMethod::Adam { .. }) { 100 } else { 1 },
                 patience: 1,
             },
+            round: Rounding::default(),
         };
         let split = Split::try_new(&part, 0.0, 1, 1).unwrap();
         let layout = Layout::whole(&part).unwrap();
@@ -261,9 +269,9 @@ fn compare_with_tune(rows: &Rows, kind: FeatureKind, config: &dyn Fn(&Dataset) -
         let objective = Objective { k: setting.k, loss: setting.loss };
         let judged = Objective { k: setting.k, loss: config.judge };
         let expected = objective::loss(&data, judged, theta, folds.members(run.fold));
-        assert!(close(run.result.held_out, expected), "{run:?} {setting:?}: {expected}");
+        assert!(about(run.result.held_out, expected, config.method), "{run:?} {setting:?}: {expected}");
         let expected = objective::loss(&part, objective, theta, 0..part.len());
-        assert!(close(run.result.training, expected), "{run:?} {setting:?}: {expected}");
+        assert!(about(run.result.training, expected, config.method), "{run:?} {setting:?}: {expected}");
         // Blended, of the run's own kind, and weighed as in the dataset.
         let unseen = |n: usize| {
             let label = Label { weight: rows.labels[n].weight, ..own(n, rows.labels[n]) };
@@ -271,7 +279,7 @@ fn compare_with_tune(rows: &Rows, kind: FeatureKind, config: &dyn Fn(&Dataset) -
         };
         let part = rows.write(&folder.path().join("part.bin"), kind, unseen);
         let expected = objective::loss(&part, objective, theta, 0..part.len());
-        assert!(close(run.result.own_held_out, expected), "{run:?} {setting:?}: {expected}");
+        assert!(about(run.result.own_held_out, expected, config.method), "{run:?} {setting:?}: {expected}");
     }
 }
 
@@ -313,7 +321,7 @@ fn portions_change_nothing() {
         assert_eq!((whole.epochs, cut.epochs), (18 * 12, 18 * 12));
         for (a, b) in whole.runs.iter().zip(&cut.runs) {
             assert_eq!((a.combination, a.fold), (b.combination, b.fold));
-            assert!(close(a.result.held_out, b.result.held_out), "{a:?} {b:?}");
+            assert!(about(a.result.held_out, b.result.held_out, method), "{a:?} {b:?}");
         }
     }
 }
@@ -388,7 +396,8 @@ fn every_step_can_be_the_last_before_a_resumption() {
 fn retraining_uses_every_position() {
     let folder = tempfile::tempdir().unwrap();
     let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 1200, 9);
-    let config = config(&data, &["l2=1e-5,1e-3"], NEWTON, 30);
+    let mut config = config(&data, &["l2=1e-5,1e-3"], NEWTON, 30);
+    config.blend_k = None;
     let trained = retrain(&config, &data, 1, &Cpu, &AtomicBool::new(false)).unwrap();
     assert!(trained.optimizer.contains("L2 0.001"), "{}", trained.optimizer);
     // At the minimum of the whole, the gradient and the pull toward the prior cancel.
@@ -414,5 +423,5 @@ fn diverging_runs_come_last_and_harm_no_other() {
     }
     let ranking = gputexel::tuning::sweep::rank(&beside.runs, 3);
     assert_eq!(ranking.ranked[0].combination, 0);
-    assert!(!ranking.ranked[1].tied);
+    assert!(ranking.ranked[1].held_out.mean > 1.1 * ranking.ranked[0].held_out.mean);
 }

@@ -259,7 +259,7 @@ fn sources_blends_and_losses_are_varied() {
     refuse(&bench, &["d.bin", "--grid", "source:3=1,2"], 2, "no source has this name");
     refuse(
         &bench,
-        &["d.bin", "--grid", "source:1=0", "--grid", "source:2=0,1"],
+        &["d.bin", "--grid", "source:1=0", "--grid", "source:2=0,1", "--k", "1"],
         2,
         "no position to train on",
     );

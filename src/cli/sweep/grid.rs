@@ -165,7 +165,7 @@ fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
         method,
     };
     config.validate()?;
-    config.check_folds(data)?;
+    config.check_data(data)?;
     let runs = config.runs();
     if runs > MANY && !fresh.yes {
         return Err(Error::Usage(format!("{} runs; --yes says that they are meant", grouped(runs as u64))));

@@ -119,6 +119,9 @@ struct Scratch<T, const V: usize> {
     turn: [Row<T, V>; TURN],
     /// Their rows.
     pieces: Vec<Shape>,
+    /// Whether the part counts for any member: a fold that all of them leave out is judged, but
+    /// adds nothing to their gradients.
+    counts: bool,
 }
 
 impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> WithSimd
@@ -149,9 +152,15 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
             gradient: vec![zero; if GRADIENTS { features } else { 0 }],
             turn: [zero; TURN],
             pieces: Vec::with_capacity(TURN),
+            counts: true,
         };
         for (bucket, positions) in self.item.layout.buckets_in(self.item.positions.clone()) {
             let part = bucket.part - self.item.parts.start;
+            let weights = match &self.item.parameters.part_weights {
+                weights if weights.is_empty() => None,
+                weights => Some(&weights[part * width..][..width]),
+            };
+            scratch.counts = weights.is_none_or(|weights| weights.iter().any(|&weight| weight > 0.0));
             self.blend(simd, bucket, &mut scratch.table);
             let mut start = positions.start;
             while start < positions.end {
@@ -189,11 +198,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
                 if filled > 0 {
                     self.finish_turn(simd, part, first, filled, &mut scratch, &mut sums);
                 }
-                if GRADIENTS {
-                    let weights = match &self.item.parameters.part_weights {
-                        weights if weights.is_empty() => None,
-                        weights => Some(&weights[part * width..][..width]),
-                    };
+                if GRADIENTS && scratch.counts {
                     flush(
                         self.item.layout,
                         bucket,
@@ -295,7 +300,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
                 add(&mut sums.weights[at..][lanes], bytemuck::cast_slice(&[weight]));
             }
         }
-        if GRADIENTS {
+        if GRADIENTS && scratch.counts {
             self.scatter(simd, scratch);
         }
         scratch.pieces.clear();
