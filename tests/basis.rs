@@ -33,7 +33,7 @@ fn gradients_are_those_of_central_differences() {
         let population = Population::single(&basis.theta(&z), objective.k);
         let request = Request { parts: 0..1, loss: objective.loss, gradients: true, curvature: false };
         let gradient = basis.pull_gradients(&evaluator.evaluate(&population, &request).unwrap().gradients);
-        let mut loss = |z: &[f64]| gputexel::tuning::exact_loss(&data, objective, &basis.theta(z), &all);
+        let loss = |z: &[f64]| gputexel::tuning::exact_loss(&data, objective, &basis.theta(z), &all);
         let largest = gradient.iter().fold(0.0f64, |most, g| most.max(g.abs()));
         for i in 0..z.len() {
             let (value, step) = (z[i], 1e-2);
@@ -102,6 +102,13 @@ fn tuning_in_a_basis_stays_in_it_and_in_its_bounds() {
     }
     assert!(moved > 40, "{moved}");
     assert!(!bench.path("free/z.json").exists());
+    let open = bench.tune(&["d.bin", "--out", "open", "--basis", "madchess", "--k", "0.8", "--no-bounds"]);
+    assert!(loss(&open) < loss(&mad));
+    assert!(
+        coordinates(&bench, "open")
+            .iter()
+            .any(|c| c["value"].as_f64().unwrap().abs() > 32.0 && c["max"].is_null())
+    );
     let (_, out, _) = bench
         .run(&["tune", "d.bin", "--out", "t", "--backend", "cpu", "--basis", "madchess", "--k", "0.8"], "");
     for part in ["madchess, 57 coordinates", "z.json", "at a bound"] {

@@ -25,6 +25,11 @@ pub struct BasisArgs {
 }
 
 impl BasisArgs {
+    /// Whether any of the flags was given.
+    pub fn is_given(&self) -> bool {
+        self.basis.is_some() || !self.freeze.is_empty()
+    }
+
     /// What is tuned; `None` where that is every parameter by itself.
     ///
     /// # Errors
@@ -35,12 +40,19 @@ impl BasisArgs {
         set: &FeatureSet,
         theta: &[f64],
     ) -> Result<Option<Parameterization>> {
-        let name = self.basis.as_deref().unwrap_or(default);
-        if name == "identity" && self.freeze.is_empty() {
+        if self.basis.as_deref().unwrap_or(default) == "identity" && self.freeze.is_empty() {
             return Ok(None);
         }
-        let Ok(basis) = name.parse::<Basis>();
-        basis.resolve(set, theta, &self.freeze).map(Some)
+        self.explicit(default, set, theta).map(Some)
+    }
+
+    /// What is tuned, with names even where that is every parameter by itself.
+    ///
+    /// # Errors
+    /// Those of [`Basis::resolve`].
+    pub fn explicit(&self, default: &str, set: &FeatureSet, theta: &[f64]) -> Result<Parameterization> {
+        let Ok(basis) = self.basis.as_deref().unwrap_or(default).parse::<Basis>();
+        basis.resolve(set, theta, &self.freeze)
     }
 }
 

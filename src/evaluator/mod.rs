@@ -169,6 +169,17 @@ pub struct Evaluations {
     pub positions: usize,
 }
 
+impl Evaluations {
+    /// Adds what was found out about further members under the same request.
+    pub fn append(&mut self, mut more: Self) {
+        self.losses.append(&mut more.losses);
+        self.part_losses.append(&mut more.part_losses);
+        self.gradients.append(&mut more.gradients);
+        self.curvatures.append(&mut more.curvatures);
+        self.positions = more.positions;
+    }
+}
+
 /// Evaluates populations over a dataset that it was made for.
 pub trait Evaluator {
     /// Losses, and whatever else the request asks for.

@@ -10,6 +10,8 @@ mod box_quadratic;
 mod conjugate;
 mod gauss_newton;
 mod local;
+mod particle_swarm;
+mod quasi_newton;
 mod schedule;
 mod space;
 
@@ -18,6 +20,8 @@ use std::collections::BTreeMap;
 pub use adam::{Adam, AdamSettings};
 pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
 pub use local::{Local, LocalSettings};
+pub use particle_swarm::{ParticleSwarm, ParticleSwarmSettings, SwarmVariant};
+pub use quasi_newton::{Arrival, QUASI_NEWTON_PAIRS, QuasiNewton};
 pub use schedule::Schedule;
 pub use space::Space;
 
@@ -70,7 +74,7 @@ pub trait Optimizer {
     /// a linear system cannot be solved.
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()>;
 
-    /// The best member of those evaluated last, or the start.
+    /// The best member of those evaluated last (of a swarm: ever), or the start.
     fn best(&self) -> Best;
 
     /// Norm of the best member's gradient (largest component), where it is known.
@@ -86,6 +90,11 @@ pub trait Optimizer {
     /// it moves to counts. Otherwise each member is a run of its own.
     fn is_one_run(&self) -> bool {
         false
+    }
+
+    /// What else there is to show and record about the last step: an object, or null.
+    fn details(&self) -> serde_json::Value {
+        serde_json::Value::Null
     }
 
     /// The state, sufficient to go on to the very same result.

@@ -14,6 +14,8 @@ mod scale;
 mod scale_curve;
 mod single_steps;
 mod stopping;
+pub mod sweep;
+mod uncertainty;
 mod values;
 
 pub use checkpoint::{Checkpoint, Progress};
@@ -26,4 +28,8 @@ pub use scale::{ScaleFit, fit_scale};
 pub use scale_curve::{MinimumAt, ScaleCurve, scale_curve};
 pub use single_steps::{ExactProblem, SingleSteps, Step, Survey, TIE};
 pub use stopping::{StopReason, Stopping};
+pub use uncertainty::{
+    Bootstrap, Curvature, FEWEST_CLUSTERS, Fit, Sandwich, Spread, Standing, bootstrap, check_members,
+    resample_seeds, sandwich,
+};
 pub use values::Values;

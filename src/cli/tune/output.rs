@@ -146,15 +146,18 @@ impl<'a> Observer<'a> {
     /// When metrics or checkpoint cannot be written.
     pub fn observe(&mut self, event: Event<'_>) -> Result<()> {
         match event {
-            Event::Epoch { epoch, loss, held_out, gradient_norm, seconds, pairs } => {
-                let line = json!({
+            Event::Epoch { epoch, loss, held_out, gradient_norm, seconds, pairs, details } => {
+                let mut line = json!({
                     "epoch": epoch, "loss": loss, "held_out": held_out,
                     "gradient_norm": gradient_norm, "seconds": seconds,
                 });
+                if !details.is_null() {
+                    line["details"] = details.clone();
+                }
                 append_line(&mut self.metrics, &self.folder.file("metrics.jsonl"), &line)?;
                 let rate = pairs as f64 / (seconds - self.last_seconds).max(1e-9);
                 self.last_seconds = seconds;
-                self.show(epoch, loss, held_out, seconds, rate);
+                self.show(epoch, loss, held_out, seconds, rate, &details);
                 Ok(())
             }
             Event::State { progress, optimizer, last } => {
@@ -173,12 +176,26 @@ impl<'a> Observer<'a> {
         }
     }
 
-    fn show(&mut self, epoch: u64, loss: f64, held_out: Option<f64>, seconds: f64, rate: f64) {
+    fn show(
+        &mut self,
+        epoch: u64,
+        loss: f64,
+        held_out: Option<f64>,
+        seconds: f64,
+        rate: f64,
+        details: &serde_json::Value,
+    ) {
         let left = seconds / epoch as f64 * (self.config.stopping.epochs.saturating_sub(epoch)) as f64;
-        let label = if self.config.optimizer.regularizes() { "loss with L2" } else { "loss" };
+        let swarms = swarm_bests(details);
+        let (noun, label) = match (&swarms, self.config.optimizer.regularizes()) {
+            (Some(_), _) => ("iteration", "best"),
+            (None, true) => ("epoch", "loss with L2"),
+            (None, false) => ("epoch", "loss"),
+        };
+        let swarms = swarms.unwrap_or_default();
         let held_out = held_out.map(|loss| format!(" held-out {loss:.8}")).unwrap_or_default();
         let text = format!(
-            "{label} {loss:.8}{held_out}  {:.1} M positions/s  {seconds:.1} s, at most {left:.0} s left",
+            "{label} {loss:.8}{held_out}{swarms}  {:.1} M positions/s  {seconds:.1} s, at most {left:.0} s left",
             rate / 1e6
         );
         if self.lines {
@@ -186,7 +203,7 @@ impl<'a> Observer<'a> {
             if due || self.config.stopping.epochs <= 50 || epoch == self.config.stopping.epochs {
                 self.last_line = Some(Instant::now());
                 // Progress that cannot be shown is no reason to give up the run.
-                let _ = say(&format!("epoch {epoch:>5} {text}\n"));
+                let _ = say(&format!("{noun} {epoch:>5} {text}\n"));
             }
         } else {
             self.bar.set_position(epoch);
@@ -198,6 +215,19 @@ impl<'a> Observer<'a> {
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// Original error and bests of swarms, where an optimizer has them; those of many swarms by their
+/// median and the worst.
+fn swarm_bests(details: &serde_json::Value) -> Option<String> {
+    const SHOWN: usize = 12;
+    let number = |name: &str| details[name].as_f64();
+    let list = details["swarms"].as_array().filter(|list| list.len() <= SHOWN);
+    let bests = match list {
+        Some(list) => list.iter().map(|best| format!(" {:.6}", best.as_f64().unwrap_or(f64::NAN))).collect(),
+        None => format!(" median {:.6} worst {:.6}", number("swarm_median")?, number("swarm_worst")?),
+    };
+    Some(format!("  original {:.8}  swarms{bests}", number("original")?))
 }
 
 /// Writes parameters and tables; the state that led to them is then no longer needed.
