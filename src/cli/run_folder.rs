@@ -34,7 +34,7 @@ impl RunFolder {
             }
             if force {
                 // What an earlier run left must not be taken for this one's.
-                for name in ["checkpoint.safetensors", "metrics.jsonl", "params.json"] {
+                for name in ["checkpoint.safetensors", "metrics.jsonl", "params.json", "z.json"] {
                     match std::fs::remove_file(path.join(name)) {
                         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                             return Err(Error::io(path.join(name), error));

@@ -64,18 +64,34 @@ impl Parameterization {
         coordinates: Vec<Coordinate>,
         columns: Vec<Vec<(u32, f64)>>,
     ) -> Result<Self> {
-        let usage = |text: String| Err(Error::Usage(format!("basis '{name}': {text}")));
-        if coordinates.is_empty() {
-            return usage("it has no coordinate".to_string());
+        let basis = Self { name: name.to_string(), base, coordinates, columns, start: Vec::new() };
+        match basis.is_identity() {
+            true => Err(Error::Usage(format!("basis '{name}': it has no coordinate"))),
+            false => basis.validate().map(|()| basis),
         }
-        if coordinates.len() != columns.len() {
-            return usage(format!("{} coordinates and {} columns", coordinates.len(), columns.len()));
+    }
+
+    /// Checks a parameterisation that was read from a file.
+    ///
+    /// # Errors
+    /// Those of [`try_new`](Self::try_new).
+    pub fn validate(&self) -> Result<()> {
+        let usage = |text: String| Err(Error::Usage(format!("basis '{}': {text}", self.name)));
+        if self.coordinates.len() != self.columns.len() {
+            return usage(format!(
+                "{} coordinates and {} columns",
+                self.coordinates.len(),
+                self.columns.len()
+            ));
         }
-        if base.iter().any(|value| !value.is_finite()) {
+        if self.base.iter().chain(&self.start).any(|value| !value.is_finite()) {
             return usage("its base holds values that are not finite".to_string());
         }
+        if self.start.len() != if self.is_identity() { self.base.len() } else { 0 } {
+            return usage(format!("{} values to start from", self.start.len()));
+        }
         let mut names = std::collections::HashSet::new();
-        for (coordinate, column) in coordinates.iter().zip(&columns) {
+        for (coordinate, column) in self.coordinates.iter().zip(&self.columns) {
             let name = &coordinate.name;
             if !names.insert(name) {
                 return usage(format!("coordinate '{name}' is listed twice"));
@@ -83,13 +99,27 @@ impl Parameterization {
             if column.iter().all(|&(_, factor)| factor == 0.0) {
                 return usage(format!("coordinate '{name}' moves no parameter"));
             }
-            if column.iter().any(|&(index, factor)| index as usize >= base.len() || !factor.is_finite()) {
+            let past = |index: u32| index as usize >= self.base.len();
+            if column.iter().any(|&(index, factor)| past(index) || !factor.is_finite()) {
                 return usage(format!(
                     "coordinate '{name}' has a factor that is not finite or has no parameter"
                 ));
             }
         }
-        Ok(Self { name: name.to_string(), base, coordinates, columns, start: Vec::new() })
+        Ok(())
+    }
+
+    /// The same with another start.
+    ///
+    /// # Panics
+    /// If `z` is of another dimension.
+    pub fn with_start(mut self, z: &[f64]) -> Self {
+        assert_eq!(z.len(), self.dimension());
+        match self.is_identity() {
+            true => self.start.copy_from_slice(z),
+            false => self.coordinates.iter_mut().zip(z).for_each(|(c, &value)| c.start = value),
+        }
+        self
     }
 
     /// Whether z is θ itself.

@@ -127,6 +127,7 @@ impl RunConfig {
             return Err(Error::Usage("the prior holds values that are not finite".to_string()));
         }
         if let Some(basis) = &self.basis {
+            basis.validate()?;
             if basis.parameters() != self.start.len() {
                 return Err(Error::Usage(format!(
                     "basis '{}' is for {} parameters, the prior has {}",

@@ -6,7 +6,7 @@ mod output;
 use std::path::{Path, PathBuf};
 
 use gputexel::dataset::{self, Dataset, Layout, Split};
-use gputexel::model::{Prior, ROLE_NAMES};
+use gputexel::model::{FeatureSet, Prior, ROLE_NAMES};
 use gputexel::objective::{LossKind, Objective};
 use gputexel::optimizer::Space;
 use gputexel::tuning::{
@@ -16,6 +16,7 @@ use gputexel::tuning::{
 use gputexel::{Error, Result};
 
 use super::backend::BackendArgs;
+use super::basis::BasisArgs;
 use super::run_folder::RunFolder;
 use super::{Context, inputs};
 use flags::Fresh;
@@ -43,11 +44,13 @@ pub struct TuneArgs {
     #[arg(long, conflicts_with = "resume")]
     force: bool,
     /// Go on with an interrupted run, to the very same result
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["Fresh", "Scale"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["Fresh", "Scale", "Tuned"])]
     resume: Option<PathBuf>,
     // Beside `fresh` and not in it: clap leaves a group empty whose struct has a flattened one.
     #[command(flatten)]
     scale: ScaleArgs,
+    #[command(flatten)]
+    basis: BasisArgs,
     #[command(flatten)]
     fresh: Fresh,
     /// The table to show as a board at the end: pawn, knight, bishop, rook, queen or king
@@ -97,25 +100,28 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
         return Err(Error::Usage("--batches must be at least 1".to_string()).into());
     }
 
+    let tuned = |set: &FeatureSet, theta: &[f64]| args.basis.resolve("identity", set, theta);
     let ready = if inputs::are_datasets(&args.inputs)? {
         let data = dataset::read_many(&args.inputs)?;
         let theta = prior.theta(&data.metadata.feature_set)?;
-        Ok(prepare(fresh, data, &args.inputs[0], loss, given_k, theta)?)
+        let basis = tuned(&data.metadata.feature_set, &theta)?;
+        Ok((basis, prepare(fresh, data, &args.inputs[0], loss, given_k, theta)?))
     } else {
-        Err(prior.theta(&inputs::default_features())?)
+        let theta = prior.theta(&inputs::default_features())?;
+        Err((tuned(&inputs::default_features(), &theta)?, theta))
     };
     let folder = RunFolder::create(args.out.as_deref(), args.force)?;
     let result = (|| -> anyhow::Result<()> {
-        let (paths, prepared) = match ready {
-            Ok(prepared) => (args.inputs.clone(), prepared),
-            Err(theta) => {
+        let (paths, basis, prepared) = match ready {
+            Ok((basis, prepared)) => (args.inputs.clone(), basis, prepared),
+            Err((basis, theta)) => {
                 let path = folder.file("dataset.bin");
                 if args.force && path.exists() {
                     std::fs::remove_file(&path).map_err(|e| Error::io(&path, e))?;
                 }
                 inputs::extract_first(&args.inputs, &path, context)?;
                 let prepared = prepare(fresh, dataset::read(&path)?, &path, loss, given_k, theta)?;
-                (vec![path], prepared)
+                (vec![path], basis, prepared)
             }
         };
         let Prepared { data, split, optimizer, theta, k, fitted_loss } = prepared;
@@ -125,7 +131,7 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
             checksum: data.checksum.clone(),
             prior: prior.to_string(),
             start: theta,
-            basis: None,
+            basis,
             k,
             loss,
             holdout: fresh.holdout.unwrap_or(0.0),
