@@ -34,6 +34,17 @@ impl OptimizerConfig {
         }
     }
 
+    /// Weight of the regularisation of a member.
+    ///
+    /// # Panics
+    /// If there is no such member.
+    pub fn l2(&self, member: usize) -> f64 {
+        match self {
+            Self::GaussNewton(settings) => settings.l2,
+            Self::Adam { runs, .. } => runs[member].l2,
+        }
+    }
+
     /// Whether losses contain a pull toward the prior.
     pub fn regularizes(&self) -> bool {
         match self {
@@ -85,6 +96,16 @@ pub struct RunConfig {
     pub stopping: Stopping,
 }
 
+/// What is to be found out about the result, see [`sandwich`](super::sandwich) and
+/// [`bootstrap`](super::bootstrap).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UncertaintyRequest {
+    /// Whether standard errors are wanted.
+    pub errors: bool,
+    /// Members of a bootstrap; 0 for none.
+    pub bootstrap: usize,
+}
+
 /// The contents of `run.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
@@ -96,6 +117,9 @@ pub struct RunRecord {
     pub started: String,
     /// What it computes.
     pub config: RunConfig,
+    /// What is asked about its result.
+    #[serde(default)]
+    pub uncertainty: UncertaintyRequest,
 }
 
 /// Start, bounds and integrality of z.

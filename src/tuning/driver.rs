@@ -92,6 +92,8 @@ pub struct Outcome {
     pub seconds: f64,
     /// Method and settings of the member that the parameters are of.
     pub optimizer: String,
+    /// Weight of its regularisation.
+    pub l2: f64,
 }
 
 impl<'a> Tuning<'a> {
@@ -247,6 +249,7 @@ impl<'a> Tuning<'a> {
             epochs: progress.epochs,
             seconds: progress.seconds,
             optimizer: self.optimizer.describe(progress.best_member),
+            l2: self.config.optimizer.l2(progress.best_member),
         })
     }
 

@@ -2,6 +2,7 @@
 
 mod flags;
 mod output;
+mod uncertainty;
 
 use std::path::{Path, PathBuf};
 
@@ -10,8 +11,8 @@ use gputexel::model::{FeatureSet, Prior, ROLE_NAMES};
 use gputexel::objective::{LossKind, Objective};
 use gputexel::optimizer::Space;
 use gputexel::tuning::{
-    Checkpoint, OptimizerConfig, RunConfig, RunRecord, StopReason, Tuning, exact_loss, exact_scores,
-    fit_scale,
+    Checkpoint, OptimizerConfig, RunConfig, RunRecord, StopReason, Tuning, UncertaintyRequest, exact_loss,
+    exact_scores, fit_scale,
 };
 use gputexel::{Error, Result};
 
@@ -23,6 +24,7 @@ use flags::Fresh;
 pub use flags::ScaleArgs;
 pub use output::scale_forms;
 use output::{Observer, Summary};
+use uncertainty::UncertaintyArgs;
 
 /// Flags of `tune`.
 #[derive(Debug, clap::Args)]
@@ -53,6 +55,8 @@ pub struct TuneArgs {
     basis: BasisArgs,
     #[command(flatten)]
     fresh: Fresh,
+    #[command(flatten)]
+    uncertainty: UncertaintyArgs,
     /// The table to show as a board at the end: pawn, knight, bishop, rook, queen or king
     #[arg(long, value_name = "PIECE", default_value = "knight")]
     board: String,
@@ -92,6 +96,7 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
     let loss: LossKind = fresh.loss.as_deref().map(str::parse).transpose()?.unwrap_or_default();
     let prior: Prior = fresh.prior.as_deref().map(str::parse).transpose()?.unwrap_or_default();
     let given_k = args.scale.k()?;
+    let uncertainty = args.uncertainty.request(UncertaintyRequest::default())?;
     Split::check_share(fresh.holdout.unwrap_or(0.0))?;
     let optimizer = fresh.optimizer(loss, 0)?;
     fresh.stopping(&optimizer).validate()?;
@@ -145,9 +150,11 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
             command_line: context.command_line.clone(),
             started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             config,
+            uncertainty,
         };
+        uncertainty::check(uncertainty, &record.config, &data, &split)?;
         folder.write("run.json", &(serde_json::to_string_pretty(&record)? + "\n"))?;
-        execute(args, context, &backend, &folder, &record.config, &data, &split, None, fitted_loss)
+        execute(args, context, &backend, &folder, &record, &data, &split, None, fitted_loss)
     })();
     if result.is_err() {
         folder.discard();
@@ -193,7 +200,8 @@ fn prepare(
 fn resume(args: &TuneArgs, path: &Path, context: &Context) -> anyhow::Result<()> {
     let backend = args.backend.open()?;
     let (folder, record) = RunFolder::open(path)?;
-    let config = record.config;
+    let record = RunRecord { uncertainty: args.uncertainty.request(record.uncertainty)?, ..record };
+    let config = &record.config;
     config.validate().map_err(|e| Error::input(folder.file("run.json"), e.to_string()))?;
     let checkpoint = folder.read_checkpoint()?;
     // A run that ended before its result was stored still has its state.
@@ -211,7 +219,8 @@ fn resume(args: &TuneArgs, path: &Path, context: &Context) -> anyhow::Result<()>
         return Err(Error::input(folder.file("run.json"), "does not belong to the dataset").into());
     }
     let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
-    execute(args, context, &backend, &folder, &config, &data, &split, checkpoint, None)
+    uncertainty::check(record.uncertainty, config, &data, &split)?;
+    execute(args, context, &backend, &folder, &record, &data, &split, checkpoint, None)
 }
 
 #[allow(clippy::too_many_arguments, reason = "the two ways into a run share its parts, not a type")]
@@ -220,12 +229,13 @@ fn execute(
     context: &Context,
     backend: &super::backend::Backend,
     folder: &RunFolder,
-    config: &RunConfig,
+    record: &RunRecord,
     data: &Dataset,
     split: &Split,
     checkpoint: Option<Checkpoint>,
     fitted_loss: Option<f64>,
 ) -> anyhow::Result<()> {
+    let config = &record.config;
     let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n))?;
     let curvature = matches!(config.optimizer, OptimizerConfig::GaussNewton(_));
     let (evaluator, line) = backend.evaluator(&layout, curvature)?;
@@ -244,14 +254,20 @@ fn execute(
     });
     observer.finish();
     let outcome = outcome?;
+    let interrupted = |at: String| {
+        let folder = folder.path().display();
+        Err(Error::Interrupted(format!("{at}; 'gputexel tune --resume {folder}' goes on")).into())
+    };
     if outcome.reason == StopReason::Interrupted {
-        return Err(Error::Interrupted(format!(
-            "after {} epochs; 'gputexel tune --resume {}' goes on",
-            outcome.epochs,
-            folder.path().display()
-        ))
-        .into());
+        return interrupted(format!("after {} epochs", outcome.epochs));
     }
+    // Errors that cannot be had do not cost the result.
+    let (findings, failure) =
+        match uncertainty::find(context, record.uncertainty, backend, &layout, split, config, &outcome) {
+            Ok(findings) => (findings, None),
+            Err(Error::Interrupted(_)) => return interrupted("in the bootstrap".to_string()),
+            Err(error) => (None, Some(error)),
+        };
 
     let objective = Objective { k: config.k, loss: config.loss };
     let training: Vec<u32> = split.training().map(|n| n as u32).collect();
@@ -265,7 +281,9 @@ fn execute(
         held_out_after: loss(&outcome.parameters, &held_out),
         occurrences: data.occurrences(),
         outcome,
+        findings,
     };
     output::write_results(folder, config, data, &summary)?;
-    Ok(output::print_results(context, folder, config, data, &summary, &args.board)?)
+    output::print_results(context, folder, config, data, &summary, &args.board)?;
+    failure.map_or(Ok(()), |error| Err(error.into()))
 }

@@ -16,6 +16,7 @@ use serde_json::json;
 use super::super::run_folder::{RunFolder, append_line};
 use super::super::table::grouped;
 use super::super::{Context, say, shows_progress};
+use super::uncertainty::Findings;
 
 /// Fewest occurrences of a feature below which its values are called weakly supported.
 const WEAK_SUPPORT: u64 = 100;
@@ -37,6 +38,8 @@ pub struct Summary {
     pub occurrences: Vec<u64>,
     /// How the run ended.
     pub outcome: Outcome,
+    /// How sure its parameters are, where that was asked.
+    pub findings: Option<Findings>,
 }
 
 /// K in all forms, for people.
@@ -222,23 +225,30 @@ pub fn write_results(
         loss: summary.after,
         loss_held_out: summary.held_out_after,
     };
+    if let Some(findings) = &summary.findings {
+        findings.annotate(&mut file);
+    }
     for language in Language::ALL {
         folder.write(language.file_name(), &tables(set, theta, language))?;
     }
     if let Some(basis) = &config.basis {
-        folder.write("z.json", &coordinates(basis, &summary.outcome.z))?;
+        folder.write("z.json", &coordinates(basis, &summary.outcome.z, summary.findings.as_ref()))?;
     }
     folder.write("params.json", &file.to_json())?;
     folder.slim_checkpoint()
 }
 
 /// z by name, as JSON, one coordinate a line.
-fn coordinates(basis: &Parameterization, z: &[f64]) -> String {
-    let line = |(coordinate, value): (&Coordinate, &f64)| {
+fn coordinates(basis: &Parameterization, z: &[f64], findings: Option<&Findings>) -> String {
+    let line = |(i, (coordinate, value)): (usize, (&Coordinate, &f64))| {
         let Coordinate { name, min, max, .. } = coordinate;
-        format!("    {}", json!({ "name": name, "value": value, "min": min, "max": max }))
+        let mut object = json!({ "name": name, "value": value, "min": min, "max": max });
+        if let Some(findings) = findings {
+            object["uncertainty"] = findings.coordinate(i);
+        }
+        format!("    {object}")
     };
-    let lines: Vec<String> = basis.coordinates.iter().zip(z).map(line).collect();
+    let lines: Vec<String> = basis.coordinates.iter().zip(z).enumerate().map(line).collect();
     format!("{{\n  \"basis\": {},\n  \"coordinates\": [\n{}\n  ]\n}}\n", json!(basis.name), lines.join(",\n"))
 }
 
@@ -259,7 +269,7 @@ pub fn print_results(
     let unsupported: Vec<&str> = named(data, summary, |count| count == 0);
     let weak: Vec<&str> = named(data, summary, |count| count > 0 && count < WEAK_SUPPORT);
     if context.json {
-        let object = json!({
+        let mut object = json!({
             "folder": folder.path(), "positions": data.len(), "k": config.k,
             "loss_before": summary.before, "loss": summary.after,
             "held_out_before": summary.held_out_before, "held_out": summary.held_out_after,
@@ -268,6 +278,9 @@ pub fn print_results(
             "members": outcome.members.iter().map(|(name, value)| json!({ "optimizer": name, "best": value })).collect::<Vec<_>>(),
             "unsupported": unsupported, "weak": weak,
         });
+        if let Some(findings) = &summary.findings {
+            object["uncertainty"] = findings.json(config, outcome);
+        }
         return say(&format!("{object}\n"));
     }
     if context.quiet {
@@ -346,6 +359,9 @@ pub fn print_results(
             out,
             "over {FAR_CP} centipawns from the prior: {list}; --l2 or more positions hold them"
         );
+    }
+    if let Some(findings) = &summary.findings {
+        out += &findings.describe(set, config, outcome);
     }
     let files: Vec<&str> = Language::ALL.iter().map(|language| language.file_name()).collect();
     let z = if config.basis.is_some() { "z.json, " } else { "" };
