@@ -17,7 +17,7 @@ use gputexel::evaluator::{Evaluations, Evaluator, Population, Request};
 use gputexel::model::{FeatureKind, Prior};
 use gputexel::objective::LossKind;
 use gputexel::optimizer::{AdamSettings, GaussNewtonSettings, Schedule};
-use gputexel::tuning::{Event, OptimizerConfig, Outcome, RunConfig, Stopping, Tuning};
+use gputexel::tuning::{Event, OptimizerConfig, Outcome, Rounding, RunConfig, Stopping, Tuning};
 use gputexel::{Error, Result};
 use serde_json::Value;
 
@@ -179,6 +179,7 @@ fn a_lost_device_costs_nothing_but_time() {
             prior: "default".to_string(),
             start: Prior::default().theta(&data.metadata.feature_set).unwrap(),
             basis: None,
+            round: Rounding::None,
             k: 0.8,
             loss: LossKind::Squared,
             holdout,

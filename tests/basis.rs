@@ -33,7 +33,7 @@ fn gradients_are_those_of_central_differences() {
         let population = Population::single(&basis.theta(&z), objective.k);
         let request = Request { parts: 0..1, loss: objective.loss, gradients: true, curvature: false };
         let gradient = basis.pull_gradients(&evaluator.evaluate(&population, &request).unwrap().gradients);
-        let mut loss = |z: &[f64]| gputexel::tuning::exact_loss(&data, objective, &basis.theta(z), &all);
+        let loss = |z: &[f64]| gputexel::tuning::exact_loss(&data, objective, &basis.theta(z), &all);
         let largest = gradient.iter().fold(0.0f64, |most, g| most.max(g.abs()));
         for i in 0..z.len() {
             let (value, step) = (z[i], 1e-2);

@@ -25,6 +25,11 @@ pub struct BasisArgs {
 }
 
 impl BasisArgs {
+    /// Whether any of the flags was given.
+    pub fn is_given(&self) -> bool {
+        self.basis.is_some() || !self.freeze.is_empty()
+    }
+
     /// What is tuned; `None` where that is every parameter by itself.
     ///
     /// # Errors

@@ -8,6 +8,8 @@
 mod adam;
 mod box_quadratic;
 mod gauss_newton;
+mod local;
+mod particle_swarm;
 mod quasi_newton;
 mod schedule;
 mod space;
@@ -16,6 +18,8 @@ use std::collections::BTreeMap;
 
 pub use adam::{Adam, AdamSettings};
 pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
+pub use local::{Local, LocalSettings};
+pub use particle_swarm::{ParticleSwarm, ParticleSwarmSettings, SwarmVariant};
 pub use quasi_newton::{Arrival, QUASI_NEWTON_PAIRS, QuasiNewton};
 pub use schedule::Schedule;
 pub use space::Space;
@@ -69,7 +73,7 @@ pub trait Optimizer {
     /// a linear system cannot be solved.
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()>;
 
-    /// The best member of those evaluated last, or the start.
+    /// The best member of those evaluated last (of a swarm: ever), or the start.
     fn best(&self) -> Best;
 
     /// Norm of the best member's gradient (largest component), where it is known.
@@ -80,6 +84,17 @@ pub trait Optimizer {
 
     /// Whether no further step can improve the loss.
     fn converged(&self) -> bool;
+
+    /// Whether the members of a population are trial points of one run, of which only the one that
+    /// it moves to counts. Otherwise each member is a run of its own.
+    fn is_one_run(&self) -> bool {
+        false
+    }
+
+    /// What else there is to show and record about the last step: an object, or null.
+    fn details(&self) -> serde_json::Value {
+        serde_json::Value::Null
+    }
 
     /// The state, sufficient to go on to the very same result.
     fn save(&self) -> OptimizerState;

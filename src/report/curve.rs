@@ -127,13 +127,9 @@ impl Curve {
             let mark = (self.x(self.mark.0), self.mark.1);
             chart.draw_series([Circle::new(mark, 6, RED.filled())])?;
             let label = format!("{} at {}", precise(self.mark.1), precise(self.mark.0));
-            // On the side where there is room.
-            let right = mark.0 > 0.5 * (x_low + x_high);
-            let text = Text::new(
-                label.clone(),
-                (if right { -9 * label.len() as i32 } else { 12 }, -24),
-                ("sans-serif", 16),
-            );
+            // Centered above the point: below a minimum's branches there is room.
+            let shift = (-4 * label.len() as i32, -64);
+            let text = Text::new(label, shift, ("sans-serif", 16));
             chart.draw_series([EmptyElement::at(mark) + text])?;
             Ok(())
         })

@@ -5,9 +5,11 @@
 
 mod board;
 mod curve;
+mod heat;
 mod svg;
 mod tables;
 
 pub use board::board;
 pub use curve::Curve;
+pub use heat::HeatMap;
 pub use tables::{Language, tables};

@@ -2,11 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Stopping;
+use super::{Rounding, Stopping};
 use crate::error::{Error, Result};
 use crate::model::{Coordinate, Parameterization};
 use crate::objective::LossKind;
-use crate::optimizer::{Adam, AdamSettings, GaussNewton, GaussNewtonSettings, Optimizer, Schedule, Space};
+use crate::optimizer::{
+    Adam, AdamSettings, GaussNewton, GaussNewtonSettings, Local, LocalSettings, Optimizer, Schedule, Space,
+};
 
 /// The method and its settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,25 +25,16 @@ pub enum OptimizerConfig {
         /// Mini-batches an epoch.
         batches: usize,
     },
+    /// Local search on whole numbers.
+    Local(LocalSettings),
 }
 
 impl OptimizerConfig {
     /// Mini-batches an epoch.
     pub fn batches(&self) -> usize {
         match self {
-            Self::GaussNewton(_) => 1,
+            Self::GaussNewton(_) | Self::Local(_) => 1,
             Self::Adam { batches, .. } => *batches,
-        }
-    }
-
-    /// Weight of the regularisation of a member.
-    ///
-    /// # Panics
-    /// If there is no such member.
-    pub fn l2(&self, member: usize) -> f64 {
-        match self {
-            Self::GaussNewton(settings) => settings.l2,
-            Self::Adam { runs, .. } => runs[member].l2,
         }
     }
 
@@ -50,6 +43,16 @@ impl OptimizerConfig {
         match self {
             Self::GaussNewton(settings) => settings.l2 > 0.0,
             Self::Adam { runs, .. } => runs.iter().any(|run| run.l2 > 0.0),
+            Self::Local(settings) => settings.l2 > 0.0,
+        }
+    }
+
+    /// Weight λ of the regularisation of a member.
+    pub fn l2(&self, member: usize) -> f64 {
+        match self {
+            Self::GaussNewton(settings) => settings.l2,
+            Self::Adam { runs, .. } => runs[member].l2,
+            Self::Local(settings) => settings.l2,
         }
     }
 
@@ -63,6 +66,7 @@ impl OptimizerConfig {
             Self::Adam { runs, schedule, batches } => {
                 Box::new(Adam::try_new(space, runs.clone(), *schedule, epochs, *batches as u64)?)
             }
+            Self::Local(settings) => Box::new(Local::try_new(space, settings.clone())?),
         })
     }
 }
@@ -92,6 +96,9 @@ pub struct RunConfig {
     pub seed: u64,
     /// The method.
     pub optimizer: OptimizerConfig,
+    /// What is done to the result.
+    #[serde(default)]
+    pub round: Rounding,
     /// When to stop.
     pub stopping: Stopping,
 }
@@ -169,6 +176,40 @@ impl RunConfig {
                 self.loss
             )));
         }
+        if self.round != Rounding::None {
+            self.validate_rounding()?;
+        }
         self.stopping.validate()
+    }
+
+    /// Checks that whole coordinates make whole parameters, and that they are not whole anyway.
+    fn validate_rounding(&self) -> Result<()> {
+        let usage = |text: String| Err(Error::Usage(text));
+        if matches!(self.optimizer, OptimizerConfig::Local(_)) {
+            return usage("--round is for smooth optimizers: the local search has whole numbers".to_string());
+        }
+        let Some(basis) = &self.basis else { return Ok(()) };
+        for (coordinate, column) in basis.coordinates.iter().zip(&basis.columns) {
+            if let Some((_, factor)) = column.iter().find(|(_, factor)| factor.fract() != 0.0) {
+                return usage(format!(
+                    "--round needs a basis of whole numbers: '{}' of '{}' has the factor {factor}",
+                    coordinate.name, basis.name
+                ));
+            }
+            let (low, high) = (coordinate.min.unwrap_or(f64::MIN), coordinate.max.unwrap_or(f64::MAX));
+            if low.ceil() > high.floor() {
+                return usage(format!(
+                    "--round: no whole number is within the bounds of '{}'",
+                    coordinate.name
+                ));
+            }
+        }
+        match basis.base.iter().find(|value| value.fract() != 0.0) {
+            Some(value) => usage(format!(
+                "--round needs a basis of whole numbers: the base of '{}' holds {value}",
+                basis.name
+            )),
+            None => Ok(()),
+        }
     }
 }

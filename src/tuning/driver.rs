@@ -13,7 +13,7 @@ use crate::dataset::Split;
 use crate::error::{Error, Result};
 use crate::evaluator::{Evaluations, Evaluator, Population, Request};
 use crate::model::Parameterization;
-use crate::optimizer::{Optimizer, Proposal};
+use crate::optimizer::{Best, Optimizer, Proposal};
 
 /// A run under way.
 ///
@@ -73,6 +73,12 @@ struct Candidates {
     l2: Vec<f64>,
 }
 
+impl Candidates {
+    fn single(best: &Best, l2: f64) -> Self {
+        Self { z: best.parameters.clone(), l2: vec![l2] }
+    }
+}
+
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
@@ -82,6 +88,8 @@ pub struct Outcome {
     pub parameters: Vec<f64>,
     /// The best z, of which θ was made.
     pub z: Vec<f64>,
+    /// The member that it is of.
+    pub best_member: usize,
     /// The epoch in which they were evaluated.
     pub best_epoch: u64,
     /// Every member's method and settings, and its best value of what it was judged by.
@@ -92,8 +100,6 @@ pub struct Outcome {
     pub seconds: f64,
     /// Method and settings of the member that the parameters are of.
     pub optimizer: String,
-    /// Weight of its regularisation.
-    pub l2: f64,
 }
 
 impl<'a> Tuning<'a> {
@@ -185,7 +191,10 @@ impl<'a> Tuning<'a> {
                 self.progress.epochs += 1;
                 let best = self.optimizer.best();
                 let mut held_out = None;
-                let candidates = Candidates { z: proposal.parameters, l2: proposal.l2 };
+                let (candidates, losses) = match self.optimizer.is_one_run() {
+                    true => (Candidates::single(&best, proposal.l2[0]), vec![best.loss]),
+                    false => (Candidates { z: proposal.parameters, l2: proposal.l2 }, answer.losses),
+                };
                 if self.split.held_out_part().is_some() {
                     let values = persist(&mut evaluator, &mut replacement, observe, &mut |evaluator| {
                         self.criterion(evaluator, &candidates)
@@ -193,7 +202,7 @@ impl<'a> Tuning<'a> {
                     self.judge(&candidates, &values);
                     held_out = values.into_iter().min_by(f64::total_cmp);
                 } else if batches == 1 {
-                    self.judge(&candidates, &answer.losses);
+                    self.judge(&candidates, &losses);
                 }
                 self.progress.recent_losses.push(best.loss);
                 let keep = self.config.stopping.window as usize + 1;
@@ -225,8 +234,8 @@ impl<'a> Tuning<'a> {
             self.progress.finished = Some(reason);
         }
         observe(Event::State { progress: &self.progress, optimizer: &*self.optimizer, last: true })?;
-        if reason != StopReason::Interrupted {
-            // Where the last step led has not been judged yet.
+        // Where the last step led has not been judged yet; one run stands where it was judged.
+        if reason != StopReason::Interrupted && !self.optimizer.is_one_run() {
             let Proposal { parameters, l2, .. } = self.optimizer.ask();
             let last = Candidates { z: parameters, l2 };
             let values = persist(&mut evaluator, &mut replacement, observe, &mut |evaluator| {
@@ -244,12 +253,12 @@ impl<'a> Tuning<'a> {
             reason,
             parameters: self.parameterization.theta(&z),
             z,
+            best_member: progress.best_member,
             best_epoch: progress.best_epoch,
             members: members.map(|(member, &value)| (self.optimizer.describe(member), value)).collect(),
             epochs: progress.epochs,
             seconds: progress.seconds,
             optimizer: self.optimizer.describe(progress.best_member),
-            l2: self.config.optimizer.l2(progress.best_member),
         })
     }
 

@@ -14,6 +14,7 @@ mod scale;
 mod scale_curve;
 mod single_steps;
 mod stopping;
+pub mod sweep;
 mod uncertainty;
 mod values;
 

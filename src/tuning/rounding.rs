@@ -6,7 +6,8 @@
 //! on whole numbers is the closest-vector problem. Successive rounding is Babai's nearest plane
 //! ("On Lovász' lattice reduction and the nearest lattice point problem", 1986; known from the
 //! compression of neural networks, too): one coordinate after another is rounded, and the
-//! others, which are still free, are solved for again, all by one Cholesky factorisation.
+//! others, which are still free, are solved for again, all by one Cholesky factorisation. Several
+//! roundings are followed up side by side.
 
 use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
@@ -81,7 +82,8 @@ pub fn round_naively(z: &[f64], space: &Space) -> Vec<f64> {
 /// The nearest value that a coordinate may have.
 fn nearest(value: f64, i: usize, space: &Space) -> f64 {
     match space.integer[i] {
-        true => value.round().max(space.lower[i].ceil()).min(space.upper[i].floor()),
+        // Adding 0 makes 0 of −0.
+        true => value.round().max(space.lower[i].ceil()).min(space.upper[i].floor()) + 0.0,
         false => value.max(space.lower[i]).min(space.upper[i]),
     }
 }
@@ -96,20 +98,53 @@ pub fn round_successively(z: &[f64], matrix: &[f64], space: &Space) -> Vec<f64> 
     let n = z.len();
     assert_eq!(matrix.len(), n * n);
     let (order, rows) = sorted_cholesky(matrix, n, &space.integer);
-    // The sum of squares is Σ_k (Σ_{j ≥ k} R_kj e_j)² with e = z − z*, so the last is rounded
-    // first, and each other one as close as possible to what makes its own square vanish.
-    let mut error = vec![0.0; n];
-    let mut rounded = vec![0.0; n];
+    // The cost is Σ_k (Σ_{j ≥ k} R_kj e_j)² with e = z − z*, so the last is rounded first, and each
+    // other one close to what makes its own square vanish.
+    let mut branches = vec![Branch { errors: vec![0.0; n], cost: 0.0 }];
     for k in (0..n).rev() {
-        let i = order[k];
-        let pivot = rows[k * n + i];
-        let pull: f64 = order[k + 1..].iter().map(|&j| rows[k * n + j] * error[j]).sum();
-        let target = if pivot > 0.0 { z[i] - pull / pivot } else { z[i] };
-        rounded[i] = nearest(target, i, space);
-        error[i] = rounded[i] - z[i];
+        let (i, row) = (order[k], &rows[k * n..][..n]);
+        let pivot = row[k];
+        let mut next: Vec<(f64, usize, f64)> = Vec::new();
+        for (from, branch) in branches.iter().enumerate() {
+            let pull: f64 = row[k + 1..].iter().zip(&branch.errors[k + 1..]).map(|(r, e)| r * e).sum();
+            let target = if pivot > 0.0 { z[i] - pull / pivot } else { z[i] };
+            let mut add = |value: f64| {
+                let square = (pivot * (value - target)).powi(2);
+                next.push((branch.cost + square, from, value));
+            };
+            let first = nearest(target, i, space);
+            add(first);
+            if space.integer[i] && pivot > 0.0 {
+                let others = [first - 1.0, first + 1.0].into_iter();
+                others.filter(|value| (space.lower[i]..=space.upper[i]).contains(value)).for_each(&mut add);
+            }
+        }
+        next.sort_by(|a, b| a.0.total_cmp(&b.0)); // stable: equal costs keep their order
+        next.truncate(BRANCHES);
+        let grow = |&(cost, from, value): &(f64, usize, f64)| {
+            let mut errors = branches[from].errors.clone();
+            errors[k] = value - z[i];
+            Branch { errors, cost }
+        };
+        branches = next.iter().map(grow).collect();
+    }
+    let mut rounded = vec![0.0; n];
+    for (&i, error) in order.iter().zip(&branches[0].errors) {
+        // The sum may miss the whole number by an ulp.
+        rounded[i] = nearest(z[i] + error, i, space);
     }
     rounded
 }
+
+/// Some coordinates rounded: e = z − z* in the order of elimination, and its cost.
+struct Branch {
+    errors: Vec<f64>,
+    cost: f64,
+}
+
+/// Roundings of the first coordinates that are followed up side by side (a K-best search): on 736
+/// piece-square values, 1 adds 6.80e-6 to the loss, 16 6.68e-6, 128 6.64e-6, and 1,024 no less.
+const BRANCHES: usize = 128;
 
 /// Share of the largest diagonal entry that is added to all: the matrix is of f32 products, and
 /// directions without curvature must not decide.
@@ -118,8 +153,7 @@ const RIDGE: f64 = 1e-9;
 /// Pivots below this share of their diagonal entry are rounding errors.
 const LEAST_PIVOT: f64 = 1e-6;
 
-/// H = Rᵀ R with the smallest pivot first (row k belongs to coordinate `order[k]`; columns are
-/// those of H). Small pivots first make large ones last, which evens them out, and what rounding
+/// H = Rᵀ R with the smallest pivot first: row and column k belong to coordinate `order[k]`. Small pivots first make large ones last, which evens them out, and what rounding
 /// costs on average is the sum of the squares of the pivots over 12. Real coordinates come before
 /// whole ones, so that they are solved for last.
 fn sorted_cholesky(matrix: &[f64], n: usize, integer: &[bool]) -> (Vec<usize>, Vec<f64>) {
@@ -130,6 +164,7 @@ fn sorted_cholesky(matrix: &[f64], n: usize, integer: &[bool]) -> (Vec<usize>, V
     }
     let mut left: Vec<usize> = (0..n).collect();
     let mut order = Vec::with_capacity(n);
+    // With columns by coordinate at first.
     let mut rows = vec![0.0; n * n];
     for k in 0..n {
         let (at, &i) = left
@@ -158,6 +193,10 @@ fn sorted_cholesky(matrix: &[f64], n: usize, integer: &[bool]) -> (Vec<usize>, V
                 rest[a * n..][..n].iter_mut().zip(&*row).for_each(|(rest, value)| *rest -= factor * value);
             }
         }
+    }
+    for row in rows.chunks_exact_mut(n) {
+        let sorted: Vec<f64> = order.iter().map(|&i| row[i]).collect();
+        row.copy_from_slice(&sorted);
     }
     (order, rows)
 }

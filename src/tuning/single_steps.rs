@@ -7,9 +7,8 @@
 //! give exact scores however many steps were taken. Knows neither optimizers nor devices; where
 //! the search starts is decided by the caller, see [`Rounding`](super::Rounding).
 
-use std::cmp::Ordering;
 use std::ops::Range;
-use std::sync::atomic::{self, AtomicBool};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
@@ -65,12 +64,15 @@ pub struct Step {
 /// All single steps from a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Survey {
-    /// Steps by ±1 that stay within the bounds and change the objective of any position.
+    /// Steps by ±1 that stay within the bounds and have an effect.
     pub steps: usize,
     /// Those that lower the loss by more than a [`TIE`], best first.
     pub improving: Vec<Step>,
     /// Smallest change of the steps that do not; `None` where there is no such step.
     pub smallest_increase: Option<f64>,
+    /// Coordinates that are left out because their steps change nothing: no position has their
+    /// features.
+    pub without_effect: usize,
 }
 
 /// How a coordinate moves the score of a position with one of its features: coefficient ·
@@ -305,11 +307,6 @@ impl<'a> SingleSteps<'a> {
         self.taken
     }
 
-    /// Coordinates whose steps change nothing: no position has their features.
-    pub fn without_effect(&self) -> usize {
-        self.alive.iter().filter(|alive| !**alive).count()
-    }
-
     fn l2_per_cp2(&self) -> f64 {
         self.problem.l2 / (REGULARIZATION_SCALE_CP * REGULARIZATION_SCALE_CP)
     }
@@ -411,9 +408,8 @@ impl<'a> SingleSteps<'a> {
 
     /// The exact changes of the loss by all single steps of whole coordinates.
     pub fn survey(&self) -> Survey {
-        let coordinates: Vec<usize> = (0..self.z.len())
-            .filter(|&coordinate| self.problem.space.integer[coordinate] && self.alive[coordinate])
-            .collect();
+        let whole = (0..self.z.len()).filter(|&coordinate| self.problem.space.integer[coordinate]);
+        let (coordinates, dead): (Vec<usize>, Vec<usize>) = whole.partition(|&i| self.alive[i]);
         let of = |&coordinate: &usize| {
             [-1.0, 1.0].map(|by| {
                 let allowed = self.is_allowed(coordinate, by);
@@ -427,10 +423,10 @@ impl<'a> SingleSteps<'a> {
         let (mut improving, others): (Vec<Step>, Vec<Step>) =
             all.iter().partition(|step| step.change < limit);
         improving.sort_by(|a, b| {
-            a.change.total_cmp(&b.change).then(a.coordinate.cmp(&b.coordinate)).then(Ordering::Equal)
+            a.change.total_cmp(&b.change) // stable: by coordinate where equal
         });
         let smallest = others.iter().map(|step| step.change).min_by(f64::total_cmp);
-        Survey { steps: all.len(), improving, smallest_increase: smallest }
+        Survey { steps: all.len(), improving, smallest_increase: smallest, without_effect: dead.len() }
     }
 
     /// Takes improving steps, best first, each checked again at the point that it is taken from,
@@ -447,7 +443,7 @@ impl<'a> SingleSteps<'a> {
             }
             let limit = -TIE * self.loss();
             for step in survey.improving {
-                if cancel.load(atomic::Ordering::Relaxed) {
+                if cancel.load(Ordering::Relaxed) {
                     return None;
                 }
                 let mut by = step.by;

@@ -5,41 +5,41 @@ use gputexel::model::Prior;
 use gputexel::objective::LossKind;
 use gputexel::report::Curve;
 use gputexel::tuning::{MinimumAt, ScaleCurve, Values, scale_curve};
-use gputexel::{Error, Result, write_atomically};
+use gputexel::{Error, write_atomically};
 use serde_json::json;
 
 use super::super::table::grouped;
 use super::super::tune::scale_forms;
 use super::super::{Context, say};
-use super::SweepArgs;
 use super::output::{check_target, write_csv};
-
-/// More values of K than this are asked about.
-const MANY: usize = 100_000;
-
-/// A factor that takes K from the form given to base 10.
-///
-/// # Errors
-/// [`Error::Usage`] for unknown forms.
-pub fn base_factor(base: &str) -> Result<f64> {
-    match base {
-        "10" => Ok(1.0),
-        "e" => Ok(1.0 / std::f64::consts::LN_10),
-        _ => Err(Error::Usage(format!("--k-base {base}: expected 10 or e"))),
-    }
-}
+use super::{MANY, SweepArgs, base_factor};
 
 /// Runs `sweep --scale`.
 ///
 /// # Errors
 /// Bad usage, files that cannot be read or written, devices that fail.
 pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<()> {
+    let fresh = &args.fresh;
+    let needless = [
+        ("--folds", fresh.folds.is_some()),
+        ("--seed", fresh.seed.is_some()),
+        ("--judge", fresh.judge.is_some()),
+        ("--blend-k", fresh.blend_k.is_some()),
+        ("--optimizer", fresh.optimizer.is_some()),
+        ("--schedule", fresh.schedule.is_some()),
+        ("--epochs", fresh.epochs.is_some()),
+        ("--basis and --freeze", args.basis.is_given()),
+        ("a fixed K", args.k.k()?.is_some()),
+    ];
+    if let Some((flag, _)) = needless.iter().find(|(_, given)| *given) {
+        return Err(Error::Usage(format!("--scale trains nothing and varies K: {flag} is for --grid")).into());
+    }
     let values: Values = values.parse().map_err(|e| Error::Usage(format!("--scale {e}")))?;
-    let factor = base_factor(&args.k_base)?;
+    let factor = base_factor(&fresh.k_base)?;
     if let Some(k) = values.numbers.iter().find(|k| **k <= 0.0) {
         return Err(Error::Usage(format!("--scale: K {k}: must be a positive number")).into());
     }
-    if values.numbers.len() > MANY && !args.yes {
+    if values.numbers.len() > MANY && !fresh.yes {
         let count = grouped(values.numbers.len() as u64);
         return Err(
             Error::Usage(format!("--scale: {count} values of K; --yes says that they are meant")).into()
@@ -47,8 +47,8 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
     }
     check_target(args.csv.as_deref())?;
     check_target(args.svg.as_deref())?;
-    let loss: LossKind = args.loss.as_deref().map(str::parse).transpose()?.unwrap_or_default();
-    let prior: Prior = args.prior.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+    let loss: LossKind = fresh.loss.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+    let prior: Prior = fresh.prior.as_deref().map(str::parse).transpose()?.unwrap_or_default();
     let backend = args.backend.open()?;
 
     let data = dataset::read_many(&args.datasets)?;
@@ -61,7 +61,7 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
     let ks: Vec<f64> = values.numbers.iter().map(|k| k * factor).collect();
     let curve = scale_curve(&mut *evaluator, &layout, &data, &theta, &ks, loss)?;
 
-    let picture = picture(&curve, loss, &args.k_base, factor, values.logarithmic);
+    let picture = picture(&curve, loss, &fresh.k_base, factor, values.logarithmic);
     if let Some(path) = &args.svg {
         write_atomically(path, picture.to_svg()?.as_bytes())?;
     }
@@ -99,7 +99,7 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
         grouped(data.len() as u64),
         picture.to_terminal(),
         grouped(curve.points.len() as u64),
-        args.k_base,
+        fresh.k_base,
         curve.minimum.loss,
         scale_forms(curve.minimum.k),
     ))?)

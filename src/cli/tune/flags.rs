@@ -1,12 +1,12 @@
 //! Flags of `tune` that decide what a run computes, and what they mean.
 
 use gputexel::objective::LossKind;
-use gputexel::optimizer::{AdamSettings, GaussNewtonSettings, Schedule};
-use gputexel::tuning::{OptimizerConfig, Stopping};
+use gputexel::optimizer::{AdamSettings, GaussNewtonSettings, LocalSettings, Schedule};
+use gputexel::tuning::{OptimizerConfig, Rounding, Stopping};
 use gputexel::{Error, Result};
 
 /// Above this many parameters the Gauss–Newton matrix and its factorisation take too long.
-const GAUSS_NEWTON_LIMIT: usize = 4096;
+pub(super) const GAUSS_NEWTON_LIMIT: usize = 4096;
 
 /// Flags that decide what a run computes; a resumed run has them in its folder.
 #[derive(Debug, clap::Args)]
@@ -28,7 +28,8 @@ pub struct Fresh {
     /// Seed of everything random [default: 1]
     #[arg(long, value_name = "N", help_heading = "Objective")]
     pub(super) seed: Option<u64>,
-    /// gauss-newton or adam [default: gauss-newton where the loss is smooth and parameters are few]
+    /// gauss-newton, adam, or local (search on whole numbers) [default: gauss-newton where the loss
+    /// is smooth and parameters are few]
     #[arg(long, value_name = "NAME", help_heading = "Optimizer")]
     pub(super) optimizer: Option<String>,
     /// Gauss-Newton: damping at the start, relative to the diagonal [default: 0.0001]
@@ -55,7 +56,14 @@ pub struct Fresh {
     /// Adam: mini-batches an epoch [default: 1, the full batch]
     #[arg(long, value_name = "N", help_heading = "Optimizer")]
     pub(super) batches: Option<usize>,
-    /// At most this many epochs [default: 50 for gauss-newton, 500 for adam]
+    /// Local: sizes of steps, descending; 1 is always the last [default: 8,4,2,1]
+    #[arg(long, value_name = "STEP", value_delimiter = ',', help_heading = "Optimizer")]
+    pub(super) step: Vec<u32>,
+    /// Make whole numbers of the result of gauss-newton or adam: naive (each to the nearest), local
+    /// (to where no single step of any parameter improves the exact loss), or none [default: none]
+    #[arg(long, value_name = "HOW", help_heading = "Optimizer")]
+    pub(super) round: Option<String>,
+    /// At most this many epochs [default: 50 for gauss-newton, 500 for adam and local]
     #[arg(long, value_name = "N", help_heading = "Stopping")]
     pub(super) epochs: Option<u64>,
     /// At most this many seconds
@@ -65,13 +73,13 @@ pub struct Fresh {
     #[arg(long, value_name = "NORM", help_heading = "Stopping")]
     pub(super) gradient_norm: Option<f64>,
     /// Stop when the loss improves by less than this share over the window
-    /// [default: 1e-8 for gauss-newton, 0 for adam]
+    /// [default: 1e-8 for gauss-newton, else 0]
     #[arg(long, value_name = "SHARE", help_heading = "Stopping")]
     pub(super) improvement: Option<f64>,
-    /// Epochs over which the improvement is judged [default: 1 for gauss-newton, 50 for adam]
+    /// Epochs over which the improvement is judged [default: 1 for gauss-newton, else 50]
     #[arg(long, value_name = "N", help_heading = "Stopping")]
     pub(super) window: Option<u64>,
-    /// With --holdout: epochs without a better held-out loss [default: 5 for gauss-newton, 50 for adam]
+    /// With --holdout: epochs without a better held-out loss [default: 5 for gauss-newton, else 50]
     #[arg(long, value_name = "N", help_heading = "Stopping")]
     pub(super) patience: Option<u64>,
 }
@@ -128,16 +136,15 @@ impl Fresh {
             }
             None => "adam",
         };
+        if name != "local" && !self.step.is_empty() {
+            return Err(Error::Usage("--step is for --optimizer local".to_string()));
+        }
         match name {
             "gauss-newton" => {
                 if self.names_adam() {
                     return Err(Error::Usage("gauss-newton was given flags that are Adam's".to_string()));
                 }
-                let l2 = match self.l2[..] {
-                    [] => 0.0,
-                    [l2] => l2,
-                    _ => return Err(Error::Usage("gauss-newton takes one --l2".to_string())),
-                };
+                let l2 = self.one_l2(name)?;
                 let damping = self.damping.unwrap_or(GaussNewtonSettings::default().damping);
                 Ok(OptimizerConfig::GaussNewton(GaussNewtonSettings { l2, damping }))
             }
@@ -152,8 +159,40 @@ impl Fresh {
                     batches: self.batches.unwrap_or(1),
                 })
             }
-            other => Err(Error::Usage(format!("optimizer '{other}': expected gauss-newton or adam"))),
+            "local" => {
+                if self.names_adam() || self.damping.is_some() {
+                    return Err(Error::Usage(
+                        "local was given flags that are those of other optimizers".to_string(),
+                    ));
+                }
+                Ok(OptimizerConfig::Local(self.local()?))
+            }
+            other => Err(Error::Usage(format!("optimizer '{other}': expected gauss-newton, adam or local"))),
         }
+    }
+
+    /// What is done to the result.
+    pub(super) fn rounding(&self) -> Result<Rounding> {
+        self.round.as_deref().map_or(Ok(Rounding::None), str::parse)
+    }
+
+    fn one_l2(&self, name: &str) -> Result<f64> {
+        match self.l2[..] {
+            [] => Ok(0.0),
+            [l2] => Ok(l2),
+            _ => Err(Error::Usage(format!("{name} takes one --l2"))),
+        }
+    }
+
+    fn local(&self) -> Result<LocalSettings> {
+        let mut settings = LocalSettings { l2: self.one_l2("local")?, ..LocalSettings::default() };
+        if !self.step.is_empty() {
+            settings.steps.clone_from(&self.step);
+            if settings.steps.last() != Some(&1) {
+                settings.steps.push(1);
+            }
+        }
+        Ok(settings)
     }
 
     pub(super) fn seed(&self) -> u64 {

@@ -3,6 +3,7 @@
 mod flags;
 mod output;
 mod uncertainty;
+mod whole;
 
 use std::path::{Path, PathBuf};
 
@@ -96,9 +97,9 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
     let loss: LossKind = fresh.loss.as_deref().map(str::parse).transpose()?.unwrap_or_default();
     let prior: Prior = fresh.prior.as_deref().map(str::parse).transpose()?.unwrap_or_default();
     let given_k = args.scale.k()?;
-    let uncertainty = args.uncertainty.request(UncertaintyRequest::default())?;
+    let uncertainty = args.uncertainty.request(UncertaintyRequest::default(), loss)?;
     Split::check_share(fresh.holdout.unwrap_or(0.0))?;
-    let optimizer = fresh.optimizer(loss, 0)?;
+    let (optimizer, round) = (fresh.optimizer(loss, 0)?, fresh.rounding()?);
     fresh.stopping(&optimizer).validate()?;
     optimizer.build(&Space::unbounded(&[0.0, 0.0]), 1)?;
     if optimizer.batches() == 0 {
@@ -141,6 +142,7 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
             loss,
             holdout: fresh.holdout.unwrap_or(0.0),
             seed: fresh.seed(),
+            round,
             stopping: fresh.stopping(&optimizer),
             optimizer,
         };
@@ -200,7 +202,8 @@ fn prepare(
 fn resume(args: &TuneArgs, path: &Path, context: &Context) -> anyhow::Result<()> {
     let backend = args.backend.open()?;
     let (folder, record) = RunFolder::open(path)?;
-    let record = RunRecord { uncertainty: args.uncertainty.request(record.uncertainty)?, ..record };
+    let uncertainty = args.uncertainty.request(record.uncertainty, record.config.loss)?;
+    let record = RunRecord { uncertainty, ..record };
     let config = &record.config;
     config.validate().map_err(|e| Error::input(folder.file("run.json"), e.to_string()))?;
     let checkpoint = folder.read_checkpoint()?;
@@ -253,7 +256,7 @@ fn execute(
         observer.observe(event)
     });
     observer.finish();
-    let outcome = outcome?;
+    let mut outcome = outcome?;
     let interrupted = |at: String| {
         let folder = folder.path().display();
         Err(Error::Interrupted(format!("{at}; 'gputexel tune --resume {folder}' goes on")).into())
@@ -269,6 +272,7 @@ fn execute(
             Err(error) => (None, Some(error)),
         };
 
+    let whole = whole::finish(context, folder, config, &layout, split, &mut outcome)?;
     let objective = Objective { k: config.k, loss: config.loss };
     let training: Vec<u32> = split.training().map(|n| n as u32).collect();
     let held_out: Vec<u32> = split.held_out().map(|n| n as u32).collect();
@@ -282,6 +286,7 @@ fn execute(
         occurrences: data.occurrences(),
         outcome,
         findings,
+        whole,
     };
     output::write_results(folder, config, data, &summary)?;
     output::print_results(context, folder, config, data, &summary, &args.board)?;

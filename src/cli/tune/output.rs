@@ -17,6 +17,7 @@ use super::super::run_folder::{RunFolder, append_line};
 use super::super::table::grouped;
 use super::super::{Context, say, shows_progress};
 use super::uncertainty::Findings;
+use super::whole::Whole;
 
 /// Fewest occurrences of a feature below which its values are called weakly supported.
 const WEAK_SUPPORT: u64 = 100;
@@ -40,6 +41,8 @@ pub struct Summary {
     pub outcome: Outcome,
     /// How sure its parameters are, where that was asked.
     pub findings: Option<Findings>,
+    /// What was done to make whole numbers of it.
+    pub whole: Option<Whole>,
 }
 
 /// K in all forms, for people.
@@ -224,6 +227,8 @@ pub fn write_results(
         loss_before: summary.before,
         loss: summary.after,
         loss_held_out: summary.held_out_after,
+        rounding: summary.whole.as_ref().and_then(Whole::rounding_record),
+        single_steps: summary.whole.as_ref().and_then(Whole::single_steps_record),
     };
     if let Some(findings) = &summary.findings {
         findings.annotate(&mut file);
@@ -281,6 +286,9 @@ pub fn print_results(
         if let Some(findings) = &summary.findings {
             object["uncertainty"] = findings.json(config, outcome);
         }
+        if let Some(whole) = &summary.whole {
+            whole.add_to(&mut object);
+        }
         return say(&format!("{object}\n"));
     }
     if context.quiet {
@@ -301,6 +309,9 @@ pub fn print_results(
     };
     if let Some(text) = change(summary.before, summary.after) {
         let _ = writeln!(out, "loss        {text}");
+    }
+    if let Some(whole) = &summary.whole {
+        out += &whole.lines();
     }
     if let Some(text) = change(summary.held_out_before, summary.held_out_after) {
         let _ = writeln!(out, "held out    {text}, epoch {}", outcome.best_epoch);

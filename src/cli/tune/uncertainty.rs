@@ -5,7 +5,7 @@ use std::fmt::Write as _; // to strings, which cannot fail
 use gputexel::dataset::{Dataset, Layout, Split};
 use gputexel::evaluator::Evaluator;
 use gputexel::model::{BothPhases, FeatureSet, Interval, ParameterFile, UncertaintyRecord};
-use gputexel::objective::Objective;
+use gputexel::objective::{LossKind, Objective};
 use gputexel::tuning::{
     Bootstrap, Curvature, FEWEST_CLUSTERS, Fit, Outcome, RunConfig, Sandwich, Spread, Standing,
     UncertaintyRequest, bootstrap, check_members, sandwich,
@@ -38,29 +38,29 @@ impl UncertaintyArgs {
     /// What is asked for, by these flags or before.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a number of members that makes no spread.
-    pub fn request(&self, before: UncertaintyRequest) -> Result<UncertaintyRequest> {
+    /// [`Error::Usage`] for a number of members that makes no spread, or a loss without curvature.
+    pub fn request(&self, before: UncertaintyRequest, loss: LossKind) -> Result<UncertaintyRequest> {
         if let Some(members) = self.bootstrap {
             check_members(members, 1)?;
         }
         let bootstrap = self.bootstrap.unwrap_or(before.bootstrap);
-        Ok(UncertaintyRequest { errors: before.errors || self.errors || bootstrap > 0, bootstrap })
+        let errors = before.errors || self.errors || bootstrap > 0;
+        if errors && !loss.is_smooth() {
+            return Err(Error::Usage(format!(
+                "--errors and --bootstrap need a loss with bounded curvature; '{loss}' has none"
+            )));
+        }
+        Ok(UncertaintyRequest { errors, bootstrap })
     }
 }
 
 /// Refuses what could not be answered after the run.
 ///
 /// # Errors
-/// [`Error::Usage`] for a loss without curvature, too few games, or too many members.
+/// [`Error::Usage`] for too few games or too many members.
 pub fn check(request: UncertaintyRequest, config: &RunConfig, data: &Dataset, split: &Split) -> Result<()> {
     if !request.errors {
         return Ok(());
-    }
-    if !config.loss.is_smooth() {
-        return Err(Error::Usage(format!(
-            "--errors and --bootstrap need a loss with bounded curvature; '{}' has none",
-            config.loss
-        )));
     }
     if request.bootstrap > 0 {
         check_members(request.bootstrap, config.parameterization().dimension())?;
@@ -116,7 +116,7 @@ pub fn find(
         parameterization: &parameterization,
         z: &outcome.z,
         prior: &config.start,
-        l2: outcome.l2,
+        l2: config.optimizer.l2(outcome.best_member),
         objective: Objective { k: config.k, loss: config.loss },
     };
     let sandwich = sandwich(&fit)?;
@@ -130,7 +130,7 @@ pub fn find(
         if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} resamples, {msg}") {
             bar.set_style(style);
         }
-        let mut resample = |evaluator: &mut dyn Evaluator| {
+        let resample = |evaluator: &mut dyn Evaluator| {
             let mut observe = |done: usize, evaluations: usize| {
                 bar.set_position(done as u64);
                 bar.set_message(format!("{evaluations} evaluations"));
@@ -279,9 +279,10 @@ impl Findings {
         let _ = writeln!(out, "least sure  {}", largest.join(", "));
         let (all, beyond) = self.beyond(config, outcome);
         let _ = writeln!(out, "from prior  {beyond} of {all} parameters are more than {BEYOND} errors away");
+        let what = if sandwich.by_game { "games" } else { "positions" };
         let without = [
             (self.count(Standing::Unsupported), "on which no position depends".to_string()),
-            (self.count(Standing::Rare), format!("in fewer than {FEWEST_CLUSTERS} games")),
+            (self.count(Standing::Rare), format!("in fewer than {FEWEST_CLUSTERS} {what}")),
             (self.count(Standing::AtBound), "at a bound".to_string()),
         ];
         let without: Vec<String> =
