@@ -199,6 +199,7 @@ fn execute(
         occurrences: data.occurrences(),
         outcome,
         whole: polished.as_mut().and_then(|polish| polish.whole.take()),
+        findings: None,
     };
     tune::write_results(folder, config, data, &summary)?;
     let losses = (original, swarm);
