@@ -106,7 +106,7 @@ fn a_killed_run_goes_on_to_the_same_bytes() {
 #[test]
 fn an_interrupted_run_says_how_to_go_on() {
     let bench = bench();
-    let child = started(&bench, "r", &["--epochs", "3000"]);
+    let child = started(&bench, "r", &["--epochs", "3000", "--bootstrap", "5"]);
     let (code, _, err) = bench.shell(&format!("kill -INT {}", child.id()));
     assert_eq!((code, err.as_str()), (0, ""));
     let output = child.wait_with_output().unwrap();
@@ -122,8 +122,9 @@ fn an_interrupted_run_says_how_to_go_on() {
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.contains("resumed     after "), "{out}");
     assert_metrics_are_whole(&bench, "r", 3000);
-    bench.tune(&[&["--out", "whole", "--epochs=3000"], &ADAM[..5]].concat());
+    bench.tune(&[&["--out", "whole", "--epochs=3000", "--bootstrap=5"], &ADAM[..5]].concat());
     assert!(bench.bytes("r/params.json") == bench.bytes("whole/params.json"));
+    assert_eq!(bench.json("r/params.json")["uncertainty"]["resamples"], 5);
 }
 
 #[test]

@@ -257,7 +257,6 @@ fn compare_with_tune(rows: &Rows, kind: FeatureKind, config: &dyn Fn(&Dataset) -
                 window: if matches!(config.method, SweepMethod::Adam { .. }) { 100 } else { 1 },
                 patience: 1,
             },
-            round: Rounding::default(),
         };
         let split = Split::try_new(&part, 0.0, 1, 1).unwrap();
         let layout = Layout::whole(&part).unwrap();

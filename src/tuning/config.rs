@@ -114,6 +114,16 @@ pub struct RunConfig {
     pub stopping: Stopping,
 }
 
+/// What is to be found out about the result, see [`sandwich`](super::sandwich) and
+/// [`bootstrap`](super::bootstrap).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UncertaintyRequest {
+    /// Whether standard errors are wanted.
+    pub errors: bool,
+    /// Members of a bootstrap; 0 for none.
+    pub bootstrap: usize,
+}
+
 /// The contents of `run.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
@@ -125,6 +135,9 @@ pub struct RunRecord {
     pub started: String,
     /// What it computes.
     pub config: RunConfig,
+    /// What is asked about its result.
+    #[serde(default)]
+    pub uncertainty: UncertaintyRequest,
 }
 
 impl RunRecord {
@@ -135,6 +148,7 @@ impl RunRecord {
             command_line: command_line.to_string(),
             started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             config,
+            uncertainty: UncertaintyRequest::default(),
         }
     }
 }

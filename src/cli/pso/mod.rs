@@ -130,7 +130,8 @@ fn check_memory(settings: &ParticleSwarmSettings, dimension: usize) -> Result<()
 
 fn resume(args: &PsoArgs, path: &Path, context: &Context) -> anyhow::Result<()> {
     let backend = args.backend.open()?;
-    let Reopened { folder, config, checkpoint, data, split } = tune::reopen(path)?;
+    let Reopened { folder, record, checkpoint, data, split } = tune::reopen(path)?;
+    let config = record.config;
     let OptimizerConfig::ParticleSwarm { settings, .. } = &config.optimizer else {
         return Err(Error::Usage(format!("{}: is not a run of 'gputexel pso'", path.display())).into());
     };
@@ -198,6 +199,7 @@ fn execute(
         occurrences: data.occurrences(),
         outcome,
         whole: polished.as_mut().and_then(|polish| polish.whole.take()),
+        findings: None,
     };
     tune::write_results(folder, config, data, &summary)?;
     let losses = (original, swarm);

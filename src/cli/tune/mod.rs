@@ -2,6 +2,7 @@
 
 mod flags;
 mod output;
+mod uncertainty;
 mod whole;
 
 use std::path::{Path, PathBuf};
@@ -11,8 +12,8 @@ use gputexel::model::{FeatureSet, Parameterization, Prior, ROLE_NAMES};
 use gputexel::objective::{LossKind, Objective};
 use gputexel::optimizer::Space;
 use gputexel::tuning::{
-    Checkpoint, OptimizerConfig, RunConfig, RunRecord, StopReason, Tuning, exact_loss, exact_scores,
-    fit_scale,
+    Checkpoint, OptimizerConfig, RunConfig, RunRecord, StopReason, Tuning, UncertaintyRequest, exact_loss,
+    exact_scores, fit_scale,
 };
 use gputexel::{Error, Result};
 
@@ -24,6 +25,7 @@ use flags::Fresh;
 pub use flags::GAUSS_NEWTON_LIMIT;
 pub use flags::ScaleArgs;
 pub use output::{Observer, Summary, print_opening, scale_forms, write_results};
+use uncertainty::UncertaintyArgs;
 pub use whole::{Whole, curvature};
 
 /// Flags of `tune`.
@@ -55,6 +57,8 @@ pub struct TuneArgs {
     basis: BasisArgs,
     #[command(flatten)]
     fresh: Fresh,
+    #[command(flatten)]
+    uncertainty: UncertaintyArgs,
     /// The table to show as a board at the end: pawn, knight, bishop, rook, queen or king
     #[arg(long, value_name = "PIECE", default_value = "knight")]
     board: String,
@@ -98,6 +102,7 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
     let loss: LossKind = fresh.loss.as_deref().map(str::parse).transpose()?.unwrap_or_default();
     let prior: Prior = fresh.prior.as_deref().map(str::parse).transpose()?.unwrap_or_default();
     let given_k = args.scale.k()?;
+    let uncertainty = args.uncertainty.request(UncertaintyRequest::default(), loss)?;
     Split::check_share(fresh.holdout.unwrap_or(0.0))?;
     let (optimizer, round) = (fresh.optimizer(loss, 0)?, fresh.rounding()?);
     fresh.stopping(&optimizer).validate()?;
@@ -150,9 +155,10 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
             optimizer,
         };
         config.validate()?;
-        let record = RunRecord::new(&context.command_line, config);
+        let record = RunRecord { uncertainty, ..RunRecord::new(&context.command_line, config) };
+        uncertainty::check(uncertainty, &record.config, &data, &split)?;
         folder.write("run.json", &(serde_json::to_string_pretty(&record)? + "\n"))?;
-        execute(args, context, &backend, &folder, &record.config, &data, &split, None, fitted_loss)
+        execute(args, context, &backend, &folder, &record, &data, &split, None, fitted_loss)
     })();
     if result.is_err() {
         folder.discard();
@@ -212,7 +218,7 @@ pub struct Reopened {
     /// Its folder.
     pub folder: RunFolder,
     /// What it computes.
-    pub config: RunConfig,
+    pub record: RunRecord,
     /// Where it stands, where that was stored.
     pub checkpoint: Option<Checkpoint>,
     /// Its positions.
@@ -227,7 +233,7 @@ pub struct Reopened {
 /// When the folder is none, the run is finished, or the data are others.
 pub fn reopen(path: &Path) -> Result<Reopened> {
     let (folder, record) = RunFolder::open(path)?;
-    let config = record.config;
+    let config = &record.config;
     config.validate().map_err(|e| Error::input(folder.file("run.json"), e.to_string()))?;
     let checkpoint = folder.read_checkpoint()?;
     // A run that ended before its result was stored still has its state.
@@ -245,17 +251,20 @@ pub fn reopen(path: &Path) -> Result<Reopened> {
         return Err(Error::input(folder.file("run.json"), "does not belong to the dataset"));
     }
     let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
-    Ok(Reopened { folder, config, checkpoint, data, split })
+    Ok(Reopened { folder, record, checkpoint, data, split })
 }
 
 fn resume(args: &TuneArgs, path: &Path, context: &Context) -> anyhow::Result<()> {
     let backend = args.backend.open()?;
-    let Reopened { folder, config, checkpoint, data, split } = reopen(path)?;
-    if matches!(config.optimizer, OptimizerConfig::ParticleSwarm { .. }) {
+    let Reopened { folder, record, checkpoint, data, split } = reopen(path)?;
+    let uncertainty = args.uncertainty.request(record.uncertainty, record.config.loss)?;
+    let record = RunRecord { uncertainty, ..record };
+    if matches!(record.config.optimizer, OptimizerConfig::ParticleSwarm { .. }) {
         let path = path.display();
         return Err(Error::Usage(format!("{path}: is a run of 'gputexel pso --resume {path}'")).into());
     }
-    execute(args, context, &backend, &folder, &config, &data, &split, checkpoint, None)
+    uncertainty::check(record.uncertainty, &record.config, &data, &split)?;
+    execute(args, context, &backend, &folder, &record, &data, &split, checkpoint, None)
 }
 
 #[allow(clippy::too_many_arguments, reason = "the two ways into a run share its parts, not a type")]
@@ -264,12 +273,13 @@ fn execute(
     context: &Context,
     backend: &super::backend::Backend,
     folder: &RunFolder,
-    config: &RunConfig,
+    record: &RunRecord,
     data: &Dataset,
     split: &Split,
     checkpoint: Option<Checkpoint>,
     fitted_loss: Option<f64>,
 ) -> anyhow::Result<()> {
+    let config = &record.config;
     let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n))?;
     let curvature = matches!(config.optimizer, OptimizerConfig::GaussNewton(_));
     let (evaluator, line) = backend.evaluator(&layout, curvature)?;
@@ -288,14 +298,20 @@ fn execute(
     });
     observer.finish();
     let mut outcome = outcome?;
+    let interrupted = |at: String| {
+        let folder = folder.path().display();
+        Err(Error::Interrupted(format!("{at}; 'gputexel tune --resume {folder}' goes on")).into())
+    };
     if outcome.reason == StopReason::Interrupted {
-        return Err(Error::Interrupted(format!(
-            "after {} epochs; 'gputexel tune --resume {}' goes on",
-            outcome.epochs,
-            folder.path().display()
-        ))
-        .into());
+        return interrupted(format!("after {} epochs", outcome.epochs));
     }
+    // Errors that cannot be had do not cost the result.
+    let (findings, failure) =
+        match uncertainty::find(context, record.uncertainty, backend, &layout, split, config, &outcome) {
+            Ok(findings) => (findings, None),
+            Err(Error::Interrupted(_)) => return interrupted("in the bootstrap".to_string()),
+            Err(error) => (None, Some(error)),
+        };
 
     let whole = whole::finish(context, folder, config, &layout, split, &mut outcome)?;
     let objective = Objective { k: config.k, loss: config.loss };
@@ -310,8 +326,10 @@ fn execute(
         held_out_after: loss(&outcome.parameters, &held_out),
         occurrences: data.occurrences(),
         outcome,
+        findings,
         whole,
     };
     output::write_results(folder, config, data, &summary)?;
-    Ok(output::print_results(context, folder, config, data, &summary, &args.board)?)
+    output::print_results(context, folder, config, data, &summary, &args.board)?;
+    failure.map_or(Ok(()), |error| Err(error.into()))
 }

@@ -16,6 +16,7 @@ use serde_json::json;
 use super::super::run_folder::{RunFolder, append_line};
 use super::super::table::grouped;
 use super::super::{Context, say, shows_progress};
+use super::uncertainty::Findings;
 use super::whole::Whole;
 
 /// Fewest occurrences of a feature below which its values are called weakly supported.
@@ -38,6 +39,8 @@ pub struct Summary {
     pub occurrences: Vec<u64>,
     /// How the run ended.
     pub outcome: Outcome,
+    /// How sure its parameters are, where that was asked.
+    pub findings: Option<Findings>,
     /// What was done to make whole numbers of it.
     pub whole: Option<Whole>,
 }
@@ -257,23 +260,30 @@ pub fn write_results(
         rounding: summary.whole.as_ref().and_then(Whole::rounding_record),
         single_steps: summary.whole.as_ref().and_then(Whole::single_steps_record),
     };
+    if let Some(findings) = &summary.findings {
+        findings.annotate(&mut file);
+    }
     for language in Language::ALL {
         folder.write(language.file_name(), &tables(set, theta, language))?;
     }
     if let Some(basis) = &config.basis {
-        folder.write("z.json", &coordinates(basis, &summary.outcome.z))?;
+        folder.write("z.json", &coordinates(basis, &summary.outcome.z, summary.findings.as_ref()))?;
     }
     folder.write("params.json", &file.to_json())?;
     folder.slim_checkpoint()
 }
 
 /// z by name, as JSON, one coordinate a line.
-fn coordinates(basis: &Parameterization, z: &[f64]) -> String {
-    let line = |(coordinate, value): (&Coordinate, &f64)| {
+fn coordinates(basis: &Parameterization, z: &[f64], findings: Option<&Findings>) -> String {
+    let line = |(i, (coordinate, value)): (usize, (&Coordinate, &f64))| {
         let Coordinate { name, min, max, .. } = coordinate;
-        format!("    {}", json!({ "name": name, "value": value, "min": min, "max": max }))
+        let mut object = json!({ "name": name, "value": value, "min": min, "max": max });
+        if let Some(findings) = findings {
+            object["uncertainty"] = findings.coordinate(i);
+        }
+        format!("    {object}")
     };
-    let lines: Vec<String> = basis.coordinates.iter().zip(z).map(line).collect();
+    let lines: Vec<String> = basis.coordinates.iter().zip(z).enumerate().map(line).collect();
     format!("{{\n  \"basis\": {},\n  \"coordinates\": [\n{}\n  ]\n}}\n", json!(basis.name), lines.join(",\n"))
 }
 
@@ -303,6 +313,9 @@ pub fn print_results(
             "members": outcome.members.iter().map(|(name, value)| json!({ "optimizer": name, "best": value })).collect::<Vec<_>>(),
             "unsupported": unsupported, "weak": weak,
         });
+        if let Some(findings) = &summary.findings {
+            object["uncertainty"] = findings.json(config, outcome);
+        }
         if let Some(whole) = &summary.whole {
             whole.add_to(&mut object);
         }
@@ -387,6 +400,9 @@ pub fn print_results(
             out,
             "over {FAR_CP} centipawns from the prior: {list}; --l2 or more positions hold them"
         );
+    }
+    if let Some(findings) = &summary.findings {
+        out += &findings.describe(set, config, outcome);
     }
     let files: Vec<&str> = Language::ALL.iter().map(|language| language.file_name()).collect();
     let z = if config.basis.is_some() { "z.json, " } else { "" };
