@@ -45,8 +45,8 @@ fn basis(theta: &[f64]) -> Parameterization {
     let coordinate = |i: usize| Coordinate {
         name: format!("c{i}"),
         start: 0.0,
-        min: (i % 5 == 0).then_some(-1.0),
-        max: (i % 7 == 0).then_some(0.0),
+        min: i.is_multiple_of(5).then_some(-1.0),
+        max: i.is_multiple_of(7).then_some(0.0),
         integer: true,
     };
     let coordinates = (0..columns.len()).map(coordinate).collect();
