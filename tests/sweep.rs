@@ -235,6 +235,7 @@ fn compare_with_tune(rows: &Rows, kind: FeatureKind, config: &dyn Fn(&Dataset) -
             prior: config.prior.clone(),
             start: config.start.clone(),
             basis: None,
+            round: Rounding::None,
             k: setting.k,
             loss: setting.loss,
             holdout: 0.0,
