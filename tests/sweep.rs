@@ -370,6 +370,10 @@ fn every_step_can_be_the_last_before_a_resumption() {
             let rest = sweep.run(&Cpu, &AtomicBool::new(false), &mut |_| Ok(())).unwrap();
             assert_eq!((rest.runs, rest.epochs), (whole.runs.clone(), whole.epochs), "after {stop} steps");
         }
+        // A sweep that is interrupted before it has done anything leaves the state as it is.
+        let mut sweep = Sweep::try_new(&config, &data).unwrap();
+        let nothing = sweep.run(&Cpu, &AtomicBool::new(true), &mut |_| Ok(())).unwrap();
+        assert_eq!((nothing.reason, nothing.runs.len()), (StopReason::Interrupted, 0));
         // A stored state of another sweep, or with a number that is none.
         let mut other = config.clone();
         other.grid.axes.truncate(1);
@@ -384,6 +388,14 @@ fn every_step_can_be_the_last_before_a_resumption() {
         };
         Sweep::try_new(&config, &data).unwrap().run(&Cpu, &cancel, &mut observe).unwrap();
         let stored = stored.unwrap();
+        let mut resumed = Sweep::resume(&config, &data, stored.clone(), &path).unwrap();
+        let mut written = false;
+        let mut watch = |event: SweepEvent<'_>| {
+            written |= matches!(event, SweepEvent::State { .. });
+            Ok(())
+        };
+        resumed.run(&Cpu, &AtomicBool::new(true), &mut watch).unwrap();
+        assert!(!written, "the state under way was given up");
         assert!(matches!(Sweep::resume(&other, &data, stored.clone(), &path), Err(Error::Input { .. })));
         let mut poisoned = stored;
         poisoned.optimizer.vectors.values_mut().find(|v| !v.is_empty()).unwrap()[0] = f64::NAN;

@@ -204,7 +204,7 @@ fn errors_are_those_of_the_formula() {
     ] {
         let data = games(&path, kind, count, length, 1, 5);
         // A third of the games is held out.
-        let held_out = |n: usize| data.game(n) % 3 == 0;
+        let held_out = |n: usize| data.game(n).is_multiple_of(3);
         let which: Vec<usize> = (0..data.len()).filter(|&n| !held_out(n)).collect();
         let prior = common::random_theta(&data.metadata.feature_set, false, 3);
         let objective = Objective { k: K / 3.0, loss };
@@ -455,8 +455,8 @@ fn resamples_reach_the_optima_of_datasets_with_those_weights() {
                 optimum
             })
             .collect();
-        for i in 0..z.len() {
-            let Some(spread) = got.z[i] else {
+        for (i, spread) in got.z.iter().enumerate() {
+            let Some(spread) = spread else {
                 assert_eq!(errors.z[i], None);
                 continue;
             };

@@ -174,8 +174,8 @@ fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
         return Err(Error::Usage(format!("{} runs: at most {}", grouped(runs as u64), grouped(MOST as u64))));
     }
     // What must be fitted comes last.
-    config.k = scales(args, data, &config, &kinds)?;
     config.blend_k = blend_scale(args, data, &config.grid)?;
+    config.k = scales(args, data, &config, &kinds)?;
     Ok(config)
 }
 

@@ -342,7 +342,9 @@ pub fn print_results(
         "judged by   {} loss on held-out positions against their results, with the K of each run\n",
         config.judge
     );
-    out += &table_of_settings(config, ranking, top);
+    if !ranking.ranked.is_empty() {
+        out += &table_of_settings(config, ranking, top);
+    }
     if ranking.ranked.len() > top {
         let _ = writeln!(out, "and {} more", grouped((ranking.ranked.len() - top) as u64));
     }

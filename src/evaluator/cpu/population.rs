@@ -121,7 +121,7 @@ struct Scratch<T, const V: usize> {
     pieces: Vec<Shape>,
     /// Whether the part counts for any member: a fold that all of them leave out is judged, but
     /// adds nothing to their gradients.
-    counts: bool,
+    counted: bool,
 }
 
 impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> WithSimd
@@ -152,7 +152,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
             gradient: vec![zero; if GRADIENTS { features } else { 0 }],
             turn: [zero; TURN],
             pieces: Vec::with_capacity(TURN),
-            counts: true,
+            counted: true,
         };
         for (bucket, positions) in self.item.layout.buckets_in(self.item.positions.clone()) {
             let part = bucket.part - self.item.parts.start;
@@ -160,7 +160,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
                 weights if weights.is_empty() => None,
                 weights => Some(&weights[part * width..][..width]),
             };
-            scratch.counts = weights.is_none_or(|weights| weights.iter().any(|&weight| weight > 0.0));
+            scratch.counted = weights.is_none_or(|weights| weights.iter().any(|&weight| weight > 0.0));
             self.blend(simd, bucket, &mut scratch.table);
             let mut start = positions.start;
             while start < positions.end {
@@ -198,7 +198,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
                 if filled > 0 {
                     self.finish_turn(simd, part, first, filled, &mut scratch, &mut sums);
                 }
-                if GRADIENTS && scratch.counts {
+                if GRADIENTS && scratch.counted {
                     flush(
                         self.item.layout,
                         bucket,
@@ -300,7 +300,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
                 add(&mut sums.weights[at..][lanes], bytemuck::cast_slice(&[weight]));
             }
         }
-        if GRADIENTS && scratch.counts {
+        if GRADIENTS && scratch.counted {
             self.scatter(simd, scratch);
         }
         scratch.pieces.clear();

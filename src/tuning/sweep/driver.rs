@@ -275,11 +275,14 @@ impl<'a> Sweep<'a> {
         let mut together = 0;
         let mut unfinished = Vec::new();
         let mut epochs = self.epochs_of_ended();
-        while self.results.len() < self.order.len() * self.config.seeds.len() {
-            let (plan, layout) = self.plan(self.results.len() / self.order.len())?;
-            let mut machine = room.machine(&layout)?;
+        let all = self.order.len() * self.config.seeds.len();
+        let goes_on = || !cancel.load(Ordering::Relaxed);
+        while self.results.len() < all && goes_on() {
             let seed = self.results.len() / self.order.len();
+            let (plan, layout) = self.plan(seed)?;
+            let mut machine = room.machine(&layout)?;
             while self.results.len() / self.order.len() == seed
+                && goes_on()
                 && let Some(members) = self.next_members()
             {
                 let mut portion = Portion::try_new(self.config, &plan, members)?;
@@ -287,7 +290,7 @@ impl<'a> Sweep<'a> {
                 if let Some(state) = self.resumed.take() {
                     portion.restore(state)?;
                 }
-                while !portion.finished() && !cancel.load(Ordering::Relaxed) {
+                while !portion.finished() && goes_on() {
                     portion.step(&mut machine)?;
                     for (error, evaluator) in machine.replaced.drain(..) {
                         observe(SweepEvent::Replaced { error: &error, evaluator: &evaluator })?;
@@ -308,18 +311,13 @@ impl<'a> Sweep<'a> {
                     let checkpoint = || self.checkpoint(Some(&portion), epochs, None);
                     observe(SweepEvent::State { checkpoint: &checkpoint, last: true })?;
                     unfinished = results;
-                    break;
                 }
             }
-            if cancel.load(Ordering::Relaxed)
-                && self.results.len() < self.order.len() * self.config.seeds.len()
-            {
-                break;
-            }
         }
-        let whole = self.results.len() == self.order.len() * self.config.seeds.len();
+        let whole = self.results.len() == all;
         let reason = if whole { StopReason::Epochs } else { StopReason::Interrupted };
-        if whole || unfinished.is_empty() {
+        // A portion that was not even begun again keeps the state that it has.
+        if unfinished.is_empty() && self.resumed.is_none() {
             let checkpoint = || self.checkpoint(None, epochs, whole.then_some(reason));
             observe(SweepEvent::State { checkpoint: &checkpoint, last: true })?;
         }
