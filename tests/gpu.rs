@@ -5,8 +5,7 @@
 
 mod common;
 
-use std::sync::OnceLock;
-
+use common::gpu::context;
 use gputexel::Error;
 use gputexel::dataset::{self, Dataset, DatasetWriter, Layout, Metadata, PositionLabels, Split};
 use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions};
@@ -21,20 +20,6 @@ const LOSSES: [LossKind; 4] =
 /// 1.8e-6 for gradients relative to the largest component, 1.4e-6 relative to the norm.
 const LOSS_BOUND: f64 = 1e-6;
 const GRADIENT_BOUND: f64 = 1e-5;
-
-/// One device for all tests, with the limits that every WebGPU device has.
-fn context() -> Option<&'static GpuContext> {
-    static CONTEXT: OnceLock<Option<GpuContext>> = OnceLock::new();
-    let context = CONTEXT.get_or_init(|| match GpuContext::with_default_limits(true) {
-        Ok(context) => Some(context),
-        Err(error) if std::env::var("GPUTEXEL_REQUIRE_GPU").is_ok_and(|v| v == "1") => panic!("{error}"),
-        Err(error) => {
-            eprintln!("SKIPPED: {error}");
-            None
-        }
-    });
-    context.as_ref()
-}
 
 fn random(kind: FeatureKind, positions: usize, seed: u64) -> Dataset {
     let folder = tempfile::tempdir().unwrap();
@@ -253,7 +238,7 @@ fn every_tile_and_every_cut_gives_the_same_answer() {
         let mut cuts: Vec<GpuOptions> =
             [1, 4, 8, 16, 32].map(|tile| GpuOptions { tile: Some(tile), ..usual }).into();
         // Shards of some hundred kilobytes, slabs for two segments, a few thousand pairs a slice.
-        cuts.push(GpuOptions { binding_bytes: 640 << 10, slab_bytes: 64 << 10, ..usual });
+        cuts.push(GpuOptions { binding_bytes: 640 << 10, slab_bytes: 256 << 10, ..usual });
         cuts.push(GpuOptions { pairs_per_dispatch: 4000, workgroups: 3, ..usual });
         for options in cuts {
             let mut evaluator = GpuEvaluator::with_options(context, &layout, options).unwrap();

@@ -2,7 +2,7 @@
 
 use gputexel::dataset::Layout;
 use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::evaluator::gpu::{BackendChoice, GpuContext, GpuEvaluator, list_adapters};
+use gputexel::evaluator::gpu::{BackendChoice, GpuContext, GpuEvaluator, GpuOptions, list_adapters};
 use gputexel::evaluator::{Evaluator, WithCurvatureFrom};
 use gputexel::{Error, Result};
 
@@ -17,12 +17,32 @@ pub struct BackendArgs {
     /// CPU threads [default: one a core]; results do not depend on it
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// Most memory to use on the GPU, for example 512M or 2G [default: as much as there is]; a
+    /// dataset that takes more than half of it is streamed
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    gpu_memory: Option<u64>,
+    /// Say at the end what the GPU did: dispatches, submissions, bytes
+    #[arg(long)]
+    pub stats: bool,
+}
+
+/// A number of bytes, with K, M or G for powers of 1,024.
+fn parse_size(text: &str) -> std::result::Result<u64, String> {
+    let (digits, shift) = match text.as_bytes().last() {
+        Some(b'k' | b'K') => (&text[..text.len() - 1], 10),
+        Some(b'm' | b'M') => (&text[..text.len() - 1], 20),
+        Some(b'g' | b'G') => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    let number = digits.parse::<u64>().ok().filter(|&number| number > 0 && number <= u64::MAX >> shift);
+    number.map(|number| number << shift).ok_or_else(|| "expected a size such as 64M or 2G".to_string())
 }
 
 /// A backend that was opened, and why it was chosen.
 pub struct Backend {
     choice: BackendChoice,
     gpu: Option<GpuContext>,
+    memory: Option<u64>,
     why: String,
 }
 
@@ -41,18 +61,17 @@ impl BackendArgs {
             // Fails only where the pool exists already, which no command does before this.
             let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
         }
+        let backend = |gpu, why| Ok(Backend { choice, gpu, memory: self.gpu_memory, why });
         if choice == BackendChoice::Cpu {
-            return Ok(Backend { choice, gpu: None, why: "asked for".to_string() });
+            return backend(None, "asked for".to_string());
         }
         let (adapter, why) = choice.pick(&list_adapters());
         if adapter.is_none() && choice == BackendChoice::Auto {
-            return Ok(Backend { choice, gpu: None, why });
+            return backend(None, why);
         }
         match GpuContext::try_new(choice == BackendChoice::Gpu) {
-            Ok(context) => Ok(Backend { choice, gpu: Some(context), why }),
-            Err(error) if choice == BackendChoice::Auto => {
-                Ok(Backend { choice, gpu: None, why: error.to_string() })
-            }
+            Ok(context) => backend(Some(context), why),
+            Err(error) if choice == BackendChoice::Auto => backend(None, error.to_string()),
             Err(error) => Err(error),
         }
     }
@@ -70,7 +89,8 @@ impl Backend {
     ) -> Result<(Box<dyn Evaluator + 'a>, String)> {
         let mut why = self.why.clone();
         if let Some(context) = &self.gpu {
-            match GpuEvaluator::try_new(context, layout) {
+            let options = GpuOptions { memory_bytes: self.memory, ..GpuOptions::new(context) };
+            match GpuEvaluator::with_options(context, layout, options) {
                 Ok(gpu) => {
                     let gpu: Box<dyn Evaluator> = Box::new(gpu);
                     let evaluator = match curvature && !gpu.has_curvature() {
@@ -93,5 +113,20 @@ impl Backend {
     pub fn replacement<'a>(&self, layout: &'a Layout) -> Option<Box<dyn Evaluator + 'a>> {
         (self.choice == BackendChoice::Auto)
             .then(|| Box::new(CpuEvaluator::new(layout)) as Box<dyn Evaluator>)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_size;
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        assert_eq!(parse_size("64M"), Ok(64 << 20));
+        assert_eq!(parse_size("2g"), Ok(2 << 30));
+        assert_eq!(parse_size("1000"), Ok(1000));
+        for bad in ["", "M", "0", "-1", "1.5G", "64MB", "99999999999999G", "\u{e9}"] {
+            assert!(parse_size(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -436,6 +436,12 @@ fn execute(
     });
     observer.finish();
     let outcome = outcome?;
+    if args.backend.stats {
+        match outcome.stats {
+            Some(stats) => eprintln!("GPU: {stats}"),
+            None => eprintln!("GPU: not used"),
+        }
+    }
     if outcome.reason == StopReason::Interrupted {
         return Err(Error::Interrupted(format!(
             "after {} epochs; 'gputexel tune --resume {}' goes on",

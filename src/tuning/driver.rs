@@ -11,7 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::{Checkpoint, Progress, RunConfig, StopReason, regularize};
 use crate::dataset::Split;
 use crate::error::{Error, Result};
-use crate::evaluator::{Evaluations, Evaluator, Population, Request};
+use crate::evaluator::{Evaluations, Evaluator, Population, Request, Stats};
 use crate::optimizer::{Optimizer, Proposal};
 
 /// A run under way.
@@ -88,6 +88,8 @@ pub struct Outcome {
     pub seconds: f64,
     /// Method and settings of the member that the parameters are of.
     pub optimizer: String,
+    /// What the device of the last evaluator did, where it counts.
+    pub stats: Option<Stats>,
 }
 
 impl<'a> Tuning<'a> {
@@ -234,6 +236,7 @@ impl<'a> Tuning<'a> {
             epochs: progress.epochs,
             seconds: progress.seconds,
             optimizer: self.optimizer.describe(progress.best_member),
+            stats: evaluator.stats(),
         })
     }
 

@@ -16,6 +16,9 @@ pub const WORKGROUP: usize = 256;
 /// Workgroup memory that WebGPU promises, in f32: the residuals of a block fill it at most.
 pub const RESIDUALS: usize = 4096;
 
+/// Lengths of blocks of the transposed dataset, one for each size of tile.
+pub const BLOCKS: [usize; 4] = [128, 256, 512, MAX_BLOCK];
+
 /// Largest block of the transposed dataset.
 pub const MAX_BLOCK: usize = 1024;
 
@@ -25,20 +28,28 @@ pub const MAX_BLOCK: usize = 1024;
 pub struct Uniforms {
     /// Number of features F.
     pub features: u32,
-    /// Reals a row of tables, slabs and losses.
+    /// Reals a row of members.
     pub stride: u32,
+    /// Reals a row of tables: `stride`, or 1 where all members share one table.
+    pub columns: u32,
     /// `vec4` a position record.
     pub record: u32,
     /// Segments a chunk of the first reduction.
     pub chunk: u32,
+    /// Reals before the rows of members in the tables.
+    pub member_rows: u32,
+    /// Segments before the slice's first one in the binding.
+    pub first_segment: u32,
+    /// Segments of the slice.
+    pub segments: u32,
+    /// Segments before the slice's first one in the request.
+    pub ordinal: u32,
+    /// Segments of the request.
+    pub total_segments: u32,
     /// 1 / phase maximum.
     pub scale: f32,
     /// Exponent of the power loss.
     pub power: f32,
-    /// Pads to 32 bytes.
-    pub reserved_0: u32,
-    /// Pads to 32 bytes.
-    pub reserved_1: u32,
 }
 
 /// `Segment` of `structs.wgsl`: consecutive positions of one bucket.
@@ -53,6 +64,8 @@ pub struct Segment {
     pub block: u32,
     /// Taper: row group of the blended tables.
     pub taper: u32,
+    /// Part of the layout.
+    pub part: u32,
 }
 
 /// A kernel.
@@ -105,11 +118,38 @@ impl Kernel {
         }
     }
 
-    /// Its WGSL: with four members a lane or one, for rows of ±1 or rows with coefficients.
-    pub fn source(self, vector: bool, unit: bool) -> String {
-        let real = if vector { "vec4<f32>" } else { "f32" };
-        format!("alias Real = {real};\nconst UNIT = {unit};\n{}", self.body())
+    /// Its WGSL.
+    pub fn source(self, shape: Shape) -> String {
+        let (real, word) = if shape.vector { ("vec4<f32>", "vec4<u32>") } else { ("f32", "u32") };
+        let Shape { unit, blends, resamples, shared, weighted, .. } = shape;
+        format!(
+            "alias Real = {real};\nalias Word = {word};\nconst UNIT = {unit};\nconst BLENDS = {blends};\n\
+             const RESAMPLES = {resamples};\nconst SHARED = {shared};\nconst WEIGHTED = {weighted};\n{}",
+            self.body()
+        )
     }
+
+    /// Whether it walks positions.
+    fn walks(self) -> bool {
+        matches!(self, Self::Loss | Self::Gradient | Self::Scores)
+    }
+}
+
+/// What the source of a kernel is specialized for; what is not used costs nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// Four members a lane instead of one.
+    pub vector: bool,
+    /// Rows have no coefficients.
+    pub unit: bool,
+    /// Targets are blended with search scores.
+    pub blends: bool,
+    /// Games are resampled.
+    pub resamples: bool,
+    /// All members share one θ.
+    pub shared: bool,
+    /// Parts have factors.
+    pub weighted: bool,
 }
 
 /// What a pipeline is specialized for.
@@ -119,16 +159,29 @@ pub struct Variant {
     pub kernel: Kernel,
     /// Members a tile: 1, or 4 a lane.
     pub tile: usize,
-    /// Whether rows have no coefficients.
-    pub unit: bool,
     /// Loss: 0 squared, 1 cross-entropy, 2 power.
     pub loss: u32,
+    /// Its source.
+    pub shape: Shape,
 }
 
 impl Variant {
-    /// Members a `Real`.
-    pub fn width(self) -> usize {
-        if self.tile == 1 { 1 } else { 4 }
+    /// A kernel's variant, without what makes no difference to it.
+    pub fn new(kernel: Kernel, tile: usize, loss: u32, shape: Shape) -> Self {
+        let vector = tile > 1;
+        let shape = match kernel {
+            Kernel::Loss | Kernel::Gradient => Shape { vector, weighted: false, ..shape },
+            Kernel::Scores => Shape { vector, unit: shape.unit, ..Shape::default() },
+            Kernel::Reduce => Shape { vector, weighted: shape.weighted, ..Shape::default() },
+            Kernel::Blend | Kernel::Total => Shape { vector, ..Shape::default() },
+        };
+        Self {
+            kernel,
+            // The others see Reals only, not tiles.
+            tile: if kernel.walks() { tile } else { tile.min(4) },
+            loss: if matches!(kernel, Kernel::Loss | Kernel::Gradient) { loss } else { 0 },
+            shape,
+        }
     }
 }
 
@@ -152,15 +205,15 @@ impl Pipelines {
         if let Some(pipeline) = self.compiled.get(&variant) {
             return Ok(pipeline.clone());
         }
-        let lanes = (variant.tile / variant.width()) as f64;
+        let lanes = variant.tile.div_ceil(4) as f64;
         let mut constants = vec![("WORKGROUP", WORKGROUP as f64)];
-        if matches!(variant.kernel, Kernel::Loss | Kernel::Gradient | Kernel::Scores) {
+        if variant.kernel.walks() {
             constants.extend([("LANES", lanes), ("LOSS", f64::from(variant.loss))]);
         }
         if variant.kernel == Kernel::Gradient {
             constants.push(("BLOCK", block_length(variant.tile) as f64));
         }
-        let source = variant.kernel.source(variant.width() == 4, variant.unit);
+        let source = variant.kernel.source(variant.shape);
         let label = Some(variant.kernel.name());
         let device = context.device();
         let pipeline = context.guard(|| {
