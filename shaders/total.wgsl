@@ -1,8 +1,8 @@
 // Total: totals[side][feature][member] = sum of the partials of all chunks, in ascending order. A
 // chunk that the slice leaves unfinished goes to partials[0], where the next slice takes it up.
-// Bindings: 0 uniforms. 1 partials, [1 + chunks][2][F][stride]. 2 totals, [2][F][stride].
-// Dispatched (elements / WORKGROUP) after reduce.wgsl. Bound: launch.
-// CPU twin: `objective::loss_and_gradient`.
+// Bindings: 0 uniforms. 1 partials, [1 + chunks] times what the binding of the totals holds. 2 totals,
+// [2][F][stride] after reduce.wgsl, [3][F][F] after spread.wgsl. Dispatched (elements / WORKGROUP).
+// Bound: launch. CPU twins: `objective::loss_and_gradient`, `objective::gauss_newton_matrix`.
 
 @group(0) @binding(1) var<storage, read_write> partials: array<Real>;
 @group(0) @binding(2) var<storage, read_write> totals: array<Real>;
@@ -13,7 +13,7 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
 ) {
-    let size = 2u * uniforms.features * uniforms.stride;
+    let size = arrayLength(&totals);
     let stop = uniforms.ordinal + uniforms.segments;
     let first_chunk = uniforms.ordinal / uniforms.chunk;
     let end_chunk = (stop + uniforms.chunk - 1u) / uniforms.chunk;

@@ -71,6 +71,17 @@ fn streamed_results_are_the_resident_ones_bit_for_bit() {
             }
             plain.k[0] += 0.1;
         }
+        // A matrix of 384 features needs more memory than this; of 6 it does not.
+        if kind == FeatureKind::Material {
+            let request = Request { curvature: true, ..request(3, true) };
+            let wanted = resident.evaluate(&weighted, &request).unwrap();
+            assert!(streamed.evaluate(&weighted, &request).unwrap() == wanted);
+            assert_eq!(wanted.curvatures.len(), 9 * 144);
+        } else {
+            let request = Request { curvature: true, ..request(3, false) };
+            let error = streamed.evaluate(&plain, &request).unwrap_err().to_string();
+            assert!(error.contains("too little; 40 MiB would do"), "{error}");
+        }
         assert_eq!(streamed.scores(plain.member(1)).unwrap(), resident.scores(plain.member(1)).unwrap());
         let peak = streamed.stats().unwrap().peak_bytes;
         assert!(peak <= memory && peak > memory / 3, "{peak} bytes of {memory}");

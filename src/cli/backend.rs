@@ -1,9 +1,9 @@
 //! The choice of a backend, the only place where it is made.
 
 use gputexel::dataset::Layout;
+use gputexel::evaluator::Evaluator;
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::gpu::{BackendChoice, GpuContext, GpuEvaluator, GpuOptions, list_adapters};
-use gputexel::evaluator::{Evaluator, WithCurvatureFrom};
 use gputexel::{Error, Result};
 
 /// Flags that say what computes.
@@ -82,21 +82,13 @@ impl Backend {
     ///
     /// # Errors
     /// [`Error::Gpu`] when the GPU was asked for and refuses; with `auto` the CPU takes over.
-    pub fn evaluator<'a>(
-        &self,
-        layout: &'a Layout,
-        curvature: bool,
-    ) -> Result<(Box<dyn Evaluator + 'a>, String)> {
+    pub fn evaluator<'a>(&self, layout: &'a Layout) -> Result<(Box<dyn Evaluator + 'a>, String)> {
         let mut why = self.why.clone();
         if let Some(context) = &self.gpu {
             let options = GpuOptions { memory_bytes: self.memory, ..GpuOptions::new(context) };
             match GpuEvaluator::with_options(context, layout, options) {
                 Ok(gpu) => {
-                    let gpu: Box<dyn Evaluator> = Box::new(gpu);
-                    let evaluator = match curvature && !gpu.has_curvature() {
-                        true => Box::new(WithCurvatureFrom::new(gpu, Box::new(CpuEvaluator::new(layout)))),
-                        false => gpu,
-                    };
+                    let evaluator = Box::new(gpu);
                     let line = format!("{} ({why})", evaluator.describe());
                     return Ok((evaluator, line));
                 }

@@ -5,9 +5,6 @@
 
 pub mod cpu;
 pub mod gpu;
-mod hybrid;
-
-pub use hybrid::WithCurvatureFrom;
 
 use std::ops::Range;
 

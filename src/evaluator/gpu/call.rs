@@ -6,11 +6,11 @@ use std::ops::Range;
 
 use super::buffers::{Readback, Scratch};
 use super::kernels::{Kernel, Segment, Shape, Uniforms, Variant, block_length};
-use super::meter::whole;
+use super::meter::{part, whole};
 use super::pace::Clock;
 use super::plan::{Tiling, groups_for};
 use super::store::Array;
-use super::{GpuEvaluator, Pass, Plan};
+use super::{GpuEvaluator, Pass, Plan, Walk};
 use crate::error::Result;
 use crate::evaluator::{Population, Request};
 use crate::objective::{LossKind, x_per_cp};
@@ -290,7 +290,8 @@ impl GpuEvaluator<'_> {
         ];
         let groups = [groups_for(elements), chunks as u32];
         self.gpu.dispatch(encoder, &reduce, &bindings, groups)?;
-        let bindings = [whole(&call.uniforms), whole(&partials), whole(&totals)];
+        // The kernel takes the number of elements from the binding.
+        let bindings = [whole(&call.uniforms), whole(&partials), part(&totals, side)];
         self.gpu.dispatch(encoder, &total, &bindings, [groups_for(2 * elements), 1])
     }
 
@@ -327,7 +328,7 @@ impl GpuEvaluator<'_> {
         request: &Request,
         pass: Pass,
     ) -> Result<Sums> {
-        let plan = self.plan(&self.key(request, whole))?;
+        let plan = self.plan(&self.key(request, whole, Walk::of(request)))?;
         let tiling = Tiling { tile: whole.tile, tiles: members.len().div_ceil(whole.tile) };
         let call = self.begin_call(population, members, tiling, request)?;
         let mut under_way: VecDeque<(wgpu::SubmissionIndex, u64, usize)> = VecDeque::new();

@@ -83,12 +83,27 @@ pub enum Kernel {
     Total,
     /// Scores of one member.
     Scores,
+    /// Curvatures of the loss at each position, for one member.
+    Steepness,
+    /// Slabs of Gauss–Newton matrices.
+    Outer,
+    /// Slabs to the blocks of the matrix.
+    Spread,
 }
 
 impl Kernel {
     /// All kernels.
-    pub const ALL: [Self; 6] =
-        [Self::Blend, Self::Loss, Self::Gradient, Self::Reduce, Self::Total, Self::Scores];
+    pub const ALL: [Self; 9] = [
+        Self::Blend,
+        Self::Loss,
+        Self::Gradient,
+        Self::Reduce,
+        Self::Total,
+        Self::Scores,
+        Self::Steepness,
+        Self::Outer,
+        Self::Spread,
+    ];
 
     /// Name of its file, without ending.
     pub fn name(self) -> &'static str {
@@ -99,6 +114,9 @@ impl Kernel {
             Self::Reduce => "reduce",
             Self::Total => "total",
             Self::Scores => "scores",
+            Self::Steepness => "steepness",
+            Self::Outer => "outer",
+            Self::Spread => "spread",
         }
     }
 
@@ -115,6 +133,9 @@ impl Kernel {
             Self::Reduce => source!("structs", "reduce"),
             Self::Total => source!("structs", "total"),
             Self::Scores => source!("structs", "common", "scores"),
+            Self::Steepness => source!("structs", "common", "steepness"),
+            Self::Outer => source!("structs", "outer"),
+            Self::Spread => source!("structs", "spread"),
         }
     }
 
@@ -131,7 +152,7 @@ impl Kernel {
 
     /// Whether it walks positions.
     fn walks(self) -> bool {
-        matches!(self, Self::Loss | Self::Gradient | Self::Scores)
+        matches!(self, Self::Loss | Self::Gradient | Self::Scores | Self::Steepness)
     }
 }
 
@@ -161,6 +182,8 @@ pub struct Variant {
     pub tile: usize,
     /// Loss: 0 squared, 1 cross-entropy, 2 power.
     pub loss: u32,
+    /// Number of features where workgroup memory depends on it, else 0.
+    pub features: usize,
     /// Its source.
     pub shape: Shape,
 }
@@ -170,24 +193,38 @@ impl Variant {
     pub fn new(kernel: Kernel, tile: usize, loss: u32, shape: Shape) -> Self {
         let vector = tile > 1;
         let shape = match kernel {
-            Kernel::Loss | Kernel::Gradient => Shape { vector, weighted: false, ..shape },
-            Kernel::Scores => Shape { vector, unit: shape.unit, ..Shape::default() },
-            Kernel::Reduce => Shape { vector, weighted: shape.weighted, ..Shape::default() },
+            Kernel::Loss | Kernel::Gradient | Kernel::Steepness => Shape { vector, weighted: false, ..shape },
+            Kernel::Scores | Kernel::Outer => Shape { vector, unit: shape.unit, ..Shape::default() },
+            Kernel::Reduce | Kernel::Spread => Shape { vector, weighted: shape.weighted, ..Shape::default() },
             Kernel::Blend | Kernel::Total => Shape { vector, ..Shape::default() },
         };
         Self {
             kernel,
             // The others see Reals only, not tiles.
             tile: if kernel.walks() { tile } else { tile.min(4) },
-            loss: if matches!(kernel, Kernel::Loss | Kernel::Gradient) { loss } else { 0 },
+            loss: if kernel.walks() && kernel != Kernel::Scores { loss } else { 0 },
+            features: 0,
             shape,
         }
+    }
+
+    /// The variant for a number of features, by which workgroup memory is sized.
+    pub fn for_features(self, features: usize) -> Self {
+        Self { features, ..self }
     }
 }
 
 /// Positions a block of the transposed dataset for a tile of members.
 pub fn block_length(tile: usize) -> usize {
     (RESIDUALS / tile).min(MAX_BLOCK)
+}
+
+/// Threads a position in the kernel of outer products: most rows have fewer entries.
+const OUTER_LANES: usize = 16;
+
+/// Positions at a time in the kernel of outer products: each has a row of sums.
+fn outer_groups(features: usize) -> usize {
+    1 << (RESIDUALS / features.max(1)).clamp(1, WORKGROUP / OUTER_LANES).ilog2()
 }
 
 /// Compiled pipelines.
@@ -207,6 +244,15 @@ impl Pipelines {
         }
         let lanes = variant.tile.div_ceil(4) as f64;
         let mut constants = vec![("WORKGROUP", WORKGROUP as f64)];
+        if variant.kernel == Kernel::Outer {
+            let groups = outer_groups(variant.features);
+            constants = vec![
+                ("WORKGROUP", (groups * OUTER_LANES) as f64),
+                ("LANES", OUTER_LANES as f64),
+                ("SUMS", (groups * variant.features) as f64),
+                ("BLOCK", MAX_BLOCK as f64),
+            ];
+        }
         if variant.kernel.walks() {
             constants.extend([("LANES", lanes), ("LOSS", f64::from(variant.loss))]);
         }

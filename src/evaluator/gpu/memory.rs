@@ -4,15 +4,20 @@
 use std::ops::Range;
 
 use super::call::Buffers;
+use super::kernels::MAX_BLOCK;
 use super::plan::{self, Budget, GpuOptions, Sizes, Tiling};
 use super::store::Store;
-use super::{GpuEvaluator, Plan, PlanKey};
+use super::{GpuEvaluator, Plan, PlanKey, Walk};
 use crate::dataset::Layout;
 use crate::error::{Error, Result};
 use crate::evaluator::{Population, Request};
 
 /// Less than this is not worth another try.
 const LEAST: u64 = 1 << 16;
+
+/// Positions a segment of a Gauss–Newton matrix: enough to pay for the writing of a slab, few enough
+/// that a workgroup with a common feature does not outlast the others by much.
+const MATRIX_SEGMENT: usize = 16 * MAX_BLOCK;
 
 /// The members of a population, cut into chunks that fit the device.
 pub(super) struct Chunks {
@@ -42,11 +47,11 @@ pub(super) fn open<'a>(
     })
 }
 
-fn doublings(memory: u64) -> impl Iterator<Item = u64> {
+pub(super) fn doublings(memory: u64) -> impl Iterator<Item = u64> {
     (1..40).map_while(move |shift| memory.max(LEAST).checked_shl(shift).filter(|&more| more > memory))
 }
 
-fn too_little(error: &Error, memory: u64, more: Option<u64>) -> Error {
+pub(super) fn too_little(error: &Error, memory: u64, more: Option<u64>) -> Error {
     let Error::Gpu(reason) = error else { return Error::Gpu(error.to_string()) };
     let enough = more.map_or(String::new(), |more| format!("; {} would do", bytes_name(more)));
     Error::Gpu(format!("{} of memory are too little{enough}: {reason}", bytes_name(memory)))
@@ -99,7 +104,7 @@ impl GpuEvaluator<'_> {
         let members = population.members();
         let mut tiling = Tiling::new(&self.options, members.max(1), request.gradients);
         loop {
-            let segments = self.cut(&self.key(request, tiling)).iter().map(Vec::len).sum();
+            let segments = self.cut(&self.key(request, tiling, Walk::of(request))).iter().map(Vec::len).sum();
             let sizes = Sizes {
                 features: self.layout.features,
                 tapers: self.tapers,
@@ -134,14 +139,18 @@ impl GpuEvaluator<'_> {
     }
 
     /// The key of a request's plan for a tiling of the whole population.
-    pub(super) fn key(&self, request: &Request, tiling: Tiling) -> PlanKey {
-        PlanKey { positions: self.positions(&request.parts), tiling, gradients: request.gradients }
+    pub(super) fn key(&self, request: &Request, tiling: Tiling, walk: Walk) -> PlanKey {
+        PlanKey { positions: self.positions(&request.parts), tiling, walk }
     }
 
     /// The segments of a request, by shard.
     pub(super) fn cut(&self, key: &PlanKey) -> Vec<Vec<super::Segment>> {
         let options = GpuOptions { cell: self.store.cell(), ..self.options };
-        plan::segments(&options, &self.store.shards(), key.positions.clone(), key.tiling, key.gradients)
+        let (shards, positions) = (self.store.shards(), key.positions.clone());
+        match key.walk {
+            Walk::Matrices => plan::cut(&shards, positions, MATRIX_SEGMENT, options.cell, MAX_BLOCK),
+            walk => plan::segments(&options, &shards, positions, key.tiling, walk == Walk::Gradients),
+        }
     }
 
     /// The segments of a request, uploaded.

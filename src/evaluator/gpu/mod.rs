@@ -3,13 +3,15 @@
 //! Members go in chunks whose tables fit, positions in slices whose slabs and time are bounded; a
 //! slice is one submission. Owns the evaluator and its caches. Leaves the device to `context` and
 //! `meter`, the kernels to `kernels` and `shaders/`, the data on the device to `shard` and `store`,
-//! the cutting to `plan`, `memory` and `pace`, and the encoding of a call to `call` and `buffers`. No sum
+//! the cutting to `plan`, `memory` and `pace`, and the encoding of a call to `call`,
+//! `curvature` and `buffers`. No sum
 //! depends on the order in which threads run nor on how segments are grouped into slices, so equal
 //! calls on one device give equal bytes.
 
 mod buffers;
 mod call;
 mod context;
+mod curvature;
 pub mod kernels;
 mod memory;
 mod meter;
@@ -67,8 +69,8 @@ pub struct GpuEvaluator<'a> {
     buffers: Buffers,
     /// Whether records of positions hold more than targets and weights.
     extended: bool,
-    /// Of losses alone, and with gradients.
-    paces: [Pace; 2],
+    /// By kind of walk.
+    paces: [Pace; 3],
 }
 
 /// What a plan depends on, apart from the options.
@@ -76,7 +78,21 @@ pub struct GpuEvaluator<'a> {
 struct PlanKey {
     positions: Range<usize>,
     tiling: Tiling,
-    gradients: bool,
+    walk: Walk,
+}
+
+/// What positions are walked for; segments differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Walk {
+    Losses,
+    Gradients,
+    Matrices,
+}
+
+impl Walk {
+    fn of(request: &Request) -> Self {
+        if request.gradients { Self::Gradients } else { Self::Losses }
+    }
 }
 
 /// The segments of a request, on the device.
@@ -158,7 +174,7 @@ impl<'a> GpuEvaluator<'a> {
             plans: HashMap::new(),
             buffers: Buffers::new(),
             extended: !layout.offsets.is_empty(),
-            paces: [pace; 2],
+            paces: [pace; 3],
         })
     }
 
@@ -191,9 +207,6 @@ impl<'a> GpuEvaluator<'a> {
     /// Checks a call.
     fn validate(&self, population: &Population, request: &Request) -> Result<()> {
         let usage = |text: String| Err(Error::Usage(text));
-        if request.curvature {
-            return usage("the GPU evaluator has no Gauss–Newton matrices; the CPU evaluator does".into());
-        }
         population.validate(self.layout)?;
         let Range { start, end } = request.parts;
         if start >= end || end > self.layout.parts.len() {
@@ -208,6 +221,8 @@ impl<'a> GpuEvaluator<'a> {
     }
 
     /// Σ w ℓ and Σ w of the members of a chunk to means, by part and over all of them.
+    ///
+    /// Returns Σ w of each member, part weights included.
     fn means(
         &self,
         population: &Population,
@@ -215,9 +230,10 @@ impl<'a> GpuEvaluator<'a> {
         request: &Request,
         sums: &Sums,
         out: &mut Evaluations,
-    ) {
+    ) -> Vec<f64> {
         let count = members.len();
         let all = self.layout.parts.len();
+        let mut weights = Vec::with_capacity(count);
         for (column, member) in members.enumerate() {
             let finite = is_finite(population, member);
             let (mut loss, mut weight) = (0.0, 0.0);
@@ -242,7 +258,9 @@ impl<'a> GpuEvaluator<'a> {
                 let row = |row: usize| scale * sums.gradients[row * count + column];
                 out.gradients.extend((0..2 * self.layout.features).map(row));
             }
+            weights.push(weight);
         }
+        weights
     }
 }
 
@@ -263,7 +281,13 @@ impl Evaluator for GpuEvaluator<'_> {
             let Chunks { tiling, members } = this.chunks(population, request)?;
             for chunk in members {
                 let sums = this.run_chunk(population, chunk.clone(), tiling, request, Pass::Whole)?;
-                this.means(population, chunk, request, &sums, &mut out);
+                let weights = this.means(population, chunk.clone(), request, &sums, &mut out);
+                if request.curvature {
+                    for (member, weight) in chunk.zip(weights) {
+                        let matrix = this.curvature(population, member, request, weight)?;
+                        out.curvatures.extend(matrix);
+                    }
+                }
             }
             Ok(out)
         })
@@ -285,7 +309,7 @@ impl Evaluator for GpuEvaluator<'_> {
     }
 
     fn has_curvature(&self) -> bool {
-        false
+        true
     }
 
     fn stats(&self) -> Option<Stats> {
@@ -297,7 +321,7 @@ impl GpuEvaluator<'_> {
     fn all_scores(&mut self, population: &Population, request: &Request) -> Result<Vec<f32>> {
         let tiling = Tiling { tile: 1, tiles: 1 };
         let call = self.begin_call(population, 0..1, tiling, request)?;
-        let plan = self.plan(&self.key(request, tiling))?;
+        let plan = self.plan(&self.key(request, tiling, Walk::Losses))?;
         let pipeline = self.pipeline(Kernel::Scores, &call)?;
         let mut out = Vec::with_capacity(self.layout.positions());
         for (shard, planned) in plan.shards.iter().enumerate() {

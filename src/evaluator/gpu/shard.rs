@@ -226,6 +226,22 @@ impl Gather {
         }
         Ok(Self { runs: runs.into_flattened(), entries })
     }
+
+    /// The run of each feature in each block, by its index, and 0 where there is none: no run comes
+    /// before the blocks.
+    pub(super) fn heads(&self, features: usize) -> Vec<u32> {
+        let runs = |i: usize| [self.runs[2 * i], self.runs[2 * i + 1]];
+        let blocks = if self.runs.is_empty() { 0 } else { self.runs[0] as usize };
+        let mut heads = vec![0; blocks * features];
+        for block in 0..blocks {
+            let [first, end] = runs(block);
+            for run in first..end {
+                let feature = runs(run as usize)[1] as usize & 0xffff;
+                heads[block * features + feature] = run;
+            }
+        }
+        heads
+    }
 }
 
 #[cfg(test)]

@@ -25,6 +25,19 @@ pub(super) enum Array {
     Runs(usize),
     /// Entries of transposed blocks of a length.
     Entries(usize),
+    /// The run of each feature in each of the longest blocks.
+    Heads,
+}
+
+impl Array {
+    /// Length of the transposed blocks that it is about.
+    fn block(self) -> Option<usize> {
+        match self {
+            Self::Runs(length) | Self::Entries(length) => Some(length),
+            Self::Heads => Some(MAX_BLOCK),
+            Self::Places(_) | Self::Rows => None,
+        }
+    }
 }
 
 /// An array of the shard with some index, as the device wants it.
@@ -124,12 +137,9 @@ impl<'a> Store<'a> {
 
     /// Drops what another array takes the place of.
     fn evict(&mut self, wanted: Array) {
-        let keep = |array: &Array| match (wanted, *array) {
+        let keep = |held: &Array| match (wanted, *held) {
             (Array::Places(wanted), Array::Places(held)) => wanted == held,
-            (Array::Runs(wanted) | Array::Entries(wanted), Array::Runs(held) | Array::Entries(held)) => {
-                wanted == held
-            }
-            _ => true,
+            _ => wanted.block().is_none() || held.block().is_none() || wanted.block() == held.block(),
         };
         self.resident.iter_mut().for_each(|arrays| arrays.retain(|array, _| keep(array)));
     }
@@ -141,11 +151,15 @@ impl<'a> Store<'a> {
         let data = match array {
             Array::Places(extended) => shard::pack_places(self.layout, positions(index), extended),
             Array::Rows => shard::pack_rows(self.layout, positions(index)),
-            Array::Runs(length) | Array::Entries(length) => {
+            Array::Runs(_) | Array::Entries(_) | Array::Heads => {
+                let length = array.block().unwrap_or(MAX_BLOCK);
                 let transpose = Transpose::new(self.layout, length);
                 let mut all = Vec::new();
                 for index in 0..self.shards.len() {
                     let gather = Gather::pack(&transpose, positions(index))?;
+                    if length == MAX_BLOCK {
+                        all.push(((index, Array::Heads), gather.heads(self.layout.features)));
+                    }
                     all.push(((index, Array::Runs(length)), gather.runs));
                     all.push(((index, Array::Entries(length)), gather.entries));
                 }
