@@ -171,6 +171,39 @@ impl GpuEvaluator<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evaluator::Evaluator;
+
+    /// The noop backend has no memory to run out of, so a limit takes its part.
+    #[test]
+    fn refused_memory_means_smaller_pieces_and_then_an_error() {
+        let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
+        let context = super::super::GpuContext::from_device(device, queue);
+        let layout = super::super::shard::test_layout(&[4000; 12], 8);
+        let population = Population::new(8, vec![1.0; 16 * 600], vec![1.0; 600]);
+        let request = |gradients| Request {
+            parts: 0..1,
+            loss: crate::objective::LossKind::Squared,
+            gradients,
+            curvature: false,
+        };
+        let mut evaluator = GpuEvaluator::try_new(&context, &layout).unwrap();
+        evaluator.evaluate(&population, &request(false)).unwrap();
+        let used = evaluator.gpu.used();
+        assert!(evaluator.planned.is_none() && !evaluator.is_streamed());
+        // What gradients need besides does not fit beside what is there.
+        evaluator.gpu.set_limit(Some(used + used / 8));
+        let got = evaluator.evaluate(&population, &request(true)).unwrap();
+        assert_eq!(got.gradients.len(), 16 * 600);
+        let planned = evaluator.planned.expect("memory was refused");
+        assert!(planned < used + used / 8 && evaluator.gpu.used() <= used + used / 8);
+        // What does fit goes on without another refusal.
+        evaluator.evaluate(&population, &request(true)).unwrap();
+        assert_eq!(evaluator.planned, Some(planned));
+        evaluator.gpu.set_limit(Some(1000));
+        evaluator.store = open(&layout, &evaluator.options, Some(planned)).unwrap().0;
+        let error = evaluator.evaluate(&population, &request(true)).unwrap_err().to_string();
+        assert!(error.starts_with("GPU: ") && error.contains("bytes"), "{error}");
+    }
 
     #[test]
     fn advice_is_in_units_of_people() {

@@ -62,6 +62,12 @@ impl Gpu {
         &self.context
     }
 
+    /// Another limit, as if the device had changed.
+    #[cfg(test)]
+    pub(super) fn set_limit(&mut self, limit: Option<u64>) {
+        self.limit = limit;
+    }
+
     /// Bytes that buffers take.
     pub(super) fn used(&self) -> u64 {
         self.counters.used.load(Ordering::Relaxed)

@@ -245,12 +245,15 @@ impl Gather {
 }
 
 #[cfg(test)]
+pub(super) use tests::layout as test_layout;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::dataset::{Bucket, Part, Shape};
 
     /// One part, buckets of the sizes given, rows of `length` distinct ids.
-    fn layout(sizes: &[usize], length: usize) -> Layout {
+    pub(in super::super) fn layout(sizes: &[usize], length: usize) -> Layout {
         let mut layout = Layout {
             features: length,
             phase_max: 2,
