@@ -98,6 +98,23 @@ impl LossKind {
             }
         }
     }
+
+    /// d²ℓ/dx², which may be negative: [`curvature`](Self::curvature) and what it leaves out,
+    /// ℓ'(p) · d²p/dx². Not finite where |p − y|^q with q < 2 has none.
+    pub fn second_derivative(self, x: f64, y: f64) -> f64 {
+        let (p, dp) = (sigmoid(x), sigmoid(x) * sigmoid(-x));
+        let ddp = dp * (1.0 - 2.0 * p);
+        match self {
+            Self::Squared => 2.0 * (dp * dp + (p - y) * ddp),
+            Self::CrossEntropy => dp,
+            Self::Power(q) => {
+                let d = p - y;
+                let second = if q == 2.0 { 2.0 } else { q * (q - 1.0) * d.abs().powf(q - 2.0) };
+                let first = if d == 0.0 { 0.0 } else { q * d.abs().powf(q - 1.0) * d.signum() };
+                second * dp * dp + first * ddp
+            }
+        }
+    }
 }
 
 /// 1 / (1 + e^−x).
@@ -270,6 +287,9 @@ mod tests {
                     let step = 1e-5;
                     let numeric = (loss.value(x + step, y) - loss.value(x - step, y)) / (2.0 * step);
                     let exact = loss.slope(x, y);
+                    assert!((numeric - exact).abs() < 1e-8, "{loss} {y} {x}: {numeric} {exact}");
+                    let numeric = (loss.slope(x + step, y) - loss.slope(x - step, y)) / (2.0 * step);
+                    let exact = loss.second_derivative(x, y);
                     assert!((numeric - exact).abs() < 1e-8, "{loss} {y} {x}: {numeric} {exact}");
                 }
             }

@@ -17,7 +17,7 @@ use gputexel::evaluator::{Evaluations, Evaluator, Population, Request};
 use gputexel::model::{FeatureKind, Prior};
 use gputexel::objective::LossKind;
 use gputexel::optimizer::{AdamSettings, GaussNewtonSettings, Schedule};
-use gputexel::tuning::{Event, OptimizerConfig, Outcome, RunConfig, Stopping, Tuning};
+use gputexel::tuning::{Event, OptimizerConfig, Outcome, Rounding, RunConfig, Stopping, Tuning};
 use gputexel::{Error, Result};
 use serde_json::Value;
 
@@ -178,6 +178,8 @@ fn a_lost_device_costs_nothing_but_time() {
             checksum: data.checksum.clone(),
             prior: "default".to_string(),
             start: Prior::default().theta(&data.metadata.feature_set).unwrap(),
+            basis: None,
+            round: Rounding::None,
             k: 0.8,
             loss: LossKind::Squared,
             holdout,
@@ -285,6 +287,8 @@ fn a_device_in_trouble_is_replaced_and_the_run_goes_on() {
             prior: "default".to_string(),
             start: Prior::default().theta(&data.metadata.feature_set).unwrap(),
             k: 0.8,
+            basis: None,
+            round: Rounding::None,
             loss: LossKind::Squared,
             holdout: 0.2,
             seed: 1,
@@ -335,7 +339,20 @@ fn a_limit_of_memory_streams_and_says_so() {
     }
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 20_000, 46);
-    let flags = ["d.bin", "--optimizer", "adam", "--epochs", "2", "--k", "0.8", "--force", "--out"];
+    // With held-out positions every step goes through the host, streamed or not.
+    let flags = [
+        "d.bin",
+        "--optimizer",
+        "adam",
+        "--epochs",
+        "2",
+        "--holdout",
+        "0.2",
+        "--k",
+        "0.8",
+        "--force",
+        "--out",
+    ];
     let plain = tune(&bench, &[&flags[..], &["a"]].concat());
     let gpu = ["tune", "--backend", "gpu", "--stats"];
     let (code, out, err) = bench.run(&[&gpu[..], &flags, &["b", "--gpu-memory", "3M"]].concat(), "");

@@ -2,7 +2,7 @@
 
 mod common;
 
-use gputexel::dataset::{Dataset, Layout, Split};
+use gputexel::dataset::{Dataset, Layout, Split, poisson_weight};
 use gputexel::evaluator::cpu::{CpuEvaluator, InstructionSet};
 use gputexel::evaluator::{Evaluator, Population, Request};
 use gputexel::model::FeatureKind;
@@ -114,6 +114,200 @@ fn parts_and_weights_count_as_they_should() {
     }
 }
 
+/// Sums of one member over every part of a layout, position by position in f64.
+struct Sums {
+    losses: Vec<f64>,
+    weights: Vec<f64>,
+    gradients: Vec<Vec<f64>>,
+    matrices: Vec<Vec<f64>>,
+}
+
+fn sums(data: &Dataset, layout: &Layout, population: &Population, member: usize, request: &Request) -> Sums {
+    let loss = request.loss;
+    let (features, parts) = (data.feature_count(), layout.parts.len());
+    let size = 2 * features;
+    let mut sums = Sums {
+        losses: vec![0.0; parts],
+        weights: vec![0.0; parts],
+        gradients: vec![vec![0.0; size]; parts],
+        matrices: vec![vec![0.0; if request.curvature { size * size } else { 0 }]; parts],
+    };
+    let per_cp = objective::x_per_cp(population.k[member]);
+    for (p, part) in layout.parts.iter().enumerate() {
+        for position in part.positions.clone() {
+            let n = layout.rows[position] as usize;
+            let row = data.row(n);
+            let mut w = f64::from(row.weight);
+            if let Some(&seed) = population.resamples.get(member) {
+                w *= f64::from(poisson_weight(data.game(n), seed));
+            }
+            let mut y = f64::from(row.result);
+            if let Some(&blend) = population.blends.get(member) {
+                y += f64::from(blend) * (f64::from(layout.search[position]) - y);
+            }
+            let x = per_cp * objective::score(data, population.member(member), n);
+            sums.losses[p] += w * loss.value(x, y);
+            sums.weights[p] += w;
+            let phi = f64::from(row.phase) / f64::from(data.phase_max());
+            let entries: Vec<(usize, f64)> = row
+                .entries()
+                .flat_map(|(id, c)| {
+                    let (id, c) = (usize::from(id), f64::from(c));
+                    [(id, c * phi), (features + id, c * (1.0 - phi))]
+                })
+                .collect();
+            for &(i, c) in &entries {
+                sums.gradients[p][i] += w * loss.slope(x, y) * per_cp * c;
+                for &(j, d) in entries.iter().filter(|_| request.curvature) {
+                    sums.matrices[p][i * size + j] += w * loss.curvature(x, y) * per_cp * per_cp * c * d;
+                }
+            }
+        }
+    }
+    sums
+}
+
+/// Σ_p v of the parts of a request.
+fn weighted(parts: &[(f64, &[f64])]) -> Vec<f64> {
+    let mut sum = vec![0.0; parts[0].1.len()];
+    for (v, values) in parts {
+        sum.iter_mut().zip(*values).for_each(|(sum, value)| *sum += v * value);
+    }
+    sum
+}
+
+#[test]
+fn members_count_positions_as_they_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let datasets = [
+        common::weighted_dataset(&folder.path().join("a.bin"), 600, 8),
+        common::random_dataset(&folder.path().join("b.bin"), FeatureKind::Material, 600, 9),
+        common::random_dataset(&folder.path().join("c.bin"), FeatureKind::Pst, 600, 10),
+    ];
+    let losses = [LossKind::Squared, LossKind::CrossEntropy, LossKind::Power(2.5)];
+    let (mut worst_loss, mut worst_gradient, mut worst_matrix) = (0.0f64, 0.0f64, 0.0f64);
+    for (data, loss) in datasets.iter().zip(losses) {
+        let mut layout = Layout::try_new(data, 3, |n| (n / 10) % 3).unwrap();
+        layout.search = layout.rows.iter().map(|&n| (n % 97) as f32 / 96.0).collect();
+        // Every combination of part weights, blends, resamples and a common θ, for one-member
+        // kernels, for one tile with padding, and for several tiles.
+        for (options, members) in (0..16).flat_map(|options| [1, 2, 7, 35].map(|members| (options, members)))
+        {
+            let mut population = population(data, members, false);
+            if options & 1 != 0 {
+                population.part_weights =
+                    (0..members).flat_map(|m| [(m % 3) as f32 / 2.0, 1.0, (m % 5) as f32]).collect();
+            }
+            if options & 2 != 0 {
+                population.blends = (0..members).map(|m| (m % 4) as f32 / 3.0).collect();
+            }
+            if options & 4 != 0 {
+                population.resamples = (0..members).map(|m| 3 * m as u32 + 1).collect();
+            }
+            if options & 8 != 0 {
+                population.parameters.truncate(2 * data.feature_count());
+            }
+            let sets = InstructionSet::available();
+            let set = sets[(options + members) % sets.len()];
+            let mut evaluator = CpuEvaluator::with_instruction_set(&layout, set);
+            let request = Request { parts: 0..3, loss, gradients: true, curvature: members == 2 };
+            let all: Vec<Sums> = [0, members - 1, members / 2]
+                .iter()
+                .map(|&member| sums(data, &layout, &population, member, &request))
+                .collect();
+            for parts in [0..3, 1..3, 1..2] {
+                let request = Request { parts: parts.clone(), ..request.clone() };
+                let got = evaluator.evaluate(&population, &request).unwrap();
+                assert_eq!(got.part_losses.len(), members * parts.len());
+                for (&member, sums) in [0, members - 1, members / 2].iter().zip(&all) {
+                    let v = |part| f64::from(population.part_weight(member, part, 3));
+                    let total: f64 = parts.clone().map(|part| v(part) * sums.weights[part]).sum();
+                    let loss: f64 = parts.clone().map(|part| v(part) * sums.losses[part]).sum();
+                    worst_loss = worst_loss.max((got.losses[member] - loss / total).abs());
+                    for (i, part) in parts.clone().enumerate() {
+                        let mean = sums.losses[part] / sums.weights[part];
+                        let mine = got.part_losses[member * parts.len() + i];
+                        worst_loss = worst_loss.max((mine - mean).abs());
+                    }
+                    let of = |all: &dyn Fn(usize) -> Vec<f64>| -> Vec<f64> {
+                        let all: Vec<Vec<f64>> = parts.clone().map(all).collect();
+                        let weights = parts.clone().map(|part| v(part) / total);
+                        weighted(&weights.zip(all.iter().map(|a| &a[..])).collect::<Vec<_>>())
+                    };
+                    let size = 2 * data.feature_count();
+                    let gradient = &got.gradients[member * size..][..size];
+                    let wanted = of(&|part| sums.gradients[part].clone());
+                    worst_gradient = worst_gradient.max(relative_difference(gradient, &wanted));
+                    if request.curvature {
+                        let matrix = &got.curvatures[member * size * size..][..size * size];
+                        let wanted = of(&|part| sums.matrices[part].clone());
+                        worst_matrix = worst_matrix.max(relative_difference(matrix, &wanted));
+                    }
+                }
+            }
+        }
+    }
+    eprintln!("worst: loss {worst_loss:.1e}, gradient {worst_gradient:.1e}, matrix {worst_matrix:.1e}");
+    assert!(worst_loss < 1e-6, "{worst_loss:e}");
+    assert!(worst_gradient < 3e-6, "{worst_gradient:e}");
+    assert!(worst_matrix < 3e-6, "{worst_matrix:e}");
+}
+
+#[test]
+fn a_part_without_weight_has_no_loss() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 400, 4);
+    // The second part is one game, which most bootstraps of 40 leave out somewhere.
+    let layout = Layout::try_new(&data, 2, |n| usize::from(n < 10)).unwrap();
+    let mut evaluator = CpuEvaluator::new(&layout);
+    for members in [1, 40] {
+        let mut population = population(&data, members, false);
+        population.part_weights = [0.0, 1.0].repeat(members);
+        population.resamples = (0..members as u32).collect();
+        let request = Request { parts: 0..2, loss: LossKind::Squared, gradients: true, curvature: false };
+        let got = evaluator.evaluate(&population, &request).unwrap();
+        for member in 0..members {
+            let drawn = poisson_weight(data.game(0), member as u32) > 0;
+            assert!(got.part_losses[2 * member].is_finite());
+            assert_eq!(got.part_losses[2 * member + 1].is_nan(), !drawn);
+            assert_eq!(got.losses[member].is_nan(), !drawn);
+            assert_eq!(got.gradients[member * 2 * layout.features].is_nan(), !drawn);
+        }
+        assert_eq!((0..members as u32).any(|seed| poisson_weight(data.game(0), seed) == 0), members > 1);
+        population.resamples.clear();
+        population.part_weights.fill(0.0);
+        let got = evaluator.evaluate(&population, &request).unwrap();
+        assert!(got.losses.iter().all(|loss| loss.is_nan()));
+        assert!(got.part_losses.iter().all(|loss| loss.is_finite()));
+    }
+}
+
+#[test]
+fn broken_members_leave_the_others_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 400, 4);
+    let layout = Layout::whole(&data).unwrap();
+    for set in InstructionSet::available() {
+        let mut evaluator = CpuEvaluator::with_instruction_set(&layout, set);
+        let mut population = population(&data, 64, false);
+        let request = Request { parts: 0..1, loss: LossKind::Squared, gradients: true, curvature: false };
+        let whole = evaluator.evaluate(&population, &request).unwrap();
+        let size = 2 * layout.features;
+        population.parameters[3 * size..4 * size].fill(f64::NAN);
+        population.parameters[20 * size..21 * size].fill(f64::INFINITY);
+        let got = evaluator.evaluate(&population, &request).unwrap();
+        for member in 0..64 {
+            if member == 3 || member == 20 {
+                assert!(!got.losses[member].is_finite(), "{} {member}", set.name());
+            } else {
+                assert_eq!(got.losses[member], whole.losses[member], "{} {member}", set.name());
+                let range = member * size..(member + 1) * size;
+                assert_eq!(got.gradients[range.clone()], whole.gradients[range]);
+            }
+        }
+    }
+}
+
 #[test]
 fn threads_do_not_change_a_bit() {
     let folder = tempfile::tempdir().unwrap();
@@ -124,6 +318,9 @@ fn threads_do_not_change_a_bit() {
     let single = Population::single(population.member(0), 0.8);
     let request = Request { parts: 0..1, loss: LossKind::Squared, gradients: true, curvature: false };
     let matrix = Request { curvature: true, ..request.clone() };
+    let resampled = Population { resamples: (0..34).collect(), ..population.clone() };
+    let mut sweep = population.clone();
+    sweep.parameters.truncate(2 * layout.features);
     let mut results = Vec::new();
     for threads in [1, 2, 3, 5] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -131,6 +328,8 @@ fn threads_do_not_change_a_bit() {
             (
                 evaluator.evaluate(&population, &request).unwrap(),
                 evaluator.evaluate(&single, &matrix).unwrap(),
+                evaluator.evaluate(&resampled, &request).unwrap(),
+                evaluator.evaluate(&sweep, &request).unwrap(),
             )
         }));
     }

@@ -15,7 +15,7 @@ use gputexel::model::Prior;
 use gputexel::objective::{LossKind, Objective};
 use gputexel::optimizer::{AdamSettings, Schedule};
 use gputexel::tuning::{
-    Event, OptimizerConfig, RunConfig, Stopping, Tuning, exact_loss, exact_scores, fit_scale,
+    Event, OptimizerConfig, Rounding, RunConfig, Stopping, Tuning, exact_loss, exact_scores, fit_scale,
 };
 
 /// 725,000 quiet positions, extracted once for all tests.
@@ -85,6 +85,8 @@ fn trajectory(data: &Dataset, k: f64, updates: u64) -> Vec<f64> {
         checksum: data.checksum.clone(),
         prior: prior.to_string(),
         start: prior.theta(&data.metadata.feature_set).unwrap(),
+        basis: None,
+        round: Rounding::None,
         k,
         loss: LossKind::Squared,
         holdout: 0.0,

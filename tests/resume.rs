@@ -15,7 +15,7 @@ use gputexel::model::{FeatureKind, Prior};
 use gputexel::objective::LossKind;
 use gputexel::optimizer::{AdamSettings, GaussNewtonSettings, Schedule};
 use gputexel::tuning::{
-    Checkpoint, Event, OptimizerConfig, Outcome, RunConfig, StopReason, Stopping, Tuning,
+    Checkpoint, Event, OptimizerConfig, Outcome, Rounding, RunConfig, StopReason, Stopping, Tuning,
 };
 use serde_json::Value;
 
@@ -268,6 +268,7 @@ fn config(data: &Dataset, optimizer: OptimizerConfig, epochs: u64) -> RunConfig 
         checksum: String::new(),
         prior: "default".to_string(),
         start: Prior::default().theta(&data.metadata.feature_set).unwrap(),
+        basis: None,
         k: 0.8,
         loss: LossKind::Squared,
         holdout: 0.0,
@@ -281,6 +282,7 @@ fn config(data: &Dataset, optimizer: OptimizerConfig, epochs: u64) -> RunConfig 
             patience: 5,
         },
         optimizer,
+        round: Rounding::None,
     }
 }
 

@@ -1,9 +1,9 @@
 //! The choice of a backend, the only place where it is made.
 
 use gputexel::dataset::Layout;
-use gputexel::evaluator::Evaluator;
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::gpu::{BackendChoice, GpuContext, GpuEvaluator, GpuOptions, list_adapters};
+use gputexel::evaluator::{AdamBatch, AdamStep, Evaluations, Evaluator, Population, Request, Stats};
 use gputexel::{Error, Result};
 
 /// Flags that say what computes.
@@ -21,9 +21,9 @@ pub struct BackendArgs {
     /// dataset that takes more than half of it is streamed
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     gpu_memory: Option<u64>,
-    /// Say at the end what the GPU did: dispatches, submissions, bytes
+    /// Say at the end, on standard error, what the GPU did: dispatches, submissions, bytes
     #[arg(long)]
-    pub stats: bool,
+    stats: bool,
 }
 
 /// A number of bytes, with K, M or G for powers of 1,024.
@@ -43,6 +43,7 @@ pub struct Backend {
     choice: BackendChoice,
     gpu: Option<GpuContext>,
     memory: Option<u64>,
+    stats: bool,
     why: String,
 }
 
@@ -61,7 +62,8 @@ impl BackendArgs {
             // Fails only where the pool exists already, which no command does before this.
             let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
         }
-        let backend = |gpu, why| Ok(Backend { choice, gpu, memory: self.gpu_memory, why });
+        let (memory, stats) = (self.gpu_memory, self.stats);
+        let backend = |gpu, why| Ok(Backend { choice, gpu, memory, stats, why });
         if choice == BackendChoice::Cpu {
             return backend(None, "asked for".to_string());
         }
@@ -78,6 +80,11 @@ impl BackendArgs {
 }
 
 impl Backend {
+    /// Has an evaluator tell what it did, if that was asked for.
+    fn heard<'a>(&self, evaluator: Box<dyn Evaluator + 'a>) -> Box<dyn Evaluator + 'a> {
+        if self.stats { Box::new(Heard(evaluator)) } else { evaluator }
+    }
+
     /// An evaluator of the layout, and a line that says which and why.
     ///
     /// # Errors
@@ -88,23 +95,58 @@ impl Backend {
             let options = GpuOptions { memory_bytes: self.memory, ..GpuOptions::new(context) };
             match GpuEvaluator::with_options(context, layout, options) {
                 Ok(gpu) => {
-                    let evaluator = Box::new(gpu);
+                    let evaluator: Box<dyn Evaluator> = Box::new(gpu);
                     let line = format!("{} ({why})", evaluator.describe());
-                    return Ok((evaluator, line));
+                    return Ok((self.heard(evaluator), line));
                 }
                 Err(error) if self.choice == BackendChoice::Auto => why = error.to_string(),
                 Err(error) => return Err(error),
             }
         }
-        let evaluator = Box::new(CpuEvaluator::new(layout));
+        let evaluator: Box<dyn Evaluator> = Box::new(CpuEvaluator::new(layout));
         let line = format!("{} ({why})", evaluator.describe());
-        Ok((evaluator, line))
+        Ok((self.heard(evaluator), line))
     }
 
     /// What goes on where a device failed: the CPU, unless the GPU was insisted on.
     pub fn replacement<'a>(&self, layout: &'a Layout) -> Option<Box<dyn Evaluator + 'a>> {
-        (self.choice == BackendChoice::Auto)
-            .then(|| Box::new(CpuEvaluator::new(layout)) as Box<dyn Evaluator>)
+        (self.choice == BackendChoice::Auto).then(|| self.heard(Box::new(CpuEvaluator::new(layout))))
+    }
+}
+
+/// An evaluator that says on standard error what it did when it is done with.
+struct Heard<'a>(Box<dyn Evaluator + 'a>);
+
+impl Evaluator for Heard<'_> {
+    fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
+        self.0.evaluate(population, request)
+    }
+
+    fn scores(&mut self, theta: &[f64]) -> Result<Vec<f32>> {
+        self.0.scores(theta)
+    }
+
+    fn describe(&self) -> String {
+        self.0.describe()
+    }
+
+    fn has_curvature(&self) -> bool {
+        self.0.has_curvature()
+    }
+
+    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
+        self.0.adam_steps(batch)
+    }
+
+    fn stats(&self) -> Option<Stats> {
+        self.0.stats()
+    }
+}
+
+impl Drop for Heard<'_> {
+    fn drop(&mut self) {
+        let counted = self.0.stats().map_or("nothing was counted".to_string(), |stats| stats.to_string());
+        eprintln!("{}: {counted}", self.0.describe());
     }
 }
 

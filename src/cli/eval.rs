@@ -10,8 +10,8 @@ use gputexel::tuning::{exact_loss, exact_scores, fit_scale};
 use serde_json::json;
 
 use super::table::grouped;
-use super::tune::ScaleArgs;
-use super::{Context, say, tune_output};
+use super::tune::{ScaleArgs, scale_forms};
+use super::{Context, say};
 
 /// Flags of `eval`.
 #[derive(Debug, clap::Args)]
@@ -64,7 +64,7 @@ pub fn run(args: &EvalArgs, context: &Context) -> anyhow::Result<()> {
         format!(
             "loss        {value:.10} ({loss})\npositions   {}\nK           {} ({origin})\n",
             grouped(data.len() as u64),
-            tune_output::scale_forms(k),
+            scale_forms(k),
         )
     };
     Ok(say(&text)?)

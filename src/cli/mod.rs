@@ -1,15 +1,16 @@
 //! The command line: one file a subcommand, from flags to a call into the library.
 
 mod backend;
+mod basis;
 mod devices;
 mod eval;
 mod extract;
 mod info;
 mod inputs;
 mod run_folder;
+mod sweep;
 mod table;
 mod tune;
-mod tune_output;
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -48,12 +49,16 @@ struct Cli {
 enum Command {
     /// Tune parameters: a dataset, or games or positions, in; tables out
     Tune(Box<tune::TuneArgs>),
+    /// Compare settings: the loss for many K, or many runs on folds of the games
+    Sweep(Box<sweep::SweepArgs>),
     /// Turn games or labelled positions into a dataset
     Extract(extract::ExtractArgs),
     /// Show what a dataset holds
     Info(info::InfoArgs),
     /// Print the loss of a parameter file on a dataset
     Eval(eval::EvalArgs),
+    /// Print a basis: what is tuned, and which parameters it moves
+    Basis(basis::BasisCommand),
     /// List GPU adapters, and what the backend choices would take
     Devices(devices::DevicesArgs),
 }
@@ -77,9 +82,11 @@ pub fn main() -> ExitCode {
     };
     let result = match &cli.command {
         Command::Tune(args) => tune::run(args, &context),
+        Command::Sweep(args) => sweep::run(args, &context),
         Command::Extract(args) => extract::run(args, &context),
         Command::Info(args) => info::run(args, &context),
         Command::Eval(args) => eval::run(args, &context),
+        Command::Basis(args) => basis::run(args, &context),
         Command::Devices(args) => devices::run(args, &context),
     };
     match result {

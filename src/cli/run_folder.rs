@@ -34,7 +34,7 @@ impl RunFolder {
             }
             if force {
                 // What an earlier run left must not be taken for this one's.
-                for name in ["checkpoint.safetensors", "metrics.jsonl", "params.json"] {
+                for name in ["checkpoint.safetensors", "metrics.jsonl", "params.json", "z.json"] {
                     match std::fs::remove_file(path.join(name)) {
                         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                             return Err(Error::io(path.join(name), error));
@@ -54,15 +54,28 @@ impl RunFolder {
     /// # Errors
     /// [`Error::Io`] or [`Error::Input`] when it is not the folder of a run.
     pub fn open(path: &Path) -> Result<(Self, RunRecord)> {
-        let record = path.join("run.json");
+        Self::open_with(path, "run.json", "run")
+    }
+
+    /// An existing folder with a record of what is done in it, under the name given; `what` is
+    /// for people.
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::Input`] when it has none.
+    pub fn open_with<T: serde::de::DeserializeOwned>(
+        path: &Path,
+        name: &str,
+        what: &str,
+    ) -> Result<(Self, T)> {
+        let record = path.join(name);
         let text = std::fs::read_to_string(&record).map_err(|e| match e.kind() {
             std::io::ErrorKind::NotFound => {
-                Error::input(path, "is not the folder of a run: it has no run.json")
+                Error::input(path, format!("is not the folder of a {what}: it has no {name}"))
             }
             _ => Error::io(&record, e),
         })?;
         let record = serde_json::from_str(&text)
-            .map_err(|e| Error::line(&record, e.line() as u64, format!("not the record of a run: {e}")))?;
+            .map_err(|e| Error::line(&record, e.line() as u64, format!("not the record of a {what}: {e}")))?;
         Ok((Self { path: path.to_path_buf(), fresh: false }, record))
     }
 

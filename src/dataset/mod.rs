@@ -1,10 +1,11 @@
 //! The dataset: positions as sparse rows, on disk and in memory.
 //!
-//! Owns the container format (`container`, `writer`), its metadata, splits by game (`split`), and
-//! the order in which evaluators walk it (`layout`, `transpose`). Knows nothing of chess rules,
-//! parameters or devices.
+//! Owns the container format (`container`, `writer`), its metadata, splits by game (`split`,
+//! `folds`), and the order in which evaluators walk it (`layout`, `transpose`). Knows nothing of
+//! chess rules, parameters or devices.
 
 mod container;
+mod folds;
 mod layout;
 mod metadata;
 mod resample;
@@ -13,6 +14,7 @@ mod transpose;
 mod writer;
 
 pub use container::{ChecksumState, TensorInfo, read, read_many, tensors};
+pub use folds::Folds;
 pub use layout::{Bucket, Layout, Part, Shape};
 pub use metadata::{Metadata, SourceRecord};
 pub use resample::{POISSON_TAILS, game_hash, poisson_weight};
@@ -21,6 +23,8 @@ pub use transpose::{Block, Run, Transpose};
 pub use writer::{DatasetWriter, PositionLabels};
 
 use half::f16;
+
+use crate::error::{Error, Result};
 
 /// Positions in extraction order, columns in memory.
 ///
@@ -95,6 +99,26 @@ impl Dataset {
     /// Whether there is no position.
     pub fn is_empty(&self) -> bool {
         self.phases.is_empty()
+    }
+
+    /// Source of a position: its index in [`Metadata::sources`].
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where the sources do not account for all positions.
+    pub fn sources_of_positions(&self) -> Result<Vec<u32>> {
+        let sources = self.metadata.sources.iter().enumerate();
+        let of: Vec<u32> = sources
+            .flat_map(|(i, source)| {
+                std::iter::repeat_n(i as u32, (source.positions as usize).min(self.len() + 1))
+            })
+            .take(self.len() + 1)
+            .collect();
+        match of.len() == self.len() {
+            true => Ok(of),
+            false => {
+                Err(Error::Usage("the dataset does not know the sources of all its positions".to_string()))
+            }
+        }
     }
 
     /// Number of features F; there are 2 F parameters.

@@ -5,6 +5,9 @@
 
 pub mod cpu;
 pub mod gpu;
+mod steps;
+
+pub use steps::{AdamBatch, AdamMember, AdamStep};
 
 use std::ops::Range;
 
@@ -199,6 +202,13 @@ impl std::fmt::Display for Stats {
     }
 }
 
+impl Evaluations {
+    /// What a step of Adam tells about the parameters that it began with.
+    pub fn of_step(step: &AdamStep) -> Self {
+        Self { losses: step.losses.clone(), positions: step.positions, ..Self::default() }
+    }
+}
+
 /// Evaluates populations over a dataset that it was made for.
 pub trait Evaluator {
     /// Losses, and whatever else the request asks for.
@@ -221,6 +231,16 @@ pub trait Evaluator {
 
     /// Whether [`Request::curvature`] is answered.
     fn has_curvature(&self) -> bool;
+
+    /// Takes the first of some steps of Adam, as many as it likes; `None` where it takes none. The
+    /// steps do not depend on how many are taken at a time.
+    ///
+    /// # Errors
+    /// As [`evaluate`](Self::evaluate).
+    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
+        let _ = batch;
+        Ok(None)
+    }
 
     /// What was done so far, where that is counted.
     fn stats(&self) -> Option<Stats> {

@@ -1,13 +1,17 @@
 //! The model: which features a position has, what their parameters are called, and where their
 //! values start.
 //!
-//! Owns feature sets, parameter files and priors. What a parameter is worth is decided by the
+//! Owns feature sets, parameter files, priors, and what of them is tuned. What a parameter is worth is decided by the
 //! optimizers; how it is scored, by the evaluators.
 
+mod basis;
 mod feature_set;
+mod parameterization;
 mod parameters;
 mod prior;
 
+pub use basis::{Base, BaseWord, Basis, BasisFile, CoordinateRecord, Named, NamedBasis, PriorWord, Value};
 pub use feature_set::{Feature, FeatureKind, FeatureRow, FeatureSet, ROLE_NAMES};
-pub use parameters::{ParameterFile, ParameterRecord, Provenance};
+pub use parameterization::{Coordinate, Parameterization};
+pub use parameters::{ParameterFile, ParameterRecord, Provenance, RoundingRecord, SingleStepsRecord};
 pub use prior::Prior;

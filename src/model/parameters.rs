@@ -61,6 +61,37 @@ pub struct Provenance {
     /// Mean loss over the held-out positions after tuning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_held_out: Option<f64>,
+    /// How values were rounded, where they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounding: Option<RoundingRecord>,
+    /// What single steps of the values do to the loss, where it was looked into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub single_steps: Option<SingleStepsRecord>,
+}
+
+/// What rounding did. Losses are exact and include regularisation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoundingRecord {
+    /// naive or local.
+    pub method: String,
+    /// Training loss before rounding.
+    pub loss_real: f64,
+    /// Training loss had every value been rounded to the nearest whole number.
+    pub loss_naive: f64,
+    /// Training loss of the rounded values.
+    pub loss: f64,
+}
+
+/// What is known of the steps of single parameters by ±1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SingleStepsRecord {
+    /// Steps within bounds that change the loss of any position.
+    pub count: usize,
+    /// Those that would improve the exact training loss.
+    pub improving: usize,
+    /// Smallest increase of the loss by the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smallest_increase: Option<f64>,
 }
 
 /// The contents of `params.json`.

@@ -7,9 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Best, Optimizer, OptimizerState, Proposal, Schedule};
+use super::{Best, Optimizer, OptimizerState, Proposal, Schedule, Space, StepsAhead};
 use crate::error::{Error, Result};
-use crate::evaluator::Evaluations;
+use crate::evaluator::{AdamStep, Evaluations};
 
 /// Settings of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,6 +61,8 @@ pub struct Adam {
     epochs: u64,
     steps_per_epoch: u64,
     dimension: usize,
+    /// The space, where it has bounds.
+    bounds: Option<Space>,
     parameters: Vec<f64>,
     first_moment: Vec<f64>,
     second_moment: Vec<f64>,
@@ -73,12 +75,12 @@ pub struct Adam {
 }
 
 impl Adam {
-    /// Runs that all start from `start`.
+    /// Runs that all start from the start of `space` and stay within its bounds.
     ///
     /// # Errors
     /// [`Error::Usage`] when there is no run, or a setting is out of its range or not finite.
     pub fn try_new(
-        start: &[f64],
+        space: &Space,
         runs: Vec<AdamSettings>,
         schedule: Schedule,
         epochs: u64,
@@ -88,10 +90,11 @@ impl Adam {
             return Err(Error::Usage("Adam needs at least one run".to_string()));
         }
         runs.iter().try_for_each(AdamSettings::validate)?;
-        let size = runs.len() * start.len();
+        let size = runs.len() * space.dimension();
         Ok(Self {
-            dimension: start.len(),
-            parameters: start.iter().copied().cycle().take(size).collect(),
+            dimension: space.dimension(),
+            bounds: space.is_bounded().then(|| space.clone()),
+            parameters: space.start.repeat(runs.len()),
             first_moment: vec![0.0; size],
             second_moment: vec![0.0; size],
             steps: 0,
@@ -103,6 +106,35 @@ impl Adam {
             epochs,
             steps_per_epoch: steps_per_epoch.max(1),
         })
+    }
+
+    /// Learning rate of a member after some steps, with the correction of the first moment, and the
+    /// correction of the second.
+    fn rate(&self, member: usize, steps: u64) -> (f64, f64) {
+        let run = &self.runs[member];
+        let factor = self.schedule.factor(steps as f64 / self.steps_per_epoch as f64, self.epochs);
+        let t = i32::try_from(steps + 1).unwrap_or(i32::MAX);
+        let (correct1, correct2) = match run.bias_correction {
+            true => (1.0 / (1.0 - run.beta1.powi(t)), 1.0 / (1.0 - run.beta2.powi(t))),
+            false => (1.0, 1.0),
+        };
+        (factor * run.learning_rate * correct1, correct2)
+    }
+
+    /// Ends the epoch if this step did.
+    fn end_step(&mut self) -> Result<()> {
+        if self.at_rest() {
+            for (loss, sum) in self.losses.iter_mut().zip(&mut self.epoch_losses) {
+                *loss = std::mem::take(sum) / self.steps_per_epoch as f64;
+            }
+            if self.losses.iter().all(|loss| !loss.is_finite()) {
+                return Err(Error::Numeric(
+                    "Adam: the loss of every run left the finite numbers; try a smaller learning rate"
+                        .to_string(),
+                ));
+            }
+        }
+        Ok(())
     }
 
     fn best_member(&self) -> usize {
@@ -121,38 +153,51 @@ impl Optimizer for Adam {
     }
 
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()> {
-        let rate = self.schedule.factor(self.steps as f64 / self.steps_per_epoch as f64, self.epochs);
+        let steps = self.steps;
         self.steps += 1;
-        let t = i32::try_from(self.steps).unwrap_or(i32::MAX);
-        for (member, run) in self.runs.iter().enumerate() {
+        for member in 0..self.runs.len() {
+            let run = self.runs[member];
+            let (rate, correct2) = self.rate(member, steps);
             let range = member * self.dimension..(member + 1) * self.dimension;
             let gradient = &evaluations.gradients[range.clone()];
             self.epoch_losses[member] += evaluations.losses[member];
             self.gradient_norms[member] = gradient.iter().fold(0.0, |norm, g| f64::max(norm, g.abs()));
-            let (correct1, correct2) = match run.bias_correction {
-                true => (1.0 / (1.0 - run.beta1.powi(t)), 1.0 / (1.0 - run.beta2.powi(t))),
-                false => (1.0, 1.0),
-            };
             let moments =
                 self.first_moment[range.clone()].iter_mut().zip(&mut self.second_moment[range.clone()]);
-            for ((value, g), (m, v)) in self.parameters[range].iter_mut().zip(gradient).zip(moments) {
+            for ((value, g), (m, v)) in self.parameters[range.clone()].iter_mut().zip(gradient).zip(moments) {
                 *m = run.beta1 * *m + (1.0 - run.beta1) * g;
                 *v = run.beta2 * *v + (1.0 - run.beta2) * g * g;
-                *value -= rate * run.learning_rate * (*m * correct1) / ((*v * correct2).sqrt() + run.epsilon);
+                *value -= rate * *m / ((*v * correct2).sqrt() + run.epsilon);
+            }
+            if let Some(space) = &self.bounds {
+                space.clamp(&mut self.parameters[range]);
             }
         }
-        if self.at_rest() {
-            for (loss, sum) in self.losses.iter_mut().zip(&mut self.epoch_losses) {
-                *loss = std::mem::take(sum) / self.steps_per_epoch as f64;
-            }
-            if self.losses.iter().all(|loss| !loss.is_finite()) {
-                return Err(Error::Numeric(
-                    "Adam: the loss of every run left the finite numbers; try a smaller learning rate"
-                        .to_string(),
-                ));
-            }
+        self.end_step()
+    }
+
+    fn steps_ahead(&self, count: usize) -> Option<StepsAhead> {
+        if self.bounds.is_some() || self.steps_per_epoch != 1 {
+            return None;
         }
-        Ok(())
+        let members = 0..self.runs.len();
+        let rates = (self.steps..).take(count).flat_map(|step| members.clone().map(move |m| (m, step)));
+        Some(StepsAhead {
+            first_moment: self.first_moment.clone(),
+            second_moment: self.second_moment.clone(),
+            settings: self.runs.iter().map(|run| [run.beta1, run.beta2, run.epsilon]).collect(),
+            rates: rates.map(|(member, step)| self.rate(member, step)).collect(),
+        })
+    }
+
+    fn tell_step(&mut self, step: &AdamStep) -> Result<()> {
+        self.steps += 1;
+        self.parameters.clone_from(&step.parameters);
+        self.first_moment.clone_from(&step.first_moment);
+        self.second_moment.clone_from(&step.second_moment);
+        self.gradient_norms.clone_from(&step.gradient_norms);
+        self.epoch_losses.clone_from(&step.losses);
+        self.end_step()
     }
 
     fn best(&self) -> Best {
@@ -240,7 +285,8 @@ mod tests {
     #[test]
     fn steps_are_those_of_the_paper() {
         let run = AdamSettings { learning_rate: 0.1, epsilon: 1e-8, ..AdamSettings::default() };
-        let mut adam = Adam::try_new(&[1.0, 2.0], vec![run], Schedule::Constant, 10, 1).unwrap();
+        let mut adam =
+            Adam::try_new(&Space::unbounded(&[1.0, 2.0]), vec![run], Schedule::Constant, 10, 1).unwrap();
         adam.tell(&told(&[1.0], &[0.5, -3.0])).unwrap();
         // After one bias-corrected step every parameter has moved by the rate, whatever the slope.
         let moved = adam.best().parameters;
@@ -255,9 +301,10 @@ mod tests {
     fn a_restored_run_goes_on_alike() {
         let runs =
             vec![AdamSettings::default(), AdamSettings { learning_rate: 0.5, ..AdamSettings::default() }];
-        let mut one = Adam::try_new(&[1.0, 2.0], runs.clone(), Schedule::Cosine, 10, 2).unwrap();
+        let mut one =
+            Adam::try_new(&Space::unbounded(&[1.0, 2.0]), runs.clone(), Schedule::Cosine, 10, 2).unwrap();
         one.tell(&told(&[1.0, 1.0], &[0.5, -3.0, 0.1, 0.2])).unwrap();
-        let mut other = Adam::try_new(&[0.0, 0.0], runs, Schedule::Cosine, 10, 2).unwrap();
+        let mut other = Adam::try_new(&Space::unbounded(&[0.0, 0.0]), runs, Schedule::Cosine, 10, 2).unwrap();
         other.restore(one.save()).unwrap();
         for step in 0..3 {
             let answer = told(&[0.9 - f64::from(step) * 0.1, 0.8], &[0.4, -1.0, 0.3, 0.1]);
@@ -280,7 +327,10 @@ mod tests {
             AdamSettings { epsilon: f64::INFINITY, ..AdamSettings::default() },
             AdamSettings { l2: -1.0, ..AdamSettings::default() },
         ] {
-            assert!(Adam::try_new(&[1.0], vec![run], Schedule::Constant, 1, 1).is_err(), "{run:?}");
+            assert!(
+                Adam::try_new(&Space::unbounded(&[1.0]), vec![run], Schedule::Constant, 1, 1).is_err(),
+                "{run:?}"
+            );
         }
     }
 }

@@ -10,7 +10,7 @@
 use faer::linalg::solvers::Solve;
 use serde::{Deserialize, Serialize};
 
-use super::{Best, Optimizer, OptimizerState, Proposal};
+use super::{Best, Optimizer, OptimizerState, Proposal, Space, box_quadratic};
 use crate::error::{Error, Result};
 use crate::evaluator::Evaluations;
 
@@ -48,6 +48,8 @@ enum Stage {
 #[derive(Clone, Debug)]
 pub struct GaussNewton {
     settings: GaussNewtonSettings,
+    /// The space, where it has bounds.
+    bounds: Option<Space>,
     stage: Stage,
     /// The accepted point, its loss and gradient; the loss is infinite before the first answer.
     point: Vec<f64>,
@@ -65,11 +67,11 @@ pub struct GaussNewton {
 }
 
 impl GaussNewton {
-    /// Starts at `start`.
+    /// Starts at the start of `space`, and stays within its bounds.
     ///
     /// # Errors
     /// [`Error::Usage`] when a setting is out of its range.
-    pub fn try_new(start: &[f64], settings: GaussNewtonSettings) -> Result<Self> {
+    pub fn try_new(space: &Space, settings: GaussNewtonSettings) -> Result<Self> {
         if !(settings.l2.is_finite() && settings.l2 >= 0.0) {
             return Err(Error::Usage(format!("L2 weight {}: must be 0 or a positive number", settings.l2)));
         }
@@ -79,11 +81,12 @@ impl GaussNewton {
         Ok(Self {
             settings,
             stage: Stage::Trial,
-            point: start.to_vec(),
+            point: space.start.clone(),
+            bounds: space.is_bounded().then(|| space.clone()),
             loss: f64::INFINITY,
             gradient: Vec::new(),
             matrix: Vec::new(),
-            trial: start.to_vec(),
+            trial: space.start.clone(),
             promised: 0.0,
             damping: settings.damping.max(MIN_DAMPING),
             growth: 2.0,
@@ -102,7 +105,7 @@ impl GaussNewton {
             return Ok(());
         }
         loop {
-            let damped = faer::Mat::from_fn(size, size, |i, j| {
+            let damped = |i: usize, j: usize| {
                 let value = self.matrix[i * size + j];
                 match i == j {
                     // A row without support: its equation becomes δ = 0.
@@ -110,30 +113,50 @@ impl GaussNewton {
                     true => value * (1.0 + self.damping) + ridge,
                     false => value,
                 }
-            });
-            match damped.llt(faer::Side::Lower) {
-                Ok(factor) => {
-                    let mut step = faer::Col::from_fn(size, |i| -self.gradient[i]);
-                    factor.solve_in_place(step.as_mat_mut());
-                    // Gain of the model: ½ δᵀ (μ D δ − g).
-                    self.promised = (0..size)
-                        .map(|i| {
-                            0.5 * step[i]
-                                * ((self.damping * diagonal[i] + ridge) * step[i] - self.gradient[i])
-                        })
-                        .sum();
+            };
+            let step = match &self.bounds {
+                None => solve(&damped, &self.gradient),
+                Some(space) => {
+                    let room = |bounds: &[f64]| -> Vec<f64> {
+                        bounds.iter().zip(&self.point).map(|(bound, value)| bound - value).collect()
+                    };
+                    box_quadratic::minimize(&damped, &self.gradient, &room(&space.lower), &room(&space.upper))
+                }
+            };
+            match step {
+                Some(step) => {
+                    // Gain of the undamped model: −gᵀ δ − ½ δᵀ H δ, which for the unbounded step is
+                    // ½ δᵀ (μ D δ − g).
+                    self.promised = match self.bounds {
+                        None => (0..size)
+                            .map(|i| {
+                                0.5 * step[i]
+                                    * ((self.damping * diagonal[i] + ridge) * step[i] - self.gradient[i])
+                            })
+                            .sum(),
+                        Some(_) => (0..size)
+                            .map(|i| {
+                                let row = &self.matrix[i * size..][..size];
+                                let product: f64 = row.iter().zip(&step).map(|(h, s)| h * s).sum();
+                                -step[i] * (self.gradient[i] + 0.5 * product)
+                            })
+                            .sum(),
+                    };
                     self.trial = (0..size).map(|i| self.point[i] + step[i]).collect();
+                    if let Some(space) = &self.bounds {
+                        space.clamp(&mut self.trial); // rounding may have gone past
+                    }
                     if self.trial.iter().all(|value| value.is_finite()) {
                         return Ok(());
                     }
                 }
-                Err(_) if self.damping >= MAX_DAMPING => {
+                None if self.damping >= MAX_DAMPING => {
                     return Err(Error::Numeric(
                         "Gauss-Newton: the matrix is not positive definite; try --l2 or --optimizer adam"
                             .to_string(),
                     ));
                 }
-                Err(_) => {}
+                None => {}
             }
             self.raise_damping();
         }
@@ -143,6 +166,15 @@ impl GaussNewton {
         self.damping = (self.damping * self.growth).min(2.0 * MAX_DAMPING);
         self.growth *= 2.0;
     }
+}
+
+/// δ with A δ = −g by Cholesky's method; `None` where A is not positive definite.
+fn solve(matrix: &dyn Fn(usize, usize) -> f64, gradient: &[f64]) -> Option<Vec<f64>> {
+    let size = gradient.len();
+    let factor = faer::Mat::from_fn(size, size, matrix).llt(faer::Side::Lower).ok()?;
+    let mut step = faer::Col::from_fn(size, |i| -gradient[i]);
+    factor.solve_in_place(step.as_mat_mut());
+    Some(step.iter().copied().collect())
 }
 
 impl Optimizer for GaussNewton {
@@ -278,7 +310,9 @@ mod tests {
 
     #[test]
     fn a_quadratic_is_solved_and_a_dead_row_stays() {
-        let mut method = GaussNewton::try_new(&[100.0, -50.0, 7.0], GaussNewtonSettings::default()).unwrap();
+        let mut method =
+            GaussNewton::try_new(&Space::unbounded(&[100.0, -50.0, 7.0]), GaussNewtonSettings::default())
+                .unwrap();
         for _ in 0..40 {
             if method.converged() {
                 break;
@@ -297,9 +331,12 @@ mod tests {
 
     #[test]
     fn a_restored_run_goes_on_alike() {
-        let mut one = GaussNewton::try_new(&[100.0, -50.0, 7.0], GaussNewtonSettings::default()).unwrap();
+        let mut one =
+            GaussNewton::try_new(&Space::unbounded(&[100.0, -50.0, 7.0]), GaussNewtonSettings::default())
+                .unwrap();
         for _ in 0..3 {
-            let mut other = GaussNewton::try_new(&[0.0; 3], GaussNewtonSettings::default()).unwrap();
+            let mut other =
+                GaussNewton::try_new(&Space::unbounded(&[0.0; 3]), GaussNewtonSettings::default()).unwrap();
             other.restore(one.save()).unwrap();
             assert_eq!((one.ask(), one.save()), (other.ask(), other.save()));
             let answer = quadratic(&one.ask().parameters);
@@ -310,8 +347,26 @@ mod tests {
     }
 
     #[test]
+    fn bounds_hold_and_the_rest_is_optimal() {
+        let mut space = Space::unbounded(&[1.0, -5.0, 7.0]);
+        (space.upper[0], space.lower[1]) = (2.0, -6.0);
+        let mut method = GaussNewton::try_new(&space, GaussNewtonSettings::default()).unwrap();
+        for _ in 0..60 {
+            if method.converged() {
+                break;
+            }
+            let proposal = method.ask();
+            method.tell(&quadratic(&proposal.parameters)).unwrap();
+        }
+        let best = method.best().parameters;
+        assert_eq!((best[0], best[2]), (2.0, 7.0));
+        assert!((best[1] + 1.0).abs() < 1e-6, "{best:?}");
+    }
+
+    #[test]
     fn a_loss_that_is_not_finite_is_an_error() {
-        let mut method = GaussNewton::try_new(&[1.0], GaussNewtonSettings::default()).unwrap();
+        let mut method =
+            GaussNewton::try_new(&Space::unbounded(&[1.0]), GaussNewtonSettings::default()).unwrap();
         let answer = Evaluations { losses: vec![f64::NAN], gradients: vec![0.0], ..Evaluations::default() };
         assert!(method.tell(&answer).is_err());
     }

@@ -6,17 +6,26 @@
 //! until it was answered.
 
 mod adam;
+mod box_quadratic;
 mod gauss_newton;
+mod local;
+mod particle_swarm;
+mod quasi_newton;
 mod schedule;
+mod space;
 
 use std::collections::BTreeMap;
 
 pub use adam::{Adam, AdamSettings};
 pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
+pub use local::{Local, LocalSettings};
+pub use particle_swarm::{ParticleSwarm, ParticleSwarmSettings, SwarmVariant};
+pub use quasi_newton::{Arrival, QUASI_NEWTON_PAIRS, QuasiNewton};
 pub use schedule::Schedule;
+pub use space::Space;
 
 use crate::error::Result;
-use crate::evaluator::Evaluations;
+use crate::evaluator::{AdamStep, Evaluations};
 
 /// Parameter sets to be evaluated and what is to be known about them.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +38,20 @@ pub struct Proposal {
     pub gradients: bool,
     /// Whether Gauss–Newton matrices are needed.
     pub curvature: bool,
+}
+
+/// Steps of Adam as an optimizer sees them: those of
+/// [`AdamBatch`](crate::evaluator::AdamBatch), without the data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepsAhead {
+    /// First moments.
+    pub first_moment: Vec<f64>,
+    /// Second moments.
+    pub second_moment: Vec<f64>,
+    /// β₁, β₂ and ε of every member.
+    pub settings: Vec<[f64; 3]>,
+    /// (rate, correction of the second moment) of each step and member.
+    pub rates: Vec<(f64, f64)>,
 }
 
 /// A state that can be stored and restored: small things as JSON, vectors as arrays.
@@ -64,7 +87,27 @@ pub trait Optimizer {
     /// a linear system cannot be solved.
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()>;
 
-    /// The best member of those evaluated last, or the start.
+    /// Up to `count` steps that an evaluator can take on its own, from where the optimizer stands;
+    /// `None` for methods and settings that need the host in between.
+    fn steps_ahead(&self, count: usize) -> Option<StepsAhead> {
+        let _ = count;
+        None
+    }
+
+    /// The outcome of the first of [`steps_ahead`](Self::steps_ahead), with regularisation added to
+    /// its losses. Takes the place of [`tell`](Self::tell).
+    ///
+    /// # Errors
+    /// As [`tell`](Self::tell).
+    ///
+    /// # Panics
+    /// If the optimizer has no steps ahead.
+    fn tell_step(&mut self, step: &AdamStep) -> Result<()> {
+        let _ = step;
+        unreachable!("only optimizers with steps ahead are told of them")
+    }
+
+    /// The best member of those evaluated last (of a swarm: ever), or the start.
     fn best(&self) -> Best;
 
     /// Norm of the best member's gradient (largest component), where it is known.
@@ -75,6 +118,17 @@ pub trait Optimizer {
 
     /// Whether no further step can improve the loss.
     fn converged(&self) -> bool;
+
+    /// Whether the members of a population are trial points of one run, of which only the one that
+    /// it moves to counts. Otherwise each member is a run of its own.
+    fn is_one_run(&self) -> bool {
+        false
+    }
+
+    /// What else there is to show and record about the last step: an object, or null.
+    fn details(&self) -> serde_json::Value {
+        serde_json::Value::Null
+    }
 
     /// The state, sufficient to go on to the very same result.
     fn save(&self) -> OptimizerState;

@@ -1,9 +1,15 @@
 //! What came of a run, for people and for source files.
 //!
-//! Owns tables for C, C++ and Rust, and the boards shown on a terminal. Decides nothing.
+//! Owns tables for C, C++ and Rust, the boards and curves shown on a terminal, and pictures (SVG).
+//! Decides nothing.
 
 mod board;
+mod curve;
+mod heat;
+mod svg;
 mod tables;
 
 pub use board::board;
+pub use curve::Curve;
+pub use heat::HeatMap;
 pub use tables::{Language, tables};

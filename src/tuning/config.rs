@@ -2,10 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Stopping;
+use super::{Rounding, Stopping};
 use crate::error::{Error, Result};
+use crate::model::{Coordinate, Parameterization};
 use crate::objective::LossKind;
-use crate::optimizer::{Adam, AdamSettings, GaussNewton, GaussNewtonSettings, Optimizer, Schedule};
+use crate::optimizer::{
+    Adam, AdamSettings, GaussNewton, GaussNewtonSettings, Local, LocalSettings, Optimizer, Schedule, Space,
+};
 
 /// The method and its settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,13 +25,15 @@ pub enum OptimizerConfig {
         /// Mini-batches an epoch.
         batches: usize,
     },
+    /// Local search on whole numbers.
+    Local(LocalSettings),
 }
 
 impl OptimizerConfig {
     /// Mini-batches an epoch.
     pub fn batches(&self) -> usize {
         match self {
-            Self::GaussNewton(_) => 1,
+            Self::GaussNewton(_) | Self::Local(_) => 1,
             Self::Adam { batches, .. } => *batches,
         }
     }
@@ -38,6 +43,16 @@ impl OptimizerConfig {
         match self {
             Self::GaussNewton(settings) => settings.l2 > 0.0,
             Self::Adam { runs, .. } => runs.iter().any(|run| run.l2 > 0.0),
+            Self::Local(settings) => settings.l2 > 0.0,
+        }
+    }
+
+    /// Weight λ of the regularisation of a member.
+    pub fn l2(&self, member: usize) -> f64 {
+        match self {
+            Self::GaussNewton(settings) => settings.l2,
+            Self::Adam { runs, .. } => runs[member].l2,
+            Self::Local(settings) => settings.l2,
         }
     }
 
@@ -45,12 +60,13 @@ impl OptimizerConfig {
     ///
     /// # Errors
     /// [`Error::Usage`] for settings out of their range.
-    pub fn build(&self, start: &[f64], epochs: u64) -> Result<Box<dyn Optimizer>> {
+    pub fn build(&self, space: &Space, epochs: u64) -> Result<Box<dyn Optimizer>> {
         Ok(match self {
-            Self::GaussNewton(settings) => Box::new(GaussNewton::try_new(start, *settings)?),
+            Self::GaussNewton(settings) => Box::new(GaussNewton::try_new(space, *settings)?),
             Self::Adam { runs, schedule, batches } => {
-                Box::new(Adam::try_new(start, runs.clone(), *schedule, epochs, *batches as u64)?)
+                Box::new(Adam::try_new(space, runs.clone(), *schedule, epochs, *batches as u64)?)
             }
+            Self::Local(settings) => Box::new(Local::try_new(space, settings.clone())?),
         })
     }
 }
@@ -64,8 +80,12 @@ pub struct RunConfig {
     pub checksum: String,
     /// The prior's description.
     pub prior: String,
-    /// θ₀, so that a resumed run does not depend on the prior's file.
+    /// The prior's θ, so that a resumed run does not depend on the prior's file. Regularisation
+    /// pulls toward it.
     pub start: Vec<f64>,
+    /// What of θ is tuned; without it, every parameter by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Parameterization>,
     /// Scale constant, base-10 form.
     pub k: f64,
     /// Loss function.
@@ -76,6 +96,9 @@ pub struct RunConfig {
     pub seed: u64,
     /// The method.
     pub optimizer: OptimizerConfig,
+    /// What is done to the result.
+    #[serde(default)]
+    pub round: Rounding,
     /// When to stop.
     pub stopping: Stopping,
 }
@@ -93,7 +116,23 @@ pub struct RunRecord {
     pub config: RunConfig,
 }
 
+/// Start, bounds and integrality of z.
+pub fn space_of(parameterization: &Parameterization) -> Space {
+    let mut space = Space::unbounded(&parameterization.start());
+    for (i, Coordinate { min, max, integer, .. }) in parameterization.coordinates.iter().enumerate() {
+        space.lower[i] = min.unwrap_or(f64::NEG_INFINITY);
+        space.upper[i] = max.unwrap_or(f64::INFINITY);
+        space.integer[i] = *integer;
+    }
+    space
+}
+
 impl RunConfig {
+    /// What is tuned.
+    pub fn parameterization(&self) -> Parameterization {
+        self.basis.clone().unwrap_or_else(|| Parameterization::identity(&self.start))
+    }
+
     /// Checks everything that the types leave open.
     ///
     /// # Errors
@@ -105,12 +144,59 @@ impl RunConfig {
         if self.start.iter().any(|value| !value.is_finite()) {
             return Err(Error::Usage("the prior holds values that are not finite".to_string()));
         }
+        if let Some(basis) = &self.basis {
+            basis.validate()?;
+            if basis.parameters() != self.start.len() {
+                return Err(Error::Usage(format!(
+                    "basis '{}' is for {} parameters, the prior has {}",
+                    basis.name,
+                    basis.parameters(),
+                    self.start.len()
+                )));
+            }
+            let names: Vec<String> = basis.coordinates.iter().map(|c| c.name.clone()).collect();
+            space_of(basis).validate(&names)?;
+        }
         if matches!(self.optimizer, OptimizerConfig::GaussNewton(_)) && !self.loss.is_smooth() {
             return Err(Error::Usage(format!(
                 "gauss-newton needs a smooth loss; '{}' is not: use --optimizer adam",
                 self.loss
             )));
         }
+        if self.round != Rounding::None {
+            self.validate_rounding()?;
+        }
         self.stopping.validate()
+    }
+
+    /// Checks that whole coordinates make whole parameters, and that they are not whole anyway.
+    fn validate_rounding(&self) -> Result<()> {
+        let usage = |text: String| Err(Error::Usage(text));
+        if matches!(self.optimizer, OptimizerConfig::Local(_)) {
+            return usage("--round is for smooth optimizers: the local search has whole numbers".to_string());
+        }
+        let Some(basis) = &self.basis else { return Ok(()) };
+        for (coordinate, column) in basis.coordinates.iter().zip(&basis.columns) {
+            if let Some((_, factor)) = column.iter().find(|(_, factor)| factor.fract() != 0.0) {
+                return usage(format!(
+                    "--round needs a basis of whole numbers: '{}' of '{}' has the factor {factor}",
+                    coordinate.name, basis.name
+                ));
+            }
+            let (low, high) = (coordinate.min.unwrap_or(f64::MIN), coordinate.max.unwrap_or(f64::MAX));
+            if low.ceil() > high.floor() {
+                return usage(format!(
+                    "--round: no whole number is within the bounds of '{}'",
+                    coordinate.name
+                ));
+            }
+        }
+        match basis.base.iter().find(|value| value.fract() != 0.0) {
+            Some(value) => usage(format!(
+                "--round needs a basis of whole numbers: the base of '{}' holds {value}",
+                basis.name
+            )),
+            None => Ok(()),
+        }
     }
 }

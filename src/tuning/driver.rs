@@ -8,11 +8,13 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{Checkpoint, Progress, RunConfig, StopReason, regularize};
+use super::ahead::Ahead;
+use super::{Checkpoint, Progress, RunConfig, StopReason, regularize, space_of};
 use crate::dataset::Split;
 use crate::error::{Error, Result};
-use crate::evaluator::{Evaluations, Evaluator, Population, Request, Stats};
-use crate::optimizer::{Optimizer, Proposal};
+use crate::evaluator::{AdamStep, Evaluations, Evaluator, Population, Request};
+use crate::model::Parameterization;
+use crate::optimizer::{Best, Optimizer, Proposal};
 
 /// A run under way.
 ///
@@ -23,6 +25,7 @@ use crate::optimizer::{Optimizer, Proposal};
 pub struct Tuning<'a> {
     config: &'a RunConfig,
     split: &'a Split,
+    parameterization: Parameterization,
     optimizer: Box<dyn Optimizer>,
     progress: Progress,
     /// Seconds before this process.
@@ -65,10 +68,16 @@ pub enum Event<'a> {
     },
 }
 
-/// Parameter sets to be judged, member after member, with the weights of their regularisation.
+/// Vectors z to be judged, member after member, with the weights of their regularisation.
 struct Candidates {
-    parameters: Vec<f64>,
+    z: Vec<f64>,
     l2: Vec<f64>,
+}
+
+impl Candidates {
+    fn single(best: &Best, l2: f64) -> Self {
+        Self { z: best.parameters.clone(), l2: vec![l2] }
+    }
 }
 
 /// How a run ended.
@@ -76,8 +85,12 @@ struct Candidates {
 pub struct Outcome {
     /// Why.
     pub reason: StopReason,
-    /// The best parameters.
+    /// The best θ.
     pub parameters: Vec<f64>,
+    /// The best z, of which θ was made.
+    pub z: Vec<f64>,
+    /// The member that it is of.
+    pub best_member: usize,
     /// The epoch in which they were evaluated.
     pub best_epoch: u64,
     /// Every member's method and settings, and its best value of what it was judged by.
@@ -88,8 +101,6 @@ pub struct Outcome {
     pub seconds: f64,
     /// Method and settings of the member that the parameters are of.
     pub optimizer: String,
-    /// What the device of the last evaluator did, where it counts.
-    pub stats: Option<Stats>,
 }
 
 impl<'a> Tuning<'a> {
@@ -99,9 +110,17 @@ impl<'a> Tuning<'a> {
     /// [`Error::Usage`] for settings out of their range.
     pub fn try_new(config: &'a RunConfig, split: &'a Split) -> Result<Self> {
         config.validate()?;
-        let optimizer = config.optimizer.build(&config.start, config.stopping.epochs)?;
-        let progress = Progress::default();
-        Ok(Self { config, split, optimizer, progress, seconds_before: 0.0, started: Instant::now() })
+        let parameterization = config.parameterization();
+        let optimizer = config.optimizer.build(&space_of(&parameterization), config.stopping.epochs)?;
+        Ok(Self {
+            config,
+            split,
+            parameterization,
+            optimizer,
+            progress: Progress::default(),
+            seconds_before: 0.0,
+            started: Instant::now(),
+        })
     }
 
     /// A run as a checkpoint left it.
@@ -116,7 +135,7 @@ impl<'a> Tuning<'a> {
     ) -> Result<Self> {
         let mut run = Self::try_new(config, split)?;
         let best = checkpoint.progress.best_parameters.len();
-        if best != 0 && best != config.start.len() {
+        if best != 0 && best != run.parameterization.dimension() {
             return Err(Error::input(path, "the checkpoint belongs to another model"));
         }
         run.optimizer.restore(checkpoint.optimizer).map_err(|e| Error::input(path, e.to_string()))?;
@@ -142,6 +161,10 @@ impl<'a> Tuning<'a> {
         self.started = Instant::now();
         let batches = self.split.batches();
         let mut pairs = 0;
+        // Batches, held-out losses and other coordinates need the host after every step.
+        let plain =
+            batches == 1 && self.split.held_out_part().is_none() && self.parameterization.is_identity();
+        let mut ahead = if plain { Ahead::default() } else { Ahead::none() };
         let reason = loop {
             // Of a run that ended before its result was stored.
             if let Some(reason) = self.progress.finished {
@@ -153,8 +176,8 @@ impl<'a> Tuning<'a> {
             // The first epoch of a full batch evaluates the start itself.
             if self.progress.steps == 0 && batches > 1 {
                 let members = self.optimizer.ask().l2.len();
-                let start =
-                    Candidates { parameters: self.config.start.repeat(members), l2: vec![0.0; members] };
+                let start = self.parameterization.start().repeat(members);
+                let start = Candidates { z: start, l2: vec![0.0; members] };
                 let values = persist(&mut evaluator, &mut replacement, observe, &mut |evaluator| {
                     self.criterion(evaluator, &start)
                 })?;
@@ -162,18 +185,28 @@ impl<'a> Tuning<'a> {
             }
             let proposal = self.optimizer.ask();
             let batch = self.batch(self.progress.steps, batches);
-            let answer = persist(&mut evaluator, &mut replacement, observe, &mut |evaluator| {
-                self.evaluate(evaluator, &proposal, batch.clone())
-            })?;
+            let (answer, step) =
+                persist(&mut evaluator, &mut replacement, observe, &mut |evaluator| match self
+                    .step_ahead(evaluator, &proposal, &mut ahead)?
+                {
+                    Some(step) => Ok((Evaluations::of_step(&step), Some(step))),
+                    None => Ok((self.evaluate(evaluator, &proposal, batch.clone())?, None)),
+                })?;
             pairs += (answer.positions * proposal.l2.len()) as u64;
-            self.optimizer.tell(&answer)?;
+            match step {
+                Some(step) => self.optimizer.tell_step(&step)?,
+                None => self.optimizer.tell(&answer)?,
+            }
             self.progress.steps += 1;
             self.progress.seconds = self.seconds_before + self.started.elapsed().as_secs_f64();
             if self.optimizer.at_rest() {
                 self.progress.epochs += 1;
                 let best = self.optimizer.best();
                 let mut held_out = None;
-                let candidates = Candidates { parameters: proposal.parameters, l2: proposal.l2 };
+                let (candidates, losses) = match self.optimizer.is_one_run() {
+                    true => (Candidates::single(&best, proposal.l2[0]), vec![best.loss]),
+                    false => (Candidates { z: proposal.parameters, l2: proposal.l2 }, answer.losses),
+                };
                 if self.split.held_out_part().is_some() {
                     let values = persist(&mut evaluator, &mut replacement, observe, &mut |evaluator| {
                         self.criterion(evaluator, &candidates)
@@ -181,7 +214,7 @@ impl<'a> Tuning<'a> {
                     self.judge(&candidates, &values);
                     held_out = values.into_iter().min_by(f64::total_cmp);
                 } else if batches == 1 {
-                    self.judge(&candidates, &answer.losses);
+                    self.judge(&candidates, &losses);
                 }
                 self.progress.recent_losses.push(best.loss);
                 let keep = self.config.stopping.window as usize + 1;
@@ -213,30 +246,31 @@ impl<'a> Tuning<'a> {
             self.progress.finished = Some(reason);
         }
         observe(Event::State { progress: &self.progress, optimizer: &*self.optimizer, last: true })?;
-        if reason != StopReason::Interrupted {
-            // Where the last step led has not been judged yet.
+        // Where the last step led has not been judged yet; one run stands where it was judged.
+        if reason != StopReason::Interrupted && !self.optimizer.is_one_run() {
             let Proposal { parameters, l2, .. } = self.optimizer.ask();
-            let last = Candidates { parameters, l2 };
+            let last = Candidates { z: parameters, l2 };
             let values = persist(&mut evaluator, &mut replacement, observe, &mut |evaluator| {
                 self.criterion(evaluator, &last)
             })?;
             self.judge(&last, &values);
         }
         let progress = &self.progress;
-        let parameters = match progress.best_parameters.is_empty() {
+        let z = match progress.best_parameters.is_empty() {
             true => self.optimizer.best().parameters,
             false => progress.best_parameters.clone(),
         };
         let members = progress.member_best.iter().enumerate();
         Ok(Outcome {
             reason,
-            parameters,
+            parameters: self.parameterization.theta(&z),
+            z,
+            best_member: progress.best_member,
             best_epoch: progress.best_epoch,
             members: members.map(|(member, &value)| (self.optimizer.describe(member), value)).collect(),
             epochs: progress.epochs,
             seconds: progress.seconds,
             optimizer: self.optimizer.describe(progress.best_member),
-            stats: evaluator.stats(),
         })
     }
 
@@ -255,18 +289,34 @@ impl<'a> Tuning<'a> {
         batch..batch + 1
     }
 
-    fn population(&self, parameters: &[f64], members: usize) -> Population {
-        let features = self.config.start.len() / 2;
-        Population::new(features, parameters.to_vec(), vec![self.config.k; members])
+    /// The members with these θ.
+    fn population(&self, theta: &[f64], members: usize) -> Population {
+        Population::new(self.config.start.len() / 2, theta.to_vec(), vec![self.config.k; members])
     }
 
+    /// The next of the steps that the evaluator takes on its own, if it does.
+    fn step_ahead(
+        &self,
+        evaluator: &mut dyn Evaluator,
+        proposal: &Proposal,
+        ahead: &mut Ahead,
+    ) -> Result<Option<AdamStep>> {
+        let population = self.population(&proposal.parameters, proposal.l2.len());
+        let request = Request { parts: 0..1, loss: self.config.loss, gradients: true, curvature: false };
+        let left = self.config.stopping.epochs.saturating_sub(self.progress.epochs);
+        let problem = (population, request, &self.config.start[..]);
+        ahead.next(evaluator, &*self.optimizer, proposal, problem, left)
+    }
+
+    /// Losses and derivatives with respect to z, regularisation included.
     fn evaluate(
         &self,
         evaluator: &mut dyn Evaluator,
         proposal: &Proposal,
         parts: std::ops::Range<usize>,
     ) -> Result<Evaluations> {
-        let population = self.population(&proposal.parameters, proposal.l2.len());
+        let theta = self.parameterization.theta(&proposal.parameters);
+        let population = self.population(&theta, proposal.l2.len());
         let request = Request {
             parts,
             loss: self.config.loss,
@@ -274,13 +324,18 @@ impl<'a> Tuning<'a> {
             curvature: proposal.curvature,
         };
         let mut evaluations = evaluator.evaluate(&population, &request)?;
-        regularize(&mut evaluations, &proposal.parameters, &self.config.start, &proposal.l2);
+        regularize(&mut evaluations, &theta, &self.config.start, &proposal.l2);
+        if !self.parameterization.is_identity() {
+            evaluations.gradients = self.parameterization.pull_gradients(&evaluations.gradients);
+            evaluations.curvatures = self.parameterization.pull_matrices(&evaluations.curvatures);
+        }
         Ok(evaluations)
     }
 
     /// What candidates are judged by: held-out losses, or training losses with regularisation.
     fn criterion(&self, evaluator: &mut dyn Evaluator, candidates: &Candidates) -> Result<Vec<f64>> {
-        let population = self.population(&candidates.parameters, candidates.l2.len());
+        let theta = self.parameterization.theta(&candidates.z);
+        let population = self.population(&theta, candidates.l2.len());
         let parts = match self.split.held_out_part() {
             Some(part) => part..part + 1,
             None => 0..self.split.batches(),
@@ -288,14 +343,14 @@ impl<'a> Tuning<'a> {
         let request = Request { parts, loss: self.config.loss, gradients: false, curvature: false };
         let mut evaluations = evaluator.evaluate(&population, &request)?;
         if self.split.held_out_part().is_none() {
-            regularize(&mut evaluations, &candidates.parameters, &self.config.start, &candidates.l2);
+            regularize(&mut evaluations, &theta, &self.config.start, &candidates.l2);
         }
         Ok(evaluations.losses)
     }
 
     /// Remembers the best of what was judged.
     fn judge(&mut self, candidates: &Candidates, values: &[f64]) {
-        let size = self.config.start.len();
+        let size = self.parameterization.dimension();
         let progress = &mut self.progress;
         progress.member_best.resize(values.len(), f64::MAX);
         for (member, &value) in values.iter().enumerate() {
@@ -307,7 +362,7 @@ impl<'a> Tuning<'a> {
                 progress.best = Some(value);
                 progress.best_epoch = progress.epochs;
                 progress.best_member = member;
-                progress.best_parameters = candidates.parameters[member * size..(member + 1) * size].to_vec();
+                progress.best_parameters = candidates.z[member * size..(member + 1) * size].to_vec();
             }
         }
     }

@@ -60,7 +60,7 @@ pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKin
 }
 
 /// The minimum of `f` between `a` and `b`, of which `middle` is lower than both ends.
-fn brent(f: &mut impl FnMut(f64) -> f64, mut a: f64, middle: f64, mut b: f64) -> f64 {
+pub(super) fn brent(f: &mut impl FnMut(f64) -> f64, mut a: f64, middle: f64, mut b: f64) -> f64 {
     let golden = 0.5 * (3.0 - 5.0f64.sqrt());
     // x is the best point, w the second best, v the one before it.
     let (mut x, mut w, mut v) = (middle, middle, middle);

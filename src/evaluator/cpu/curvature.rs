@@ -7,20 +7,28 @@ use rayon::prelude::*;
 
 use super::single::{self, MemberParameters};
 use super::{CpuEvaluator, Request};
-use crate::dataset::{Bucket, Layout, Shape};
+use crate::dataset::{Bucket, Layout, Shape, poisson_weight};
+use crate::evaluator::Population;
 use crate::objective::{LossKind, x_per_cp};
 
 /// Stripes of which each has a matrix of its own while it works.
 const STRIPES: usize = 8;
 
 impl CpuEvaluator<'_> {
-    /// Σ w h c_i c_j φ_i φ_j in units of the sigmoid's argument: symmetric, row-major, 2F × 2F.
-    pub(super) fn curvature(&self, theta: &[f64], k: f64, request: &Request) -> Vec<f64> {
+    /// Σ v w r h c_i c_j φ_i φ_j of a member, with its part weights v and counts r, in units of the
+    /// sigmoid's argument: symmetric, row-major, 2F × 2F.
+    pub(super) fn curvature(&self, population: &Population, member: usize, request: &Request) -> Vec<f64> {
         let features = self.layout.features;
         let size = 2 * features;
-        let parameters = MemberParameters::new(theta, k);
-        let stripes: Vec<Vec<f64>> = self
-            .stripes(&request.parts, STRIPES)
+        let parameters = MemberParameters::new(population.member(member), population.k[member]);
+        let targets = Targets {
+            layout: self.layout,
+            k: population.k[member],
+            loss: request.loss,
+            blend: population.blends.get(member).copied().unwrap_or(0.0),
+            seed: population.resamples.get(member).copied(),
+        };
+        let stripes: Vec<Vec<f64>> = super::cut(self.positions(&request.parts), STRIPES)
             .into_par_iter()
             .map(|positions| {
                 let mut matrix = vec![0.0f64; size * size];
@@ -28,14 +36,15 @@ impl CpuEvaluator<'_> {
                 let mut table = vec![0.0f32; features];
                 let mut curvatures: Vec<f32> = Vec::new();
                 for (bucket, positions) in self.layout.buckets_in(positions) {
+                    let weight = population.part_weight(member, bucket.part, self.layout.parts.len());
                     parameters.blend(bucket, &mut table);
                     for shape in self.layout.shapes_in(positions) {
                         curvatures.resize(shape.positions.len(), 0.0);
                         single::scores(self.layout, &shape, &table, &mut curvatures);
-                        replace_scores(self.layout, shape.positions.start, k, request.loss, &mut curvatures);
+                        targets.replace_scores(shape.positions.start, &mut curvatures);
                         accumulate(self.layout, &shape, &curvatures, &mut bucket_matrix);
                     }
-                    flush(self.layout, bucket, &mut bucket_matrix, &mut matrix);
+                    flush(self.layout, bucket, weight, &mut bucket_matrix, &mut matrix);
                 }
                 matrix
             })
@@ -55,13 +64,31 @@ impl CpuEvaluator<'_> {
     }
 }
 
-/// Turns the scores of consecutive positions into their curvatures w h.
-fn replace_scores(layout: &Layout, first: usize, k: f64, loss: LossKind, values: &mut [f32]) {
-    let x_per_cp = x_per_cp(k);
-    for (position, value) in (first..).zip(values) {
-        let x = x_per_cp * f64::from(*value);
-        let weight = layout.weights.get(position).copied().unwrap_or(1.0);
-        *value = weight * loss.curvature(x, f64::from(layout.targets[position])) as f32;
+/// What turns a member's scores into curvatures.
+struct Targets<'a> {
+    layout: &'a Layout,
+    k: f64,
+    loss: LossKind,
+    blend: f32,
+    seed: Option<u32>,
+}
+
+impl Targets<'_> {
+    /// Turns the scores of consecutive positions into their curvatures w r h.
+    fn replace_scores(&self, first: usize, values: &mut [f32]) {
+        let x_per_cp = x_per_cp(self.k);
+        for (position, value) in (first..).zip(values) {
+            let x = x_per_cp * f64::from(*value);
+            let mut weight = self.layout.weights.get(position).copied().unwrap_or(1.0);
+            if let Some(seed) = self.seed {
+                weight *= poisson_weight(self.layout.game(position), seed) as f32;
+            }
+            let mut target = self.layout.targets[position];
+            if let Some(search) = self.layout.search.get(position) {
+                target += self.blend * (search - target);
+            }
+            *value = weight * self.loss.curvature(x, f64::from(target)) as f32;
+        }
     }
 }
 
@@ -99,8 +126,9 @@ fn accumulate(layout: &Layout, shape: &Shape, curvatures: &[f32], matrix: &mut [
     }
 }
 
-/// Splits a bucket's matrix into the blocks of the whole one, lower triangle, and clears it.
-fn flush(layout: &Layout, bucket: &Bucket, bucket_matrix: &mut [f32], matrix: &mut [f64]) {
+/// Splits a bucket's matrix, times its part's weight, into the blocks of the whole one, lower
+/// triangle, and clears it.
+fn flush(layout: &Layout, bucket: &Bucket, part_weight: f32, bucket_matrix: &mut [f32], matrix: &mut [f64]) {
     let features = layout.features;
     let size = 2 * features;
     let scale = 1.0 / f64::from(layout.phase_max);
@@ -111,7 +139,7 @@ fn flush(layout: &Layout, bucket: &Bucket, bucket_matrix: &mut [f32], matrix: &m
             if value == 0.0 {
                 continue;
             }
-            let value = f64::from(value);
+            let value = f64::from(part_weight) * f64::from(value);
             matrix[i * size + j] += value * mg * mg;
             matrix[(features + i) * size + features + j] += value * eg * eg;
             matrix[(features + i) * size + j] += value * mg * eg;

@@ -16,41 +16,75 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 
 use super::sigmoid::{IN_STEP, LaneLoss, sigmoid};
-use crate::dataset::{Bucket, Layout, Shape};
+use crate::dataset::{Bucket, Layout, Shape, poisson_weight};
 
-/// θ of the members of one tile, in the type that a body computes with.
+/// θ of the members of one tile, in the type that a body computes with, and what else tells them
+/// apart. The optional lists are empty where the population has none.
 pub(super) struct TileParameters {
     /// Members, of which the last may be padding.
     pub width: usize,
-    /// `[feature][member]`, f32, centipawns.
+    /// `[feature][member]`, f32, centipawns; empty where scores are given.
     pub mg: Vec<f32>,
     /// As `mg`.
     pub eg: Vec<f32>,
-    /// x log₂ e a phase unit of the sum: K log₂ 10 / 400 / phase maximum, a member.
+    /// x log₂ e a phase unit of the sum, or a centipawn where scores are given, a member.
     pub x2_per_unit: Vec<f32>,
-    /// x log₂ e a centipawn of the offset, a member.
-    pub x2_per_cp: Vec<f32>,
+    /// `[part of the request][member]`: factors on weights.
+    pub part_weights: Vec<f32>,
+    /// Share of the search score in the targets, a member.
+    pub blends: Vec<f32>,
+    /// Seed of the bootstrap, a member.
+    pub seeds: Vec<u32>,
 }
 
 /// Sums of one work item.
 pub(super) struct TileSums {
-    /// Σ w ℓ, a member.
+    /// Σ w r ℓ without part weights, `[part of the request][member]`.
     pub losses: Vec<f64>,
-    /// Σ w dℓ/dx · c · φ, `[2 F][member]`, mg before eg; empty if not asked for.
+    /// Σ w r, likewise; empty where nothing is resampled, and members agree with the layout.
+    pub weights: Vec<f64>,
+    /// Σ v w r dℓ/dx · c · φ with part weights v, `[2 F][member]`, mg before eg; empty if not
+    /// asked for.
     pub gradients: Vec<f64>,
 }
 
-/// One work item. `PLAIN`: every coefficient is ±1, every weight 1, every offset 0.
-pub(super) struct TileKernel<'a, L, const V: usize, const PLAIN: bool, const GRADIENTS: bool> {
+/// Scores that all members share: rows need not be summed again for each.
+pub(super) struct SharedScores {
+    /// The position that the first one is of.
+    pub first: usize,
+    /// Centipawns, offsets included.
+    pub scores: Vec<f32>,
+}
+
+/// A stripe of positions and a tile of members.
+pub(super) struct TileItem<'a> {
     pub layout: &'a Layout,
+    /// Parts of the request, which index sums.
+    pub parts: Range<usize>,
     pub positions: Range<usize>,
     pub parameters: &'a TileParameters,
-    pub loss: L,
+    /// Where the population shares its θ.
+    pub shared: Option<&'a SharedScores>,
+}
+
+/// What works on an item. `PLAIN`: every coefficient is ±1, every weight 1, every offset 0 or in
+/// the shared scores, and members neither blend targets nor resample.
+pub(super) struct TileKernel<'a, L, const V: usize, const PLAIN: bool, const GRADIENTS: bool> {
+    item: TileItem<'a>,
+    loss: L,
+}
+
+/// The kernel for an item and a loss.
+pub(super) fn tile_kernel<L: LaneLoss, const PLAIN: bool, const GRADIENTS: bool>(
+    item: TileItem<'_>,
+    loss: L,
+) -> TileKernel<'_, L, VECTORS, PLAIN, GRADIENTS> {
+    TileKernel { item, loss }
 }
 
 /// Vectors a tile: with two of AVX-512 or AVX2, the rows in use of a piece-square table fit the
 /// first-level cache; NEON's are half as wide.
-pub(super) const VECTORS: usize = if cfg!(target_arch = "aarch64") { 4 } else { 2 };
+const VECTORS: usize = if cfg!(target_arch = "aarch64") { 4 } else { 2 };
 
 /// Positions that the phases take turns on.
 const TURN: usize = 32;
@@ -95,27 +129,30 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> TileSums {
-        let features = self.layout.features;
+        let features = self.item.layout.features;
         let width = V * S::F32_LANES;
-        assert_eq!(self.parameters.width, width);
+        assert_eq!(self.item.parameters.width, width);
         let zero = Row([simd.splat_f32s(0.0); V]);
+        let resampled = !PLAIN && !self.item.parameters.seeds.is_empty();
         let mut sums = TileSums {
-            losses: vec![0.0; width],
+            losses: vec![0.0; self.item.parts.len() * width],
+            weights: vec![0.0; if resampled { self.item.parts.len() * width } else { 0 }],
             gradients: vec![0.0; if GRADIENTS { 2 * features * width } else { 0 }],
         };
         let mut scratch = Scratch {
-            table: vec![zero; features],
+            table: vec![zero; if self.item.shared.is_none() { features } else { 0 }],
             gradient: vec![zero; if GRADIENTS { features } else { 0 }],
             turn: [zero; TURN],
             pieces: Vec::with_capacity(TURN),
         };
-        for (bucket, positions) in self.layout.buckets_in(self.positions.clone()) {
+        for (bucket, positions) in self.item.layout.buckets_in(self.item.positions.clone()) {
+            let part = bucket.part - self.item.parts.start;
             self.blend(simd, bucket, &mut scratch.table);
             let mut start = positions.start;
             while start < positions.end {
                 let end = (start + FLUSH).min(positions.end);
                 let (mut first, mut filled) = (start, 0);
-                for shape in self.layout.shapes_in(start..end) {
+                for shape in self.item.layout.shapes_in(start..end) {
                     let mut done = 0;
                     while done < shape.positions.len() {
                         let take = (TURN - filled).min(shape.positions.len() - done);
@@ -124,22 +161,42 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
                             first_entry: shape.first_entry + done * shape.row_length(),
                             ..shape
                         };
-                        self.sum_rows(simd, &piece, &scratch.table, &mut scratch.turn[filled..filled + take]);
+                        let turn = &mut scratch.turn[filled..filled + take];
+                        match self.item.shared {
+                            None => self.sum_rows(simd, &piece, &scratch.table, turn),
+                            Some(shared) => {
+                                let scores = &shared.scores[piece.positions.start - shared.first..];
+                                for (row, &score) in turn.iter_mut().zip(scores) {
+                                    row.0 = [simd.splat_f32s(score); V];
+                                }
+                            }
+                        }
                         scratch.pieces.push(piece);
                         filled += take;
                         done += take;
                         if filled == TURN {
-                            self.finish_turn(simd, first, filled, &mut scratch, &mut sums);
+                            self.finish_turn(simd, part, first, filled, &mut scratch, &mut sums);
                             first += filled;
                             filled = 0;
                         }
                     }
                 }
                 if filled > 0 {
-                    self.finish_turn(simd, first, filled, &mut scratch, &mut sums);
+                    self.finish_turn(simd, part, first, filled, &mut scratch, &mut sums);
                 }
                 if GRADIENTS {
-                    flush(self.layout, bucket, &mut scratch.gradient, &mut sums.gradients, zero);
+                    let weights = match &self.item.parameters.part_weights {
+                        weights if weights.is_empty() => None,
+                        weights => Some(&weights[part * width..][..width]),
+                    };
+                    flush(
+                        self.item.layout,
+                        bucket,
+                        weights,
+                        &mut scratch.gradient,
+                        &mut sums.gradients,
+                        zero,
+                    );
                 }
                 start = end;
             }
@@ -156,7 +213,8 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
         let width = V * S::F32_LANES;
         let mg_units = simd.splat_f32s(f32::from(bucket.mg_units));
         let eg_units = simd.splat_f32s(f32::from(bucket.eg_units));
-        let rows = self.parameters.mg.chunks_exact(width).zip(self.parameters.eg.chunks_exact(width));
+        let rows =
+            self.item.parameters.mg.chunks_exact(width).zip(self.item.parameters.eg.chunks_exact(width));
         for (row, (mg, eg)) in table.iter_mut().zip(rows) {
             let (mg, eg): ([S::f32s; V], [S::f32s; V]) = (load(simd, mg), load(simd, eg));
             for v in 0..V {
@@ -176,10 +234,10 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
         out: &mut [Row<S::f32s, V>],
     ) {
         let length = piece.row_length();
-        let ids = &self.layout.ids[piece.first_entry..piece.first_entry + out.len() * length];
+        let ids = &self.item.layout.ids[piece.first_entry..piece.first_entry + out.len() * length];
         let zero = Row([simd.splat_f32s(0.0); V]);
-        if !PLAIN && !self.layout.coefficients.is_empty() {
-            let coefficients = &self.layout.coefficients[piece.first_entry..];
+        if !PLAIN && !self.item.layout.coefficients.is_empty() {
+            let coefficients = &self.item.layout.coefficients[piece.first_entry..];
             for (i, out) in out.iter_mut().enumerate() {
                 let mut sum = zero;
                 for (&id, &c) in ids[i * length..][..length].iter().zip(&coefficients[i * length..]) {
@@ -240,96 +298,152 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
     fn finish_turn<S: Simd>(
         &self,
         simd: S,
+        part: usize,
         first: usize,
         count: usize,
         scratch: &mut Scratch<S::f32s, V>,
         sums: &mut TileSums,
     ) {
-        const { assert!(IN_STEP.is_multiple_of(V), "whole positions are worked on in step") };
-        let together = IN_STEP / V;
-        let one = simd.splat_f32s(1.0);
-        let x2_per_unit: [S::f32s; V] = load(simd, &self.parameters.x2_per_unit);
-        let x2_per_cp: [S::f32s; V] = load(simd, &self.parameters.x2_per_cp);
-        let targets = &self.layout.targets[first..first + count];
-        let mut loss = [simd.splat_f32s(0.0); V];
-        let mut start = 0;
-        while start < count {
-            let mut x2 = [simd.splat_f32s(0.0); IN_STEP];
-            let (mut y, mut w) = (x2, [one; IN_STEP]);
-            for j in 0..together {
-                // An odd position out is computed twice and counted once.
-                let i = (start + j).min(count - 1);
-                for v in 0..V {
-                    let at = j * V + v;
-                    x2[at] = simd.mul_f32s(scratch.turn[i].0[v], x2_per_unit[v]);
-                    if !PLAIN {
-                        if let Some(&offset) = self.layout.offsets.get(first + i) {
-                            x2[at] = simd.mul_add_e_f32s(simd.splat_f32s(offset), x2_per_cp[v], x2[at]);
-                        }
-                        if let Some(&weight) = self.layout.weights.get(first + i) {
-                            w[at] = simd.splat_f32s(weight);
-                        }
-                    }
-                    y[at] = simd.splat_f32s(targets[i]);
-                }
+        for v in 0..V {
+            let lanes = v * S::F32_LANES..(v + 1) * S::F32_LANES;
+            let (loss, weight) =
+                self.losses_and_slopes(simd, v, lanes.clone(), first, &mut scratch.turn[..count]);
+            let at = part * V * S::F32_LANES;
+            add(&mut sums.losses[at..][lanes.clone()], bytemuck::cast_slice(&[loss]));
+            if !sums.weights.is_empty() {
+                add(&mut sums.weights[at..][lanes], bytemuck::cast_slice(&[weight]));
             }
-            let predictions = sigmoid(simd, x2);
-            for j in 0..together {
-                if start + j < count {
-                    for v in 0..V {
-                        let at = j * V + v;
-                        let value = self.loss.value(simd, &predictions[at], y[at]);
-                        loss[v] = if PLAIN {
-                            simd.add_f32s(loss[v], value)
-                        } else {
-                            simd.mul_add_e_f32s(value, w[at], loss[v])
-                        };
-                        if GRADIENTS {
-                            let slope = self.loss.slope(simd, &predictions[at], y[at]);
-                            scratch.turn[start + j].0[v] =
-                                if PLAIN { slope } else { simd.mul_f32s(slope, w[at]) };
-                        }
-                    }
-                }
-            }
-            start += together;
-        }
-        for (total, &value) in sums.losses.iter_mut().zip(bytemuck::cast_slice::<S::f32s, f32>(&loss)) {
-            *total += f64::from(value);
         }
         if GRADIENTS {
-            let mut slopes = scratch.turn.iter();
-            for piece in &scratch.pieces {
-                let length = piece.row_length();
-                for i in 0..piece.positions.len() {
-                    let slope = slopes.next().expect("pieces cover the turn");
-                    let start = piece.first_entry + i * length;
-                    let ids = &self.layout.ids[start..start + length];
-                    if !PLAIN && !self.layout.coefficients.is_empty() {
-                        for (&id, &c) in ids.iter().zip(&self.layout.coefficients[start..]) {
-                            let (sum, c) = (row_mut(&mut scratch.gradient, id), simd.splat_f32s(c));
-                            for v in 0..V {
-                                sum.0[v] = simd.mul_add_e_f32s(slope.0[v], c, sum.0[v]);
-                            }
-                        }
-                        continue;
+            self.scatter(simd, scratch);
+        }
+        scratch.pieces.clear();
+    }
+
+    /// Replaces the sums of one vector of members by slopes, if gradients are wanted, and returns
+    /// Σ w r ℓ and Σ w r; the latter counts only where members resample.
+    #[inline(always)]
+    fn losses_and_slopes<S: Simd>(
+        &self,
+        simd: S,
+        v: usize,
+        lanes: Range<usize>,
+        first: usize,
+        turn: &mut [Row<S::f32s, V>],
+    ) -> (S::f32s, S::f32s) {
+        let (zero, one) = (simd.splat_f32s(0.0), simd.splat_f32s(1.0));
+        let x2_per_unit = simd.partial_load_f32s(&self.item.parameters.x2_per_unit[lanes.clone()]);
+        let blend = match self.item.parameters.blends.get(lanes.clone()) {
+            Some(blends) if !PLAIN => Some(simd.partial_load_f32s(blends)),
+            _ => None,
+        };
+        let seeds = if PLAIN { None } else { self.item.parameters.seeds.get(lanes) };
+        // Scores that are given hold their offsets.
+        let offsets = if PLAIN || self.item.shared.is_some() { &[] } else { &self.item.layout.offsets[..] };
+        let phase_max = f32::from(self.item.layout.phase_max);
+        let targets = &self.item.layout.targets[first..first + turn.len()];
+        let (mut loss, mut weight) = (zero, zero);
+        let mut start = 0;
+        while start < turn.len() {
+            // Vectors in step are positions of the same members, so that what a division shares
+            // is one member's: numbers that are broken for one member stay with it.
+            let mut x2 = [zero; IN_STEP];
+            let (mut y, mut w) = (x2, [one; IN_STEP]);
+            for j in 0..IN_STEP {
+                // Odd positions out are computed twice and counted once.
+                let i = (start + j).min(turn.len() - 1);
+                let mut sum = turn[i].0[v];
+                y[j] = simd.splat_f32s(targets[i]);
+                if !PLAIN {
+                    if let Some(&offset) = offsets.get(first + i) {
+                        sum = simd.add_f32s(sum, simd.splat_f32s(offset * phase_max));
                     }
-                    for &id in &ids[..piece.plus] {
-                        let sum = row_mut(&mut scratch.gradient, id);
+                    if let Some(&weight) = self.item.layout.weights.get(first + i) {
+                        w[j] = simd.splat_f32s(weight);
+                    }
+                    if let Some(blend) = blend {
+                        let difference = simd.splat_f32s(self.item.layout.search[first + i] - targets[i]);
+                        y[j] = simd.mul_add_e_f32s(blend, difference, y[j]);
+                    }
+                    if let Some(seeds) = seeds {
+                        w[j] = simd.mul_f32s(w[j], counts(simd, self.item.layout.game(first + i), seeds));
+                    }
+                }
+                x2[j] = simd.mul_f32s(sum, x2_per_unit);
+            }
+            let predictions = sigmoid(simd, x2);
+            for j in 0..IN_STEP {
+                if start + j < turn.len() {
+                    let value = self.loss.value(simd, &predictions[j], y[j]);
+                    if PLAIN {
+                        loss = simd.add_f32s(loss, value);
+                    } else {
+                        loss = simd.mul_add_e_f32s(value, w[j], loss);
+                        weight = simd.add_f32s(weight, w[j]);
+                    }
+                    if GRADIENTS {
+                        let slope = self.loss.slope(simd, &predictions[j], y[j]);
+                        turn[start + j].0[v] = if PLAIN { slope } else { simd.mul_f32s(slope, w[j]) };
+                    }
+                }
+            }
+            start += IN_STEP;
+        }
+        (loss, weight)
+    }
+
+    /// Adds the slopes of this turn to the gradients of their features.
+    #[inline(always)]
+    fn scatter<S: Simd>(&self, simd: S, scratch: &mut Scratch<S::f32s, V>) {
+        let mut slopes = scratch.turn.iter();
+        for piece in &scratch.pieces {
+            let length = piece.row_length();
+            for i in 0..piece.positions.len() {
+                let slope = slopes.next().expect("pieces cover the turn");
+                let start = piece.first_entry + i * length;
+                let ids = &self.item.layout.ids[start..start + length];
+                if !PLAIN && !self.item.layout.coefficients.is_empty() {
+                    for (&id, &c) in ids.iter().zip(&self.item.layout.coefficients[start..]) {
+                        let (sum, c) = (row_mut(&mut scratch.gradient, id), simd.splat_f32s(c));
                         for v in 0..V {
-                            sum.0[v] = simd.add_f32s(sum.0[v], slope.0[v]);
+                            sum.0[v] = simd.mul_add_e_f32s(slope.0[v], c, sum.0[v]);
                         }
                     }
-                    for &id in &ids[piece.plus..] {
-                        let sum = row_mut(&mut scratch.gradient, id);
-                        for v in 0..V {
-                            sum.0[v] = simd.sub_f32s(sum.0[v], slope.0[v]);
-                        }
+                    continue;
+                }
+                for &id in &ids[..piece.plus] {
+                    let sum = row_mut(&mut scratch.gradient, id);
+                    for v in 0..V {
+                        sum.0[v] = simd.add_f32s(sum.0[v], slope.0[v]);
+                    }
+                }
+                for &id in &ids[piece.plus..] {
+                    let sum = row_mut(&mut scratch.gradient, id);
+                    for v in 0..V {
+                        sum.0[v] = simd.sub_f32s(sum.0[v], slope.0[v]);
                     }
                 }
             }
         }
-        scratch.pieces.clear();
+    }
+}
+
+/// How often a game counts in the bootstraps of a vector of members.
+#[inline(always)]
+fn counts<S: Simd>(simd: S, game: u32, seeds: &[u32]) -> S::f32s {
+    let mut counts = [simd.splat_f32s(0.0)];
+    // A plain loop over lanes: compiled with the body's instruction set, it becomes vectors.
+    for (count, &seed) in bytemuck::cast_slice_mut::<S::f32s, f32>(&mut counts).iter_mut().zip(seeds) {
+        *count = poisson_weight(game, seed) as f32;
+    }
+    counts[0]
+}
+
+/// Adds lanes to their sums in f64.
+#[inline(always)]
+fn add(sums: &mut [f64], lanes: &[f32]) {
+    for (sum, &lane) in sums.iter_mut().zip(lanes) {
+        *sum += f64::from(lane);
     }
 }
 
@@ -360,10 +474,12 @@ fn row_mut<T>(table: &mut [T], id: u16) -> &mut T {
     unsafe { table.get_unchecked_mut(usize::from(id)) }
 }
 
-/// Splits a bucket's gradient into its middlegame and endgame shares and clears it.
+/// Splits a bucket's gradient, times its part's weights, into its middlegame and endgame shares
+/// and clears it.
 fn flush<T: bytemuck::Pod, const V: usize>(
     layout: &Layout,
     bucket: &Bucket,
+    part_weights: Option<&[f32]>,
     bucket_gradient: &mut [Row<T, V>],
     gradients: &mut [f64],
     zero: Row<T, V>,
@@ -374,8 +490,11 @@ fn flush<T: bytemuck::Pod, const V: usize>(
     let width = V * size_of::<T>() / size_of::<f32>();
     let rows = mg.chunks_exact_mut(width).zip(eg.chunks_exact_mut(width));
     for (row, (mg, eg)) in bucket_gradient.iter_mut().zip(rows) {
-        let lanes: &[f32] = bytemuck::cast_slice(&row.0);
-        for ((mg, eg), &value) in mg.iter_mut().zip(eg).zip(lanes) {
+        let lanes: &mut [f32] = bytemuck::cast_slice_mut(&mut row.0);
+        if let Some(weights) = part_weights {
+            lanes.iter_mut().zip(weights).for_each(|(lane, weight)| *lane *= weight);
+        }
+        for ((mg, eg), &value) in mg.iter_mut().zip(eg).zip(&*lanes) {
             *mg += mg_share * f64::from(value);
             *eg += eg_share * f64::from(value);
         }

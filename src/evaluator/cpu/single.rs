@@ -39,15 +39,19 @@ impl MemberParameters {
 
 /// Sums of one stripe.
 pub(super) struct MemberSums {
-    /// Σ w ℓ.
-    pub loss: f64,
-    /// Σ w dℓ/dx · c · φ, mg before eg; empty if not asked for.
+    /// Σ w ℓ without part weights, by part of the request.
+    pub losses: Vec<f64>,
+    /// Σ v w dℓ/dx · c · φ with part weights v, mg before eg; empty if not asked for.
     pub gradient: Vec<f64>,
 }
 
-/// One stripe of positions under one member.
+/// One stripe of positions under one member that neither blends targets nor resamples.
 pub(super) struct MemberKernel<'a, L> {
     pub layout: &'a Layout,
+    /// Parts of the request, which index sums.
+    pub parts: Range<usize>,
+    /// Factor on the weights of each part of the request; empty: 1.
+    pub part_weights: &'a [f32],
     pub positions: Range<usize>,
     pub parameters: &'a MemberParameters,
     pub loss: L,
@@ -136,10 +140,13 @@ impl<L: LaneLoss> WithSimd for MemberKernel<'_, L> {
         // Two copies, so that neighbors rarely wait for each other's stores.
         let mut bucket_gradient = [(); 2].map(|()| vec![0.0f32; if self.gradients { features } else { 0 }]);
         let mut turn = [0.0f32; TURN];
-        let mut sums =
-            MemberSums { loss: 0.0, gradient: vec![0.0; if self.gradients { 2 * features } else { 0 }] };
+        let mut sums = MemberSums {
+            losses: vec![0.0; self.parts.len()],
+            gradient: vec![0.0; if self.gradients { 2 * features } else { 0 }],
+        };
         for (bucket, positions) in self.layout.buckets_in(self.positions.clone()) {
             self.parameters.blend(bucket, &mut table);
+            let part = bucket.part - self.parts.start;
             let mut start = positions.start;
             while start < positions.end {
                 let end = (start + FLUSH).min(positions.end);
@@ -149,7 +156,7 @@ impl<L: LaneLoss> WithSimd for MemberKernel<'_, L> {
                         let count = TURN.min(shape.positions.len() - done);
                         let piece = piece(&shape, done, count);
                         scores(self.layout, &piece, &table, &mut turn[..count]);
-                        sums.loss += self.losses_and_slopes(simd, &piece, &mut turn[..count]);
+                        sums.losses[part] += self.losses_and_slopes(simd, &piece, &mut turn[..count]);
                         if self.gradients {
                             self.scatter(&piece, &turn[..count], &mut bucket_gradient);
                         }
@@ -157,7 +164,8 @@ impl<L: LaneLoss> WithSimd for MemberKernel<'_, L> {
                     }
                 }
                 if self.gradients {
-                    flush(self.layout, bucket, &mut bucket_gradient, &mut sums.gradient);
+                    let weight = self.part_weights.get(part).copied().unwrap_or(1.0);
+                    flush(self.layout, bucket, weight, &mut bucket_gradient, &mut sums.gradient);
                 }
                 start = end;
             }
@@ -251,9 +259,16 @@ impl<L: LaneLoss> MemberKernel<'_, L> {
     }
 }
 
-/// Splits a bucket's gradient into its middlegame and endgame shares and clears it.
-fn flush(layout: &Layout, bucket: &Bucket, bucket_gradient: &mut [Vec<f32>; 2], gradient: &mut [f64]) {
-    let scale = 1.0 / f64::from(layout.phase_max);
+/// Splits a bucket's gradient, times its part's weight, into its middlegame and endgame shares and
+/// clears it.
+fn flush(
+    layout: &Layout,
+    bucket: &Bucket,
+    part_weight: f32,
+    bucket_gradient: &mut [Vec<f32>; 2],
+    gradient: &mut [f64],
+) {
+    let scale = f64::from(part_weight) / f64::from(layout.phase_max);
     let (mg_share, eg_share) = (f64::from(bucket.mg_units) * scale, f64::from(bucket.eg_units) * scale);
     let (mg, eg) = gradient.split_at_mut(gradient.len() / 2);
     for copy in bucket_gradient {

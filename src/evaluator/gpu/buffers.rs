@@ -93,8 +93,19 @@ impl Readback {
 
     /// Appends the first `bytes` of a buffer; room for them was asked for by `begin`.
     pub(super) fn push(&mut self, encoder: &mut CommandEncoder, from: &wgpu::Buffer, bytes: u64) {
+        self.push_from(encoder, from, 0, bytes);
+    }
+
+    /// As [`push`](Self::push), of bytes from an offset on.
+    pub(super) fn push_from(
+        &mut self,
+        encoder: &mut CommandEncoder,
+        from: &wgpu::Buffer,
+        offset: u64,
+        bytes: u64,
+    ) {
         if let Some(to) = &self.scratch.buffer {
-            encoder.copy_buffer_to_buffer(from, 0, to.raw(), self.used, bytes);
+            encoder.copy_buffer_to_buffer(from, offset, to.raw(), self.used, bytes);
             self.used += bytes;
         }
     }

@@ -88,6 +88,44 @@ impl Call {
         self.sizes.stride as usize
     }
 
+    /// The sizes of a slice of a request of `total` segments.
+    pub(super) fn sizes_of(&self, slice: &Slice<'_>, total: usize) -> Uniforms {
+        Uniforms {
+            first_segment: slice.first as u32,
+            segments: slice.segments.len() as u32,
+            ordinal: slice.ordinal as u32,
+            total_segments: total as u32,
+            ..self.sizes
+        }
+    }
+
+    /// The binding of a slice's sizes.
+    fn uniforms_of(&self, slice: &Slice<'_>) -> wgpu::BufferBinding<'_> {
+        wgpu::BufferBinding { offset: slice.sizes_at, ..part(&self.uniforms, size_of::<Uniforms>() as u64) }
+    }
+
+    /// Adds up losses by part, in the order of segments, and gradients.
+    pub(super) fn sums(&self, plan: &Plan, request: &Request, losses: &[f32], gradients: &[f32]) -> Sums {
+        let (padded, members) = (self.tiling.padded(), self.members);
+        let mut rows = losses.chunks_exact(padded);
+        let mut by_part = || {
+            let mut sums = vec![0.0; request.parts.len() * members];
+            for segment in plan.segments() {
+                let part = segment.part as usize - request.parts.start;
+                let row = rows.next().expect("one a segment was asked for");
+                add(&mut sums[part * members..(part + 1) * members], row);
+            }
+            sums
+        };
+        let losses = by_part();
+        let weights = if self.shape.resamples { by_part() } else { Vec::new() };
+        let mut sums = vec![0.0; gradients.len() / padded * members];
+        for (sums, row) in sums.chunks_exact_mut(members.max(1)).zip(gradients.chunks_exact(padded)) {
+            add(sums, row);
+        }
+        Sums { losses, weights, gradients: sums }
+    }
+
     /// Rows of losses and, where games are resampled, of weights.
     pub(super) fn loss_rows(&self, plan: &Plan) -> u64 {
         (plan.total() * if self.shape.resamples { 2 } else { 1 }) as u64
@@ -102,6 +140,8 @@ pub(super) struct Slice<'p> {
     pub(super) first: usize,
     /// Segments of the request before the first.
     pub(super) ordinal: usize,
+    /// Where its sizes lie among the uniforms.
+    pub(super) sizes_at: u64,
     pub(super) segments: &'p [Segment],
     pub(super) buffer: &'p wgpu::Buffer,
 }
@@ -208,7 +248,7 @@ impl GpuEvaluator<'_> {
     pub(super) fn encode_blend(&mut self, call: &Call, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
         let pipeline = self.pipeline(Kernel::Blend, call)?;
         let bindings = [
-            whole(&call.uniforms),
+            part(&call.uniforms, size_of::<Uniforms>() as u64),
             whole(&call.parameters),
             whole(self.taper_units.raw()),
             whole(&call.tables),
@@ -220,14 +260,7 @@ impl GpuEvaluator<'_> {
 
     /// Queues the sizes of a slice, for the submission that follows.
     pub(super) fn write_sizes(&self, call: &Call, slice: &Slice<'_>, total: usize) -> Result<()> {
-        let sizes = Uniforms {
-            first_segment: slice.first as u32,
-            segments: slice.segments.len() as u32,
-            ordinal: slice.ordinal as u32,
-            total_segments: total as u32,
-            ..call.sizes
-        };
-        self.gpu.write(&call.uniforms, 0, bytemuck::bytes_of(&sizes))
+        self.gpu.write(&call.uniforms, slice.sizes_at, bytemuck::bytes_of(&call.sizes_of(slice, total)))
     }
 
     /// Encodes the walk over a slice's positions and, for gradients, the reduction.
@@ -247,7 +280,7 @@ impl GpuEvaluator<'_> {
         let places = self.store.array(&self.gpu, slice.shard, Array::Places(self.extended))?;
         let rows = self.store.array(&self.gpu, slice.shard, Array::Rows)?;
         let mut bindings = vec![
-            whole(&call.uniforms),
+            call.uniforms_of(slice),
             whole(slice.buffer),
             whole(&places),
             whole(&rows),
@@ -281,7 +314,7 @@ impl GpuEvaluator<'_> {
         let elements = features * call.stride();
         let chunks = (slice.ordinal + count).div_ceil(CHUNK) - slice.ordinal / CHUNK;
         let bindings = [
-            whole(&call.uniforms),
+            call.uniforms_of(slice),
             whole(slice.buffer),
             whole(&slabs),
             whole(self.taper_units.raw()),
@@ -291,7 +324,7 @@ impl GpuEvaluator<'_> {
         let groups = [groups_for(elements), chunks as u32];
         self.gpu.dispatch(encoder, &reduce, &bindings, groups)?;
         // The kernel takes the number of elements from the binding.
-        let bindings = [whole(&call.uniforms), whole(&partials), part(&totals, side)];
+        let bindings = [call.uniforms_of(slice), whole(&partials), part(&totals, side)];
         self.gpu.dispatch(encoder, &total, &bindings, [groups_for(2 * elements), 1])
     }
 
@@ -304,7 +337,7 @@ impl GpuEvaluator<'_> {
     }
 
     /// How many of the segments from `at` on the next slice takes, and its padded pairs.
-    fn slice_length(&self, call: &Call, segments: &[Segment]) -> (usize, u64) {
+    pub(super) fn slice_length(&self, call: &Call, segments: &[Segment]) -> (usize, u64) {
         let padded = call.tiling.padded() as u64;
         let most = if call.gradients { self.slab_segments(call.tiling) } else { 65_535 };
         let wanted = self.paces[usize::from(call.gradients)].pairs();
@@ -399,28 +432,12 @@ impl GpuEvaluator<'_> {
         Ok(())
     }
 
-    /// Fetches the results and adds up losses by part, in the order of segments.
+    /// Fetches the results.
     fn collect(&mut self, call: &Call, plan: &Plan, request: &Request) -> Result<Sums> {
-        let (padded, members) = (call.tiling.padded(), call.members);
-        let sides = if call.gradients { 2 * self.layout.features } else { 0 };
+        let loss_floats = call.loss_rows(plan) as usize * call.tiling.padded();
         self.buffers.readback.finish(&self.gpu, |floats| {
-            let mut rows = floats.chunks_exact(padded);
-            let mut by_part = || {
-                let mut sums = vec![0.0; request.parts.len() * members];
-                for segment in plan.segments() {
-                    let part = segment.part as usize - request.parts.start;
-                    let row = rows.next().expect("one a segment was asked for");
-                    add(&mut sums[part * members..(part + 1) * members], row);
-                }
-                sums
-            };
-            let losses = by_part();
-            let weights = if call.shape.resamples { by_part() } else { Vec::new() };
-            let mut gradients = vec![0.0; sides * members];
-            for (sums, row) in gradients.chunks_exact_mut(members.max(1)).zip(rows) {
-                add(sums, row);
-            }
-            Sums { losses, weights, gradients }
+            let (losses, gradients) = floats.split_at(loss_floats);
+            call.sums(plan, request, losses, gradients)
         })
     }
 }
@@ -438,6 +455,7 @@ impl Plan {
             shard,
             first: range.start,
             ordinal: planned.ordinal + range.start,
+            sizes_at: 0,
             segments: &planned.segments[range],
             buffer: planned.buffer.raw(),
         }

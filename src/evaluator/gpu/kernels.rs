@@ -89,11 +89,13 @@ pub enum Kernel {
     Outer,
     /// Slabs to the blocks of the matrix.
     Spread,
+    /// A step of Adam.
+    Adam,
 }
 
 impl Kernel {
     /// All kernels.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Blend,
         Self::Loss,
         Self::Gradient,
@@ -103,6 +105,7 @@ impl Kernel {
         Self::Steepness,
         Self::Outer,
         Self::Spread,
+        Self::Adam,
     ];
 
     /// Name of its file, without ending.
@@ -117,6 +120,7 @@ impl Kernel {
             Self::Steepness => "steepness",
             Self::Outer => "outer",
             Self::Spread => "spread",
+            Self::Adam => "adam",
         }
     }
 
@@ -136,6 +140,7 @@ impl Kernel {
             Self::Steepness => source!("structs", "common", "steepness"),
             Self::Outer => source!("structs", "outer"),
             Self::Spread => source!("structs", "spread"),
+            Self::Adam => source!("structs", "adam"),
         }
     }
 
@@ -197,11 +202,12 @@ impl Variant {
             Kernel::Scores | Kernel::Outer => Shape { vector, unit: shape.unit, ..Shape::default() },
             Kernel::Reduce | Kernel::Spread => Shape { vector, weighted: shape.weighted, ..Shape::default() },
             Kernel::Blend | Kernel::Total => Shape { vector, ..Shape::default() },
+            Kernel::Adam => Shape::default(),
         };
         Self {
             kernel,
             // The others see Reals only, not tiles.
-            tile: if kernel.walks() { tile } else { tile.min(4) },
+            tile: if kernel.walks() { tile } else { tile.min(if shape.vector { 4 } else { 1 }) },
             loss: if kernel.walks() && kernel != Kernel::Scores { loss } else { 0 },
             features: 0,
             shape,

@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::call::Buffers;
 use super::kernels::MAX_BLOCK;
 use super::plan::{self, Budget, GpuOptions, Sizes, Tiling};
+use super::steps::StepBuffers;
 use super::store::Store;
 use super::{GpuEvaluator, Plan, PlanKey, Walk};
 use crate::dataset::Layout;
@@ -91,6 +92,7 @@ impl GpuEvaluator<'_> {
         self.gpu.wait(idle)?;
         self.plans.clear();
         self.buffers = Buffers::new();
+        self.steps = StepBuffers::new();
         (self.store, self.budget) = open(self.layout, &self.options, Some(less)).map_err(|_| refusal)?;
         self.planned = Some(less);
         Ok(())

@@ -4,7 +4,7 @@
 //! slice is one submission. Owns the evaluator and its caches. Leaves the device to `context` and
 //! `meter`, the kernels to `kernels` and `shaders/`, the data on the device to `shard` and `store`,
 //! the cutting to `plan`, `memory` and `pace`, and the encoding of a call to `call`,
-//! `curvature` and `buffers`. No sum
+//! `curvature`, `steps` and `buffers`. No sum
 //! depends on the order in which threads run nor on how segments are grouped into slices, so equal
 //! calls on one device give equal bytes.
 
@@ -18,6 +18,7 @@ mod meter;
 mod pace;
 mod plan;
 mod shard;
+mod steps;
 mod store;
 
 use std::collections::HashMap;
@@ -33,8 +34,9 @@ use self::memory::Chunks;
 use self::meter::{DeviceBuffer, Gpu, whole};
 use self::pace::Pace;
 use self::plan::{Budget, Tiling};
+use self::steps::StepBuffers;
 use self::store::{Array, Store};
-use super::{Evaluations, Evaluator, Population, Request, Stats};
+use super::{AdamBatch, AdamStep, Evaluations, Evaluator, Population, Request, Stats};
 use crate::dataset::Layout;
 use crate::error::{Error, Result};
 use crate::objective::{LossKind, x_per_cp};
@@ -67,6 +69,7 @@ pub struct GpuEvaluator<'a> {
     pipelines: Pipelines,
     plans: HashMap<PlanKey, Arc<Plan>>,
     buffers: Buffers,
+    steps: StepBuffers,
     /// Whether records of positions hold more than targets and weights.
     extended: bool,
     /// By kind of walk.
@@ -173,6 +176,7 @@ impl<'a> GpuEvaluator<'a> {
             pipelines: Pipelines::default(),
             plans: HashMap::new(),
             buffers: Buffers::new(),
+            steps: StepBuffers::new(),
             extended: !layout.offsets.is_empty(),
             paces: [pace; 3],
         })
@@ -310,6 +314,12 @@ impl Evaluator for GpuEvaluator<'_> {
 
     fn has_curvature(&self) -> bool {
         true
+    }
+
+    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
+        self.gpu.context().check()?;
+        self.validate(&batch.population, &batch.request)?;
+        self.persist(|this| this.take_steps(batch))
     }
 
     fn stats(&self) -> Option<Stats> {

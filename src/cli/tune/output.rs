@@ -6,16 +6,17 @@ use std::time::{Duration, Instant};
 
 use gputexel::Result;
 use gputexel::dataset::{Dataset, Split};
-use gputexel::model::{ParameterFile, Provenance};
+use gputexel::model::{Coordinate, ParameterFile, Parameterization, Provenance};
 use gputexel::objective::ScaleForms;
 use gputexel::report::{Language, board, tables};
 use gputexel::tuning::{Checkpoint, Event, Outcome, RunConfig};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 
-use super::run_folder::{RunFolder, append_line};
-use super::table::grouped;
-use super::{Context, say, shows_progress};
+use super::super::run_folder::{RunFolder, append_line};
+use super::super::table::grouped;
+use super::super::{Context, say, shows_progress};
+use super::whole::Whole;
 
 /// Fewest occurrences of a feature below which its values are called weakly supported.
 const WEAK_SUPPORT: u64 = 100;
@@ -37,6 +38,8 @@ pub struct Summary {
     pub occurrences: Vec<u64>,
     /// How the run ended.
     pub outcome: Outcome,
+    /// What was done to make whole numbers of it.
+    pub whole: Option<Whole>,
 }
 
 /// K in all forms, for people.
@@ -79,6 +82,9 @@ pub fn print_opening(
     }
     let _ = writeln!(out, "backend     {backend}");
     let _ = writeln!(out, "prior       {}", config.prior);
+    if let Some(basis) = &config.basis {
+        let _ = writeln!(out, "basis       {}, {} coordinates", basis.name, basis.dimension());
+    }
     let origin = fitted_loss.map(|loss| format!(", fitted on the prior: loss {loss:.6}")).unwrap_or_default();
     let _ = writeln!(out, "K           {}{origin}", scale_forms(config.k));
     if let Some(epochs) = resumed {
@@ -218,12 +224,27 @@ pub fn write_results(
         loss_before: summary.before,
         loss: summary.after,
         loss_held_out: summary.held_out_after,
+        rounding: summary.whole.as_ref().and_then(Whole::rounding_record),
+        single_steps: summary.whole.as_ref().and_then(Whole::single_steps_record),
     };
     for language in Language::ALL {
         folder.write(language.file_name(), &tables(set, theta, language))?;
     }
+    if let Some(basis) = &config.basis {
+        folder.write("z.json", &coordinates(basis, &summary.outcome.z))?;
+    }
     folder.write("params.json", &file.to_json())?;
     folder.slim_checkpoint()
+}
+
+/// z by name, as JSON, one coordinate a line.
+fn coordinates(basis: &Parameterization, z: &[f64]) -> String {
+    let line = |(coordinate, value): (&Coordinate, &f64)| {
+        let Coordinate { name, min, max, .. } = coordinate;
+        format!("    {}", json!({ "name": name, "value": value, "min": min, "max": max }))
+    };
+    let lines: Vec<String> = basis.coordinates.iter().zip(z).map(line).collect();
+    format!("{{\n  \"basis\": {},\n  \"coordinates\": [\n{}\n  ]\n}}\n", json!(basis.name), lines.join(",\n"))
 }
 
 /// Shows the results.
@@ -243,7 +264,7 @@ pub fn print_results(
     let unsupported: Vec<&str> = named(data, summary, |count| count == 0);
     let weak: Vec<&str> = named(data, summary, |count| count > 0 && count < WEAK_SUPPORT);
     if context.json {
-        let object = json!({
+        let mut object = json!({
             "folder": folder.path(), "positions": data.len(), "k": config.k,
             "loss_before": summary.before, "loss": summary.after,
             "held_out_before": summary.held_out_before, "held_out": summary.held_out_after,
@@ -252,6 +273,9 @@ pub fn print_results(
             "members": outcome.members.iter().map(|(name, value)| json!({ "optimizer": name, "best": value })).collect::<Vec<_>>(),
             "unsupported": unsupported, "weak": weak,
         });
+        if let Some(whole) = &summary.whole {
+            whole.add_to(&mut object);
+        }
         return say(&format!("{object}\n"));
     }
     if context.quiet {
@@ -273,21 +297,25 @@ pub fn print_results(
     if let Some(text) = change(summary.before, summary.after) {
         let _ = writeln!(out, "loss        {text}");
     }
+    if let Some(whole) = &summary.whole {
+        out += &whole.lines();
+    }
     if let Some(text) = change(summary.held_out_before, summary.held_out_after) {
         let _ = writeln!(out, "held out    {text}, epoch {}", outcome.best_epoch);
     }
-    if outcome.parameters == config.start {
+    if outcome.z == config.parameterization().start() {
         let _ = writeln!(
             out,
-            "warning     nothing was better than the prior, which is kept; try --l2 1e-4 or more positions"
+            "warning     nothing was better than the {}, which is kept; try --l2 1e-4 or more positions",
+            if config.basis.is_some() { "start" } else { "prior" }
         );
     }
-    if (data.len() as u64) < 10 * outcome.parameters.len() as u64 {
+    if (data.len() as u64) < 10 * outcome.z.len() as u64 {
         let _ = writeln!(
             out,
             "warning     {} positions are few for {} parameters: expect noise; --l2 and --holdout help",
             grouped(data.len() as u64),
-            outcome.parameters.len()
+            outcome.z.len()
         );
     }
     let _ = writeln!(out);
@@ -301,11 +329,21 @@ pub fn print_results(
         }
     }
     let _ = writeln!(out);
+    if let Some(basis) = &config.basis {
+        let at_bound = |(c, value): (&Coordinate, &f64)| c.min == Some(*value) || c.max == Some(*value);
+        let held = basis.coordinates.iter().zip(&outcome.z).filter(|(c, value)| at_bound((c, value)));
+        let held: Vec<&str> = held.map(|(c, _)| c.name.as_str()).collect();
+        if !held.is_empty() {
+            let _ = writeln!(out, "at a bound  {}", shortened(&held, "coordinates"));
+        }
+    }
     if !unsupported.is_empty() {
-        let _ = writeln!(out, "no position depends on {}; they keep their prior", shortened(&unsupported));
+        let list = shortened(&unsupported, "features");
+        let fate = if config.basis.is_some() { "the basis values them" } else { "they keep their prior" };
+        let _ = writeln!(out, "no position depends on {list}; {fate}");
     }
     if !weak.is_empty() {
-        let _ = writeln!(out, "fewer than {WEAK_SUPPORT} positions have {}", shortened(&weak));
+        let _ = writeln!(out, "fewer than {WEAK_SUPPORT} positions have {}", shortened(&weak, "features"));
     }
     let count = set.features.len();
     let distance = |i: usize| (outcome.parameters[i] - config.start[i]).abs();
@@ -314,14 +352,15 @@ pub fn print_results(
         .map(|id| set.features[id].name.as_str())
         .collect();
     if !far.is_empty() {
-        let list = shortened(&far);
+        let list = shortened(&far, "features");
         let _ = writeln!(
             out,
             "over {FAR_CP} centipawns from the prior: {list}; --l2 or more positions hold them"
         );
     }
     let files: Vec<&str> = Language::ALL.iter().map(|language| language.file_name()).collect();
-    let _ = writeln!(out, "written     {}: params.json, {}", folder.path().display(), files.join(", "));
+    let z = if config.basis.is_some() { "z.json, " } else { "" };
+    let _ = writeln!(out, "written     {}: params.json, {z}{}", folder.path().display(), files.join(", "));
     say(&out)
 }
 
@@ -330,10 +369,10 @@ fn named<'a>(data: &'a Dataset, summary: &Summary, wanted: impl Fn(u64) -> bool)
     features.filter(|(_, count)| wanted(**count)).map(|(feature, _)| feature.name.as_str()).collect()
 }
 
-fn shortened(names: &[&str]) -> String {
+fn shortened(names: &[&str], what: &str) -> String {
     const SHOWN: usize = 6;
     match names.len() {
         0..=SHOWN => names.join(", "),
-        n => format!("{} and {} more features", names[..SHOWN].join(", "), n - SHOWN),
+        n => format!("{} and {} more {what}", names[..SHOWN].join(", "), n - SHOWN),
     }
 }

@@ -1,0 +1,118 @@
+//! `gputexel basis`, which prints bases, and the flags with which other commands take one.
+
+use std::path::PathBuf;
+
+use gputexel::chess::PhaseSettings;
+use gputexel::dataset;
+use gputexel::model::{Basis, FeatureKind, FeatureSet, Parameterization, Prior};
+use gputexel::{Error, Result, write_atomically};
+use serde_json::json;
+
+use super::{Context, say};
+
+/// Flags that say what of the parameters is tuned.
+#[derive(Debug, clap::Args)]
+#[group(id = "Tuned", multiple = true)]
+pub struct BasisArgs {
+    /// What is tuned: identity, mirrored, tied, mirrored+tied, madchess, madchess-2018, or a file,
+    /// see `gputexel basis`
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Objective")]
+    basis: Option<String>,
+    /// What stays as it is: tables (king), features (knight_f3), one phase of them (pawn.eg),
+    /// coordinates of the basis
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Objective")]
+    freeze: Vec<String>,
+}
+
+impl BasisArgs {
+    /// Whether any of the flags was given.
+    pub fn is_given(&self) -> bool {
+        self.basis.is_some() || !self.freeze.is_empty()
+    }
+
+    /// What is tuned; `None` where that is every parameter by itself.
+    ///
+    /// # Errors
+    /// Those of [`Basis::resolve`].
+    pub fn resolve(
+        &self,
+        default: &str,
+        set: &FeatureSet,
+        theta: &[f64],
+    ) -> Result<Option<Parameterization>> {
+        let name = self.basis.as_deref().unwrap_or(default);
+        if name == "identity" && self.freeze.is_empty() {
+            return Ok(None);
+        }
+        let Ok(basis) = name.parse::<Basis>();
+        basis.resolve(set, theta, &self.freeze).map(Some)
+    }
+}
+
+/// Flags of `basis`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A basis names coordinates, their bounds, and the parameters that each of them moves. Print one, \
+change it, and give the file to --basis of `tune` or `pso`. Parameters go by the names of features \
+(knight_f3), of tables (knight) or * for all, with .mg or .eg behind them for one phase.")]
+pub struct BasisCommand {
+    /// identity, mirrored, tied, mirrored+tied, madchess, madchess-2018, or a file to be checked
+    #[arg(value_name = "NAME|FILE")]
+    basis: String,
+    /// The feature set: pst or material [default: pst]
+    #[arg(long, value_name = "NAME", conflicts_with = "dataset")]
+    model: Option<String>,
+    /// A dataset whose feature set is meant
+    #[arg(long, value_name = "FILE")]
+    dataset: Option<PathBuf>,
+    /// What starts of coordinates are checked against: material:P,N,B,R,Q, zero, or a params.json
+    #[arg(long, value_name = "PRIOR", default_value = "material")]
+    prior: String,
+    /// What stays as it is, to be written into the basis
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    freeze: Vec<String>,
+    /// The file to write to [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Replace an existing file
+    #[arg(long, requires = "output")]
+    force: bool,
+}
+
+/// Runs `basis`.
+///
+/// # Errors
+/// Bases that are none, and files that cannot be read or written.
+pub fn run(args: &BasisCommand, context: &Context) -> anyhow::Result<()> {
+    let set = match (&args.dataset, args.model.as_deref()) {
+        (Some(path), _) => dataset::tensors(path)?.0.feature_set,
+        (None, Some("material")) => FeatureSet::new(FeatureKind::Material, PhaseSettings::default()),
+        (None, Some("pst") | None) => FeatureSet::new(FeatureKind::Pst, PhaseSettings::default()),
+        (None, Some(other)) => {
+            return Err(Error::Usage(format!("model '{other}': expected pst or material")).into());
+        }
+    };
+    let Ok(basis) = args.basis.parse::<Basis>();
+    let theta = args.prior.parse::<Prior>()?.theta(&set)?;
+    let resolved = basis.resolve(&set, &theta, &args.freeze)?;
+    let mut file = basis.file(&set)?;
+    file.freeze.extend(args.freeze.iter().cloned());
+    let Some(path) = &args.output else { return Ok(say(&file.to_json())?) };
+    if path.exists() && !args.force {
+        return Err(Error::Usage(format!("{}: exists; use --force to replace it", path.display())).into());
+    }
+    write_atomically(path, file.to_json().as_bytes())?;
+    let (coordinates, parameters) = (resolved.dimension(), resolved.parameters());
+    let text = if context.json {
+        let object = json!({ "file": path, "coordinates": coordinates, "parameters": parameters });
+        format!("{object}\n")
+    } else if context.quiet {
+        String::new()
+    } else {
+        format!(
+            "basis       {coordinates} coordinates for {parameters} parameters, written to {}\n",
+            path.display()
+        )
+    };
+    Ok(say(&text)?)
+}

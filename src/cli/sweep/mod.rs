@@ -1,0 +1,146 @@
+//! `gputexel sweep`: the loss for many values of K, or many runs with settings of their own.
+
+mod grid;
+mod output;
+mod picture;
+mod progress;
+mod scale;
+
+use std::path::PathBuf;
+
+use gputexel::{Error, Result};
+
+use super::Context;
+use super::backend::BackendArgs;
+use super::basis::BasisArgs;
+use super::tune::ScaleArgs;
+
+/// Flags of `sweep`.
+#[derive(Debug, clap::Args)]
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
+Values are FROM:TO:N, FROM:TO:N:log, or a list such as 0,1e-5,1e-4. Keys of --grid: learning-rate, \
+beta1, beta2, epsilon (adam), l2, k, loss (squared, cross-entropy, power:Q), blend (share of the \
+search score in the targets), source:NAME (factor on the weights of a source in training; its \
+path, a part of it, or its number from 1), seed (the same runs again on other folds). A list of \
+one value sets what is not varied."
+)]
+pub struct SweepArgs {
+    /// Datasets
+    #[arg(required_unless_present = "resume", conflicts_with = "resume", value_name = "DATASET")]
+    datasets: Vec<PathBuf>,
+    #[command(flatten)]
+    fresh: Fresh,
+    // Beside `fresh` and not in it: clap leaves a group empty whose struct has a flattened one.
+    #[command(flatten)]
+    k: ScaleArgs,
+    #[command(flatten)]
+    basis: BasisArgs,
+    /// Keep state and results in this folder
+    #[arg(short, long, value_name = "DIR", conflicts_with_all = ["resume", "scale"], help_heading = "Output")]
+    out: Option<PathBuf>,
+    /// Write into folders that are not empty
+    #[arg(long, help_heading = "Output")]
+    force: bool,
+    /// Go on with an interrupted sweep, to the very same result, or show a finished one again
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["Sweep", "Scale", "Tuned"], help_heading = "Output")]
+    resume: Option<PathBuf>,
+    /// Train the best settings on all positions and write parameters (FILE.json), or parameters
+    /// and tables (DIR)
+    #[arg(long, value_name = "FILE|DIR", conflicts_with = "scale", help_heading = "Output")]
+    best: Option<PathBuf>,
+    /// Write a table of all points or runs
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    csv: Option<PathBuf>,
+    /// Write a picture
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    svg: Option<PathBuf>,
+    /// Rows of the table that are shown
+    #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Output")]
+    top: usize,
+    /// Seconds between checkpoints
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, help_heading = "Output")]
+    checkpoint_every: f64,
+    #[command(flatten)]
+    backend: BackendArgs,
+}
+
+/// Flags that decide what a sweep computes; a resumed one has them in its folder.
+#[derive(Debug, clap::Args)]
+#[group(id = "Sweep", multiple = true)]
+pub struct Fresh {
+    /// Evaluate the prior for these values of K and find the best
+    #[arg(long, value_name = "VALUES", allow_hyphen_values = true, conflicts_with = "grid")]
+    scale: Option<String>,
+    /// Train and judge all combinations of these settings
+    #[arg(long, value_name = "KEY=VALUES")]
+    grid: Vec<String>,
+    /// Form of K in --scale and --grid: 10 for 1 / (1 + 10^(-K s / 400)), e for base e
+    #[arg(long, value_name = "BASE", default_value = "10", help_heading = "Objective")]
+    k_base: String,
+    /// Start and point of reference: material:P,N,B,R,Q, zero, or a params.json
+    /// [default: material:100,300,320,500,900]
+    #[arg(long, value_name = "PRIOR", help_heading = "Objective")]
+    prior: Option<String>,
+    /// squared, cross-entropy, or power:Q [default: squared]
+    #[arg(long, value_name = "LOSS", help_heading = "Objective")]
+    loss: Option<String>,
+    /// Loss by which held-out positions are judged [default: that of the runs, or squared where
+    /// they have several]
+    #[arg(long, value_name = "LOSS", help_heading = "Objective")]
+    judge: Option<String>,
+    /// K of search scores, where targets are blended (base 10) [default: fitted]
+    #[arg(long, value_name = "K", help_heading = "Objective")]
+    blend_k: Option<f64>,
+    /// Parts of the games that take turns at being held out [default: 5]
+    #[arg(long, value_name = "N", help_heading = "Objective")]
+    folds: Option<usize>,
+    /// Seed of the folds [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Objective")]
+    seed: Option<u64>,
+    /// adam or gauss-newton [default: adam]
+    #[arg(long, value_name = "NAME", help_heading = "Optimizer")]
+    optimizer: Option<String>,
+    /// Adam: constant, cosine, linear, or step:FACTOR:EPOCHS [default: cosine]
+    #[arg(long, value_name = "NAME", help_heading = "Optimizer")]
+    schedule: Option<String>,
+    /// Epochs of every run [default: 100 for adam, at most 50 for gauss-newton]
+    #[arg(long, value_name = "N", help_heading = "Optimizer")]
+    epochs: Option<u64>,
+    /// Allow more than 100,000 runs or points
+    #[arg(long)]
+    yes: bool,
+}
+
+/// More runs, or values of K, than this are asked about.
+const MANY: usize = 100_000;
+
+/// Runs `sweep`.
+///
+/// # Errors
+/// Bad usage, files that cannot be read or written, devices that fail, interruption.
+pub fn run(args: &SweepArgs, context: &Context) -> anyhow::Result<()> {
+    let fresh = &args.fresh;
+    match (&args.resume, &fresh.scale) {
+        (Some(folder), _) => grid::resume(args, folder, context),
+        (None, Some(values)) => scale::run(args, values, context),
+        (None, None) if fresh.grid.is_empty() => {
+            let text = "sweep needs --scale, --grid or --resume; 'gputexel sweep --help' tells more";
+            Err(Error::Usage(text.to_string()).into())
+        }
+        (None, None) => grid::start(args, context),
+    }
+}
+
+/// A factor that takes K from the form given to base 10.
+///
+/// # Errors
+/// [`Error::Usage`] for unknown forms.
+fn base_factor(base: &str) -> Result<f64> {
+    match base {
+        "10" => Ok(1.0),
+        "e" => Ok(1.0 / std::f64::consts::LN_10),
+        _ => Err(Error::Usage(format!("--k-base {base}: expected 10 or e"))),
+    }
+}

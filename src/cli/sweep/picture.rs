@@ -1,0 +1,63 @@
+//! The picture of a grid: a curve where one number is varied, else a heat map.
+
+use gputexel::Result;
+use gputexel::report::{Curve, HeatMap};
+use gputexel::tuning::sweep::{Axis, Ranking, SweepConfig};
+
+/// The held-out losses of a ranking as SVG; `None` where nothing is varied or nothing was ranked.
+///
+/// # Errors
+/// When it cannot be drawn.
+pub fn picture(config: &SweepConfig, ranking: &Ranking) -> Result<Option<String>> {
+    let axes: Vec<(usize, &Axis)> =
+        config.grid.axes.iter().enumerate().filter(|(_, axis)| axis.len() > 1).collect();
+    let Some(best) = ranking.ranked.first() else { return Ok(None) };
+    let title = format!("Held-out {} loss, {} folds", config.judge, config.folds);
+    match axes[..] {
+        [] => Ok(None),
+        [(place, axis)] if axis.number(0).is_some() => {
+            let number =
+                |combination: usize| axis.number(config.grid.indices(combination)[place]).unwrap_or(f64::NAN);
+            let mut points: Vec<(f64, f64, f64)> = ranking
+                .ranked
+                .iter()
+                .map(|r| (number(r.combination), r.held_out.mean, r.held_out.standard_error))
+                .collect();
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let (low, high) = (points[0].0, points[points.len() - 1].0);
+            let curve = Curve {
+                title: format!("{title}, with standard errors"),
+                x_name: axis.name.clone(),
+                y_name: format!("held-out {} loss", config.judge),
+                points: points.iter().map(|p| (p.0, p.1)).collect(),
+                errors: points.iter().map(|p| p.2).collect(),
+                mark: (number(best.combination), best.held_out.mean),
+                // Numbers over several magnitudes are told apart only so.
+                logarithmic: low > 0.0 && high / low >= 20.0,
+            };
+            curve.to_svg().map(Some)
+        }
+        [(x, x_axis), ref rest @ ..] => {
+            let second = rest.first().copied();
+            let (columns, rows) = (x_axis.len(), second.map_or(1, |(_, axis)| axis.len()));
+            let mut values = vec![f64::NAN; columns * rows];
+            for ranked in &ranking.ranked {
+                let indices = config.grid.indices(ranked.combination);
+                let row = second.map_or(0, |(y, _)| indices[y]);
+                let value = &mut values[row * columns + indices[x]];
+                *value = value.min(ranked.held_out.mean); // NaN is no minimum
+            }
+            let labels = |axis: &Axis| (0..axis.len()).map(|i| axis.label(i)).collect();
+            let others = if rest.len() > 1 { ", the best of the other settings" } else { "" };
+            let map = HeatMap {
+                title: format!("{title}{others}"),
+                x_name: x_axis.name.clone(),
+                y_name: second.map(|(_, axis)| axis.name.clone()).unwrap_or_default(),
+                columns: labels(x_axis),
+                rows: second.map_or_else(|| vec![String::new()], |(_, axis)| labels(axis)),
+                values,
+            };
+            map.to_svg().map(Some)
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What a sweep shows and stores while it is under way.
+
+use std::time::{Duration, Instant};
+
+use gputexel::Result;
+use gputexel::tuning::sweep::SweepEvent;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::super::run_folder::RunFolder;
+use super::super::table::grouped;
+use super::super::{Context, say, shows_progress};
+
+/// Watches a sweep: progress and checkpoints.
+pub struct Observer<'a> {
+    folder: Option<&'a RunFolder>,
+    bar: ProgressBar,
+    /// Plain lines instead of a bar.
+    lines: bool,
+    last_line: Instant,
+    last_checkpoint: Instant,
+    checkpoint_every: Duration,
+    /// Epochs and seconds when this process saw its first step.
+    first: Option<(u64, f64)>,
+}
+
+/// Time between plain lines.
+const LINES_EVERY: Duration = Duration::from_secs(2);
+
+impl<'a> Observer<'a> {
+    /// Begins to watch.
+    pub fn new(context: &Context, folder: Option<&'a RunFolder>, checkpoint_every: f64) -> Self {
+        let bar = match shows_progress(context) {
+            true => ProgressBar::new(1),
+            false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
+        };
+        if let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3} % {msg}") {
+            bar.set_style(style);
+        }
+        Self {
+            folder,
+            bar,
+            lines: !shows_progress(context) && !context.quiet && !context.json,
+            last_line: Instant::now(),
+            last_checkpoint: Instant::now(),
+            checkpoint_every: Duration::try_from_secs_f64(checkpoint_every).unwrap_or(Duration::MAX),
+            first: None,
+        }
+    }
+
+    /// Takes note of an event.
+    ///
+    /// # Errors
+    /// When the checkpoint cannot be written.
+    pub fn observe(&mut self, event: SweepEvent<'_>) -> Result<()> {
+        match event {
+            SweepEvent::Step { done, planned, seconds } => {
+                let (first, since) = *self.first.get_or_insert((done, seconds));
+                let rate = (done - first) as f64 / (seconds - since);
+                let left = match rate.is_finite() && rate > 0.0 {
+                    true => format!(", about {:.0} s left", (planned - done) as f64 / rate),
+                    false => String::new(),
+                };
+                let text = format!(
+                    "{} of {} epochs of all runs, {seconds:.1} s{left}",
+                    grouped(done),
+                    grouped(planned)
+                );
+                if !self.lines {
+                    self.bar.set_length(planned);
+                    self.bar.set_position(done);
+                    self.bar.set_message(text);
+                } else if self.last_line.elapsed() >= LINES_EVERY {
+                    self.last_line = Instant::now();
+                    // Progress that cannot be shown is no reason to give up the sweep.
+                    let _ = say(&format!("{text}\n"));
+                }
+                Ok(())
+            }
+            SweepEvent::State { checkpoint, last } => {
+                let Some(folder) = self.folder else { return Ok(()) };
+                if !last && self.last_checkpoint.elapsed() < self.checkpoint_every {
+                    return Ok(());
+                }
+                let written = checkpoint().write(&folder.checkpoint());
+                self.last_checkpoint = Instant::now();
+                written
+            }
+            SweepEvent::Replaced { error, evaluator } => {
+                self.bar.suspend(|| eprintln!("gputexel: warning: {error}; going on with the {evaluator}"));
+                Ok(())
+            }
+        }
+    }
+
+    /// Clears the bar.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,274 @@
+//! `gputexel tune`: from a dataset, or games or positions, to parameters and tables.
+
+mod flags;
+mod output;
+mod whole;
+
+use std::path::{Path, PathBuf};
+
+use gputexel::dataset::{self, Dataset, Layout, Split};
+use gputexel::model::{FeatureSet, Prior, ROLE_NAMES};
+use gputexel::objective::{LossKind, Objective};
+use gputexel::optimizer::Space;
+use gputexel::tuning::{
+    Checkpoint, OptimizerConfig, RunConfig, RunRecord, StopReason, Tuning, exact_loss, exact_scores,
+    fit_scale,
+};
+use gputexel::{Error, Result};
+
+use super::backend::BackendArgs;
+use super::basis::BasisArgs;
+use super::run_folder::RunFolder;
+use super::{Context, inputs};
+use flags::Fresh;
+pub use flags::ScaleArgs;
+pub use output::scale_forms;
+use output::{Observer, Summary};
+
+/// Flags of `tune`.
+#[derive(Debug, clap::Args)]
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
+Without --out the run goes to a fresh folder under runs/. Numbers for Adam may be lists \
+(--learning-rate 0.5,1,2): all combinations run side by side as one population, and the best one's \
+parameters are kept."
+)]
+pub struct TuneArgs {
+    /// A dataset (or several), or games or labelled positions, which are extracted first
+    #[arg(value_name = "INPUT", required_unless_present = "resume", conflicts_with = "resume")]
+    inputs: Vec<PathBuf>,
+    /// The folder to write to
+    #[arg(short, long, value_name = "DIR", conflicts_with = "resume")]
+    out: Option<PathBuf>,
+    /// Write into a folder that is not empty
+    #[arg(long, conflicts_with = "resume")]
+    force: bool,
+    /// Go on with an interrupted run, to the very same result
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["Fresh", "Scale", "Tuned"])]
+    resume: Option<PathBuf>,
+    // Beside `fresh` and not in it: clap leaves a group empty whose struct has a flattened one.
+    #[command(flatten)]
+    scale: ScaleArgs,
+    #[command(flatten)]
+    basis: BasisArgs,
+    #[command(flatten)]
+    fresh: Fresh,
+    /// The table to show as a board at the end: pawn, knight, bishop, rook, queen or king
+    #[arg(long, value_name = "PIECE", default_value = "knight")]
+    board: String,
+    /// Seconds between checkpoints
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
+    checkpoint_every: f64,
+    #[command(flatten)]
+    backend: BackendArgs,
+}
+
+/// Runs `tune`.
+///
+/// # Errors
+/// Anything that keeps the run from its end; an interrupted run can be resumed.
+pub fn run(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
+    if !(args.checkpoint_every.is_finite() && args.checkpoint_every >= 0.0) {
+        return Err(Error::Usage("--checkpoint-every must be 0 or a positive number".to_string()).into());
+    }
+    if !ROLE_NAMES.contains(&args.board.as_str()) {
+        return Err(Error::Usage(format!(
+            "--board {}: expected one of {}",
+            args.board,
+            ROLE_NAMES.join(", ")
+        ))
+        .into());
+    }
+    match &args.resume {
+        Some(folder) => resume(args, folder, context),
+        None => start(args, context),
+    }
+}
+
+fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
+    let fresh = &args.fresh;
+    // Everything that can be refused is refused before anything is written.
+    let backend = args.backend.open()?;
+    let loss: LossKind = fresh.loss.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+    let prior: Prior = fresh.prior.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+    let given_k = args.scale.k()?;
+    Split::check_share(fresh.holdout.unwrap_or(0.0))?;
+    let (optimizer, round) = (fresh.optimizer(loss, 0)?, fresh.rounding()?);
+    fresh.stopping(&optimizer).validate()?;
+    optimizer.build(&Space::unbounded(&[0.0, 0.0]), 1)?;
+    if optimizer.batches() == 0 {
+        return Err(Error::Usage("--batches must be at least 1".to_string()).into());
+    }
+
+    let tuned = |set: &FeatureSet, theta: &[f64]| args.basis.resolve("identity", set, theta);
+    let ready = if inputs::are_datasets(&args.inputs)? {
+        let data = dataset::read_many(&args.inputs)?;
+        let theta = prior.theta(&data.metadata.feature_set)?;
+        let basis = tuned(&data.metadata.feature_set, &theta)?;
+        Ok((basis, prepare(fresh, data, &args.inputs[0], loss, given_k, theta)?))
+    } else {
+        let theta = prior.theta(&inputs::default_features())?;
+        Err((tuned(&inputs::default_features(), &theta)?, theta))
+    };
+    let folder = RunFolder::create(args.out.as_deref(), args.force)?;
+    let result = (|| -> anyhow::Result<()> {
+        let (paths, basis, prepared) = match ready {
+            Ok((basis, prepared)) => (args.inputs.clone(), basis, prepared),
+            Err((basis, theta)) => {
+                let path = folder.file("dataset.bin");
+                if args.force && path.exists() {
+                    std::fs::remove_file(&path).map_err(|e| Error::io(&path, e))?;
+                }
+                inputs::extract_first(&args.inputs, &path, context)?;
+                let prepared = prepare(fresh, dataset::read(&path)?, &path, loss, given_k, theta)?;
+                (vec![path], basis, prepared)
+            }
+        };
+        let Prepared { data, split, optimizer, theta, k, fitted_loss } = prepared;
+        let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        let config = RunConfig {
+            datasets: paths.iter().map(|path| absolute(path).display().to_string()).collect(),
+            checksum: data.checksum.clone(),
+            prior: prior.to_string(),
+            start: theta,
+            basis,
+            k,
+            loss,
+            holdout: fresh.holdout.unwrap_or(0.0),
+            seed: fresh.seed(),
+            round,
+            stopping: fresh.stopping(&optimizer),
+            optimizer,
+        };
+        config.validate()?;
+        let record = RunRecord {
+            program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
+            command_line: context.command_line.clone(),
+            started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            config,
+        };
+        folder.write("run.json", &(serde_json::to_string_pretty(&record)? + "\n"))?;
+        execute(args, context, &backend, &folder, &record.config, &data, &split, None, fitted_loss)
+    })();
+    if result.is_err() {
+        folder.discard();
+    }
+    result
+}
+
+/// What the data decide about a run.
+struct Prepared {
+    data: Dataset,
+    split: Split,
+    optimizer: OptimizerConfig,
+    theta: Vec<f64>,
+    k: f64,
+    /// Loss at K, where K was fitted.
+    fitted_loss: Option<f64>,
+}
+
+fn prepare(
+    fresh: &Fresh,
+    data: Dataset,
+    path: &Path,
+    loss: LossKind,
+    given_k: Option<f64>,
+    theta: Vec<f64>,
+) -> Result<Prepared> {
+    if data.is_empty() {
+        return Err(Error::input(path, "holds no position"));
+    }
+    let optimizer = fresh.optimizer(loss, theta.len())?;
+    let split = Split::try_new(&data, fresh.holdout.unwrap_or(0.0), optimizer.batches(), fresh.seed())?;
+    let (k, fitted_loss) = match given_k {
+        Some(k) => (k, None),
+        None => {
+            let training: Vec<u32> = split.training().map(|n| n as u32).collect();
+            let fit = fit_scale(&data, &exact_scores(&data, &theta, &training), &training, loss)?;
+            (fit.k, Some(fit.loss))
+        }
+    };
+    Ok(Prepared { data, split, optimizer, theta, k, fitted_loss })
+}
+
+fn resume(args: &TuneArgs, path: &Path, context: &Context) -> anyhow::Result<()> {
+    let backend = args.backend.open()?;
+    let (folder, record) = RunFolder::open(path)?;
+    let config = record.config;
+    config.validate().map_err(|e| Error::input(folder.file("run.json"), e.to_string()))?;
+    let checkpoint = folder.read_checkpoint()?;
+    // A run that ended before its result was stored still has its state.
+    if let Some(checkpoint) = &checkpoint
+        && let Some(reason) = checkpoint.progress.finished
+        && (folder.file("params.json").exists() || checkpoint.optimizer.vectors.is_empty())
+    {
+        return Err(Error::Usage(format!("{}: the run is finished ({reason})", path.display())).into());
+    }
+    let data = dataset::read_many(&config.datasets)?;
+    if data.checksum != config.checksum {
+        return Err(Error::input(&config.datasets[0], "is not the dataset that the run began with").into());
+    }
+    if config.start.len() != 2 * data.feature_count() {
+        return Err(Error::input(folder.file("run.json"), "does not belong to the dataset").into());
+    }
+    let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
+    execute(args, context, &backend, &folder, &config, &data, &split, checkpoint, None)
+}
+
+#[allow(clippy::too_many_arguments, reason = "the two ways into a run share its parts, not a type")]
+fn execute(
+    args: &TuneArgs,
+    context: &Context,
+    backend: &super::backend::Backend,
+    folder: &RunFolder,
+    config: &RunConfig,
+    data: &Dataset,
+    split: &Split,
+    checkpoint: Option<Checkpoint>,
+    fitted_loss: Option<f64>,
+) -> anyhow::Result<()> {
+    let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n))?;
+    let (evaluator, line) = backend.evaluator(&layout)?;
+    let resumed = checkpoint.as_ref().map(|c| c.progress.epochs);
+    let kept = checkpoint.as_ref().map_or(0, |c| c.progress.metrics);
+    let mut run = match checkpoint {
+        Some(checkpoint) => Tuning::resume(config, split, checkpoint, &folder.checkpoint())?,
+        None => Tuning::try_new(config, split)?,
+    };
+    if !context.quiet && !context.json {
+        output::print_opening(folder, config, data, split, &line, fitted_loss, resumed)?;
+    }
+    let mut observer = Observer::new(context, folder, config, kept, args.checkpoint_every)?;
+    let outcome = run.run(evaluator, |_| backend.replacement(&layout), context.cancel, &mut |event| {
+        observer.observe(event)
+    });
+    observer.finish();
+    let mut outcome = outcome?;
+    if outcome.reason == StopReason::Interrupted {
+        return Err(Error::Interrupted(format!(
+            "after {} epochs; 'gputexel tune --resume {}' goes on",
+            outcome.epochs,
+            folder.path().display()
+        ))
+        .into());
+    }
+
+    let whole = whole::finish(context, folder, config, &layout, split, &mut outcome)?;
+    let objective = Objective { k: config.k, loss: config.loss };
+    let training: Vec<u32> = split.training().map(|n| n as u32).collect();
+    let held_out: Vec<u32> = split.held_out().map(|n| n as u32).collect();
+    let loss =
+        |theta: &[f64], which: &[u32]| (!which.is_empty()).then(|| exact_loss(data, objective, theta, which));
+    let summary = Summary {
+        before: loss(&config.start, &training),
+        after: loss(&outcome.parameters, &training),
+        held_out_before: loss(&config.start, &held_out),
+        held_out_after: loss(&outcome.parameters, &held_out),
+        occurrences: data.occurrences(),
+        outcome,
+        whole,
+    };
+    output::write_results(folder, config, data, &summary)?;
+    Ok(output::print_results(context, folder, config, data, &summary, &args.board)?)
+}

@@ -1,0 +1,68 @@
+//! The inverse of a curvature matrix on the directions that the data determine.
+//!
+//! Some directions have no curvature: a constant added to all king squares changes no score. The
+//! matrix is scaled to a diagonal of about one, so that rare features do not look like such directions,
+//! and inverted on the eigenvectors whose eigenvalue is not negligible (the Moore–Penrose inverse
+//! of the scaled matrix). In a direction without curvature this keeps the mean of its parameters,
+//! weighted by their curvature: what damping relative to the diagonal does, so the inverse belongs
+//! to the solution that Gauss–Newton picks.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, Par, Side};
+
+use crate::error::{Error, Result};
+
+/// Share of the largest eigenvalue of the scaled matrix below which a direction counts as not
+/// determined. Rounding leaves 1e-14 where there is none.
+const NEGLIGIBLE: f64 = 1e-10;
+
+/// A pseudo-inverse.
+pub(super) struct Inverse {
+    /// Symmetric, row-major; rows and columns of what is not free are 0.
+    pub matrix: Vec<f64>,
+    /// Directions among the free coordinates that have no curvature.
+    pub undetermined: usize,
+    /// Directions of negative curvature among them.
+    pub negative: usize,
+}
+
+/// Inverts the rows and columns `free` of a symmetric matrix of `size` rows, scaled by the
+/// reciprocals of the positive `scale`.
+///
+/// # Errors
+/// [`Error::Numeric`] when the matrix is not finite.
+pub(super) fn invert(
+    matrix: &[f64],
+    size: usize,
+    free: &[usize],
+    scale: impl Fn(usize) -> f64,
+) -> Result<Inverse> {
+    let failed = || Error::Numeric("standard errors: the curvature left the finite numbers".to_string());
+    let n = free.len();
+    let mut inverse = Inverse { matrix: vec![0.0; size * size], undetermined: 0, negative: 0 };
+    if n == 0 {
+        return Ok(inverse);
+    }
+    if free.iter().any(|&i| free.iter().any(|&j| !matrix[i * size + j].is_finite())) {
+        return Err(failed());
+    }
+    let scale: Vec<f64> = free.iter().map(|&i| scale(i).recip()).collect();
+    let scaled = Mat::from_fn(n, n, |i, j| matrix[free[i] * size + free[j]] * scale[i] * scale[j]);
+    let eigen = scaled.self_adjoint_eigen(Side::Lower).map_err(|_| failed())?;
+    let values: Vec<f64> = eigen.S().column_vector().iter().copied().collect();
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    let kept: Vec<usize> = (0..n).filter(|&i| values[i] > NEGLIGIBLE * largest).collect();
+    inverse.undetermined = n - kept.len();
+    inverse.negative = values.iter().filter(|&&value| value < -NEGLIGIBLE * largest).count();
+    // Q Λ^−½, of which the inverse is the product with its transpose.
+    let vectors = eigen.U();
+    let root = Mat::from_fn(n, kept.len(), |i, k| vectors[(i, kept[k])] / values[kept[k]].sqrt());
+    let mut product = Mat::zeros(n, n);
+    matmul(&mut product, Accum::Replace, &root, root.transpose(), 1.0, Par::Seq);
+    for (i, &row) in free.iter().enumerate() {
+        for (j, &column) in free.iter().enumerate() {
+            inverse.matrix[row * size + column] = product[(i, j)] * scale[i] * scale[j];
+        }
+    }
+    Ok(inverse)
+}
