@@ -85,7 +85,34 @@ fn benches(criterion: &mut Criterion) {
         group.finish();
     }
 
+    // What swarms, sweeps and bootstraps ask for, on the widest body.
     let mut evaluator = CpuEvaluator::new(&layout);
+    let mut group = criterion.benchmark_group("uses");
+    group.sample_size(10);
+    let swarm = |members| population(&data, members);
+    let mut sweep = swarm(1024);
+    sweep.parameters.truncate(2 * data.feature_count());
+    sweep.k = (0..1024).map(|i| 0.2 + 2.8 * f64::from(i) / 1023.0).collect();
+    let bootstrap = Population { resamples: (0..64).collect(), ..swarm(64) };
+    let uses = [
+        ("swarm", swarm(64), false),
+        ("swarm", swarm(1024), false),
+        ("swarm", swarm(4096), false),
+        ("sweep of K", sweep, false),
+        ("bootstrap, loss", bootstrap.clone(), false),
+        ("bootstrap, gradient", bootstrap, true),
+    ];
+    for (name, population, gradients) in uses {
+        group.throughput(Throughput::Elements((population.members() * data.len()) as u64));
+        let request = request(gradients, false);
+        group.bench_function(BenchmarkId::new(name, population.members()), |b| {
+            pool.install(|| {
+                b.iter(|| black_box(evaluator.evaluate(&population, &request).expect("it fits")));
+            });
+        });
+    }
+    group.finish();
+
     let mut group = criterion.benchmark_group("gauss_newton_matrix");
     group.sample_size(10).throughput(Throughput::Elements(data.len() as u64));
     let single = population(&data, 1);

@@ -102,6 +102,13 @@ fn tuning_in_a_basis_stays_in_it_and_in_its_bounds() {
     }
     assert!(moved > 40, "{moved}");
     assert!(!bench.path("free/z.json").exists());
+    let open = bench.tune(&["d.bin", "--out", "open", "--basis", "madchess", "--k", "0.8", "--no-bounds"]);
+    assert!(loss(&open) < loss(&mad));
+    assert!(
+        coordinates(&bench, "open")
+            .iter()
+            .any(|c| c["value"].as_f64().unwrap().abs() > 32.0 && c["max"].is_null())
+    );
     let (_, out, _) = bench
         .run(&["tune", "d.bin", "--out", "t", "--backend", "cpu", "--basis", "madchess", "--k", "0.8"], "");
     for part in ["madchess, 57 coordinates", "z.json", "at a bound"] {

@@ -13,7 +13,7 @@ use gputexel::dataset::{Dataset, Layout, Split};
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::model::{FeatureKind, Prior};
 use gputexel::objective::LossKind;
-use gputexel::optimizer::{AdamSettings, GaussNewtonSettings, Schedule};
+use gputexel::optimizer::{AdamSettings, GaussNewtonSettings, LocalSettings, Schedule};
 use gputexel::tuning::{
     Checkpoint, Event, OptimizerConfig, Outcome, Rounding, RunConfig, StopReason, Stopping, Tuning,
 };
@@ -106,7 +106,7 @@ fn a_killed_run_goes_on_to_the_same_bytes() {
 #[test]
 fn an_interrupted_run_says_how_to_go_on() {
     let bench = bench();
-    let child = started(&bench, "r", &["--epochs", "3000"]);
+    let child = started(&bench, "r", &["--epochs", "3000", "--bootstrap", "5"]);
     let (code, _, err) = bench.shell(&format!("kill -INT {}", child.id()));
     assert_eq!((code, err.as_str()), (0, ""));
     let output = child.wait_with_output().unwrap();
@@ -122,8 +122,9 @@ fn an_interrupted_run_says_how_to_go_on() {
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.contains("resumed     after "), "{out}");
     assert_metrics_are_whole(&bench, "r", 3000);
-    bench.tune(&[&["--out", "whole", "--epochs=3000"], &ADAM[..5]].concat());
+    bench.tune(&[&["--out", "whole", "--epochs=3000", "--bootstrap=5"], &ADAM[..5]].concat());
     assert!(bench.bytes("r/params.json") == bench.bytes("whole/params.json"));
+    assert_eq!(bench.json("r/params.json")["uncertainty"]["resamples"], 5);
 }
 
 #[test]
@@ -311,6 +312,8 @@ fn any_step_can_be_the_last_before_a_resumption() {
         (OptimizerConfig::GaussNewton(GaussNewtonSettings { l2: 0.001, ..Default::default() }), 0.0, 1),
         (OptimizerConfig::GaussNewton(GaussNewtonSettings { damping: 1e-9, ..Default::default() }), 0.3, 1),
         (OptimizerConfig::Adam { runs: vec![adam; 2], schedule: Schedule::Linear, batches: 3 }, 0.2, 3),
+        (OptimizerConfig::Local(LocalSettings::default()), 0.0, 1),
+        (OptimizerConfig::Local(LocalSettings { l2: 0.01, steps: vec![1] }), 0.3, 1),
     ] {
         let mut config = config(&data, method, 6);
         // Results were drawn by the usual prior: start where there is something to gain.

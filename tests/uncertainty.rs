@@ -4,18 +4,22 @@
 mod common;
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
+use common::program::Bench;
 use common::random_board;
 use faer::Mat;
 use faer::linalg::solvers::DenseSolveCore;
 use gputexel::chess::PhaseSettings;
-use gputexel::dataset::{self, Dataset, DatasetWriter, Layout, Metadata, PositionLabels};
+use gputexel::dataset::{self, Dataset, DatasetWriter, Layout, Metadata, PositionLabels, poisson_weight};
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::{Evaluator, Population, Request};
 use gputexel::model::{Coordinate, FeatureKind, FeatureRow, FeatureSet, Parameterization};
 use gputexel::objective::{self, LossKind, Objective, x_per_cp};
 use gputexel::optimizer::{GaussNewton, GaussNewtonSettings, Optimizer};
-use gputexel::tuning::{Curvature, Fit, Sandwich, Standing, regularize, sandwich};
+use gputexel::tuning::{
+    Bootstrap, Curvature, Fit, Sandwich, Standing, bootstrap, regularize, resample_seeds, sandwich,
+};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -30,7 +34,11 @@ fn games(path: &Path, kind: FeatureKind, count: usize, length: usize, copies: us
     let mut row = FeatureRow::default();
     for game in 0..count {
         let mut board = random_board(&mut rng);
-        let result = [0.0, 0.5, 1.0, 1.0][rng.random_range(0..4usize)];
+        let result = match (rng.random_range(0.0..1.0), rng.random_range(0.0..1.0)) {
+            (draw, _) if draw < 0.3 => 0.5,
+            (_, draw) if draw < objective::expected_score(K / 3.0, lean(&board)) => 1.0,
+            _ => 0.0,
+        };
         for n in 0..length {
             set.compute(&board, &mut row);
             let weight = 0.5 + ((game + n) % 5) as f32 / 4.0;
@@ -46,6 +54,17 @@ fn games(path: &Path, kind: FeatureKind, count: usize, length: usize, copies: us
     }
     writer.finish(Vec::new(), []).unwrap();
     dataset::read(path).unwrap()
+}
+
+/// White's material less Black's.
+fn lean(board: &shakmaty::Board) -> f64 {
+    let count = |color, role| (board.by_role(role) & board.by_color(color)).count() as f64;
+    let difference = |role| count(shakmaty::Color::White, role) - count(shakmaty::Color::Black, role);
+    [100.0, 300.0, 320.0, 500.0, 900.0]
+        .iter()
+        .zip(shakmaty::Role::ALL)
+        .map(|(v, role)| v * difference(role))
+        .sum()
 }
 
 /// The minimum of the first part's mean loss with regularisation, from `start`.
@@ -185,7 +204,7 @@ fn errors_are_those_of_the_formula() {
     ] {
         let data = games(&path, kind, count, length, 1, 5);
         // A third of the games is held out.
-        let held_out = |n: usize| data.game(n) % 3 == 0;
+        let held_out = |n: usize| data.game(n).is_multiple_of(3);
         let which: Vec<usize> = (0..data.len()).filter(|&n| !held_out(n)).collect();
         let prior = common::random_theta(&data.metadata.feature_set, false, 3);
         let objective = Objective { k: K / 3.0, loss };
@@ -368,6 +387,200 @@ fn nothing_depends_on_threads_and_bad_fits_are_refused() {
     let few = games(&folder.path().join("f.bin"), FeatureKind::Pst, 9, 5, 1, 8);
     let few = Layout::whole(&few).unwrap();
     assert!(message(&Fit { layout: &few, ..good.clone() }).contains("9 games are too few"));
+}
+
+/// A bootstrap of a fit, on as many threads as there are.
+fn resampled(fit: &Fit<'_>, members: usize) -> Bootstrap {
+    let errors = sandwich(fit).unwrap();
+    let mut evaluator = CpuEvaluator::new(fit.layout);
+    bootstrap(fit, &errors, &mut evaluator, members, 7, &AtomicBool::new(false), &mut |_, _| ()).unwrap()
+}
+
+#[test]
+fn resamples_reach_the_optima_of_datasets_with_those_weights() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = games(&folder.path().join("d.bin"), FeatureKind::Material, 400, 6, 1, 12);
+    let held_out = |n: usize| data.game(n) % 4 == 1;
+    let prior = common::random_theta(&data.metadata.feature_set, false, 3);
+    let identity = Parameterization::identity(&prior);
+    // A bound near the optimum of all, which stops one of the two resamples.
+    let mut bounded = tied(&prior);
+    let objective = Objective { k: K / 3.0, loss: LossKind::Squared };
+    let layout = Layout::try_new(&data, 2, |n| usize::from(held_out(n))).unwrap();
+    let open = minimize(&layout, &bounded, &prior, 0.0, objective);
+    bounded.coordinates[2].max = Some(open[2] + 0.01);
+    let mut stopped = 0;
+    for (basis, l2, loss) in [
+        (&identity, 0.0, LossKind::Squared),
+        (&identity, 1e-2, LossKind::CrossEntropy),
+        (&bounded, 0.0, LossKind::Squared),
+    ] {
+        let objective = Objective { loss, ..objective };
+        let z = minimize(&layout, basis, &prior, l2, objective);
+        let fit = Fit {
+            layout: &layout,
+            parts: 0..1,
+            parameterization: basis,
+            z: &z,
+            prior: &prior,
+            l2,
+            objective,
+        };
+        let errors = sandwich(&fit).unwrap();
+        let got = resampled(&fit, 2);
+        assert_eq!((got.used, got.unfinished), (2, 0));
+        // Two members: the percentiles tell both.
+        let direct: Vec<Vec<f64>> = resample_seeds(7, 2)
+            .into_iter()
+            .map(|seed| {
+                let mut weighted = layout.clone();
+                let count = |n: usize| poisson_weight(layout.game(n), seed) as f32;
+                weighted.weights = (0..layout.positions()).map(|n| layout.weights[n] * count(n)).collect();
+                for part in &mut weighted.parts {
+                    part.weight =
+                        weighted.weights[part.positions.clone()].iter().map(|&w| f64::from(w)).sum();
+                }
+                let optimum = minimize(&weighted, basis, &prior, l2, objective);
+                // What a resample is evaluated to is what weights say.
+                let population = Population {
+                    resamples: vec![seed],
+                    ..Population::single(&basis.theta(&optimum), objective.k)
+                };
+                let request = Request { parts: 0..1, loss, gradients: false, curvature: false };
+                let loss = |layout: &Layout, population: &Population| {
+                    CpuEvaluator::new(layout).evaluate(population, &request).unwrap().losses[0]
+                };
+                let plain = Population { resamples: Vec::new(), ..population.clone() };
+                assert!((loss(&layout, &population) / loss(&weighted, &plain) - 1.0).abs() < 1e-6);
+                optimum
+            })
+            .collect();
+        for (i, spread) in got.z.iter().enumerate() {
+            let Some(spread) = spread else {
+                assert_eq!(errors.z[i], None);
+                continue;
+            };
+            let width = (spread.high - spread.low) / 0.95;
+            let (low, high) = (spread.low - 0.025 * width, spread.high + 0.025 * width);
+            let (a, b) = (direct[0][i].min(direct[1][i]), direct[0][i].max(direct[1][i]));
+            let tolerance = 0.02 * errors.z[i].unwrap();
+            assert!(
+                (low - a).abs() < tolerance && (high - b).abs() < tolerance,
+                "{i}: {low} {high}, {a} {b}"
+            );
+            assert!((spread.error * 2f64.sqrt() - (high - low)).abs() < 1e-9);
+            let max = basis.coordinates.get(i).and_then(|c| c.max);
+            stopped += usize::from(max.is_some_and(|max| (high - max).abs() < 1e-9));
+        }
+    }
+    assert_eq!(stopped, 1, "the bound is meant to stop a resample");
+}
+
+#[test]
+fn bootstrap_and_sandwich_agree_on_real_games() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin");
+    let data = dataset::read(&path).unwrap();
+    let layout = Layout::whole(&data).unwrap();
+    let prior = gputexel::model::Prior::default().theta(&data.metadata.feature_set).unwrap();
+    let basis = Parameterization::identity(&prior);
+    let objective = Objective { k: 1.2, loss: LossKind::Squared };
+    let z = minimize(&layout, &basis, &prior, 1e-4, objective);
+    let fit = Fit {
+        layout: &layout,
+        parts: 0..1,
+        parameterization: &basis,
+        z: &z,
+        prior: &prior,
+        l2: 1e-4,
+        objective,
+    };
+    let errors = sandwich(&fit).unwrap();
+    assert_eq!((errors.clusters, errors.undetermined), (2400, 0));
+    let resampled = resampled(&fit, 600);
+    assert_eq!((resampled.used, resampled.unfinished), (600, 0));
+    let occurrences = data.occurrences();
+    let mut ratios: Vec<f64> = (0..768)
+        .filter(|i| occurrences[i % 384] > 1000)
+        .map(|i| resampled.theta[i].unwrap().error / errors.theta[i].unwrap())
+        .collect();
+    ratios.sort_unstable_by(f64::total_cmp);
+    let (least, most) = (ratios[0], ratios[ratios.len() - 1]);
+    eprintln!("{} parameters: {least:.3} to {most:.3}, median {:.3}", ratios.len(), ratios[ratios.len() / 2]);
+    assert!(ratios.len() > 450);
+    // The spread of 600 resamples is itself known to 3 %.
+    assert!(least > 0.85 && most < 1.15, "{least} {most}");
+}
+
+#[test]
+fn the_program_tells_errors() {
+    let bench = Bench::new();
+    games(&bench.path("d.bin"), FeatureKind::Pst, 500, 8, 1, 77);
+    let flags = ["d.bin", "--l2", "1e-3", "--holdout", "0.2", "--bootstrap", "40"];
+    let report = bench.tune(&[&["--out", "r", "--threads", "1"], &flags[..]].concat());
+    let uncertainty = &report["uncertainty"];
+    let clusters = uncertainty["clusters"].as_u64().unwrap();
+    assert!((350..450).contains(&clusters), "{uncertainty}");
+    assert_eq!(uncertainty["clustered_by"], "game");
+    assert_eq!(
+        (&uncertainty["bootstrap"]["members"], &uncertainty["bootstrap"]["used"]),
+        (&40.into(), &40.into())
+    );
+    let file = bench.json("r/params.json");
+    assert_eq!(file["uncertainty"]["clusters"], clusters);
+    let record = |name: &str| {
+        let list = file["parameters"].as_array().unwrap();
+        list.iter().find(|record| record["name"] == name).unwrap().clone()
+    };
+    let pawn = record("pawn_e4");
+    let (error, spread) = (pawn["errors"]["mg"].as_f64().unwrap(), &pawn["bootstrap"]["mg"]);
+    assert!((0.5..2.0).contains(&(spread["error"].as_f64().unwrap() / error)), "{pawn}");
+    let value = pawn["mg"].as_f64().unwrap();
+    assert!(spread["low"].as_f64().unwrap() < value && value < spread["high"].as_f64().unwrap(), "{pawn}");
+    let none = record("pawn_a1");
+    assert!(none["errors"]["mg"].is_null() && none["bootstrap"]["eg"].is_null(), "{none}");
+    assert!(none["errors"].as_object().unwrap().contains_key("mg"));
+    // The same bytes on other threads; a file with errors is a prior like any other.
+    bench.tune(&[&["--out", "s", "--threads", "3"], &flags[..]].concat());
+    assert!(bench.bytes("r/params.json") == bench.bytes("s/params.json"));
+    let again = bench.tune(&["d.bin", "--out", "t", "--prior", "r/params.json"]);
+    assert!(again["uncertainty"].is_null());
+    assert!(bench.json("t/params.json")["uncertainty"].is_null());
+
+    // In words; Adam after five epochs is told that it is not there yet.
+    let adam = ["d.bin", "--optimizer", "adam", "--epochs", "5", "--batches", "2", "--errors"];
+    let (code, out, err) = bench.run(&[&["tune", "--out", "a", "--backend", "cpu"], &adam[..]].concat(), "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    for part in
+        ["clustered by 500 games", "middlegame", "least sure", "errors away", "errors from the optimum"]
+    {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    assert!(!out.contains("bootstrap"));
+
+    // A basis has errors by coordinate as well.
+    bench.tune(&["d.bin", "--out", "b", "--basis", "tied", "--errors"]);
+    let z = bench.json("b/z.json");
+    let coordinates = z["coordinates"].as_array().unwrap();
+    assert!(coordinates.iter().any(|c| c["uncertainty"]["error"].as_f64().is_some_and(|error| error > 0.0)));
+    assert!(coordinates.iter().any(|c| c["uncertainty"]["standing"] == "unsupported"));
+}
+
+#[test]
+fn questions_without_an_answer_are_refused() {
+    let bench = Bench::new();
+    games(&bench.path("d.bin"), FeatureKind::Pst, 8, 20, 1, 5);
+    for (flags, message) in [
+        (&["--bootstrap", "0"][..], "bootstrap of 0: at least 2 members"),
+        (&["--bootstrap", "1"][..], "bootstrap of 1: at least 2 members"),
+        (&["--bootstrap", "100000000"][..], "bootstrap of 100000000: the optima of at most 174762 members"),
+        (&["--errors", "--loss", "power:1.5", "--optimizer", "adam"][..], "'power:1.5' has none"),
+        (&["--errors"][..], "8 games are too few"),
+    ] {
+        let all = [&["tune", "d.bin", "--out", "r", "--backend", "cpu"], flags].concat();
+        let err = bench.fails(&all, 2);
+        assert!(err.contains(message), "{err}");
+        assert!(!bench.path("r").exists(), "{flags:?} left a folder");
+    }
 }
 
 /// Shares of 95 % intervals that cover the truth, over many samples of results for the same

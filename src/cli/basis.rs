@@ -40,12 +40,19 @@ impl BasisArgs {
         set: &FeatureSet,
         theta: &[f64],
     ) -> Result<Option<Parameterization>> {
-        let name = self.basis.as_deref().unwrap_or(default);
-        if name == "identity" && self.freeze.is_empty() {
+        if self.basis.as_deref().unwrap_or(default) == "identity" && self.freeze.is_empty() {
             return Ok(None);
         }
-        let Ok(basis) = name.parse::<Basis>();
-        basis.resolve(set, theta, &self.freeze).map(Some)
+        self.explicit(default, set, theta).map(Some)
+    }
+
+    /// What is tuned, with names even where that is every parameter by itself.
+    ///
+    /// # Errors
+    /// Those of [`Basis::resolve`].
+    pub fn explicit(&self, default: &str, set: &FeatureSet, theta: &[f64]) -> Result<Parameterization> {
+        let Ok(basis) = self.basis.as_deref().unwrap_or(default).parse::<Basis>();
+        basis.resolve(set, theta, &self.freeze)
     }
 }
 

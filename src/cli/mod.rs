@@ -7,6 +7,8 @@ mod eval;
 mod extract;
 mod info;
 mod inputs;
+mod memory;
+mod pso;
 mod run_folder;
 mod sweep;
 mod table;
@@ -51,6 +53,8 @@ enum Command {
     Tune(Box<tune::TuneArgs>),
     /// Compare settings: the loss for many K, or many runs on folds of the games
     Sweep(Box<sweep::SweepArgs>),
+    /// Tune in a box with particle swarms, by the rules of MadChess
+    Pso(Box<pso::PsoArgs>),
     /// Turn games or labelled positions into a dataset
     Extract(extract::ExtractArgs),
     /// Show what a dataset holds
@@ -83,6 +87,7 @@ pub fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Tune(args) => tune::run(args, &context),
         Command::Sweep(args) => sweep::run(args, &context),
+        Command::Pso(args) => pso::run(args, &context),
         Command::Extract(args) => extract::run(args, &context),
         Command::Info(args) => info::run(args, &context),
         Command::Eval(args) => eval::run(args, &context),

@@ -207,6 +207,15 @@ impl Evaluations {
     pub fn of_step(step: &AdamStep) -> Self {
         Self { losses: step.losses.clone(), positions: step.positions, ..Self::default() }
     }
+
+    /// Adds what was found out about further members under the same request.
+    pub fn append(&mut self, mut more: Self) {
+        self.losses.append(&mut more.losses);
+        self.part_losses.append(&mut more.part_losses);
+        self.gradients.append(&mut more.gradients);
+        self.curvatures.append(&mut more.curvatures);
+        self.positions = more.positions;
+    }
 }
 
 /// Evaluates populations over a dataset that it was made for.

@@ -13,5 +13,8 @@ mod prior;
 pub use basis::{Base, BaseWord, Basis, BasisFile, CoordinateRecord, Named, NamedBasis, PriorWord, Value};
 pub use feature_set::{Feature, FeatureKind, FeatureRow, FeatureSet, ROLE_NAMES};
 pub use parameterization::{Coordinate, Parameterization};
-pub use parameters::{ParameterFile, ParameterRecord, Provenance, RoundingRecord, SingleStepsRecord};
+pub use parameters::{
+    BothPhases, Interval, ParameterFile, ParameterRecord, Provenance, RoundingRecord, SingleStepsRecord,
+    UncertaintyRecord,
+};
 pub use prior::Prior;

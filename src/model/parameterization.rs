@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
+/// Members whose θ is computed side by side.
+const BLOCK: usize = 8;
+
 /// One coordinate of z.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Coordinate {
@@ -127,6 +130,32 @@ impl Parameterization {
         self.coordinates.is_empty()
     }
 
+    /// The same with bounds so far from the start where coordinates have none.
+    pub fn within(mut self, radius: f64) -> Self {
+        for coordinate in &mut self.coordinates {
+            coordinate.min.get_or_insert(coordinate.start - radius);
+            coordinate.max.get_or_insert(coordinate.start + radius);
+        }
+        self
+    }
+
+    /// The same without bounds.
+    pub fn without_bounds(mut self) -> Self {
+        self.coordinates.iter_mut().for_each(|c| (c.min, c.max) = (None, None));
+        self
+    }
+
+    /// The same with whole coordinates only; they start at the nearest whole number within their
+    /// bounds.
+    pub fn whole(mut self) -> Self {
+        for Coordinate { start, min, max, integer, .. } in &mut self.coordinates {
+            let low = min.map_or(f64::NEG_INFINITY, f64::ceil);
+            *start = start.round().max(low).min(max.map_or(f64::INFINITY, f64::floor));
+            *integer = true;
+        }
+        self
+    }
+
     /// Length of z.
     pub fn dimension(&self) -> usize {
         if self.is_identity() { self.start.len() } else { self.coordinates.len() }
@@ -150,16 +179,36 @@ impl Parameterization {
         if self.is_identity() {
             return z.to_vec();
         }
-        let mut theta = vec![0.0; z.len() / self.dimension() * self.parameters()];
-        theta.par_chunks_mut(self.parameters()).zip(z.par_chunks(self.dimension())).for_each(|(theta, z)| {
-            theta.copy_from_slice(&self.base);
-            for (&value, column) in z.iter().zip(&self.columns) {
-                for &(index, factor) in column {
-                    theta[index as usize] += factor * value;
+        let (n, d, rows) = (self.parameters(), self.dimension(), self.rows());
+        let mut theta = vec![0.0; z.len() / d * n];
+        theta.par_chunks_mut(BLOCK * n).zip(z.par_chunks(BLOCK * d)).for_each(|(theta, z)| {
+            let members = z.len() / d;
+            // [coordinate][member], so that a factor serves all members of the block at once.
+            let mut turned = vec![[0.0; BLOCK]; d];
+            for (member, z) in z.chunks_exact(d).enumerate() {
+                turned.iter_mut().zip(z).for_each(|(row, &value)| row[member] = value);
+            }
+            for (index, row) in rows.iter().enumerate() {
+                let mut values = [self.base[index]; BLOCK];
+                for &(coordinate, factor) in row {
+                    let from = &turned[coordinate as usize];
+                    values.iter_mut().zip(from).for_each(|(value, z)| *value += factor * z);
                 }
+                (0..members).for_each(|member| theta[member * n + index] = values[member]);
             }
         });
         theta
+    }
+
+    /// Rows of B: (coordinate, factor), one list a parameter.
+    fn rows(&self) -> Vec<Vec<(u32, f64)>> {
+        let mut rows = vec![Vec::new(); self.parameters()];
+        for (coordinate, column) in self.columns.iter().enumerate() {
+            for &(index, factor) in column {
+                rows[index as usize].push((coordinate as u32, factor));
+            }
+        }
+        rows
     }
 
     /// dL/dz = Bᵀ dL/dθ of every gradient, one after another.
@@ -237,6 +286,10 @@ mod tests {
                 assert!((pulled[2 * i + j] - second).abs() < 1e-9, "{i} {j}");
             }
         }
+        // A block more and a bit.
+        let z: Vec<f64> = (0..2 * (BLOCK + 3)).map(|i| (i * i) as f64).collect();
+        let one_by_one: Vec<f64> = z.chunks(2).flat_map(|z| basis.theta(z)).collect();
+        assert_eq!(basis.theta(&z), one_by_one);
         let identity = Parameterization::identity(&[1.0, 2.0]);
         assert_eq!((identity.theta(&[5.0, 6.0]), identity.dimension()), (vec![5.0, 6.0], 2));
     }

@@ -26,6 +26,51 @@ pub struct ParameterRecord {
     /// Positions of the dataset that have the feature, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occurrences: Option<u64>,
+    /// Standard errors, centipawns, where they were asked for; `null` for what has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errors: Option<BothPhases<f64>>,
+    /// Spread over resamples of the games, where it was asked for; `null` for what has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bootstrap: Option<BothPhases<Interval>>,
+}
+
+/// Something about each of a feature's two parameters, if there is anything to say.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BothPhases<T> {
+    /// About the middlegame value.
+    pub mg: Option<T>,
+    /// About the endgame value.
+    pub eg: Option<T>,
+}
+
+/// How a parameter varies over resamples, centipawns.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Standard deviation.
+    pub error: f64,
+    /// 2.5 % of the resamples lie below.
+    pub low: f64,
+    /// 2.5 % of the resamples lie above.
+    pub high: f64,
+}
+
+/// Where errors come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UncertaintyRecord {
+    /// Games, or positions where the input had no games.
+    pub clusters: u64,
+    /// `game` or `position`.
+    pub clustered_by: String,
+    /// `second-derivatives`, or `gauss-newton` where the values are no minimum.
+    pub curvature: String,
+    /// Directions that change no score.
+    pub undetermined: u64,
+    /// Resamples of the bootstrap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resamples: Option<u64>,
+    /// Resamples that had not reached their optimum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfinished: Option<u64>,
 }
 
 /// How the values were found: everything needed to find them again, and nothing that differs
@@ -106,6 +151,9 @@ pub struct ParameterFile {
     /// Scale constant K, base-10 form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub k: Option<f64>,
+    /// Where errors come from, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncertainty: Option<UncertaintyRecord>,
     /// Values in id order.
     pub parameters: Vec<ParameterRecord>,
     /// Origin of the values.
@@ -131,6 +179,8 @@ impl ParameterFile {
                 mg: theta[id],
                 eg: theta[count + id],
                 occurrences: occurrences.map(|all| all[id]),
+                errors: None,
+                bootstrap: None,
             })
             .collect();
         Self {
@@ -139,6 +189,7 @@ impl ParameterFile {
             feature_set: set.name().to_string(),
             phase: set.phase.clone(),
             k,
+            uncertainty: None,
             parameters,
             provenance: Provenance::default(),
         }
@@ -250,7 +301,11 @@ mod tests {
     fn values_survive_a_round_trip() {
         let set = pst();
         let theta: Vec<f64> = (0..768).map(|i| f64::from(i) / 7.0 - 50.0).collect();
-        let file = ParameterFile::new(&set, &theta, Some(&[3; 384]), Some(0.8));
+        let mut file = ParameterFile::new(&set, &theta, Some(&[3; 384]), Some(0.8));
+        file.parameters[7].errors = Some(BothPhases { mg: Some(1.0 / 3.0), eg: None });
+        let interval = Interval { error: 0.1, low: -0.7, high: 2.0 / 3.0 };
+        file.parameters[7].bootstrap = Some(BothPhases { mg: None, eg: Some(interval) });
+        assert!(file.to_json().contains("\"eg\": null"));
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("p.json");
         std::fs::write(&path, file.to_json()).unwrap();

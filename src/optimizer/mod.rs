@@ -7,6 +7,7 @@
 
 mod adam;
 mod box_quadratic;
+mod conjugate;
 mod gauss_newton;
 mod local;
 mod particle_swarm;

@@ -1,5 +1,9 @@
 //! Curves: a line with a marked point, for the terminal (braille) and as SVG.
 
+use std::ops::Range;
+
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, ValueFormatter};
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use textplots::{AxisBuilder, Chart, LabelBuilder, LabelFormat, LineStyle, Plot, Shape};
 
@@ -105,13 +109,15 @@ impl Curve {
                 .margin(16)
                 .x_label_area_size(48)
                 .y_label_area_size(92)
-                .build_cartesian_2d(margin(x_low, x_high), margin(y_low, y_high))?;
+                .build_cartesian_2d(
+                    Horizontal { range: margin(x_low, x_high), logarithmic },
+                    margin(y_low, y_high),
+                )?;
             chart
                 .configure_mesh()
                 .light_line_style(TRANSPARENT)
                 .x_desc(&self.x_name)
                 .y_desc(&self.y_name)
-                .x_label_formatter(&|&x| short(if logarithmic { x.exp() } else { x }))
                 .y_label_formatter(&|y| format!("{y:.6}"))
                 .label_style(("sans-serif", 15))
                 .draw()?;
@@ -133,6 +139,44 @@ impl Curve {
             chart.draw_series([EmptyElement::at(mark) + text])?;
             Ok(())
         })
+    }
+}
+
+/// The horizontal axis, whose texts stand at round numbers also where logarithms are drawn.
+#[derive(Clone)]
+struct Horizontal {
+    range: Range<f64>,
+    logarithmic: bool,
+}
+
+impl Ranged for Horizontal {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        RangedCoordf64::from(self.range.clone()).map(value, limit)
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        if !self.logarithmic {
+            return RangedCoordf64::from(self.range.clone()).key_points(hint);
+        }
+        let decade = |value: f64| (value / std::f64::consts::LN_10).floor() as i32;
+        let decades = decade(self.range.start)..=decade(self.range.end);
+        let digits: &[f64] = if decades.clone().count() > 4 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let points =
+            decades.flat_map(|decade| digits.iter().map(move |digit| (digit * 10f64.powi(decade)).ln()));
+        points.filter(|point| self.range.contains(point)).collect()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.range.clone()
+    }
+}
+
+impl ValueFormatter<f64> for Horizontal {
+    fn format_ext(&self, value: &f64) -> String {
+        short(if self.logarithmic { value.exp() } else { *value })
     }
 }
 
@@ -204,6 +248,16 @@ mod tests {
             assert!(curve.to_terminal().lines().count() > LINES as usize);
             curve.to_svg().unwrap();
         }
+    }
+
+    #[test]
+    fn logarithmic_axes_have_round_numbers() {
+        let texts = |low: f64, high: f64| -> Vec<String> {
+            let axis = Horizontal { range: low.ln()..high.ln(), logarithmic: true };
+            axis.key_points(10).iter().map(|point| axis.format_ext(point)).collect()
+        };
+        assert_eq!(texts(0.15, 3.0), ["0.2", "0.5", "1", "2"]);
+        assert_eq!(texts(0.9e-6, 2e-1), ["1e-6", "1e-5", "1e-4", "0.001", "0.01", "0.1"]);
     }
 
     #[test]

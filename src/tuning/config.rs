@@ -7,7 +7,8 @@ use crate::error::{Error, Result};
 use crate::model::{Coordinate, Parameterization};
 use crate::objective::LossKind;
 use crate::optimizer::{
-    Adam, AdamSettings, GaussNewton, GaussNewtonSettings, Local, LocalSettings, Optimizer, Schedule, Space,
+    Adam, AdamSettings, GaussNewton, GaussNewtonSettings, Local, LocalSettings, Optimizer, ParticleSwarm,
+    ParticleSwarmSettings, Schedule, Space,
 };
 
 /// The method and its settings.
@@ -27,13 +28,20 @@ pub enum OptimizerConfig {
     },
     /// Local search on whole numbers.
     Local(LocalSettings),
+    /// MadChess's particle swarms.
+    ParticleSwarm {
+        /// Its settings.
+        settings: ParticleSwarmSettings,
+        /// Whether the result is finished by Gauss–Newton and single steps.
+        polish: bool,
+    },
 }
 
 impl OptimizerConfig {
     /// Mini-batches an epoch.
     pub fn batches(&self) -> usize {
         match self {
-            Self::GaussNewton(_) | Self::Local(_) => 1,
+            Self::GaussNewton(_) | Self::Local(_) | Self::ParticleSwarm { .. } => 1,
             Self::Adam { batches, .. } => *batches,
         }
     }
@@ -44,6 +52,7 @@ impl OptimizerConfig {
             Self::GaussNewton(settings) => settings.l2 > 0.0,
             Self::Adam { runs, .. } => runs.iter().any(|run| run.l2 > 0.0),
             Self::Local(settings) => settings.l2 > 0.0,
+            Self::ParticleSwarm { settings, .. } => settings.l2 > 0.0,
         }
     }
 
@@ -53,6 +62,7 @@ impl OptimizerConfig {
             Self::GaussNewton(settings) => settings.l2,
             Self::Adam { runs, .. } => runs[member].l2,
             Self::Local(settings) => settings.l2,
+            Self::ParticleSwarm { settings, .. } => settings.l2,
         }
     }
 
@@ -67,6 +77,7 @@ impl OptimizerConfig {
                 Box::new(Adam::try_new(space, runs.clone(), *schedule, epochs, *batches as u64)?)
             }
             Self::Local(settings) => Box::new(Local::try_new(space, settings.clone())?),
+            Self::ParticleSwarm { settings, .. } => Box::new(ParticleSwarm::try_new(space, *settings)?),
         })
     }
 }
@@ -103,6 +114,16 @@ pub struct RunConfig {
     pub stopping: Stopping,
 }
 
+/// What is to be found out about the result, see [`sandwich`](super::sandwich) and
+/// [`bootstrap`](super::bootstrap).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UncertaintyRequest {
+    /// Whether standard errors are wanted.
+    pub errors: bool,
+    /// Members of a bootstrap; 0 for none.
+    pub bootstrap: usize,
+}
+
 /// The contents of `run.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
@@ -114,6 +135,22 @@ pub struct RunRecord {
     pub started: String,
     /// What it computes.
     pub config: RunConfig,
+    /// What is asked about its result.
+    #[serde(default)]
+    pub uncertainty: UncertaintyRequest,
+}
+
+impl RunRecord {
+    /// The record of a run that begins now.
+    pub fn new(command_line: &str, config: RunConfig) -> Self {
+        Self {
+            program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
+            command_line: command_line.to_string(),
+            started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            config,
+            uncertainty: UncertaintyRequest::default(),
+        }
+    }
 }
 
 /// Start, bounds and integrality of z.
@@ -163,10 +200,27 @@ impl RunConfig {
                 self.loss
             )));
         }
+        if matches!(self.optimizer, OptimizerConfig::ParticleSwarm { .. }) {
+            self.validate_swarm()?;
+        }
         if self.round != Rounding::None {
             self.validate_rounding()?;
         }
         self.stopping.validate()
+    }
+
+    /// Checks that every coordinate has the bounds that a swarm needs.
+    fn validate_swarm(&self) -> Result<()> {
+        let unbounded = |c: &&Coordinate| c.min.is_none() || c.max.is_none();
+        let name = match &self.basis {
+            None => Some("every parameter"),
+            Some(basis) => basis.coordinates.iter().find(unbounded).map(|c| c.name.as_str()),
+        };
+        name.map_or(Ok(()), |name| {
+            Err(Error::Usage(format!(
+                "swarms need bounds, and '{name}' has none: give its min and max, or --radius CP"
+            )))
+        })
     }
 
     /// Checks that whole coordinates make whole parameters, and that they are not whole anyway.

@@ -49,6 +49,8 @@ pub enum Event<'a> {
         seconds: f64,
         /// (Position, member) pairs evaluated by this epoch.
         pairs: u64,
+        /// What else the method has to show, see [`Optimizer::details`].
+        details: serde_json::Value,
     },
     /// The state may be stored now.
     State {
@@ -73,6 +75,9 @@ struct Candidates {
     z: Vec<f64>,
     l2: Vec<f64>,
 }
+
+/// Values of θ that are made at a time: 256 MiB, 43,690 members of a piece-square model.
+const PORTION_NUMBERS: usize = 1 << 25;
 
 impl Candidates {
     fn single(best: &Best, l2: f64) -> Self {
@@ -228,6 +233,7 @@ impl<'a> Tuning<'a> {
                     gradient_norm: self.optimizer.gradient_norm(),
                     seconds: self.progress.seconds,
                     pairs: std::mem::take(&mut pairs),
+                    details: self.optimizer.details(),
                 })?;
                 if let Some(reason) = self.stop_reason() {
                     break reason;
@@ -289,11 +295,6 @@ impl<'a> Tuning<'a> {
         batch..batch + 1
     }
 
-    /// The members with these θ.
-    fn population(&self, theta: &[f64], members: usize) -> Population {
-        Population::new(self.config.start.len() / 2, theta.to_vec(), vec![self.config.k; members])
-    }
-
     /// The next of the steps that the evaluator takes on its own, if it does.
     fn step_ahead(
         &self,
@@ -301,7 +302,11 @@ impl<'a> Tuning<'a> {
         proposal: &Proposal,
         ahead: &mut Ahead,
     ) -> Result<Option<AdamStep>> {
-        let population = self.population(&proposal.parameters, proposal.l2.len());
+        let population = Population::new(
+            self.config.start.len() / 2,
+            proposal.parameters.clone(),
+            vec![self.config.k; proposal.l2.len()],
+        );
         let request = Request { parts: 0..1, loss: self.config.loss, gradients: true, curvature: false };
         let left = self.config.stopping.epochs.saturating_sub(self.progress.epochs);
         let problem = (population, request, &self.config.start[..]);
@@ -315,37 +320,49 @@ impl<'a> Tuning<'a> {
         proposal: &Proposal,
         parts: std::ops::Range<usize>,
     ) -> Result<Evaluations> {
-        let theta = self.parameterization.theta(&proposal.parameters);
-        let population = self.population(&theta, proposal.l2.len());
         let request = Request {
             parts,
             loss: self.config.loss,
             gradients: proposal.gradients,
             curvature: proposal.curvature,
         };
-        let mut evaluations = evaluator.evaluate(&population, &request)?;
-        regularize(&mut evaluations, &theta, &self.config.start, &proposal.l2);
-        if !self.parameterization.is_identity() {
-            evaluations.gradients = self.parameterization.pull_gradients(&evaluations.gradients);
-            evaluations.curvatures = self.parameterization.pull_matrices(&evaluations.curvatures);
-        }
-        Ok(evaluations)
+        self.members(evaluator, &proposal.parameters, &proposal.l2, &request)
     }
 
     /// What candidates are judged by: held-out losses, or training losses with regularisation.
     fn criterion(&self, evaluator: &mut dyn Evaluator, candidates: &Candidates) -> Result<Vec<f64>> {
-        let theta = self.parameterization.theta(&candidates.z);
-        let population = self.population(&theta, candidates.l2.len());
-        let parts = match self.split.held_out_part() {
-            Some(part) => part..part + 1,
-            None => 0..self.split.batches(),
+        let none = vec![0.0; candidates.l2.len()];
+        let (parts, l2) = match self.split.held_out_part() {
+            Some(part) => (part..part + 1, &none),
+            None => (0..self.split.batches(), &candidates.l2),
         };
         let request = Request { parts, loss: self.config.loss, gradients: false, curvature: false };
-        let mut evaluations = evaluator.evaluate(&population, &request)?;
-        if self.split.held_out_part().is_none() {
-            regularize(&mut evaluations, &theta, &self.config.start, &candidates.l2);
+        Ok(self.members(evaluator, &candidates.z, l2, &request)?.losses)
+    }
+
+    /// Evaluates vectors z with weights of their regularisation; in portions, so that θ of many
+    /// members, which takes far more memory than z, is never there all at once.
+    fn members(
+        &self,
+        evaluator: &mut dyn Evaluator,
+        z: &[f64],
+        l2: &[f64],
+        request: &Request,
+    ) -> Result<Evaluations> {
+        let (basis, prior) = (&self.parameterization, &self.config.start);
+        let portion = (PORTION_NUMBERS / prior.len()).max(1);
+        let mut all = Evaluations::default();
+        for (z, l2) in z.chunks(portion * basis.dimension()).zip(l2.chunks(portion)) {
+            let population = Population::new(prior.len() / 2, basis.theta(z), vec![self.config.k; l2.len()]);
+            let mut evaluations = evaluator.evaluate(&population, request)?;
+            regularize(&mut evaluations, &population.parameters, prior, l2);
+            if !basis.is_identity() {
+                evaluations.gradients = basis.pull_gradients(&evaluations.gradients);
+                evaluations.curvatures = basis.pull_matrices(&evaluations.curvatures);
+            }
+            all.append(evaluations);
         }
-        Ok(evaluations.losses)
+        Ok(all)
     }
 
     /// Remembers the best of what was judged.

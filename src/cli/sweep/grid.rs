@@ -164,7 +164,7 @@ fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
         method,
     };
     config.validate()?;
-    config.check_folds(data)?;
+    config.check_data(data)?;
     let runs = config.runs();
     if runs > MANY && !fresh.yes {
         return Err(Error::Usage(format!("{} runs; --yes says that they are meant", grouped(runs as u64))));
@@ -173,8 +173,8 @@ fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
         return Err(Error::Usage(format!("{} runs: at most {}", grouped(runs as u64), grouped(MOST as u64))));
     }
     // What must be fitted comes last.
-    config.k = scales(args, data, &config, &kinds)?;
     config.blend_k = blend_scale(args, data, &config.grid)?;
+    config.k = scales(args, data, &config, &kinds)?;
     Ok(config)
 }
 

@@ -221,7 +221,10 @@ fn table_of_runs(config: &SweepConfig, ranking: &Ranking) -> Vec<Vec<String>> {
     for (rank, ranked) in ranking.ranked.iter().enumerate() {
         for run in &ranked.runs {
             let mut row = vec![(rank + 1).to_string()];
-            row.extend(config.grid.labels(ranked.combination));
+            let indices = config.grid.indices(ranked.combination);
+            row.extend(config.grid.axes.iter().zip(indices).map(|(axis, index)| {
+                axis.number(index).map_or_else(|| axis.label(index), |number| number.to_string())
+            }));
             row.extend([config.seeds[run.seed].to_string(), run.fold.to_string()]);
             let result = run.result;
             row.extend([result.held_out, result.own_held_out, result.training].map(|v| v.to_string()));
@@ -339,7 +342,9 @@ pub fn print_results(
         "judged by   {} loss on held-out positions against their results, with the K of each run\n",
         config.judge
     );
-    out += &table_of_settings(config, ranking, top);
+    if !ranking.ranked.is_empty() {
+        out += &table_of_settings(config, ranking, top);
+    }
     if ranking.ranked.len() > top {
         let _ = writeln!(out, "and {} more", grouped((ranking.ranked.len() - top) as u64));
     }

@@ -6,7 +6,7 @@ use gputexel::tuning::{OptimizerConfig, Rounding, Stopping};
 use gputexel::{Error, Result};
 
 /// Above this many parameters the Gauss–Newton matrix and its factorisation take too long.
-pub(super) const GAUSS_NEWTON_LIMIT: usize = 4096;
+pub const GAUSS_NEWTON_LIMIT: usize = 4096;
 
 /// Flags that decide what a run computes; a resumed run has them in its folder.
 #[derive(Debug, clap::Args)]
@@ -25,6 +25,9 @@ pub struct Fresh {
     /// Share of the games held out to judge the parameters on positions they have not seen
     #[arg(long, value_name = "SHARE", help_heading = "Objective")]
     pub(super) holdout: Option<f64>,
+    /// Leave out the bounds of the basis
+    #[arg(long, requires = "basis", help_heading = "Objective")]
+    pub(super) no_bounds: bool,
     /// Seed of everything random [default: 1]
     #[arg(long, value_name = "N", help_heading = "Objective")]
     pub(super) seed: Option<u64>,

@@ -2,17 +2,18 @@
 
 mod flags;
 mod output;
+mod uncertainty;
 mod whole;
 
 use std::path::{Path, PathBuf};
 
 use gputexel::dataset::{self, Dataset, Layout, Split};
-use gputexel::model::{FeatureSet, Prior, ROLE_NAMES};
+use gputexel::model::{FeatureSet, Parameterization, Prior, ROLE_NAMES};
 use gputexel::objective::{LossKind, Objective};
 use gputexel::optimizer::Space;
 use gputexel::tuning::{
-    Checkpoint, OptimizerConfig, RunConfig, RunRecord, StopReason, Tuning, exact_loss, exact_scores,
-    fit_scale,
+    Checkpoint, OptimizerConfig, RunConfig, RunRecord, StopReason, Tuning, UncertaintyRequest, exact_loss,
+    exact_scores, fit_scale,
 };
 use gputexel::{Error, Result};
 
@@ -21,9 +22,11 @@ use super::basis::BasisArgs;
 use super::run_folder::RunFolder;
 use super::{Context, inputs};
 use flags::Fresh;
+pub use flags::GAUSS_NEWTON_LIMIT;
 pub use flags::ScaleArgs;
-pub use output::scale_forms;
-use output::{Observer, Summary};
+pub use output::{Observer, Summary, print_opening, scale_forms, write_results};
+use uncertainty::UncertaintyArgs;
+pub use whole::{Whole, curvature};
 
 /// Flags of `tune`.
 #[derive(Debug, clap::Args)]
@@ -54,6 +57,8 @@ pub struct TuneArgs {
     basis: BasisArgs,
     #[command(flatten)]
     fresh: Fresh,
+    #[command(flatten)]
+    uncertainty: UncertaintyArgs,
     /// The table to show as a board at the end: pawn, knight, bishop, rook, queen or king
     #[arg(long, value_name = "PIECE", default_value = "knight")]
     board: String,
@@ -69,21 +74,25 @@ pub struct TuneArgs {
 /// # Errors
 /// Anything that keeps the run from its end; an interrupted run can be resumed.
 pub fn run(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
-    if !(args.checkpoint_every.is_finite() && args.checkpoint_every >= 0.0) {
-        return Err(Error::Usage("--checkpoint-every must be 0 or a positive number".to_string()).into());
-    }
-    if !ROLE_NAMES.contains(&args.board.as_str()) {
-        return Err(Error::Usage(format!(
-            "--board {}: expected one of {}",
-            args.board,
-            ROLE_NAMES.join(", ")
-        ))
-        .into());
-    }
+    check_common(args.checkpoint_every, &args.board)?;
     match &args.resume {
         Some(folder) => resume(args, folder, context),
         None => start(args, context),
     }
+}
+
+/// Checks flags that runs of all kinds have.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub fn check_common(checkpoint_every: f64, board: &str) -> Result<()> {
+    if !(checkpoint_every.is_finite() && checkpoint_every >= 0.0) {
+        return Err(Error::Usage("--checkpoint-every must be 0 or a positive number".to_string()));
+    }
+    if !ROLE_NAMES.contains(&board) {
+        return Err(Error::Usage(format!("--board {}: expected one of {}", board, ROLE_NAMES.join(", "))));
+    }
+    Ok(())
 }
 
 fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
@@ -93,6 +102,7 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
     let loss: LossKind = fresh.loss.as_deref().map(str::parse).transpose()?.unwrap_or_default();
     let prior: Prior = fresh.prior.as_deref().map(str::parse).transpose()?.unwrap_or_default();
     let given_k = args.scale.k()?;
+    let uncertainty = args.uncertainty.request(UncertaintyRequest::default(), loss)?;
     Split::check_share(fresh.holdout.unwrap_or(0.0))?;
     let (optimizer, round) = (fresh.optimizer(loss, 0)?, fresh.rounding()?);
     fresh.stopping(&optimizer).validate()?;
@@ -101,7 +111,10 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
         return Err(Error::Usage("--batches must be at least 1".to_string()).into());
     }
 
-    let tuned = |set: &FeatureSet, theta: &[f64]| args.basis.resolve("identity", set, theta);
+    let tuned = |set: &FeatureSet, theta: &[f64]| -> Result<_> {
+        let basis = args.basis.resolve("identity", set, theta)?;
+        Ok(if fresh.no_bounds { basis.map(Parameterization::without_bounds) } else { basis })
+    };
     let ready = if inputs::are_datasets(&args.inputs)? {
         let data = dataset::read_many(&args.inputs)?;
         let theta = prior.theta(&data.metadata.feature_set)?;
@@ -142,14 +155,10 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
             optimizer,
         };
         config.validate()?;
-        let record = RunRecord {
-            program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
-            command_line: context.command_line.clone(),
-            started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            config,
-        };
+        let record = RunRecord { uncertainty, ..RunRecord::new(&context.command_line, config) };
+        uncertainty::check(uncertainty, &record.config, &data, &split)?;
         folder.write("run.json", &(serde_json::to_string_pretty(&record)? + "\n"))?;
-        execute(args, context, &backend, &folder, &record.config, &data, &split, None, fitted_loss)
+        execute(args, context, &backend, &folder, &record, &data, &split, None, fitted_loss)
     })();
     if result.is_err() {
         folder.discard();
@@ -181,21 +190,50 @@ fn prepare(
     }
     let optimizer = fresh.optimizer(loss, theta.len())?;
     let split = Split::try_new(&data, fresh.holdout.unwrap_or(0.0), optimizer.batches(), fresh.seed())?;
-    let (k, fitted_loss) = match given_k {
-        Some(k) => (k, None),
-        None => {
-            let training: Vec<u32> = split.training().map(|n| n as u32).collect();
-            let fit = fit_scale(&data, &exact_scores(&data, &theta, &training), &training, loss)?;
-            (fit.k, Some(fit.loss))
-        }
-    };
+    let (k, fitted_loss) = scale(&data, &split, &theta, loss, given_k)?;
     Ok(Prepared { data, split, optimizer, theta, k, fitted_loss })
 }
 
-fn resume(args: &TuneArgs, path: &Path, context: &Context) -> anyhow::Result<()> {
-    let backend = args.backend.open()?;
+/// K as it was given, or fitted on the training positions, then with the loss there.
+///
+/// # Errors
+/// Those of [`fit_scale`].
+pub fn scale(
+    data: &Dataset,
+    split: &Split,
+    theta: &[f64],
+    loss: LossKind,
+    given: Option<f64>,
+) -> Result<(f64, Option<f64>)> {
+    if let Some(k) = given {
+        return Ok((k, None));
+    }
+    let training: Vec<u32> = split.training().map(|n| n as u32).collect();
+    let fit = fit_scale(data, &exact_scores(data, theta, &training), &training, loss)?;
+    Ok((fit.k, Some(fit.loss)))
+}
+
+/// A run that is to go on, with its data.
+pub struct Reopened {
+    /// Its folder.
+    pub folder: RunFolder,
+    /// What it computes.
+    pub record: RunRecord,
+    /// Where it stands, where that was stored.
+    pub checkpoint: Option<Checkpoint>,
+    /// Its positions.
+    pub data: Dataset,
+    /// Which of them are held out.
+    pub split: Split,
+}
+
+/// Opens the folder of a run that has not ended, and its data.
+///
+/// # Errors
+/// When the folder is none, the run is finished, or the data are others.
+pub fn reopen(path: &Path) -> Result<Reopened> {
     let (folder, record) = RunFolder::open(path)?;
-    let config = record.config;
+    let config = &record.config;
     config.validate().map_err(|e| Error::input(folder.file("run.json"), e.to_string()))?;
     let checkpoint = folder.read_checkpoint()?;
     // A run that ended before its result was stored still has its state.
@@ -203,17 +241,30 @@ fn resume(args: &TuneArgs, path: &Path, context: &Context) -> anyhow::Result<()>
         && let Some(reason) = checkpoint.progress.finished
         && (folder.file("params.json").exists() || checkpoint.optimizer.vectors.is_empty())
     {
-        return Err(Error::Usage(format!("{}: the run is finished ({reason})", path.display())).into());
+        return Err(Error::Usage(format!("{}: the run is finished ({reason})", path.display())));
     }
     let data = dataset::read_many(&config.datasets)?;
     if data.checksum != config.checksum {
-        return Err(Error::input(&config.datasets[0], "is not the dataset that the run began with").into());
+        return Err(Error::input(&config.datasets[0], "is not the dataset that the run began with"));
     }
     if config.start.len() != 2 * data.feature_count() {
-        return Err(Error::input(folder.file("run.json"), "does not belong to the dataset").into());
+        return Err(Error::input(folder.file("run.json"), "does not belong to the dataset"));
     }
     let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
-    execute(args, context, &backend, &folder, &config, &data, &split, checkpoint, None)
+    Ok(Reopened { folder, record, checkpoint, data, split })
+}
+
+fn resume(args: &TuneArgs, path: &Path, context: &Context) -> anyhow::Result<()> {
+    let backend = args.backend.open()?;
+    let Reopened { folder, record, checkpoint, data, split } = reopen(path)?;
+    let uncertainty = args.uncertainty.request(record.uncertainty, record.config.loss)?;
+    let record = RunRecord { uncertainty, ..record };
+    if matches!(record.config.optimizer, OptimizerConfig::ParticleSwarm { .. }) {
+        let path = path.display();
+        return Err(Error::Usage(format!("{path}: is a run of 'gputexel pso --resume {path}'")).into());
+    }
+    uncertainty::check(record.uncertainty, &record.config, &data, &split)?;
+    execute(args, context, &backend, &folder, &record, &data, &split, checkpoint, None)
 }
 
 #[allow(clippy::too_many_arguments, reason = "the two ways into a run share its parts, not a type")]
@@ -222,12 +273,13 @@ fn execute(
     context: &Context,
     backend: &super::backend::Backend,
     folder: &RunFolder,
-    config: &RunConfig,
+    record: &RunRecord,
     data: &Dataset,
     split: &Split,
     checkpoint: Option<Checkpoint>,
     fitted_loss: Option<f64>,
 ) -> anyhow::Result<()> {
+    let config = &record.config;
     let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n))?;
     let (evaluator, line) = backend.evaluator(&layout)?;
     let resumed = checkpoint.as_ref().map(|c| c.progress.epochs);
@@ -245,14 +297,20 @@ fn execute(
     });
     observer.finish();
     let mut outcome = outcome?;
+    let interrupted = |at: String| {
+        let folder = folder.path().display();
+        Err(Error::Interrupted(format!("{at}; 'gputexel tune --resume {folder}' goes on")).into())
+    };
     if outcome.reason == StopReason::Interrupted {
-        return Err(Error::Interrupted(format!(
-            "after {} epochs; 'gputexel tune --resume {}' goes on",
-            outcome.epochs,
-            folder.path().display()
-        ))
-        .into());
+        return interrupted(format!("after {} epochs", outcome.epochs));
     }
+    // Errors that cannot be had do not cost the result.
+    let (findings, failure) =
+        match uncertainty::find(context, record.uncertainty, backend, &layout, split, config, &outcome) {
+            Ok(findings) => (findings, None),
+            Err(Error::Interrupted(_)) => return interrupted("in the bootstrap".to_string()),
+            Err(error) => (None, Some(error)),
+        };
 
     let whole = whole::finish(context, folder, config, &layout, split, &mut outcome)?;
     let objective = Objective { k: config.k, loss: config.loss };
@@ -267,8 +325,10 @@ fn execute(
         held_out_after: loss(&outcome.parameters, &held_out),
         occurrences: data.occurrences(),
         outcome,
+        findings,
         whole,
     };
     output::write_results(folder, config, data, &summary)?;
-    Ok(output::print_results(context, folder, config, data, &summary, &args.board)?)
+    output::print_results(context, folder, config, data, &summary, &args.board)?;
+    failure.map_or(Ok(()), |error| Err(error.into()))
 }

@@ -16,6 +16,7 @@ use serde_json::json;
 use super::super::run_folder::{RunFolder, append_line};
 use super::super::table::grouped;
 use super::super::{Context, say, shows_progress};
+use super::uncertainty::Findings;
 use super::whole::Whole;
 
 /// Fewest occurrences of a feature below which its values are called weakly supported.
@@ -38,6 +39,8 @@ pub struct Summary {
     pub occurrences: Vec<u64>,
     /// How the run ended.
     pub outcome: Outcome,
+    /// How sure its parameters are, where that was asked.
+    pub findings: Option<Findings>,
     /// What was done to make whole numbers of it.
     pub whole: Option<Whole>,
 }
@@ -146,15 +149,18 @@ impl<'a> Observer<'a> {
     /// When metrics or checkpoint cannot be written.
     pub fn observe(&mut self, event: Event<'_>) -> Result<()> {
         match event {
-            Event::Epoch { epoch, loss, held_out, gradient_norm, seconds, pairs } => {
-                let line = json!({
+            Event::Epoch { epoch, loss, held_out, gradient_norm, seconds, pairs, details } => {
+                let mut line = json!({
                     "epoch": epoch, "loss": loss, "held_out": held_out,
                     "gradient_norm": gradient_norm, "seconds": seconds,
                 });
+                if !details.is_null() {
+                    line["details"] = details.clone();
+                }
                 append_line(&mut self.metrics, &self.folder.file("metrics.jsonl"), &line)?;
                 let rate = pairs as f64 / (seconds - self.last_seconds).max(1e-9);
                 self.last_seconds = seconds;
-                self.show(epoch, loss, held_out, seconds, rate);
+                self.show(epoch, loss, held_out, seconds, rate, &details);
                 Ok(())
             }
             Event::State { progress, optimizer, last } => {
@@ -173,12 +179,26 @@ impl<'a> Observer<'a> {
         }
     }
 
-    fn show(&mut self, epoch: u64, loss: f64, held_out: Option<f64>, seconds: f64, rate: f64) {
+    fn show(
+        &mut self,
+        epoch: u64,
+        loss: f64,
+        held_out: Option<f64>,
+        seconds: f64,
+        rate: f64,
+        details: &serde_json::Value,
+    ) {
         let left = seconds / epoch as f64 * (self.config.stopping.epochs.saturating_sub(epoch)) as f64;
-        let label = if self.config.optimizer.regularizes() { "loss with L2" } else { "loss" };
+        let swarms = swarm_bests(details);
+        let (noun, label) = match (&swarms, self.config.optimizer.regularizes()) {
+            (Some(_), _) => ("iteration", "best"),
+            (None, true) => ("epoch", "loss with L2"),
+            (None, false) => ("epoch", "loss"),
+        };
+        let swarms = swarms.unwrap_or_default();
         let held_out = held_out.map(|loss| format!(" held-out {loss:.8}")).unwrap_or_default();
         let text = format!(
-            "{label} {loss:.8}{held_out}  {:.1} M positions/s  {seconds:.1} s, at most {left:.0} s left",
+            "{label} {loss:.8}{held_out}{swarms}  {:.1} M positions/s  {seconds:.1} s, at most {left:.0} s left",
             rate / 1e6
         );
         if self.lines {
@@ -186,7 +206,7 @@ impl<'a> Observer<'a> {
             if due || self.config.stopping.epochs <= 50 || epoch == self.config.stopping.epochs {
                 self.last_line = Some(Instant::now());
                 // Progress that cannot be shown is no reason to give up the run.
-                let _ = say(&format!("epoch {epoch:>5} {text}\n"));
+                let _ = say(&format!("{noun} {epoch:>5} {text}\n"));
             }
         } else {
             self.bar.set_position(epoch);
@@ -198,6 +218,19 @@ impl<'a> Observer<'a> {
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// Original error and bests of swarms, where an optimizer has them; those of many swarms by their
+/// median and the worst.
+fn swarm_bests(details: &serde_json::Value) -> Option<String> {
+    const SHOWN: usize = 12;
+    let number = |name: &str| details[name].as_f64();
+    let list = details["swarms"].as_array().filter(|list| list.len() <= SHOWN);
+    let bests = match list {
+        Some(list) => list.iter().map(|best| format!(" {:.6}", best.as_f64().unwrap_or(f64::NAN))).collect(),
+        None => format!(" median {:.6} worst {:.6}", number("swarm_median")?, number("swarm_worst")?),
+    };
+    Some(format!("  original {:.8}  swarms{bests}", number("original")?))
 }
 
 /// Writes parameters and tables; the state that led to them is then no longer needed.
@@ -227,23 +260,30 @@ pub fn write_results(
         rounding: summary.whole.as_ref().and_then(Whole::rounding_record),
         single_steps: summary.whole.as_ref().and_then(Whole::single_steps_record),
     };
+    if let Some(findings) = &summary.findings {
+        findings.annotate(&mut file);
+    }
     for language in Language::ALL {
         folder.write(language.file_name(), &tables(set, theta, language))?;
     }
     if let Some(basis) = &config.basis {
-        folder.write("z.json", &coordinates(basis, &summary.outcome.z))?;
+        folder.write("z.json", &coordinates(basis, &summary.outcome.z, summary.findings.as_ref()))?;
     }
     folder.write("params.json", &file.to_json())?;
     folder.slim_checkpoint()
 }
 
 /// z by name, as JSON, one coordinate a line.
-fn coordinates(basis: &Parameterization, z: &[f64]) -> String {
-    let line = |(coordinate, value): (&Coordinate, &f64)| {
+fn coordinates(basis: &Parameterization, z: &[f64], findings: Option<&Findings>) -> String {
+    let line = |(i, (coordinate, value)): (usize, (&Coordinate, &f64))| {
         let Coordinate { name, min, max, .. } = coordinate;
-        format!("    {}", json!({ "name": name, "value": value, "min": min, "max": max }))
+        let mut object = json!({ "name": name, "value": value, "min": min, "max": max });
+        if let Some(findings) = findings {
+            object["uncertainty"] = findings.coordinate(i);
+        }
+        format!("    {object}")
     };
-    let lines: Vec<String> = basis.coordinates.iter().zip(z).map(line).collect();
+    let lines: Vec<String> = basis.coordinates.iter().zip(z).enumerate().map(line).collect();
     format!("{{\n  \"basis\": {},\n  \"coordinates\": [\n{}\n  ]\n}}\n", json!(basis.name), lines.join(",\n"))
 }
 
@@ -273,6 +313,9 @@ pub fn print_results(
             "members": outcome.members.iter().map(|(name, value)| json!({ "optimizer": name, "best": value })).collect::<Vec<_>>(),
             "unsupported": unsupported, "weak": weak,
         });
+        if let Some(findings) = &summary.findings {
+            object["uncertainty"] = findings.json(config, outcome);
+        }
         if let Some(whole) = &summary.whole {
             whole.add_to(&mut object);
         }
@@ -357,6 +400,9 @@ pub fn print_results(
             out,
             "over {FAR_CP} centipawns from the prior: {list}; --l2 or more positions hold them"
         );
+    }
+    if let Some(findings) = &summary.findings {
+        out += &findings.describe(set, config, outcome);
     }
     let files: Vec<&str> = Language::ALL.iter().map(|language| language.file_name()).collect();
     let z = if config.basis.is_some() { "z.json, " } else { "" };

@@ -88,19 +88,17 @@ pub fn finish(
         let rounded = round(&problem, &outcome.z, config.round, matrix.as_deref(), context.cancel)?
             .ok_or_else(interrupted)?;
         outcome.z.clone_from(&rounded.z);
-        Whole {
-            missed: 0,
-            survey: rounded.survey.clone(),
-            rounded: Some((config.round, rounded)),
-            seconds: started.elapsed().as_secs_f64(),
-        }
+        Whole::of(config.round, rounded, started.elapsed().as_secs_f64())
     };
     outcome.parameters = parameterization.theta(&outcome.z);
     Ok(Some(whole))
 }
 
 /// The Gauss–Newton matrix with respect to z, where the loss has one and it is not too large.
-fn curvature(
+///
+/// # Errors
+/// Those of the evaluator.
+pub fn curvature(
     problem: &ExactProblem<'_>,
     parameterization: &Parameterization,
     z: &[f64],
@@ -119,6 +117,11 @@ fn curvature(
 }
 
 impl Whole {
+    /// A result that was rounded in some seconds.
+    pub fn of(rounding: Rounding, rounded: Rounded, seconds: f64) -> Self {
+        Self { missed: 0, survey: rounded.survey.clone(), rounded: Some((rounding, rounded)), seconds }
+    }
+
     /// For `params.json`.
     pub fn rounding_record(&self) -> Option<RoundingRecord> {
         self.rounded.as_ref().map(|(rounding, rounded)| RoundingRecord {

@@ -28,6 +28,8 @@ use crate::objective::{LossKind, x_per_cp};
 const WORK_ITEMS: usize = 64;
 /// Fewest positions a stripe: below, the tables cost more than the positions.
 const STRIPE: usize = 8192;
+/// Features that are transposed together.
+const TRANSPOSED: usize = 32;
 /// Up to how many members the one-member kernel is called for each, instead of filling a tile
 /// with padding; measured, see `docs/performance.md`.
 const SINGLES: usize = 2;
@@ -170,11 +172,15 @@ impl<'a> CpuEvaluator<'a> {
             parameters.seeds = (0..width).map(|lane| population.resamples[member(lane)]).collect();
         }
         if !population.is_shared() {
-            for lane in 0..width {
-                let (mg, eg) = population.member(member(lane)).split_at(features);
-                for feature in 0..features {
-                    parameters.mg[feature * width + lane] = mg[feature] as f32;
-                    parameters.eg[feature * width + lane] = eg[feature] as f32;
+            // In blocks, so that the rows written stay in the first-level cache.
+            for start in (0..features).step_by(TRANSPOSED) {
+                let block = start..(start + TRANSPOSED).min(features);
+                for lane in 0..width {
+                    let (mg, eg) = population.member(member(lane)).split_at(features);
+                    for feature in block.clone() {
+                        parameters.mg[feature * width + lane] = mg[feature] as f32;
+                        parameters.eg[feature * width + lane] = eg[feature] as f32;
+                    }
                 }
             }
         }

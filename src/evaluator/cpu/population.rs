@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::sigmoid::{IN_STEP, LaneLoss, sigmoid};
+use super::sigmoid::{LaneLoss, Scale, sigmoid};
 use crate::dataset::{Bucket, Layout, Shape, poisson_weight};
 
 /// θ of the members of one tile, in the type that a body computes with, and what else tells them
@@ -90,9 +90,6 @@ const VECTORS: usize = if cfg!(target_arch = "aarch64") { 4 } else { 2 };
 const TURN: usize = 32;
 /// Positions after which f32 sums of the gradient are added up in f64.
 const FLUSH: usize = 4096;
-/// Rows summed side by side, to hide the latency of additions.
-const ROWS: usize = 4;
-
 /// A table row: one value a member of the tile. Aligned to cache lines, without which every load
 /// of a wide vector would touch two of them.
 #[derive(Clone, Copy)]
@@ -112,6 +109,8 @@ impl WithSimd for TileWidth {
 
 /// What a work item computes with.
 struct Scratch<T, const V: usize> {
+    /// How sums become arguments of the sigmoid.
+    scales: [Scale<T>; V],
     /// Blended table of the bucket, in phase units: mg_units · mg + eg_units · eg.
     table: Vec<Row<T, V>>,
     /// Gradient of the bucket since the last flush.
@@ -120,6 +119,9 @@ struct Scratch<T, const V: usize> {
     turn: [Row<T, V>; TURN],
     /// Their rows.
     pieces: Vec<Shape>,
+    /// Whether the part counts for any member: a fold that all of them leave out is judged, but
+    /// adds nothing to their gradients.
+    counted: bool,
 }
 
 impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> WithSimd
@@ -133,6 +135,11 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
         let width = V * S::F32_LANES;
         assert_eq!(self.item.parameters.width, width);
         let zero = Row([simd.splat_f32s(0.0); V]);
+        let x2_per_unit: [S::f32s; V] = vectors::<S, V>(&self.item.parameters.x2_per_unit);
+        let mut scales = [Scale::new(simd, x2_per_unit[0]); V];
+        for v in 1..V {
+            scales[v] = Scale::new(simd, x2_per_unit[v]);
+        }
         let resampled = !PLAIN && !self.item.parameters.seeds.is_empty();
         let mut sums = TileSums {
             losses: vec![0.0; self.item.parts.len() * width],
@@ -140,13 +147,20 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
             gradients: vec![0.0; if GRADIENTS { 2 * features * width } else { 0 }],
         };
         let mut scratch = Scratch {
+            scales,
             table: vec![zero; if self.item.shared.is_none() { features } else { 0 }],
             gradient: vec![zero; if GRADIENTS { features } else { 0 }],
             turn: [zero; TURN],
             pieces: Vec::with_capacity(TURN),
+            counted: true,
         };
         for (bucket, positions) in self.item.layout.buckets_in(self.item.positions.clone()) {
             let part = bucket.part - self.item.parts.start;
+            let weights = match &self.item.parameters.part_weights {
+                weights if weights.is_empty() => None,
+                weights => Some(&weights[part * width..][..width]),
+            };
+            scratch.counted = weights.is_none_or(|weights| weights.iter().any(|&weight| weight > 0.0));
             self.blend(simd, bucket, &mut scratch.table);
             let mut start = positions.start;
             while start < positions.end {
@@ -184,11 +198,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
                 if filled > 0 {
                     self.finish_turn(simd, part, first, filled, &mut scratch, &mut sums);
                 }
-                if GRADIENTS {
-                    let weights = match &self.item.parameters.part_weights {
-                        weights if weights.is_empty() => None,
-                        weights => Some(&weights[part * width..][..width]),
-                    };
+                if GRADIENTS && scratch.counted {
                     flush(
                         self.item.layout,
                         bucket,
@@ -216,7 +226,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
         let rows =
             self.item.parameters.mg.chunks_exact(width).zip(self.item.parameters.eg.chunks_exact(width));
         for (row, (mg, eg)) in table.iter_mut().zip(rows) {
-            let (mg, eg): ([S::f32s; V], [S::f32s; V]) = (load(simd, mg), load(simd, eg));
+            let (mg, eg): ([S::f32s; V], [S::f32s; V]) = (vectors::<S, V>(mg), vectors::<S, V>(eg));
             for v in 0..V {
                 // Not fused: exact for whole numbers either way, and closer between bodies.
                 row.0[v] = simd.add_f32s(simd.mul_f32s(mg[v], mg_units), simd.mul_f32s(eg[v], eg_units));
@@ -250,46 +260,17 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
             }
             return;
         }
-        let grouped = out.len() - out.len() % ROWS;
-        for group in (0..grouped).step_by(ROWS) {
-            // Four slices of equal length walked together: no bounds are checked inside.
-            let rows = &ids[group * length..][..ROWS * length];
-            let (first, rows) = rows.split_at(length);
-            let (second, rows) = rows.split_at(length);
-            let (third, fourth) = rows.split_at(length);
-            let mut sums = [zero; ROWS];
-            let together = first.iter().zip(second).zip(third).zip(fourth);
-            for (((&a, &b), &c), &d) in together.clone().take(piece.plus) {
-                let values = [row(table, a), row(table, b), row(table, c), row(table, d)];
-                for r in 0..ROWS {
-                    for v in 0..V {
-                        sums[r].0[v] = simd.add_f32s(sums[r].0[v], values[r].0[v]);
-                    }
-                }
-            }
-            for (((&a, &b), &c), &d) in together.skip(piece.plus) {
-                let values = [row(table, a), row(table, b), row(table, c), row(table, d)];
-                for r in 0..ROWS {
-                    for v in 0..V {
-                        sums[r].0[v] = simd.sub_f32s(sums[r].0[v], values[r].0[v]);
-                    }
-                }
-            }
-            out[group..group + ROWS].copy_from_slice(&sums);
-        }
-        for i in grouped..out.len() {
-            let mut sum = zero;
-            for (entry, &id) in ids[i * length..][..length].iter().enumerate() {
-                let values = row(table, id);
-                for v in 0..V {
-                    sum.0[v] = if entry < piece.plus {
-                        simd.add_f32s(sum.0[v], values.0[v])
-                    } else {
-                        simd.sub_f32s(sum.0[v], values.0[v])
-                    };
-                }
-            }
-            out[i] = sum;
+        let mut done = 0;
+        while done < out.len() {
+            let rest = out.len() - done;
+            let rows = &ids[done * length..];
+            done += if rest >= 8 && S::REGISTER_COUNT >= 32 {
+                sum_group::<S, V, 8>(simd, table, rows, length, piece.plus, &mut out[done..])
+            } else if rest >= 4 {
+                sum_group::<S, V, 4>(simd, table, rows, length, piece.plus, &mut out[done..])
+            } else {
+                sum_group::<S, V, 1>(simd, table, rows, length, piece.plus, &mut out[done..])
+            };
         }
     }
 
@@ -306,15 +287,20 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
     ) {
         for v in 0..V {
             let lanes = v * S::F32_LANES..(v + 1) * S::F32_LANES;
-            let (loss, weight) =
-                self.losses_and_slopes(simd, v, lanes.clone(), first, &mut scratch.turn[..count]);
+            let scale = scratch.scales[v];
+            let turn = &mut scratch.turn[..count];
+            let (loss, weight) = if S::REGISTER_COUNT >= 32 {
+                self.losses_and_slopes::<S, 8>(simd, v, lanes.clone(), scale, first, turn)
+            } else {
+                self.losses_and_slopes::<S, 4>(simd, v, lanes.clone(), scale, first, turn)
+            };
             let at = part * V * S::F32_LANES;
             add(&mut sums.losses[at..][lanes.clone()], bytemuck::cast_slice(&[loss]));
             if !sums.weights.is_empty() {
                 add(&mut sums.weights[at..][lanes], bytemuck::cast_slice(&[weight]));
             }
         }
-        if GRADIENTS {
+        if GRADIENTS && scratch.counted {
             self.scatter(simd, scratch);
         }
         scratch.pieces.clear();
@@ -323,16 +309,16 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
     /// Replaces the sums of one vector of members by slopes, if gradients are wanted, and returns
     /// Σ w r ℓ and Σ w r; the latter counts only where members resample.
     #[inline(always)]
-    fn losses_and_slopes<S: Simd>(
+    fn losses_and_slopes<S: Simd, const N: usize>(
         &self,
         simd: S,
         v: usize,
         lanes: Range<usize>,
+        scale: Scale<S::f32s>,
         first: usize,
         turn: &mut [Row<S::f32s, V>],
     ) -> (S::f32s, S::f32s) {
         let (zero, one) = (simd.splat_f32s(0.0), simd.splat_f32s(1.0));
-        let x2_per_unit = simd.partial_load_f32s(&self.item.parameters.x2_per_unit[lanes.clone()]);
         let blend = match self.item.parameters.blends.get(lanes.clone()) {
             Some(blends) if !PLAIN => Some(simd.partial_load_f32s(blends)),
             _ => None,
@@ -347,16 +333,16 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
         while start < turn.len() {
             // Vectors in step are positions of the same members, so that what a division shares
             // is one member's: numbers that are broken for one member stay with it.
-            let mut x2 = [zero; IN_STEP];
-            let (mut y, mut w) = (x2, [one; IN_STEP]);
-            for j in 0..IN_STEP {
+            let mut sums = [zero; N];
+            let (mut y, mut w) = (sums, [one; N]);
+            for j in 0..N {
                 // Odd positions out are computed twice and counted once.
                 let i = (start + j).min(turn.len() - 1);
-                let mut sum = turn[i].0[v];
+                sums[j] = turn[i].0[v];
                 y[j] = simd.splat_f32s(targets[i]);
                 if !PLAIN {
                     if let Some(&offset) = offsets.get(first + i) {
-                        sum = simd.add_f32s(sum, simd.splat_f32s(offset * phase_max));
+                        sums[j] = simd.add_f32s(sums[j], simd.splat_f32s(offset * phase_max));
                     }
                     if let Some(&weight) = self.item.layout.weights.get(first + i) {
                         w[j] = simd.splat_f32s(weight);
@@ -369,15 +355,14 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
                         w[j] = simd.mul_f32s(w[j], counts(simd, self.item.layout.game(first + i), seeds));
                     }
                 }
-                x2[j] = simd.mul_f32s(sum, x2_per_unit);
             }
-            let predictions = sigmoid(simd, x2);
-            for j in 0..IN_STEP {
+            let predictions = sigmoid(simd, sums, scale);
+            for j in 0..N {
                 if start + j < turn.len() {
-                    let value = self.loss.value(simd, &predictions[j], y[j]);
                     if PLAIN {
-                        loss = simd.add_f32s(loss, value);
+                        loss = self.loss.add_value(simd, &predictions[j], y[j], loss);
                     } else {
+                        let value = self.loss.value(simd, &predictions[j], y[j]);
                         loss = simd.mul_add_e_f32s(value, w[j], loss);
                         weight = simd.add_f32s(weight, w[j]);
                     }
@@ -387,7 +372,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
                     }
                 }
             }
-            start += IN_STEP;
+            start += N;
         }
         (loss, weight)
     }
@@ -399,7 +384,8 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
         for piece in &scratch.pieces {
             let length = piece.row_length();
             for i in 0..piece.positions.len() {
-                let slope = slopes.next().expect("pieces cover the turn");
+                // A copy, which stays in registers while sums are written.
+                let slope = *slopes.next().expect("pieces cover the turn");
                 let start = piece.first_entry + i * length;
                 let ids = &self.item.layout.ids[start..start + length];
                 if !PLAIN && !self.item.layout.coefficients.is_empty() {
@@ -428,6 +414,42 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
     }
 }
 
+/// Sums `R` rows of equal shape side by side, which hides the latency of additions; returns `R`.
+#[inline(always)]
+fn sum_group<S: Simd, const V: usize, const R: usize>(
+    simd: S,
+    table: &[Row<S::f32s, V>],
+    ids: &[u16],
+    length: usize,
+    plus: usize,
+    out: &mut [Row<S::f32s, V>],
+) -> usize {
+    // Slices that are seen to be of equal length: no bounds are checked inside the loops.
+    let (mut added, mut subtracted) = ([ids; R], [ids; R]);
+    for r in 0..R {
+        (added[r], subtracted[r]) = ids[r * length..(r + 1) * length].split_at(plus);
+    }
+    let mut sums = [Row([simd.splat_f32s(0.0); V]); R];
+    for entry in 0..added[0].len() {
+        for r in 0..R {
+            let values = row(table, added[r][entry]);
+            for v in 0..V {
+                sums[r].0[v] = simd.add_f32s(sums[r].0[v], values.0[v]);
+            }
+        }
+    }
+    for entry in 0..subtracted[0].len() {
+        for r in 0..R {
+            let values = row(table, subtracted[r][entry]);
+            for v in 0..V {
+                sums[r].0[v] = simd.sub_f32s(sums[r].0[v], values.0[v]);
+            }
+        }
+    }
+    out[..R].copy_from_slice(&sums);
+    R
+}
+
 /// How often a game counts in the bootstraps of a vector of members.
 #[inline(always)]
 fn counts<S: Simd>(simd: S, game: u32, seeds: &[u32]) -> S::f32s {
@@ -447,14 +469,12 @@ fn add(sums: &mut [f64], lanes: &[f32]) {
     }
 }
 
-/// A vector of members from each run of them.
+/// The vectors of a row of members.
 #[inline(always)]
-fn load<S: Simd, const V: usize>(simd: S, values: &[f32]) -> [S::f32s; V] {
-    let mut vectors = [simd.splat_f32s(0.0); V];
-    for v in 0..V {
-        vectors[v] = simd.partial_load_f32s(&values[v * S::F32_LANES..(v + 1) * S::F32_LANES]);
-    }
-    vectors
+fn vectors<S: Simd, const V: usize>(values: &[f32]) -> [S::f32s; V] {
+    // Not `partial_load`, which is a call on some bodies.
+    let (vectors, _) = S::as_simd_f32s(values);
+    vectors.try_into().expect("rows are whole vectors")
 }
 
 /// One row of a table.

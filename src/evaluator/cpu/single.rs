@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::sigmoid::{IN_STEP, LaneLoss, sigmoid};
+use super::sigmoid::{IN_STEP, LaneLoss, Scale, sigmoid};
 use crate::dataset::{Bucket, Layout, Shape};
 use crate::objective::x_per_cp;
 
@@ -185,20 +185,20 @@ impl<L: LaneLoss> MemberKernel<'_, L> {
         } else {
             &self.layout.weights[piece.positions.clone()]
         };
-        let x2_per_cp = simd.splat_f32s(self.parameters.x2_per_cp);
+        let scale = Scale::new(simd, simd.splat_f32s(self.parameters.x2_per_cp));
         let mut total = [simd.splat_f32s(0.0); IN_STEP];
         let mut start = 0;
         while start < count {
-            let (mut x2, mut y, mut w) = (total, total, total);
+            let (mut cp, mut y, mut w) = (total, total, total);
             for i in 0..IN_STEP {
                 // Lanes past the end are 0, and so is their weight.
                 let lanes =
                     (start + i * S::F32_LANES).min(count)..(start + (i + 1) * S::F32_LANES).min(count);
-                x2[i] = simd.mul_f32s(simd.partial_load_f32s(&scores[lanes.clone()]), x2_per_cp);
+                cp[i] = simd.partial_load_f32s(&scores[lanes.clone()]);
                 y[i] = simd.partial_load_f32s(&targets[lanes.clone()]);
                 w[i] = simd.partial_load_f32s(&weights[lanes]);
             }
-            let predictions = sigmoid(simd, x2);
+            let predictions = sigmoid(simd, cp, scale);
             for i in 0..IN_STEP {
                 let value = self.loss.value(simd, &predictions[i], y[i]);
                 total[i] = simd.mul_add_e_f32s(value, w[i], total[i]);

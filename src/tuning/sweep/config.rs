@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::space_of;
-use super::grid::{Grid, Setting};
-use crate::dataset::{Dataset, Folds};
+use super::grid::{Axis, AxisKey, Grid, Setting};
+use crate::dataset::{Dataset, Folds, SourceRecord};
 use crate::error::{Error, Result};
 use crate::model::Parameterization;
 use crate::objective::LossKind;
@@ -161,11 +161,22 @@ impl SweepConfig {
         Ok(())
     }
 
-    /// Checks that the data can be cut into the folds.
+    /// Checks that the data can be cut into the folds, and leave every run something to train on.
     ///
     /// # Errors
-    /// Those of [`Folds::try_new`].
-    pub fn check_folds(&self, data: &Dataset) -> Result<()> {
+    /// [`Error::Usage`]; see [`Folds::try_new`].
+    pub fn check_data(&self, data: &Dataset) -> Result<()> {
+        let varied = self.grid.sources();
+        let sources = data.metadata.sources.iter().enumerate();
+        let fixed = |(i, source): (usize, &SourceRecord)| source.positions > 0 && !varied.contains(&i);
+        let has_zero = |axis: &Axis| {
+            !matches!(axis.key, AxisKey::Source(_)) || (0..axis.len()).any(|i| axis.number(i) == Some(0.0))
+        };
+        if !varied.is_empty() && !sources.into_iter().any(fixed) && self.grid.axes.iter().all(has_zero) {
+            return Err(Error::Usage(
+                "a run whose sources all weigh 0 has no position to train on".to_string(),
+            ));
+        }
         // Whether there are enough games does not depend on the seed.
         Folds::try_new(data, self.folds, self.seeds[0]).map(|_| ())
     }

@@ -123,6 +123,8 @@ pub struct Sweep<'a> {
     order: Vec<(usize, usize)>,
     /// Results of the runs that have ended, seed after seed in that order.
     results: Vec<RunResult>,
+    /// Most runs that are one population.
+    portion: usize,
     /// The portion under way, where a checkpoint left it.
     resumed: Option<OptimizerState>,
     seconds_before: f64,
@@ -154,6 +156,7 @@ impl<'a> Sweep<'a> {
             data,
             order,
             results: Vec::new(),
+            portion: members_per_portion(config.method, config.start.len()),
             resumed: None,
             seconds_before: 0.0,
             started: Instant::now(),
@@ -200,6 +203,14 @@ impl<'a> Sweep<'a> {
         Ok(sweep)
     }
 
+    /// Trains at most so many runs at a time, where less memory is to be used than by default.
+    /// A sweep must be resumed with what it began with.
+    #[must_use]
+    pub fn with_portion(mut self, runs: usize) -> Self {
+        self.portion = runs.max(1);
+        self
+    }
+
     /// Epochs of all runs that have ended, each counted in full.
     fn epochs_of_ended(&self) -> u64 {
         self.results.len() as u64 * self.config.epochs
@@ -219,8 +230,7 @@ impl<'a> Sweep<'a> {
         if self.results.len() >= self.order.len() * self.config.seeds.len() {
             return None;
         }
-        let size = members_per_portion(self.config.method, self.config.start.len());
-        let end = (within + size).min(self.order.len());
+        let end = (within + self.portion).min(self.order.len());
         let member = |&(combination, fold): &(usize, usize)| Member {
             setting: self.config.setting(combination),
             fold: Some(fold),
@@ -265,11 +275,14 @@ impl<'a> Sweep<'a> {
         let mut together = 0;
         let mut unfinished = Vec::new();
         let mut epochs = self.epochs_of_ended();
-        while self.results.len() < self.order.len() * self.config.seeds.len() {
-            let (plan, layout) = self.plan(self.results.len() / self.order.len())?;
-            let mut machine = room.machine(&layout)?;
+        let all = self.order.len() * self.config.seeds.len();
+        let goes_on = || !cancel.load(Ordering::Relaxed);
+        while self.results.len() < all && goes_on() {
             let seed = self.results.len() / self.order.len();
+            let (plan, layout) = self.plan(seed)?;
+            let mut machine = room.machine(&layout)?;
             while self.results.len() / self.order.len() == seed
+                && goes_on()
                 && let Some(members) = self.next_members()
             {
                 let mut portion = Portion::try_new(self.config, &plan, members)?;
@@ -277,7 +290,7 @@ impl<'a> Sweep<'a> {
                 if let Some(state) = self.resumed.take() {
                     portion.restore(state)?;
                 }
-                while !portion.finished() && !cancel.load(Ordering::Relaxed) {
+                while !portion.finished() && goes_on() {
                     portion.step(&mut machine)?;
                     for (error, evaluator) in machine.replaced.drain(..) {
                         observe(SweepEvent::Replaced { error: &error, evaluator: &evaluator })?;
@@ -298,18 +311,13 @@ impl<'a> Sweep<'a> {
                     let checkpoint = || self.checkpoint(Some(&portion), epochs, None);
                     observe(SweepEvent::State { checkpoint: &checkpoint, last: true })?;
                     unfinished = results;
-                    break;
                 }
             }
-            if cancel.load(Ordering::Relaxed)
-                && self.results.len() < self.order.len() * self.config.seeds.len()
-            {
-                break;
-            }
         }
-        let whole = self.results.len() == self.order.len() * self.config.seeds.len();
+        let whole = self.results.len() == all;
         let reason = if whole { StopReason::Epochs } else { StopReason::Interrupted };
-        if whole || unfinished.is_empty() {
+        // A portion that was not even begun again keeps the state that it has.
+        if unfinished.is_empty() && self.resumed.is_none() {
             let checkpoint = || self.checkpoint(None, epochs, whole.then_some(reason));
             observe(SweepEvent::State { checkpoint: &checkpoint, last: true })?;
         }

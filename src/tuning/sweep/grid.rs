@@ -212,11 +212,18 @@ impl Axis {
         self.len() == 0
     }
 
-    /// A value as text.
+    /// A value as text, in as few digits as tell it from the others of the axis (four at least).
     pub fn label(&self, index: usize) -> String {
         match &self.values {
-            AxisValues::Numbers(values) => shortest(values.numbers[index]),
             AxisValues::Losses(kinds) => kinds[index].to_string(),
+            AxisValues::Numbers(values) => {
+                let distinct = |digits: &usize| {
+                    let texts = values.numbers.iter().map(|&value| rounded(value, *digits));
+                    texts.collect::<std::collections::HashSet<_>>().len() == values.numbers.len()
+                };
+                let digits = (4..17).find(distinct).unwrap_or(17);
+                rounded(values.numbers[index], digits)
+            }
         }
     }
 
@@ -229,9 +236,9 @@ impl Axis {
     }
 }
 
-/// A number in as few digits as tell it from others within a billionth.
-fn shortest(value: f64) -> String {
-    let rounded: f64 = format!("{value:.9e}").parse().unwrap_or(value);
+/// A number in so many digits, without the zeros at its end.
+fn rounded(value: f64, digits: usize) -> String {
+    let rounded: f64 = format!("{value:.*e}", digits - 1).parse().unwrap_or(value);
     match rounded.abs() {
         0.0 => "0".to_string(),
         1e-4..1e7 => format!("{rounded}"),
@@ -408,5 +415,7 @@ mod tests {
         }
         assert_eq!(axis("l2=1,1e-9").unwrap().label(1), "1e-9");
         assert_eq!(axis("l2=0.1:0.3:3").unwrap().label(1), "0.2");
+        assert_eq!(axis("l2=1e-6:1e-5:3:log").unwrap().label(1), "3.162e-6");
+        assert_eq!(axis("l2=1,1.000001").unwrap().label(1), "1.000001");
     }
 }

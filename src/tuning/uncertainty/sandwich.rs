@@ -9,7 +9,7 @@
 //!
 //! A is made of second derivatives. The Gauss–Newton matrix leaves out Σ w ℓ'(p) p'' x xᵀ, which
 //! has mean 0 only where the model's expected scores are right, and a table of piece values is
-//! not right: on the sample with λ = 1e-4 its errors are up to 15 % too large, most where there are
+//! not right: on the sample with λ = 1e-4 its errors are up to 17 % too large, most where there are
 //! most positions, while the bootstrap agrees with second derivatives throughout. Away from a
 //! minimum second derivatives may be negative, and then the Gauss–Newton matrix steps in.
 //!

@@ -1,0 +1,216 @@
+//! `gputexel pso`: MadChess's particle swarms on a dataset.
+
+mod flags;
+mod output;
+mod polish;
+
+use std::path::{Path, PathBuf};
+
+use gputexel::dataset::{self, Dataset, Layout, Split};
+use gputexel::model::Prior;
+use gputexel::objective::{LossKind, Objective};
+use gputexel::optimizer::ParticleSwarmSettings;
+use gputexel::tuning::{Checkpoint, OptimizerConfig, RunConfig, RunRecord, StopReason, Tuning, exact_loss};
+use gputexel::{Error, Result};
+
+use super::backend::{Backend, BackendArgs};
+use super::basis::BasisArgs;
+use super::run_folder::RunFolder;
+use super::tune::{self, Observer, Reopened, ScaleArgs, Summary};
+use super::{Context, inputs, memory};
+use flags::Fresh;
+
+/// Flags of `pso`.
+#[derive(Debug, clap::Args)]
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
+Swarms fly in the space of a basis, which must have bounds: madchess unless --basis says otherwise \
+(--basis identity --radius 100 for every parameter by itself). All particles of an iteration are \
+evaluated as one population."
+)]
+pub struct PsoArgs {
+    /// A dataset, or several
+    #[arg(value_name = "DATASET", required_unless_present = "resume", conflicts_with = "resume")]
+    inputs: Vec<PathBuf>,
+    /// The folder to write to
+    #[arg(short, long, value_name = "DIR", conflicts_with = "resume")]
+    out: Option<PathBuf>,
+    /// Write into a folder that is not empty
+    #[arg(long, conflicts_with = "resume")]
+    force: bool,
+    /// Go on with an interrupted run, to the very same result
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["Swarms", "Scale", "Tuned"])]
+    resume: Option<PathBuf>,
+    #[command(flatten)]
+    scale: ScaleArgs,
+    #[command(flatten)]
+    basis: BasisArgs,
+    #[command(flatten)]
+    fresh: Fresh,
+    /// The table to show where the basis has too many coordinates to list: pawn to king
+    #[arg(long, value_name = "PIECE", default_value = "knight")]
+    board: String,
+    /// Seconds between checkpoints
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
+    checkpoint_every: f64,
+    #[command(flatten)]
+    backend: BackendArgs,
+}
+
+/// Runs `pso`.
+///
+/// # Errors
+/// Anything that keeps the run from its end; an interrupted run can be resumed.
+pub fn run(args: &PsoArgs, context: &Context) -> anyhow::Result<()> {
+    tune::check_common(args.checkpoint_every, &args.board)?;
+    match &args.resume {
+        Some(folder) => resume(args, folder, context),
+        None => start(args, context),
+    }
+}
+
+fn start(args: &PsoArgs, context: &Context) -> anyhow::Result<()> {
+    let fresh = &args.fresh;
+    // Everything that can be refused is refused before anything is written.
+    let backend = args.backend.open()?;
+    let loss: LossKind = fresh.loss.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+    let prior: Prior = fresh.prior.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+    let given_k = args.scale.k()?;
+    Split::check_share(fresh.holdout.unwrap_or(0.0))?;
+    let (settings, stopping) = (fresh.settings()?, fresh.stopping()?);
+    if !inputs::are_datasets(&args.inputs)? {
+        let reason = "pso needs a dataset; make one with 'gputexel extract'".to_string();
+        return Err(Error::input(&args.inputs[0], reason).into());
+    }
+    let data = dataset::read_many(&args.inputs)?;
+    if data.is_empty() {
+        return Err(Error::input(&args.inputs[0], "holds no position").into());
+    }
+    let set = &data.metadata.feature_set;
+    let theta = prior.theta(set)?;
+    let basis = fresh.space(args.basis.explicit("madchess", set, &theta)?)?;
+    check_memory(&settings, basis.dimension())?;
+    let split = Split::try_new(&data, fresh.holdout.unwrap_or(0.0), 1, settings.seed)?;
+    let (k, fitted_loss) = tune::scale(&data, &split, &theta, loss, given_k)?;
+    let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    let config = RunConfig {
+        datasets: args.inputs.iter().map(|path| absolute(path).display().to_string()).collect(),
+        checksum: data.checksum.clone(),
+        prior: prior.to_string(),
+        start: theta,
+        basis: Some(basis),
+        k,
+        loss,
+        holdout: fresh.holdout.unwrap_or(0.0),
+        seed: settings.seed,
+        optimizer: OptimizerConfig::ParticleSwarm { settings, polish: fresh.polish },
+        round: Default::default(),
+        stopping,
+    };
+    config.validate()?;
+    let record = RunRecord::new(&context.command_line, config);
+    let folder = RunFolder::create(args.out.as_deref(), args.force)?;
+    let result = folder
+        .write("run.json", &(serde_json::to_string_pretty(&record)? + "\n"))
+        .map_err(anyhow::Error::from)
+        .and_then(|()| {
+            execute(args, context, &backend, &folder, &record.config, &data, &split, None, fitted_loss)
+        });
+    if result.is_err() {
+        folder.discard();
+    }
+    result
+}
+
+fn check_memory(settings: &ParticleSwarmSettings, dimension: usize) -> Result<()> {
+    let members = settings.members().unwrap_or(usize::MAX);
+    memory::check_population(members, ParticleSwarmSettings::bytes_per_particle(dimension))
+}
+
+fn resume(args: &PsoArgs, path: &Path, context: &Context) -> anyhow::Result<()> {
+    let backend = args.backend.open()?;
+    let Reopened { folder, record, checkpoint, data, split } = tune::reopen(path)?;
+    let config = record.config;
+    let OptimizerConfig::ParticleSwarm { settings, .. } = &config.optimizer else {
+        return Err(Error::Usage(format!("{}: is not a run of 'gputexel pso'", path.display())).into());
+    };
+    check_memory(settings, config.parameterization().dimension())?;
+    execute(args, context, &backend, &folder, &config, &data, &split, checkpoint, None)
+}
+
+#[allow(clippy::too_many_arguments, reason = "the two ways into a run share its parts, not a type")]
+fn execute(
+    args: &PsoArgs,
+    context: &Context,
+    backend: &Backend,
+    folder: &RunFolder,
+    config: &RunConfig,
+    data: &Dataset,
+    split: &Split,
+    checkpoint: Option<Checkpoint>,
+    fitted_loss: Option<f64>,
+) -> anyhow::Result<()> {
+    let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n))?;
+    let (evaluator, line) = backend.evaluator(&layout)?;
+    let resumed = checkpoint.as_ref().map(|c| c.progress.epochs);
+    let kept = checkpoint.as_ref().map_or(0, |c| c.progress.metrics);
+    let mut run = match checkpoint {
+        Some(checkpoint) => Tuning::resume(config, split, checkpoint, &folder.checkpoint())?,
+        None => Tuning::try_new(config, split)?,
+    };
+    if !context.quiet && !context.json {
+        tune::print_opening(folder, config, data, split, &line, fitted_loss, resumed)?;
+    }
+    let mut observer = Observer::new(context, folder, config, kept, args.checkpoint_every)?;
+    let outcome = run.run(evaluator, |_| backend.replacement(&layout), context.cancel, &mut |event| {
+        observer.observe(event)
+    });
+    observer.finish();
+    let mut outcome = outcome?;
+    if outcome.reason == StopReason::Interrupted {
+        return Err(Error::Interrupted(format!(
+            "after {} iterations; 'gputexel pso --resume {}' goes on",
+            outcome.epochs,
+            folder.path().display()
+        ))
+        .into());
+    }
+
+    let objective = Objective { k: config.k, loss: config.loss };
+    let training: Vec<u32> = split.training().map(|n| n as u32).collect();
+    let held_out: Vec<u32> = split.held_out().map(|n| n as u32).collect();
+    let loss =
+        |theta: &[f64], which: &[u32]| (!which.is_empty()).then(|| exact_loss(data, objective, theta, which));
+    let basis = config.parameterization();
+    let exact = |z: &[f64]| exact_loss(data, objective, &basis.theta(z), &training);
+    let (original, swarm) = (exact(&basis.start()), exact(&outcome.z));
+    let mut polished = match config.optimizer {
+        OptimizerConfig::ParticleSwarm { polish: true, .. } => {
+            Some(polish::polish(context, folder, config, data, &layout, split, backend, &mut outcome)?)
+        }
+        _ => None,
+    };
+    let summary = Summary {
+        before: loss(&config.start, &training),
+        after: loss(&outcome.parameters, &training),
+        held_out_before: loss(&config.start, &held_out),
+        held_out_after: loss(&outcome.parameters, &held_out),
+        occurrences: data.occurrences(),
+        outcome,
+        whole: polished.as_mut().and_then(|polish| polish.whole.take()),
+        findings: None,
+    };
+    tune::write_results(folder, config, data, &summary)?;
+    let losses = (original, swarm);
+    Ok(output::print_results(
+        context,
+        folder,
+        config,
+        data,
+        &summary,
+        polished.as_ref(),
+        losses,
+        &args.board,
+    )?)
+}

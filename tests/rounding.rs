@@ -1,0 +1,428 @@
+//! Whole numbers: the exact changes by single steps, rounding, and the local search, in the
+//! library and through the real binary.
+
+mod common;
+
+use std::sync::atomic::AtomicBool;
+
+use common::program::Bench;
+use common::{random_dataset, random_theta, weighted_dataset};
+use gputexel::dataset::{self, Dataset, Layout, Split};
+use gputexel::model::{Coordinate, FeatureKind, ParameterFile, Parameterization};
+use gputexel::objective::{self, LossKind, Objective};
+use gputexel::optimizer::Space;
+use gputexel::tuning::{
+    ExactProblem, REGULARIZATION_SCALE_CP, SingleSteps, exact_loss, round_naively, round_successively,
+    space_of,
+};
+use serde_json::Value;
+
+/// Loss with regularisation by the reference, over the training positions.
+fn reference(
+    data: &Dataset,
+    split: &Split,
+    objective: Objective,
+    theta: &[f64],
+    prior: &[f64],
+    l2: f64,
+) -> f64 {
+    let squares: f64 = theta.iter().zip(prior).map(|(a, b)| (a - b).powi(2)).sum();
+    objective::loss(data, objective, theta, split.training())
+        + l2 * squares / (REGULARIZATION_SCALE_CP * REGULARIZATION_SCALE_CP)
+}
+
+/// Mirrored files of the first 64 features with mg and eg tied, and one coordinate a table.
+fn basis(theta: &[f64]) -> Parameterization {
+    let features = theta.len() as u32 / 2;
+    let mut columns: Vec<Vec<(u32, f64)>> = Vec::new();
+    for square in (0..64).filter(|square| square % 8 < 4) {
+        let both = [square, square ^ 7];
+        columns.push(both.into_iter().flat_map(|i| [(i, 1.0), (features + i, 0.5)]).collect());
+    }
+    for table in 1..6 {
+        columns.push((table * 64..table * 64 + 64).map(|i| (features + i, 1.0 + f64::from(i % 3))).collect());
+    }
+    let coordinate = |i: usize| Coordinate {
+        name: format!("c{i}"),
+        start: 0.0,
+        min: i.is_multiple_of(5).then_some(-1.0),
+        max: i.is_multiple_of(7).then_some(0.0),
+        integer: true,
+    };
+    let coordinates = (0..columns.len()).map(coordinate).collect();
+    Parameterization::try_new("test", theta.to_vec(), coordinates, columns).unwrap()
+}
+
+#[test]
+fn exact_changes_are_differences_of_the_reference() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.bin");
+    for (kind, loss, l2, share) in [
+        (FeatureKind::Pst, LossKind::Squared, 0.0, 0.0),
+        (FeatureKind::Pst, LossKind::CrossEntropy, 0.02, 0.3),
+        (FeatureKind::Material, LossKind::Power(2.5), 0.02, 0.2),
+    ] {
+        let data = match kind {
+            FeatureKind::Pst => weighted_dataset(&path, 700, 3),
+            FeatureKind::Material => random_dataset(&path, kind, 700, 3),
+        };
+        let set = &data.metadata.feature_set;
+        let theta = random_theta(set, true, 5);
+        let prior = random_theta(set, false, 6);
+        let split = Split::try_new(&data, share, 1, 9).unwrap();
+        let layout = Layout::try_new(&data, split.parts(), |n| split.part_of(n)).unwrap();
+        let objective = Objective { k: 0.8, loss };
+        let mut bases = vec![Parameterization::identity(&theta)];
+        if kind == FeatureKind::Pst {
+            bases.push(basis(&theta));
+        }
+        for parameterization in bases {
+            let mut space = space_of(&parameterization);
+            space.integer.fill(true);
+            let problem = ExactProblem {
+                layout: &layout,
+                parts: 0..1,
+                objective,
+                parameterization: &parameterization,
+                space: &space,
+                prior: &prior,
+                l2,
+            };
+            let mut steps = SingleSteps::try_new(&problem, &parameterization.start()).unwrap();
+            let exact =
+                |z: &[f64]| reference(&data, &split, objective, &parameterization.theta(z), &prior, l2);
+            let mut seen = 0.0f64;
+            for round in 0..3 {
+                let z = steps.z().to_vec();
+                let here = exact(&z);
+                assert!((steps.loss() - here).abs() < 1e-12, "{} {here}", steps.loss());
+                for i in 0..z.len() {
+                    for by in [-1.0, 1.0, 3.0] {
+                        let mut neighbor = z.clone();
+                        neighbor[i] += by;
+                        let (change, expected) = (steps.change(i, by), exact(&neighbor) - here);
+                        assert!((change - expected).abs() < 1e-12, "{i} {by}: {change} {expected}");
+                        seen = seen.max(change.abs());
+                    }
+                }
+                // Elsewhere, where steps have led, it still holds.
+                for i in 0..z.len() {
+                    steps.take(i, [2.0, -1.0, 1.0][(i + round) % 3]);
+                }
+            }
+            assert!(seen > 1e-6, "nothing was compared");
+        }
+    }
+}
+
+#[test]
+fn a_descent_ends_where_the_reference_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 400, 8);
+    let theta = random_theta(&data.metadata.feature_set, true, 5);
+    let split = Split::try_new(&data, 0.0, 1, 9).unwrap();
+    let layout = Layout::whole(&data).unwrap();
+    let objective = Objective { k: 0.8, loss: LossKind::Squared };
+    for parameterization in [Parameterization::identity(&theta), basis(&theta)] {
+        let mut space = space_of(&parameterization);
+        space.integer.fill(true);
+        // A coordinate that is not whole is left alone.
+        space.integer[3] = false;
+        let problem = ExactProblem {
+            layout: &layout,
+            parts: 0..1,
+            objective,
+            parameterization: &parameterization,
+            space: &space,
+            prior: &theta,
+            l2: 0.01,
+        };
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let mut steps = SingleSteps::try_new(&problem, &parameterization.start()).unwrap();
+                let before = steps.loss();
+                let survey = steps.descend(&AtomicBool::new(false)).unwrap();
+                assert!(steps.loss() < before && steps.taken() > 10);
+                (steps.z().to_vec(), steps.loss(), survey)
+            })
+        };
+        let (z, loss, survey) = run(1);
+        assert_eq!((z.clone(), loss, survey.clone()), run(3), "threads decide");
+        assert!(survey.improving.is_empty());
+        assert_eq!(z[3], parameterization.start()[3]);
+        let exact = |z: &[f64]| reference(&data, &split, objective, &parameterization.theta(z), &theta, 0.01);
+        let (here, mut count, mut least) = (exact(&z), 0, f64::INFINITY);
+        for i in (0..z.len()).filter(|&i| i != 3) {
+            for by in [-1.0, 1.0] {
+                let mut neighbor = z.clone();
+                neighbor[i] += by;
+                if (space.lower[i]..=space.upper[i]).contains(&neighbor[i]) {
+                    count += 1;
+                    least = f64::min(least, exact(&neighbor) - here);
+                }
+                assert!((space.lower[i]..=space.upper[i]).contains(&z[i]));
+            }
+        }
+        assert_eq!(survey.steps, count);
+        assert!(least > -1e-14 && (survey.smallest_increase.unwrap() - least).abs() < 1e-13, "{least}");
+        // A step away, the survey names the way back as the best.
+        let mut steps = SingleSteps::try_new(&problem, &z).unwrap();
+        steps.take(5, 3.0);
+        let best = steps.survey().improving[0];
+        assert_eq!((best.coordinate, best.by), (5, -1.0));
+        assert!(steps.descend(&AtomicBool::new(true)).is_none(), "cancelled");
+    }
+}
+
+#[test]
+fn successive_rounding_costs_less_within_bounds() {
+    // H = M Mᵀ of a hashed M with strong correlations, and a coordinate without curvature.
+    let n = 24;
+    let hash = |i: usize| f64::from((i as u32).wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24) - 0.5;
+    let (mut costs, mut least) = ([0.0; 2], 0);
+    for case in 0..40 {
+        let m = |i: usize, j: usize| {
+            let common = 1.0 + i as f64 / 8.0;
+            hash(case * 5000 + i * n + j) + if j < 2 { common } else { 0.0 }
+        };
+        let h = |i: usize, j: usize| -> f64 {
+            if i == 7 || j == 7 {
+                return 0.0;
+            }
+            (0..n).map(|k| m(i, k) * m(j, k)).sum()
+        };
+        let matrix: Vec<f64> = (0..n * n).map(|at| h(at / n, at % n)).collect();
+        let z: Vec<f64> = (0..n).map(|i| 100.0 * hash(case * 5000 + 3000 + i)).collect();
+        let mut space = Space::unbounded(&z);
+        space.integer.fill(true);
+        let cost = |rounded: &[f64]| -> f64 {
+            let e: Vec<f64> = rounded.iter().zip(&z).map(|(a, b)| a - b).collect();
+            (0..n * n).map(|at| e[at / n] * matrix[at] * e[at % n]).sum()
+        };
+        let (naive, successive) = (round_naively(&z, &space), round_successively(&z, &matrix, &space));
+        assert!(successive.iter().all(|value| value.fract() == 0.0));
+        assert_eq!(successive[7], z[7].round(), "no curvature: naively");
+        costs[0] += cost(&naive);
+        costs[1] += cost(&successive);
+        least += usize::from(cost(&successive) <= cost(&naive));
+
+        (space.lower[2], space.upper[2]) = (z[2] - 0.1, z[2].ceil() + 0.3);
+        (space.lower[9], space.upper[9]) = (z[9].floor(), z[9].floor());
+        space.integer[11] = false;
+        let bounded = round_successively(&z, &matrix, &space);
+        assert_eq!((bounded[2], bounded[9]), (z[2].ceil(), z[9].floor()));
+        assert!(bounded[11].fract() != 0.0, "a real coordinate takes what is left");
+        let moved = |by: f64| {
+            let mut other = bounded.clone();
+            other[11] += by;
+            cost(&other)
+        };
+        assert!(cost(&bounded) <= moved(0.01).min(moved(-0.01)));
+    }
+    assert_eq!(least, 40);
+    assert!(costs[1] < 0.3 * costs[0], "{costs:?}");
+}
+
+fn number(report: &Value, path: &[&str]) -> f64 {
+    let value = path.iter().fold(report, |value, key| &value[*key]);
+    value.as_f64().unwrap_or_else(|| panic!("{path:?}: {report}"))
+}
+
+/// θ of a run, which must be whole and the same in the tables.
+fn whole_theta(bench: &Bench, run: &str, data: &Dataset) -> Vec<f64> {
+    let path = bench.path(run).join("params.json");
+    let theta = ParameterFile::read(&path).unwrap().theta(&data.metadata.feature_set, &path).unwrap();
+    assert!(theta.iter().all(|value| value.fract() == 0.0), "{theta:?}");
+    let text = String::from_utf8(bench.bytes(&format!("{run}/tables.h"))).unwrap();
+    let table = |name: &str| -> Vec<f64> {
+        let start = text.find(&format!(" {name}[64] = {{")).unwrap();
+        let body = &text[start..][text[start..].find('{').unwrap() + 1..];
+        let cells = body[..body.find('}').unwrap()].split(',').map(str::trim).filter(|cell| !cell.is_empty());
+        cells.map(|cell| cell.parse().unwrap()).collect()
+    };
+    assert_eq!(table("knight_mg"), theta[64..128]);
+    assert_eq!(table("rook_eg"), theta[384 + 192..384 + 256]);
+    theta
+}
+
+/// No single step of some parameters improves the exact loss.
+fn assert_minimal(data: &Dataset, k: f64, theta: &[f64], which: &[u32], prior: &[f64], l2: f64) {
+    let objective = Objective { k, loss: LossKind::Squared };
+    let loss = |theta: &[f64]| {
+        let squares: f64 = theta.iter().zip(prior).map(|(a, b)| (a - b).powi(2)).sum();
+        exact_loss(data, objective, theta, which) + l2 * squares / 1e4
+    };
+    let here = loss(theta);
+    for i in (5..theta.len()).step_by(29) {
+        for by in [-1.0, 1.0] {
+            let mut neighbor = theta.to_vec();
+            neighbor[i] += by;
+            // The sums over all positions are exact to about 1e-15.
+            assert!(loss(&neighbor) > here - 1e-14, "{i} {by}: {:e}", loss(&neighbor) - here);
+        }
+    }
+}
+
+#[test]
+fn a_rounded_run_is_minimal_and_costs_less() {
+    let bench = Bench::new();
+    let sample = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin");
+    let (data, sample) = (dataset::read(&sample).unwrap(), sample.display().to_string());
+    let l2 = ["--l2", "1e-5"];
+    bench.tune(&[&[sample.as_str(), "--out", "real"], &l2[..]].concat());
+    let report = bench.tune(&[&[sample.as_str(), "--out", "r", "--round", "local"], &l2[..]].concat());
+    let naive = bench.tune(&[&[sample.as_str(), "--out", "n", "--round", "naive"], &l2[..]].concat());
+
+    let theta = whole_theta(&bench, "r", &data);
+    let all: Vec<u32> = (0..data.len() as u32).collect();
+    let k = number(&report, &["k"]);
+    let prior = gputexel::model::Prior::default().theta(&data.metadata.feature_set).unwrap();
+    assert_minimal(&data, k, &theta, &all, &prior, 1e-5);
+    assert_eq!(number(&report, &["single_steps", "improving"]), 0.0);
+    assert!(number(&report, &["single_steps", "smallest_increase"]) > 0.0);
+    assert!(number(&report, &["single_steps", "count"]) > 1300.0, "{report}");
+    let objective = Objective { k, loss: LossKind::Squared };
+    assert_eq!(number(&report, &["loss"]), exact_loss(&data, objective, &theta, &all));
+
+    // What rounding costs is the same by every account, and clearly less than naively (0.60 times).
+    let losses = ["loss_real", "loss_naive", "loss"].map(|key| number(&report, &["rounding", key]));
+    let [real, naively, local] = losses;
+    assert!(real < local && local - real < 0.65 * (naively - real), "{report}");
+    assert_eq!(number(&naive, &["rounding", "loss"]), naively);
+    let squares: f64 = theta.iter().zip(&prior).map(|(a, b)| (a - b).powi(2)).sum();
+    assert!((number(&report, &["loss"]) + 1e-5 * squares / 1e4 - local).abs() < 1e-14);
+    let file = bench.json("r/params.json");
+    assert_eq!(file["provenance"]["loss"], report["loss"]);
+    for (key, expected) in [("loss_real", real), ("loss_naive", naively), ("loss", local)] {
+        assert_eq!(number(&file, &["provenance", "rounding", key]), expected);
+    }
+    assert_eq!(file["provenance"]["single_steps"]["improving"], 0);
+
+    // Naive rounding is rounding of the real run, whose tables are the same.
+    let rounded: Vec<f64> = {
+        let path = bench.path("real/params.json");
+        let real = ParameterFile::read(&path).unwrap().theta(&data.metadata.feature_set, &path).unwrap();
+        assert!(real.iter().any(|value| value.fract() != 0.0));
+        assert!(bench.json("real/params.json")["provenance"]["rounding"].is_null());
+        real.iter().map(|value| value.round()).collect()
+    };
+    assert_eq!(whole_theta(&bench, "n", &data), rounded);
+    assert_eq!(bench.bytes("n/tables.rs"), bench.bytes("real/tables.rs"));
+    assert_ne!(bench.bytes("r/tables.rs"), bench.bytes("real/tables.rs"));
+
+    // In words; another number of threads gives the same.
+    let flags = ["tune", &sample, "--out", "t", "--round", "local", "--threads", "3", "--backend", "cpu"];
+    let (code, out, err) = bench.run(&[&flags[..], &l2].concat(), "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    for part in
+        ["rounded     local: +", "naive +", "proved      none of 1,", "single steps improves the exact loss"]
+    {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    assert!(bench.bytes("t/params.json") == bench.bytes("r/params.json"), "threads decide");
+}
+
+#[test]
+fn adam_is_rounded_with_its_own_weight_and_without_held_out_positions() {
+    let bench = Bench::new();
+    let data = bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
+    let common = ["d.bin", "--optimizer", "adam", "--k", "0.8", "--epochs", "200", "--round", "local"];
+    let flags = ["--learning-rate", "4", "--l2", "0.5,0.02", "--holdout", "0.3", "--out", "r"];
+    let report = bench.tune(&[&common[..], &flags[..]].concat());
+    let split = Split::try_new(&data, 0.3, 1, 1).unwrap();
+    let training: Vec<u32> = split.training().map(|n| n as u32).collect();
+    let l2 = if report["optimizer"].as_str().unwrap().contains("L2 0.5") { 0.5 } else { 0.02 };
+    let prior = gputexel::model::Prior::default().theta(&data.metadata.feature_set).unwrap();
+    let theta = whole_theta(&bench, "r", &data);
+    assert_minimal(&data, 0.8, &theta, &training, &prior, l2);
+    let held_out: Vec<u32> = split.held_out().map(|n| n as u32).collect();
+    let objective = Objective { k: 0.8, loss: LossKind::Squared };
+    assert_eq!(number(&report, &["held_out"]), exact_loss(&data, objective, &theta, &held_out));
+}
+
+#[test]
+fn the_local_search_ends_in_proof() {
+    let bench = Bench::new();
+    let data = bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
+    let common = ["d.bin", "--optimizer", "local", "--k", "0.8", "--l2", "0.01"];
+    let report = bench.tune(&[&common[..], &["--out", "r"]].concat());
+    assert_eq!(report["reason"], "converged", "{report}");
+    assert_eq!(report["members"].as_array().unwrap().len(), 1, "{report}");
+    assert_eq!(number(&report, &["single_steps", "improving"]), 0.0);
+    let all: Vec<u32> = (0..data.len() as u32).collect();
+    let prior = gputexel::model::Prior::default().theta(&data.metadata.feature_set).unwrap();
+    let theta = whole_theta(&bench, "r", &data);
+    assert_minimal(&data, 0.8, &theta, &all, &prior, 0.01);
+    assert!(bench.json("r/params.json")["provenance"]["rounding"].is_null());
+    assert_eq!(bench.json("r/params.json")["provenance"]["single_steps"]["improving"], 0);
+    // Close to the real minimum, and the same with other threads.
+    let real = bench.tune(&["d.bin", "--k", "0.8", "--l2", "0.01", "--out", "g"]);
+    let with_l2 = |report: &Value| number(&report["members"][0], &["best"]);
+    assert!(with_l2(&report) < 1.001 * with_l2(&real), "{report} {real}");
+    bench.tune(&[&common[..], &["--out", "t", "--threads", "3"]].concat());
+    assert!(bench.bytes("t/params.json") == bench.bytes("r/params.json"));
+    let losses: Vec<f64> = bench.metrics("r").iter().map(|line| number(line, &["loss"])).collect();
+    assert!(losses.is_sorted_by(|a, b| a > b), "{losses:?}");
+
+    // Other steps lead another way, to a minimum as well; too few epochs prove nothing.
+    let one = bench.tune(&[&common[..], &["--out", "one", "--step", "1"]].concat());
+    assert!(one["optimizer"].as_str().unwrap().contains("steps 1,"), "{one}");
+    assert_ne!(one["epochs"], report["epochs"]);
+    assert_minimal(&data, 0.8, &whole_theta(&bench, "one", &data), &all, &prior, 0.01);
+    let short = bench.tune(&[&common[..], &["--out", "s", "--epochs", "2"]].concat());
+    assert_eq!(short["reason"], "epochs");
+    assert!(number(&short, &["single_steps", "improving"]) > 10.0, "{short}");
+    assert_eq!(number(&short, &["single_steps", "taken_exactly"]), 0.0);
+    let args = ["tune", "--out", "w", "--epochs", "2", "--backend", "cpu"];
+    let (_, out, _) = bench.run(&[&args[..], &common[..]].concat(), "");
+    assert!(out.contains("not proved  ") && out.contains("would improve the exact training loss"), "{out}");
+
+    // Judged by held-out games, the best epoch is not led on.
+    let held = bench.tune(&[&common[..], &["--out", "h", "--holdout", "0.3"]].concat());
+    whole_theta(&bench, "h", &data);
+    assert_eq!(number(&held, &["single_steps", "taken_exactly"]), 0.0);
+}
+
+#[test]
+fn a_run_that_ended_before_its_rounding_is_rounded_later() {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
+    for (name, flags) in [
+        ("gn", &["d.bin", "--l2", "0.01", "--k", "0.8", "--round", "local"][..]),
+        ("local", &["d.bin", "--l2", "0.01", "--k", "0.8", "--optimizer", "local"][..]),
+    ] {
+        let whole = format!("{name}-whole");
+        bench.tune(&[flags, &["--out", &whole]].concat());
+        // A folder in the way keeps the result from being written.
+        std::fs::create_dir_all(bench.path(name).join("tables.rs/x")).unwrap();
+        let args = ["tune", "--backend", "cpu", "--out", name, "--force"];
+        bench.fails(&[&args[..], &["-q"], flags].concat(), 1);
+        assert!(!bench.path(name).join("params.json").exists());
+        std::fs::remove_dir_all(bench.path(name).join("tables.rs")).unwrap();
+        let report = bench.tune(&["--resume", name]);
+        assert_eq!(number(&report, &["single_steps", "improving"]), 0.0);
+        assert!(bench.bytes(&format!("{name}/params.json")) == bench.bytes(&format!("{whole}/params.json")));
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 300, 7);
+    for (flags, part) in [
+        (&["--round", "up"][..], "rounding 'up': expected none, naive or local"),
+        (&["--optimizer", "local", "--round", "local"], "--round is for smooth optimizers"),
+        (&["--optimizer", "local", "--learning-rate", "1"], "flags that are those of other optimizers"),
+        (&["--optimizer", "local", "--damping", "1"], "flags that are those of other optimizers"),
+        (&["--optimizer", "local", "--l2", "1,2"], "local takes one --l2"),
+        (&["--optimizer", "local", "--step", "2,4"], "steps must be descending"),
+        (&["--optimizer", "local", "--step", "0"], "steps must be descending"),
+        (&["--step", "4,2"], "--step is for --optimizer local"),
+        (&["--optimizer", "random"], "expected gauss-newton, adam or local"),
+    ] {
+        let err = bench.fails(&[&["tune", "d.bin", "--k", "0.8", "--out", "r"], flags].concat(), 2);
+        assert!(err.contains(part), "{flags:?}: {err}");
+        assert!(!bench.path("r").exists(), "{flags:?}");
+    }
+}
