@@ -123,13 +123,13 @@ impl Readback {
         let used = std::mem::take(&mut self.used);
         gpu.count_down(used);
         let context = gpu.context();
-        let submission = context.guard(|| {
+        context.guard(|| {
             buffer.map_async(MapMode::Read, ..used, move |outcome| {
                 // The receiver is gone only where the wait below failed first.
                 let _ = sender.send(outcome);
             });
-            context.queue().submit([])
         })?;
+        let submission = gpu.submit(None)?;
         gpu.wait(submission)?;
         let failed =
             |what: String| Error::Gpu(format!("{}: reading results: {what}", context.summary().name));
