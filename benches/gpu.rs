@@ -1,7 +1,10 @@
 //! The GPU evaluator by pass and population size, in (position, member) pairs a second.
 //!
-//! `walk/loss` and `walk/gradient` are the kernels alone, `whole` adds transfers and the host.
-//! Runs on a software adapter too, on fewer positions; its numbers say nothing about GPUs.
+//! `walk/loss` and `walk/gradient` are the kernels alone, `whole` adds transfers and the host;
+//! `scale` is one θ under many K, `resampled` a bootstrap, `matrix` a Gauss–Newton matrix and `adam`
+//! 32 steps on the device, in positions a second. Runs on a software adapter too, on fewer
+//! positions; its numbers say nothing about GPUs. What it prints by tile is what the constants of
+//! `Tiling::new` should be taken from where a GPU is at hand.
 
 use std::time::Duration;
 
@@ -9,7 +12,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use gputexel::chess::PhaseSettings;
 use gputexel::dataset::{self, DatasetWriter, Layout, Metadata, PositionLabels};
 use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, Pass};
-use gputexel::evaluator::{Population, Request};
+use gputexel::evaluator::{AdamBatch, AdamMember, Evaluator, Population, Request};
 use gputexel::model::{FeatureKind, FeatureRow, FeatureSet, Prior};
 use gputexel::objective::LossKind;
 use rand::{RngExt, SeedableRng};
@@ -57,7 +60,7 @@ fn bench(criterion: &mut Criterion) {
         Err(error) => return eprintln!("SKIPPED: {error}"),
     };
     let summary = context.summary().clone();
-    let positions = if summary.software { 1 << 14 } else { 1 << 21 };
+    let positions = if summary.software { 1 << 11 } else { 1 << 21 };
     let layout = layout(positions);
     let entries = layout.ids.len() as f64 / positions as f64;
     eprintln!(
@@ -65,7 +68,8 @@ fn bench(criterion: &mut Criterion) {
         summary.name, summary.kind, summary.backend
     );
     let prior = Prior::default().theta(&feature_set()).expect("material is known");
-    for members in [1usize, 16, 64, 256] {
+    single(criterion, &context, &layout, &prior);
+    for members in [1usize, 16, 64, 1024, 4096] {
         let parameters = prior.iter().copied().cycle().take(prior.len() * members).collect();
         let population = Population::new(layout.features, parameters, vec![0.8; members]);
         let pairs = (positions * members) as u64;
@@ -85,6 +89,7 @@ fn bench(criterion: &mut Criterion) {
         run("walk/loss", usual, false, Pass::Positions);
         run("walk/gradient", usual, true, Pass::Positions);
         run("reduce", usual, true, Pass::Reduce);
+        run("whole/loss", usual, false, Pass::Whole);
         run("whole/gradient", usual, true, Pass::Whole);
         // Other tiles, to choose by measurement where a real GPU is at hand.
         if members > 1 && !summary.software {
@@ -94,7 +99,45 @@ fn bench(criterion: &mut Criterion) {
                 run(&format!("walk/gradient/tile-{tile}"), options, true, Pass::Positions);
             }
         }
+        let mut evaluator = GpuEvaluator::try_new(&context, &layout).expect("room");
+        let request = Request { parts: 0..1, loss: LossKind::Squared, gradients: false, curvature: false };
+        let scale = Population {
+            parameters: prior.clone(),
+            k: (0..members).map(|m| 0.5 + m as f64 * 1e-4).collect(),
+            ..population.clone()
+        };
+        let resampled = Population { resamples: (0..members as u32).collect(), ..population.clone() };
+        for (name, population) in [("scale", &scale), ("resampled", &resampled)] {
+            group.bench_function(BenchmarkId::from_parameter(name), |bencher| {
+                bencher.iter(|| evaluator.evaluate(population, &request).expect("a working device"));
+            });
+        }
     }
+}
+
+/// What one member needs the device for besides.
+fn single(criterion: &mut Criterion, context: &GpuContext, layout: &Layout, prior: &[f64]) {
+    let mut group = criterion.benchmark_group("gpu/single");
+    group.throughput(Throughput::Elements(layout.positions() as u64)).sample_size(10);
+    let mut evaluator = GpuEvaluator::try_new(context, layout).expect("room");
+    let population = Population::single(prior, 0.8);
+    let request = Request { parts: 0..1, loss: LossKind::Squared, gradients: false, curvature: true };
+    group.bench_function("matrix", |bencher| {
+        bencher.iter(|| evaluator.evaluate(&population, &request).expect("a working device"));
+    });
+    let batch = AdamBatch {
+        population,
+        request: Request { gradients: true, curvature: false, ..request },
+        prior: prior.to_vec(),
+        settings: vec![AdamMember { beta1: 0.9, beta2: 0.999, epsilon: 1e-12, pull: 0.0 }],
+        first_moment: vec![0.0; prior.len()],
+        second_moment: vec![0.0; prior.len()],
+        rates: vec![(1.0, 1000.0); 32],
+    };
+    group.throughput(Throughput::Elements(32 * layout.positions() as u64));
+    group.bench_function("adam", |bencher| {
+        bencher.iter(|| evaluator.adam_steps(&batch).expect("a working device"));
+    });
 }
 
 criterion_group!(benches, bench);

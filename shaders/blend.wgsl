@@ -1,9 +1,9 @@
-// Blend: tables[taper][row][member] in phase units = mg_units * mg + eg_units * eg for rows 0..F,
-// 0 for row F (which pads rows of ids), kappa for row F + 1.
-// Bindings: 0 uniforms. 1 parameters, [2 F + 1][stride]: mg, eg, kappa. 2 tapers, (mg_units,
-// eg_units). 3 tables, [tapers][F + 2][stride].
-// Dispatched (elements / WORKGROUP, tapers) once a chunk of members. Bound: memory writes; it is
-// small beside the kernels that read the tables. CPU twin: none needed, exact for whole numbers.
+// Blend: tables[taper][row][column] in phase units = mg_units * mg + eg_units * eg for rows 0..F,
+// 0 for row F (which pads rows of ids); then the rows of members, copied.
+// Bindings: 0 uniforms. 1 parameters, [2 F][columns]: mg, eg; then [4][stride], see common.wgsl.
+// 2 tapers, (mg_units, eg_units). 3 tables, [tapers][F + 1][columns], then [4][stride].
+// Dispatched (elements / WORKGROUP, tapers + 1) once a chunk of members. Bound: memory writes; it
+// is small beside the kernels that read the tables. CPU twin: none needed, exact for whole numbers.
 
 @group(0) @binding(1) var<storage, read> parameters: array<Real>;
 @group(0) @binding(2) var<storage, read> tapers: array<vec2<f32>>;
@@ -15,16 +15,22 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
 ) {
-    let half = uniforms.features * uniforms.stride;
-    let size = half + 2u * uniforms.stride;
-    let taper = tapers[group.y];
-    for (var i = group.x * WORKGROUP + thread; i < size; i += groups.x * WORKGROUP) {
-        var value = Real(0.0);
-        if i < half {
-            value = taper.x * parameters[i] + taper.y * parameters[half + i];
-        } else if i >= half + uniforms.stride {
-            value = parameters[half + i - uniforms.stride];
+    let half = uniforms.features * uniforms.columns;
+    let size = half + uniforms.columns;
+    let start = group.y * size;
+    if start < uniforms.member_rows {
+        let taper = tapers[group.y];
+        for (var i = group.x * WORKGROUP + thread; i < size; i += groups.x * WORKGROUP) {
+            var value = Real(0.0);
+            if i < half {
+                value = taper.x * parameters[i] + taper.y * parameters[half + i];
+            }
+            tables[start + i] = value;
         }
-        tables[group.y * size + i] = value;
+    } else {
+        let count = 4u * uniforms.stride;
+        for (var i = group.x * WORKGROUP + thread; i < count; i += groups.x * WORKGROUP) {
+            tables[uniforms.member_rows + i] = parameters[2u * half + i];
+        }
     }
 }

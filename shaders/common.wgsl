@@ -1,16 +1,18 @@
-// Shared by the kernels that walk positions (loss, gradient, scores): bindings 1 to 4, the score of
-// a row, and the loss with its slope. No kernel by itself; joined to them by concatenation.
-// Prepended by the host: `Real` (f32, or vec4<f32> for four members a lane) and `UNIT` (all
-// coefficients are +1 or -1). Members are stored as `stride` Reals a row, member fastest.
-// CPU twin: `objective::score`, `LossKind::value`, `LossKind::slope`.
+// Shared by the kernels that walk positions: bindings 1 to 4, the score of a row, what a position
+// counts, and the loss with its derivatives. No kernel by itself; joined to them by concatenation.
+// Prepended by the host: `Real` (f32, or vec4<f32> for four members a lane) and `Word` (u32s of the
+// same shape); `UNIT` (all coefficients are +1 or -1), `BLENDS`, `RESAMPLES`, `SHARED` (one table
+// serves all members). Members are stored as `stride` Reals a row, member fastest.
+// CPU twins: `objective::score`, `LossKind::value`, `slope`, `curvature`, `dataset::poisson_weight`.
 
 @group(0) @binding(1) var<storage, read> segments: array<Segment>;
 // Per position (first element of its row, count of +1 | count of -1 << 16, target, weight), and
-// (offset, 0, 0, 0) where `record` is 2.
+// (offset, search score as a target, game, 0) where `record` is 2.
 @group(0) @binding(2) var<storage, read> positions: array<vec4<u32>>;
 // UNIT: four 16-bit ids an element, rows padded with id F; else (id, coefficient) an element.
 @group(0) @binding(3) var<storage, read> rows: array<vec2<u32>>;
-// [taper][F + 2][stride]: blended values in phase units, a row of zeros, a row of kappa.
+// [taper][F + 1][columns]: blended values in phase units and a row of zeros; then, of all members,
+// [4][stride]: kappa, share of the search score, upper and lower half of the resampling seed.
 @group(0) @binding(4) var<storage, read> tables: array<Real>;
 
 // Reals a tile of members; a power of two that divides WORKGROUP.
@@ -18,6 +20,32 @@ override LANES: u32 = 1u;
 // 0 squared, 1 cross-entropy, 2 power.
 override LOSS: u32 = 0u;
 override SLOTS: u32 = WORKGROUP / LANES;
+
+// What differs by member, apart from the tables.
+struct Member {
+    kappa: Real,
+    blend: Real,
+    seed: Word,
+}
+
+fn member_at(member: u32) -> Member {
+    let at = uniforms.member_rows + member;
+    let stride = uniforms.stride;
+    var result = Member(tables[at], Real(0.0), Word(0u));
+    if BLENDS {
+        result.blend = tables[at + stride];
+    }
+    if RESAMPLES {
+        // Whole numbers below 2^16 survive as floats, which any 32 bits might not.
+        result.seed = Word(tables[at + 2u * stride]) * 65536u + Word(tables[at + 3u * stride]);
+    }
+    return result;
+}
+
+// Where the table of a taper starts for a lane.
+fn column_of(taper: u32, member: u32) -> u32 {
+    return taper * (uniforms.features + 1u) * uniforms.columns + select(member, 0u, SHARED);
+}
 
 // Products with +1 and -1 are exact, so a fused multiply-add gives the same bits.
 fn sign_of(entry: u32, plus: u32) -> f32 {
@@ -29,20 +57,20 @@ fn sign_of(entry: u32, plus: u32) -> f32 {
 fn score(n: u32, place: vec4<u32>, column: u32) -> Real {
     let plus = place.y & 0xffffu;
     let count = plus + (place.y >> 16u);
-    let stride = uniforms.stride;
+    let columns = uniforms.columns;
     var sum = Real(0.0);
     if UNIT {
         for (var i = 0u; i < count; i += 4u) {
             let ids = rows[place.x + (i >> 2u)];
-            sum += sign_of(i, plus) * tables[column + (ids.x & 0xffffu) * stride];
-            sum += sign_of(i + 1u, plus) * tables[column + (ids.x >> 16u) * stride];
-            sum += sign_of(i + 2u, plus) * tables[column + (ids.y & 0xffffu) * stride];
-            sum += sign_of(i + 3u, plus) * tables[column + (ids.y >> 16u) * stride];
+            sum += sign_of(i, plus) * tables[column + (ids.x & 0xffffu) * columns];
+            sum += sign_of(i + 1u, plus) * tables[column + (ids.x >> 16u) * columns];
+            sum += sign_of(i + 2u, plus) * tables[column + (ids.y & 0xffffu) * columns];
+            sum += sign_of(i + 3u, plus) * tables[column + (ids.y >> 16u) * columns];
         }
     } else {
         for (var i = 0u; i < count; i += 1u) {
             let entry = rows[place.x + i];
-            sum += bitcast<f32>(entry.y) * tables[column + entry.x * stride];
+            sum += bitcast<f32>(entry.y) * tables[column + entry.x * columns];
         }
     }
     var result = sum * uniforms.scale;
@@ -52,33 +80,77 @@ fn score(n: u32, place: vec4<u32>, column: u32) -> Real {
     return result;
 }
 
+// How often a game counts under each seed; integers throughout, so equal to the host's.
+fn poisson(game: u32, seed: Word) -> Real {
+    var h = Word(game * 0x9e3779b1u) ^ (seed * 0x85ebca77u);
+    h = (h ^ (h >> Word(16u))) * 0x85ebca6bu;
+    h = (h ^ (h >> Word(13u))) * 0xc2b2ae35u;
+    h = h ^ (h >> Word(16u));
+    var count = Real(0.0);
+    count += select(Real(0.0), Real(1.0), h < Word(2714937127u));
+    count += select(Real(0.0), Real(1.0), h < Word(1134906959u));
+    count += select(Real(0.0), Real(1.0), h < Word(344891874u));
+    count += select(Real(0.0), Real(1.0), h < Word(81553513u));
+    count += select(Real(0.0), Real(1.0), h < Word(15718922u));
+    count += select(Real(0.0), Real(1.0), h < Word(2552004u));
+    count += select(Real(0.0), Real(1.0), h < Word(357518u));
+    count += select(Real(0.0), Real(1.0), h < Word(44020u));
+    count += select(Real(0.0), Real(1.0), h < Word(4833u));
+    return count;
+}
+
+// Weight of a position for each member, resampling included.
+fn weight_of(n: u32, place: vec4<u32>, member: Member) -> Real {
+    var weight = Real(bitcast<f32>(place.w));
+    if RESAMPLES {
+        weight *= poisson(positions[2u * n + 1u].z, member.seed);
+    }
+    return weight;
+}
+
+// What p is compared with, for each member.
+fn target_of(n: u32, place: vec4<u32>, member: Member) -> Real {
+    let result = bitcast<f32>(place.z);
+    var value = Real(result);
+    if BLENDS {
+        value += member.blend * (bitcast<f32>(positions[2u * n + 1u].y) - result);
+    }
+    return value;
+}
+
 struct Outcome {
     loss: Real,
     // d loss / dx.
     slope: Real,
+    // Gauss-Newton curvature in x.
+    curvature: Real,
 }
 
 // Loss of x = kappa * score against the target y. Everything rests on e^-|x|, which cannot
 // overflow; p and 1 - p are both formed without cancellation, so both tails keep their digits.
-fn outcome(x: Real, y: f32) -> Outcome {
+fn outcome(x: Real, y: Real) -> Outcome {
     let tail = exp(-abs(x));
     let near = Real(1.0) / (Real(1.0) + tail);
     let far = tail * near;
     let up = x >= Real(0.0);
     let p = select(far, near, up);
     let rest = select(near, far, up);
-    let difference = p * (1.0 - y) - rest * y;
+    let difference = p * (Real(1.0) - y) - rest * y;
     let steepness = near * far;
     if LOSS == 0u {
-        return Outcome(difference * difference, 2.0 * difference * steepness);
+        return Outcome(difference * difference, 2.0 * difference * steepness, 2.0 * steepness * steepness);
     }
     if LOSS == 1u {
         // ln(1 + e^x) - x y.
-        return Outcome(max(x, Real(0.0)) - x * y + log(Real(1.0) + tail), difference);
+        return Outcome(max(x, Real(0.0)) - x * y + log(Real(1.0) + tail), difference, steepness);
     }
+    let q = uniforms.power;
     let distance = abs(difference);
     let nothing = distance == Real(0.0);
-    let value = select(pow(distance, Real(uniforms.power)), Real(0.0), nothing);
-    let derivative = select(pow(distance, Real(uniforms.power - 1.0)), Real(0.0), nothing);
-    return Outcome(value, uniforms.power * derivative * sign(difference) * steepness);
+    let value = select(pow(distance, Real(q)), Real(0.0), nothing);
+    let derivative = select(pow(distance, Real(q - 1.0)), Real(0.0), nothing);
+    let at_zero = Real(select(0.0, 1.0, q == 2.0));
+    let second = q * (q - 1.0) * select(pow(distance, Real(q - 2.0)), at_zero, nothing);
+    let slope = q * derivative * sign(difference) * steepness;
+    return Outcome(value, slope, second * steepness * steepness);
 }

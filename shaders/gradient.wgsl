@@ -1,4 +1,4 @@
-// Loss and gradient: losses[segment][member] as in loss.wgsl, and slabs[segment][feature][member] =
+// Loss and gradient: losses as in loss.wgsl, and slabs[segment of the slice][feature][member] =
 // sum of w * c * d loss / dx over the segment, not yet split into mg and eg.
 // Bindings 0 to 4: common.wgsl; 5 to 8 below. Dispatched (segments, member tiles) by
 // `GpuEvaluator::evaluate`. No atomics: a run has one thread a lane and a slab one workgroup, so
@@ -6,13 +6,13 @@
 // workgroup memory loads, and one slab update (8 bytes of second-level cache) a run and member,
 // which longer blocks make rarer. CPU twin: `objective::loss_and_gradient`.
 
-// [segments][stride].
+// [segments of the request][stride], twice with RESAMPLES.
 @group(0) @binding(5) var<storage, read_write> losses: array<Real>;
 // (first run, end) of each block, then (first word of its entries, feature | count << 16) of each run.
 @group(0) @binding(6) var<storage, read> runs: array<vec2<u32>>;
 // UNIT: two 16-bit (position in block | minus << 15) a word; else (position, coefficient), two words.
 @group(0) @binding(7) var<storage, read> entries: array<u32>;
-// [segments][F][stride].
+// [segments of the slice][F][stride].
 @group(0) @binding(8) var<storage, read_write> slabs: array<Real>;
 
 // Positions a transposed block; BLOCK * LANES Reals are at most 16 KiB and at least WORKGROUP.
@@ -43,32 +43,45 @@ fn run_sum(run: vec2<u32>, lane: u32) -> Real {
     return sum;
 }
 
+// The residuals are done with where this is called; their memory serves the sums.
+fn add_up(thread: u32, value: Real) {
+    residuals[thread] = value;
+    for (var half = WORKGROUP / 2u; half >= LANES; half /= 2u) {
+        workgroupBarrier();
+        if thread < half {
+            residuals[thread] += residuals[thread + half];
+        }
+    }
+}
+
 @compute @workgroup_size(WORKGROUP)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
 ) {
-    let segment = segments[group.x];
+    let segment = segments[uniforms.first_segment + group.x];
     let lane = thread % LANES;
     let slot = thread / LANES;
-    let member = group.y * LANES + lane;
+    let column = group.y * LANES + lane;
     let stride = uniforms.stride;
-    let column = segment.taper * (uniforms.features + 2u) * stride + member;
-    let kappa = tables[column + (uniforms.features + 1u) * stride];
-    let slab = group.x * uniforms.features * stride + member;
+    let table = column_of(segment.taper, column);
+    let member = member_at(column);
+    let slab = group.x * uniforms.features * stride + column;
     for (var feature = slot; feature < uniforms.features; feature += SLOTS) {
         slabs[slab + feature * stride] = Real(0.0);
     }
     var loss = Real(0.0);
+    var weights = Real(0.0);
     var block = segment.block;
     for (var first = segment.first; first < segment.end; first += BLOCK) {
         let count = min(BLOCK, segment.end - first);
         for (var i = slot; i < count; i += SLOTS) {
             let n = first + i;
             let place = positions[n * uniforms.record];
-            let weight = bitcast<f32>(place.w);
-            let result = outcome(kappa * score(n, place, column), bitcast<f32>(place.z));
+            let weight = weight_of(n, place, member);
+            let result = outcome(member.kappa * score(n, place, table), target_of(n, place, member));
             loss += weight * result.loss;
+            weights += weight;
             residuals[i * LANES + lane] = weight * result.slope;
         }
         // The slab too: another thread may have cleared or last updated the feature.
@@ -83,15 +96,16 @@ fn main(
         workgroupBarrier();
         block += 1u;
     }
-    // The residuals are done with; their memory serves the sum of losses.
-    residuals[thread] = loss;
-    for (var half = WORKGROUP / 2u; half >= LANES; half /= 2u) {
-        workgroupBarrier();
-        if thread < half {
-            residuals[thread] += residuals[thread + half];
-        }
-    }
+    let at = (uniforms.ordinal + group.x) * stride + column;
+    add_up(thread, loss);
     if thread < LANES {
-        losses[group.x * stride + member] = residuals[thread];
+        losses[at] = residuals[thread];
+    }
+    if RESAMPLES {
+        workgroupBarrier();
+        add_up(thread, weights);
+        if thread < LANES {
+            losses[uniforms.total_segments * stride + at] = residuals[thread];
+        }
     }
 }

@@ -1,40 +1,75 @@
-// Loss only: losses[segment][member] = sum of w * loss over the segment's positions.
-// Bindings 0 to 4: common.wgsl. 5: losses, [segments][stride].
+// Loss only: losses[segment][member] = sum of w * loss over the segment's positions; with RESAMPLES
+// also losses[segments + segment][member] = sum of w. Bindings 0 to 4: common.wgsl. 5: losses.
 // Dispatched (segments, member tiles) by `GpuEvaluator::evaluate` without gradients.
-// Threads: lane = thread % LANES is a column of the tile, the others are positions. No barrier but
-// for the final sum. Bound: one table load and one add an entry and member; ids are read once a
-// Real. With one member the row data (about 45 bytes a position) bound it.
+// Threads: lane = thread % LANES is a column of the tile, the others are positions; with SHARED the
+// scores of WORKGROUP positions are computed once and serve all lanes. Bound: one table load and
+// one add an entry and Real, ids once a Real; SHARED, the sigmoid; one member, the row data.
 // CPU twin: `objective::loss`.
 
 @group(0) @binding(5) var<storage, read_write> losses: array<Real>;
 
 var<workgroup> sums: array<Real, WORKGROUP>;
 
-@compute @workgroup_size(WORKGROUP)
-fn main(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(local_invocation_index) thread: u32,
-) {
-    let segment = segments[group.x];
-    let lane = thread % LANES;
-    let member = group.y * LANES + lane;
-    let column = segment.taper * (uniforms.features + 2u) * uniforms.stride + member;
-    let kappa = tables[column + (uniforms.features + 1u) * uniforms.stride];
-    var sum = Real(0.0);
-    for (var n = segment.first + thread / LANES; n < segment.end; n += SLOTS) {
-        let place = positions[n * uniforms.record];
-        let x = kappa * score(n, place, column);
-        sum += bitcast<f32>(place.w) * outcome(x, bitcast<f32>(place.z)).loss;
-    }
-    sums[thread] = sum;
-    // Halving in fixed order keeps the lanes apart: distances are multiples of LANES.
+// Halving in fixed order keeps the lanes apart: distances are multiples of LANES.
+fn add_up(thread: u32, value: Real) {
+    sums[thread] = value;
     for (var half = WORKGROUP / 2u; half >= LANES; half /= 2u) {
         workgroupBarrier();
         if thread < half {
             sums[thread] += sums[thread + half];
         }
     }
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+) {
+    let segment = segments[uniforms.first_segment + group.x];
+    let lane = thread % LANES;
+    let slot = thread / LANES;
+    let column = group.y * LANES + lane;
+    let table = column_of(segment.taper, column);
+    let member = member_at(column);
+    var sum = Real(0.0);
+    var weights = Real(0.0);
+    if SHARED {
+        for (var first = segment.first; first < segment.end; first += WORKGROUP) {
+            let own = first + thread;
+            if own < segment.end {
+                sums[thread] = score(own, positions[own * uniforms.record], table);
+            }
+            workgroupBarrier();
+            let count = min(WORKGROUP, segment.end - first);
+            for (var i = slot; i < count; i += SLOTS) {
+                let n = first + i;
+                let place = positions[n * uniforms.record];
+                let weight = weight_of(n, place, member);
+                sum += weight * outcome(member.kappa * sums[i], target_of(n, place, member)).loss;
+                weights += weight;
+            }
+            workgroupBarrier();
+        }
+    } else {
+        for (var n = segment.first + slot; n < segment.end; n += SLOTS) {
+            let place = positions[n * uniforms.record];
+            let x = member.kappa * score(n, place, table);
+            let weight = weight_of(n, place, member);
+            sum += weight * outcome(x, target_of(n, place, member)).loss;
+            weights += weight;
+        }
+    }
+    let at = (uniforms.ordinal + group.x) * uniforms.stride + column;
+    add_up(thread, sum);
     if thread < LANES {
-        losses[group.x * uniforms.stride + member] = sums[thread];
+        losses[at] = sums[thread];
+    }
+    if RESAMPLES {
+        workgroupBarrier();
+        add_up(thread, weights);
+        if thread < LANES {
+            losses[uniforms.total_segments * uniforms.stride + at] = sums[thread];
+        }
     }
 }

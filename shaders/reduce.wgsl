@@ -1,14 +1,16 @@
-// Reduce: partials[chunk][side][feature][member] = sum over a chunk of segments of
-// units(segment, side) * slab, side 0 = mg, 1 = eg; ascending segments, so the order is fixed.
-// Bindings: 0 uniforms. 1 segments of the slice. 2 slabs, [segments][F][stride]. 3 tapers,
-// (mg_units, eg_units). 4 partials, [chunks][2][F][stride].
-// Dispatched (elements / WORKGROUP, chunks) after gradient.wgsl. Bound: one read of the slabs.
-// Chunks keep each f32 sum short. CPU twin: `objective::loss_and_gradient`.
+// Reduce: partials[1 + chunk][side][feature][member] = sum over a chunk of segments of
+// units(segment, side) * factor(part, member) * slab, side 0 = mg, 1 = eg; ascending segments.
+// Chunks are counted over the whole request; one that an earlier slice began goes on from
+// partials[0], so sums do not depend on how a request is cut into slices.
+// Bindings: 0 uniforms. 1 segments. 2 slabs, [segments of the slice][F][stride]. 3 tapers. 4 partials.
+// 5 factors, [parts of the layout][stride], read with WEIGHTED. Dispatched (elements / WORKGROUP,
+// chunks) after gradient.wgsl. Bound: one read of the slabs. CPU twin: `objective::loss_and_gradient`.
 
 @group(0) @binding(1) var<storage, read> segments: array<Segment>;
 @group(0) @binding(2) var<storage, read> slabs: array<Real>;
 @group(0) @binding(3) var<storage, read> tapers: array<vec2<f32>>;
 @group(0) @binding(4) var<storage, read_write> partials: array<Real>;
+@group(0) @binding(5) var<storage, read> factors: array<Real>;
 
 @compute @workgroup_size(WORKGROUP)
 fn main(
@@ -17,18 +19,29 @@ fn main(
     @builtin(local_invocation_index) thread: u32,
 ) {
     let size = uniforms.features * uniforms.stride;
-    let first = group.y * uniforms.chunk;
-    let end = min(first + uniforms.chunk, arrayLength(&segments));
+    let start = (uniforms.ordinal / uniforms.chunk + group.y) * uniforms.chunk;
+    let first = max(start, uniforms.ordinal);
+    let end = min(start + uniforms.chunk, uniforms.ordinal + uniforms.segments);
     for (var i = group.x * WORKGROUP + thread; i < size; i += groups.x * WORKGROUP) {
         var mg = Real(0.0);
         var eg = Real(0.0);
+        if start < first {
+            mg = partials[i];
+            eg = partials[size + i];
+        }
         for (var s = first; s < end; s += 1u) {
-            let taper = tapers[segments[s].taper];
-            let value = slabs[s * size + i];
+            let local = s - uniforms.ordinal;
+            let segment = segments[uniforms.first_segment + local];
+            let taper = tapers[segment.taper];
+            var value = slabs[local * size + i];
+            if WEIGHTED {
+                value *= factors[segment.part * uniforms.stride + i % uniforms.stride];
+            }
             mg += taper.x * value;
             eg += taper.y * value;
         }
-        partials[group.y * 2u * size + i] = mg;
-        partials[(group.y * 2u + 1u) * size + i] = eg;
+        let at = (group.y + 1u) * 2u * size + i;
+        partials[at] = mg;
+        partials[at + size] = eg;
     }
 }

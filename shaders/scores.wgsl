@@ -10,9 +10,9 @@ fn main(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
 ) {
-    let segment = segments[group.x];
-    let column = segment.taper * (uniforms.features + 2u) * uniforms.stride;
+    let segment = segments[uniforms.first_segment + group.x];
+    let table = column_of(segment.taper, 0u);
     for (var n = segment.first + thread; n < segment.end; n += SLOTS) {
-        scores[n] = score(n, positions[n * uniforms.record], column);
+        scores[n] = score(n, positions[n * uniforms.record], table);
     }
 }

@@ -4,18 +4,28 @@
 struct Uniforms {
     // Number of features F.
     features: u32,
-    // Reals a row of tables, slabs and losses: padded members / members a Real.
+    // Reals a row of members: padded members / members a Real.
     stride: u32,
-    // vec4 a position record: 1, or 2 where positions have offsets.
+    // Reals a row of tables: `stride`, or 1 where all members share one table.
+    columns: u32,
+    // vec4 a position record: 1, or 2 where positions have more than a target and a weight.
     record: u32,
     // Segments a chunk of the first reduction.
     chunk: u32,
+    // Reals before the rows of members in `tables`: tapers * (F + 1) * columns.
+    member_rows: u32,
+    // Segments before this slice's first one in the binding of segments.
+    first_segment: u32,
+    // Segments of this slice.
+    segments: u32,
+    // Segments before this slice's first one in the whole request.
+    ordinal: u32,
+    // Segments of the whole request.
+    total_segments: u32,
     // 1 / phase maximum.
     scale: f32,
     // Exponent of the power loss.
     power: f32,
-    reserved_0: u32,
-    reserved_1: u32,
 }
 
 // Consecutive positions of one bucket: what one workgroup walks.
@@ -27,6 +37,8 @@ struct Segment {
     block: u32,
     // Row group of `tables`.
     taper: u32,
+    // Part of the layout.
+    part: u32,
 }
 
 @group(0) @binding(0) var<uniform> uniforms: Uniforms;

@@ -1,9 +1,10 @@
-// Total: totals[side][feature][member] = sum of the partials of all chunks, in ascending order.
-// Bindings: 0 uniforms. 1 partials, [chunks][2][F][stride]. 2 totals, [2][F][stride].
-// Dispatched (elements / WORKGROUP) after reduce.wgsl; the host adds slices in f64.
-// Bound: launch. CPU twin: `objective::loss_and_gradient`.
+// Total: totals[side][feature][member] = sum of the partials of all chunks, in ascending order. A
+// chunk that the slice leaves unfinished goes to partials[0], where the next slice takes it up.
+// Bindings: 0 uniforms. 1 partials, [1 + chunks] times what the binding of the totals holds. 2 totals,
+// [2][F][stride] after reduce.wgsl, [3][F][F] after spread.wgsl. Dispatched (elements / WORKGROUP).
+// Bound: launch. CPU twins: `objective::loss_and_gradient`, `objective::gauss_newton_matrix`.
 
-@group(0) @binding(1) var<storage, read> partials: array<Real>;
+@group(0) @binding(1) var<storage, read_write> partials: array<Real>;
 @group(0) @binding(2) var<storage, read_write> totals: array<Real>;
 
 @compute @workgroup_size(WORKGROUP)
@@ -12,11 +13,22 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
 ) {
-    let size = 2u * uniforms.features * uniforms.stride;
+    let size = arrayLength(&totals);
+    let stop = uniforms.ordinal + uniforms.segments;
+    let first_chunk = uniforms.ordinal / uniforms.chunk;
+    let end_chunk = (stop + uniforms.chunk - 1u) / uniforms.chunk;
     for (var i = group.x * WORKGROUP + thread; i < size; i += groups.x * WORKGROUP) {
         var sum = Real(0.0);
-        for (var at = i; at < arrayLength(&partials); at += size) {
-            sum += partials[at];
+        if uniforms.ordinal > 0u {
+            sum = totals[i];
+        }
+        for (var chunk = first_chunk; chunk < end_chunk; chunk += 1u) {
+            let value = partials[(chunk - first_chunk + 1u) * size + i];
+            if (chunk + 1u) * uniforms.chunk <= stop || stop == uniforms.total_segments {
+                sum += value;
+            } else {
+                partials[i] = value;
+            }
         }
         totals[i] = sum;
     }

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use common::program::{Bench, assert_one_line};
 use gputexel::dataset::{Dataset, Layout, Split};
 use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::evaluator::gpu::list_adapters;
+use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, list_adapters};
 use gputexel::evaluator::{Evaluations, Evaluator, Population, Request};
 use gputexel::model::{FeatureKind, Prior};
 use gputexel::objective::LossKind;
@@ -69,17 +69,17 @@ fn the_gpu_ends_where_the_cpu_ends() {
 }
 
 #[test]
-fn gauss_newton_takes_its_matrix_from_the_cpu() {
+fn gauss_newton_has_its_matrix_from_the_gpu() {
     if !gpu() {
         return;
     }
     let bench = Bench::new();
-    bench.dataset("d.bin", FeatureKind::Pst, 20_000, 42);
+    bench.dataset("d.bin", FeatureKind::Pst, 10_000, 42);
     let (code, out, err) =
         bench.run(&["tune", "d.bin", "--out", "r", "--backend", "gpu", "--l2", "0.0001"], "");
     assert_eq!((code, err.as_str()), (0, ""));
     let line = out.lines().find(|line| line.starts_with("backend")).unwrap();
-    assert!(line.contains("GPU") && line.contains("Gauss-Newton matrices from the CPU"), "{line}");
+    assert!(line.starts_with("backend     GPU"), "{line}");
     let cpu = bench.tune(&["d.bin", "--out", "c", "--l2", "0.0001"]);
     let loss = bench.json("r/params.json")["provenance"]["loss"].as_f64().unwrap();
     assert!((loss - cpu["loss"].as_f64().unwrap()).abs() < 1e-5, "{loss} {cpu}");
@@ -212,4 +212,161 @@ fn a_lost_device_costs_nothing_but_time() {
             assert!(matches!(outcome, Err(Error::Gpu(_))) && told.is_empty());
         }
     }
+}
+
+/// Which way a device fails.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Trouble {
+    None,
+    /// It is lost after an epoch.
+    Lost(u64),
+    /// It cannot run the shaders.
+    Rejects,
+    /// It has no room for anything.
+    NoMemory,
+}
+
+/// A run on a device in trouble, that goes on with the CPU or ends.
+fn in_trouble(
+    data: &Dataset,
+    config: &RunConfig,
+    trouble: Trouble,
+    replace: bool,
+) -> (Result<Outcome>, Vec<String>) {
+    let split = Split::try_new(data, config.holdout, config.optimizer.batches(), config.seed).unwrap();
+    let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n)).unwrap();
+    let context = match trouble {
+        Trouble::Rejects => {
+            // A device that computes nothing but checks everything, with fewer bindings than needed.
+            let required_limits =
+                wgpu::Limits { max_storage_buffers_per_shader_stage: 4, ..wgpu::Limits::default() };
+            let (device, queue) =
+                wgpu::Device::noop(&wgpu::DeviceDescriptor { required_limits, ..Default::default() });
+            GpuContext::from_device(device, queue)
+        }
+        _ => GpuContext::try_new(true).unwrap(),
+    };
+    let mut told = Vec::new();
+    let memory = (trouble == Trouble::NoMemory).then_some(40_000);
+    let options = GpuOptions { memory_bytes: memory, ..GpuOptions::new(&context) };
+    let evaluator = match GpuEvaluator::with_options(&context, &layout, options) {
+        Ok(evaluator) => evaluator,
+        Err(error) => return (Err(error), told),
+    };
+    let outcome = Tuning::try_new(config, &split).unwrap().run(
+        Box::new(evaluator),
+        |_| replace.then(|| Box::new(CpuEvaluator::new(&layout)) as Box<dyn Evaluator>),
+        &AtomicBool::new(false),
+        &mut |event| {
+            match event {
+                Event::Epoch { epoch, .. } if trouble == Trouble::Lost(epoch) => context.device().destroy(),
+                Event::Replaced { error, evaluator } => told.push(format!("{error}; {evaluator}")),
+                _ => {}
+            }
+            Ok(())
+        },
+    );
+    (outcome, told)
+}
+
+#[test]
+fn a_device_in_trouble_is_replaced_and_the_run_goes_on() {
+    if !gpu() {
+        return;
+    }
+    let bench = Bench::new();
+    let data = bench.dataset("d.bin", FeatureKind::Pst, 3000, 45);
+    let adam =
+        OptimizerConfig::Adam { runs: vec![AdamSettings::default()], schedule: Schedule::Cosine, batches: 1 };
+    let newton = OptimizerConfig::GaussNewton(GaussNewtonSettings { l2: 0.001, ..Default::default() });
+    // Few enough that Gauss-Newton does not stop at its minimum, where the last bit decides.
+    for (optimizer, epochs) in [(adam, 30), (newton, 3)] {
+        let config = RunConfig {
+            datasets: vec![],
+            checksum: data.checksum.clone(),
+            prior: "default".to_string(),
+            start: Prior::default().theta(&data.metadata.feature_set).unwrap(),
+            k: 0.8,
+            basis: None,
+            round: Rounding::None,
+            loss: LossKind::Squared,
+            holdout: 0.2,
+            seed: 1,
+            stopping: Stopping {
+                epochs,
+                seconds: None,
+                gradient_norm: 0.0,
+                improvement: 0.0,
+                window: 1,
+                patience: 99,
+            },
+            optimizer,
+        };
+        let (cpu, _, _) = with_failure(&data, &config, u32::MAX, true);
+        let cpu = cpu.unwrap();
+        for (trouble, why) in [
+            (Trouble::None, ""),
+            (Trouble::Lost(1), "GPU: device lost: "),
+            (Trouble::Lost(2), "GPU: device lost: "),
+            (Trouble::Rejects, "GPU: "),
+        ] {
+            let (outcome, told) = in_trouble(&data, &config, trouble, true);
+            let outcome = outcome.unwrap_or_else(|e| panic!("{trouble:?}: {e}"));
+            assert_eq!(outcome.epochs, cpu.epochs, "{trouble:?}");
+            let pairs = outcome.parameters.iter().zip(&cpu.parameters);
+            let largest = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(largest < 0.5, "{trouble:?}: {largest} centipawns off");
+            if trouble == Trouble::None {
+                assert!(told.is_empty(), "{told:?}");
+                continue;
+            }
+            assert_eq!(told.len(), 1, "{told:?}");
+            assert!(told[0].starts_with(why) && told[0].contains("; CPU"), "{told:?}");
+            assert_eq!(told[0].lines().count(), 1);
+            let (outcome, told) = in_trouble(&data, &config, trouble, false);
+            assert!(matches!(outcome, Err(Error::Gpu(_))) && told.is_empty());
+        }
+        let (outcome, _) = in_trouble(&data, &config, Trouble::NoMemory, true);
+        let error = outcome.unwrap_err().to_string();
+        assert!(error.starts_with("GPU: 40 KiB of memory are too little; "), "{error}");
+    }
+}
+
+#[test]
+fn a_limit_of_memory_streams_and_says_so() {
+    if !gpu() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 20_000, 46);
+    // With held-out positions every step goes through the host, streamed or not.
+    let flags = [
+        "d.bin",
+        "--optimizer",
+        "adam",
+        "--epochs",
+        "2",
+        "--holdout",
+        "0.2",
+        "--k",
+        "0.8",
+        "--force",
+        "--out",
+    ];
+    let plain = tune(&bench, &[&flags[..], &["a"]].concat());
+    let gpu = ["tune", "--backend", "gpu", "--stats"];
+    let (code, out, err) = bench.run(&[&gpu[..], &flags, &["b", "--gpu-memory", "3M"]].concat(), "");
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("data streamed"), "{out}");
+    assert!(err.starts_with("GPU: ") && err.contains(" dispatches in ") && err.lines().count() == 1, "{err}");
+    assert_eq!(bench.json("b/params.json")["provenance"]["loss"], plain["loss"]);
+    let (code, out, err) = bench.run(&[&gpu[..], &flags, &["c", "--gpu-memory", "50K"]].concat(), "");
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert_one_line(&err);
+    assert!(err.contains("50 KiB of memory are too little; "), "{err}");
+    let (code, _, err) = bench.run(&[&gpu[..], &flags, &["c", "--gpu-memory", "much"]].concat(), "");
+    assert!(code == 2 && err.contains("expected a size such as 64M or 2G"), "{err}");
+    // With auto, the CPU takes over; without a real GPU it does anyway.
+    let auto = [&["tune"][..], &flags, &["d", "--gpu-memory", "50K"]].concat();
+    assert_eq!(bench.run(&auto, "").0, 0);
 }

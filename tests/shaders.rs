@@ -3,13 +3,13 @@
 
 use std::mem::offset_of;
 
-use gputexel::evaluator::gpu::kernels::{Kernel, Segment, Uniforms};
+use gputexel::evaluator::gpu::kernels::{Kernel, Segment, Shape, Uniforms};
 use wgpu::naga::front::wgsl;
 use wgpu::naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use wgpu::naga::{AddressSpace, Module, ShaderStage, TypeInner};
 
-fn module(kernel: Kernel, vector: bool, unit: bool) -> (Module, ModuleInfo) {
-    let source = kernel.source(vector, unit);
+fn module(kernel: Kernel, shape: Shape) -> (Module, ModuleInfo) {
+    let source = kernel.source(shape);
     let module = wgsl::parse_str(&source)
         .unwrap_or_else(|e| panic!("{}", e.emit_to_string_with_path(&source, kernel.name())));
     let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
@@ -21,8 +21,10 @@ fn module(kernel: Kernel, vector: bool, unit: bool) -> (Module, ModuleInfo) {
 #[test]
 fn every_variant_validates_within_what_webgpu_promises() {
     for kernel in Kernel::ALL {
-        for (vector, unit) in [(false, false), (false, true), (true, false), (true, true)] {
-            let (module, _) = module(kernel, vector, unit);
+        for bits in 0..64 {
+            let bit = |n: u32| bits >> n & 1 == 1;
+            let [vector, unit, blends, resamples, shared, weighted] = std::array::from_fn(|n| bit(n as u32));
+            let (module, _) = module(kernel, Shape { vector, unit, blends, resamples, shared, weighted });
             assert_eq!(module.entry_points.len(), 1);
             let entry = &module.entry_points[0];
             assert_eq!((entry.name.as_str(), entry.stage), ("main", ShaderStage::Compute));
@@ -45,7 +47,7 @@ fn every_shader_file_has_a_header_and_belongs_to_a_kernel() {
         let header = text.lines().take_while(|line| line.starts_with("//")).count();
         assert!((2..=8).contains(&header), "{}: {header} lines of header", path.display());
         assert!(
-            Kernel::ALL.iter().any(|kernel| kernel.source(false, true).contains(&text)),
+            Kernel::ALL.iter().any(|kernel| kernel.source(Shape::default()).contains(&text)),
             "{} is used by no kernel",
             path.display()
         );
@@ -69,12 +71,27 @@ fn shared_structs_have_the_layout_of_the_shaders() {
         };
     }
     let wanted = [
-        layout!(Uniforms { features, stride, record, chunk, scale, power, reserved_0, reserved_1 }),
-        layout!(Segment { first, end, block, taper }),
+        layout!(Uniforms {
+            features,
+            stride,
+            columns,
+            record,
+            chunk,
+            member_rows,
+            first_segment,
+            segments,
+            ordinal,
+            total_segments,
+            scale,
+            power
+        }),
+        layout!(Segment { first, end, block, taper, part }),
     ];
     for (name, layout) in wanted {
-        let found: Vec<_> =
-            Kernel::ALL.iter().filter_map(|&kernel| fields(&module(kernel, true, true).0, name)).collect();
+        let found: Vec<_> = Kernel::ALL
+            .iter()
+            .filter_map(|&kernel| fields(&module(kernel, Shape { vector: true, ..Shape::default() }).0, name))
+            .collect();
         assert!(!found.is_empty(), "{name}");
         for fields in found {
             assert_eq!(fields, layout, "{name}");

@@ -2,8 +2,8 @@
 
 use gputexel::dataset::Layout;
 use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::evaluator::gpu::{BackendChoice, GpuContext, GpuEvaluator, list_adapters};
-use gputexel::evaluator::{Evaluator, WithCurvatureFrom};
+use gputexel::evaluator::gpu::{BackendChoice, GpuContext, GpuEvaluator, GpuOptions, list_adapters};
+use gputexel::evaluator::{AdamBatch, AdamStep, Evaluations, Evaluator, Population, Request, Stats};
 use gputexel::{Error, Result};
 
 /// Flags that say what computes.
@@ -17,12 +17,33 @@ pub struct BackendArgs {
     /// CPU threads [default: one a core]; results do not depend on it
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// Most memory to use on the GPU, for example 512M or 2G [default: as much as there is]; a
+    /// dataset that takes more than half of it is streamed
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    gpu_memory: Option<u64>,
+    /// Say at the end, on standard error, what the GPU did: dispatches, submissions, bytes
+    #[arg(long)]
+    stats: bool,
+}
+
+/// A number of bytes, with K, M or G for powers of 1,024.
+fn parse_size(text: &str) -> std::result::Result<u64, String> {
+    let (digits, shift) = match text.as_bytes().last() {
+        Some(b'k' | b'K') => (&text[..text.len() - 1], 10),
+        Some(b'm' | b'M') => (&text[..text.len() - 1], 20),
+        Some(b'g' | b'G') => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    let number = digits.parse::<u64>().ok().filter(|&number| number > 0 && number <= u64::MAX >> shift);
+    number.map(|number| number << shift).ok_or_else(|| "expected a size such as 64M or 2G".to_string())
 }
 
 /// A backend that was opened, and why it was chosen.
 pub struct Backend {
     choice: BackendChoice,
     gpu: Option<GpuContext>,
+    memory: Option<u64>,
+    stats: bool,
     why: String,
 }
 
@@ -41,57 +62,105 @@ impl BackendArgs {
             // Fails only where the pool exists already, which no command does before this.
             let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
         }
+        let (memory, stats) = (self.gpu_memory, self.stats);
+        let backend = |gpu, why| Ok(Backend { choice, gpu, memory, stats, why });
         if choice == BackendChoice::Cpu {
-            return Ok(Backend { choice, gpu: None, why: "asked for".to_string() });
+            return backend(None, "asked for".to_string());
         }
         let (adapter, why) = choice.pick(&list_adapters());
         if adapter.is_none() && choice == BackendChoice::Auto {
-            return Ok(Backend { choice, gpu: None, why });
+            return backend(None, why);
         }
         match GpuContext::try_new(choice == BackendChoice::Gpu) {
-            Ok(context) => Ok(Backend { choice, gpu: Some(context), why }),
-            Err(error) if choice == BackendChoice::Auto => {
-                Ok(Backend { choice, gpu: None, why: error.to_string() })
-            }
+            Ok(context) => backend(Some(context), why),
+            Err(error) if choice == BackendChoice::Auto => backend(None, error.to_string()),
             Err(error) => Err(error),
         }
     }
 }
 
 impl Backend {
+    /// Has an evaluator tell what it did, if that was asked for.
+    fn heard<'a>(&self, evaluator: Box<dyn Evaluator + 'a>) -> Box<dyn Evaluator + 'a> {
+        if self.stats { Box::new(Heard(evaluator)) } else { evaluator }
+    }
+
     /// An evaluator of the layout, and a line that says which and why.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the GPU was asked for and refuses; with `auto` the CPU takes over.
-    pub fn evaluator<'a>(
-        &self,
-        layout: &'a Layout,
-        curvature: bool,
-    ) -> Result<(Box<dyn Evaluator + 'a>, String)> {
+    pub fn evaluator<'a>(&self, layout: &'a Layout) -> Result<(Box<dyn Evaluator + 'a>, String)> {
         let mut why = self.why.clone();
         if let Some(context) = &self.gpu {
-            match GpuEvaluator::try_new(context, layout) {
+            let options = GpuOptions { memory_bytes: self.memory, ..GpuOptions::new(context) };
+            match GpuEvaluator::with_options(context, layout, options) {
                 Ok(gpu) => {
-                    let gpu: Box<dyn Evaluator> = Box::new(gpu);
-                    let evaluator = match curvature && !gpu.has_curvature() {
-                        true => Box::new(WithCurvatureFrom::new(gpu, Box::new(CpuEvaluator::new(layout)))),
-                        false => gpu,
-                    };
+                    let evaluator: Box<dyn Evaluator> = Box::new(gpu);
                     let line = format!("{} ({why})", evaluator.describe());
-                    return Ok((evaluator, line));
+                    return Ok((self.heard(evaluator), line));
                 }
                 Err(error) if self.choice == BackendChoice::Auto => why = error.to_string(),
                 Err(error) => return Err(error),
             }
         }
-        let evaluator = Box::new(CpuEvaluator::new(layout));
+        let evaluator: Box<dyn Evaluator> = Box::new(CpuEvaluator::new(layout));
         let line = format!("{} ({why})", evaluator.describe());
-        Ok((evaluator, line))
+        Ok((self.heard(evaluator), line))
     }
 
     /// What goes on where a device failed: the CPU, unless the GPU was insisted on.
     pub fn replacement<'a>(&self, layout: &'a Layout) -> Option<Box<dyn Evaluator + 'a>> {
-        (self.choice == BackendChoice::Auto)
-            .then(|| Box::new(CpuEvaluator::new(layout)) as Box<dyn Evaluator>)
+        (self.choice == BackendChoice::Auto).then(|| self.heard(Box::new(CpuEvaluator::new(layout))))
+    }
+}
+
+/// An evaluator that says on standard error what it did when it is done with.
+struct Heard<'a>(Box<dyn Evaluator + 'a>);
+
+impl Evaluator for Heard<'_> {
+    fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
+        self.0.evaluate(population, request)
+    }
+
+    fn scores(&mut self, theta: &[f64]) -> Result<Vec<f32>> {
+        self.0.scores(theta)
+    }
+
+    fn describe(&self) -> String {
+        self.0.describe()
+    }
+
+    fn has_curvature(&self) -> bool {
+        self.0.has_curvature()
+    }
+
+    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
+        self.0.adam_steps(batch)
+    }
+
+    fn stats(&self) -> Option<Stats> {
+        self.0.stats()
+    }
+}
+
+impl Drop for Heard<'_> {
+    fn drop(&mut self) {
+        let counted = self.0.stats().map_or("nothing was counted".to_string(), |stats| stats.to_string());
+        eprintln!("{}: {counted}", self.0.describe());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_size;
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        assert_eq!(parse_size("64M"), Ok(64 << 20));
+        assert_eq!(parse_size("2g"), Ok(2 << 30));
+        assert_eq!(parse_size("1000"), Ok(1000));
+        for bad in ["", "M", "0", "-1", "1.5G", "64MB", "99999999999999G", "\u{e9}"] {
+            assert!(parse_size(bad).is_err(), "{bad}");
+        }
     }
 }

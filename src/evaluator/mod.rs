@@ -5,9 +5,9 @@
 
 pub mod cpu;
 pub mod gpu;
-mod hybrid;
+mod steps;
 
-pub use hybrid::WithCurvatureFrom;
+pub use steps::{AdamBatch, AdamMember, AdamStep};
 
 use std::ops::Range;
 
@@ -169,7 +169,45 @@ pub struct Evaluations {
     pub positions: usize,
 }
 
+/// What a device did for an evaluator.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Stats {
+    /// Kernels that were started.
+    pub dispatches: u64,
+    /// Batches of commands that were handed to the device.
+    pub submissions: u64,
+    /// Bytes sent to the device.
+    pub bytes_up: u64,
+    /// Bytes fetched from it.
+    pub bytes_down: u64,
+    /// Most bytes that buffers took at a time.
+    pub peak_bytes: u64,
+    /// Seconds that the host waited for it.
+    pub seconds: f64,
+}
+
+impl std::fmt::Display for Stats {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        write!(
+            f,
+            "{} dispatches in {} submissions, {:.1} MiB up, {:.1} MiB down, at most {:.1} MiB held, waited {:.2} s",
+            self.dispatches,
+            self.submissions,
+            mib(self.bytes_up),
+            mib(self.bytes_down),
+            mib(self.peak_bytes),
+            self.seconds
+        )
+    }
+}
+
 impl Evaluations {
+    /// What a step of Adam tells about the parameters that it began with.
+    pub fn of_step(step: &AdamStep) -> Self {
+        Self { losses: step.losses.clone(), positions: step.positions, ..Self::default() }
+    }
+
     /// Adds what was found out about further members under the same request.
     pub fn append(&mut self, mut more: Self) {
         self.losses.append(&mut more.losses);
@@ -202,4 +240,19 @@ pub trait Evaluator {
 
     /// Whether [`Request::curvature`] is answered.
     fn has_curvature(&self) -> bool;
+
+    /// Takes the first of some steps of Adam, as many as it likes; `None` where it takes none. The
+    /// steps do not depend on how many are taken at a time.
+    ///
+    /// # Errors
+    /// As [`evaluate`](Self::evaluate).
+    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
+        let _ = batch;
+        Ok(None)
+    }
+
+    /// What was done so far, where that is counted.
+    fn stats(&self) -> Option<Stats> {
+        None
+    }
 }

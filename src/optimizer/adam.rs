@@ -7,9 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Best, Optimizer, OptimizerState, Proposal, Schedule, Space};
+use super::{Best, Optimizer, OptimizerState, Proposal, Schedule, Space, StepsAhead};
 use crate::error::{Error, Result};
-use crate::evaluator::Evaluations;
+use crate::evaluator::{AdamStep, Evaluations};
 
 /// Settings of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -108,6 +108,35 @@ impl Adam {
         })
     }
 
+    /// Learning rate of a member after some steps, with the correction of the first moment, and the
+    /// correction of the second.
+    fn rate(&self, member: usize, steps: u64) -> (f64, f64) {
+        let run = &self.runs[member];
+        let factor = self.schedule.factor(steps as f64 / self.steps_per_epoch as f64, self.epochs);
+        let t = i32::try_from(steps + 1).unwrap_or(i32::MAX);
+        let (correct1, correct2) = match run.bias_correction {
+            true => (1.0 / (1.0 - run.beta1.powi(t)), 1.0 / (1.0 - run.beta2.powi(t))),
+            false => (1.0, 1.0),
+        };
+        (factor * run.learning_rate * correct1, correct2)
+    }
+
+    /// Ends the epoch if this step did.
+    fn end_step(&mut self) -> Result<()> {
+        if self.at_rest() {
+            for (loss, sum) in self.losses.iter_mut().zip(&mut self.epoch_losses) {
+                *loss = std::mem::take(sum) / self.steps_per_epoch as f64;
+            }
+            if self.losses.iter().all(|loss| !loss.is_finite()) {
+                return Err(Error::Numeric(
+                    "Adam: the loss of every run left the finite numbers; try a smaller learning rate"
+                        .to_string(),
+                ));
+            }
+        }
+        Ok(())
+    }
+
     fn best_member(&self) -> usize {
         (0..self.runs.len()).min_by(|&a, &b| self.losses[a].total_cmp(&self.losses[b])).unwrap_or(0)
     }
@@ -124,41 +153,51 @@ impl Optimizer for Adam {
     }
 
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()> {
-        let rate = self.schedule.factor(self.steps as f64 / self.steps_per_epoch as f64, self.epochs);
+        let steps = self.steps;
         self.steps += 1;
-        let t = i32::try_from(self.steps).unwrap_or(i32::MAX);
-        for (member, run) in self.runs.iter().enumerate() {
+        for member in 0..self.runs.len() {
+            let run = self.runs[member];
+            let (rate, correct2) = self.rate(member, steps);
             let range = member * self.dimension..(member + 1) * self.dimension;
             let gradient = &evaluations.gradients[range.clone()];
             self.epoch_losses[member] += evaluations.losses[member];
             self.gradient_norms[member] = gradient.iter().fold(0.0, |norm, g| f64::max(norm, g.abs()));
-            let (correct1, correct2) = match run.bias_correction {
-                true => (1.0 / (1.0 - run.beta1.powi(t)), 1.0 / (1.0 - run.beta2.powi(t))),
-                false => (1.0, 1.0),
-            };
             let moments =
                 self.first_moment[range.clone()].iter_mut().zip(&mut self.second_moment[range.clone()]);
             for ((value, g), (m, v)) in self.parameters[range.clone()].iter_mut().zip(gradient).zip(moments) {
                 *m = run.beta1 * *m + (1.0 - run.beta1) * g;
                 *v = run.beta2 * *v + (1.0 - run.beta2) * g * g;
-                *value -= rate * run.learning_rate * (*m * correct1) / ((*v * correct2).sqrt() + run.epsilon);
+                *value -= rate * *m / ((*v * correct2).sqrt() + run.epsilon);
             }
             if let Some(space) = &self.bounds {
                 space.clamp(&mut self.parameters[range]);
             }
         }
-        if self.at_rest() {
-            for (loss, sum) in self.losses.iter_mut().zip(&mut self.epoch_losses) {
-                *loss = std::mem::take(sum) / self.steps_per_epoch as f64;
-            }
-            if self.losses.iter().all(|loss| !loss.is_finite()) {
-                return Err(Error::Numeric(
-                    "Adam: the loss of every run left the finite numbers; try a smaller learning rate"
-                        .to_string(),
-                ));
-            }
+        self.end_step()
+    }
+
+    fn steps_ahead(&self, count: usize) -> Option<StepsAhead> {
+        if self.bounds.is_some() || self.steps_per_epoch != 1 {
+            return None;
         }
-        Ok(())
+        let members = 0..self.runs.len();
+        let rates = (self.steps..).take(count).flat_map(|step| members.clone().map(move |m| (m, step)));
+        Some(StepsAhead {
+            first_moment: self.first_moment.clone(),
+            second_moment: self.second_moment.clone(),
+            settings: self.runs.iter().map(|run| [run.beta1, run.beta2, run.epsilon]).collect(),
+            rates: rates.map(|(member, step)| self.rate(member, step)).collect(),
+        })
+    }
+
+    fn tell_step(&mut self, step: &AdamStep) -> Result<()> {
+        self.steps += 1;
+        self.parameters.clone_from(&step.parameters);
+        self.first_moment.clone_from(&step.first_moment);
+        self.second_moment.clone_from(&step.second_moment);
+        self.gradient_norms.clone_from(&step.gradient_norms);
+        self.epoch_losses.clone_from(&step.losses);
+        self.end_step()
     }
 
     fn best(&self) -> Best {

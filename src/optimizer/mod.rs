@@ -26,7 +26,7 @@ pub use schedule::Schedule;
 pub use space::Space;
 
 use crate::error::Result;
-use crate::evaluator::Evaluations;
+use crate::evaluator::{AdamStep, Evaluations};
 
 /// Parameter sets to be evaluated and what is to be known about them.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +39,20 @@ pub struct Proposal {
     pub gradients: bool,
     /// Whether Gauss–Newton matrices are needed.
     pub curvature: bool,
+}
+
+/// Steps of Adam as an optimizer sees them: those of
+/// [`AdamBatch`](crate::evaluator::AdamBatch), without the data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepsAhead {
+    /// First moments.
+    pub first_moment: Vec<f64>,
+    /// Second moments.
+    pub second_moment: Vec<f64>,
+    /// β₁, β₂ and ε of every member.
+    pub settings: Vec<[f64; 3]>,
+    /// (rate, correction of the second moment) of each step and member.
+    pub rates: Vec<(f64, f64)>,
 }
 
 /// A state that can be stored and restored: small things as JSON, vectors as arrays.
@@ -73,6 +87,26 @@ pub trait Optimizer {
     /// [`Error::Numeric`](crate::Error::Numeric) when the losses of all members are not finite or
     /// a linear system cannot be solved.
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()>;
+
+    /// Up to `count` steps that an evaluator can take on its own, from where the optimizer stands;
+    /// `None` for methods and settings that need the host in between.
+    fn steps_ahead(&self, count: usize) -> Option<StepsAhead> {
+        let _ = count;
+        None
+    }
+
+    /// The outcome of the first of [`steps_ahead`](Self::steps_ahead), with regularisation added to
+    /// its losses. Takes the place of [`tell`](Self::tell).
+    ///
+    /// # Errors
+    /// As [`tell`](Self::tell).
+    ///
+    /// # Panics
+    /// If the optimizer has no steps ahead.
+    fn tell_step(&mut self, step: &AdamStep) -> Result<()> {
+        let _ = step;
+        unreachable!("only optimizers with steps ahead are told of them")
+    }
 
     /// The best member of those evaluated last (of a swarm: ever), or the start.
     fn best(&self) -> Best;

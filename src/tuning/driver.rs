@@ -8,10 +8,11 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::ahead::Ahead;
 use super::{Checkpoint, Progress, RunConfig, StopReason, regularize, space_of};
 use crate::dataset::Split;
 use crate::error::{Error, Result};
-use crate::evaluator::{Evaluations, Evaluator, Population, Request};
+use crate::evaluator::{AdamStep, Evaluations, Evaluator, Population, Request};
 use crate::model::Parameterization;
 use crate::optimizer::{Best, Optimizer, Proposal};
 
@@ -165,6 +166,10 @@ impl<'a> Tuning<'a> {
         self.started = Instant::now();
         let batches = self.split.batches();
         let mut pairs = 0;
+        // Batches, held-out losses and other coordinates need the host after every step.
+        let plain =
+            batches == 1 && self.split.held_out_part().is_none() && self.parameterization.is_identity();
+        let mut ahead = if plain { Ahead::default() } else { Ahead::none() };
         let reason = loop {
             // Of a run that ended before its result was stored.
             if let Some(reason) = self.progress.finished {
@@ -185,11 +190,18 @@ impl<'a> Tuning<'a> {
             }
             let proposal = self.optimizer.ask();
             let batch = self.batch(self.progress.steps, batches);
-            let answer = persist(&mut evaluator, &mut replacement, observe, &mut |evaluator| {
-                self.evaluate(evaluator, &proposal, batch.clone())
-            })?;
+            let (answer, step) =
+                persist(&mut evaluator, &mut replacement, observe, &mut |evaluator| match self
+                    .step_ahead(evaluator, &proposal, &mut ahead)?
+                {
+                    Some(step) => Ok((Evaluations::of_step(&step), Some(step))),
+                    None => Ok((self.evaluate(evaluator, &proposal, batch.clone())?, None)),
+                })?;
             pairs += (answer.positions * proposal.l2.len()) as u64;
-            self.optimizer.tell(&answer)?;
+            match step {
+                Some(step) => self.optimizer.tell_step(&step)?,
+                None => self.optimizer.tell(&answer)?,
+            }
             self.progress.steps += 1;
             self.progress.seconds = self.seconds_before + self.started.elapsed().as_secs_f64();
             if self.optimizer.at_rest() {
@@ -281,6 +293,24 @@ impl<'a> Tuning<'a> {
         order.shuffle(&mut rng);
         let batch = order[(step % batches as u64) as usize];
         batch..batch + 1
+    }
+
+    /// The next of the steps that the evaluator takes on its own, if it does.
+    fn step_ahead(
+        &self,
+        evaluator: &mut dyn Evaluator,
+        proposal: &Proposal,
+        ahead: &mut Ahead,
+    ) -> Result<Option<AdamStep>> {
+        let population = Population::new(
+            self.config.start.len() / 2,
+            proposal.parameters.clone(),
+            vec![self.config.k; proposal.l2.len()],
+        );
+        let request = Request { parts: 0..1, loss: self.config.loss, gradients: true, curvature: false };
+        let left = self.config.stopping.epochs.saturating_sub(self.progress.epochs);
+        let problem = (population, request, &self.config.start[..]);
+        ahead.next(evaluator, &*self.optimizer, proposal, problem, left)
     }
 
     /// Losses and derivatives with respect to z, regularisation included.

@@ -4,6 +4,7 @@
 //! Owns regularisation, mini-batch order, stopping, checkpoints and metrics. Which backend
 //! computes is decided by the caller; what is done with the result, too.
 
+mod ahead;
 mod checkpoint;
 mod config;
 mod driver;

@@ -152,7 +152,7 @@ fn execute(
     fitted_loss: Option<f64>,
 ) -> anyhow::Result<()> {
     let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n))?;
-    let (evaluator, line) = backend.evaluator(&layout, false)?;
+    let (evaluator, line) = backend.evaluator(&layout)?;
     let resumed = checkpoint.as_ref().map(|c| c.progress.epochs);
     let kept = checkpoint.as_ref().map_or(0, |c| c.progress.metrics);
     let mut run = match checkpoint {

@@ -28,14 +28,13 @@ const RECORD: &str = "sweep.json";
 /// Evaluators of the backend that was chosen.
 struct Room<'a> {
     backend: &'a Backend,
-    curvature: bool,
     /// Whether the first evaluator is still to be named.
     announce: Cell<bool>,
 }
 
 impl MachineRoom for Room<'_> {
     fn machine<'l>(&'l self, layout: &'l Layout) -> Result<Machine<'l>> {
-        let (evaluator, line) = self.backend.evaluator(layout, self.curvature)?;
+        let (evaluator, line) = self.backend.evaluator(layout)?;
         if self.announce.take() {
             say(&format!("backend     {line}\n"))?;
         }
@@ -250,11 +249,7 @@ fn execute(
             _ => Sweep::try_new(config, data)?,
         };
         let talks = !context.quiet && !context.json;
-        let room = Room {
-            backend,
-            curvature: matches!(config.method, SweepMethod::GaussNewton { .. }),
-            announce: Cell::new(talks),
-        };
+        let room = Room { backend, announce: Cell::new(talks) };
         if talks {
             output::print_opening(config, data, folder, resumed)?;
         }

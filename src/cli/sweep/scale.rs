@@ -57,7 +57,7 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
     }
     let theta = prior.theta(&data.metadata.feature_set)?;
     let layout = Layout::whole(&data)?;
-    let (mut evaluator, line) = backend.evaluator(&layout, false)?;
+    let (mut evaluator, line) = backend.evaluator(&layout)?;
     let ks: Vec<f64> = values.numbers.iter().map(|k| k * factor).collect();
     let curve = scale_curve(&mut *evaluator, &layout, &data, &theta, &ks, loss)?;
 

@@ -281,8 +281,7 @@ fn execute(
 ) -> anyhow::Result<()> {
     let config = &record.config;
     let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n))?;
-    let curvature = matches!(config.optimizer, OptimizerConfig::GaussNewton(_));
-    let (evaluator, line) = backend.evaluator(&layout, curvature)?;
+    let (evaluator, line) = backend.evaluator(&layout)?;
     let resumed = checkpoint.as_ref().map(|c| c.progress.epochs);
     let kept = checkpoint.as_ref().map_or(0, |c| c.progress.metrics);
     let mut run = match checkpoint {

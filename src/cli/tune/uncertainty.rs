@@ -137,7 +137,7 @@ pub fn find(
             };
             bootstrap(&fit, &findings.sandwich, evaluator, members, config.seed, context.cancel, &mut observe)
         };
-        let (mut evaluator, _) = backend.evaluator(layout, false)?;
+        let (mut evaluator, _) = backend.evaluator(layout)?;
         let found = match resample(&mut *evaluator) {
             Err(error @ Error::Gpu(_)) => match backend.replacement(layout) {
                 Some(mut other) => {

@@ -3,8 +3,8 @@
 
 use wgpu::{BufferUsages, CommandEncoder, MapMode};
 
-use super::GpuContext;
 use super::context::ANSWER_TIMEOUT;
+use super::meter::{DeviceBuffer, Gpu};
 use crate::error::{Error, Result};
 
 /// A buffer that is replaced by a larger one where it is too small.
@@ -12,11 +12,33 @@ use crate::error::{Error, Result};
 pub(super) struct Scratch {
     label: &'static str,
     usage: BufferUsages,
-    buffer: Option<wgpu::Buffer>,
+    buffer: Option<DeviceBuffer>,
 }
 
 impl Scratch {
-    pub(super) fn new(label: &'static str, usage: BufferUsages) -> Self {
+    /// A buffer for kernels to work in.
+    pub(super) fn storage(label: &'static str) -> Self {
+        Self { label, usage: BufferUsages::STORAGE, buffer: None }
+    }
+
+    /// A buffer that the host writes.
+    pub(super) fn input(label: &'static str) -> Self {
+        Self { label, usage: BufferUsages::STORAGE | BufferUsages::COPY_DST, buffer: None }
+    }
+
+    /// A buffer that is copied from.
+    pub(super) fn output(label: &'static str) -> Self {
+        Self { label, usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC, buffer: None }
+    }
+
+    /// A buffer of uniforms.
+    pub(super) fn uniform(label: &'static str) -> Self {
+        Self { label, usage: BufferUsages::UNIFORM | BufferUsages::COPY_DST, buffer: None }
+    }
+
+    /// A buffer that is written, read and copied.
+    pub(super) fn state(label: &'static str) -> Self {
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
         Self { label, usage, buffer: None }
     }
 
@@ -24,28 +46,30 @@ impl Scratch {
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device has no room.
-    pub(super) fn reserve(&mut self, context: &GpuContext, bytes: u64) -> Result<wgpu::Buffer> {
-        let bytes = bytes.max(16).next_multiple_of(16);
-        if let Some(buffer) = self.buffer.as_ref().filter(|buffer| buffer.size() >= bytes) {
-            return Ok(buffer.clone());
+    pub(super) fn reserve(&mut self, gpu: &Gpu, bytes: u64) -> Result<wgpu::Buffer> {
+        if let Some(buffer) = self.buffer.as_ref().filter(|buffer| buffer.raw().size() >= bytes) {
+            return Ok(buffer.raw().clone());
         }
         // The old one goes first: both together may not fit.
         self.buffer = None;
-        let buffer = context.guard(|| {
-            context.device().create_buffer(&wgpu::BufferDescriptor {
-                label: Some(self.label),
-                size: bytes,
-                usage: self.usage,
-                mapped_at_creation: false,
-            })
-        })?;
-        self.buffer = Some(buffer.clone());
+        let buffer = gpu.allocate(self.label, bytes, self.usage)?;
+        let raw = buffer.raw().clone();
+        self.buffer = Some(buffer);
+        Ok(raw)
+    }
+
+    /// Reserves a buffer and queues a write of its contents.
+    ///
+    /// # Errors
+    /// As [`reserve`](Self::reserve).
+    pub(super) fn fill(&mut self, gpu: &Gpu, bytes: &[u8]) -> Result<wgpu::Buffer> {
+        let buffer = self.reserve(gpu, bytes.len() as u64)?;
+        gpu.write(&buffer, 0, bytes)?;
         Ok(buffer)
     }
 }
 
-/// Results on their way to the host. Several submissions may be under way; the mapping of the
-/// buffer waits for the last.
+/// Results on their way to the host, from any number of submissions.
 #[derive(Debug)]
 pub(super) struct Readback {
     scratch: Scratch,
@@ -55,27 +79,33 @@ pub(super) struct Readback {
 impl Readback {
     pub(super) fn new() -> Self {
         let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
-        Self { scratch: Scratch::new("readback", usage), used: 0 }
+        Self { scratch: Scratch { label: "readback", usage, buffer: None }, used: 0 }
     }
 
     /// Begins anew with room for `bytes`.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device has no room.
-    pub(super) fn begin(&mut self, context: &GpuContext, bytes: u64) -> Result<()> {
+    pub(super) fn begin(&mut self, gpu: &Gpu, bytes: u64) -> Result<()> {
         self.used = 0;
-        self.scratch.reserve(context, bytes).map(|_| ())
-    }
-
-    /// Bytes still free.
-    pub(super) fn room(&self) -> u64 {
-        self.scratch.buffer.as_ref().map_or(0, wgpu::Buffer::size) - self.used
+        self.scratch.reserve(gpu, bytes).map(|_| ())
     }
 
     /// Appends the first `bytes` of a buffer; room for them was asked for by `begin`.
     pub(super) fn push(&mut self, encoder: &mut CommandEncoder, from: &wgpu::Buffer, bytes: u64) {
+        self.push_from(encoder, from, 0, bytes);
+    }
+
+    /// As [`push`](Self::push), of bytes from an offset on.
+    pub(super) fn push_from(
+        &mut self,
+        encoder: &mut CommandEncoder,
+        from: &wgpu::Buffer,
+        offset: u64,
+        bytes: u64,
+    ) {
         if let Some(to) = &self.scratch.buffer {
-            encoder.copy_buffer_to_buffer(from, 0, to, self.used, bytes);
+            encoder.copy_buffer_to_buffer(from, offset, to.raw(), self.used, bytes);
             self.used += bytes;
         }
     }
@@ -84,20 +114,23 @@ impl Readback {
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device failed meanwhile.
-    pub(super) fn finish<T>(&mut self, context: &GpuContext, read: impl FnOnce(&[f32]) -> T) -> Result<T> {
-        let Some(buffer) = self.scratch.buffer.clone().filter(|_| self.used > 0) else {
+    pub(super) fn finish<T>(&mut self, gpu: &Gpu, read: impl FnOnce(&[f32]) -> T) -> Result<T> {
+        let Some(buffer) = self.scratch.buffer.as_ref().filter(|_| self.used > 0) else {
             return Ok(read(&[]));
         };
+        let buffer = buffer.raw().clone();
         let (sender, receiver) = std::sync::mpsc::channel();
         let used = std::mem::take(&mut self.used);
-        let submission = context.guard(|| {
+        gpu.count_down(used);
+        let context = gpu.context();
+        context.guard(|| {
             buffer.map_async(MapMode::Read, ..used, move |outcome| {
                 // The receiver is gone only where the wait below failed first.
                 let _ = sender.send(outcome);
             });
-            context.queue().submit([])
         })?;
-        context.wait(submission)?;
+        let submission = gpu.submit(None)?;
+        gpu.wait(submission)?;
         let failed =
             |what: String| Error::Gpu(format!("{}: reading results: {what}", context.summary().name));
         // Another thread that polls the device may be the one that calls back.

@@ -4,31 +4,30 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use wgpu::BufferUsages;
-
 use super::buffers::{Readback, Scratch};
-use super::kernels::{Kernel, Uniforms, Variant, block_length};
+use super::kernels::{Kernel, Segment, Shape, Uniforms, Variant, block_length};
+use super::meter::{part, whole};
+use super::pace::Clock;
 use super::plan::{Tiling, groups_for};
-use super::{GpuContext, GpuEvaluator, Pass, PlanKey, UploadedSlice};
-use crate::error::{Error, Result};
+use super::store::Array;
+use super::{GpuEvaluator, Pass, Plan, Walk};
+use crate::error::Result;
 use crate::evaluator::{Population, Request};
-use crate::objective::LossKind;
+use crate::objective::{LossKind, x_per_cp};
 
 /// Segments that one thread of the first reduction adds.
-const CHUNK: usize = 64;
+pub(super) const CHUNK: usize = 64;
 
 /// Submissions under way at a time: enough that the device never waits for the host, few enough
 /// that each is answered soon.
 const IN_FLIGHT: usize = 3;
-
-/// Bytes of results that are left on the device before they are fetched.
-const READBACK: u64 = 32 << 20;
 
 #[derive(Debug)]
 pub(super) struct Buffers {
     pub(super) uniforms: Scratch,
     pub(super) parameters: Scratch,
     pub(super) tables: Scratch,
+    pub(super) factors: Scratch,
     pub(super) losses: Scratch,
     pub(super) slabs: Scratch,
     pub(super) partials: Scratch,
@@ -38,25 +37,27 @@ pub(super) struct Buffers {
 
 impl Buffers {
     pub(super) fn new() -> Self {
-        let storage = |label| Scratch::new(label, BufferUsages::STORAGE);
-        let input = BufferUsages::STORAGE | BufferUsages::COPY_DST;
-        let output = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
         Self {
-            uniforms: Scratch::new("uniforms", BufferUsages::UNIFORM | BufferUsages::COPY_DST),
-            parameters: Scratch::new("parameters", input),
-            tables: storage("tables"),
-            losses: Scratch::new("losses", output),
-            slabs: storage("slabs"),
-            partials: storage("partials"),
-            totals: Scratch::new("totals", output),
+            uniforms: Scratch::uniform("uniforms"),
+            parameters: Scratch::state("parameters"),
+            tables: Scratch::storage("tables"),
+            factors: Scratch::input("factors"),
+            losses: Scratch::output("losses"),
+            slabs: Scratch::storage("slabs"),
+            partials: Scratch::storage("partials"),
+            totals: Scratch::output("totals"),
             readback: Readback::new(),
         }
     }
 }
 
 /// Sums over positions of one chunk of members, in f64.
+#[derive(Debug, Default)]
 pub(super) struct Sums {
+    /// Σ w ℓ by part of the request and member.
     pub(super) losses: Vec<f64>,
+    /// Σ w likewise, where games are resampled; else empty.
+    pub(super) weights: Vec<f64>,
     /// Side, feature, member; not yet scaled.
     pub(super) gradients: Vec<f64>,
 }
@@ -67,24 +68,91 @@ pub(super) struct Call {
     pub(super) tiling: Tiling,
     pub(super) gradients: bool,
     pub(super) loss: u32,
+    pub(super) shape: Shape,
+    pub(super) sizes: Uniforms,
     pub(super) uniforms: wgpu::Buffer,
+    pub(super) parameters: wgpu::Buffer,
     pub(super) tables: wgpu::Buffer,
+    /// The tables again where parts have no factors: every binding must be bound.
+    pub(super) factors: wgpu::Buffer,
+}
+
+impl Call {
+    /// Bytes of a row of all members.
+    pub(super) fn row(&self) -> u64 {
+        4 * self.tiling.padded() as u64
+    }
+
+    /// Reals of a row of all members.
+    pub(super) fn stride(&self) -> usize {
+        self.sizes.stride as usize
+    }
+
+    /// The sizes of a slice of a request of `total` segments.
+    pub(super) fn sizes_of(&self, slice: &Slice<'_>, total: usize) -> Uniforms {
+        Uniforms {
+            first_segment: slice.first as u32,
+            segments: slice.segments.len() as u32,
+            ordinal: slice.ordinal as u32,
+            total_segments: total as u32,
+            ..self.sizes
+        }
+    }
+
+    /// The binding of a slice's sizes.
+    fn uniforms_of(&self, slice: &Slice<'_>) -> wgpu::BufferBinding<'_> {
+        wgpu::BufferBinding { offset: slice.sizes_at, ..part(&self.uniforms, size_of::<Uniforms>() as u64) }
+    }
+
+    /// Adds up losses by part, in the order of segments, and gradients.
+    pub(super) fn sums(&self, plan: &Plan, request: &Request, losses: &[f32], gradients: &[f32]) -> Sums {
+        let (padded, members) = (self.tiling.padded(), self.members);
+        let mut rows = losses.chunks_exact(padded);
+        let mut by_part = || {
+            let mut sums = vec![0.0; request.parts.len() * members];
+            for segment in plan.segments() {
+                let part = segment.part as usize - request.parts.start;
+                let row = rows.next().expect("one a segment was asked for");
+                add(&mut sums[part * members..(part + 1) * members], row);
+            }
+            sums
+        };
+        let losses = by_part();
+        let weights = if self.shape.resamples { by_part() } else { Vec::new() };
+        let mut sums = vec![0.0; gradients.len() / padded * members];
+        for (sums, row) in sums.chunks_exact_mut(members.max(1)).zip(gradients.chunks_exact(padded)) {
+            add(sums, row);
+        }
+        Sums { losses, weights, gradients: sums }
+    }
+
+    /// Rows of losses and, where games are resampled, of weights.
+    pub(super) fn loss_rows(&self, plan: &Plan) -> u64 {
+        (plan.total() * if self.shape.resamples { 2 } else { 1 }) as u64
+    }
+}
+
+/// Segments of one shard that one submission covers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slice<'p> {
+    pub(super) shard: usize,
+    /// Segments of the shard before the first.
+    pub(super) first: usize,
+    /// Segments of the request before the first.
+    pub(super) ordinal: usize,
+    /// Where its sizes lie among the uniforms.
+    pub(super) sizes_at: u64,
+    pub(super) segments: &'p [Segment],
+    pub(super) buffer: &'p wgpu::Buffer,
 }
 
 impl GpuEvaluator<'_> {
     pub(super) fn pipeline(&mut self, kernel: Kernel, call: &Call) -> Result<wgpu::ComputePipeline> {
-        let walks = matches!(kernel, Kernel::Loss | Kernel::Gradient | Kernel::Scores);
-        let variant = Variant {
-            kernel,
-            // The others see Reals only, not tiles.
-            tile: if walks { call.tiling.tile } else { call.tiling.tile.min(4) },
-            unit: !walks || self.layout.unit_rows(),
-            loss: if matches!(kernel, Kernel::Loss | Kernel::Gradient) { call.loss } else { 0 },
-        };
-        self.pipelines.get(&self.context, variant)
+        let variant = Variant::new(kernel, call.tiling.tile, call.loss, call.shape);
+        self.pipelines.get(self.gpu.context(), variant)
     }
 
-    /// Uploads parameters, K and sizes of a chunk of members; what `blend` reads.
+    /// Uploads parameters, K and all else that members have of their own; what `blend` reads.
     pub(super) fn begin_call(
         &mut self,
         population: &Population,
@@ -93,245 +161,303 @@ impl GpuEvaluator<'_> {
         request: &Request,
     ) -> Result<Call> {
         let features = self.layout.features;
-        let padded = tiling.padded();
-        let (kind, power) = match request.loss {
+        let (padded, width) = (tiling.padded(), tiling.tile.min(4));
+        let (loss, power) = match request.loss {
             LossKind::Squared => (0, 2.0),
             LossKind::CrossEntropy => (1, 1.0),
             LossKind::Power(q) => (2, q as f32),
         };
-        let mut parameters = vec![0f32; (2 * features + 1) * padded];
-        for (column, member) in members.clone().enumerate() {
-            for (row, &value) in population.member(member).iter().enumerate() {
-                parameters[row * padded + column] = value as f32;
+        let shape = Shape {
+            vector: width > 1,
+            unit: self.layout.unit_rows(),
+            blends: population.blends.iter().any(|&blend| blend != 0.0),
+            resamples: !population.resamples.is_empty(),
+            shared: population.is_shared() && members.len() > 1,
+            weighted: !population.part_weights.is_empty(),
+        };
+        self.extended |= shape.blends || shape.resamples;
+        // A shared value fills one Real, so that kernels need not tell it from one a member.
+        let columns = if shape.shared { width } else { padded };
+        let mut parameters = vec![0f32; 2 * features * columns + 4 * padded];
+        let (theta, of_members) = parameters.split_at_mut(2 * features * columns);
+        if shape.shared {
+            for (row, &value) in theta.chunks_exact_mut(columns).zip(population.member(0)) {
+                row.fill(value as f32);
             }
-            let kappa = population.k[member] * std::f64::consts::LN_10 / 400.0;
-            parameters[2 * features * padded + column] = kappa as f32;
         }
-        let uniforms = Uniforms {
+        for (column, member) in members.clone().enumerate() {
+            if !shape.shared {
+                for (row, &value) in population.member(member).iter().enumerate() {
+                    theta[row * columns + column] = value as f32;
+                }
+            }
+            let seed = population.resamples.get(member).copied().unwrap_or(0);
+            let values = [
+                x_per_cp(population.k[member]) as f32,
+                population.blends.get(member).copied().unwrap_or(0.0),
+                (seed >> 16) as f32,
+                (seed & 0xffff) as f32,
+            ];
+            for (row, value) in values.into_iter().enumerate() {
+                of_members[row * padded + column] = value;
+            }
+        }
+        let member_rows = self.tapers * (features + 1) * columns;
+        let sizes = Uniforms {
             features: features as u32,
-            stride: (padded / tiling.tile.min(4)) as u32,
-            record: if self.layout.offsets.is_empty() { 1 } else { 2 },
+            stride: (padded / width) as u32,
+            columns: (columns / width) as u32,
+            record: if self.extended { 2 } else { 1 },
             chunk: CHUNK as u32,
+            member_rows: (member_rows / width) as u32,
             scale: 1.0 / f32::from(self.layout.phase_max),
             power,
             ..Uniforms::default()
         };
-        let context = &self.context;
-        let (parameter_bytes, table_bytes) =
-            (4 * parameters.len(), 4 * self.tapers * (features + 2) * padded);
-        let parameter_buffer = self.buffers.parameters.reserve(context, parameter_bytes as u64)?;
-        let uniform_buffer = self.buffers.uniforms.reserve(context, size_of::<Uniforms>() as u64)?;
-        let tables = self.buffers.tables.reserve(context, table_bytes as u64)?;
-        context.guard(|| {
-            context.queue().write_buffer(&uniform_buffer, 0, bytemuck::bytes_of(&uniforms));
-            context.queue().write_buffer(&parameter_buffer, 0, bytemuck::cast_slice(&parameters));
-        })?;
+        let gpu = &self.gpu;
+        let parameters = self.buffers.parameters.fill(gpu, bytemuck::cast_slice(&parameters))?;
+        let uniforms = self.buffers.uniforms.reserve(gpu, size_of::<Uniforms>() as u64)?;
+        let tables = self.buffers.tables.reserve(gpu, 4 * (member_rows + 4 * padded) as u64)?;
+        let factors = match shape.weighted && (request.gradients || request.curvature) {
+            true => {
+                let parts = self.layout.parts.len();
+                let mut factors = vec![0f32; parts * padded];
+                for (column, member) in members.clone().enumerate() {
+                    for part in 0..parts {
+                        factors[part * padded + column] = population.part_weight(member, part, parts);
+                    }
+                }
+                self.buffers.factors.fill(gpu, bytemuck::cast_slice(&factors))?
+            }
+            false => tables.clone(),
+        };
         Ok(Call {
             members: members.len(),
             tiling,
             gradients: request.gradients,
-            loss: kind,
-            uniforms: uniform_buffer,
+            loss,
+            shape,
+            sizes,
+            uniforms,
+            parameters,
             tables,
+            factors,
         })
     }
 
     pub(super) fn encode_blend(&mut self, call: &Call, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
         let pipeline = self.pipeline(Kernel::Blend, call)?;
-        let floats = (self.layout.features + 2) * call.tiling.padded();
-        let parameters = self.buffers.parameters.reserve(&self.context, 0)?;
-        let bindings =
-            [whole(&call.uniforms), whole(&parameters), whole(&self.taper_units), whole(&call.tables)];
-        let groups = [groups_for(floats / call.tiling.tile.min(4)), self.tapers as u32];
-        self.context.guard(|| dispatch(&self.context, encoder, &pipeline, &bindings, groups))
+        let bindings = [
+            part(&call.uniforms, size_of::<Uniforms>() as u64),
+            whole(&call.parameters),
+            whole(self.taper_units.raw()),
+            whole(&call.tables),
+        ];
+        let elements = (self.layout.features + 1) * (call.sizes.columns as usize).max(1);
+        let groups = [groups_for(elements.max(4 * call.stride())), self.tapers as u32 + 1];
+        self.gpu.dispatch(encoder, &pipeline, &bindings, groups)
+    }
+
+    /// Queues the sizes of a slice, for the submission that follows.
+    pub(super) fn write_sizes(&self, call: &Call, slice: &Slice<'_>, total: usize) -> Result<()> {
+        self.gpu.write(&call.uniforms, slice.sizes_at, bytemuck::bytes_of(&call.sizes_of(slice, total)))
     }
 
     /// Encodes the walk over a slice's positions and, for gradients, the reduction.
-    fn encode_slice(
+    pub(super) fn encode_slice(
         &mut self,
         call: &Call,
-        planned: &UploadedSlice,
+        plan: &Plan,
+        slice: &Slice<'_>,
         pass: Pass,
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<()> {
-        let (segments, features) = (planned.slice.segments.len(), self.layout.features);
-        let row = 4 * call.tiling.padded() as u64;
-        let slab_bytes = segments as u64 * features as u64 * row;
-        let chunks = segments.div_ceil(CHUNK);
-        let partial_bytes = (chunks * 2 * features) as u64 * row;
-        let losses = self.buffers.losses.reserve(&self.context, segments as u64 * row)?;
+        let features = self.layout.features;
+        let count = slice.segments.len();
         let kernel = if call.gradients { Kernel::Gradient } else { Kernel::Loss };
         let walk = self.pipeline(kernel, call)?;
-        let shard = &self.shards[planned.slice.shard];
+        let losses = self.buffers.losses.reserve(&self.gpu, call.loss_rows(plan) * call.row())?;
+        let places = self.store.array(&self.gpu, slice.shard, Array::Places(self.extended))?;
+        let rows = self.store.array(&self.gpu, slice.shard, Array::Rows)?;
         let mut bindings = vec![
-            whole(&call.uniforms),
-            whole(&planned.segments),
-            whole(&shard.places),
-            whole(&shard.rows),
+            call.uniforms_of(slice),
+            whole(slice.buffer),
+            whole(&places),
+            whole(&rows),
             whole(&call.tables),
             whole(&losses),
         ];
-        let groups = [segments as u32, call.tiling.tiles as u32];
+        let groups = [count as u32, call.tiling.tiles as u32];
         if !call.gradients {
-            if pass != Pass::Reduce {
-                self.context.guard(|| dispatch(&self.context, encoder, &walk, &bindings, groups))?;
-            }
-            return Ok(());
+            return match pass {
+                Pass::Reduce => Ok(()),
+                _ => self.gpu.dispatch(encoder, &walk, &bindings, groups),
+            };
         }
-        let Some(gather) = shard.gathers.get(&block_length(call.tiling.tile)) else {
-            return Err(Error::Gpu("transposed blocks are missing".into()));
-        };
-        let slabs = self.buffers.slabs.reserve(&self.context, slab_bytes)?;
+        let block = block_length(call.tiling.tile);
+        let runs = self.store.array(&self.gpu, slice.shard, Array::Runs(block))?;
+        let entries = self.store.array(&self.gpu, slice.shard, Array::Entries(block))?;
+        let slabs = self.buffers.slabs.reserve(&self.gpu, (count * features) as u64 * call.row())?;
         if pass != Pass::Reduce {
-            bindings.extend([whole(&gather.runs), whole(&gather.entries), whole(&slabs)]);
-            self.context.guard(|| dispatch(&self.context, encoder, &walk, &bindings, groups))?;
+            bindings.extend([whole(&runs), whole(&entries), whole(&slabs)]);
+            self.gpu.dispatch(encoder, &walk, &bindings, groups)?;
         }
         if pass == Pass::Positions {
             return Ok(());
         }
-        let partials = self.buffers.partials.reserve(&self.context, partial_bytes)?;
-        let totals = self.buffers.totals.reserve(&self.context, 2 * features as u64 * row)?;
+        // Partial sums outlive a slice, so they have their final size from the start.
+        let side = 2 * features as u64 * call.row();
+        let most = 2 + self.slab_segments(call.tiling).min(plan.total()).div_ceil(CHUNK) as u64;
+        let partials = self.buffers.partials.reserve(&self.gpu, most * side)?;
+        let totals = self.buffers.totals.reserve(&self.gpu, side)?;
         let (reduce, total) = (self.pipeline(Kernel::Reduce, call)?, self.pipeline(Kernel::Total, call)?);
-        let elements = features * call.tiling.padded() / call.tiling.tile.min(4);
-        self.context.guard(|| {
-            let bindings = [
-                whole(&call.uniforms),
-                whole(&planned.segments),
-                whole(&slabs),
-                whole(&self.taper_units),
-                whole(&partials),
-            ];
-            let groups = [groups_for(elements), chunks as u32];
-            dispatch(&self.context, encoder, &reduce, &bindings, groups);
-            // The number of chunks is the length of the binding.
-            let bindings = [whole(&call.uniforms), part(&partials, partial_bytes), whole(&totals)];
-            dispatch(&self.context, encoder, &total, &bindings, [groups_for(2 * elements), 1]);
-        })
+        let elements = features * call.stride();
+        let chunks = (slice.ordinal + count).div_ceil(CHUNK) - slice.ordinal / CHUNK;
+        let bindings = [
+            call.uniforms_of(slice),
+            whole(slice.buffer),
+            whole(&slabs),
+            whole(self.taper_units.raw()),
+            whole(&partials),
+            whole(&call.factors),
+        ];
+        let groups = [groups_for(elements), chunks as u32];
+        self.gpu.dispatch(encoder, &reduce, &bindings, groups)?;
+        // The kernel takes the number of elements from the binding.
+        let bindings = [call.uniforms_of(slice), whole(&partials), part(&totals, side)];
+        self.gpu.dispatch(encoder, &total, &bindings, [groups_for(2 * elements), 1])
+    }
+
+    /// Segments whose slabs fit their memory.
+    pub(super) fn slab_segments(&self, tiling: Tiling) -> usize {
+        // As much again as a fifth of the slabs is kept for partial sums.
+        let slab = 4 * (self.layout.features.max(1) * tiling.padded()) as u64;
+        let room = self.budget.slabs.min(self.options.binding_bytes);
+        (room.saturating_sub(4 * slab) / (slab + slab / 16)).clamp(1, 65_535) as usize
+    }
+
+    /// How many of the segments from `at` on the next slice takes, and its padded pairs.
+    pub(super) fn slice_length(&self, call: &Call, segments: &[Segment]) -> (usize, u64) {
+        let padded = call.tiling.padded() as u64;
+        let most = if call.gradients { self.slab_segments(call.tiling) } else { 65_535 };
+        let wanted = self.paces[usize::from(call.gradients)].pairs();
+        let (mut count, mut pairs) = (0, 0);
+        for segment in segments.iter().take(most) {
+            let more = u64::from(segment.end - segment.first) * padded;
+            if count > 0 && pairs + more > wanted {
+                break;
+            }
+            count += 1;
+            pairs += more;
+        }
+        (count, pairs)
     }
 
     pub(super) fn run_chunk(
         &mut self,
         population: &Population,
         members: Range<usize>,
-        positions: Range<usize>,
+        whole: Tiling,
         request: &Request,
         pass: Pass,
     ) -> Result<Sums> {
-        let tiling = Tiling::new(&self.options, members.len(), request.gradients);
+        let plan = self.plan(&self.key(request, whole, Walk::of(request)))?;
+        let tiling = Tiling { tile: whole.tile, tiles: members.len().div_ceil(whole.tile) };
         let call = self.begin_call(population, members, tiling, request)?;
-        if call.gradients {
-            self.prepare_gathers(call.tiling.tile)?;
-        }
-        let plan = self.plan(&PlanKey { positions, tiling: call.tiling, gradients: call.gradients })?;
-        let features = self.layout.features;
-        let side = if call.gradients { 2 * features } else { 0 };
-        let mut sums = Sums { losses: vec![0.0; call.members], gradients: vec![0.0; side * call.members] };
-        let row = 4 * call.tiling.padded() as u64;
-        let result_bytes = |slice: &UploadedSlice| (slice.slice.segments.len() + side) as u64 * row;
-        let all: u64 = plan.iter().map(result_bytes).sum();
-        let most = plan.iter().map(result_bytes).max().unwrap_or(0);
-        let read_back = pass == Pass::Whole;
-        self.buffers.readback.begin(&self.context, all.min(READBACK.max(most)))?;
-        let mut pending: Vec<&UploadedSlice> = Vec::new();
-        let mut under_way = VecDeque::new();
+        let mut under_way: VecDeque<(wgpu::SubmissionIndex, u64, usize)> = VecDeque::new();
+        let mut clock = Clock::start();
         let mut blended = matches!(pass, Pass::Positions | Pass::Reduce);
-        for planned in plan.iter() {
-            if read_back && self.buffers.readback.room() < result_bytes(planned) {
-                self.collect(&call, &mut pending, &mut sums)?;
+        for shard in 0..plan.shards.len() {
+            let planned = &plan.shards[shard];
+            // A slot is written anew only when the shard before the last is done with: uploads
+            // wait in memory of the host until the device gets to them.
+            while self.store.is_streamed() && under_way.front().is_some_and(|&(_, _, s)| s + 1 < shard) {
+                self.await_oldest(&call, &mut under_way, &mut clock)?;
             }
-            let mut encoder = self.context.device().create_command_encoder(&Default::default());
-            if !blended {
-                self.encode_blend(&call, &mut encoder)?;
-                blended = true;
-            }
-            if pass != Pass::Blend {
-                self.encode_slice(&call, planned, pass, &mut encoder)?;
-            }
-            if read_back {
-                let losses = self.buffers.losses.reserve(&self.context, 0)?;
-                let bytes = planned.slice.segments.len() as u64 * row;
-                self.buffers.readback.push(&mut encoder, &losses, bytes);
-                if call.gradients {
-                    let totals = self.buffers.totals.reserve(&self.context, 0)?;
-                    self.buffers.readback.push(&mut encoder, &totals, side as u64 * row);
+            let mut at = 0;
+            while at < planned.segments.len() {
+                let (count, pairs) = self.slice_length(&call, &planned.segments[at..]);
+                let slice = plan.slice(shard, at..at + count);
+                self.write_sizes(&call, &slice, plan.total())?;
+                let mut encoder = self.gpu.encoder();
+                if !blended {
+                    self.encode_blend(&call, &mut encoder)?;
+                    blended = true;
                 }
-                pending.push(planned);
-            }
-            let submission = self.context.guard(|| self.context.queue().submit([encoder.finish()]))?;
-            under_way.push_back(submission);
-            if under_way.len() > IN_FLIGHT
-                && let Some(oldest) = under_way.pop_front()
-            {
-                self.context.wait(oldest)?;
-            }
-            if pass == Pass::Blend {
-                break;
+                if pass != Pass::Blend {
+                    self.encode_slice(&call, &plan, &slice, pass, &mut encoder)?;
+                }
+                under_way.push_back((self.gpu.submit(Some(encoder))?, pairs, shard));
+                if under_way.len() > IN_FLIGHT {
+                    self.await_oldest(&call, &mut under_way, &mut clock)?;
+                }
+                at += count;
+                if pass == Pass::Blend {
+                    break;
+                }
             }
         }
-        self.collect(&call, &mut pending, &mut sums)?;
-        if let Some(last) = under_way.pop_back() {
-            self.context.wait(last)?;
+        if pass == Pass::Whole {
+            let rows = call.loss_rows(&plan);
+            let sides = if call.gradients { 2 * self.layout.features as u64 } else { 0 };
+            self.buffers.readback.begin(&self.gpu, (rows + sides) * call.row())?;
+            let mut encoder = self.gpu.encoder();
+            let losses = self.buffers.losses.reserve(&self.gpu, 0)?;
+            self.buffers.readback.push(&mut encoder, &losses, rows * call.row());
+            if call.gradients {
+                let totals = self.buffers.totals.reserve(&self.gpu, 0)?;
+                self.buffers.readback.push(&mut encoder, &totals, sides * call.row());
+            }
+            self.gpu.submit(Some(encoder))?;
         }
-        Ok(sums)
+        while !under_way.is_empty() {
+            self.await_oldest(&call, &mut under_way, &mut clock)?;
+        }
+        match pass {
+            Pass::Whole => self.collect(&call, &plan, request),
+            _ => Ok(Sums::default()),
+        }
     }
 
-    /// Fetches the results of slices and adds them up in f64, in the order of the slices.
-    fn collect(&mut self, call: &Call, pending: &mut Vec<&UploadedSlice>, sums: &mut Sums) -> Result<()> {
-        let padded = call.tiling.padded();
-        let features = self.layout.features;
-        self.buffers.readback.finish(&self.context, |mut floats| {
-            for planned in pending.iter() {
-                let (losses, rest) = floats.split_at(planned.slice.segments.len() * padded);
-                for row in losses.chunks_exact(padded) {
-                    sums.losses.iter_mut().zip(row).for_each(|(sum, &loss)| *sum += f64::from(loss));
-                }
-                floats = rest;
-                if call.gradients {
-                    let (totals, rest) = floats.split_at(2 * features * padded);
-                    for (row, sums) in
-                        totals.chunks_exact(padded).zip(sums.gradients.chunks_exact_mut(call.members))
-                    {
-                        sums.iter_mut().zip(row).for_each(|(sum, &value)| *sum += f64::from(value));
-                    }
-                    floats = rest;
-                }
-            }
-        })?;
-        pending.clear();
+    fn await_oldest(
+        &mut self,
+        call: &Call,
+        under_way: &mut VecDeque<(wgpu::SubmissionIndex, u64, usize)>,
+        clock: &mut Clock,
+    ) -> Result<()> {
+        if let Some((oldest, pairs, _)) = under_way.pop_front() {
+            self.gpu.wait(oldest)?;
+            self.paces[usize::from(call.gradients)].observe(pairs, clock.lap());
+        }
         Ok(())
     }
-}
 
-pub(super) fn whole(buffer: &wgpu::Buffer) -> wgpu::BufferBinding<'_> {
-    wgpu::BufferBinding { buffer, offset: 0, size: None }
-}
-
-fn part(buffer: &wgpu::Buffer, bytes: u64) -> wgpu::BufferBinding<'_> {
-    wgpu::BufferBinding { buffer, offset: 0, size: std::num::NonZeroU64::new(bytes) }
-}
-
-/// Encodes a pass of its own, bindings numbered from 0.
-pub(super) fn dispatch(
-    context: &GpuContext,
-    encoder: &mut wgpu::CommandEncoder,
-    pipeline: &wgpu::ComputePipeline,
-    bindings: &[wgpu::BufferBinding<'_>],
-    groups: [u32; 2],
-) {
-    let entries: Vec<_> = (0..)
-        .zip(bindings)
-        .map(|(binding, resource)| wgpu::BindGroupEntry {
-            binding,
-            resource: wgpu::BindingResource::Buffer(resource.clone()),
+    /// Fetches the results.
+    fn collect(&mut self, call: &Call, plan: &Plan, request: &Request) -> Result<Sums> {
+        let loss_floats = call.loss_rows(plan) as usize * call.tiling.padded();
+        self.buffers.readback.finish(&self.gpu, |floats| {
+            let (losses, gradients) = floats.split_at(loss_floats);
+            call.sums(plan, request, losses, gradients)
         })
-        .collect();
-    let group = context.device().create_bind_group(&wgpu::BindGroupDescriptor {
-        label: None,
-        layout: &pipeline.get_bind_group_layout(0),
-        entries: &entries,
-    });
-    let mut pass = encoder.begin_compute_pass(&Default::default());
-    pass.set_pipeline(pipeline);
-    pass.set_bind_group(0, &group, &[]);
-    pass.dispatch_workgroups(groups[0], groups[1], 1);
+    }
+}
+
+/// Adds a row of floats to sums in f64; padding is left out.
+fn add(sums: &mut [f64], row: &[f32]) {
+    sums.iter_mut().zip(row).for_each(|(sum, &value)| *sum += f64::from(value));
+}
+
+impl Plan {
+    /// Some segments of one shard.
+    pub(super) fn slice(&self, shard: usize, range: Range<usize>) -> Slice<'_> {
+        let planned = &self.shards[shard];
+        Slice {
+            shard,
+            first: range.start,
+            ordinal: planned.ordinal + range.start,
+            sizes_at: 0,
+            segments: &planned.segments[range],
+            buffer: planned.buffer.raw(),
+        }
+    }
 }

@@ -249,6 +249,11 @@ impl GpuContext {
     /// # Errors
     /// [`Error::Gpu`] with the first line of the device's own complaint.
     pub(super) fn guard<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        self.guard_memory(work)?.ok_or_else(|| Error::Gpu(format!("{} is out of memory", self.summary.name)))
+    }
+
+    /// As [`guard`](Self::guard), but `None` where the device has no memory left.
+    pub(super) fn guard_memory<T>(&self, work: impl FnOnce() -> T) -> Result<Option<T>> {
         let filters = [ErrorFilter::Internal, ErrorFilter::OutOfMemory, ErrorFilter::Validation];
         let mut scopes: Vec<_> = filters.map(|filter| self.device.push_error_scope(filter)).into();
         let value = work();
@@ -261,10 +266,8 @@ impl GpuContext {
             self.check()?;
         }
         match first {
-            None => Ok(value),
-            Some(wgpu::Error::OutOfMemory { .. }) => {
-                Err(Error::Gpu(format!("{} is out of memory", self.summary.name)))
-            }
+            None => Ok(Some(value)),
+            Some(wgpu::Error::OutOfMemory { .. }) => Ok(None),
             Some(error) => Err(Error::Gpu(one_line(&error))),
         }
     }

@@ -1,17 +1,25 @@
 //! The GPU evaluator: losses and gradients of a population by compute shaders.
 //!
 //! Members go in chunks whose tables fit, positions in slices whose slabs and time are bounded; a
-//! slice is one submission, and slices are added in f64. Owns the evaluator and its caches. Leaves
-//! the device to `context`, the kernels to `kernels` and `shaders/`, the data on the device to
-//! `shard`, the cutting to `plan`, and the encoding of a call to `call` and `buffers`. No sum
-//! depends on the order in which threads run, so equal calls on one device give equal bytes.
+//! slice is one submission. Owns the evaluator and its caches. Leaves the device to `context` and
+//! `meter`, the kernels to `kernels` and `shaders/`, the data on the device to `shard` and `store`,
+//! the cutting to `plan`, `memory` and `pace`, and the encoding of a call to `call`,
+//! `curvature`, `steps` and `buffers`. No sum
+//! depends on the order in which threads run nor on how segments are grouped into slices, so equal
+//! calls on one device give equal bytes.
 
 mod buffers;
 mod call;
 mod context;
+mod curvature;
 pub mod kernels;
+mod memory;
+mod meter;
+mod pace;
 mod plan;
 mod shard;
+mod steps;
+mod store;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -20,14 +28,18 @@ use std::sync::Arc;
 pub use context::{AdapterSummary, BackendChoice, GpuContext, list_adapters};
 pub use plan::GpuOptions;
 
-use self::call::{Buffers, dispatch, whole};
-use self::kernels::{Kernel, Pipelines, block_length};
-use self::plan::{Slice, Tiling};
-use self::shard::Shard;
-use super::{Evaluations, Evaluator, Population, Request};
-use crate::dataset::{Layout, Transpose};
+use self::call::{Buffers, Sums};
+use self::kernels::{Kernel, Pipelines, Segment};
+use self::memory::Chunks;
+use self::meter::{DeviceBuffer, Gpu, whole};
+use self::pace::Pace;
+use self::plan::{Budget, Tiling};
+use self::steps::StepBuffers;
+use self::store::{Array, Store};
+use super::{AdamBatch, AdamStep, Evaluations, Evaluator, Population, Request, Stats};
+use crate::dataset::Layout;
 use crate::error::{Error, Result};
-use crate::objective::LossKind;
+use crate::objective::{LossKind, x_per_cp};
 
 /// The steps of an evaluation, for benches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,15 +57,23 @@ pub enum Pass {
 /// Evaluates populations on a GPU.
 #[derive(Debug)]
 pub struct GpuEvaluator<'a> {
-    context: GpuContext,
+    gpu: Gpu,
     layout: &'a Layout,
     options: GpuOptions,
+    /// Memory that the budget is made for; less than the limit where some was refused.
+    planned: Option<u64>,
+    budget: Budget,
     tapers: usize,
-    taper_units: wgpu::Buffer,
-    shards: Vec<Shard>,
+    taper_units: DeviceBuffer,
+    store: Store<'a>,
     pipelines: Pipelines,
-    plans: HashMap<PlanKey, Arc<Vec<UploadedSlice>>>,
+    plans: HashMap<PlanKey, Arc<Plan>>,
     buffers: Buffers,
+    steps: StepBuffers,
+    /// Whether records of positions hold more than targets and weights.
+    extended: bool,
+    /// By kind of walk.
+    paces: [Pace; 3],
 }
 
 /// What a plan depends on, apart from the options.
@@ -61,19 +81,64 @@ pub struct GpuEvaluator<'a> {
 struct PlanKey {
     positions: Range<usize>,
     tiling: Tiling,
-    gradients: bool,
+    walk: Walk,
 }
 
-/// A slice whose segments are on the device.
+/// What positions are walked for; segments differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Walk {
+    Losses,
+    Gradients,
+    Matrices,
+}
+
+impl Walk {
+    fn of(request: &Request) -> Self {
+        if request.gradients { Self::Gradients } else { Self::Losses }
+    }
+}
+
+/// The segments of a request, on the device.
 #[derive(Debug)]
-struct UploadedSlice {
-    slice: Slice,
-    segments: wgpu::Buffer,
+struct Plan {
+    shards: Vec<PlannedShard>,
+}
+
+#[derive(Debug)]
+struct PlannedShard {
+    /// Segments of the shards before.
+    ordinal: usize,
+    segments: Vec<Segment>,
+    buffer: DeviceBuffer,
+}
+
+impl Plan {
+    fn upload(gpu: &Gpu, cut: Vec<Vec<Segment>>) -> Result<Self> {
+        let mut ordinal = 0;
+        let mut shards = Vec::with_capacity(cut.len());
+        for segments in cut {
+            let buffer = gpu.upload("segments", bytemuck::cast_slice(&segments))?;
+            let count = segments.len();
+            shards.push(PlannedShard { ordinal, segments, buffer });
+            ordinal += count;
+        }
+        Ok(Self { shards })
+    }
+
+    /// All segments, in order.
+    fn segments(&self) -> impl Iterator<Item = &Segment> {
+        self.shards.iter().flat_map(|shard| &shard.segments)
+    }
+
+    /// Number of segments.
+    fn total(&self) -> usize {
+        self.shards.last().map_or(0, |shard| shard.ordinal + shard.segments.len())
+    }
 }
 
 impl<'a> GpuEvaluator<'a> {
-    /// Uploads a dataset. The transposed blocks that gradients need follow when first asked for,
-    /// which is why the layout is kept.
+    /// Prepares a dataset. What the kernels read is uploaded when it is first asked for, which is
+    /// why the layout is kept.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device refuses, [`Error::Usage`] for over 65,535 features.
@@ -84,7 +149,7 @@ impl<'a> GpuEvaluator<'a> {
     /// As [`try_new`](Self::try_new), cut by other sizes.
     ///
     /// # Errors
-    /// As [`try_new`](Self::try_new); [`Error::Usage`] also for a tile that there is no kernel for.
+    /// As [`try_new`](Self::try_new); [`Error::Usage`] also for options out of their range.
     pub fn with_options(context: &GpuContext, layout: &'a Layout, options: GpuOptions) -> Result<Self> {
         context.check()?;
         if layout.features > usize::from(u16::MAX) {
@@ -93,31 +158,38 @@ impl<'a> GpuEvaluator<'a> {
                 layout.features
             )));
         }
-        if options.tile.is_some_and(|tile| ![1, 4, 8, 16, 32].contains(&tile)) {
-            return Err(Error::Usage("a tile has 1, 4, 8, 16 or 32 members".into()));
-        }
+        options.validate()?;
+        let gpu = Gpu::new(context, options.memory_bytes);
+        let (store, budget) = memory::open(layout, &options, options.memory_bytes)?;
         let (tapers, _) = shard::tapers(layout);
-        let shards = shard::cut(layout, options.binding_bytes)?
-            .into_iter()
-            .map(|spans| Shard::upload(context, layout, spans))
-            .collect::<Result<_>>()?;
-        let taper_units = shard::upload(context, "tapers", &tapers)?;
+        let taper_units = gpu.upload("tapers", bytemuck::cast_slice(&tapers))?;
+        let pace = Pace::new(options.pairs_per_dispatch / 16);
         Ok(Self {
-            context: context.clone(),
+            gpu,
             layout,
             options,
+            budget,
             tapers: tapers.len(),
             taper_units,
-            shards,
+            planned: options.memory_bytes,
+            store,
             pipelines: Pipelines::default(),
             plans: HashMap::new(),
             buffers: Buffers::new(),
+            steps: StepBuffers::new(),
+            extended: !layout.offsets.is_empty(),
+            paces: [pace; 3],
         })
     }
 
     /// The device that computes.
     pub fn context(&self) -> &GpuContext {
-        &self.context
+        self.gpu.context()
+    }
+
+    /// Whether the dataset goes through the device in portions at every call.
+    pub fn is_streamed(&self) -> bool {
+        self.store.is_streamed()
     }
 
     /// Runs one step of an evaluation and waits for it; what it reads was left by earlier calls.
@@ -126,153 +198,168 @@ impl<'a> GpuEvaluator<'a> {
     /// # Errors
     /// As [`Evaluator::evaluate`].
     pub fn run_pass(&mut self, population: &Population, request: &Request, pass: Pass) -> Result<()> {
-        let positions = self.validate(population, request)?;
-        for chunk in self.chunks(population.members(), request.gradients)? {
-            self.run_chunk(population, chunk, positions.clone(), request, pass)?;
-        }
-        Ok(())
+        self.validate(population, request)?;
+        self.persist(|this| {
+            let Chunks { tiling, members } = this.chunks(population, request)?;
+            for chunk in members {
+                this.run_chunk(population, chunk, tiling, request, pass)?;
+            }
+            Ok(())
+        })
     }
 
-    /// Checks a call; the positions that it is about.
-    fn validate(&self, population: &Population, request: &Request) -> Result<Range<usize>> {
+    /// Checks a call.
+    fn validate(&self, population: &Population, request: &Request) -> Result<()> {
         let usage = |text: String| Err(Error::Usage(text));
-        if request.curvature {
-            return usage("the GPU evaluator has no Gauss–Newton matrices; the CPU evaluator does".into());
-        }
         population.validate(self.layout)?;
-        let weighted = !(population.part_weights.is_empty()
-            && population.blends.is_empty()
-            && population.resamples.is_empty());
-        if weighted {
-            return usage("the GPU evaluator weights all members alike; the CPU evaluator does not".into());
-        }
         let Range { start, end } = request.parts;
-        match self.layout.parts.get(start..end) {
-            Some([first, .., last]) => Ok(first.positions.start..last.positions.end),
-            Some([only]) => Ok(only.positions.clone()),
-            _ => usage(format!("parts {start}..{end} of {}", self.layout.parts.len())),
-        }
-    }
-
-    fn chunks(&self, members: usize, gradients: bool) -> Result<Vec<Range<usize>>> {
-        let most = plan::members_per_chunk(&self.options, self.layout.features, self.tapers, gradients)?;
-        Ok((0..members).step_by(most).map(|start| start..(start + most).min(members)).collect())
-    }
-
-    /// The slices of a request, their segments uploaded.
-    fn plan(&mut self, key: &PlanKey) -> Result<Arc<Vec<UploadedSlice>>> {
-        if let Some(plan) = self.plans.get(key) {
-            return Ok(Arc::clone(plan));
-        }
-        let spans: Vec<_> = self.shards.iter().map(|shard| shard.spans.as_slice()).collect();
-        let (features, gradients) = (self.layout.features, key.gradients);
-        let slices =
-            plan::slices(&self.options, &spans, key.positions.clone(), key.tiling, features, gradients);
-        let upload = |slice: Slice| -> Result<_> {
-            let segments = shard::upload(&self.context, "segments", &slice.segments)?;
-            Ok(UploadedSlice { slice, segments })
-        };
-        let uploaded = Arc::new(slices.into_iter().map(upload).collect::<Result<Vec<_>>>()?);
-        // Requests of a run differ in their parts only; a thousand batches are a thousand plans.
-        if self.plans.len() >= 1024 {
-            self.plans.clear();
-        }
-        self.plans.insert(key.clone(), Arc::clone(&uploaded));
-        Ok(uploaded)
-    }
-
-    /// Makes sure that the blocks of a tile's length are on the device.
-    fn prepare_gathers(&mut self, tile: usize) -> Result<()> {
-        let length = block_length(tile);
-        if self.shards.iter().all(|shard| shard.gathers.contains_key(&length)) {
-            return Ok(());
-        }
-        let transpose = Transpose::new(self.layout, length);
-        for shard in &mut self.shards {
-            shard.upload_gather(&self.context, &transpose, length)?;
+        if start >= end || end > self.layout.parts.len() {
+            return usage(format!("parts {start}..{end} of {}", self.layout.parts.len()));
         }
         Ok(())
     }
+
+    /// Positions of parts that follow each other.
+    fn positions(&self, parts: &Range<usize>) -> Range<usize> {
+        self.layout.parts[parts.start].positions.start..self.layout.parts[parts.end - 1].positions.end
+    }
+
+    /// Σ w ℓ and Σ w of the members of a chunk to means, by part and over all of them.
+    ///
+    /// Returns Σ w of each member, part weights included.
+    fn means(
+        &self,
+        population: &Population,
+        members: Range<usize>,
+        request: &Request,
+        sums: &Sums,
+        out: &mut Evaluations,
+    ) -> Vec<f64> {
+        let count = members.len();
+        let all = self.layout.parts.len();
+        let mut weights = Vec::with_capacity(count);
+        for (column, member) in members.enumerate() {
+            let finite = is_finite(population, member);
+            let (mut loss, mut weight) = (0.0, 0.0);
+            for (i, part) in request.parts.clone().enumerate() {
+                let w = match sums.weights.is_empty() {
+                    true => self.layout.parts[part].weight,
+                    false => sums.weights[i * count + column],
+                };
+                let s = sums.losses[i * count + column];
+                let factor = f64::from(population.part_weight(member, part, all));
+                out.part_losses.push(if finite { s / w } else { f64::NAN });
+                // A part that is left out must not spoil the mean, whatever its loss.
+                if factor > 0.0 {
+                    loss += factor * s;
+                    weight += factor * w;
+                }
+            }
+            out.losses.push(if finite { loss / weight } else { f64::NAN });
+            if request.gradients {
+                let scale = x_per_cp(population.k[member]) / (f64::from(self.layout.phase_max) * weight);
+                let scale = if finite { scale } else { f64::NAN };
+                let row = |row: usize| scale * sums.gradients[row * count + column];
+                out.gradients.extend((0..2 * self.layout.features).map(row));
+            }
+            weights.push(weight);
+        }
+        weights
+    }
+}
+
+/// Whether a member's numbers are numbers. Shaders may assume that there is no infinity and no NaN,
+/// so what becomes of one there is anyone's guess; the promise is kept on the host.
+fn is_finite(population: &Population, member: usize) -> bool {
+    population.k[member].is_finite()
+        && population.member(member).iter().all(|&value| (value as f32).is_finite())
 }
 
 impl Evaluator for GpuEvaluator<'_> {
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
-        self.context.check()?;
-        let positions = self.validate(population, request)?;
-        let features = self.layout.features;
-        let weight: f64 = self.layout.parts[request.parts.clone()].iter().map(|part| part.weight).sum();
-        let mut out = Evaluations { positions: positions.len(), ..Evaluations::default() };
-        for chunk in self.chunks(population.members(), request.gradients)? {
-            let sums = self.run_chunk(population, chunk.clone(), positions.clone(), request, Pass::Whole)?;
-            for (column, member) in chunk.clone().enumerate() {
-                // Shaders may assume that there is no infinity and no NaN, so what becomes of one
-                // there is anyone's guess; the promise is kept here.
-                let finite = population.k[member].is_finite()
-                    && population.member(member).iter().all(|&value| (value as f32).is_finite());
-                let loss = if finite { sums.losses[column] / weight } else { f64::NAN };
-                out.losses.push(loss);
-                if request.gradients {
-                    let kappa = population.k[member] * std::f64::consts::LN_10 / 400.0;
-                    let scale = kappa / (f64::from(self.layout.phase_max) * weight);
-                    let scale = if finite { scale } else { f64::NAN };
-                    let row = |row: usize| scale * sums.gradients[row * chunk.len() + column];
-                    out.gradients.extend((0..2 * features).map(row));
+        self.gpu.context().check()?;
+        self.validate(population, request)?;
+        let positions = self.positions(&request.parts).len();
+        self.persist(|this| {
+            let mut out = Evaluations { positions, ..Evaluations::default() };
+            let Chunks { tiling, members } = this.chunks(population, request)?;
+            for chunk in members {
+                let sums = this.run_chunk(population, chunk.clone(), tiling, request, Pass::Whole)?;
+                let weights = this.means(population, chunk.clone(), request, &sums, &mut out);
+                if request.curvature {
+                    for (member, weight) in chunk.zip(weights) {
+                        let matrix = this.curvature(population, member, request, weight)?;
+                        out.curvatures.extend(matrix);
+                    }
                 }
             }
-        }
-        Ok(out)
+            Ok(out)
+        })
     }
 
     fn scores(&mut self, theta: &[f64]) -> Result<Vec<f32>> {
-        self.context.check()?;
+        self.gpu.context().check()?;
         let population = Population::single(theta, 1.0);
         let parts = 0..self.layout.parts.len();
         let request = Request { parts, loss: LossKind::Squared, gradients: false, curvature: false };
-        let positions = self.validate(&population, &request)?;
-        let call = self.begin_call(&population, 0..1, Tiling { tile: 1, tiles: 1 }, &request)?;
-        let plan = self.plan(&PlanKey { positions, tiling: call.tiling, gradients: false })?;
-        let pipeline = self.pipeline(Kernel::Scores, &call)?;
-        let mut out = Vec::with_capacity(self.layout.positions());
-        let mut encoder = self.context.device().create_command_encoder(&Default::default());
-        self.encode_blend(&call, &mut encoder)?;
-        for index in 0..self.shards.len() {
-            let bytes = 4 * self.shards[index].positions.len() as u64;
-            self.buffers.readback.begin(&self.context, bytes)?;
-            // Scores lie in the buffer of losses, which are of no use here.
-            let scores = self.buffers.losses.reserve(&self.context, bytes)?;
-            let shard = &self.shards[index];
-            for planned in plan.iter().filter(|planned| planned.slice.shard == index) {
-                let bindings = [
-                    whole(&call.uniforms),
-                    whole(&planned.segments),
-                    whole(&shard.places),
-                    whole(&shard.rows),
-                    whole(&call.tables),
-                    whole(&scores),
-                ];
-                let groups = [planned.slice.segments.len() as u32, 1];
-                let submission = self.context.guard(|| {
-                    let next = self.context.device().create_command_encoder(&Default::default());
-                    let mut encoder = std::mem::replace(&mut encoder, next);
-                    dispatch(&self.context, &mut encoder, &pipeline, &bindings, groups);
-                    self.context.queue().submit([encoder.finish()])
-                })?;
-                self.context.wait(submission)?;
-            }
-            let mut encoder = self.context.device().create_command_encoder(&Default::default());
-            self.buffers.readback.push(&mut encoder, &scores, bytes);
-            self.context.guard(|| self.context.queue().submit([encoder.finish()]))?;
-            self.buffers.readback.finish(&self.context, |floats| out.extend_from_slice(floats))?;
-        }
-        Ok(out)
+        self.validate(&population, &request)?;
+        self.persist(|this| this.all_scores(&population, &request))
     }
 
     fn describe(&self) -> String {
-        let summary = self.context.summary();
-        format!("GPU: {} ({}, {})", summary.name, summary.kind, summary.backend)
+        let summary = self.gpu.context().summary();
+        let how = if self.is_streamed() { ", data streamed" } else { "" };
+        format!("GPU: {} ({}, {}{how})", summary.name, summary.kind, summary.backend)
     }
 
     fn has_curvature(&self) -> bool {
-        false
+        true
+    }
+
+    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
+        self.gpu.context().check()?;
+        self.validate(&batch.population, &batch.request)?;
+        self.persist(|this| this.take_steps(batch))
+    }
+
+    fn stats(&self) -> Option<Stats> {
+        Some(self.gpu.stats())
+    }
+}
+
+impl GpuEvaluator<'_> {
+    fn all_scores(&mut self, population: &Population, request: &Request) -> Result<Vec<f32>> {
+        let tiling = Tiling { tile: 1, tiles: 1 };
+        let call = self.begin_call(population, 0..1, tiling, request)?;
+        let plan = self.plan(&self.key(request, tiling, Walk::Losses))?;
+        let pipeline = self.pipeline(Kernel::Scores, &call)?;
+        let mut out = Vec::with_capacity(self.layout.positions());
+        for (shard, planned) in plan.shards.iter().enumerate() {
+            let slice = plan.slice(shard, 0..planned.segments.len());
+            let bytes = 4 * shard::positions(self.store.shards()[shard]).len() as u64;
+            self.write_sizes(&call, &slice, plan.total())?;
+            let mut encoder = self.gpu.encoder();
+            if shard == 0 {
+                self.encode_blend(&call, &mut encoder)?;
+            }
+            // Scores lie in the buffer of losses, which are of no use here.
+            let scores = self.buffers.losses.reserve(&self.gpu, bytes)?;
+            let places = self.store.array(&self.gpu, shard, Array::Places(self.extended))?;
+            let rows = self.store.array(&self.gpu, shard, Array::Rows)?;
+            let bindings = [
+                whole(&call.uniforms),
+                whole(slice.buffer),
+                whole(&places),
+                whole(&rows),
+                whole(&call.tables),
+                whole(&scores),
+            ];
+            self.gpu.dispatch(&mut encoder, &pipeline, &bindings, [slice.segments.len() as u32, 1])?;
+            self.buffers.readback.begin(&self.gpu, bytes)?;
+            self.buffers.readback.push(&mut encoder, &scores, bytes);
+            self.gpu.submit(Some(encoder))?;
+            self.buffers.readback.finish(&self.gpu, |floats| out.extend_from_slice(floats))?;
+        }
+        Ok(out)
     }
 }

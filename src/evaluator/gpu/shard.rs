@@ -1,49 +1,28 @@
-//! The dataset on the device: shards that fit its bindings, in the formats of the kernels.
+//! The dataset in the formats of the kernels, cut into shards that fit a device's bindings.
 //!
-//! Owns what is uploaded and how. Rows and labels go up once; the transposed blocks follow when a
-//! gradient is first asked for, one set a block length.
+//! Owns what is uploaded, not when: that is the store's.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use wgpu::BufferUsages;
-
-use super::GpuContext;
-use super::kernels::MAX_BLOCK;
+use super::kernels::{BLOCKS, MAX_BLOCK};
 use crate::dataset::{Layout, Transpose};
 use crate::error::{Error, Result};
-
-/// Bytes a piece of an upload: one large write would hold a second copy of the data in memory.
-const PIECE: usize = 32 << 20;
 
 /// The part of a bucket that lies in a shard.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Span {
-    /// Its positions, in layout order; it starts on a multiple of [`MAX_BLOCK`] of its bucket, so
-    /// that blocks of every length start with it.
+    /// Its positions, in layout order; it starts on a cell of its bucket.
     pub positions: Range<usize>,
     /// Row group of the blended tables.
     pub taper: u32,
+    /// Part of the layout.
+    pub part: u32,
 }
 
-/// Consecutive positions of the layout whose arrays fit the device's bindings.
-#[derive(Debug)]
-pub(super) struct Shard {
-    pub positions: Range<usize>,
-    pub spans: Vec<Span>,
-    /// Binding 2 of the kernels.
-    pub places: wgpu::Buffer,
-    /// Binding 3 of the kernels.
-    pub rows: wgpu::Buffer,
-    /// Transposed blocks by block length.
-    pub gathers: HashMap<usize, Gather>,
-}
-
-/// A shard transposed: bindings 6 and 7 of the gradient kernel.
-#[derive(Debug)]
-pub(super) struct Gather {
-    pub runs: wgpu::Buffer,
-    pub entries: wgpu::Buffer,
+/// Positions of a shard, in layout order.
+pub(super) fn positions(spans: &[Span]) -> Range<usize> {
+    spans.first().map_or(0, |span| span.positions.start)..spans.last().map_or(0, |span| span.positions.end)
 }
 
 /// Distinct (mg, eg) units of a layout, and the taper of each of its buckets.
@@ -60,115 +39,151 @@ pub(super) fn tapers(layout: &Layout) -> (Vec<[f32; 2]>, Vec<u32>) {
     (tapers, of_bucket)
 }
 
-/// Cuts a layout into shards none of whose arrays exceeds `limit` bytes.
+/// Most bytes of the arrays of some positions: records, rows, entries, runs with their index.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Cost([u64; 4]);
+
+impl Cost {
+    fn of(layout: &Layout, cell: Range<usize>) -> Self {
+        let (mut row_bytes, mut entries) = (0, 0);
+        for shape in layout.shapes_in(cell.clone()) {
+            let (positions, length) = (shape.positions.len() as u64, shape.row_length() as u64);
+            row_bytes += positions * if layout.unit_rows() { length.div_ceil(4) * 8 } else { length * 8 };
+            entries += positions * length;
+        }
+        let features = layout.features as u64;
+        let blocks = |length: usize| cell.len().div_ceil(length) as u64;
+        // At most this many runs with the shortest blocks.
+        let runs = entries.min(blocks(BLOCKS[0]) * features);
+        let entry_bytes = if layout.unit_rows() { 2 * entries + 2 * runs } else { 8 * entries };
+        let index = 4 * features * blocks(MAX_BLOCK);
+        Self([32 * cell.len() as u64, row_bytes, entry_bytes, 8 * (runs + blocks(BLOCKS[0])) + index])
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self(std::array::from_fn(|i| self.0[i] + other.0[i]))
+    }
+
+    fn fits(self, limits: &Limits) -> bool {
+        self.total() <= limits.shard && self.0.iter().all(|&bytes| bytes <= limits.binding)
+    }
+
+    pub(super) fn total(self) -> u64 {
+        self.0.iter().sum()
+    }
+}
+
+/// What a shard must not exceed, bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Each of its arrays.
+    pub binding: u64,
+    /// All together.
+    pub shard: u64,
+}
+
+/// Cuts a layout into shards between cells of `cell` positions; their spans, and what all of it
+/// takes at most.
 ///
 /// # Errors
-/// [`Error::Gpu`] when 1,024 positions exceed it already.
-pub(super) fn cut(layout: &Layout, limit: u64) -> Result<Vec<Vec<Span>>> {
+/// [`Error::Gpu`] when a cell exceeds the limits already.
+pub(super) fn cut(layout: &Layout, limits: &Limits, cell: usize) -> Result<(Vec<Vec<Span>>, Cost)> {
     let (_, taper_of) = tapers(layout);
-    let place_bytes = if layout.offsets.is_empty() { 16 } else { 32 };
     let mut shards: Vec<Vec<Span>> = vec![Vec::new()];
-    // Bytes of places, rows, entries and runs.
-    let mut used = [0u64; 4];
+    let (mut used, mut total) = (Cost::default(), Cost::default());
     for (bucket, &taper) in layout.buckets.iter().zip(&taper_of) {
-        for start in bucket.positions.clone().step_by(MAX_BLOCK) {
-            let cell = start..(start + MAX_BLOCK).min(bucket.positions.end);
-            let (mut row_bytes, mut entries) = (0, 0);
-            for shape in layout.shapes_in(cell.clone()) {
-                let (positions, length) = (shape.positions.len() as u64, shape.row_length() as u64);
-                row_bytes += positions * if layout.unit_rows() { length.div_ceil(4) * 8 } else { length * 8 };
-                entries += positions * length;
-            }
-            // At most this many runs with the shortest blocks, 128 positions.
-            let runs = entries.min(8 * layout.features as u64);
-            let entry_bytes = if layout.unit_rows() { 2 * entries + 2 * runs } else { 8 * entries };
-            let cost = [place_bytes * cell.len() as u64, row_bytes, entry_bytes, 8 * (runs + 8)];
-            if used.iter().zip(cost).any(|(used, cost)| used + cost > limit) {
-                if cost.iter().any(|&cost| cost > limit) {
+        for start in bucket.positions.clone().step_by(cell) {
+            let cell = start..(start + cell).min(bucket.positions.end);
+            let cost = Cost::of(layout, cell.clone());
+            total = total.plus(cost);
+            if !used.plus(cost).fits(limits) {
+                if !cost.fits(limits) {
                     return Err(Error::Gpu(format!(
-                        "{} positions take {} bytes, more than the {limit} of one binding",
+                        "{} positions take {} bytes, more than there is room for",
                         cell.len(),
-                        cost.iter().max().expect("four of them")
+                        cost.total()
                     )));
                 }
                 shards.push(Vec::new());
-                used = [0; 4];
+                used = Cost::default();
             }
-            used.iter_mut().zip(cost).for_each(|(used, cost)| *used += cost);
+            used = used.plus(cost);
             let spans = shards.last_mut().expect("never empty");
             match spans.last_mut() {
                 Some(span) if start != bucket.positions.start && span.positions.end == start => {
                     span.positions.end = cell.end;
                 }
-                _ => spans.push(Span { positions: cell, taper }),
+                _ => spans.push(Span { positions: cell, taper, part: bucket.part as u32 }),
             }
         }
     }
     shards.retain(|spans| !spans.is_empty());
-    Ok(shards)
+    Ok((shards, total))
 }
 
-impl Shard {
-    /// Uploads rows and labels of the positions in `spans`.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when the device refuses.
-    pub(super) fn upload(context: &GpuContext, layout: &Layout, spans: Vec<Span>) -> Result<Self> {
-        let positions = spans.first().map_or(0, |span| span.positions.start)
-            ..spans.last().map_or(0, |span| span.positions.end);
-        let padding = layout.features as u16;
-        let mut places: Vec<[u32; 4]> = Vec::with_capacity(positions.len());
-        let mut rows: Vec<[u32; 2]> = Vec::new();
-        for shape in layout.shapes_in(positions.clone()) {
-            let length = shape.row_length();
-            for (i, n) in shape.positions.clone().enumerate() {
-                let range = shape.first_entry + i * length..shape.first_entry + (i + 1) * length;
-                places.push([
-                    rows.len() as u32,
-                    shape.plus as u32 | (shape.minus as u32) << 16,
-                    layout.targets[n].to_bits(),
-                    layout.weights.get(n).copied().unwrap_or(1.0).to_bits(),
-                ]);
-                if let Some(offset) = layout.offsets.get(n) {
-                    places.push([offset.to_bits(), 0, 0, 0]);
+/// Records of positions: binding 2 of the kernels. The extended ones hold offsets, search scores
+/// and games as well.
+pub(super) fn pack_places(layout: &Layout, positions: Range<usize>, extended: bool) -> Vec<u32> {
+    let mut places: Vec<u32> = Vec::with_capacity(positions.len() * if extended { 8 } else { 4 });
+    let mut row = 0;
+    for shape in layout.shapes_in(positions) {
+        let length = shape.row_length();
+        for n in shape.positions.clone() {
+            places.extend([
+                row as u32,
+                shape.plus as u32 | (shape.minus as u32) << 16,
+                layout.targets[n].to_bits(),
+                layout.weights.get(n).copied().unwrap_or(1.0).to_bits(),
+            ]);
+            if extended {
+                let offset = layout.offsets.get(n).copied().unwrap_or(0.0);
+                let search = layout.search.get(n).copied().unwrap_or(layout.targets[n]);
+                places.extend([offset.to_bits(), search.to_bits(), layout.game(n), 0]);
+            }
+            row += if layout.unit_rows() { length.div_ceil(4) } else { length };
+        }
+    }
+    places
+}
+
+/// Rows: binding 3 of the kernels.
+pub(super) fn pack_rows(layout: &Layout, positions: Range<usize>) -> Vec<u32> {
+    let padding = layout.features as u16;
+    let mut rows: Vec<u32> = Vec::new();
+    for shape in layout.shapes_in(positions) {
+        let length = shape.row_length();
+        for i in 0..shape.positions.len() {
+            let range = shape.first_entry + i * length..shape.first_entry + (i + 1) * length;
+            let ids = &layout.ids[range.clone()];
+            if layout.unit_rows() {
+                for ids in ids.chunks(4) {
+                    let id = |i: usize| u32::from(ids.get(i).copied().unwrap_or(padding));
+                    rows.extend([id(0) | id(1) << 16, id(2) | id(3) << 16]);
                 }
-                if layout.unit_rows() {
-                    rows.extend(layout.ids[range].chunks(4).map(|ids| {
-                        let id = |i: usize| u32::from(ids.get(i).copied().unwrap_or(padding));
-                        [id(0) | id(1) << 16, id(2) | id(3) << 16]
-                    }));
-                } else {
-                    let coefficients = &layout.coefficients[range.clone()];
-                    rows.extend(
-                        layout.ids[range]
-                            .iter()
-                            .zip(coefficients)
-                            .map(|(&id, c)| [u32::from(id), c.to_bits()]),
-                    );
+            } else {
+                for (&id, c) in ids.iter().zip(&layout.coefficients[range]) {
+                    rows.extend([u32::from(id), c.to_bits()]);
                 }
             }
         }
-        Ok(Self {
-            positions,
-            spans,
-            places: upload(context, "positions", &places)?,
-            rows: upload(context, "rows", &rows)?,
-            gathers: HashMap::new(),
-        })
     }
+    rows
+}
 
-    /// Uploads the blocks of a transpose that lie in this shard.
+/// A shard transposed: bindings 6 and 7 of the gradient kernel.
+pub(super) struct Gather {
+    pub runs: Vec<u32>,
+    pub entries: Vec<u32>,
+}
+
+impl Gather {
+    /// The blocks of a transpose that lie in a shard.
     ///
     /// # Errors
-    /// [`Error::Gpu`] when the device refuses, or a feature has over 65,535 entries a block.
-    pub(super) fn upload_gather(
-        &mut self,
-        context: &GpuContext,
-        transpose: &Transpose,
-        length: usize,
-    ) -> Result<()> {
-        let first = transpose.blocks.partition_point(|b| b.positions.start < self.positions.start);
-        let end = transpose.blocks.partition_point(|b| b.positions.start < self.positions.end);
+    /// [`Error::Gpu`] when a feature has over 65,535 entries a block.
+    pub(super) fn pack(transpose: &Transpose, positions: Range<usize>) -> Result<Self> {
+        let first = transpose.blocks.partition_point(|b| b.positions.start < positions.start);
+        let end = transpose.blocks.partition_point(|b| b.positions.start < positions.end);
         let blocks = &transpose.blocks[first..end];
         let unit = transpose.coefficients.is_empty();
         let mut runs: Vec<[u32; 2]> = vec![[0; 2]; blocks.len()];
@@ -181,8 +196,9 @@ impl Shard {
                 let (plus, count) = (usize::from(run.plus), usize::from(run.plus) + usize::from(run.minus));
                 let Ok(short) = u16::try_from(count) else {
                     return Err(Error::Gpu(format!(
-                        "feature {} has {count} entries in {length} positions, more than 65535",
-                        run.feature
+                        "feature {} has {count} entries in {} positions, more than 65535",
+                        run.feature,
+                        block.positions.len()
                     )));
                 };
                 sorted.push([entries.len() as u32, u32::from(run.feature) | u32::from(short) << 16]);
@@ -208,37 +224,28 @@ impl Shard {
             runs[index] = [runs.len() as u32, (runs.len() + sorted.len()) as u32];
             runs.extend_from_slice(&sorted);
         }
-        let gather =
-            Gather { runs: upload(context, "runs", &runs)?, entries: upload(context, "entries", &entries)? };
-        self.gathers.insert(length, gather);
-        Ok(())
+        Ok(Self { runs: runs.into_flattened(), entries })
+    }
+
+    /// The run of each feature in each block, by its index, and 0 where there is none: no run comes
+    /// before the blocks.
+    pub(super) fn heads(&self, features: usize) -> Vec<u32> {
+        let runs = |i: usize| [self.runs[2 * i], self.runs[2 * i + 1]];
+        let blocks = if self.runs.is_empty() { 0 } else { self.runs[0] as usize };
+        let mut heads = vec![0; blocks * features];
+        for block in 0..blocks {
+            let [first, end] = runs(block);
+            for run in first..end {
+                let feature = runs(run as usize)[1] as usize & 0xffff;
+                heads[block * features + feature] = run;
+            }
+        }
+        heads
     }
 }
 
-/// A storage buffer that holds `data`, or one zero where there is none: no binding may be empty.
-pub(super) fn upload<T: bytemuck::Pod>(
-    context: &GpuContext,
-    label: &str,
-    data: &[T],
-) -> Result<wgpu::Buffer> {
-    let bytes: &[u8] = bytemuck::cast_slice(data);
-    let buffer = context.guard(|| {
-        context.device().create_buffer(&wgpu::BufferDescriptor {
-            label: Some(label),
-            size: (bytes.len() as u64).max(16),
-            usage: BufferUsages::STORAGE | BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        })
-    })?;
-    for (i, piece) in bytes.chunks(PIECE).enumerate() {
-        let submission = context.guard(|| {
-            context.queue().write_buffer(&buffer, (i * PIECE) as u64, piece);
-            context.queue().submit([])
-        })?;
-        context.wait(submission)?;
-    }
-    Ok(buffer)
-}
+#[cfg(test)]
+pub(super) use tests::layout as test_layout;
 
 #[cfg(test)]
 mod tests {
@@ -246,7 +253,7 @@ mod tests {
     use crate::dataset::{Bucket, Part, Shape};
 
     /// One part, buckets of the sizes given, rows of `length` distinct ids.
-    fn layout(sizes: &[usize], length: usize) -> Layout {
+    pub(in super::super) fn layout(sizes: &[usize], length: usize) -> Layout {
         let mut layout = Layout {
             features: length,
             phase_max: 2,
@@ -292,9 +299,12 @@ mod tests {
     fn shards_cover_every_position_once_and_start_on_blocks() {
         let layout = layout(&[1, 1024, 1025, 5000, 3], 4);
         assert_eq!(tapers(&layout).1, [0, 1, 2, 0, 1]);
-        for limit in [16 << 10, 40_000, 1 << 30] {
-            let shards = cut(&layout, limit).unwrap();
-            assert_eq!(shards.len() > 1, limit < 1 << 30);
+        for (binding, shard) in [(40_000, 1 << 30), (1 << 30, 100_000), (1 << 30, 1 << 30)] {
+            let (shards, total) = cut(&layout, &Limits { binding, shard }, MAX_BLOCK).unwrap();
+            assert_eq!(shards.len() > 1, binding.min(shard) < 1 << 30);
+            let whole: Vec<_> =
+                layout.buckets.iter().map(|b| Cost::of(&layout, b.positions.clone())).collect();
+            assert!(total.total() >= whole.iter().map(|cost| cost.total()).sum());
             let mut next = 0;
             for span in shards.iter().flatten() {
                 assert_eq!(span.positions.start, next);
@@ -306,6 +316,7 @@ mod tests {
             }
             assert_eq!(next, layout.positions());
         }
-        assert!(matches!(cut(&layout, 1000), Err(Error::Gpu(_))));
+        let little = Limits { binding: 1000, shard: 1 << 30 };
+        assert!(matches!(cut(&layout, &little, MAX_BLOCK), Err(Error::Gpu(_))));
     }
 }

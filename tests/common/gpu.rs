@@ -1,0 +1,100 @@
+//! The device of the GPU tests, and the weighted losses of a population in f64.
+
+use std::sync::OnceLock;
+
+use gputexel::dataset::{Dataset, Layout, poisson_weight};
+use gputexel::evaluator::gpu::GpuContext;
+use gputexel::evaluator::{Evaluations, Population, Request};
+use gputexel::objective::{self, x_per_cp};
+
+/// One device for all tests, with the limits that every WebGPU device has; `None` and a note where
+/// there is none, unless `GPUTEXEL_REQUIRE_GPU=1` asks for a failure.
+pub fn context() -> Option<&'static GpuContext> {
+    static CONTEXT: OnceLock<Option<GpuContext>> = OnceLock::new();
+    let context = CONTEXT.get_or_init(|| match GpuContext::with_default_limits(true) {
+        Ok(context) => Some(context),
+        Err(error) if std::env::var("GPUTEXEL_REQUIRE_GPU").is_ok_and(|v| v == "1") => panic!("{error}"),
+        Err(error) => {
+            eprintln!("SKIPPED: {error}");
+            None
+        }
+    });
+    context.as_ref()
+}
+
+/// What the population's documentation says, term by term, position by position, in f64.
+pub fn reference(data: &Dataset, layout: &Layout, population: &Population, request: &Request) -> Evaluations {
+    let (features, members) = (population.features, population.members());
+    let size = 2 * features;
+    let mut out = Evaluations::default();
+    for member in 0..members {
+        let theta = population.member(member);
+        let kappa = x_per_cp(population.k[member]);
+        let (mut all_s, mut all_w) = (0.0, 0.0);
+        let mut gradient = vec![0.0; size];
+        let mut matrix = vec![0.0; if request.curvature { size * size } else { 0 }];
+        for part in request.parts.clone() {
+            let factor = f64::from(population.part_weight(member, part, layout.parts.len()));
+            let (mut s, mut w) = (0.0, 0.0);
+            for position in layout.parts[part].positions.clone() {
+                let n = layout.rows[position] as usize;
+                let row = data.row(n);
+                let count = population
+                    .resamples
+                    .get(member)
+                    .map_or(1, |&seed| poisson_weight(layout.game(position), seed));
+                let weight = f64::from(row.weight) * f64::from(count);
+                let blend = f64::from(population.blends.get(member).copied().unwrap_or(0.0));
+                let result = f64::from(row.result);
+                let search = layout.search.get(position).map_or(result, |&search| f64::from(search));
+                let y = result + blend * (search - result);
+                let x = kappa * objective::score(data, theta, n);
+                s += weight * request.loss.value(x, y);
+                w += weight;
+                let phi = f64::from(row.phase) / f64::from(data.phase_max());
+                let slope = factor * weight * request.loss.slope(x, y) * kappa;
+                let mut entries = Vec::new();
+                for (id, c) in row.entries() {
+                    let (id, c) = (usize::from(id), f64::from(c));
+                    gradient[id] += slope * c * phi;
+                    gradient[features + id] += slope * c * (1.0 - phi);
+                    entries.extend([(id, c * phi), (features + id, c * (1.0 - phi))]);
+                }
+                if request.curvature {
+                    let h = factor * weight * request.loss.curvature(x, y) * kappa * kappa;
+                    for &(i, a) in &entries {
+                        for &(j, b) in &entries {
+                            matrix[i * size + j] += h * a * b;
+                        }
+                    }
+                }
+            }
+            out.part_losses.push(s / w);
+            all_s += factor * s;
+            all_w += factor * w;
+        }
+        out.losses.push(all_s / all_w);
+        if request.gradients {
+            out.gradients.extend(gradient.into_iter().map(|g| g / all_w));
+        }
+        out.curvatures.extend(matrix.into_iter().map(|value| value / all_w));
+    }
+    out.positions = request.parts.clone().map(|part| layout.parts[part].positions.len()).sum();
+    out
+}
+
+/// Largest difference relative to the largest magnitude wanted; what is NaN must be NaN.
+pub fn relative_difference(got: &[f64], wanted: &[f64]) -> f64 {
+    assert_eq!(got.len(), wanted.len());
+    let largest = wanted.iter().filter(|value| !value.is_nan()).fold(1e-300f64, |a, b| a.max(b.abs()));
+    let difference = |(a, b): (&f64, &f64)| match b.is_nan() {
+        true => {
+            assert!(a.is_nan(), "{a}, not NaN");
+            0.0
+        }
+        false => (a - b).abs(),
+    };
+    // A NaN that is not wanted must not be lost in a maximum.
+    let differences = got.iter().zip(wanted).map(difference);
+    differences.fold(0.0, |a: f64, b| if b.is_nan() { f64::INFINITY } else { a.max(b) }) / largest
+}
