@@ -185,7 +185,7 @@ pub trait Evaluator {
     /// Losses, and whatever else the request asks for.
     ///
     /// # Errors
-    /// [`Error::Gpu`](crate::Error::Gpu) when a device fails; [`Error::Usage`](crate::Error::Usage)
+    /// [`Error::Gpu`] when a device fails; [`Error::Usage`]
     /// when the population does not fit the dataset or memory. Parameters that are not finite
     /// give losses that are not finite, not an error.
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations>;

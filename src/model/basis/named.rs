@@ -16,7 +16,7 @@ pub enum NamedBasis {
         tied: bool,
     },
     /// MadChess's material and location parameters of 2025: 57, all whole numbers. For each
-    /// piece and phase the terms [`location`](super::location) describes, and values of the
+    /// piece and phase four terms of the square, and values of the
     /// pieces; the middlegame pawn is 100 and sets the scale. Bounds are MadChess's. Passed
     /// pawns, mobility, king safety and the like are no functions of where single pieces stand,
     /// or not linear in their parameters, and are absent.

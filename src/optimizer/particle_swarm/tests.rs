@@ -168,6 +168,10 @@ fn progress_is_judged_by_the_error_now_of_the_best_particle() {
     s.best_errors = vec![5.0, 5.0];
     s.tell(&answer(vec![5.0, 2.0])).unwrap();
     assert_eq!((s.stalled, s.best().loss), (1, 1.0));
+    // Its best error is below the best ever, but not the one that it has now.
+    (s.best_errors, s.global.loss) = (vec![0.8, 9.0], 0.9);
+    s.tell(&answer(vec![5.0, 6.0])).unwrap();
+    assert_eq!((s.stalled, s.best().loss), (2, 0.8));
     s.tell(&answer(vec![5.0, 0.5])).unwrap();
     assert_eq!((s.stalled, s.best().loss), (0, 0.5));
 }
