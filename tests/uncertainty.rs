@@ -1,107 +1,20 @@
-//! Standard errors against brute force, and against what they promise: intervals that cover the
-//! truth as often as they say.
+//! Standard errors against brute force, and bootstraps against standard errors.
 
 mod common;
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use common::games::{K, games, minimize};
 use common::program::Bench;
-use common::random_board;
 use faer::Mat;
 use faer::linalg::solvers::DenseSolveCore;
-use gputexel::chess::PhaseSettings;
-use gputexel::dataset::{self, Dataset, DatasetWriter, Layout, Metadata, PositionLabels, poisson_weight};
+use gputexel::dataset::{self, Dataset, Layout, poisson_weight};
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::{Evaluator, Population, Request};
-use gputexel::model::{Coordinate, FeatureKind, FeatureRow, FeatureSet, Parameterization};
+use gputexel::model::{Coordinate, FeatureKind, Parameterization};
 use gputexel::objective::{self, LossKind, Objective, x_per_cp};
-use gputexel::optimizer::{GaussNewton, GaussNewtonSettings, Optimizer};
-use gputexel::tuning::{
-    Bootstrap, Curvature, Fit, Sandwich, Standing, bootstrap, regularize, resample_seeds, sandwich,
-};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-
-const K: f64 = 0.8;
-
-/// Games of `length` positions that look alike: each has a piece less than the one before. Every
-/// position is written `copies` times.
-fn games(path: &Path, kind: FeatureKind, count: usize, length: usize, copies: usize, seed: u64) -> Dataset {
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let set = FeatureSet::new(kind, PhaseSettings::default());
-    let mut writer = DatasetWriter::create(path, Metadata::new(set.clone()), true).unwrap();
-    let mut row = FeatureRow::default();
-    for game in 0..count {
-        let mut board = random_board(&mut rng);
-        let result = match (rng.random_range(0.0..1.0), rng.random_range(0.0..1.0)) {
-            (draw, _) if draw < 0.3 => 0.5,
-            (_, draw) if draw < objective::expected_score(K / 3.0, lean(&board)) => 1.0,
-            _ => 0.0,
-        };
-        for n in 0..length {
-            set.compute(&board, &mut row);
-            let weight = 0.5 + ((game + n) % 5) as f32 / 4.0;
-            for _ in 0..copies {
-                let labels = PositionLabels { result, score_cp: None, weight, game: Some(game as u32) };
-                writer.push(&row, labels).unwrap();
-            }
-            let removable: Vec<_> = (board.occupied() & !board.kings()).into_iter().collect();
-            if !removable.is_empty() {
-                board.discard_piece_at(removable[rng.random_range(0..removable.len())]);
-            }
-        }
-    }
-    writer.finish(Vec::new(), []).unwrap();
-    dataset::read(path).unwrap()
-}
-
-/// White's material less Black's.
-fn lean(board: &shakmaty::Board) -> f64 {
-    let count = |color, role| (board.by_role(role) & board.by_color(color)).count() as f64;
-    let difference = |role| count(shakmaty::Color::White, role) - count(shakmaty::Color::Black, role);
-    [100.0, 300.0, 320.0, 500.0, 900.0]
-        .iter()
-        .zip(shakmaty::Role::ALL)
-        .map(|(v, role)| v * difference(role))
-        .sum()
-}
-
-/// The minimum of the first part's mean loss with regularisation, from `start`.
-fn minimize(
-    layout: &Layout,
-    basis: &Parameterization,
-    prior: &[f64],
-    l2: f64,
-    objective: Objective,
-) -> Vec<f64> {
-    let mut evaluator = CpuEvaluator::new(layout);
-    let settings = GaussNewtonSettings { l2, ..GaussNewtonSettings::default() };
-    let mut method = GaussNewton::try_new(&gputexel::tuning::space_of(basis), settings).unwrap();
-    let mut last = f64::INFINITY;
-    for _ in 0..100 {
-        if method.converged() {
-            break;
-        }
-        let ask = method.ask();
-        let theta = basis.theta(&ask.parameters);
-        let request =
-            Request { parts: 0..1, loss: objective.loss, gradients: ask.gradients, curvature: ask.curvature };
-        let mut answer = evaluator.evaluate(&Population::single(&theta, objective.k), &request).unwrap();
-        regularize(&mut answer, &theta, prior, &ask.l2);
-        answer.gradients = basis.pull_gradients(&answer.gradients);
-        answer.curvatures = basis.pull_matrices(&answer.curvatures);
-        method.tell(&answer).unwrap();
-        if method.at_rest() {
-            let loss = method.best().loss;
-            if last - loss <= 1e-9 * loss {
-                break;
-            }
-            last = loss;
-        }
-    }
-    method.best().parameters
-}
+use gputexel::tuning::{Bootstrap, Curvature, Fit, Sandwich, Standing, bootstrap, resample_seeds, sandwich};
 
 /// Errors of z and θ by the formula, with dense matrices and plain loops. `games`: whether
 /// positions are clustered.
@@ -580,87 +493,5 @@ fn questions_without_an_answer_are_refused() {
         let err = bench.fails(&all, 2);
         assert!(err.contains(message), "{err}");
         assert!(!bench.path("r").exists(), "{flags:?} left a folder");
-    }
-}
-
-/// Shares of 95 % intervals that cover the truth, over many samples of results for the same
-/// positions: with clusters by game, and with positions by themselves. Expected scores are right;
-/// within a game the draw is shared where `shared`.
-fn coverage(shared: bool, loss: LossKind) -> (f64, f64, usize) {
-    const REPLICATIONS: usize = 500;
-    let folder = tempfile::tempdir().unwrap();
-    let data = games(&folder.path().join("d.bin"), FeatureKind::Material, 800, 6, 1, 31);
-    let mut layout = Layout::whole(&data).unwrap();
-    let truth = [18.0, 55.0, 62.0, 96.0, 190.0, 0.0, 30.0, 62.0, 58.0, 110.0, 170.0, 0.0];
-    let objective = Objective { k: K, loss };
-    let basis = Parameterization::identity(&truth);
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(2024);
-    let expected: Vec<f64> = layout
-        .rows
-        .iter()
-        .map(|&n| objective::expected_score(K, objective::score(&data, &truth, n as usize)))
-        .collect();
-    let (mut by_game, mut by_position, mut checks) = (0, 0, 0);
-    let own_games = layout.games.clone();
-    for replication in 0..REPLICATIONS {
-        let draws: Vec<f64> = (0..800).map(|_| rng.random_range(0.0..1.0)).collect();
-        for (n, &p) in expected.iter().enumerate() {
-            let draw = if shared { draws[own_games[n] as usize] } else { rng.random_range(0.0..1.0) };
-            // Half of the samples with draws: ½ with twice the smaller probability, so that the
-            // mean stays p.
-            let drawn = if replication % 2 == 0 { 0.0 } else { 0.6 * p.min(1.0 - p) };
-            let win = p - drawn / 2.0;
-            layout.targets[n] = if draw < win {
-                1.0
-            } else if draw < win + drawn {
-                0.5
-            } else {
-                0.0
-            };
-        }
-        layout.games.clone_from(&own_games);
-        let z = minimize(&layout, &basis, &truth, 0.0, objective);
-        let count = |layout: &Layout, covered: &mut usize| {
-            let fit = Fit {
-                layout,
-                parts: 0..1,
-                parameterization: &basis,
-                z: &z,
-                prior: &truth,
-                l2: 0.0,
-                objective,
-            };
-            let errors = sandwich(&fit).unwrap().z;
-            let mut here = 0;
-            for (i, error) in errors.into_iter().enumerate() {
-                if let Some(error) = error {
-                    here += 1;
-                    *covered += usize::from((z[i] - truth[i]).abs() < 1.959_964 * error);
-                }
-            }
-            here
-        };
-        checks += count(&layout, &mut by_game);
-        layout.games.clear();
-        count(&layout, &mut by_position);
-    }
-    (by_game as f64 / checks as f64, by_position as f64 / checks as f64, checks)
-}
-
-#[test]
-fn intervals_cover_the_truth_as_often_as_they_say() {
-    for loss in [LossKind::Squared, LossKind::CrossEntropy] {
-        let (by_game, by_position, checks) = coverage(false, loss);
-        eprintln!(
-            "{loss}, independent positions: {by_game:.4} by game, {by_position:.4} by position, {checks} checks"
-        );
-        assert!(checks >= 4000);
-        assert!((0.93..=0.97).contains(&by_game), "{loss}: {by_game}");
-        assert!((0.93..=0.97).contains(&by_position), "{loss}: {by_position}");
-        let (by_game, by_position, _) = coverage(true, loss);
-        eprintln!("{loss}, results shared by games: {by_game:.4} by game, {by_position:.4} by position");
-        assert!((0.93..=0.97).contains(&by_game), "{loss}: {by_game}");
-        // Errors that take a game's positions for independent news promise too much.
-        assert!(by_position < 0.85, "{loss}: {by_position}");
     }
 }
