@@ -8,7 +8,7 @@ mod common;
 
 use common::gpu::{context, reference, relative_difference};
 use gputexel::Error;
-use gputexel::dataset::{Dataset, Layout, Split, poisson_weight};
+use gputexel::dataset::{Dataset, Layout, POISSON_TAILS, Split, game_hash, poisson_weight};
 use gputexel::evaluator::gpu::GpuEvaluator;
 use gputexel::evaluator::{Evaluator, Population, Request};
 use gputexel::model::FeatureKind;
@@ -120,8 +120,31 @@ fn games_count_exactly_as_often_as_on_the_host() {
     // With θ = 0 a decided game loses ¼ and a drawn one nothing: sums are whole numbers of quarters,
     // and a part of two positions tells how often each counts.
     let parts = 2000;
-    let layout = Layout::try_new(&data, parts, |n| (n * 7 + n / parts) % parts).unwrap();
+    let mut layout = Layout::try_new(&data, parts, |n| (n * 7 + n / parts) % parts).unwrap();
     let seeds: Vec<u32> = (0..9u32).map(|i| i.wrapping_mul(0x0123_4567) ^ i << 31).collect();
+    // In each part a decided game whose hash is close to a threshold, from below or above, under one
+    // of the seeds, and a drawn one that counts.
+    let mut close = Vec::new();
+    for &seed in &seeds {
+        let mut nearest = [[(u32::MAX, 0u32); 2]; POISSON_TAILS.len()];
+        for game in 0..2_000_000 {
+            let hash = game_hash(game, seed);
+            for (nearest, tail) in nearest.iter_mut().zip(POISSON_TAILS) {
+                let side = usize::from(hash >= tail);
+                nearest[side] = nearest[side].min((hash.abs_diff(tail), game));
+            }
+        }
+        close.extend(nearest.into_iter().flatten().map(|(_, game)| game));
+    }
+    let counts = |&game: &u32| seeds.iter().all(|&seed| poisson_weight(game, seed) > 0);
+    let drawn = (0..).find(counts).unwrap();
+    layout.games = vec![0; layout.positions()];
+    for (part, range) in layout.parts.iter().enumerate() {
+        let [first, second] = [range.positions.start, range.positions.start + 1];
+        assert_eq!(range.positions.end, second + 1);
+        (layout.targets[first], layout.games[first]) = (1.0, close[part % close.len()]);
+        (layout.targets[second], layout.games[second]) = (0.5, drawn);
+    }
     let mut population =
         Population::new(data.feature_count(), vec![0.0; 2 * data.feature_count()], vec![1.0; seeds.len()]);
     population.resamples = seeds.clone();
