@@ -1,6 +1,7 @@
 //! Steps that an evaluator takes on its own, ahead of the loop, which then hears of them one by one.
 
 use std::collections::VecDeque;
+use std::time::Instant;
 
 use super::{REGULARIZATION_SCALE_CP, regularize};
 use crate::error::Result;
@@ -14,6 +15,8 @@ const MOST: u64 = 32;
 #[derive(Debug, Default)]
 pub(super) struct Ahead {
     steps: VecDeque<AdamStep>,
+    /// Seconds that each of them took.
+    seconds: f64,
     /// Whether the evaluator takes none.
     declined: bool,
 }
@@ -22,6 +25,11 @@ impl Ahead {
     /// Takes none: for runs whose every step is looked at from outside.
     pub(super) fn none() -> Self {
         Self { declined: true, ..Self::default() }
+    }
+
+    /// Seconds of work on steps that the loop has not heard of yet.
+    pub(super) fn seconds(&self) -> f64 {
+        self.seconds * self.steps.len() as f64
     }
 
     /// The next step, regularisation included in its losses, or `None` where it has to be
@@ -58,8 +66,12 @@ impl Ahead {
                 second_moment: steps.second_moment,
                 rates: steps.rates,
             };
+            let start = Instant::now();
             match evaluator.adam_steps(&batch)? {
-                Some(steps) => self.steps.extend(steps),
+                Some(steps) => {
+                    self.seconds = start.elapsed().as_secs_f64() / steps.len().max(1) as f64;
+                    self.steps.extend(steps);
+                }
                 None => self.declined = true,
             }
         }

@@ -203,7 +203,8 @@ impl<'a> Tuning<'a> {
                 None => self.optimizer.tell(&answer)?,
             }
             self.progress.steps += 1;
-            self.progress.seconds = self.seconds_before + self.started.elapsed().as_secs_f64();
+            let elapsed = self.started.elapsed().as_secs_f64();
+            self.progress.seconds = self.seconds_before + elapsed - ahead.seconds();
             if self.optimizer.at_rest() {
                 self.progress.epochs += 1;
                 let best = self.optimizer.best();
