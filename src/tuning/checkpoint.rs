@@ -6,6 +6,7 @@ use std::path::Path;
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
 
 use super::StopReason;
 use crate::error::{Error, Result};
@@ -53,10 +54,27 @@ struct Header {
     version: u32,
     progress: Progress,
     optimizer: serde_json::Value,
+    /// xxh3 of everything else, hexadecimal: a flipped bit would otherwise be another run.
+    checksum: String,
+}
+
+/// Checksum of a state: its scalars as they are written, then its vectors by name.
+fn checksum<'a>(
+    progress: &Progress,
+    scalars: &serde_json::Value,
+    vectors: impl Iterator<Item = (&'a str, &'a [f64])>,
+) -> String {
+    let mut hash = Xxh3::new();
+    hash.update(serde_json::to_string(&(progress, scalars)).expect("plain data serialises").as_bytes());
+    for (name, vector) in vectors {
+        hash.update(name.as_bytes());
+        hash.update(bytemuck::cast_slice(vector));
+    }
+    format!("{:016x}", hash.digest())
 }
 
 const KEY: &str = "gputexel-checkpoint";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const BEST: &str = "best_parameters";
 
 impl Checkpoint {
@@ -65,15 +83,22 @@ impl Checkpoint {
     /// # Errors
     /// [`Error::Io`].
     pub fn write(&self, path: &Path) -> Result<()> {
+        let best = (BEST, &self.progress.best_parameters[..]);
+        let all = self.optimizer.vectors.iter().map(|(name, v)| (name.as_str(), &v[..])).chain([best]);
+        let named: BTreeMap<&str, &[f64]> = all.collect();
         let header = Header {
             version: VERSION,
             progress: self.progress.clone(),
             optimizer: self.optimizer.scalars.clone(),
+            checksum: checksum(
+                &self.progress,
+                &self.optimizer.scalars,
+                named.iter().map(|(name, v)| (*name, *v)),
+            ),
         };
         let json = serde_json::to_string(&header).expect("plain data serialises");
-        let best = (BEST, &self.progress.best_parameters);
-        let named = self.optimizer.vectors.iter().map(|(name, v)| (name.as_str(), v)).chain([best]);
         let tensors: BTreeMap<&str, TensorView<'_>> = named
+            .into_iter()
             .map(|(name, vector)| {
                 let view = TensorView::new(Dtype::F64, vec![vector.len()], bytemuck::cast_slice(vector));
                 (name, view.expect("the shape is the length"))
@@ -110,6 +135,10 @@ impl Checkpoint {
             }
             vectors.insert(name.to_string(), values);
         }
+        let named = vectors.iter().map(|(name, v): (&String, &Vec<f64>)| (name.as_str(), &v[..]));
+        if checksum(&header.progress, &header.optimizer, named) != header.checksum {
+            return Err(broken("its checksum does not match".to_string()));
+        }
         let mut progress = header.progress;
         progress.best_parameters = vectors.remove(BEST).unwrap_or_default();
         Ok(Self { progress, optimizer: OptimizerState { scalars: header.optimizer, vectors } })
@@ -143,6 +172,11 @@ mod tests {
         let bytes = std::fs::read(&path).unwrap();
         std::fs::write(&path, &bytes[..bytes.len() - 3]).unwrap();
         assert!(Checkpoint::read(&path).unwrap_err().to_string().contains("not a checkpoint, or damaged"));
+        let mut flipped = bytes;
+        let last = flipped.len() - 2;
+        flipped[last] ^= 0x40;
+        std::fs::write(&path, &flipped).unwrap();
+        assert!(Checkpoint::read(&path).unwrap_err().to_string().contains("checksum does not match"));
         let mut poisoned = checkpoint;
         poisoned.optimizer.vectors.insert("a".to_string(), vec![f64::NAN]);
         poisoned.write(&path).unwrap();

@@ -83,7 +83,7 @@ pub struct Fresh {
     #[arg(long, value_name = "N", help_heading = "Stopping")]
     pub(super) window: Option<u64>,
     /// With --holdout: epochs without a better held-out loss [default: 5 for gauss-newton, else 50]
-    #[arg(long, value_name = "N", help_heading = "Stopping")]
+    #[arg(long, requires = "holdout", value_name = "N", help_heading = "Stopping")]
     pub(super) patience: Option<u64>,
 }
 
@@ -105,6 +105,9 @@ pub struct ScaleArgs {
     e_scale: Option<f64>,
 }
 
+/// K that is told apart: beyond, every score is a draw or decides the game.
+const SCALES: (f64, f64) = (1e-4, 1e4);
+
 impl ScaleArgs {
     /// K in base-10 form, if it was given.
     ///
@@ -122,6 +125,12 @@ impl ScaleArgs {
             if let (Some(given), Some(k)) = (given, k) {
                 if !(k.is_finite() && k > 0.0 && given.is_finite()) {
                     return Err(Error::Usage(format!("{flag} {given}: must be a positive number")));
+                }
+                if !(SCALES.0..=SCALES.1).contains(&k) {
+                    let (low, high) = SCALES;
+                    return Err(Error::Usage(format!(
+                        "{flag} {given}: is {k:e} in base-10 form, and must be from {low} to {high} there"
+                    )));
                 }
                 return Ok(Some(k));
             }

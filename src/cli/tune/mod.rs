@@ -282,7 +282,7 @@ fn execute(
     let config = &record.config;
     let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n))?;
     let (evaluator, line) = backend.evaluator(&layout)?;
-    let resumed = checkpoint.as_ref().map(|c| c.progress.epochs);
+    let resumed = args.resume.as_ref().map(|_| checkpoint.as_ref().map_or(0, |c| c.progress.epochs));
     let kept = checkpoint.as_ref().map_or(0, |c| c.progress.metrics);
     let mut run = match checkpoint {
         Some(checkpoint) => Tuning::resume(config, split, checkpoint, &folder.checkpoint())?,

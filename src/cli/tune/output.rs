@@ -87,6 +87,15 @@ pub fn print_opening(
     let _ = writeln!(out, "prior       {}", config.prior);
     if let Some(basis) = &config.basis {
         let _ = writeln!(out, "basis       {}, {} coordinates", basis.name, basis.dimension());
+        let start = basis.theta(&basis.start());
+        let moved = start.iter().zip(&config.start).filter(|(a, b)| (*a - *b).abs() > 1e-9).count();
+        if moved > 0 {
+            let _ = writeln!(
+                out,
+                "start       {moved} of {} parameters start away from the prior: so say the basis or its bounds",
+                start.len()
+            );
+        }
     }
     let origin = fitted_loss.map(|loss| format!(", fitted on the prior: loss {loss:.6}")).unwrap_or_default();
     let _ = writeln!(out, "K           {}{origin}", scale_forms(config.k));
@@ -351,6 +360,25 @@ pub fn print_results(
             out,
             "warning     nothing was better than the {}, which is kept; try --l2 1e-4 or more positions",
             if config.basis.is_some() { "start" } else { "prior" }
+        );
+    }
+    if let (Some(before), Some(after), None) = (summary.before, summary.after, summary.held_out_after)
+        && after > before
+    {
+        let hint = match config.basis {
+            Some(_) => ": is the \"base\" of the basis meant to be \"prior\"?",
+            None => "",
+        };
+        let _ = writeln!(out, "warning     the result is worse than the prior{hint}");
+    }
+    let fractions = config.basis.as_ref().map_or(0, |basis| {
+        let whole = basis.coordinates.iter().zip(&outcome.z);
+        whole.filter(|(coordinate, z)| coordinate.integer && z.fract() != 0.0).count()
+    });
+    if fractions > 0 {
+        let _ = writeln!(
+            out,
+            "note        {fractions} coordinates that are to be whole are not yet; --round local makes them so"
         );
     }
     if (data.len() as u64) < 10 * outcome.z.len() as u64 {

@@ -166,13 +166,14 @@ impl Whole {
             let share = |loss: f64| format!("{:+.2e}", (loss - rounded.loss_real) / rounded.loss_real);
             let _ = write!(out, "rounded     {rounding}: ");
             if *rounding == Rounding::Local {
-                let _ = write!(out, "{} of the loss, {} steps; ", share(rounded.loss), rounded.steps);
+                let (loss, steps) = (share(rounded.loss), rounded.steps);
+                let _ = write!(out, "relative loss {loss}, {steps} steps; ");
                 if let Some(loss) = rounded.loss_successive {
                     let _ = write!(out, "successive rounding alone {}, ", share(loss));
                 }
                 let _ = writeln!(out, "naive {}; {:.1} s", share(rounded.loss_naive), self.seconds);
             } else {
-                let _ = writeln!(out, "{} of the loss", share(rounded.loss));
+                let _ = writeln!(out, "relative loss {}", share(rounded.loss));
             }
         }
         let Some(survey) = &self.survey else { return out };
@@ -192,6 +193,10 @@ impl Whole {
                 grouped(n as u64)
             ),
         };
+        if self.rounded.is_none() && survey.improving.is_empty() {
+            out +=
+                "            that is a local minimum; Gauss-Newton with --round local usually ends lower\n";
+        }
         out
     }
 }
