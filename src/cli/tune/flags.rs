@@ -83,7 +83,7 @@ pub struct Fresh {
     #[arg(long, value_name = "N", help_heading = "Stopping")]
     pub(super) window: Option<u64>,
     /// With --holdout: epochs without a better held-out loss [default: 5 for gauss-newton, else 50]
-    #[arg(long, requires = "holdout", value_name = "N", help_heading = "Stopping")]
+    #[arg(long, value_name = "N", help_heading = "Stopping")]
     pub(super) patience: Option<u64>,
 }
 

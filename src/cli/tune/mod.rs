@@ -106,6 +106,9 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
     Split::check_share(fresh.holdout.unwrap_or(0.0))?;
     let (optimizer, round) = (fresh.optimizer(loss, 0)?, fresh.rounding()?);
     fresh.stopping(&optimizer).validate()?;
+    if fresh.patience.is_some() && fresh.holdout.unwrap_or(0.0) == 0.0 {
+        return Err(Error::Usage("--patience needs --holdout, whose loss it watches".to_string()).into());
+    }
     optimizer.build(&Space::unbounded(&[0.0, 0.0]), 1)?;
     if optimizer.batches() == 0 {
         return Err(Error::Usage("--batches must be at least 1".to_string()).into());
