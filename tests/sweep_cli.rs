@@ -200,11 +200,93 @@ fn interrupted_and_killed_sweeps_go_on_to_the_same_bytes() {
     assert_eq!(output.status.code(), Some(1));
     assert_one_line(&err);
     assert!(err.contains("interrupted") && err.contains("sweep --resume stopped"), "{err}");
-    assert!(out.contains("so far:") && out.contains("held-out"), "{out}");
+    assert!(out.contains("of 8,000 epochs of all runs: not final") && out.contains("held-out"), "{out}");
+    let table = out.find("so far, not final (interrupted after").unwrap();
+    assert!(table < out.find("rank").unwrap(), "{out}");
+    let svg = String::from_utf8(bench.bytes("stopped/sweep.svg")).unwrap();
+    assert!(svg.contains("Not final (") && svg.contains("of 8,000 epochs): held-out"), "{svg}");
     let report = sweep(&bench, &["--resume", "stopped", "--best", "b.json"]);
     assert_eq!(report["interrupted"], false);
     assert_eq!(bench.bytes("stopped/runs.csv"), bench.bytes("whole/runs.csv"));
     assert!(bench.path("b.json").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn resumed_sweeps_write_what_was_asked_for() {
+    let bench = bench();
+    let grid =
+        ["d.bin", "--grid", "l2=0,1e-3", "--epochs", "600", "--backend", "cpu", "--checkpoint-every", "0"];
+    let killed = |flags: &[&str], folder: &str| {
+        let mut child = bench.spawn(&[&["sweep"], &grid[..], flags, &["--out", folder]].concat());
+        wait(&bench, folder, 60);
+        child.kill().unwrap();
+        assert_eq!(child.wait().unwrap().code(), None, "ended before it was killed");
+    };
+    killed(&["--best", "rbk", "--csv", "r.csv", "--svg", "r.svg"], "rk");
+    // An interrupted sweep writes its table, too; it is the same sweep's.
+    bench.write("r.csv", "so far");
+    // What another run left in the meantime stays.
+    bench.write("rbk/run.json", "{}");
+    refuse(&bench, &["--resume", "rk"], 2, "rbk: exists and is not empty");
+    std::fs::remove_file(bench.path("rbk/run.json")).unwrap();
+    let report = sweep(&bench, &["--resume", "rk"]);
+    assert_eq!(report["best"]["path"].as_str().unwrap(), bench.path("rbk").to_str().unwrap());
+    assert_eq!(bench.names("rbk"), ["params.json", "tables.h", "tables.hpp", "tables.rs"]);
+    assert_eq!(
+        (bench.bytes("r.csv"), bench.bytes("r.svg")),
+        (bench.bytes("rk/runs.csv"), bench.bytes("rk/sweep.svg"))
+    );
+
+    // Shown again, it writes nothing but what it is asked for.
+    bench.write("rbk/params.json", "mine");
+    assert!(sweep(&bench, &["--resume", "rk"])["best"].is_null());
+    assert_eq!(bench.bytes("rbk/params.json"), b"mine");
+    sweep(&bench, &["--resume", "rk", "--best", "rbk"]);
+    assert_ne!(bench.bytes("rbk/params.json"), b"mine");
+
+    // A flag goes before the record.
+    killed(&["--best", "first.json"], "ro");
+    sweep(&bench, &["--resume", "ro", "--best", "second.json"]);
+    assert!(bench.path("second.json").exists() && !bench.path("first.json").exists());
+}
+
+#[test]
+fn files_are_not_written_over_unasked() {
+    let bench = bench();
+    bench.write("old.json", "old");
+    let grid = ["d.bin", "--grid", "l2=1e-4,1e-3", "--epochs", "3", "--folds", "2"];
+    for flag in ["--best", "--csv", "--svg"] {
+        refuse(
+            &bench,
+            &[&grid[..], &[flag, "old.json", "--out", "o"]].concat(),
+            2,
+            "old.json: exists; use --force",
+        );
+        assert!(!bench.path("o").exists());
+        if flag != "--best" {
+            refuse(
+                &bench,
+                &["d.bin", "--scale", "1:2:3", flag, "old.json"],
+                2,
+                "old.json: exists; use --force",
+            );
+        }
+    }
+    std::fs::create_dir(bench.path("r")).unwrap();
+    bench.write("r/params.json", "old");
+    refuse(&bench, &[&grid[..], &["--best", "r", "--out", "o"]].concat(), 2, "r: exists and is not empty");
+    assert!(!bench.path("o").exists());
+    assert_eq!(bench.bytes("old.json"), b"old");
+
+    sweep(&bench, &[&grid[..], &["--out", "o"]].concat());
+    refuse(&bench, &["--resume", "o", "--csv", "old.json"], 2, "old.json: exists; use --force");
+    sweep(&bench, &["--resume", "o", "--csv", "o/runs.csv"]);
+    assert_eq!(bench.bytes("old.json"), b"old");
+    sweep(&bench, &[&grid[..], &["--best", "old.json", "--force"]].concat());
+    assert_ne!(bench.bytes("old.json"), b"old");
+    sweep(&bench, &["d.bin", "--scale", "1:2:3", "--csv", "old.json", "--force"]);
+    assert!(bench.bytes("old.json").starts_with(b"k,k_e,loss"));
 }
 
 #[test]
@@ -256,7 +338,12 @@ fn sources_blends_and_losses_are_varied() {
             > 2.0 * number(&report["ranking"][0]["held_out"]["mean"])
     );
     refuse(&bench, &["d.bin", "--grid", "source:pgn=1,2"], 2, "2 sources have this");
-    refuse(&bench, &["d.bin", "--grid", "source:3=1,2"], 2, "no source has this name");
+    refuse(
+        &bench,
+        &["d.bin", "--grid", "source:3=1,2"],
+        2,
+        "no source has this name; sources: 1 = noise.pgn, 2 = games/good.pgn",
+    );
     refuse(
         &bench,
         &["d.bin", "--grid", "source:1=0", "--grid", "source:2=0,1", "--k", "1"],
@@ -269,11 +356,13 @@ fn sources_blends_and_losses_are_varied() {
 #[test]
 fn bad_input_is_one_line() {
     let bench = bench();
-    let cases: [(&[&str], &str); 40] = [
+    let cases: [(&[&str], &str); 42] = [
         (&["d.bin"], "needs --scale, --grid"),
         (&["d.bin", "--scale", "0.2:3:0"], "0 values"),
         (&["d.bin", "--scale", ""], "empty"),
         (&["d.bin", "--scale", "0:3:5"], "positive"),
+        (&["d.bin", "--scale", "2:1:5"], "goes from 2 down to 1"),
+        (&["d.bin", "--scale", "2:1:5:log"], "goes from 2 down to 1"),
         (&["d.bin", "--scale", "-1:3:5"], "positive"),
         (&["d.bin", "--scale", "nan"], "not a finite number"),
         (&["d.bin", "--scale", "1:inf:5"], "not a finite number"),

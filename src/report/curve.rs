@@ -10,6 +10,37 @@ use textplots::{AxisBuilder, Chart, LabelBuilder, LabelFormat, LineStyle, Plot, 
 use super::svg::{Size, draw};
 use crate::error::Result;
 
+/// How numbers are laid out on the horizontal axis of a [`Curve`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spacing {
+    /// By their value.
+    Linear,
+    /// By their logarithm; all are positive.
+    Logarithmic,
+    /// The points one after the other, equally far apart, each with its number.
+    Equal,
+}
+
+/// Ratio of the largest to the smallest number from which logarithms are drawn.
+const WIDE: f64 = 20.0;
+
+impl Spacing {
+    /// The spacing that keeps numbers apart, given in ascending order: logarithmic where they are
+    /// positive over several magnitudes, linear where that is even enough, else equal.
+    pub fn fitting(numbers: &[f64]) -> Self {
+        let (Some(&low), Some(&high)) = (numbers.first(), numbers.last()) else { return Self::Linear };
+        let logarithmic = low > 0.0 && high / low >= WIDE;
+        let place = |number: f64| if logarithmic { number.ln() } else { number };
+        let gaps = numbers.windows(2).map(|pair| place(pair[1]) - place(pair[0]));
+        let even = (place(high) - place(low)) / (numbers.len() as f64 - 1.0).max(1.0);
+        match (gaps.fold(f64::INFINITY, f64::min) < even / 4.0, logarithmic) {
+            (true, _) => Self::Equal,
+            (false, true) => Self::Logarithmic,
+            (false, false) => Self::Linear,
+        }
+    }
+}
+
 /// A curve to be shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
@@ -23,10 +54,10 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
     /// Half the height of each point's error bar; empty where there is none.
     pub errors: Vec<f64>,
-    /// The point that matters.
+    /// The point that matters, told under the title; with [`Spacing::Equal`] one of the points.
     pub mark: (f64, f64),
-    /// Whether x is drawn by its logarithm.
-    pub logarithmic: bool,
+    /// How x is laid out.
+    pub spacing: Spacing,
 }
 
 /// Characters across of the terminal's picture.
@@ -37,7 +68,17 @@ const LINES: u32 = 14;
 impl Curve {
     /// Position of a number on the horizontal axis.
     fn x(&self, value: f64) -> f64 {
-        if self.logarithmic { value.ln() } else { value }
+        match self.spacing {
+            Spacing::Linear => value,
+            Spacing::Logarithmic => value.ln(),
+            Spacing::Equal => self.points.partition_point(|point| point.0 < value) as f64,
+        }
+    }
+
+    /// The horizontal axis over a range.
+    fn horizontal(&self, range: Range<f64>) -> Horizontal {
+        let numbers = self.points.iter().map(|point| point.0).collect();
+        Horizontal { range, spacing: self.spacing, numbers }
     }
 
     /// Points whose value is a number, on the axis.
@@ -81,8 +122,8 @@ impl Curve {
             y_low as f32,
             y_high as f32,
         );
-        let logarithmic = self.logarithmic;
-        let x_label = move |x: f32| short(if logarithmic { f64::from(x).exp() } else { f64::from(x) });
+        let axis = self.horizontal(x_low..x_high);
+        let x_label = move |x: f32| axis.format_ext(&f64::from(x));
         let chart = chart
             .x_axis_style(LineStyle::None)
             .y_axis_style(LineStyle::None)
@@ -101,18 +142,21 @@ impl Curve {
     pub fn to_svg(&self) -> Result<String> {
         let ((x_low, x_high), (y_low, y_high)) = self.ranges();
         let margin = |low: f64, high: f64| (low - 0.03 * (high - low))..(high + 0.05 * (high - low));
-        let logarithmic = self.logarithmic;
+        let x_range = match self.spacing {
+            Spacing::Equal => -0.5..self.points.len() as f64 - 0.5,
+            _ => margin(x_low, x_high),
+        };
         let line = self.drawn();
+        // Under the title, where nothing that is drawn can cross it.
+        let told = format!("{} at {} = {}", precise(self.mark.1), self.x_name, short(self.mark.0));
         draw(Size { width: 960, height: 600 }, |root| {
-            let mut chart = ChartBuilder::on(root)
-                .caption(&self.title, ("sans-serif", 22))
-                .margin(16)
+            let sheet = root.margin(16, 16, 16, 16).titled(&self.title, ("sans-serif", 22))?;
+            let sheet = sheet.titled(&told, ("sans-serif", 16).into_font().color(&RED))?;
+            let mut chart = ChartBuilder::on(&sheet)
+                .margin_top(8)
                 .x_label_area_size(48)
                 .y_label_area_size(92)
-                .build_cartesian_2d(
-                    Horizontal { range: margin(x_low, x_high), logarithmic },
-                    margin(y_low, y_high),
-                )?;
+                .build_cartesian_2d(self.horizontal(x_range), margin(y_low, y_high))?;
             chart
                 .configure_mesh()
                 .light_line_style(TRANSPARENT)
@@ -132,22 +176,23 @@ impl Curve {
             }
             let mark = (self.x(self.mark.0), self.mark.1);
             chart.draw_series([Circle::new(mark, 6, RED.filled())])?;
-            let label = format!("{} at {}", precise(self.mark.1), precise(self.mark.0));
-            // Centered above the point: below a minimum's branches there is room.
-            let shift = (-4 * label.len() as i32, -64);
-            let text = Text::new(label, shift, ("sans-serif", 16));
-            chart.draw_series([EmptyElement::at(mark) + text])?;
             Ok(())
         })
     }
 }
 
-/// The horizontal axis, whose texts stand at round numbers also where logarithms are drawn.
+/// The horizontal axis, whose texts stand at round numbers also where logarithms are drawn, and at
+/// the points where these are equally far apart.
 #[derive(Clone)]
 struct Horizontal {
     range: Range<f64>,
-    logarithmic: bool,
+    spacing: Spacing,
+    /// Numbers of the points, for equal spacing.
+    numbers: Vec<f64>,
 }
+
+/// Texts that an axis has room for.
+const TEXTS: usize = 16;
 
 impl Ranged for Horizontal {
     type FormatOption = NoDefaultFormatting;
@@ -158,8 +203,13 @@ impl Ranged for Horizontal {
     }
 
     fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
-        if !self.logarithmic {
-            return RangedCoordf64::from(self.range.clone()).key_points(hint);
+        match self.spacing {
+            Spacing::Linear => return RangedCoordf64::from(self.range.clone()).key_points(hint),
+            Spacing::Equal => {
+                let stride = self.numbers.len().div_ceil(TEXTS).max(1);
+                return (0..self.numbers.len()).step_by(stride).map(|i| i as f64).collect();
+            }
+            Spacing::Logarithmic => {}
         }
         let decade = |value: f64| (value / std::f64::consts::LN_10).floor() as i32;
         let decades = decade(self.range.start)..=decade(self.range.end);
@@ -176,7 +226,11 @@ impl Ranged for Horizontal {
 
 impl ValueFormatter<f64> for Horizontal {
     fn format_ext(&self, value: &f64) -> String {
-        short(if self.logarithmic { value.exp() } else { *value })
+        match self.spacing {
+            Spacing::Linear => short(*value),
+            Spacing::Logarithmic => short(value.exp()),
+            Spacing::Equal => self.numbers.get(value.round() as usize).map(|n| short(*n)).unwrap_or_default(),
+        }
     }
 }
 
@@ -198,10 +252,14 @@ pub(super) fn short(value: f64) -> String {
     }
 }
 
-/// A number in seven digits.
+/// A number in seven digits, without the zeros at its end.
 fn precise(value: f64) -> String {
     let digits = (6 - value.abs().max(1e-12).log10().floor() as i32).clamp(0, 12) as usize;
-    format!("{value:.digits$}")
+    let text = format!("{value:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
+        false => text,
+    }
 }
 
 #[cfg(test)]
@@ -216,7 +274,7 @@ mod tests {
             points: (0..101).map(|i| f64::from(i) / 50.0).map(|x| (x, 0.07 + (x - 0.5).powi(2))).collect(),
             errors: Vec::new(),
             mark: (0.5, 0.07),
-            logarithmic: false,
+            spacing: Spacing::Linear,
         }
     }
 
@@ -235,7 +293,7 @@ mod tests {
     fn svg_is_whole_and_marks_the_minimum() {
         let svg = parabola().to_svg().unwrap();
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{svg}");
-        assert!(svg.contains("0.07000000 at 0.5000000") && svg.contains("Loss &lt;by&gt; K"), "{svg}");
+        assert!(svg.contains("0.07 at K = 0.5") && svg.contains("Loss &lt;by&gt; K"), "{svg}");
         assert_eq!(svg.matches("<circle").count(), 1);
         assert!(svg.matches("<polyline").count() >= 1);
     }
@@ -243,7 +301,8 @@ mod tests {
     #[test]
     fn flat_curves_and_single_points_are_no_problem() {
         let flat = Curve { points: vec![(1.0, 0.1), (2.0, 0.1)], mark: (1.0, 0.1), ..parabola() };
-        let one = Curve { points: vec![(1.0, 0.1)], mark: (1.0, 0.1), logarithmic: true, ..parabola() };
+        let one =
+            Curve { points: vec![(1.0, 0.1)], mark: (1.0, 0.1), spacing: Spacing::Logarithmic, ..parabola() };
         for curve in [flat, one] {
             assert!(curve.to_terminal().lines().count() > LINES as usize);
             curve.to_svg().unwrap();
@@ -253,11 +312,43 @@ mod tests {
     #[test]
     fn logarithmic_axes_have_round_numbers() {
         let texts = |low: f64, high: f64| -> Vec<String> {
-            let axis = Horizontal { range: low.ln()..high.ln(), logarithmic: true };
+            let range = low.ln()..high.ln();
+            let axis = Horizontal { range, spacing: Spacing::Logarithmic, numbers: Vec::new() };
             axis.key_points(10).iter().map(|point| axis.format_ext(point)).collect()
         };
         assert_eq!(texts(0.15, 3.0), ["0.2", "0.5", "1", "2"]);
         assert_eq!(texts(0.9e-6, 2e-1), ["1e-6", "1e-5", "1e-4", "0.001", "0.01", "0.1"]);
+    }
+
+    #[test]
+    fn numbers_are_laid_out_apart() {
+        let cases: [(&[f64], Spacing); 8] = [
+            (&[0.0, 0.5, 1.0], Spacing::Linear),
+            (&[1.0, 2.0, 5.0, 10.0], Spacing::Linear),
+            (&[3.0], Spacing::Linear),
+            (&[1e-6, 1e-4, 1e-2], Spacing::Logarithmic),
+            (&[0.5, 10.0], Spacing::Logarithmic),
+            (&[0.0, 1e-6, 1e-4, 1e-2], Spacing::Equal),
+            (&[1.0, 1.01, 2.0], Spacing::Equal),
+            (&[1e-6, 1.1e-6, 1e-2], Spacing::Equal),
+        ];
+        for (numbers, spacing) in cases {
+            assert_eq!(Spacing::fitting(numbers), spacing, "{numbers:?}");
+        }
+        let points = [(0.0, 0.3), (1e-6, 0.2), (1e-4, f64::NAN), (1e-2, 0.4)];
+        let curve = Curve {
+            points: points.into(),
+            errors: vec![0.1; 4],
+            mark: points[1],
+            spacing: Spacing::Equal,
+            ..parabola()
+        };
+        assert_eq!(curve.drawn(), [(0.0, 0.3), (1.0, 0.2), (3.0, 0.4)]);
+        let svg = curve.to_svg().unwrap();
+        assert!(svg.contains("0.2 at K = 1e-6"), "{svg}");
+        for text in ["0", "1e-6", "1e-4", "0.01"] {
+            assert_eq!(svg.matches(&format!("\n{text}\n</text>")).count(), 1, "{text}: {svg}");
+        }
     }
 
     #[test]

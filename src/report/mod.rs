@@ -10,6 +10,6 @@ mod svg;
 mod tables;
 
 pub use board::board;
-pub use curve::Curve;
+pub use curve::{Curve, Spacing};
 pub use heat::HeatMap;
 pub use tables::{Language, tables};

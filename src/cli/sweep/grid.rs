@@ -1,14 +1,15 @@
 //! `sweep --grid`: from flags to a sweep, or from its folder, and to its end.
 
 use std::cell::Cell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gputexel::dataset::{self, Dataset, Layout};
 use gputexel::model::Prior;
 use gputexel::objective::LossKind;
 use gputexel::optimizer::Schedule;
 use gputexel::tuning::sweep::{
-    Axis, AxisKey, Grid, Machine, MachineRoom, Sweep, SweepConfig, SweepMethod, SweepRecord, rank, retrain,
+    Axis, AxisKey, Grid, Machine, MachineRoom, Sweep, SweepConfig, SweepMethod, SweepOutputs, SweepRecord,
+    rank, retrain,
 };
 use gputexel::tuning::{Checkpoint, StopReason, exact_scores, fit_scale};
 use gputexel::{Error, Result};
@@ -17,7 +18,7 @@ use super::super::backend::Backend;
 use super::super::run_folder::RunFolder;
 use super::super::table::grouped;
 use super::super::{Context, say};
-use super::output::{self, BestTarget, check_target};
+use super::output::{self, BestTarget, check_best, check_target, holds_best_only};
 use super::progress::Observer;
 use super::{MANY, SweepArgs, base_factor};
 
@@ -48,7 +49,17 @@ impl MachineRoom for Room<'_> {
 /// Bad usage, files that cannot be read or written, devices that fail, interruption.
 pub fn start(args: &SweepArgs, context: &Context) -> anyhow::Result<()> {
     // Everything that can be refused is refused before anything is written.
-    check_outputs(args)?;
+    check_numbers(args)?;
+    let outputs = SweepOutputs {
+        best: args.best.clone(),
+        csv: args.csv.clone(),
+        svg: args.svg.clone(),
+        force: args.force,
+        written: false,
+    };
+    outputs.best.as_deref().map_or(Ok(()), |path| check_best(path, args.force))?;
+    check_target(outputs.csv.as_deref(), args.force)?;
+    check_target(outputs.svg.as_deref(), args.force)?;
     let backend = args.backend.open()?;
     let data = dataset::read_many(&args.datasets)?;
     if data.is_empty() {
@@ -61,13 +72,14 @@ pub fn start(args: &SweepArgs, context: &Context) -> anyhow::Result<()> {
         program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
         command_line: context.command_line.clone(),
         started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        outputs: absolutes(&outputs),
         config,
     };
     let result = (|| -> anyhow::Result<()> {
         if let Some(folder) = &folder {
-            folder.write(RECORD, &(serde_json::to_string_pretty(&record)? + "\n"))?;
+            store(folder, &record)?;
         }
-        execute(args, context, &backend, folder.as_ref(), &record.config, &data, None)
+        execute(args, context, &backend, folder.as_ref(), &record, &outputs, &data, None)
     })();
     if result.is_err()
         && let Some(folder) = &folder
@@ -82,28 +94,72 @@ pub fn start(args: &SweepArgs, context: &Context) -> anyhow::Result<()> {
 /// # Errors
 /// As [`start`], and where the folder is not that of a sweep.
 pub fn resume(args: &SweepArgs, path: &Path, context: &Context) -> anyhow::Result<()> {
-    check_outputs(args)?;
+    check_numbers(args)?;
+    let (folder, mut record) = RunFolder::open_with::<SweepRecord>(path, RECORD, "sweep")?;
+    let outputs = resumed_outputs(args, &folder, &record.outputs)?;
     let backend = args.backend.open()?;
-    let (folder, record) = RunFolder::open_with::<SweepRecord>(path, RECORD, "sweep")?;
-    let config = record.config;
+    let config = &record.config;
     let checkpoint = folder.read_checkpoint()?;
     let data = dataset::read_many(&config.datasets)?;
     if data.checksum != config.checksum {
         return Err(Error::input(&config.datasets[0], "is not the dataset that the sweep began with").into());
     }
     config.validate().map_err(|e| Error::input(folder.file(RECORD), e.to_string()))?;
-    execute(args, context, &backend, Some(&folder), &config, &data, checkpoint)
+    // What a finished sweep is asked for is no part of it.
+    let same_best = outputs.best.as_ref().map(absolute) == record.outputs.best;
+    let force = args.force || (same_best && record.outputs.force);
+    let recorded = SweepOutputs { force, ..absolutes(&outputs) };
+    if !record.outputs.written && record.outputs != recorded {
+        record.outputs = recorded;
+        store(&folder, &record)?;
+    }
+    execute(args, context, &backend, Some(&folder), &record, &outputs, &data, checkpoint)
 }
 
-fn check_outputs(args: &SweepArgs) -> Result<()> {
+fn store(folder: &RunFolder, record: &SweepRecord) -> anyhow::Result<()> {
+    Ok(folder.write(RECORD, &(serde_json::to_string_pretty(record)? + "\n"))?)
+}
+
+fn absolute(path: &PathBuf) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.clone())
+}
+
+fn absolutes(outputs: &SweepOutputs) -> SweepOutputs {
+    let full = |path: &Option<PathBuf>| path.as_ref().map(absolute);
+    let (best, csv, svg) = (full(&outputs.best), full(&outputs.csv), full(&outputs.svg));
+    SweepOutputs { best, csv, svg, ..outputs.clone() }
+}
+
+/// What a resumed sweep writes: what the flags say, else what is recorded and not yet written.
+/// What the sweep itself is to write may exist, anything else needs `--force`.
+fn resumed_outputs(args: &SweepArgs, folder: &RunFolder, recorded: &SweepOutputs) -> Result<SweepOutputs> {
+    let choose = |given: &Option<PathBuf>, recorded_path: &Option<PathBuf>| match given {
+        Some(path) => Some(path.clone()),
+        None => recorded_path.clone().filter(|_| !recorded.written),
+    };
+    let file = |given, recorded_path: &Option<PathBuf>, own: &str| {
+        let path = choose(given, recorded_path);
+        let full = path.as_ref().map(absolute);
+        let ours = full == *recorded_path || full == Some(absolute(&folder.file(own)));
+        check_target(path.as_deref(), args.force || ours).map(|()| path)
+    };
+    let csv = file(&args.csv, &recorded.csv, "runs.csv")?;
+    let svg = file(&args.svg, &recorded.svg, "sweep.svg")?;
+    let best = choose(&args.best, &recorded.best);
+    let ours = best.as_ref().map(absolute) == recorded.best;
+    let force = args.force || (ours && (recorded.force || best.as_deref().is_some_and(holds_best_only)));
+    best.as_deref().map_or(Ok(()), |path| check_best(path, force))?;
+    Ok(SweepOutputs { best, csv, svg, force, written: false })
+}
+
+fn check_numbers(args: &SweepArgs) -> Result<()> {
     if !(args.checkpoint_every.is_finite() && args.checkpoint_every >= 0.0) {
         return Err(Error::Usage("--checkpoint-every must be 0 or a positive number".to_string()));
     }
     if args.top == 0 {
         return Err(Error::Usage("--top 0: must be at least 1".to_string()));
     }
-    check_target(args.csv.as_deref())?;
-    check_target(args.svg.as_deref())
+    Ok(())
 }
 
 /// What the flags and the data say.
@@ -146,7 +202,6 @@ fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
     let judge = judge.unwrap_or(if kinds.len() == 1 { kinds[0] } else { LossKind::Squared });
     let start = prior.theta(&data.metadata.feature_set)?;
     let basis = args.basis.resolve("identity", &data.metadata.feature_set, &start)?;
-    let absolute = |path: &std::path::PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
     let mut config = SweepConfig {
         datasets: args.datasets.iter().map(|path| absolute(path).display().to_string()).collect(),
         checksum: data.checksum.clone(),
@@ -235,11 +290,13 @@ fn execute(
     context: &Context,
     backend: &Backend,
     folder: Option<&RunFolder>,
-    config: &SweepConfig,
+    record: &SweepRecord,
+    outputs: &SweepOutputs,
     data: &Dataset,
     checkpoint: Option<Checkpoint>,
 ) -> anyhow::Result<()> {
-    let target = args.best.as_deref().map(|path| BestTarget::open(path, args.force)).transpose()?;
+    let config = &record.config;
+    let target = outputs.best.as_deref().map(|path| BestTarget::open(path, outputs.force)).transpose()?;
     let result = (|| -> anyhow::Result<()> {
         let resumed = checkpoint.is_some();
         let mut sweep = match (checkpoint, folder) {
@@ -253,13 +310,17 @@ fn execute(
         if talks {
             output::print_opening(config, data, folder, resumed)?;
         }
-        let mut observer = Observer::new(context, folder, args.checkpoint_every);
+        let ends_early = matches!(config.method, SweepMethod::GaussNewton { .. });
+        let mut observer = Observer::new(context, folder, args.checkpoint_every, ends_early);
         let outcome = sweep.run(&room, context.cancel, &mut |event| observer.observe(event));
         observer.finish();
         let outcome = outcome?;
         let ranking = rank(&outcome.runs, config.folds);
-        output::write_files(args.csv.as_deref(), args.svg.as_deref(), folder, config, &ranking)?;
         let interrupted = outcome.reason == StopReason::Interrupted;
+        let (done, planned) = (grouped(outcome.epochs), grouped(outcome.planned));
+        let unfinished = interrupted.then(|| format!("{done} of {planned} epochs"));
+        let (csv, svg) = (outputs.csv.as_deref(), outputs.svg.as_deref());
+        output::write_files(csv, svg, folder, config, &ranking, unfinished.as_deref())?;
         // What was learnt is shown even where the last training is interrupted.
         let best = match (&target, ranking.ranked.first()) {
             (Some(target), Some(first)) if !interrupted && first.held_out.mean.is_finite() => {
@@ -277,13 +338,19 @@ fn execute(
                 Some(folder) => format!("'gputexel sweep --resume {}' goes on", folder.path().display()),
                 None => "with --out it could be resumed".to_string(),
             };
-            let (done, planned) = (grouped(outcome.epochs), grouped(outcome.planned));
             return Err(
                 Error::Interrupted(format!("after {done} of {planned} epochs of all runs; {how}")).into()
             );
         }
         if ranking.ranked.first().is_none_or(|best| !best.held_out.mean.is_finite()) {
             return Err(Error::Numeric("the losses of all runs left the finite numbers".to_string()).into());
+        }
+        if let Some(folder) = folder
+            && !outputs.is_empty()
+            && !record.outputs.written
+        {
+            let outputs = SweepOutputs { written: true, ..record.outputs.clone() };
+            store(folder, &SweepRecord { outputs, ..record.clone() })?;
         }
         Ok(())
     })();

@@ -40,7 +40,7 @@ pub struct SweepArgs {
     /// Keep state and results in this folder
     #[arg(short, long, value_name = "DIR", conflicts_with_all = ["resume", "scale"], help_heading = "Output")]
     out: Option<PathBuf>,
-    /// Write into folders that are not empty
+    /// Write over files that exist and into folders that are not empty
     #[arg(long, help_heading = "Output")]
     force: bool,
     /// Go on with an interrupted sweep, to the very same result, or show a finished one again

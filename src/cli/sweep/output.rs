@@ -18,11 +18,11 @@ use super::super::tune::scale_forms;
 use super::super::{Context, say};
 use super::picture::picture;
 
-/// Refuses a file whose folder does not exist.
+/// Refuses a file whose folder does not exist, and one that exists unless it may.
 ///
 /// # Errors
 /// [`Error::Usage`].
-pub fn check_target(path: Option<&Path>) -> Result<()> {
+pub fn check_target(path: Option<&Path>, may_exist: bool) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -32,7 +32,47 @@ pub fn check_target(path: Option<&Path>) -> Result<()> {
     match (folder.is_dir(), path.is_dir()) {
         (false, _) => refuse("there is no such folder"),
         (_, true) => refuse("it is a folder"),
+        // A link to nowhere is there, too.
+        _ if !may_exist && path.symlink_metadata().is_ok() => {
+            Err(Error::Usage(format!("{}: exists; use --force to write over it", path.display())))
+        }
         _ => Ok(()),
+    }
+}
+
+/// Whether best parameters are meant to go to one file.
+fn is_file(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "json")
+}
+
+/// Refuses a place for the best parameters that holds something, unless `force` is set; makes
+/// nothing.
+///
+/// # Errors
+/// [`Error::Usage`]; [`Error::Io`].
+pub fn check_best(path: &Path, force: bool) -> Result<()> {
+    if is_file(path) {
+        return check_target(Some(path), force);
+    }
+    if !path.exists() {
+        return Ok(());
+    }
+    let mut entries = std::fs::read_dir(path).map_err(|e| Error::io(path, e))?;
+    if entries.next().is_some() && !force {
+        let text = format!("{}: exists and is not empty; use --force to write into it", path.display());
+        return Err(Error::Usage(text));
+    }
+    Ok(())
+}
+
+/// Whether there is nothing in a place for the best parameters but what a sweep writes there.
+pub fn holds_best_only(path: &Path) -> bool {
+    let ours = |name: &std::ffi::OsStr| {
+        name == PARAMETERS || Language::ALL.iter().any(|language| name == language.file_name())
+    };
+    match std::fs::read_dir(path) {
+        Ok(mut entries) => entries.all(|entry| entry.is_ok_and(|entry| ours(&entry.file_name()))),
+        Err(_) => is_file(path),
     }
 }
 
@@ -49,6 +89,8 @@ pub fn write_csv(path: &Path, rows: impl IntoIterator<Item = Vec<String>>) -> Re
     let bytes = writer.into_inner().map_err(|e| Error::io(path, std::io::Error::other(e.to_string())))?;
     write_atomically(path, &bytes)
 }
+
+const PARAMETERS: &str = "params.json";
 
 /// Where the best parameters go.
 pub enum BestTarget {
@@ -70,8 +112,8 @@ impl BestTarget {
     /// # Errors
     /// [`Error::Usage`] when it cannot be written to; [`Error::Io`].
     pub fn open(path: &Path, force: bool) -> Result<Self> {
-        if path.extension().is_some_and(|extension| extension == "json") {
-            check_target(Some(path))?;
+        check_best(path, force)?;
+        if is_file(path) {
             return Ok(Self::File(path.to_path_buf()));
         }
         RunFolder::create(Some(path), force).map(Self::Folder)
@@ -129,7 +171,7 @@ impl BestTarget {
                 for language in Language::ALL {
                     folder.write(language.file_name(), &tables(set, &trained.theta, language))?;
                 }
-                folder.write("params.json", &file.to_json())?;
+                folder.write(PARAMETERS, &file.to_json())?;
                 folder.path().to_path_buf()
             }
         };
@@ -189,7 +231,8 @@ pub fn print_opening(
     say(&out)
 }
 
-/// Writes tables and pictures of what was ranked.
+/// Writes tables and pictures of what was ranked; `unfinished` says how far an interrupted sweep
+/// has come.
 ///
 /// # Errors
 /// [`Error::Io`].
@@ -199,12 +242,13 @@ pub fn write_files(
     folder: Option<&RunFolder>,
     config: &SweepConfig,
     ranking: &Ranking,
+    unfinished: Option<&str>,
 ) -> Result<()> {
     let in_folder = |name: &str| folder.map(|folder| folder.file(name));
     for path in csv.map(Path::to_path_buf).into_iter().chain(in_folder("runs.csv")) {
         write_csv(&path, table_of_runs(config, ranking))?;
     }
-    if let Some(document) = picture(config, ranking)? {
+    if let Some(document) = picture(config, ranking, unfinished)? {
         for path in svg.map(Path::to_path_buf).into_iter().chain(in_folder("sweep.svg")) {
             write_atomically(&path, document.as_bytes())?;
         }
@@ -331,7 +375,7 @@ pub fn print_results(
     let mut out = String::new();
     let (done, planned) = (grouped(outcome.epochs), grouped(outcome.planned));
     let _ = match interrupted {
-        true => writeln!(out, "interrupted after {done} of {planned} epochs of all runs; so far:"),
+        true => writeln!(out, "interrupted after {done} of {planned} epochs of all runs: not final"),
         false => writeln!(out, "finished    {done} epochs of all runs in {:.2} s", outcome.seconds),
     };
     if outcome.together > 0 && outcome.together < config.runs() / config.seeds.len() {
@@ -343,19 +387,27 @@ pub fn print_results(
         config.judge
     );
     if !ranking.ranked.is_empty() {
+        if interrupted {
+            let _ = writeln!(out, "so far, not final (interrupted after {done} of {planned} epochs):");
+        }
         out += &table_of_settings(config, ranking, top);
     }
     if ranking.ranked.len() > top {
         let _ = writeln!(out, "and {} more", grouped((ranking.ranked.len() - top) as u64));
     }
     if ranking.incomplete > 0 {
-        let _ = writeln!(out, "{} settings have not met all folds", grouped(ranking.incomplete as u64));
+        let have = if ranking.incomplete == 1 { "setting has" } else { "settings have" };
+        let _ = writeln!(out, "{} {have} not met all folds", grouped(ranking.incomplete as u64));
     }
     let tied = ranking.ranked.iter().filter(|ranked| ranked.tied).count();
     if tied > 0 {
+        let (settings, they_differ) = match tied {
+            1 => ("setting", "it differs"),
+            _ => ("settings", "they differ"),
+        };
         let _ = writeln!(
             out,
-            "= {} settings cannot be told from the best: they differ from it, fold by fold, by less than\n  \
+            "= {} {settings} cannot be told from the best: {they_differ} from it, fold by fold, by less than\n  \
              two standard errors",
             grouped(tied as u64)
         );

@@ -1,18 +1,23 @@
 //! The picture of a grid: a curve where one number is varied, else a heat map.
 
 use gputexel::Result;
-use gputexel::report::{Curve, HeatMap};
+use gputexel::report::{Curve, HeatMap, Spacing};
 use gputexel::tuning::sweep::{Axis, Ranking, SweepConfig};
 
 /// The held-out losses of a ranking as SVG; `None` where nothing is varied or nothing was ranked.
+/// `unfinished` says how far an interrupted sweep has come.
 ///
 /// # Errors
 /// When it cannot be drawn.
-pub fn picture(config: &SweepConfig, ranking: &Ranking) -> Result<Option<String>> {
+pub fn picture(config: &SweepConfig, ranking: &Ranking, unfinished: Option<&str>) -> Result<Option<String>> {
     let axes: Vec<(usize, &Axis)> =
         config.grid.axes.iter().enumerate().filter(|(_, axis)| axis.len() > 1).collect();
     let Some(best) = ranking.ranked.first() else { return Ok(None) };
-    let title = format!("Held-out {} loss, {} folds", config.judge, config.folds);
+    let of = format!("eld-out {} loss, {} folds", config.judge, config.folds);
+    let title = match unfinished {
+        Some(progress) => format!("Not final ({progress}): h{of}"),
+        None => format!("H{of}"),
+    };
     match axes[..] {
         [] => Ok(None),
         [(place, axis)] if axis.number(0).is_some() => {
@@ -24,16 +29,15 @@ pub fn picture(config: &SweepConfig, ranking: &Ranking) -> Result<Option<String>
                 .map(|r| (number(r.combination), r.held_out.mean, r.held_out.standard_error))
                 .collect();
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let (low, high) = (points[0].0, points[points.len() - 1].0);
+            let numbers: Vec<f64> = points.iter().map(|point| point.0).collect();
             let curve = Curve {
-                title: format!("{title}, with standard errors"),
+                title: if unfinished.is_some() { title } else { format!("{title}, with standard errors") },
                 x_name: axis.name.clone(),
                 y_name: format!("held-out {} loss", config.judge),
                 points: points.iter().map(|p| (p.0, p.1)).collect(),
                 errors: points.iter().map(|p| p.2).collect(),
                 mark: (number(best.combination), best.held_out.mean),
-                // Numbers over several magnitudes are told apart only so.
-                logarithmic: low > 0.0 && high / low >= 20.0,
+                spacing: Spacing::fitting(&numbers),
             };
             curve.to_svg().map(Some)
         }

@@ -16,6 +16,8 @@ pub struct Observer<'a> {
     bar: ProgressBar,
     /// Plain lines instead of a bar.
     lines: bool,
+    /// Whether runs may end before all their epochs.
+    ends_early: bool,
     last_line: Instant,
     last_checkpoint: Instant,
     checkpoint_every: Duration,
@@ -28,7 +30,12 @@ const LINES_EVERY: Duration = Duration::from_secs(2);
 
 impl<'a> Observer<'a> {
     /// Begins to watch.
-    pub fn new(context: &Context, folder: Option<&'a RunFolder>, checkpoint_every: f64) -> Self {
+    pub fn new(
+        context: &Context,
+        folder: Option<&'a RunFolder>,
+        checkpoint_every: f64,
+        ends_early: bool,
+    ) -> Self {
         let bar = match shows_progress(context) {
             true => ProgressBar::new(1),
             false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
@@ -40,6 +47,7 @@ impl<'a> Observer<'a> {
             folder,
             bar,
             lines: !shows_progress(context) && !context.quiet && !context.json,
+            ends_early,
             last_line: Instant::now(),
             last_checkpoint: Instant::now(),
             checkpoint_every: Duration::try_from_secs_f64(checkpoint_every).unwrap_or(Duration::MAX),
@@ -56,8 +64,9 @@ impl<'a> Observer<'a> {
             SweepEvent::Step { done, planned, seconds } => {
                 let (first, since) = *self.first.get_or_insert((done, seconds));
                 let rate = (done - first) as f64 / (seconds - since);
+                let about = if self.ends_early { "at most" } else { "about" };
                 let left = match rate.is_finite() && rate > 0.0 {
-                    true => format!(", about {:.0} s left", (planned - done) as f64 / rate),
+                    true => format!(", {about} {:.0} s left", (planned - done) as f64 / rate),
                     false => String::new(),
                 };
                 let text = format!(

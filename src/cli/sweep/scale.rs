@@ -3,7 +3,7 @@
 use gputexel::dataset::{self, Layout};
 use gputexel::model::Prior;
 use gputexel::objective::LossKind;
-use gputexel::report::Curve;
+use gputexel::report::{Curve, Spacing};
 use gputexel::tuning::{MinimumAt, ScaleCurve, Values, scale_curve};
 use gputexel::{Error, write_atomically};
 use serde_json::json;
@@ -34,7 +34,16 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
     if let Some((flag, _)) = needless.iter().find(|(_, given)| *given) {
         return Err(Error::Usage(format!("--scale trains nothing and varies K: {flag} is for --grid")).into());
     }
-    let values: Values = values.parse().map_err(|e| Error::Usage(format!("--scale {e}")))?;
+    let typed = values;
+    let values: Values = typed.parse().map_err(|e| Error::Usage(format!("--scale {e}")))?;
+    if let (true, [first, .., last]) = (typed.contains(':'), &values.numbers[..])
+        && first > last
+    {
+        let why = format!(
+            "--scale '{typed}': the range goes from {first} down to {last}; the lower end comes first"
+        );
+        return Err(Error::Usage(why).into());
+    }
     let factor = base_factor(&fresh.k_base)?;
     if let Some(k) = values.numbers.iter().find(|k| **k <= 0.0) {
         return Err(Error::Usage(format!("--scale: K {k}: must be a positive number")).into());
@@ -45,8 +54,8 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
             Error::Usage(format!("--scale: {count} values of K; --yes says that they are meant")).into()
         );
     }
-    check_target(args.csv.as_deref())?;
-    check_target(args.svg.as_deref())?;
+    check_target(args.csv.as_deref(), args.force)?;
+    check_target(args.svg.as_deref(), args.force)?;
     let loss: LossKind = fresh.loss.as_deref().map(str::parse).transpose()?.unwrap_or_default();
     let prior: Prior = fresh.prior.as_deref().map(str::parse).transpose()?.unwrap_or_default();
     let backend = args.backend.open()?;
@@ -114,6 +123,6 @@ fn picture(curve: &ScaleCurve, loss: LossKind, base: &str, factor: f64, logarith
         points: curve.points.iter().map(|&(k, loss)| (k / factor, loss)).collect(),
         errors: Vec::new(),
         mark: (curve.minimum.k / factor, curve.minimum.loss),
-        logarithmic,
+        spacing: if logarithmic { Spacing::Logarithmic } else { Spacing::Linear },
     }
 }

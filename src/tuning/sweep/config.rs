@@ -1,5 +1,7 @@
 //! What a sweep is asked to do, stored in its folder so that it can be resumed and repeated.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use super::super::space_of;
@@ -71,6 +73,33 @@ pub struct SweepConfig {
     pub epochs: u64,
 }
 
+/// What a sweep is to write outside its folder, so that one that is resumed writes it as well.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SweepOutputs {
+    /// Parameters of the best settings: a file (`.json`) or a folder; absolute, as all paths here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best: Option<PathBuf>,
+    /// Table of all runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub csv: Option<PathBuf>,
+    /// Picture.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub svg: Option<PathBuf>,
+    /// Whether they may be written over what was there before the sweep.
+    #[serde(default)]
+    pub force: bool,
+    /// Whether the sweep is over and all of it written; it is not written a second time unasked.
+    #[serde(default)]
+    pub written: bool,
+}
+
+impl SweepOutputs {
+    /// Whether there is nothing to write.
+    pub fn is_empty(&self) -> bool {
+        self.best.is_none() && self.csv.is_none() && self.svg.is_none()
+    }
+}
+
 /// The contents of `sweep.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepRecord {
@@ -80,6 +109,9 @@ pub struct SweepRecord {
     pub command_line: String,
     /// When it began, UTC.
     pub started: String,
+    /// What it writes elsewhere.
+    #[serde(default, skip_serializing_if = "SweepOutputs::is_empty")]
+    pub outputs: SweepOutputs,
     /// What it computes.
     pub config: SweepConfig,
 }

@@ -138,7 +138,7 @@ fn find_source(name: &str, sources: &[SourceRecord]) -> Result<usize> {
     let matching: Vec<usize> =
         (0..sources.len()).filter(|&i| !name.is_empty() && sources[i].path.contains(name)).collect();
     let list = |which: &[usize]| -> String {
-        let named: Vec<String> = which.iter().map(|&i| format!("{} {}", i + 1, sources[i].path)).collect();
+        let named: Vec<String> = which.iter().map(|&i| format!("{} = {}", i + 1, sources[i].path)).collect();
         named.join(", ")
     };
     match matching[..] {
@@ -147,10 +147,14 @@ fn find_source(name: &str, sources: &[SourceRecord]) -> Result<usize> {
             Err(Error::Usage(format!("--grid source:{name}: the dataset does not know its sources")))
         }
         [] => {
-            let all: Vec<usize> = (0..sources.len().min(10)).collect();
+            let some: Vec<usize> = (0..sources.len().min(10)).collect();
+            let more = match sources.len() - some.len() {
+                0 => String::new(),
+                more => format!(", and {more} more"),
+            };
             Err(Error::Usage(format!(
-                "--grid source:{name}: no source has this name; there are {}",
-                list(&all)
+                "--grid source:{name}: no source has this name; sources: {}{more}",
+                list(&some)
             )))
         }
         _ => Err(Error::Usage(format!(

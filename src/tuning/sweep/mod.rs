@@ -13,7 +13,7 @@ mod plan;
 mod ranking;
 mod train;
 
-pub use config::{SweepConfig, SweepMethod, SweepRecord};
+pub use config::{SweepConfig, SweepMethod, SweepOutputs, SweepRecord};
 pub use driver::{Machine, MachineRoom, Retrained, Sweep, SweepEvent, SweepOutcome, SweepRun, retrain};
 pub use grid::{Axis, AxisKey, AxisValues, Grid, Setting};
 pub use plan::Plan;
