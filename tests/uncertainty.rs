@@ -390,6 +390,124 @@ fn resamples_reach_the_optima_of_datasets_with_those_weights() {
 }
 
 #[test]
+fn resamples_arrive_wherever_bounds_stop_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = games(&folder.path().join("d.bin"), FeatureKind::Material, 300, 6, 1, 17);
+    let prior = common::random_theta(&data.metadata.feature_set, false, 3);
+    let objective = Objective { k: K / 3.0, loss: LossKind::Squared };
+    let layout = Layout::whole(&data).unwrap();
+    let mut bounded = tied(&prior);
+    let open = minimize(&layout, &bounded, &prior, 0.0, objective);
+    let errors = material_basis_errors(&layout, &bounded, &open, &prior, objective);
+    // The optimum of all lies at two bounds that some resamples leave, and close to others.
+    bounded.coordinates[0].min = Some(open[0] + 0.3 * errors[0]);
+    bounded.coordinates[1].max = Some(open[1] + 0.3 * errors[1]);
+    bounded.coordinates[2].max = Some(open[2] - 0.3 * errors[2]);
+    bounded.coordinates[3].min = Some(open[3] - 0.3 * errors[3]);
+    bounded.coordinates.iter_mut().for_each(|c| {
+        // Wide bounds on the rest, as bases have them.
+        c.min.get_or_insert(-5000.0);
+        c.max.get_or_insert(5000.0);
+    });
+    let clamp = |z: &[f64]| -> Vec<f64> {
+        let bounds = bounded.coordinates.iter();
+        z.iter().zip(bounds).map(|(z, c)| z.clamp(c.min.unwrap(), c.max.unwrap())).collect()
+    };
+    let start = clamp(&open);
+    bounded.coordinates.iter_mut().zip(&start).for_each(|(c, &start)| c.start = start);
+    let z = minimize(&layout, &bounded, &prior, 0.0, objective);
+    let at_bounds = |z: &[f64]| -> Vec<bool> {
+        bounded
+            .coordinates
+            .iter()
+            .zip(z)
+            .map(|(c, z)| *z <= c.min.unwrap() + 1e-9 || *z >= c.max.unwrap() - 1e-9)
+            .collect()
+    };
+    assert!(at_bounds(&z).contains(&true), "the optimum is meant to lie at a bound");
+    let fit = Fit {
+        layout: &layout,
+        parts: 0..1,
+        parameterization: &bounded,
+        z: &z,
+        prior: &prior,
+        l2: 0.0,
+        objective,
+    };
+    let errors = sandwich(&fit).unwrap();
+    let members = 40;
+    let got = resampled(&fit, members);
+    assert_eq!((got.used, got.unfinished), (members, 0));
+    assert!(got.evaluations <= 15, "{}", got.evaluations);
+    let (mut left, mut stopped) = (0, 0);
+    let direct: Vec<Vec<f64>> = resample_seeds(7, members)
+        .into_iter()
+        .map(|seed| {
+            let mut weighted = layout.clone();
+            let count = |n: usize| poisson_weight(layout.game(n), seed) as f32;
+            weighted.weights = (0..layout.positions()).map(|n| layout.weights[n] * count(n)).collect();
+            for part in &mut weighted.parts {
+                part.weight = weighted.weights[part.positions.clone()].iter().map(|&w| f64::from(w)).sum();
+            }
+            let optimum = minimize(&weighted, &bounded, &prior, 0.0, objective);
+            for (here, there) in at_bounds(&z).into_iter().zip(at_bounds(&optimum)) {
+                left += usize::from(here && !there);
+                stopped += usize::from(!here && there);
+            }
+            optimum
+        })
+        .collect();
+    assert!(left > 3 && stopped > 3, "{left} {stopped}");
+    let mut compared = 0;
+    for (i, spread) in got.z.iter().enumerate() {
+        assert_eq!(spread.is_some(), errors.standing[i] == Standing::Estimated);
+        let Some(spread) = spread else { continue };
+        let mut values: Vec<f64> = direct.iter().map(|z| z[i]).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        let mean = values.iter().sum::<f64>() / members as f64;
+        let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+        let error = (squares / (members - 1) as f64).sqrt();
+        // 2.5 % of 40 lies 0.975 past the first.
+        let low = values[0] + 0.975 * (values[1] - values[0]);
+        let high = values[39] + 0.975 * (values[38] - values[39]);
+        let tolerance = 0.02 * error;
+        for (got, wanted) in [(spread.error, error), (spread.low, low), (spread.high, high)] {
+            assert!((got - wanted).abs() < tolerance, "{i}: {spread:?}, directly {error} {low} {high}");
+        }
+        compared += 1;
+    }
+    assert!(compared >= 3, "{compared}");
+}
+
+/// Standard errors of z.
+fn material_basis_errors(
+    layout: &Layout,
+    basis: &Parameterization,
+    z: &[f64],
+    prior: &[f64],
+    objective: Objective,
+) -> Vec<f64> {
+    let fit = Fit { layout, parts: 0..1, parameterization: basis, z, prior, l2: 0.0, objective };
+    sandwich(&fit).unwrap().z.into_iter().map(Option::unwrap).collect()
+}
+
+#[test]
+fn errors_without_meaning_are_not_given() {
+    let bench = Bench::new();
+    games(&bench.path("d.bin"), FeatureKind::Pst, 500, 8, 1, 77);
+    // Far from any minimum: all scores saturate, and nearly no position has curvature.
+    let flags = ["tune", "d.bin", "--out", "r", "--backend", "cpu", "--k-e", "60", "--errors"];
+    let (code, out, err) = bench.run(&[&flags[..], &["--optimizer", "adam", "--epochs", "1"]].concat(), "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("not determined (beyond 10,000 centipawns)"), "{out}");
+    let file = bench.json("r/params.json");
+    let list = file["parameters"].as_array().unwrap();
+    let errors = || list.iter().flat_map(|p| [p["errors"]["mg"].as_f64(), p["errors"]["eg"].as_f64()]);
+    assert!(errors().flatten().all(|error| error <= 10_000.0));
+    assert!(errors().filter(Option::is_none).count() > 64, "{out}");
+}
+
+#[test]
 fn bootstrap_and_sandwich_agree_on_real_games() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin");
     let data = dataset::read(&path).unwrap();
@@ -483,9 +601,13 @@ fn questions_without_an_answer_are_refused() {
     let bench = Bench::new();
     games(&bench.path("d.bin"), FeatureKind::Pst, 8, 20, 1, 5);
     for (flags, message) in [
-        (&["--bootstrap", "0"][..], "bootstrap of 0: at least 2 members"),
-        (&["--bootstrap", "1"][..], "bootstrap of 1: at least 2 members"),
-        (&["--bootstrap", "100000000"][..], "bootstrap of 100000000: the optima of at most 174762 members"),
+        (&["--bootstrap", "0"][..], "bootstrap of 0: at least 2 resamples"),
+        (&["--bootstrap", "1"][..], "bootstrap of 1: at least 2 resamples"),
+        (
+            &["--bootstrap", "100000000"][..],
+            "bootstrap of 100000000: the optima of at most 174762 resamples of 768 parameters",
+        ),
+        (&["--bootstrap", "1000000000"], "at most 174762 resamples of 768 parameters"),
         (&["--errors", "--loss", "power:1.5", "--optimizer", "adam"][..], "'power:1.5' has none"),
         (&["--errors"][..], "8 games are too few"),
     ] {

@@ -21,7 +21,7 @@ pub use adam::{Adam, AdamSettings};
 pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
 pub use local::{Local, LocalSettings};
 pub use particle_swarm::{ParticleSwarm, ParticleSwarmSettings, SwarmVariant};
-pub use quasi_newton::{Arrival, QUASI_NEWTON_PAIRS, QuasiNewton};
+pub use quasi_newton::{Arrival, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel};
 pub use schedule::Schedule;
 pub use space::Space;
 

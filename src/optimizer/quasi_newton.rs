@@ -3,7 +3,10 @@
 //! The functions differ little from one another, as resamples of one dataset do, so one inverse
 //! curvature serves them all as the initial matrix of L-BFGS (Nocedal, "Updating quasi-Newton
 //! matrices with limited storage", 1980): the first step is Newton's with a fixed matrix, and the
-//! pairs of each member mend the directions in which its own curvature differs. A step is taken
+//! pairs of each member mend the directions in which its own curvature differs. Where coordinates
+//! have bounds, a step is the minimum of the member's quadratic model in the box, for which the same
+//! pairs update the curvature itself: what bounds hold and what they let go is then part of the
+//! model, and the step to any share of it stays in the box. A step is taken
 //! when the slope along it has not turned far upward (the approximate Wolfe condition of Hager and
 //! Zhang, 2005, which rounding of the loss cannot spoil), else shortened by the secant rule.
 
@@ -13,7 +16,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 use rayon::prelude::*;
 
-use super::Space;
+use super::{Space, box_quadratic};
 
 /// Pairs that each member remembers.
 pub const QUASI_NEWTON_PAIRS: usize = 10;
@@ -58,24 +61,40 @@ struct Member {
     arrival: Arrival,
 }
 
+/// What is known beforehand about the curvature that all members share: a symmetric, row-major
+/// matrix.
+#[derive(Clone, Copy, Debug)]
+pub enum SharedModel<'a> {
+    /// Its inverse, positive semidefinite, for spaces without bounds. Coordinates whose row is 0
+    /// never move.
+    Inverse(&'a [f64]),
+    /// The curvature itself, positive definite on the coordinates whose diagonal is not 0; the
+    /// others never move. For spaces with bounds: steps cost a Cholesky decomposition or more.
+    Curvature(&'a [f64]),
+}
+
 /// Minimises a function a member by its own ask and tell: gradients are always needed.
 #[derive(Clone, Debug)]
 pub struct QuasiNewton<'a> {
-    inverse: &'a [f64],
+    model: SharedModel<'a>,
     space: &'a Space,
     members: Vec<Member>,
 }
 
 impl<'a> QuasiNewton<'a> {
-    /// `members` members that start at the start of `space`, and stay within its bounds. `inverse`
-    /// is the inverse curvature (symmetric, positive semidefinite, row-major); coordinates whose
-    /// row is 0 never move.
+    /// `members` members that start at the start of `space`, and stay within its bounds.
     ///
     /// # Panics
-    /// If `inverse` is not the square of the space's dimension long.
-    pub fn new(space: &'a Space, inverse: &'a [f64], members: usize) -> Self {
+    /// If the model's matrix is not the square of the space's dimension long, or if it is an
+    /// inverse and the space has bounds.
+    pub fn new(space: &'a Space, model: SharedModel<'a>, members: usize) -> Self {
         let size = space.dimension();
-        assert_eq!(inverse.len(), size * size);
+        let (SharedModel::Inverse(matrix) | SharedModel::Curvature(matrix)) = model;
+        assert_eq!(matrix.len(), size * size);
+        assert!(
+            !space.is_bounded() || matches!(model, SharedModel::Curvature(_)),
+            "bounds need the curvature"
+        );
         let member = Member {
             point: space.start.clone(),
             loss: f64::INFINITY,
@@ -87,7 +106,7 @@ impl<'a> QuasiNewton<'a> {
             first_promise: f64::NAN,
             arrival: Arrival::Running,
         };
-        Self { inverse, space, members: vec![member; members] }
+        Self { model, space, members: vec![member; members] }
     }
 
     /// Members that are on their way, ascending.
@@ -112,11 +131,23 @@ impl<'a> QuasiNewton<'a> {
             self.members.iter_mut().filter(|member| member.arrival == Arrival::Running).collect();
         assert_eq!((losses.len(), gradients.len()), (running.len(), running.len() * size));
         let answers = losses.par_iter().zip(gradients.par_chunks(size.max(1)));
+        let shared = match self.model {
+            SharedModel::Inverse(inverse) => inverse,
+            SharedModel::Curvature(curvature) => {
+                running.par_iter_mut().zip(answers).for_each(|(member, (&loss, gradient))| {
+                    if member.take(space, loss, gradient) {
+                        let direction = member.step_in_box(space, curvature);
+                        member.set_out(space, direction);
+                    }
+                });
+                return;
+            }
+        };
         let open: Vec<Option<(Vec<f64>, Vec<f64>)>> = running
             .par_iter_mut()
             .zip(answers)
             .map(|(member, (&loss, gradient))| {
-                member.take(space, loss, gradient).then(|| member.first_loop(space))
+                member.take(space, loss, gradient).then(|| member.first_loop())
             })
             .collect();
         let mut taken: Vec<_> = running
@@ -127,7 +158,7 @@ impl<'a> QuasiNewton<'a> {
         // One product for all members that took their step.
         let vectors = Mat::from_fn(size, taken.len(), |i, m| taken[m].1.0[i]);
         let mut products = Mat::zeros(size, taken.len());
-        let inverse = MatRef::from_row_major_slice(self.inverse, size, size);
+        let inverse = MatRef::from_row_major_slice(shared, size, size);
         matmul(&mut products, Accum::Replace, inverse, &vectors, 1.0, Par::Seq);
         taken.par_iter_mut().enumerate().for_each(|(m, (member, (_, alphas)))| {
             let product = (0..size).map(|i| products[(i, m)]).collect();
@@ -191,16 +222,9 @@ impl Member {
         true
     }
 
-    /// Whether a coordinate is held by its bound.
-    fn held(&self, space: &Space, i: usize) -> bool {
-        (self.point[i] <= space.lower[i] && self.gradient[i] > 0.0)
-            || (self.point[i] >= space.upper[i] && self.gradient[i] < 0.0)
-    }
-
     /// L-BFGS before the initial matrix: the vector to multiply, and each pair's factor.
-    fn first_loop(&self, space: &Space) -> (Vec<f64>, Vec<f64>) {
-        let free = |i: usize| if self.held(space, i) { 0.0 } else { self.gradient[i] };
-        let mut vector: Vec<f64> = (0..self.gradient.len()).map(free).collect();
+    fn first_loop(&self) -> (Vec<f64>, Vec<f64>) {
+        let mut vector = self.gradient.clone();
         let mut alphas = vec![0.0; self.pairs.len()];
         for (alpha, pair) in alphas.iter_mut().zip(&self.pairs).rev() {
             *alpha = dot(&pair.step, &vector) / pair.product;
@@ -209,14 +233,67 @@ impl Member {
         (vector, alphas)
     }
 
-    /// L-BFGS after the initial matrix: the direction, what it promises, and the next trial.
+    /// L-BFGS after the initial matrix: the direction.
     fn second_loop(&mut self, space: &Space, mut vector: Vec<f64>, alphas: &[f64]) {
         for (alpha, pair) in alphas.iter().zip(&self.pairs) {
             let beta = dot(&pair.change, &vector) / pair.product;
             vector.iter_mut().zip(&pair.step).for_each(|(v, s)| *v += (alpha - beta) * s);
         }
-        self.direction =
-            (0..vector.len()).map(|i| if self.held(space, i) { 0.0 } else { -vector[i] }).collect();
+        vector.iter_mut().for_each(|v| *v = -*v);
+        self.set_out(space, vector);
+    }
+
+    /// The minimum of the member's model in the box: the shared curvature, updated by the pairs
+    /// (BFGS), on the coordinates that have any. No step where the model is spoiled by rounding.
+    fn step_in_box(&self, space: &Space, curvature: &[f64]) -> Vec<f64> {
+        let size = self.point.len();
+        let moving: Vec<usize> = (0..size).filter(|&i| curvature[i * size + i] > 0.0).collect();
+        let pick = |vector: &[f64]| -> Vec<f64> { moving.iter().map(|&i| vector[i]).collect() };
+        let n = moving.len();
+        // Scaled to a diagonal of one, for numbers of all sizes.
+        let scale: Vec<f64> = moving.iter().map(|&i| curvature[i * size + i].sqrt().recip()).collect();
+        let scaled = |vector: Vec<f64>, by: &dyn Fn(f64) -> f64| -> Vec<f64> {
+            vector.iter().zip(&scale).map(|(v, &s)| v * by(s)).collect()
+        };
+        let mut model: Vec<f64> = Vec::with_capacity(n * n);
+        for (&i, si) in moving.iter().zip(&scale) {
+            model.extend(moving.iter().zip(&scale).map(|(&j, sj)| curvature[i * size + j] * si * sj));
+        }
+        for pair in &self.pairs {
+            let step = scaled(pick(&pair.step), &|s| 1.0 / s);
+            let change = scaled(pick(&pair.change), &|s| s);
+            let bent: Vec<f64> = (0..n).map(|i| dot(&model[i * n..][..n], &step)).collect();
+            let known = dot(&bent, &step);
+            for i in 0..n {
+                let row = model[i * n..][..n].iter_mut();
+                for (cell, (y, b)) in row.zip(change.iter().zip(&bent)) {
+                    *cell += change[i] * y / pair.product - bent[i] * b / known;
+                }
+            }
+        }
+        let room = |bounds: &[f64]| -> Vec<f64> {
+            let room: Vec<f64> = bounds.iter().zip(&self.point).map(|(bound, p)| bound - p).collect();
+            scaled(pick(&room), &|s| 1.0 / s)
+        };
+        let (low, high) = (room(&space.lower), room(&space.upper));
+        let gradient = scaled(pick(&self.gradient), &|s| s);
+        let mut direction = vec![0.0; size];
+        if let Some(step) = box_quadratic::minimize(&|i, j| model[i * n + j], &gradient, &low, &high) {
+            for (k, (&i, step)) in moving.iter().zip(&step).enumerate() {
+                // To the bound itself, not to where scaling there and back leaves it.
+                direction[i] = match step {
+                    step if *step <= low[k] => space.lower[i] - self.point[i],
+                    step if *step >= high[k] => space.upper[i] - self.point[i],
+                    step => step * scale[k],
+                };
+            }
+        }
+        direction
+    }
+
+    /// Sets out in a direction, unless what it promises is too little.
+    fn set_out(&mut self, space: &Space, direction: Vec<f64>) {
+        self.direction = direction;
         let promise = -0.5 * dot(&self.gradient, &self.direction);
         if self.first_promise.is_nan() {
             self.first_promise = promise;
@@ -250,9 +327,13 @@ mod tests {
 
     fn minimize(space: &Space, curvatures: &[[f64; 4]], centers: &[[f64; 4]]) -> (Vec<Vec<f64>>, usize) {
         // The common curvature: 1 everywhere, the last coordinate has none and never moves.
-        let mut inverse = vec![0.0; 16];
-        (0..3).for_each(|i| inverse[5 * i] = 1.0);
-        let mut method = QuasiNewton::new(space, &inverse, centers.len());
+        let mut matrix = vec![0.0; 16];
+        (0..3).for_each(|i| matrix[5 * i] = 1.0);
+        let model = match space.is_bounded() {
+            true => SharedModel::Curvature(&matrix),
+            false => SharedModel::Inverse(&matrix),
+        };
+        let mut method = QuasiNewton::new(space, model, centers.len());
         let mut rounds = 0;
         while !method.running().is_empty() && rounds < 60 {
             let running = method.running();
@@ -285,14 +366,47 @@ mod tests {
     }
 
     #[test]
+    fn coupled_coordinates_are_held_and_let_go() {
+        // ½ (x − c)ᵀ A (x − c) with a strong coupling; the shared model knows half of it. Started at
+        // the lower bound of x₀, which the optimum leaves, while x₁ ends at its upper bound.
+        let a = [[2.0, 1.8, 0.3], [1.8, 2.0, 0.1], [0.3, 0.1, 1.0]];
+        let center = [1.0, 3.0, -2.0];
+        let known: Vec<f64> = (0..9).map(|i| a[i / 3][i % 3] * if i % 4 == 0 { 1.0 } else { 0.5 }).collect();
+        let mut space = Space::unbounded(&[0.0; 3]);
+        (space.lower[0], space.upper[1]) = (0.0, 1.0);
+        let gradient = |x: &[f64], i: usize| (0..3).map(|j| a[i][j] * (x[j] - center[j])).sum::<f64>();
+        let mut method = QuasiNewton::new(&space, SharedModel::Curvature(&known), 1);
+        let mut rounds = 0;
+        while method.arrival(0) == Arrival::Running && rounds < 30 {
+            let x = method.ask();
+            assert!(x[0] >= 0.0 && x[1] <= 1.0, "{x:?}");
+            let g: Vec<f64> = (0..3).map(|i| gradient(&x, i)).collect();
+            let loss = 0.5 * (0..3).map(|i| g[i] * (x[i] - center[i])).sum::<f64>();
+            method.tell(&[loss], &g);
+            rounds += 1;
+        }
+        assert_eq!(method.arrival(0), Arrival::Arrived);
+        let x = method.point(0);
+        assert!(x[1] == 1.0 && x[0] > 0.1 && gradient(x, 1) < 0.0, "{x:?}");
+        assert!(gradient(x, 0).abs() < 0.02 && gradient(x, 2).abs() < 0.02, "{x:?}");
+        assert!(rounds <= 12, "{rounds}");
+    }
+
+    #[test]
     fn bounds_hold_and_broken_members_are_lost() {
         let mut space = Space::unbounded(&[0.0; 4]);
         (space.lower[1], space.upper[2]) = (-0.5, 2.0);
         let (points, _) = minimize(&space, &[[1.0, 2.0, 1.0, 0.0]], &[[0.5, -2.0, 3.0, 9.0]]);
         assert_eq!(points[0][1..], [-0.5, 2.0, 0.0]);
         assert!((points[0][0] - 0.5).abs() < 1e-2);
+        // Bounds far away change nothing about where members get, and little about when.
+        let (curvatures, centers) = ([[3.0, 7.0, 0.03, 0.0]], [[2.0, -1.0, 4.0, 9.0]]);
+        space.lower = vec![-100.0; 4];
+        let (points, rounds) = minimize(&space, &curvatures, &centers);
+        assert!((0..3).all(|i| (points[0][i] - centers[0][i]).abs() < 2e-2), "{points:?}");
+        assert!(rounds <= 20, "{rounds}");
         let space = Space::unbounded(&[0.0]);
-        let mut method = QuasiNewton::new(&space, &[1.0], 2);
+        let mut method = QuasiNewton::new(&space, SharedModel::Inverse(&[1.0]), 2);
         method.tell(&[f64::NAN, 1.0], &[1.0, 1.0]);
         assert_eq!((method.arrival(0), method.arrival(1)), (Arrival::Lost, Arrival::Running));
     }

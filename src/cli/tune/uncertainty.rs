@@ -7,8 +7,8 @@ use gputexel::evaluator::Evaluator;
 use gputexel::model::{BothPhases, FeatureSet, Interval, ParameterFile, UncertaintyRecord};
 use gputexel::objective::{LossKind, Objective};
 use gputexel::tuning::{
-    Bootstrap, Curvature, FEWEST_CLUSTERS, Fit, Outcome, RunConfig, Sandwich, Spread, Standing,
-    UncertaintyRequest, bootstrap, check_members, sandwich,
+    Bootstrap, Curvature, FEWEST_CLUSTERS, Fit, LARGEST_ERROR_CP, Outcome, RunConfig, Sandwich, Spread,
+    Standing, UncertaintyRequest, bootstrap, check_members, sandwich, space_of,
 };
 use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -41,7 +41,7 @@ impl UncertaintyArgs {
     /// [`Error::Usage`] for a number of members that makes no spread, or a loss without curvature.
     pub fn request(&self, before: UncertaintyRequest, loss: LossKind) -> Result<UncertaintyRequest> {
         if let Some(members) = self.bootstrap {
-            check_members(members, 1)?;
+            check_members(members.min(2), 1)?; // too many is said where parameters have been counted
         }
         let bootstrap = self.bootstrap.unwrap_or(before.bootstrap);
         let errors = before.errors || self.errors || bootstrap > 0;
@@ -232,6 +232,7 @@ impl Findings {
             "unsupported": self.count(Standing::Unsupported),
             "rare": self.count(Standing::Rare),
             "at_bound": self.count(Standing::AtBound),
+            "not_determined": sandwich.not_determined,
             "median_error": median(&mut theta),
             "beyond_two_errors": beyond,
             "off_optimum": self.off_optimum(),
@@ -276,7 +277,9 @@ impl Findings {
         largest.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let largest: Vec<String> =
             largest.iter().take(5).map(|&(i, error)| format!("{} {error:.1}", name(i))).collect();
-        let _ = writeln!(out, "least sure  {}", largest.join(", "));
+        if !largest.is_empty() {
+            let _ = writeln!(out, "least sure  {}", largest.join(", "));
+        }
         let (all, beyond) = self.beyond(config, outcome);
         let _ = writeln!(out, "from prior  {beyond} of {all} parameters are more than {BEYOND} errors away");
         let what = if sandwich.by_game { "games" } else { "positions" };
@@ -284,6 +287,10 @@ impl Findings {
             (self.count(Standing::Unsupported), "on which no position depends".to_string()),
             (self.count(Standing::Rare), format!("in fewer than {FEWEST_CLUSTERS} {what}")),
             (self.count(Standing::AtBound), "at a bound".to_string()),
+            (
+                sandwich.not_determined,
+                format!("not determined (beyond {} centipawns)", grouped(LARGEST_ERROR_CP as u64)),
+            ),
         ];
         let without: Vec<String> =
             without.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!("{n} {why}")).collect();
@@ -327,9 +334,13 @@ impl Findings {
                 at(0.9),
             );
             if bootstrap.unfinished > 0 {
+                let why = match space_of(&config.parameterization()).is_bounded() {
+                    true => ": they may spread too little",
+                    false => ", which may lie at infinity: try --l2",
+                };
                 let _ = writeln!(
                     out,
-                    "warning     {} resamples had not reached their optimum, which may lie at infinity: try --l2",
+                    "warning     {} resamples had not reached their optimum{why}",
                     bootstrap.unfinished
                 );
             }

@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::{Fit, Sandwich, Standing, rows_of};
+use super::{Fit, Sandwich, Standing, is_determined, rows_of};
 use crate::error::{Error, Result};
 use crate::evaluator::{Evaluations, Evaluator, Population, Request};
-use crate::optimizer::{Arrival, QUASI_NEWTON_PAIRS, QuasiNewton, Space};
+use crate::optimizer::{Arrival, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel, Space};
 use crate::tuning::{regularize, space_of};
 
 /// Most evaluations of a member.
@@ -48,7 +48,8 @@ pub struct Bootstrap {
     pub evaluations: usize,
     /// Spread of z; `None` where the sandwich has no error.
     pub z: Vec<Option<Spread>>,
-    /// Spread of θ; `None` where the sandwich has no error.
+    /// Spread of θ; `None` where the sandwich has no error, or where the spread's is beyond
+    /// [`LARGEST_ERROR_CP`](super::LARGEST_ERROR_CP).
     pub theta: Vec<Option<Spread>>,
 }
 
@@ -65,9 +66,9 @@ pub fn resample_seeds(seed: u64, members: usize) -> Vec<u32> {
 pub fn check_members(members: usize, dimension: usize) -> Result<()> {
     let most = (RESULT_BYTES / (8 * dimension.max(1))).min(u32::MAX as usize);
     match members {
-        0 | 1 => Err(Error::Usage(format!("bootstrap of {members}: at least 2 members make a spread"))),
+        0 | 1 => Err(Error::Usage(format!("bootstrap of {members}: at least 2 resamples make a spread"))),
         _ if members > most => Err(Error::Usage(format!(
-            "bootstrap of {members}: the optima of at most {most} members of {dimension} parameters fit in 1 GiB"
+            "bootstrap of {members}: the optima of at most {most} resamples of {dimension} parameters fit in 1 GiB"
         ))),
         _ => Ok(()),
     }
@@ -94,13 +95,17 @@ pub fn bootstrap(
     let size = fit.parameterization.dimension();
     check_members(members, size)?;
     let space = Space { start: fit.z.to_vec(), ..space_of(fit.parameterization) };
+    let model = match space.is_bounded() {
+        true => SharedModel::Curvature(&sandwich.steps),
+        false => SharedModel::Inverse(&sandwich.inverse),
+    };
     let seeds = resample_seeds(seed, members);
     let member_bytes = 8 * (size * (2 * QUASI_NEWTON_PAIRS + 6) + 4 * fit.layout.features);
     let portion = (WORK_BYTES / member_bytes).clamp(16, 1024);
     let mut optima: Vec<f64> = Vec::with_capacity(members * size);
     let (mut unfinished, mut evaluations) = (0, 0);
     for seeds in seeds.chunks(portion) {
-        let mut method = QuasiNewton::new(&space, &sandwich.inverse, seeds.len());
+        let mut method = QuasiNewton::new(&space, model, seeds.len());
         for round in 0..ROUNDS {
             let running = method.running();
             if running.is_empty() {
@@ -141,7 +146,8 @@ pub fn bootstrap(
         .zip(base)
         .zip(&sandwich.theta)
         .map(|((row, base), known)| {
-            known.map(|_| spread(&|z| base + row.iter().map(|&(i, factor)| factor * z[i]).sum::<f64>()))
+            let value = |z: &[f64]| base + row.iter().map(|&(i, factor)| factor * z[i]).sum::<f64>();
+            known.map(|_| spread(&value)).filter(|spread| is_determined(spread.error))
         })
         .collect();
     Ok(Bootstrap { members, used, unfinished, evaluations, z, theta })
@@ -205,6 +211,6 @@ mod tests {
         assert_eq!(seeds.len(), 1000);
         assert!(check_members(1, 768).is_err() && check_members(2, 768).is_ok());
         let message = check_members(1_000_000, 768).unwrap_err().to_string();
-        assert!(message.contains("at most 174762 members"), "{message}");
+        assert!(message.contains("at most 174762 resamples"), "{message}");
     }
 }

@@ -37,25 +37,18 @@ pub(super) fn invert(
     free: &[usize],
     scale: impl Fn(usize) -> f64,
 ) -> Result<Inverse> {
-    let failed = || Error::Numeric("standard errors: the curvature left the finite numbers".to_string());
     let n = free.len();
     let mut inverse = Inverse { matrix: vec![0.0; size * size], undetermined: 0, negative: 0 };
     if n == 0 {
         return Ok(inverse);
     }
-    if free.iter().any(|&i| free.iter().any(|&j| !matrix[i * size + j].is_finite())) {
-        return Err(failed());
-    }
     let scale: Vec<f64> = free.iter().map(|&i| scale(i).recip()).collect();
-    let scaled = Mat::from_fn(n, n, |i, j| matrix[free[i] * size + free[j]] * scale[i] * scale[j]);
-    let eigen = scaled.self_adjoint_eigen(Side::Lower).map_err(|_| failed())?;
-    let values: Vec<f64> = eigen.S().column_vector().iter().copied().collect();
+    let (values, vectors) = decompose(matrix, size, free, &scale)?;
     let largest = values.iter().copied().fold(0.0, f64::max);
     let kept: Vec<usize> = (0..n).filter(|&i| values[i] > NEGLIGIBLE * largest).collect();
     inverse.undetermined = n - kept.len();
     inverse.negative = values.iter().filter(|&&value| value < -NEGLIGIBLE * largest).count();
     // Q Λ^−½, of which the inverse is the product with its transpose.
-    let vectors = eigen.U();
     let root = Mat::from_fn(n, kept.len(), |i, k| vectors[(i, kept[k])] / values[kept[k]].sqrt());
     let mut product = Mat::zeros(n, n);
     matmul(&mut product, Accum::Replace, &root, root.transpose(), 1.0, Par::Seq);
@@ -65,4 +58,47 @@ pub(super) fn invert(
         }
     }
     Ok(inverse)
+}
+
+/// A curvature matrix to step by: the given one on the rows and columns `free` and 0 elsewhere,
+/// where directions of negligible or negative curvature have the largest curvature (by `scale`)
+/// instead, so that no step runs off along them.
+///
+/// # Errors
+/// As [`invert`].
+pub(super) fn positive(
+    matrix: &[f64],
+    size: usize,
+    free: &[usize],
+    scale: impl Fn(usize) -> f64,
+) -> Result<Vec<f64>> {
+    let mut out = vec![0.0; size * size];
+    if free.is_empty() {
+        return Ok(out);
+    }
+    let scale: Vec<f64> = free.iter().map(|&i| scale(i).recip()).collect();
+    let (values, vectors) = decompose(matrix, size, free, &scale)?;
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    let kept = |value: f64| if value > NEGLIGIBLE * largest { value } else { largest };
+    let root = Mat::from_fn(free.len(), free.len(), |i, k| vectors[(i, k)] * kept(values[k]).sqrt());
+    let mut product = Mat::zeros(free.len(), free.len());
+    matmul(&mut product, Accum::Replace, &root, root.transpose(), 1.0, Par::Seq);
+    for (i, &row) in free.iter().enumerate() {
+        for (j, &column) in free.iter().enumerate() {
+            out[row * size + column] = product[(i, j)] / (scale[i] * scale[j]);
+        }
+    }
+    Ok(out)
+}
+
+/// Eigenvalues and eigenvectors of the scaled rows and columns `free`, of which there are some.
+fn decompose(matrix: &[f64], size: usize, free: &[usize], scale: &[f64]) -> Result<(Vec<f64>, Mat<f64>)> {
+    let failed = || Error::Numeric("standard errors: the curvature left the finite numbers".to_string());
+    if free.iter().any(|&i| free.iter().any(|&j| !matrix[i * size + j].is_finite())) {
+        return Err(failed());
+    }
+    let entry = |i: usize, j: usize| matrix[free[i] * size + free[j]] * scale[i] * scale[j];
+    let scaled = Mat::from_fn(free.len(), free.len(), entry);
+    let eigen = scaled.self_adjoint_eigen(Side::Lower).map_err(|_| failed())?;
+    Ok((eigen.S().column_vector().iter().copied().collect(), eigen.U().to_owned()))
 }

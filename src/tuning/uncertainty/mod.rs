@@ -23,6 +23,16 @@ pub use sandwich::{Curvature, Sandwich, Standing, sandwich};
 /// error to be given: of fewer, the spread is itself not known to better than a third.
 pub const FEWEST_CLUSTERS: u64 = 10;
 
+/// Largest standard error that is given, in centipawns. Beyond it nothing is known about a
+/// parameter: away from a minimum, positions whose expected score is 0 or 1 to all digits have no
+/// curvature, and errors grow to numbers without meaning.
+pub const LARGEST_ERROR_CP: f64 = 10_000.0;
+
+/// Whether an error in centipawns says anything.
+fn is_determined(error: f64) -> bool {
+    error <= LARGEST_ERROR_CP // false for NaN
+}
+
 /// Where a run ended, and what it was fitted to.
 #[derive(Clone, Debug)]
 pub struct Fit<'a> {

@@ -20,9 +20,9 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 use serde::{Deserialize, Serialize};
 
-use super::inverse::invert;
+use super::inverse::{invert, positive};
 use super::sums::{Sums, sums};
-use super::{FEWEST_CLUSTERS, Fit, rows_of};
+use super::{FEWEST_CLUSTERS, Fit, is_determined, rows_of};
 use crate::error::{Error, Result};
 use crate::optimizer::Space;
 use crate::tuning::{REGULARIZATION_SCALE_CP, space_of};
@@ -39,6 +39,8 @@ pub enum Standing {
     Rare,
     /// It was stopped by its bound.
     AtBound,
+    /// Its error is no number, or so large that nothing is known (see [`LARGEST_ERROR_CP`](super::LARGEST_ERROR_CP)).
+    NotDetermined,
 }
 
 /// The matrix that stands for the curvature A of the objective.
@@ -69,13 +71,19 @@ pub struct Sandwich {
     pub undetermined: usize,
     /// Standard errors of z; `None` by `standing`.
     pub z: Vec<Option<f64>>,
-    /// Standard errors of θ; `None` where no estimated coordinate moves it, or one is rare.
+    /// Standard errors of θ; `None` where no estimated coordinate moves it, or one is rare, or the
+    /// error is beyond [`LARGEST_ERROR_CP`](super::LARGEST_ERROR_CP).
     pub theta: Vec<Option<f64>>,
+    /// Number of θ that would have an error, were it not beyond that.
+    pub not_determined: usize,
     /// How far z is from the minimum of the objective's quadratic model, in standard errors; 0
     /// where there is none.
     pub distance: Vec<f64>,
     /// The inverse of the objective's curvature, by z: symmetric, row-major.
     pub(super) inverse: Vec<f64>,
+    /// Where there are bounds, a positive definite curvature to step by, of all supported
+    /// coordinates, those at their bounds too: other resamples may leave them. Else empty.
+    pub(super) steps: Vec<f64>,
 }
 
 /// Standard errors at the end of a run.
@@ -114,7 +122,7 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
     });
 
     let space = space_of(parameterization);
-    let standing: Vec<Standing> =
+    let mut standing: Vec<Standing> =
         (0..size).map(|i| standing(&space, fit.z, &gradient, &support, i)).collect();
     let free: Vec<usize> = (0..size)
         .filter(|&i| !matches!(standing[i], Standing::AtBound | Standing::Unsupported))
@@ -125,16 +133,36 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
         inverse if inverse.negative == 0 => (inverse, Curvature::SecondDerivatives),
         _ => (invert(&gauss_newton, size, &free, scale)?, Curvature::GaussNewton),
     };
+    let steps = match space.is_bounded() {
+        true => {
+            let matrix = if curvature == Curvature::GaussNewton { &gauss_newton } else { &hessian };
+            let supported: Vec<usize> = (0..size)
+                .filter(|&i| standing[i] != Standing::Unsupported && gauss_newton[i * size + i] > 0.0)
+                .collect();
+            positive(matrix, size, &supported, scale)?
+        }
+        false => Vec::new(),
+    };
     let products = parameterization.pull_matrices(&centred_products(&sums));
     let covariance = covariance(&inverse.matrix, &products, size, &sums);
 
-    let root = |variance: f64| variance.max(0.0).sqrt();
+    // Rounding may leave a little less than 0; what is no number stays none.
+    let root = |variance: f64| if variance < 0.0 { 0.0 } else { variance.sqrt() };
+    let rows = rows_of(parameterization);
+    let mut reach = vec![0.0f64; size];
+    rows.iter().flatten().for_each(|&(i, factor)| reach[i] = reach[i].max(factor.abs()));
+    for (i, standing) in standing.iter_mut().enumerate() {
+        if *standing == Standing::Estimated && !is_determined(reach[i] * root(covariance[i * size + i])) {
+            *standing = Standing::NotDetermined;
+        }
+    }
     let z: Vec<Option<f64>> = (0..size)
         .map(|i| (standing[i] == Standing::Estimated).then(|| root(covariance[i * size + i])))
         .collect();
     let of_theta = |row: &Vec<(usize, f64)>| {
         let known = |&(i, _): &(usize, f64)| standing[i] != Standing::Rare;
-        let moved = |&(i, _): &(usize, f64)| standing[i] == Standing::Estimated;
+        let moved =
+            |&(i, _): &(usize, f64)| matches!(standing[i], Standing::Estimated | Standing::NotDetermined);
         let variance = || -> f64 {
             row.iter()
                 .flat_map(|&(i, a)| row.iter().map(move |&(j, b)| (i, j, a * b)))
@@ -143,6 +171,8 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
         };
         (row.iter().all(known) && row.iter().any(moved)).then(|| root(variance()))
     };
+    let theta: Vec<Option<f64>> = rows.iter().map(of_theta).collect();
+    let not_determined = theta.iter().flatten().filter(|&&error| !is_determined(error)).count();
     let distance = |i: usize| {
         let step: f64 = inverse.matrix[i * size..][..size].iter().zip(&gradient).map(|(a, g)| a * g).sum();
         z[i].map_or(0.0, |error| if step == 0.0 { 0.0 } else { step.abs() / error })
@@ -151,13 +181,15 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
         clusters: sums.clusters.count,
         by_game,
         curvature,
-        theta: rows_of(parameterization).iter().map(of_theta).collect(),
+        theta: theta.into_iter().map(|error| error.filter(|&error| is_determined(error))).collect(),
+        not_determined,
         distance: (0..size).map(distance).collect(),
         support,
         standing,
         undetermined: inverse.undetermined,
         z,
         inverse: inverse.matrix,
+        steps,
     })
 }
 
