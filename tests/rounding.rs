@@ -315,9 +315,12 @@ fn a_rounded_run_is_minimal_and_costs_less() {
     let flags = ["tune", &sample, "--out", "t", "--round", "local", "--threads", "3", "--backend", "cpu"];
     let (code, out, err) = bench.run(&[&flags[..], &l2].concat(), "");
     assert_eq!((code, err.as_str()), (0, ""));
-    for part in
-        ["rounded     local: +", "naive +", "proved      none of 1,", "single steps improves the exact loss"]
-    {
+    for part in [
+        "rounded     local: relative loss +",
+        "naive +",
+        "proved      none of 1,",
+        "single steps improves the exact loss",
+    ] {
         assert!(out.contains(part), "{part}: {out}");
     }
     assert!(bench.bytes("t/params.json") == bench.bytes("r/params.json"), "threads decide");

@@ -401,7 +401,7 @@ mod tests {
         assert!((points[0][0] - 0.5).abs() < 1e-2);
         // Bounds far away change nothing about where members get, and little about when.
         let (curvatures, centers) = ([[3.0, 7.0, 0.03, 0.0]], [[2.0, -1.0, 4.0, 9.0]]);
-        space.lower = vec![-100.0; 4];
+        (space.lower, space.upper) = (vec![-100.0; 4], vec![100.0; 4]);
         let (points, rounds) = minimize(&space, &curvatures, &centers);
         assert!((0..3).all(|i| (points[0][i] - centers[0][i]).abs() < 2e-2), "{points:?}");
         assert!(rounds <= 20, "{rounds}");
