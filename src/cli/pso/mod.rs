@@ -10,13 +10,13 @@ use gputexel::dataset::{self, Dataset, Layout, Split};
 use gputexel::model::Prior;
 use gputexel::objective::{LossKind, Objective};
 use gputexel::optimizer::ParticleSwarmSettings;
-use gputexel::tuning::{Checkpoint, OptimizerConfig, RunConfig, RunRecord, StopReason, Tuning, exact_loss};
+use gputexel::tuning::{Checkpoint, OptimizerConfig, RunConfig, RunRecord, StopReason, exact_loss};
 use gputexel::{Error, Result};
 
 use super::backend::{Backend, BackendArgs};
 use super::basis::BasisArgs;
 use super::run_folder::RunFolder;
-use super::tune::{self, Observer, Reopened, ScaleArgs, Summary};
+use super::tune::{self, Reopened, ScaleArgs, Work};
 use super::{Context, inputs, memory};
 use flags::Fresh;
 
@@ -152,22 +152,8 @@ fn execute(
     fitted_loss: Option<f64>,
 ) -> anyhow::Result<()> {
     let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n))?;
-    let (evaluator, line) = backend.evaluator(&layout)?;
-    let resumed = checkpoint.as_ref().map(|c| c.progress.epochs);
-    let kept = checkpoint.as_ref().map_or(0, |c| c.progress.metrics);
-    let mut run = match checkpoint {
-        Some(checkpoint) => Tuning::resume(config, split, checkpoint, &folder.checkpoint())?,
-        None => Tuning::try_new(config, split)?,
-    };
-    if !context.quiet && !context.json {
-        tune::print_opening(folder, config, data, split, &line, fitted_loss, resumed)?;
-    }
-    let mut observer = Observer::new(context, folder, config, kept, args.checkpoint_every)?;
-    let outcome = run.run(evaluator, |_| backend.replacement(&layout), context.cancel, &mut |event| {
-        observer.observe(event)
-    });
-    observer.finish();
-    let mut outcome = outcome?;
+    let work = Work { context, backend, folder, config, data, split, layout: &layout };
+    let mut outcome = work.drive(checkpoint, args.resume.is_some(), fitted_loss, args.checkpoint_every)?;
     if outcome.reason == StopReason::Interrupted {
         return Err(Error::Interrupted(format!(
             "after {} iterations; 'gputexel pso --resume {}' goes on",
@@ -179,9 +165,6 @@ fn execute(
 
     let objective = Objective { k: config.k, loss: config.loss };
     let training: Vec<u32> = split.training().map(|n| n as u32).collect();
-    let held_out: Vec<u32> = split.held_out().map(|n| n as u32).collect();
-    let loss =
-        |theta: &[f64], which: &[u32]| (!which.is_empty()).then(|| exact_loss(data, objective, theta, which));
     let basis = config.parameterization();
     let exact = |z: &[f64]| exact_loss(data, objective, &basis.theta(z), &training);
     let (original, swarm) = (exact(&basis.start()), exact(&outcome.z));
@@ -191,16 +174,8 @@ fn execute(
         }
         _ => None,
     };
-    let summary = Summary {
-        before: loss(&config.start, &training),
-        after: loss(&outcome.parameters, &training),
-        held_out_before: loss(&config.start, &held_out),
-        held_out_after: loss(&outcome.parameters, &held_out),
-        occurrences: data.occurrences(),
-        outcome,
-        whole: polished.as_mut().and_then(|polish| polish.whole.take()),
-        findings: None,
-    };
+    let whole = polished.as_mut().and_then(|polish| polish.whole.take());
+    let summary = work.summary(outcome, None, whole);
     tune::write_results(folder, config, data, &summary)?;
     let losses = (original, swarm);
     Ok(output::print_results(

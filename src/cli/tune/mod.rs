@@ -4,16 +4,17 @@ mod flags;
 mod output;
 mod uncertainty;
 mod whole;
+mod work;
 
 use std::path::{Path, PathBuf};
 
 use gputexel::dataset::{self, Dataset, Layout, Split};
 use gputexel::model::{FeatureSet, Parameterization, Prior, ROLE_NAMES};
-use gputexel::objective::{LossKind, Objective};
+use gputexel::objective::LossKind;
 use gputexel::optimizer::Space;
 use gputexel::tuning::{
-    Checkpoint, OptimizerConfig, RunConfig, RunRecord, StopReason, Tuning, UncertaintyRequest, exact_loss,
-    exact_scores, fit_scale,
+    Checkpoint, OptimizerConfig, RunConfig, RunRecord, StopReason, UncertaintyRequest, exact_scores,
+    fit_scale,
 };
 use gputexel::{Error, Result};
 
@@ -24,9 +25,10 @@ use super::{Context, inputs};
 use flags::Fresh;
 pub use flags::GAUSS_NEWTON_LIMIT;
 pub use flags::ScaleArgs;
-pub use output::{Observer, Summary, print_opening, scale_forms, write_results};
+pub use output::{Summary, scale_forms, write_results};
 use uncertainty::UncertaintyArgs;
 pub use whole::{Whole, curvature};
+pub use work::Work;
 
 /// Flags of `tune`.
 #[derive(Debug, clap::Args)]
@@ -284,22 +286,8 @@ fn execute(
 ) -> anyhow::Result<()> {
     let config = &record.config;
     let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n))?;
-    let (evaluator, line) = backend.evaluator(&layout)?;
-    let resumed = args.resume.as_ref().map(|_| checkpoint.as_ref().map_or(0, |c| c.progress.epochs));
-    let kept = checkpoint.as_ref().map_or(0, |c| c.progress.metrics);
-    let mut run = match checkpoint {
-        Some(checkpoint) => Tuning::resume(config, split, checkpoint, &folder.checkpoint())?,
-        None => Tuning::try_new(config, split)?,
-    };
-    if !context.quiet && !context.json {
-        output::print_opening(folder, config, data, split, &line, fitted_loss, resumed)?;
-    }
-    let mut observer = Observer::new(context, folder, config, kept, args.checkpoint_every)?;
-    let outcome = run.run(evaluator, |_| backend.replacement(&layout), context.cancel, &mut |event| {
-        observer.observe(event)
-    });
-    observer.finish();
-    let mut outcome = outcome?;
+    let work = Work { context, backend, folder, config, data, split, layout: &layout };
+    let mut outcome = work.drive(checkpoint, args.resume.is_some(), fitted_loss, args.checkpoint_every)?;
     let interrupted = |at: String| {
         let folder = folder.path().display();
         Err(Error::Interrupted(format!("{at}; 'gputexel tune --resume {folder}' goes on")).into())
@@ -316,21 +304,7 @@ fn execute(
         };
 
     let whole = whole::finish(context, folder, config, &layout, split, &mut outcome)?;
-    let objective = Objective { k: config.k, loss: config.loss };
-    let training: Vec<u32> = split.training().map(|n| n as u32).collect();
-    let held_out: Vec<u32> = split.held_out().map(|n| n as u32).collect();
-    let loss =
-        |theta: &[f64], which: &[u32]| (!which.is_empty()).then(|| exact_loss(data, objective, theta, which));
-    let summary = Summary {
-        before: loss(&config.start, &training),
-        after: loss(&outcome.parameters, &training),
-        held_out_before: loss(&config.start, &held_out),
-        held_out_after: loss(&outcome.parameters, &held_out),
-        occurrences: data.occurrences(),
-        outcome,
-        findings,
-        whole,
-    };
+    let summary = work.summary(outcome, findings, whole);
     output::write_results(folder, config, data, &summary)?;
     output::print_results(context, folder, config, data, &summary, &args.board)?;
     failure.map_or(Ok(()), |error| Err(error.into()))
