@@ -6,6 +6,7 @@
 //! into samples, [`selection`] names what is left out and why.
 
 pub mod detection;
+pub mod evaluation;
 pub mod fen;
 pub mod input;
 pub mod labels;

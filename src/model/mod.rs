@@ -8,6 +8,7 @@ mod basis;
 mod feature_set;
 mod parameterization;
 mod parameters;
+mod playing;
 mod prior;
 
 pub use basis::{Base, BaseWord, Basis, BasisFile, CoordinateRecord, Named, NamedBasis, PriorWord, Value};
@@ -17,4 +18,5 @@ pub use parameters::{
     BothPhases, Interval, ParameterFile, ParameterRecord, Provenance, RoundingRecord, SingleStepsRecord,
     UncertaintyRecord,
 };
+pub use playing::{TableEvaluation, TableSums, named_parameters};
 pub use prior::Prior;

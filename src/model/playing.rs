@@ -1,0 +1,255 @@
+//! Parameter values as an evaluation to play with: piece-square tables in fixed point, summed up
+//! move by move.
+
+use std::str::FromStr as _;
+
+use shakmaty::{Chess, Color, Move, Position, Role, Square};
+
+use super::{FeatureKind, FeatureSet, ParameterFile, Prior};
+use crate::chess::PhaseSettings;
+use crate::chess::evaluation::{Evaluation, MAX_EVALUATION_CP};
+use crate::error::{Error, Result};
+
+/// Fractions of a centipawn that tables hold: fine enough that a full board rounds to the score in
+/// real numbers but for ties, coarse enough that sums stay within 32 bits.
+const UNITS: f64 = 256.0;
+
+/// Sums over the pieces, White's less Black's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TableSums {
+    mg: i32,
+    eg: i32,
+    phase: i32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    mg: i32,
+    eg: i32,
+}
+
+/// An evaluation by piece-square tables with a middlegame and an endgame value, blended by the
+/// phase: the models `pst` and `material`.
+#[derive(Clone, Debug)]
+pub struct TableEvaluation {
+    /// By color, role and square; Black's are negative.
+    entries: Box<[[[Entry; 64]; 6]; 2]>,
+    /// Phase units by role.
+    phase: [i32; 6],
+    max_phase: i32,
+    /// 1 / (maximal phase · [`UNITS`]).
+    scale: f64,
+}
+
+impl TableEvaluation {
+    /// Tables of θ (mg of every feature, then eg of every feature, centipawns).
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when a value is beyond [`MAX_EVALUATION_CP`].
+    ///
+    /// # Panics
+    /// If `theta` is not twice as long as the feature set.
+    pub fn try_new(set: &FeatureSet, theta: &[f64]) -> Result<Self> {
+        let count = set.features.len();
+        assert_eq!(theta.len(), 2 * count);
+        let limit = f64::from(MAX_EVALUATION_CP);
+        if let Some(index) = theta.iter().position(|value| value.is_nan() || value.abs() > limit) {
+            return Err(Error::Usage(format!(
+                "parameter '{}' is {}: values of a playing evaluation are at most {limit}",
+                set.features[index % count].name,
+                theta[index]
+            )));
+        }
+        let mut entries = Box::new([[[Entry::default(); 64]; 6]; 2]);
+        for role in 0..6 {
+            for square in 0..64 {
+                let feature = match set.kind {
+                    FeatureKind::Material => role,
+                    FeatureKind::Pst => 64 * role + square,
+                };
+                let fixed = |value: f64| (value * UNITS).round() as i32;
+                let (mg, eg) = (fixed(theta[feature]), fixed(theta[count + feature]));
+                entries[Color::White as usize][role][square] = Entry { mg, eg };
+                entries[Color::Black as usize][role][square ^ 56] = Entry { mg: -mg, eg: -eg };
+            }
+        }
+        let PhaseSettings { pawn, knight, bishop, rook, queen, max } = set.phase;
+        let phase = [pawn, knight, bishop, rook, queen, 0].map(i32::from);
+        Ok(Self { entries, phase, max_phase: i32::from(max), scale: 1.0 / (f64::from(max) * UNITS) })
+    }
+
+    fn entry(&self, color: Color, role: Role, square: Square) -> Entry {
+        self.entries[color as usize][usize::from(role) - 1][usize::from(square)]
+    }
+
+    fn add(&self, sums: &mut TableSums, color: Color, role: Role, square: Square) {
+        let entry = self.entry(color, role, square);
+        sums.mg += entry.mg;
+        sums.eg += entry.eg;
+        sums.phase += self.phase[usize::from(role) - 1];
+    }
+
+    fn remove(&self, sums: &mut TableSums, color: Color, role: Role, square: Square) {
+        let entry = self.entry(color, role, square);
+        sums.mg -= entry.mg;
+        sums.eg -= entry.eg;
+        sums.phase -= self.phase[usize::from(role) - 1];
+    }
+}
+
+/// The parameters θ that `text` names, with their feature set: a parameter file, or piece values as
+/// [`Prior`] has them (`material`, `material:100,300,320,500,900`).
+///
+/// # Errors
+/// Those of [`ParameterFile::read`] and of reading a [`Prior`].
+pub fn named_parameters(text: &str) -> Result<(FeatureSet, Vec<f64>)> {
+    let prior = Prior::from_str(text)?;
+    let set = match &prior {
+        Prior::File(path) => {
+            let file = ParameterFile::read(path)?;
+            file.phase.validate()?;
+            let kind = [FeatureKind::Material, FeatureKind::Pst]
+                .into_iter()
+                .find(|kind| FeatureSet::new(*kind, PhaseSettings::default()).name() == file.feature_set)
+                .ok_or_else(|| {
+                    Error::input(path, format!("feature set '{}' is not known", file.feature_set))
+                })?;
+            FeatureSet::new(kind, file.phase)
+        }
+        Prior::Material(_) | Prior::Zero => FeatureSet::new(FeatureKind::Material, PhaseSettings::default()),
+    };
+    let theta = prior.theta(&set)?;
+    Ok((set, theta))
+}
+
+impl Evaluation for TableEvaluation {
+    type State = TableSums;
+
+    fn state(&self, position: &Chess) -> TableSums {
+        let mut sums = TableSums::default();
+        for (square, piece) in position.board() {
+            self.add(&mut sums, piece.color, piece.role, square);
+        }
+        sums
+    }
+
+    fn after(&self, state: &TableSums, turn: Color, m: Move) -> TableSums {
+        let mut sums = *state;
+        match m {
+            Move::Normal { role, from, capture, to, promotion } => {
+                self.remove(&mut sums, turn, role, from);
+                if let Some(captured) = capture {
+                    self.remove(&mut sums, !turn, captured, to);
+                }
+                self.add(&mut sums, turn, promotion.unwrap_or(role), to);
+            }
+            Move::EnPassant { from, to } => {
+                self.remove(&mut sums, turn, Role::Pawn, from);
+                self.remove(&mut sums, !turn, Role::Pawn, Square::from_coords(to.file(), from.rank()));
+                self.add(&mut sums, turn, Role::Pawn, to);
+            }
+            Move::Castle { king, rook } => {
+                let side = shakmaty::CastlingSide::from_king_side(king < rook);
+                self.remove(&mut sums, turn, Role::King, king);
+                self.remove(&mut sums, turn, Role::Rook, rook);
+                self.add(&mut sums, turn, Role::King, side.king_to(turn));
+                self.add(&mut sums, turn, Role::Rook, side.rook_to(turn));
+            }
+            // Chess has no drops.
+            Move::Put { role, to } => self.add(&mut sums, turn, role, to),
+        }
+        sums
+    }
+
+    /// (mg · phase + eg · (maximum − phase)) / maximum, rounded half away from zero.
+    fn score_stm(&self, state: &TableSums, position: &Chess) -> i32 {
+        let phase = state.phase.min(self.max_phase);
+        let blended =
+            i64::from(state.mg) * i64::from(phase) + i64::from(state.eg) * i64::from(self.max_phase - phase);
+        let score = blended as f64 * self.scale;
+        // Conversions cut off; `round` is a library call on processors without SSE 4.1.
+        let rounded = (score + if score < 0.0 { -0.5 } else { 0.5 }) as i32;
+        let score = rounded.clamp(-MAX_EVALUATION_CP, MAX_EVALUATION_CP);
+        if position.turn().is_white() { score } else { -score }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::FeatureRow;
+    use rand::prelude::*;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use shakmaty::CastlingMode;
+
+    /// A random game from `fen`; calls `visit` with every move's position and the one after it.
+    fn random_game(fen: &str, seed: u64, mut visit: impl FnMut(&Chess, Move, &Chess)) {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let (setup, _) = crate::chess::fen::parse_fen(fen.as_bytes()).unwrap();
+        let mut position = crate::chess::fen::legal_position(setup, CastlingMode::Chess960).unwrap();
+        for _ in 0..300 {
+            let moves = position.legal_moves();
+            let Some(&m) = moves.choose(&mut random) else { return };
+            let mut next = position.clone();
+            next.play_unchecked(m);
+            visit(&position, m, &next);
+            position = next;
+        }
+    }
+
+    #[test]
+    fn sums_follow_moves_and_scores_are_those_of_the_features() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+        for kind in [FeatureKind::Pst, FeatureKind::Material] {
+            let set = FeatureSet::new(kind, PhaseSettings::parse("5,5,11,22").unwrap());
+            let count = set.features.len();
+            let theta: Vec<f64> = (0..2 * count).map(|_| random.random_range(-400.0..400.0)).collect();
+            let evaluation = TableEvaluation::try_new(&set, &theta).unwrap();
+            let mut row = FeatureRow::default();
+            let (mut special, mut castled) = (0, 0);
+            for (seed, fen) in [
+                (1, "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"),
+                (2, "r3k2r/pPppppPp/8/PpPpPpPp/pPpPpPpP/8/PpPPPPpP/R3K2R w KQkq - 0 1"),
+                (3, "1rk3r1/8/8/2pPpP2/2PpPp2/8/8/1RK3R1 w GBgb - 0 1"),
+            ]
+            .into_iter()
+            .flat_map(|(seed, fen)| (0..40).map(move |i| (seed * 1000 + i, fen)))
+            {
+                random_game(fen, seed, |before, m, after| {
+                    special += usize::from(m.is_promotion() || m.is_en_passant());
+                    castled += usize::from(m.is_castle());
+                    let state = evaluation.after(&evaluation.state(before), before.turn(), m);
+                    assert_eq!(state, evaluation.state(after), "{m:?}");
+                    set.compute(after.board(), &mut row);
+                    let phi = f64::from(row.phase) / f64::from(set.phase.max);
+                    let value = |id: &u16| {
+                        phi * theta[usize::from(*id)] + (1.0 - phi) * theta[count + usize::from(*id)]
+                    };
+                    let coefficient = |i: usize| row.coefficients.get(i).map_or(1.0, |c| c.to_f64());
+                    let plus: f64 =
+                        row.plus.iter().enumerate().map(|(i, id)| coefficient(i) * value(id)).sum();
+                    let score = plus - row.minus.iter().map(value).sum::<f64>();
+                    let stm = if after.turn().is_white() { score } else { -score };
+                    let error = (f64::from(evaluation.score_stm(&state, after)) - stm).abs();
+                    assert!(error < 0.57, "{error}");
+                });
+            }
+            assert!(special > 50 && castled > 3, "{special} {castled}");
+        }
+    }
+
+    #[test]
+    fn values_out_of_range_are_named() {
+        let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
+        let mut theta = vec![0.0; 12];
+        theta[9] = 1e6;
+        let error = TableEvaluation::try_new(&set, &theta).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "parameter 'rook' is 1000000: values of a playing evaluation are at most 30000"
+        );
+        assert!(named_parameters("material:1,2").is_err());
+        let (set, theta) = named_parameters("material").unwrap();
+        assert_eq!((set.name(), theta[4], theta[8]), ("material", 900.0, 320.0));
+    }
+}
