@@ -4,15 +4,20 @@
 //! into features, [`dataset`] stores it and sorts it into its phase bucket, [`evaluator`] scores
 //! it under every member of a population, [`optimizer`] sees only sums, [`tuning`] decides to go
 //! on, and [`report`] shows what came of it. Nothing flows back.
+//!
+//! What tuning is worth shows in games: [`engine`] plays with tuned parameters, [`matches`] lets
+//! engines play each other.
 
 #![warn(missing_docs)]
 
 pub mod chess;
 pub mod dataset;
+pub mod engine;
 mod error;
 pub mod evaluator;
 pub mod extraction;
 mod files;
+pub mod matches;
 pub mod model;
 pub mod objective;
 pub mod optimizer;
