@@ -5,5 +5,6 @@
 //! tuning; `spsa` plays its games with it.
 
 mod player;
+pub mod statistics;
 
 pub use player::{Choice, Failure, GameSoFar, Player};
