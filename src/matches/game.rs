@@ -258,8 +258,12 @@ pub fn play_game(
     let mut clocks = paces.map(|pace| RunningClock::new(&pace));
     let mut adjudicator = Adjudicator::new(rules.adjudication);
     let mut moves = Vec::with_capacity(200);
-    let finish = |moves, (outcome, end), failure| {
-        GameRecord { opening: opening.clone(), moves, outcome, end, failure }
+    let finish = |moves, (outcome, end), failure| GameRecord {
+        opening: opening.clone(),
+        moves,
+        outcome,
+        end,
+        failure,
     };
     loop {
         if let Some(end) = natural_end(&game.position, &keys) {

@@ -16,11 +16,9 @@ pub mod statistics;
 mod tally;
 
 pub use adjudication::{Adjudication, DrawRule, WinRule};
-pub use game::{
-    End, GameRecord, PairRecord, Played, Rules, Unplayed, play_game, play_pair,
-};
+pub use game::{End, GameRecord, PairRecord, Played, Rules, Unplayed, play_game, play_pair};
 pub use pace::Pace;
 pub use pgn::{GameTags, to_pgn};
+pub use player::{Choice, Failure, GameSoFar, Player};
 pub use runner::{MakePlayer, MatchResult, MatchSettings, Observer, Stop, run_match};
 pub use tally::{GameSummary, PairSummary, Tally};
-pub use player::{Choice, Failure, GameSoFar, Player};

@@ -44,7 +44,9 @@ impl Pace {
             ))
         };
         let (moves, times) = match text.split_once('/') {
-            Some((moves, times)) => (Some(moves.parse::<u32>().ok().filter(|n| *n > 0).ok_or_else(bad)?), times),
+            Some((moves, times)) => {
+                (Some(moves.parse::<u32>().ok().filter(|n| *n > 0).ok_or_else(bad)?), times)
+            }
             None => (None, text),
         };
         let (base, increment) = times.split_once('+').unwrap_or((times, "0"));
@@ -181,7 +183,8 @@ mod tests {
             assert_eq!(text.parse::<Pace>().unwrap().to_string(), text);
         }
         assert_eq!("time=40/1:30+2".parse::<Pace>().unwrap().to_string(), "time=40/90+2");
-        for text in ["", "nodes", "nodes=0", "nodes=-1", "depth=99999999999", "time=0", "time=0/5", "time=-1"] {
+        for text in ["", "nodes", "nodes=0", "nodes=-1", "depth=99999999999", "time=0", "time=0/5", "time=-1"]
+        {
             assert!(text.parse::<Pace>().is_err(), "{text}");
         }
         for text in ["", "nan", "inf", "1e3", "10+", "10+-1", "x/10", "1:2:3", "1+2+3"] {

@@ -106,7 +106,8 @@ impl Counting<'_> {
     }
 
     fn verdict(&self) -> Option<Stop> {
-        let state = self.settings.sprt.as_ref().map_or(SprtState::Continue, |sprt| sprt.state(&self.tally.pairs));
+        let state =
+            self.settings.sprt.as_ref().map_or(SprtState::Continue, |sprt| sprt.state(&self.tally.pairs));
         let failures: u64 = self.tally.failures.iter().sum();
         if failures > self.settings.max_failures {
             let worst = usize::from(self.tally.failures[1] > self.tally.failures[0]);
@@ -195,13 +196,14 @@ fn play(work: &Work<'_>, mut take: impl FnMut(PairSummary) -> Result<bool>) -> R
         for _ in 0..threads {
             let sender = sender.clone();
             let work = *work;
-            let spawned = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || {
-                let end = work.play_pairs(&mut |pair| sender.send(Ok(pair)).is_ok());
-                if let Err(error) = end {
-                    // The receiver is gone only when the match is over anyway.
-                    let _ = sender.send(Err(error));
-                }
-            });
+            let spawned =
+                std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || {
+                    let end = work.play_pairs(&mut |pair| sender.send(Ok(pair)).is_ok());
+                    if let Err(error) = end {
+                        // The receiver is gone only when the match is over anyway.
+                        let _ = sender.send(Err(error));
+                    }
+                });
             if let Err(error) = spawned {
                 outcome = Err(Error::io("a thread", error));
                 work.over.store(true, Ordering::Relaxed);

@@ -75,8 +75,10 @@ pub struct PairSummary {
 impl PairSummary {
     /// Sums up a pair.
     pub fn new(pair: u64, record: &PairRecord, pgn: String) -> Self {
-        let games =
-            [GameSummary::new(&record.games[0], Color::White), GameSummary::new(&record.games[1], Color::Black)];
+        let games = [
+            GameSummary::new(&record.games[0], Color::White),
+            GameSummary::new(&record.games[1], Color::Black),
+        ];
         Self { pair, games, pgn }
     }
 
@@ -94,7 +96,13 @@ impl PairSummary {
 fn half_points(game: &GameSummary, a: Color) -> usize {
     match game.winner() {
         None => 1,
-        Some(winner) => if winner == a { 2 } else { 0 },
+        Some(winner) => {
+            if winner == a {
+                2
+            } else {
+                0
+            }
+        }
     }
 }
 

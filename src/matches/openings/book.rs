@@ -77,10 +77,10 @@ impl Book {
         };
         read.map_err(|e| match e.get_ref().is_some_and(|inner| inner.is::<Error>()) {
             // An error of ours that went through a reader of the standard library.
-            true => e.into_inner().and_then(|e| e.downcast::<Error>().ok()).map_or_else(
-                || Error::input(path, "cannot be read"),
-                |error| *error,
-            ),
+            true => e
+                .into_inner()
+                .and_then(|e| e.downcast::<Error>().ok())
+                .map_or_else(|| Error::input(path, "cannot be read"), |error| *error),
             false => Error::io(path, e),
         })?;
         let mut book = reading.book;
@@ -205,8 +205,11 @@ impl Reading {
                     self.complain(number, "no moves");
                 }
                 Ok(game) => {
-                    let entry =
-                        Entry { start: game.start, chess960: game.chess960, moves: game.moves.into_boxed_slice() };
+                    let entry = Entry {
+                        start: game.start,
+                        chess960: game.chess960,
+                        moves: game.moves.into_boxed_slice(),
+                    };
                     self.add(number, &game.position, entry);
                 }
             }

@@ -38,7 +38,8 @@ fn is_balanced(position: &Chess) -> bool {
     if position.is_check() {
         return false;
     }
-    let best = position.legal_moves().iter().map(|&m| -captures(&after(position, m), -MATE_CP, MATE_CP)).max();
+    let best =
+        position.legal_moves().iter().map(|&m| -captures(&after(position, m), -MATE_CP, MATE_CP)).max();
     best.is_some_and(|score| score.abs() <= BALANCE_CP)
 }
 
@@ -61,7 +62,10 @@ fn captures(position: &Chess, mut alpha: i32, beta: i32) -> i32 {
     }
     let board = position.board();
     let material = |color| -> i32 {
-        Role::ALL.iter().map(|&role| value(role) * (board.by_color(color) & board.by_role(role)).count() as i32).sum()
+        Role::ALL
+            .iter()
+            .map(|&role| value(role) * (board.by_color(color) & board.by_role(role)).count() as i32)
+            .sum()
     };
     let mut best = material(position.turn()) - material(!position.turn());
     let mut loud: MoveList = legal.into_iter().filter(|m| m.is_capture() || m.is_promotion()).collect();
