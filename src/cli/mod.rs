@@ -7,6 +7,7 @@ mod eval;
 mod extract;
 mod info;
 mod inputs;
+mod matches;
 mod memory;
 mod pso;
 mod run_folder;
@@ -61,6 +62,8 @@ enum Command {
     Info(info::InfoArgs),
     /// Print the loss of a parameter file on a dataset
     Eval(eval::EvalArgs),
+    /// Let two engines or parameter files play: Elo, errors, a sequential test
+    Match(Box<matches::MatchArgs>),
     /// Print a basis: what is tuned, and which parameters it moves
     Basis(basis::BasisCommand),
     /// List GPU adapters, and what the backend choices would take
@@ -91,6 +94,7 @@ pub fn main() -> ExitCode {
         Command::Extract(args) => extract::run(args, &context),
         Command::Info(args) => info::run(args, &context),
         Command::Eval(args) => eval::run(args, &context),
+        Command::Match(args) => matches::run(args, &context),
         Command::Basis(args) => basis::run(args, &context),
         Command::Devices(args) => devices::run(args, &context),
     };

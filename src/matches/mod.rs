@@ -5,6 +5,7 @@
 //! tuning; `spsa` plays its games with it.
 
 mod adjudication;
+mod builtin;
 mod game;
 pub mod journal;
 pub mod openings;
@@ -16,6 +17,7 @@ pub mod statistics;
 mod tally;
 
 pub use adjudication::{Adjudication, DrawRule, WinRule};
+pub use builtin::BuiltinPlayer;
 pub use game::{End, GameRecord, PairRecord, Played, Rules, Unplayed, play_game, play_pair};
 pub use pace::Pace;
 pub use pgn::{GameTags, to_pgn};
