@@ -311,8 +311,8 @@ fn known_lines_are_found() {
         // En passant.
         ("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1", 100, "e5d6"),
         // The rook is pinned: it may take the rook before it, but not the pawn beside it.
-        ("4k3/4r3/8/8/8/8/4R2p/4K3 w - - 0 1", -100, ""),
-        ("6k1/4r3/8/8/8/8/4R2p/4K3 w - - 0 1", 400, "e2e7"),
+        ("4k3/4r3/8/8/4R2p/8/8/4K3 w - - 0 1", -100, ""),
+        ("6k1/4r3/8/8/4R2p/8/8/4K3 w - - 0 1", 400, "e4e7"),
     ] {
         let position = position(fen);
         let resolved = search.resolve(&position).unwrap();
