@@ -18,7 +18,7 @@ const STARTS: [&str; 7] = [
     "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
     "r3k2r/pPppppPp/8/PpPpPpPp/pPpPpPpP/8/PpPPPPpP/R3K2R w KQkq - 0 1",
     "1rk3r1/8/8/2pPpP2/2PpPp2/8/8/1RK3R1 w GBgb - 0 1",
-    "4k3/8/8/1b1q1r2/8/2NBR3/PPPKPPPP/3Q4 w - - 0 1",
+    "4k3/4p3/8/1b1q1r2/8/2NBR3/PPPKPPPP/3Q4 w - - 0 1",
     "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9",
 ];
 
@@ -241,16 +241,16 @@ fn without_pruning_the_search_is_minimax() {
     engine.settings = Settings { selective: false, table_scores: false, extensions: false };
     let stop = AtomicBool::new(false);
     let positions = [
-        "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3",
-        "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
-        "8/8/1p1k4/p1p1p3/P1P1P1p1/1P1K2P1/8/8 b - - 98 60",
-        "6k1/5ppp/8/8/8/8/5PPP/R3R1K1 w - - 0 1",
-        "8/P7/8/2k5/8/4K3/6p1/8 w - - 3 50",
-        "3rk3/8/8/8/8/8/3P4/3RK3 b - - 97 80",
+        ("r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3", 2),
+        ("8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1", 3),
+        ("8/8/1p1k4/p1p1p3/P1P1P1p1/1P1K2P1/8/8 b - - 98 60", 4),
+        ("6k1/5ppp/8/8/8/8/5PPP/R3R1K1 w - - 0 1", 3),
+        ("8/P7/8/2k5/8/4K3/6p1/8 w - - 3 50", 4),
+        ("3rk3/8/8/8/8/8/3P4/3RK3 b - - 97 80", 4),
     ];
-    for fen in positions {
+    for (fen, deepest) in positions {
         let position = position(fen);
-        for depth in 1..=3 {
+        for depth in 1..=deepest {
             let wanted = Minimax { evaluation: &evaluation, keys: Vec::new() }.score(&position, depth, 0);
             engine.new_game();
             let limits = Limits { depth: Some(depth), ..Limits::default() };
