@@ -45,7 +45,7 @@ pub struct MatchSettings {
 }
 
 /// Makes the players: A's for 0, B's for 1; called once for each of the games at a time.
-pub type MakePlayer<'a> = dyn Fn(usize) -> Box<dyn Player> + Sync + 'a;
+pub type MakePlayer<'a> = dyn Fn(usize) -> Result<Box<dyn Player>> + Sync + 'a;
 
 /// Told of pairs as they are finished.
 pub trait Observer {
@@ -133,7 +133,7 @@ impl Counting<'_> {
 /// as long as the players' moves do not depend on time.
 ///
 /// # Errors
-/// What the observer reports; [`Error::Input`] when an engine cannot be started.
+/// What `make` or the observer reports; [`Error::Input`] when an engine cannot be started.
 pub fn run_match(
     settings: &MatchSettings,
     openings: &Openings,
@@ -241,7 +241,7 @@ fn play(work: &Work<'_>, mut take: impl FnMut(PairSummary) -> Result<bool>) -> R
 
 impl Work<'_> {
     fn play_pairs(&self, send: &mut dyn FnMut(PairSummary) -> bool) -> Result<()> {
-        let [mut a, mut b] = [(self.make)(0), (self.make)(1)];
+        let [mut a, mut b] = [(self.make)(0)?, (self.make)(1)?];
         let mut in_vain = 0;
         loop {
             let pair = self.next.fetch_add(1, Ordering::Relaxed);

@@ -124,11 +124,14 @@ impl Contestant {
     }
 
     /// A player of its own for one of the games at a time.
-    pub fn player(&self) -> Box<dyn Player> {
+    ///
+    /// # Errors
+    /// None for the built-in engine.
+    pub fn player(&self) -> Result<Box<dyn Player>> {
         match self {
             Self::BuiltIn { name, evaluation, hash_mib, stop } => {
                 let evaluation = TableEvaluation::clone(evaluation);
-                Box::new(BuiltinPlayer::new(name.clone(), evaluation, *hash_mib).with_stop(stop))
+                Ok(Box::new(BuiltinPlayer::new(name.clone(), evaluation, *hash_mib).with_stop(stop)))
             }
         }
     }

@@ -1,11 +1,16 @@
 //! Random openings: legal moves drawn blindly, kept when nothing hangs.
 
+use std::sync::LazyLock;
+
 use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use shakmaty::{Chess, Move, MoveList, Position, Role};
+use shakmaty::{Chess, Position};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Opening;
+use crate::chess::PhaseSettings;
+use crate::chess::quiescence::Quiescence;
+use crate::model::{FeatureKind, FeatureSet, Prior, TableEvaluation};
 
 /// Random plies.
 const PLIES: usize = 8;
@@ -13,7 +18,12 @@ const PLIES: usize = 8;
 /// Largest advantage of either side, centipawns.
 const BALANCE_CP: i32 = 100;
 
-const MATE_CP: i32 = 100_000;
+/// Plain piece values, whatever the engines play with.
+static MATERIAL: LazyLock<TableEvaluation> = LazyLock::new(|| {
+    let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
+    let theta = Prior::default().theta(&set).expect("the default names no file");
+    TableEvaluation::try_new(&set, &theta).expect("the default values are in range")
+});
 
 /// The opening of a pair under a seed.
 pub fn opening(seed: u64, pair: u64) -> Opening {
@@ -35,52 +45,10 @@ pub fn opening(seed: u64, pair: u64) -> Opening {
 /// Whether neither side has an advantage after its best move and all captures behind it. Positions
 /// in check are not taken: half their moves would not be the engines' own.
 fn is_balanced(position: &Chess) -> bool {
-    if position.is_check() {
-        return false;
-    }
-    let best =
-        position.legal_moves().iter().map(|&m| -captures(&after(position, m), -MATE_CP, MATE_CP)).max();
-    best.is_some_and(|score| score.abs() <= BALANCE_CP)
-}
-
-fn after(position: &Chess, m: Move) -> Chess {
-    let mut next = position.clone();
-    next.play_unchecked(m);
-    next
-}
-
-fn value(role: Role) -> i32 {
-    [100, 300, 320, 500, 900, 0][usize::from(role) - 1]
-}
-
-/// Material after the best sequence of captures and promotions, or standing pat; side to move's
-/// view. Mate counts, other evasions of check are not searched.
-fn captures(position: &Chess, mut alpha: i32, beta: i32) -> i32 {
-    let legal = position.legal_moves();
-    if legal.is_empty() {
-        return if position.is_check() { -MATE_CP } else { 0 };
-    }
-    let board = position.board();
-    let material = |color| -> i32 {
-        Role::ALL
-            .iter()
-            .map(|&role| value(role) * (board.by_color(color) & board.by_role(role)).count() as i32)
-            .sum()
-    };
-    let mut best = material(position.turn()) - material(!position.turn());
-    let mut loud: MoveList = legal.into_iter().filter(|m| m.is_capture() || m.is_promotion()).collect();
-    loud.sort_by_key(|m| {
-        let gain = m.capture().map_or(0, value) + m.promotion().map_or(0, value);
-        (-16 * gain + value(m.role()), m.from().map(u32::from), u32::from(m.to()))
-    });
-    for m in loud {
-        if best >= beta {
-            break;
-        }
-        alpha = alpha.max(best);
-        best = best.max(-captures(&after(position, m), -beta, -alpha));
-    }
-    best
+    !position.is_check()
+        && Quiescence::new(&*MATERIAL)
+            .resolve_depth1(position)
+            .is_ok_and(|resolved| resolved.score_stm.abs() <= BALANCE_CP)
 }
 
 #[cfg(test)]
