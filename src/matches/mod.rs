@@ -4,6 +4,7 @@
 //! schedule of pairs, the record of games, and the statistics of their results. Knows nothing of
 //! tuning; `spsa` plays its games with it.
 
+pub mod client;
 mod player;
 pub mod statistics;
 
