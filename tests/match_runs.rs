@@ -422,7 +422,7 @@ fn orders_go_through_the_whole_book() {
     let count = book.len() as u64;
     assert_eq!((count, book.duplicates), (7, 13));
     let starts = |openings: &Openings, from: u64| -> Vec<String> {
-        (from..from + count).map(|i| format!("{:?}", openings.get(i).start.to_board())).collect()
+        (from..from + count).map(|i| format!("{:?}", openings.get(i).start.board())).collect()
     };
     let sequential = Openings::of_book(book.clone(), Order::Sequential, 1);
     let random = |seed| Openings::of_book(book.clone(), Order::Random, seed);

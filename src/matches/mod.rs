@@ -6,6 +6,7 @@
 
 mod adjudication;
 mod builtin;
+pub mod client;
 mod game;
 pub mod journal;
 pub mod openings;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use gputexel::matches::client::{EngineCommand, Setting, UciPlayer};
 use gputexel::matches::{BuiltinPlayer, Player};
 use gputexel::model::{TableEvaluation, named_parameters};
 use gputexel::{Error, Result};
@@ -16,16 +17,20 @@ use super::config::{Config, EngineConfig, EngineKind, same};
 /// # Errors
 /// [`Error::Usage`] for options that cannot be read or have no engine.
 pub fn describe(text: &str, name: Option<&str>, options: &[String], flag: &str) -> Result<EngineConfig> {
-    let options = options.iter().map(|option| read_option(option, flag)).collect::<Result<Vec<_>>>()?;
+    let options = options
+        .iter()
+        .map(|option| match option.parse::<Setting>() {
+            Ok(setting) => Ok((setting.name, setting.value)),
+            Err(_) => Err(Error::Usage(format!("{flag} '{option}': expected NAME=VALUE"))),
+        })
+        .collect::<Result<Vec<_>>>()?;
     let command = match text.strip_prefix("cmd:") {
         Some(command) => Some(command),
         None => is_command(text).then_some(text),
     };
     let (kind, source, default_name) = match command {
-        Some(command) => {
-            let program = command.split_whitespace().next().unwrap_or(command);
-            (EngineKind::Uci, command.to_string(), stem(program))
-        }
+        // Its own name is known when it runs.
+        Some(command) => (EngineKind::Uci, absolute_command(command)?, String::new()),
         None if is_prior(text) => (EngineKind::BuiltIn, text.to_string(), text.to_string()),
         None => {
             let path = std::path::absolute(text).unwrap_or_else(|_| PathBuf::from(text));
@@ -65,11 +70,19 @@ fn stem(path: &str) -> String {
     }
 }
 
-fn read_option(text: &str, flag: &str) -> Result<(String, String)> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_string(), value.to_string())),
-        _ => Err(Error::Usage(format!("{flag} '{text}': expected NAME=VALUE"))),
+/// A command line that means the same in another folder.
+fn absolute_command(text: &str) -> Result<String> {
+    // A path with blanks, not quoted.
+    let quoted = if Path::new(text).is_file() { shlex::try_quote(text).ok() } else { None };
+    let mut command: EngineCommand = quoted.as_deref().unwrap_or(text).parse()?;
+    if command.program.components().count() > 1
+        && let Ok(program) = std::path::absolute(&command.program)
+    {
+        command.program = program;
     }
+    let program = command.program.display().to_string();
+    let words = std::iter::once(program.as_str()).chain(command.arguments.iter().map(String::as_str));
+    shlex::try_join(words).map_err(|e| Error::Usage(format!("engine '{text}': {e}")))
 }
 
 /// Whether the text, or its first word, is a program.
@@ -102,17 +115,32 @@ fn is_executable(path: &Path) -> bool {
 
 /// An engine with what it needs to be made many times.
 pub enum Contestant {
-    BuiltIn { name: String, evaluation: Box<TableEvaluation>, hash_mib: usize, stop: &'static AtomicBool },
+    BuiltIn { evaluation: Box<TableEvaluation>, hash_mib: usize, stop: &'static AtomicBool },
+    Uci(EngineCommand),
 }
 
 impl Contestant {
-    /// Reads parameters; notes the checksum of a file, or refuses one that has changed.
+    /// Reads parameters, or starts an engine to see that it works and learn its name; notes the
+    /// checksum of a file, or refuses one that has changed.
     ///
     /// # Errors
-    /// Those of reading parameters, and [`Error::Input`] for a changed file.
+    /// Those of reading parameters and of starting engines, and [`Error::Input`] for a changed file.
     pub fn open(config: &mut Config, engine: usize, stop: &'static AtomicBool) -> Result<Self> {
         let hash_mib = config.hash_mib as usize;
         let config = &mut config.engines[engine];
+        if config.kind == EngineKind::Uci {
+            let mut command: EngineCommand = config.source.parse()?;
+            command.settings = config
+                .options
+                .iter()
+                .map(|(name, value)| Setting { name: name.clone(), value: value.clone() })
+                .collect();
+            let player = UciPlayer::start(command.clone())?;
+            if config.name.is_empty() {
+                config.name = player.name().to_string();
+            }
+            return Ok(Self::Uci(command));
+        }
         let (set, theta) = named_parameters(&config.source)?;
         if !is_prior(&config.source) {
             let path = Path::new(&config.source);
@@ -120,18 +148,22 @@ impl Contestant {
             same(path, &mut config.checksum, &format!("{:016x}", xxh3_64(&bytes)))?;
         }
         let evaluation = Box::new(TableEvaluation::try_new(&set, &theta)?);
-        Ok(Self::BuiltIn { name: config.name.clone(), evaluation, hash_mib, stop })
+        Ok(Self::BuiltIn { evaluation, hash_mib, stop })
     }
 
     /// A player of its own for one of the games at a time.
     ///
     /// # Errors
-    /// None for the built-in engine.
-    pub fn player(&self) -> Result<Box<dyn Player>> {
+    /// Those of [`UciPlayer::start`].
+    pub fn player(&self, name: &str) -> Result<Box<dyn Player>> {
         match self {
-            Self::BuiltIn { name, evaluation, hash_mib, stop } => {
+            Self::BuiltIn { evaluation, hash_mib, stop } => {
                 let evaluation = TableEvaluation::clone(evaluation);
-                Ok(Box::new(BuiltinPlayer::new(name.clone(), evaluation, *hash_mib).with_stop(stop)))
+                Ok(Box::new(BuiltinPlayer::new(name, evaluation, *hash_mib).with_stop(stop)))
+            }
+            Self::Uci(command) => {
+                let command = EngineCommand { name: Some(name.to_string()), ..command.clone() };
+                Ok(Box::new(UciPlayer::start(command)?))
             }
         }
     }

@@ -115,11 +115,10 @@ impl Played {
             return Err(Error::Usage("--book-plies 0: expected at least one".into()));
         }
         let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        let mut engines = [
+        let engines = [
             contestants::describe(a, self.name_a.as_deref(), &self.option_a, "--option-a")?,
             contestants::describe(b, self.name_b.as_deref(), &self.option_b, "--option-b")?,
         ];
-        contestants::tell_apart(&mut engines);
         Ok(Config::new(
             command_line,
             engines,

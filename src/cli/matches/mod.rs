@@ -128,6 +128,7 @@ fn prepare(args: &MatchArgs, mut config: Config, context: &Context) -> Result<Pr
         Contestant::open(&mut config, 0, context.cancel)?,
         Contestant::open(&mut config, 1, context.cancel)?,
     ];
+    contestants::tell_apart(&mut config.engines);
     let openings = config.open_openings()?;
     let warn = |text: String| {
         if !context.quiet && !context.json {
@@ -202,7 +203,7 @@ fn play(
     }
     let progress = Progress::new(context, &settings, done.len() as u64);
     let mut keeper = Keeper { journal, games, progress };
-    let make = |engine: usize| contestants[engine].player();
+    let make = |engine: usize| contestants[engine].player(&settings.names[engine]);
     let result = run_match(&settings, &openings, &make, done, context.cancel, &mut keeper);
     let Keeper { games, progress, .. } = keeper;
     let seconds = progress.finish();
