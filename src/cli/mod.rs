@@ -14,6 +14,7 @@ mod run_folder;
 mod sweep;
 mod table;
 mod tune;
+mod uci;
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -66,6 +67,8 @@ enum Command {
     Match(Box<matches::MatchArgs>),
     /// Print a basis: what is tuned, and which parameters it moves
     Basis(basis::BasisCommand),
+    /// Play chess with tuned parameters, under any program that speaks UCI
+    Uci(uci::UciArgs),
     /// List GPU adapters, and what the backend choices would take
     Devices(devices::DevicesArgs),
 }
@@ -96,6 +99,7 @@ pub fn main() -> ExitCode {
         Command::Eval(args) => eval::run(args, &context),
         Command::Match(args) => matches::run(args, &context),
         Command::Basis(args) => basis::run(args, &context),
+        Command::Uci(args) => uci::run(args, &context),
         Command::Devices(args) => devices::run(args, &context),
     };
     match result {

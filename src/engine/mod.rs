@@ -5,6 +5,7 @@
 
 mod limits;
 mod search;
+pub mod uci;
 
 pub use limits::{Clock, Limits, Score};
 pub use search::{Chosen, DEFAULT_MOVE_OVERHEAD, Engine, Iteration};
