@@ -10,6 +10,7 @@ mod inputs;
 mod memory;
 mod pso;
 mod run_folder;
+mod selection;
 mod sweep;
 mod table;
 mod tune;
