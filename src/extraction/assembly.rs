@@ -10,13 +10,13 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::path::{Path, PathBuf};
 
-use super::ExtractSettings;
 use super::encode::EncodedLabel;
 use super::pipeline::Finished;
 use super::report::{FunnelStep, Report, Results, SourceReport};
 use super::skipped::SkippedList;
 use super::sources::Source;
 use super::weights::PhaseWeights;
+use super::{ExtractSettings, Leaf};
 use crate::chess::detection::InputKind;
 use crate::chess::sample::{Agreement, Batch, Verdict};
 use crate::chess::selection::{Duplicates, LeftOut, Reason, Unit, draw};
@@ -70,7 +70,7 @@ pub struct Assembly<'a> {
     /// Rows written when a source ended.
     source_ends: Vec<usize>,
     skipped: Option<SkippedList>,
-    leaves: Option<&'a mut Vec<u64>>,
+    leaves: Option<&'a mut Vec<Leaf>>,
     row: FeatureRow,
     /// Whether any source has games, so that every position needs a number.
     numbered: bool,
@@ -90,7 +90,7 @@ impl<'a> Assembly<'a> {
         writer: DatasetWriter,
         sources: &[Source],
         settings: &'a ExtractSettings,
-        leaves: Option<&'a mut Vec<u64>>,
+        leaves: Option<&'a mut Vec<Leaf>>,
     ) -> Result<Self> {
         let game_rules = settings.selection.game_rules();
         let reports = sources.iter().map(|source| empty_report(source, &game_rules)).collect();
@@ -136,7 +136,7 @@ impl<'a> Assembly<'a> {
             let game = self.number(label, pgn, &mut current);
             self.results.add(label.result);
             if let Some(leaves) = &mut self.leaves {
-                leaves.push(label.leaf_key);
+                leaves.push(Leaf { key: label.key, leaf: label.leaf_key });
             }
             let score_cp = Some(label.score_cp).filter(|score| !score.is_nan());
             self.writer.push(row, PositionLabels { result: label.result, score_cp, weight: 1.0, game })

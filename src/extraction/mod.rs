@@ -6,6 +6,7 @@
 //! settings alone, never on the number of threads. Memory holds a few chunks of decompressed
 //! text, and eight bytes or so for every kept position unless duplicates are kept.
 
+mod again;
 mod assembly;
 mod encode;
 mod pipeline;
@@ -18,6 +19,7 @@ mod weights;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+pub use again::{Leaf, LeafChanges};
 pub use report::{FunnelStep, Report, Results, SourceReport};
 
 use crate::chess::labels::LabelSyntax;
@@ -127,8 +129,8 @@ pub fn extract(
     pipeline::run(inputs, settings, output, hooks, None)
 }
 
-/// As [`extract`]; returns the key of the position that each row's features are taken from, too, in
-/// the order of rows: equal keys mean equal positions. Takes 8 bytes of memory a row.
+/// As [`extract`]; returns the position that each row stands for and the one that its features are
+/// taken from, too, in the order of rows. Takes 16 bytes of memory a row.
 ///
 /// # Errors
 /// Those of [`extract`].
@@ -137,7 +139,7 @@ pub fn extract_with_leaves(
     settings: &ExtractSettings,
     output: &Path,
     hooks: &mut Hooks<'_>,
-) -> Result<(Report, Vec<u64>)> {
+) -> Result<(Report, Vec<Leaf>)> {
     settings.validate(inputs, output)?;
     let mut leaves = Vec::new();
     let report = pipeline::run(inputs, settings, output, hooks, Some(&mut leaves))?;

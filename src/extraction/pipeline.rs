@@ -16,7 +16,7 @@ use super::encode::Encoded;
 use super::report::Report;
 use super::search::search_of;
 use super::sources::{Chunk, Source, read_chunks};
-use super::{ExtractSettings, Hooks, Progress};
+use super::{ExtractSettings, Hooks, Leaf, Progress};
 use crate::chess::detection::InputKind;
 use crate::chess::pgn::read_pgn;
 use crate::chess::sample::Batch;
@@ -50,7 +50,7 @@ pub fn run(
     settings: &ExtractSettings,
     output: &Path,
     hooks: &mut Hooks<'_>,
-    leaves: Option<&mut Vec<u64>>,
+    leaves: Option<&mut Vec<Leaf>>,
 ) -> Result<Report> {
     let start = Instant::now();
     let search = search_of(settings)?;
