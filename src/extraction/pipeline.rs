@@ -4,6 +4,7 @@
 //! No thread borrows from the caller, so that an interrupted extraction can leave a reader that
 //! waits for a pipe behind.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,17 +15,18 @@ use std::time::{Duration, Instant};
 use super::assembly::Assembly;
 use super::encode::Encoded;
 use super::report::Report;
-use super::search::search_of;
+use super::search::evaluation_of;
 use super::sources::{Chunk, Source, read_chunks};
 use super::{ExtractSettings, Hooks, Leaf, Progress};
 use crate::chess::detection::InputKind;
 use crate::chess::pgn::read_pgn;
+use crate::chess::quiescence::Quiescence;
 use crate::chess::sample::Batch;
-use crate::chess::selection::{Criteria, PositionSearch, Selection};
+use crate::chess::selection::{Criteria, NODE_LIMIT, PositionSearch, Selection};
 use crate::chess::text::{TextFormat, read_text};
 use crate::dataset::{DatasetWriter, Metadata};
 use crate::error::{Error, Result};
-use crate::model::FeatureSet;
+use crate::model::{FeatureSet, TableEvaluation};
 
 /// A chunk on its way to the writer: the counts and rows, whether its source ends with it, and
 /// its buffer, to be used again.
@@ -41,7 +43,7 @@ struct Work {
     formats: Vec<Option<TextFormat>>,
     feature_set: FeatureSet,
     selection: Selection,
-    search: Option<Box<dyn PositionSearch>>,
+    evaluation: Option<TableEvaluation>,
     named_games: usize,
 }
 
@@ -53,7 +55,7 @@ pub fn run(
     leaves: Option<&mut Vec<Leaf>>,
 ) -> Result<Report> {
     let start = Instant::now();
-    let search = search_of(settings)?;
+    let evaluation = evaluation_of(settings)?;
     // Before anything is read: a path that cannot be written should not cost an hour.
     let writer = DatasetWriter::create(output, Metadata::new(settings.feature_set.clone()), settings.force)?;
     let bytes_read = Arc::new(AtomicU64::new(0));
@@ -67,7 +69,7 @@ pub fn run(
     }
     let bytes_total = sources.iter().map(|source| source.bytes).sum::<Option<u64>>();
     let mut assembly = Assembly::try_new(writer, &sources, settings, leaves)?;
-    let channels = spawn(&mut sources, settings, search, &bytes_read);
+    let channels = spawn(&mut sources, settings, evaluation, &bytes_read);
 
     let mut waiting = BTreeMap::new();
     let mut next = 0;
@@ -122,14 +124,14 @@ struct Channels {
 fn spawn(
     sources: &mut [Source],
     settings: &ExtractSettings,
-    search: Option<Box<dyn PositionSearch>>,
+    evaluation: Option<TableEvaluation>,
     bytes_read: &Arc<AtomicU64>,
 ) -> Channels {
     let shared = Arc::new(Work {
         formats: sources.iter().map(|s| s.detection.as_ref().map(|d| d.format.clone())).collect(),
         feature_set: settings.feature_set.clone(),
         selection: settings.selection.clone(),
-        search,
+        evaluation,
         named_games: if settings.list_skipped.is_some() { usize::MAX } else { Batch::NAMED_GAMES },
     });
     let (buffer_sender, buffers) = channel();
@@ -158,13 +160,22 @@ fn work(
     finished: &Sender<(u64, std::thread::Result<Result<Finished>>)>,
     shared: &Work,
 ) {
+    let search = shared
+        .evaluation
+        .as_ref()
+        .map(|evaluation| RefCell::new(Quiescence::new(evaluation).with_node_limit(NODE_LIMIT)));
+    let criteria = Criteria {
+        selection: &shared.selection,
+        search: search.as_ref().map(|search| search as &dyn PositionSearch),
+        named_games: shared.named_games,
+    };
     loop {
         let received = chunks.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let (index, result) = match received {
             Err(_) => return,
             Ok((index, Err(error))) => (index, Ok(Err(error))),
             Ok((index, Ok(chunk))) => {
-                let process = || process(chunk, shared);
+                let process = || process(chunk, shared, criteria);
                 (index, std::panic::catch_unwind(std::panic::AssertUnwindSafe(process)).map(Ok))
             }
         };
@@ -174,12 +185,7 @@ fn work(
     }
 }
 
-fn process(chunk: Chunk, shared: &Work) -> Finished {
-    let criteria = Criteria {
-        selection: &shared.selection,
-        search: shared.search.as_deref(),
-        named_games: shared.named_games,
-    };
+fn process(chunk: Chunk, shared: &Work, criteria: Criteria<'_>) -> Finished {
     let batch = match shared.formats.get(chunk.source) {
         Some(Some(format)) => read_text(&chunk.bytes, chunk.first_line, format, criteria),
         _ => read_pgn(&chunk.bytes, chunk.first_line, criteria),

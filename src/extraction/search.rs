@@ -1,13 +1,17 @@
-//! The searches that a selection may ask for, with the evaluation that it names.
+//! The evaluation of the searches that a selection asks for.
 
 use super::ExtractSettings;
-use crate::chess::selection::PositionSearch;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::model::{TableEvaluation, named_parameters};
 
-/// What the selection of `settings` needs; nothing where it does not search.
-pub fn search_of(settings: &ExtractSettings) -> Result<Option<Box<dyn PositionSearch>>> {
-    if settings.selection.searches() {
-        return Err(Error::Usage("this build has no quiescence search".to_string()));
+/// The evaluation that the settings give or the selection names; nothing where it does not search.
+pub fn evaluation_of(settings: &ExtractSettings) -> Result<Option<TableEvaluation>> {
+    if !settings.selection.searches() {
+        return Ok(None);
     }
-    Ok(None)
+    if let Some(evaluation) = &settings.evaluation {
+        return Ok(Some(evaluation.clone()));
+    }
+    let (set, theta) = named_parameters(&settings.selection.params)?;
+    TableEvaluation::try_new(&set, &theta).map(Some)
 }

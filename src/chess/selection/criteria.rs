@@ -6,6 +6,7 @@
 
 use shakmaty::{Chess, Move, Position};
 
+use super::search::PositionSearch;
 use super::{LeftOut, Reason, Resolve, Selection};
 use crate::chess::sample::{Sample, position_key};
 
@@ -33,15 +34,6 @@ impl Ply {
     pub fn new(position: Chess) -> Self {
         Self { position, next: None, score_cp: f32::NAN, book: false, event: None }
     }
-}
-
-/// The searches that a selection may ask for.
-pub trait PositionSearch: Send + Sync {
-    /// How far the quiescence score is from the static one, centipawns.
-    fn unrest_cp(&self, position: &Chess) -> u32;
-
-    /// The position that stands for `position`.
-    fn leaf(&self, position: &Chess, resolve: Resolve) -> Chess;
 }
 
 /// A selection ready to be applied.
@@ -97,7 +89,10 @@ impl Criteria<'_> {
                 Some(reason) => left_out.add(reason),
                 None if !self.shared(identity, index as u64) => left_out.add(Reason::Share),
                 None if rules.per_game.is_some() => kept.push(index),
-                None => samples.push(self.sample(&ply.position, ply.score_cp)),
+                None => match self.sample(&ply.position, ply.score_cp) {
+                    Ok(sample) => samples.push(sample),
+                    Err(reason) => left_out.add(reason),
+                },
             }
         }
         if let Some(count) = rules.per_game {
@@ -110,7 +105,12 @@ impl Criteria<'_> {
                 kept.truncate(count);
                 kept.sort_unstable();
             }
-            samples.extend(kept.iter().map(|&n| self.sample(&plies[n].position, plies[n].score_cp)));
+            for index in kept {
+                match self.sample(&plies[index].position, plies[index].score_cp) {
+                    Ok(sample) => samples.push(sample),
+                    Err(reason) => left_out.add(reason),
+                }
+            }
         }
     }
 
@@ -133,7 +133,7 @@ impl Criteria<'_> {
         if !self.shared(number, 0) {
             return Err(Reason::Share);
         }
-        Ok(self.sample(position, score_cp))
+        self.sample(position, score_cp)
     }
 
     /// The rules about a position's place in its game.
@@ -184,12 +184,14 @@ impl Criteria<'_> {
         } else if rules.max_score_cp.is_some_and(|limit| f64::from(score_cp.abs()) > f64::from(limit)) {
             return Some(Reason::LargeScore);
         }
-        if let (Some(margin), Some(search)) = (rules.quiescence_margin_cp, self.search)
-            && search.unrest_cp(position) > margin
-        {
-            return Some(Reason::Loud);
+        match (rules.quiescence_margin_cp, self.search) {
+            (Some(margin), Some(search)) => match search.is_quiet(position, margin) {
+                Ok(true) => None,
+                Ok(false) => Some(Reason::Loud),
+                Err(_) => Some(Reason::Unsearched),
+            },
+            _ => None,
         }
-        None
     }
 
     /// Finds what comes within reach of each position.
@@ -236,7 +238,7 @@ impl Criteria<'_> {
     }
 
     /// What is kept of a position.
-    fn sample(&self, position: &Chess, score_cp: f32) -> Sample {
+    fn sample(&self, position: &Chess, score_cp: f32) -> Result<Sample, Reason> {
         let key = position_key(position);
         let sample = |position: &Chess, leaf_key| Sample {
             board: position.board().clone(),
@@ -248,11 +250,11 @@ impl Criteria<'_> {
             game: None,
         };
         match (self.selection.resolve, self.search) {
-            (Resolve::None, _) | (_, None) => sample(position, key),
-            (resolve, Some(search)) => {
-                let leaf = search.leaf(position, resolve);
-                sample(&leaf, position_key(&leaf))
-            }
+            (Resolve::None, _) | (_, None) => Ok(sample(position, key)),
+            (resolve, Some(search)) => match search.leaf(position, resolve) {
+                Ok(leaf) => Ok(sample(&leaf, position_key(&leaf))),
+                Err(_) => Err(Reason::Unsearched),
+            },
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Which positions are kept, and a count of everything that is not.
 //!
-//! Owns the rules (`criteria` applies those that a position and its game decide), the presets of
+//! Owns the rules (`criteria` applies those that a position and its game decide, `search` those
+//! that need quiescence), the presets of
 //! zurichess's study (`preset`), what datasets record of them (`settings`) and the names of the
 //! reasons (`reason`). The readers hand games and positions in. Duplicates, drawn games, samples of
 //! everything and weights are judged by the extraction, which alone sees all inputs.
@@ -14,11 +15,13 @@
 mod criteria;
 mod preset;
 mod reason;
+mod search;
 mod settings;
 
-pub use criteria::{Criteria, MAX_PLIES, Ply, PositionSearch, draw, unit_interval};
+pub use criteria::{Criteria, MAX_PLIES, Ply, draw, unit_interval};
 pub use preset::Preset;
 pub use reason::{LeftOut, Reason, Unit};
+pub use search::{NODE_LIMIT, PositionSearch};
 
 use crate::error::{Error, Result};
 

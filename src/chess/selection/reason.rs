@@ -58,6 +58,7 @@ reasons! {
     NoScore Position "positions without a score";
     LargeScore Position "positions with a large score";
     Loud Position "positions that are not quiet";
+    Unsearched Position "positions with too many captures to search";
     Share Position "positions not drawn for the share";
     PerGame Position "positions beyond the sample of a game";
     Duplicate Position "duplicate positions";
