@@ -11,6 +11,7 @@ mod matches;
 mod memory;
 mod pso;
 mod run_folder;
+mod selection;
 mod sweep;
 mod table;
 mod tune;
