@@ -17,10 +17,11 @@ use gputexel::matches::openings::{Book, Openings, Order};
 use gputexel::matches::statistics::SprtState;
 use gputexel::matches::{
     Adjudication, End, Failure, GameTags, MatchResult, MatchSettings, Observer, PairSummary, Player, Rules,
-    Stop, Tally, run_match, to_pgn,
+    Stop, Tally, WinRule, run_match, to_pgn,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use shakmaty::Position;
 
 fn settings(pairs: u64, concurrency: usize) -> MatchSettings {
     MatchSettings {
@@ -28,7 +29,11 @@ fn settings(pairs: u64, concurrency: usize) -> MatchSettings {
         event: "test".into(),
         date: "2026.01.31".into(),
         rules: Rules {
-            adjudication: Adjudication { max_plies: Some(120), ..Adjudication::default() },
+            adjudication: Adjudication {
+                win: Some(WinRule { score_cp: 300, plies: 4 }),
+                draw: None,
+                max_plies: Some(120),
+            },
             ..rules("nodes=1")
         },
         pairs,
@@ -269,7 +274,7 @@ fn games_are_read_back_with_their_scores() {
     use Score::{Centipawns as Cp, Mate};
     let scores = [Cp(35), Cp(-120), Cp(0), Mate(3), Mate(-2), Cp(7)];
     for (begin, moves) in [
-        (chess960, "O-O Ng6 Nd2 O-O c3 c6"),
+        (chess960, "Ng3 Ng6 O-O O-O c3 c6"),
         (black, "e5 Nf3 Nc6 Bb5 a6 Ba4"),
         (start(), "e4 e5 Nf3 Nc6 Bb5 a6"),
     ] {
@@ -293,7 +298,6 @@ fn games_are_read_back_with_their_scores() {
         assert_eq!((batch.records, batch.samples.len()), (1, 7), "{text}");
         let mut position = begin.start.clone();
         for (i, sample) in batch.samples.iter().enumerate() {
-            use shakmaty::Position;
             assert_eq!((&sample.board, sample.turn, sample.result), (position.board(), position.turn(), 0.5));
             let Some(played) = record.moves.get(i) else {
                 assert!(sample.score_cp.is_nan());

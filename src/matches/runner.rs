@@ -212,18 +212,16 @@ fn play(work: &Work<'_>, mut take: impl FnMut(PairSummary) -> Result<bool>) -> R
         drop(sender);
         // Until all threads have ended; what comes after the end is wanted no more.
         loop {
+            if work.cancel.load(Ordering::Relaxed) {
+                work.over.store(true, Ordering::Relaxed);
+            }
             let received = match receiver.recv_timeout(Duration::from_millis(50)) {
                 Ok(received) => received,
-                Err(mpsc::RecvTimeoutError::Timeout) => {
-                    if work.cancel.load(Ordering::Relaxed) {
-                        work.over.store(true, Ordering::Relaxed);
-                    }
-                    continue;
-                }
+                Err(mpsc::RecvTimeoutError::Timeout) => continue,
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
             };
-            let cancelled_by_us = work.over.load(Ordering::Relaxed) && !work.cancel.load(Ordering::Relaxed);
-            if outcome.is_err() || cancelled_by_us {
+            let decided = work.over.load(Ordering::Relaxed) && !work.cancel.load(Ordering::Relaxed);
+            if outcome.is_err() || decided {
                 continue;
             }
             match received.and_then(&mut take) {
