@@ -334,21 +334,20 @@ impl<E: Evaluation> Tree<'_, E> {
             let quiet = !m.is_capture() && !m.is_promotion();
             let worth = if quiet { self.history.quiet(turn, m, before) } else { 0 };
             if selective && !is_root && best > -MATE_BOUND_CP {
-                if quiet {
+                // Moves that give check may mate, however late they come.
+                if quiet && !legality.checks_directly(position, m) {
                     let late = (3 + depth * depth) as usize / if improving { 1 } else { 2 };
                     let hopeless = static_score
                         .is_some_and(|score| depth <= 6 && score + 110 + 85 * depth <= alpha && !PV);
-                    if (depth <= 6 && number > late.max(2) && !in_check) || hopeless {
-                        picker.skip_quiets();
+                    if (depth <= 6 && number > late.max(2) && !in_check)
+                        || hopeless
+                        || (depth <= 4 && worth < -3000 * depth && !PV)
+                        || (depth <= 7 && !exchange::wins_at_least(position, m, -45 * depth))
+                    {
                         continue;
                     }
-                    if depth <= 4 && worth < -3000 * depth && !PV {
-                        continue;
-                    }
-                    if depth <= 7 && !exchange::wins_at_least(position, m, -45 * depth) {
-                        continue;
-                    }
-                } else if depth <= 6
+                } else if !quiet
+                    && depth <= 6
                     && picker.is_at_losing_captures()
                     && !exchange::wins_at_least(position, m, -100 * depth)
                 {
