@@ -79,12 +79,12 @@ fn random_position(random: &mut impl Rng, pieces: &[(Color, Role)]) -> Option<Ch
     setup.position(CastlingMode::Standard).ok()
 }
 
-/// Deepens until a mate shows, for as many nodes as take about half a second.
-fn until_mate(engine: &mut Engine, position: &Chess) -> Chosen {
+/// Deepens until a mate in so many moves shows, for a few seconds at most.
+fn until_mate(engine: &mut Engine, position: &Chess, moves: i32) -> Chosen {
     let stop = never();
-    let limits = Limits { nodes: Some(400_000), ..Limits::default() };
+    let limits = Limits { nodes: Some(2_000_000), ..Limits::default() };
     let mut report = |iteration: &Iteration<'_>| {
-        stop.store(matches!(iteration.score, Score::Mate(_)), Ordering::Relaxed);
+        stop.store(iteration.score == Score::Mate(moves), Ordering::Relaxed);
     };
     engine.search(position, &[], &limits, &stop, &mut report).unwrap()
 }
@@ -125,7 +125,7 @@ fn mates_are_found() {
             }
             found += 1;
             engine.new_game();
-            let chosen = until_mate(&mut engine, &position);
+            let chosen = until_mate(&mut engine, &position, moves as i32);
             let fen = Fen::from_position(&position, EnPassantMode::Legal);
             assert_eq!(chosen.score, Score::Mate(moves as i32), "{fen}");
             // The move keeps the mate.
@@ -133,7 +133,7 @@ fn mates_are_found() {
             let kept = next.legal_moves().into_iter().all(|m| mates_within(&after(&next, m), moves - 1));
             assert!(kept, "{} in {fen}", chosen.best);
             // The other side sees it coming.
-            let chosen = until_mate(&mut engine, &next);
+            let chosen = until_mate(&mut engine, &next, 1 - moves as i32);
             assert_eq!(chosen.score, Score::Mate(1 - moves as i32), "{fen}");
         }
         assert_eq!(found, wanted, "{pieces:?}");
