@@ -160,6 +160,15 @@ impl Legality {
         }
     }
 
+    /// Whether the piece that moves attacks the other king from its target.
+    pub(super) fn checks_directly(&self, position: &Chess, m: Move) -> bool {
+        let Move::Normal { role, from, to, promotion, .. } = m else { return false };
+        let board = position.board();
+        let Some(king) = board.king_of(!self.turn) else { return false };
+        let piece = promotion.unwrap_or(role).of(self.turn);
+        role != Role::King && attacks::attacks(to, piece, board.occupied().without(from)).contains(king)
+    }
+
     fn own(&self, board: &Board, role: Role) -> Bitboard {
         board.by_role(role) & board.by_color(self.turn)
     }

@@ -38,6 +38,7 @@ pub(super) struct Picker {
     list: ArrayVec<Scored, MOST_MOVES>,
     at: usize,
     losing: usize,
+    worth: Option<i32>,
     with_quiets: bool,
     with_losing: bool,
 }
@@ -53,6 +54,7 @@ impl Picker {
             list: ArrayVec::new(),
             at: 0,
             losing: 0,
+            worth: None,
             with_quiets: true,
             with_losing: true,
         }
@@ -68,10 +70,16 @@ impl Picker {
         self.stage >= Stage::BadCaptures
     }
 
+    /// What the history says of the quiet move handed out last, if it had to be looked up.
+    pub(super) fn worth(&self) -> Option<i32> {
+        self.worth
+    }
+
     /// Passes over the quiet moves that are left.
     pub(super) fn skip_quiets(&mut self) {
         if matches!(self.stage, Stage::Killers(_) | Stage::GenerateQuiets | Stage::Quiets) {
             self.at = 0;
+            self.worth = None;
             self.stage = Stage::BadCaptures;
         }
     }
@@ -133,8 +141,12 @@ impl Picker {
                     self.stage = Stage::Quiets;
                 }
                 Stage::Quiets => match self.take_best() {
-                    Some(scored) => return Some(scored.m),
+                    Some(scored) => {
+                        self.worth = Some(scored.score);
+                        return Some(scored.m);
+                    }
                     None => {
+                        self.worth = None;
                         self.at = 0;
                         self.stage = Stage::BadCaptures;
                     }

@@ -70,6 +70,21 @@ impl Table {
         ((u128::from(key.0) * self.buckets.len() as u128) >> 64) as usize
     }
 
+    /// Fetches the bucket of a key into the cache, some work before it is read: most reads would
+    /// wait for memory otherwise, and a search spent nearly half its time so.
+    pub(super) fn prefetch(&self, key: Zobrist64) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let bucket: *const Bucket = &self.buckets[self.index(key)];
+            // SAFETY: prefetching changes nothing that can be observed; the address is that of a
+            // bucket.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(bucket.cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = key;
+    }
+
     pub(super) fn get(&self, key: Zobrist64, ply: usize) -> Option<Found> {
         let bucket = &self.buckets[self.index(key)];
         let entry = bucket.0.iter().find(|entry| entry.meta != 0 && entry.key == key.0)?;

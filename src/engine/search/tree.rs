@@ -69,7 +69,7 @@ impl Reductions {
         let mut table = [[0; 64]; 64];
         for (depth, row) in table.iter_mut().enumerate().skip(1) {
             for (number, plies) in row.iter_mut().enumerate().skip(1) {
-                *plies = (0.8 + (depth as f64).ln() * (number as f64).ln() / 2.25) as u8;
+                *plies = (0.5 + (depth as f64).ln() * (number as f64).ln() / 2.4) as u8;
             }
         }
         Self(table)
@@ -139,6 +139,7 @@ impl<E: Evaluation> Tree<'_, E> {
         let mut position = place.position.clone();
         position.play_unchecked(m);
         let key = key_after(place.key, &place.position, m, &position);
+        self.table.prefetch(key);
         let state = self.evaluation.after(&place.state, turn, m);
         self.buffers.keys.push(key);
         let frames = &mut self.buffers.frames;
@@ -332,23 +333,26 @@ impl<E: Evaluation> Tree<'_, E> {
             }
             number += 1;
             let quiet = !m.is_capture() && !m.is_promotion();
-            let worth = if quiet { self.history.quiet(turn, m, before) } else { 0 };
+            let worth = match picker.worth() {
+                Some(worth) => worth,
+                None if quiet => self.history.quiet(turn, m, before),
+                None => 0,
+            };
             if selective && !is_root && best > -MATE_BOUND_CP {
-                if quiet {
+                // Moves that give check may mate, however late they come.
+                if quiet && !legality.checks_directly(position, m) {
                     let late = (3 + depth * depth) as usize / if improving { 1 } else { 2 };
                     let hopeless = static_score
                         .is_some_and(|score| depth <= 6 && score + 110 + 85 * depth <= alpha && !PV);
-                    if (depth <= 6 && number > late.max(2) && !in_check) || hopeless {
-                        picker.skip_quiets();
+                    if (depth <= 6 && number > late.max(2) && !in_check)
+                        || hopeless
+                        || (depth <= 4 && worth < -3000 * depth && !PV)
+                        || (depth <= 7 && !exchange::wins_at_least(position, m, -45 * depth))
+                    {
                         continue;
                     }
-                    if depth <= 4 && worth < -3000 * depth && !PV {
-                        continue;
-                    }
-                    if depth <= 7 && !exchange::wins_at_least(position, m, -45 * depth) {
-                        continue;
-                    }
-                } else if depth <= 6
+                } else if !quiet
+                    && depth <= 6
                     && picker.is_at_losing_captures()
                     && !exchange::wins_at_least(position, m, -100 * depth)
                 {
