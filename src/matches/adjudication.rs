@@ -109,7 +109,7 @@ mod tests {
         for (i, &score) in scores.iter().enumerate() {
             adjudicator.add(mover, score);
             mover = !mover;
-            if let Some(verdict) = adjudicator.verdict(i + 1, (i as u32 + 1) / 2) {
+            if let Some(verdict) = adjudicator.verdict(i + 1, (i as u32).div_ceil(2)) {
                 return Some((i + 1, verdict));
             }
         }

@@ -53,7 +53,7 @@ impl Sprt {
     /// above 0 and below ½.
     pub fn try_new(elo0: f64, elo1: f64, alpha: f64, beta: f64) -> Result<Self> {
         for (name, elo) in [("elo0", elo0), ("elo1", elo1)] {
-            if !(elo.abs() < MAX_ELO) {
+            if elo.is_nan() || elo.abs() >= MAX_ELO {
                 return Err(Error::Usage(format!(
                     "SPRT: {name}={elo}: must lie between -{MAX_ELO} and {MAX_ELO}"
                 )));
