@@ -33,7 +33,8 @@ fn neighborhoods_reach_back_and_no_further() {
     let (reasons, kept) = run(&["--keep-checks", "--before-captures", "2"]);
     assert_eq!(count(&reasons, "positions before a capture or promotion"), 4);
     assert_eq!((kept, count(&reasons, "positions shortly before a capture or promotion")), (6, 4));
-    let (reasons, kept) = run(&["--keep-checks", "--keep-captures", "--max-ply", "9", "--skip-plies=4"]);
+    let args = ["g.pgn", "--keep-checks", "--keep-captures", "--max-ply", "9", "--skip-plies", "4"];
+    let (reasons, kept) = left_out(&bench, &args);
     assert_eq!((kept, count(&reasons, "positions of late plies")), (6, 4));
     assert_eq!(count(&reasons, "positions of the first plies"), 4);
 }
@@ -51,9 +52,9 @@ fn promotions_may_pass_for_quiet_moves() {
 fn pieces_and_scores_are_counted() {
     let bench = Bench::new();
     let lines = [
-        ("4k3/8/8/8/8/8/4P3/4K3", 30),      // 3 pieces, 2 of them no pawns
-        ("4k2r/8/8/8/8/8/4P3/4K2R", -500),   // 5 and 4
-        ("4k2r/7n/8/8/8/8/4P3/4K2R", 1200),  // 6 and 5
+        ("4k3/8/8/8/8/8/4P3/4K3", 30),          // 3 pieces, 2 of them no pawns
+        ("4k2r/8/8/8/8/8/4P3/4K2R", -500),      // 5 and 4
+        ("4k2r/7n/8/8/8/8/4P3/4K2R", 1200),     // 6 and 5
         ("rnbqkbnr/8/8/8/8/8/4P3/RNBQKBNR", 0), // 17 and 16
     ]
     .map(|(board, cp)| format!("{board} w - - 0 1 | {cp} | 1.0\n"));
@@ -78,7 +79,9 @@ fn pieces_and_scores_are_counted() {
 fn tags_choose_games() {
     let bench = Bench::new();
     let tags = |white: &str, black: &str, time: &str, end: &str| {
-        format!("[WhiteElo \"{white}\"]\n[BlackElo \"{black}\"]\n[TimeControl \"{time}\"]\n[Termination \"{end}\"]\n")
+        format!(
+            "[WhiteElo \"{white}\"]\n[BlackElo \"{black}\"]\n[TimeControl \"{time}\"]\n[Termination \"{end}\"]\n"
+        )
     };
     let text: String = [
         tags("2500", "2400", "300+3", "Normal"),
@@ -112,7 +115,10 @@ fn tags_choose_games() {
 #[test]
 fn book_moves_are_left_out() {
     let bench = Bench::new();
-    bench.write("g.pgn", pgn("", "1. e4 {book} e5 { book, x=1 } 2. Nf3 {+0.3/9} Nc6 {out of book} 3. Bb5", "1-0"));
+    bench.write(
+        "g.pgn",
+        pgn("", "1. e4 {book} e5 { book, x=1 } 2. Nf3 {+0.3/9} Nc6 {out of book} 3. Bb5", "1-0"),
+    );
     let args = ["g.pgn", "--skip-plies", "0", "--no-book"];
     let (reasons, kept) = left_out(&bench, &args);
     assert_eq!((kept, count(&reasons, "positions before a book move")), (4, 2));
@@ -134,7 +140,9 @@ fn walks(count: usize) -> String {
 /// Game, phase, result and feature ids of every row.
 fn rows(data: &gputexel::dataset::Dataset) -> Vec<(u32, f32, Vec<(u16, bool)>)> {
     (0..data.len())
-        .map(|n| (data.game(n), data.results()[n], data.row(n).entries().map(|(id, c)| (id, c > 0.0)).collect()))
+        .map(|n| {
+            (data.game(n), data.results()[n], data.row(n).entries().map(|(id, c)| (id, c > 0.0)).collect())
+        })
         .collect()
 }
 
@@ -142,7 +150,9 @@ fn rows(data: &gputexel::dataset::Dataset) -> Vec<(u32, f32, Vec<(u16, bool)>)> 
 fn samples_by_game_depend_on_seed_and_game_alone() {
     let bench = Bench::new();
     bench.write("g.pgn", walks(200));
-    let run = |args: &[&str]| bench.extract(&[&["g.pgn", "--duplicates=keep", "--skip-plies=0"], args].concat(), "");
+    let run = |args: &[&str]| {
+        bench.extract(&[&["g.pgn", "--duplicates=keep", "--skip-plies=0"], args].concat(), "")
+    };
     let (report, data) = run(&["--per-game", "3"]);
     assert_eq!((data.len(), report["games"].as_u64()), (600, Some(200)));
     let removed = count(&report["sources"][0]["left_out"], "positions beyond the sample of a game");
@@ -155,7 +165,8 @@ fn samples_by_game_depend_on_seed_and_game_alone() {
     let at = games.match_indices("[Event").nth(150).unwrap().0;
     bench.write("tail.pgn", format!("{}{}", "\n".repeat(3), &games[at..]));
     let (_, tail) = bench.extract(&["tail.pgn", "--duplicates=keep", "--skip-plies=0", "--per-game=3"], "");
-    let boards = |rows: Vec<(u32, f32, Vec<(u16, bool)>)>| rows.into_iter().map(|row| row.2).collect::<Vec<_>>();
+    let boards =
+        |rows: Vec<(u32, f32, Vec<(u16, bool)>)>| rows.into_iter().map(|row| row.2).collect::<Vec<_>>();
     assert_eq!(boards(rows(&tail)), boards(again[450..].to_vec()));
     // All plies are drawn, about as often each.
     let (_, many) = run(&["--per-game", "5"]);
@@ -177,7 +188,8 @@ fn samples_of_everything_are_exact() {
     let (whole, all) = run(&[]);
     let (report, data) = run(&["--sample", "77"]);
     assert_eq!(data.len(), 77);
-    let kept: Vec<u64> = report["sources"].as_array().unwrap().iter().map(|s| s["positions"].as_u64().unwrap()).collect();
+    let kept: Vec<u64> =
+        report["sources"].as_array().unwrap().iter().map(|s| s["positions"].as_u64().unwrap()).collect();
     assert_eq!(kept.iter().sum::<u64>(), 77);
     for source in report["sources"].as_array().unwrap() {
         let steps = source["funnel"].as_array().unwrap();
@@ -194,7 +206,12 @@ fn samples_of_everything_are_exact() {
     assert!(numbers[0] == 0 && numbers.windows(2).all(|pair| pair[1] == pair[0] || pair[1] == pair[0] + 1));
     assert_eq!(report["games"].as_u64().unwrap(), u64::from(numbers[76]) + 1);
     let results = &report["results"];
-    assert_eq!(results["white"].as_u64().unwrap() + results["draws"].as_u64().unwrap() + results["black"].as_u64().unwrap(), 77);
+    assert_eq!(
+        results["white"].as_u64().unwrap()
+            + results["draws"].as_u64().unwrap()
+            + results["black"].as_u64().unwrap(),
+        77
+    );
     assert_eq!(rows(&data), rows(&run(&["--sample", "77", "--threads", "5"]).1));
     assert_ne!(rows(&data), rows(&run(&["--sample", "77", "--seed", "9"]).1));
     assert_eq!(whole["positions"], run(&["--sample", "1000000"]).0["positions"]);
@@ -206,7 +223,8 @@ fn duplicates_are_kept_dropped_or_averaged() {
     let long = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6";
     bench.write(
         "g.pgn",
-        [pgn("", "1. e4 e5 2. Nf3", "1/2-1/2"), pgn("", long, "1-0"), pgn("", "1. e4 e5 2. Nc3", "0-1")].concat(),
+        [pgn("", "1. e4 e5 2. Nf3", "1/2-1/2"), pgn("", long, "1-0"), pgn("", "1. e4 e5 2. Nc3", "0-1")]
+            .concat(),
     );
     let run = |args: &[&str]| bench.extract(&[&["g.pgn", "--skip-plies=0"], args].concat(), "");
     assert_eq!(results(&run(&["--duplicates=keep"]).1).len(), 4 + 7 + 4);
@@ -236,7 +254,8 @@ fn phases_can_count_alike() {
         .collect();
     bench.write("p.epd", text);
     for intervals in ["", "=2", "=25"] {
-        let (_, data) = bench.extract(&["p.epd", &format!("--balance-phases{intervals}"), "--keep-checks"], "");
+        let (_, data) =
+            bench.extract(&["p.epd", &format!("--balance-phases{intervals}"), "--keep-checks"], "");
         let mut sums = std::collections::BTreeMap::new();
         for n in 0..data.len() {
             *sums.entry(data.phases()[n] > 5).or_insert(0.0) += f64::from(data.row(n).weight);
@@ -252,7 +271,8 @@ fn phases_can_count_alike() {
 #[test]
 fn broken_games_are_kept_up_to_the_break_or_dropped() {
     let bench = Bench::new();
-    let text = [pgn("", GAME, "1-0"), pgn("", &GAME.replace("9. h3", "9. Qh7"), "1-0"), pgn("", GAME, "*")].concat();
+    let text =
+        [pgn("", GAME, "1-0"), pgn("", &GAME.replace("9. h3", "9. Qh7"), "1-0"), pgn("", GAME, "*")].concat();
     bench.write("games.pgn", text);
     let args = ["games.pgn", "--duplicates", "keep", "--skip-plies", "0"];
     let (report, data) = bench.extract(&args, "");
@@ -264,7 +284,8 @@ fn broken_games_are_kept_up_to_the_break_or_dropped() {
             "games.pgn: game 3 (line 11): no result",
         ])
     );
-    let (report, data) = bench.extract(&[&args[..], &["--illegal", "drop", "--list-skipped", "s.txt"]].concat(), "");
+    let (report, data) =
+        bench.extract(&[&args[..], &["--illegal", "drop", "--list-skipped", "s.txt"]].concat(), "");
     assert_eq!(data.len(), 19);
     let source = &report["sources"][0];
     assert_eq!(count(&source["left_out"], "games with a part that cannot be played"), 1);
@@ -290,7 +311,8 @@ fn broken_games_are_kept_up_to_the_break_or_dropped() {
 fn funnels_add_up() {
     let bench = Bench::new();
     bench.write("g.pgn", walks(50) + &pgn("", MATE, "0-1"));
-    let (report, data) = bench.extract(&["g.pgn", "--share", "0.7", "--no-draws", "--before-captures", "2"], "");
+    let (report, data) =
+        bench.extract(&["g.pgn", "--share", "0.7", "--no-draws", "--before-captures", "2"], "");
     let source = &report["sources"][0];
     let mut left = source["positions_read"].as_u64().unwrap();
     for step in source["funnel"].as_array().unwrap() {
@@ -298,8 +320,10 @@ fn funnels_add_up() {
         assert_eq!(step["left"], left);
     }
     assert_eq!(left as usize, data.len());
-    let rules: Vec<&str> = source["funnel"].as_array().unwrap().iter().map(|s| s["rule"].as_str().unwrap()).collect();
-    let place = |rule: &str| rules.iter().position(|r| *r == rule).unwrap_or_else(|| panic!("{rule}: {rules:?}"));
+    let rules: Vec<&str> =
+        source["funnel"].as_array().unwrap().iter().map(|s| s["rule"].as_str().unwrap()).collect();
+    let place =
+        |rule: &str| rules.iter().position(|r| *r == rule).unwrap_or_else(|| panic!("{rule}: {rules:?}"));
     assert!(place("positions of the first plies") < place("positions before a capture or promotion"));
     assert!(place("positions not drawn for the share") < place("duplicate positions"));
     assert!(place("duplicate positions") < place("positions of drawn games"));
@@ -340,13 +364,31 @@ fn presets_are_recorded_and_can_be_overridden() {
             assert_eq!(recorded(&["--preset", name]), wanted);
         }
         let overridden = recorded(&overriding);
-        assert_eq!((overridden["min_non_pawns"].as_str(), overridden["max_pieces"].as_str()), (Some("3"), Some("32")));
+        assert_eq!(
+            (overridden["min_non_pawns"].as_str(), overridden["max_pieces"].as_str()),
+            (Some("3"), Some("32"))
+        );
     }
     let changed = recorded(&[
-        "--preset", "nodraw", "--no-draws=false", "--duplicates", "average", "--before-checks", "2", "--resolve",
-        "none", "--skip-plies", "6", "--keep-captures=false",
+        "--preset",
+        "nodraw",
+        "--no-draws=false",
+        "--duplicates",
+        "average",
+        "--before-checks",
+        "2",
+        "--resolve",
+        "none",
+        "--skip-plies",
+        "6",
+        "--keep-captures=false",
     ]);
-    for (name, value) in [("before_checks", "2"), ("skip_plies", "6"), ("average_duplicates", "true"), ("keep_captures", "false")] {
+    for (name, value) in [
+        ("before_checks", "2"),
+        ("skip_plies", "6"),
+        ("average_duplicates", "true"),
+        ("keep_captures", "false"),
+    ] {
         assert_eq!(changed[name], value, "{name}");
     }
     assert!(changed.get("no_draws").is_none() && changed.get("resolve").is_none());
@@ -414,7 +456,8 @@ fn contradictions_are_refused_in_one_line() {
         let err = bench.refuse(&[&["g.pgn"], args].concat(), "", 2);
         assert!(err.contains(text), "{args:?}: {err}");
     }
-    let (code, _, _) = bench.run(&["extract", "g.pgn", "-o", "x", "--keep-checks", "--before-checks", "3"], "");
+    let (code, _, _) =
+        bench.run(&["extract", "g.pgn", "-o", "x", "--keep-checks", "--before-checks", "3"], "");
     assert_eq!(code, 2);
 }
 
@@ -452,9 +495,12 @@ fn endless_lines_and_games_take_bounded_memory() {
     let mut one_game = "[Result \"1-0\"]\n\n".to_string();
     one_game += &"Nf3 Nf6 Ng1 Ng8 ".repeat((64 << 20) / 16);
     let many_games = format!("{GAME} 1-0 ").repeat((64 << 20) / (GAME.len() + 5));
-    for (name, text) in
-        [("game.pgn", one_game), ("games.pgn", many_games), ("x.pgn", "x".repeat(64 << 20)), ("x.epd", "8/".repeat(32 << 20))]
-    {
+    for (name, text) in [
+        ("game.pgn", one_game),
+        ("games.pgn", many_games),
+        ("x.pgn", "x".repeat(64 << 20)),
+        ("x.epd", "8/".repeat(32 << 20)),
+    ] {
         bench.write(name, text);
         let args = ["extract", name, "-o", "o.bin", "--force", "--threads", "2", "--duplicates", "keep"];
         let (peak, err) = peak_mib(&bench, &args);

@@ -42,7 +42,8 @@ fn read_game(text: &str) -> Plain {
         other => panic!("{other}"),
     };
     assert!(!text.contains("[FEN"));
-    let movetext: String = text.lines().skip(1).filter(|line| !line.starts_with('[')).collect::<Vec<_>>().join(" ");
+    let movetext: String =
+        text.lines().skip(1).filter(|line| !line.starts_with('[')).collect::<Vec<_>>().join(" ");
     // Braces do not nest, and these files have no other comments.
     let mut plain = String::new();
     for part in movetext.split('}') {
@@ -64,7 +65,8 @@ fn read_game(text: &str) -> Plain {
                     continue;
                 }
                 let position = positions.last().unwrap();
-                let san: SanPlus = word.trim_end_matches(['!', '?']).parse().unwrap_or_else(|_| panic!("{word}"));
+                let san: SanPlus =
+                    word.trim_end_matches(['!', '?']).parse().unwrap_or_else(|_| panic!("{word}"));
                 let m = san.san.to_move(position).unwrap_or_else(|_| panic!("{word}"));
                 positions.push(position.clone().play(m).unwrap());
                 moves.push(m);
@@ -156,9 +158,13 @@ fn presets_keep_what_the_study_says() {
             eprintln!("{name}, {} games, {}: {} positions", games.len(), preset.name(), wanted.len());
             sets.insert(preset.name(), wanted.into_iter().collect::<BTreeSet<_>>());
         }
-        for (part, whole) in
-            [("quiet", "capt"), ("unique", "capt"), ("nodraw", "unique"), ("drop4", "unique"), ("drop30", "unique")]
-        {
+        for (part, whole) in [
+            ("quiet", "capt"),
+            ("unique", "capt"),
+            ("nodraw", "unique"),
+            ("drop4", "unique"),
+            ("drop30", "unique"),
+        ] {
             assert!(sets[part].is_subset(&sets[whole]), "{part} of {whole}");
             assert!(sets[part].len() < sets[whole].len(), "{part} of {whole}: nothing is left out");
         }
@@ -168,9 +174,13 @@ fn presets_keep_what_the_study_says() {
 /// Centipawns of material, from the view of the side to move.
 fn material(position: &Chess) -> i32 {
     let board = position.board();
-    let values = [(Role::Pawn, 100), (Role::Knight, 300), (Role::Bishop, 320), (Role::Rook, 500), (Role::Queen, 900)];
+    let values =
+        [(Role::Pawn, 100), (Role::Knight, 300), (Role::Bishop, 320), (Role::Rook, 500), (Role::Queen, 900)];
     let side = |color| {
-        values.iter().map(|(role, value)| *value * (board.by_role(*role) & board.by_color(color)).count() as i32).sum::<i32>()
+        values
+            .iter()
+            .map(|(role, value)| *value * (board.by_role(*role) & board.by_color(color)).count() as i32)
+            .sum::<i32>()
     };
     side(position.turn()) - side(!position.turn())
 }
