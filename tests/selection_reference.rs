@@ -185,15 +185,32 @@ fn material(position: &Chess) -> i32 {
     side(position.turn()) - side(!position.turn())
 }
 
-/// Minimax over captures and promotions, all evasions in check; `None` where it takes too long.
-fn minimax(position: &Chess, nodes: &mut u32) -> Option<i32> {
+/// Alpha-beta over captures and promotions, all evasions in check; `None` where it takes too long.
+fn search(position: &Chess, mut alpha: i32, beta: i32, nodes: &mut u32) -> Option<i32> {
     *nodes = nodes.checked_sub(1)?;
     let check = position.is_check();
-    let mut best = if check { -100_000 } else { material(position) };
-    for m in position.legal_moves() {
-        if check || m.is_capture() || m.is_promotion() {
-            best = best.max(-minimax(&position.clone().play(m).unwrap(), nodes)?);
+    alpha = alpha.max(if check { -100_000 } else { material(position) });
+    let mut moves = position.legal_moves();
+    moves.retain(|m| check || m.is_capture() || m.is_promotion());
+    moves.sort_by_key(|m| std::cmp::Reverse(m.capture()));
+    for m in moves {
+        if alpha >= beta {
+            return Some(beta);
         }
+        alpha = alpha.max(-search(&position.clone().play(m).unwrap(), -beta, -alpha, nodes)?);
+    }
+    Some(alpha.min(beta))
+}
+
+/// The score of a position, or the best one after any legal move.
+fn score(position: &Chess, resolve: Resolve) -> Option<i32> {
+    let mut nodes = 50_000;
+    if resolve == Resolve::Quiescence {
+        return search(position, -100_000, 100_000, &mut nodes);
+    }
+    let mut best = -100_000;
+    for m in position.legal_moves() {
+        best = best.max(-search(&position.clone().play(m).unwrap(), -100_000, -best, &mut nodes)?);
     }
     Some(best)
 }
@@ -212,17 +229,8 @@ fn resolved_rows_have_the_material_of_the_best_line() {
             for (row, &(game, ply)) in wanted.iter().enumerate() {
                 let position = &games[game].positions[ply];
                 replaced += usize::from(leaves[row] != position_key(position));
-                let mut nodes = 20_000;
-                let score = match resolve {
-                    Resolve::Depth1 => position
-                        .legal_moves()
-                        .into_iter()
-                        .map(|m| Some(-minimax(&position.clone().play(m).unwrap(), &mut nodes)?))
-                        .collect::<Option<Vec<i32>>>()
-                        .map(|scores| scores.into_iter().max().unwrap()),
-                    _ => minimax(position, &mut nodes),
-                };
-                let Some(score) = score.filter(|score| score.abs() < 50_000) else { continue };
+                let found = score(position, resolve).filter(|score| score.abs() < 50_000);
+                let Some(score) = found else { continue };
                 compared += 1;
                 let white = if position.turn().is_white() { score } else { -score };
                 let value = |id: u16| [100.0, 300.0, 320.0, 500.0, 900.0, 0.0][usize::from(id) / 64];
