@@ -122,12 +122,9 @@ impl<E: Evaluation> Tree<'_, E> {
 
     /// Whether the search has to end before another position is entered.
     fn must_stop(&mut self) -> bool {
-        if self.nodes >= self.node_limit {
-            self.stopped = true;
-        } else if self.nodes & 1023 == 0
-            && self.nodes >= self.grace
-            && (self.stop.load(Ordering::Relaxed) || self.deadlines.is_over())
-        {
+        let asked = || self.stop.load(Ordering::Relaxed) || self.deadlines.is_over();
+        let looks = self.nodes & 1023 == 0 && self.nodes >= self.grace;
+        if self.nodes >= self.node_limit || (looks && asked()) {
             self.stopped = true;
         }
         self.stopped
