@@ -137,8 +137,10 @@ fn walks(count: usize) -> String {
         .collect()
 }
 
-/// Game, phase, result and feature ids of every row.
-fn rows(data: &gputexel::dataset::Dataset) -> Vec<(u32, f32, Vec<(u16, bool)>)> {
+/// Game, result, and feature ids with their colors.
+type Row = (u32, f32, Vec<(u16, bool)>);
+
+fn rows(data: &gputexel::dataset::Dataset) -> Vec<Row> {
     (0..data.len())
         .map(|n| {
             (data.game(n), data.results()[n], data.row(n).entries().map(|(id, c)| (id, c > 0.0)).collect())
@@ -165,8 +167,7 @@ fn samples_by_game_depend_on_seed_and_game_alone() {
     let at = games.match_indices("[Event").nth(150).unwrap().0;
     bench.write("tail.pgn", format!("{}{}", "\n".repeat(3), &games[at..]));
     let (_, tail) = bench.extract(&["tail.pgn", "--duplicates=keep", "--skip-plies=0", "--per-game=3"], "");
-    let boards =
-        |rows: Vec<(u32, f32, Vec<(u16, bool)>)>| rows.into_iter().map(|row| row.2).collect::<Vec<_>>();
+    let boards = |rows: Vec<Row>| rows.into_iter().map(|row| row.2).collect::<Vec<_>>();
     assert_eq!(boards(rows(&tail)), boards(again[450..].to_vec()));
     // All plies are drawn, about as often each.
     let (_, many) = run(&["--per-game", "5"]);

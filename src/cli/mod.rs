@@ -57,7 +57,7 @@ enum Command {
     /// Tune in a box with particle swarms, by the rules of MadChess
     Pso(Box<pso::PsoArgs>),
     /// Turn games or labelled positions into a dataset
-    Extract(extract::ExtractArgs),
+    Extract(Box<extract::ExtractArgs>),
     /// Show what a dataset holds
     Info(info::InfoArgs),
     /// Print the loss of a parameter file on a dataset

@@ -247,7 +247,7 @@ impl Selection {
                 return refuse(format!("{before} positions before {name}: must be at most {MAX_BEFORE}"));
             }
         }
-        if self.balance_phases.is_some_and(|n| n < 2 || n > MAX_PHASE_INTERVALS) {
+        if self.balance_phases.is_some_and(|n| !(2..=MAX_PHASE_INTERVALS).contains(&n)) {
             return refuse(format!(
                 "{} phase intervals: must be from 2 to {MAX_PHASE_INTERVALS}",
                 self.balance_phases.unwrap_or_default()
