@@ -137,9 +137,9 @@ fn walks(count: usize) -> String {
         .collect()
 }
 
+/// Game, result, and feature ids with their colors.
 type Row = (u32, f32, Vec<(u16, bool)>);
 
-/// Game, result and feature ids of every row.
 fn rows(data: &gputexel::dataset::Dataset) -> Vec<Row> {
     (0..data.len())
         .map(|n| {

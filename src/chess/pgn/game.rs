@@ -140,9 +140,11 @@ impl Game {
     pub fn play(&mut self, next: Move, criteria: &Criteria<'_>) {
         let Some(ply) = self.plies.last_mut() else { return };
         ply.next = Some(next);
-        let mut position = ply.position.clone();
-        position.play_unchecked(next);
+        let position = ply.position.clone();
         self.plies.push(Ply::new(position));
+        if let Some(ply) = self.plies.last_mut() {
+            ply.position.play_unchecked(next);
+        }
         if criteria.draws_by_game() {
             let from = next.from().map_or(64, u64::from);
             let promotion = next.promotion().map_or(0, |role| role as u64);
@@ -150,7 +152,7 @@ impl Game {
         }
     }
 
-    pub fn comment(&mut self, text: &[u8]) {
+    pub fn comment(&mut self, text: &[u8], criteria: &Criteria<'_>) {
         let [.., before, current] = &mut self.plies[..] else { return };
         if self.stopped.is_some() {
             return;
@@ -164,7 +166,8 @@ impl Game {
         {
             before.score_cp = if before.position.turn().is_white() { mover } else { 0.0 - mover };
         }
-        before.book |= is_book(text);
+        // Half of the time that long comments take would go into this.
+        before.book |= criteria.selection.no_book && is_book(text);
     }
 }
 

@@ -423,7 +423,7 @@ impl Visitor for Player<'_> {
         if self.variations == 0
             && let Some(game) = &mut self.game
         {
-            game.comment(self.trail.since(from));
+            game.comment(self.trail.since(from), &self.criteria);
         }
         let nested = self.trail.offset() > end;
         self.trail.advance(1);
