@@ -127,7 +127,7 @@ fn extract(path: &Path, count: usize, selection: Selection, kind: FeatureKind) -
     let (_, leaves) = extract_with_leaves(&[input], &settings, &output, &mut hooks).unwrap();
     let data = dataset::read(&output).unwrap();
     assert_eq!(data.len(), leaves.len());
-    (data, leaves)
+    (data, leaves.into_iter().map(|leaf| leaf.leaf).collect())
 }
 
 #[test]

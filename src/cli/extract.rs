@@ -209,6 +209,10 @@ fn describe_source(text: &mut String, source: &SourceReport) {
         ]);
     }
     row(&["kept", &grouped(record.positions), &percent(record.positions, read)]);
+    if source.resolved > 0 {
+        let share = percent(source.resolved, record.positions);
+        row(&["  resolved to another position", &grouped(source.resolved), &share]);
+    }
     *text += &aligned(&rows, 2);
     if let (Some(labels), Some(view)) = (&record.labels, &record.point_of_view) {
         let example = labels.parse::<LabelSyntax>().map_or("", LabelSyntax::example);

@@ -126,6 +126,7 @@ impl<'a> Assembly<'a> {
         }
         let mut row = std::mem::take(&mut self.row);
         let mut left_out = LeftOut::default();
+        let mut resolved = 0;
         // The game of the last kept position: within a chunk, a game's positions are neighbors.
         let mut current = None;
         encoded.for_each(&mut row, |label, row| {
@@ -135,6 +136,7 @@ impl<'a> Assembly<'a> {
             }
             let game = self.number(label, pgn, &mut current);
             self.results.add(label.result);
+            resolved += u64::from(label.leaf_key != label.key);
             if let Some(leaves) = &mut self.leaves {
                 leaves.push(Leaf { key: label.key, leaf: label.leaf_key });
             }
@@ -148,6 +150,7 @@ impl<'a> Assembly<'a> {
         self.source_ends[finished.source] = self.writer.len();
 
         let report = &mut self.reports[finished.source];
+        report.resolved += resolved;
         for game in &encoded.skipped {
             let number = report.record.records + game.game + 1;
             let text = format!("{}: game {number} (line {}): {}", report.record.path, game.line, game.what);
@@ -351,6 +354,7 @@ fn empty_report(source: &Source, game_rules: &[&str]) -> SourceReport {
             ..SourceRecord::default()
         },
         positions_read: 0,
+        resolved: 0,
         evidence: source.detection.as_ref().map(|detection| detection.evidence.clone()),
         agreement: Agreement::default(),
         verdict: Verdict::CannotTell,

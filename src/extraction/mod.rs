@@ -90,7 +90,14 @@ impl ExtractSettings {
             return Err(Error::Usage("the list of skipped games is an input or the output, too".to_string()));
         }
         self.selection.validate()?;
-        self.feature_set.phase.validate()
+        self.feature_set.phase.validate()?;
+        let units = self.feature_set.phase.max;
+        if let Some(intervals) = self.selection.balance_phases.filter(|n| *n > u32::from(units)) {
+            return Err(Error::Usage(format!(
+                "--balance-phases={intervals}: the phase has {units} units, so there can be {units} intervals at most"
+            )));
+        }
+        Ok(())
     }
 }
 

@@ -69,6 +69,8 @@ pub struct SourceReport {
     pub record: SourceRecord,
     /// Positions read, kept or not; those of games that were left out do not count.
     pub positions_read: u64,
+    /// Kept positions whose features are those of another, at the end of a search.
+    pub resolved: u64,
     /// On what grounds the point of view was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,

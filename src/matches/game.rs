@@ -75,7 +75,7 @@ impl End {
             Self::Checkmate => "mate",
             Self::Stalemate => "stalemate",
             Self::Repetition => "threefold repetition",
-            Self::FiftyMoves => "50 moves",
+            Self::FiftyMoves => "fifty-move rule",
             Self::InsufficientMaterial => "insufficient material",
             Self::AdjudicatedDraw => "draw adjudicated",
             Self::AdjudicatedWin => "win adjudicated",

@@ -112,8 +112,12 @@ impl Counting<'_> {
         if failures > self.settings.max_failures {
             let worst = usize::from(self.tally.failures[1] > self.tally.failures[0]);
             let last = self.tally.last_failure[worst].as_deref().unwrap_or("unknown");
+            let other = match self.tally.failures[1 - worst] {
+                0 => String::new(),
+                count => format!(" ({} in {count})", self.settings.names[1 - worst]),
+            };
             return Some(Stop::Failures(format!(
-                "{}: failed in {} of {} games, last: {last}; the match is given up (--max-failures {})",
+                "{}: failed in {} of {} games{other}, last: {last}; the match is given up (--max-failures {})",
                 self.settings.names[worst],
                 self.tally.failures[worst],
                 self.tally.games(),

@@ -83,6 +83,14 @@ pub fn run(args: &MatchArgs, context: &Context) -> anyhow::Result<()> {
     if let Some(path) = &args.resume {
         let (journal, mut config, done) = Journal::open::<Config>(path)?;
         config.check(path)?;
+        let played = 2 * done.len() as u64;
+        if let Some(games) = args.games.filter(|games| *games < played) {
+            return Err(Error::Usage(format!(
+                "--games {games}: {} already has {played}; a match can only be made longer",
+                path.display()
+            ))
+            .into());
+        }
         config.games = args.games.unwrap_or(config.games);
         config.max_failures = args.max_failures.unwrap_or(config.max_failures);
         let prepared = prepare(args, config, context)?;

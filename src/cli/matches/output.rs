@@ -184,6 +184,12 @@ pub fn table(
             }
         }
     }
+    let failed: u64 = tally.failures.iter().sum();
+    if failed > 0 {
+        text += &format!(
+            "warning     {failed} of {games} games were decided by failing engines, which the Elo above includes\n"
+        );
+    }
     if result.ahead > 0 {
         text += &format!("{} finished pairs do not count, being behind one that is missing\n", result.ahead);
     }

@@ -24,6 +24,8 @@ pub(super) struct Go {
     pub mate: Option<u32>,
     /// Only these moves.
     pub moves: Vec<String>,
+    /// What of the command makes no sense.
+    pub complaints: Vec<String>,
 }
 
 const WORDS: [&str; 13] = [
@@ -43,7 +45,7 @@ const WORDS: [&str; 13] = [
 ];
 
 impl Go {
-    /// What follows `go`; words and numbers that make no sense are passed over.
+    /// What follows `go`; words and numbers that make no sense are passed over, with a complaint.
     pub(super) fn parse(text: &str) -> Self {
         let mut go = Self::default();
         let mut words = text.split_whitespace().peekable();
@@ -60,6 +62,8 @@ impl Go {
                 | "mate" => {
                     // Clocks that have run out are told as negative numbers by some.
                     let Some(number) = words.peek().and_then(|word| word.parse::<i64>().ok()) else {
+                        let found = words.next_if(|word| !WORDS.contains(word)).unwrap_or("nothing");
+                        go.complaints.push(format!("go {word}: expected a whole number, found {found}"));
                         continue;
                     };
                     words.next();
@@ -78,10 +82,16 @@ impl Go {
                         _ => go.mate = Some(small),
                     }
                 }
-                _ => {}
+                _ => go.complaints.push(format!("go: '{word}' is not known")),
             }
         }
         go
+    }
+
+    /// Whether the search ends by itself, whoever is to move.
+    pub(super) fn is_bounded(&self) -> bool {
+        let limited = |color| self.limits(color) != Limits::default();
+        !self.infinite && !self.ponder && limited(Color::White) && limited(Color::Black)
     }
 
     /// The limits for the side to move.

@@ -2,7 +2,8 @@
 //!
 //! Owns the protocol. One thread reads commands and answers at once what can be answered; another
 //! owns the engine and does what takes time, in the order in which it was asked for. So `stop`,
-//! `isready` and `quit` work while a search runs.
+//! `isready` and `quit` work while a search runs. A search with limits is let finish before the next
+//! `go`, and at the end of the input, so that commands can come from a file; one without ends there.
 //!
 //! The protocol: <https://www.shredderchess.com/download/div/uci.zip>. Errors of the other side are
 //! answered by an `info string` and change nothing.
@@ -83,20 +84,26 @@ pub fn serve(
             .stack_size(16 << 20)
             .spawn_scoped(scope, move || worker.run(&queue))
             .map_err(|source| Error::io("a thread for the search", source))?;
-        let mut front = Front { answers: &answers, jobs, current: None, list };
+        let mut front = Front { answers: &answers, jobs, searches: Vec::new(), list };
         let mut line = String::new();
         let ended = loop {
             match read_line(&mut input, &mut line) {
-                Ok(false) => break Ok(()),
-                Err(source) => break Err(Error::io("standard input", source)),
+                Ok(false) => {
+                    front.stop_endless();
+                    break Ok(());
+                }
+                Err(source) => {
+                    front.stop();
+                    break Err(Error::io("standard input", source));
+                }
                 Ok(true) => {}
             }
             if !front.obey(&line) || answers.is_gone() {
+                front.stop();
                 break Ok(());
             }
         };
-        // Leaving drops the queue's end, and with it the worker's reason to go on.
-        front.stop();
+        // Leaving drops the queue's end: the worker ends with what is left of it.
         ended
     })
 }
@@ -105,8 +112,8 @@ pub fn serve(
 struct Front<'a, W> {
     answers: &'a Answers<W>,
     jobs: mpsc::Sender<Job>,
-    /// How to reach the search that was asked for last.
-    current: Option<Arc<Signals>>,
+    /// How to reach the searches that were asked for and have not answered, in their order.
+    searches: Vec<Arc<Signals>>,
     list: String,
 }
 
@@ -131,17 +138,15 @@ impl<W: Write> Front<'_, W> {
             }
             "stop" => self.stop(),
             "ponderhit" => {
-                if let Some(signals) = &self.current {
+                if let Some(signals) = self.searches.last() {
                     signals.hit.store(true, Ordering::Release);
                     signals.interrupt.store(true, Ordering::Release);
                 }
             }
             "go" => {
-                // GUIs wait for an answer before they ask again; whoever does not gets it now.
-                self.stop();
-                let signals = Arc::new(Signals::default());
-                self.current = Some(Arc::clone(&signals));
-                self.queue(Job::Go(Box::new(Go::parse(rest)), signals));
+                let go = Go::parse(rest);
+                let signals = self.begin(go.is_bounded());
+                self.queue(Job::Go(Box::new(go), signals));
             }
             "ucinewgame" => self.queue(Job::NewGame),
             "position" => self.queue(Job::Position(rest.to_string())),
@@ -152,9 +157,7 @@ impl<W: Write> Front<'_, W> {
             "d" => self.queue(Job::Show),
             "eval" => self.queue(Job::Evaluate),
             "bench" => {
-                self.stop();
-                let signals = Arc::new(Signals::default());
-                self.current = Some(Arc::clone(&signals));
+                let signals = self.begin(true);
                 self.queue(Job::Bench(rest.trim().parse().ok(), signals));
             }
             // Of the protocol, but without use here.
@@ -169,12 +172,29 @@ impl<W: Write> Front<'_, W> {
         let _ = self.jobs.send(job);
     }
 
+    /// Another search: an endless one before it has to answer now, as GUIs wait for it anyway.
+    fn begin(&mut self, bounded: bool) -> Arc<Signals> {
+        self.stop_endless();
+        self.searches.retain(|signals| !signals.done.load(Ordering::Acquire));
+        let signals = Arc::new(Signals { bounded, ..Signals::default() });
+        self.searches.push(Arc::clone(&signals));
+        signals
+    }
+
     fn is_searching(&self) -> bool {
-        self.current.as_ref().is_some_and(|signals| !signals.done.load(Ordering::Acquire))
+        self.searches.iter().any(|signals| !signals.done.load(Ordering::Acquire))
     }
 
     fn stop(&self) {
-        if let Some(signals) = &self.current {
+        self.stop_where(|_| true);
+    }
+
+    fn stop_endless(&self) {
+        self.stop_where(|signals| !signals.bounded);
+    }
+
+    fn stop_where(&self, applies: impl Fn(&Signals) -> bool) {
+        for signals in self.searches.iter().filter(|signals| applies(signals)) {
             signals.stop.store(true, Ordering::Release);
             signals.interrupt.store(true, Ordering::Release);
         }

@@ -26,8 +26,10 @@ use crate::model::TableEvaluation;
 const WAIT: Duration = Duration::from_millis(1);
 
 /// How the front reaches a search.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Signals {
+    /// The search ends by itself.
+    pub bounded: bool,
     /// The search is to end.
     pub stop: AtomicBool,
     /// What goes on now is to end: set with `stop` and with `hit`.
@@ -183,6 +185,9 @@ impl<'a, W: Write> Worker<'a, W> {
 
     fn go(&mut self, go: &Go, signals: &Signals) {
         let limits = go.limits(self.position.turn());
+        for complaint in &go.complaints {
+            self.answers.complain(complaint);
+        }
         let mut among = Vec::new();
         for word in &go.moves {
             match legal_move(&self.position, word) {
