@@ -166,6 +166,31 @@ fn endless_searches_end_when_told() {
 }
 
 #[test]
+fn searches_with_limits_finish_before_the_next_and_at_the_end_of_the_input() {
+    let input =
+        "position startpos\ngo depth x nodes 30000\nposition startpos moves e2e4\ngo depth 9\ngo infinite\n";
+    let output = assert_cmd::Command::cargo_bin("gputexel")
+        .unwrap()
+        .arg("uci")
+        .write_stdin(input)
+        .timeout(Duration::from_secs(60))
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let answers: Vec<&str> = text.split_inclusive("bestmove").collect();
+    assert_eq!(answers.len(), 4, "{text}");
+    assert!(answers[0].contains("info string go depth: expected a whole number, found x"), "{text}");
+    let nodes = |part: &str| {
+        let last = part.rsplit(" nodes ").next().unwrap();
+        last.split(' ').next().unwrap().parse::<u64>().unwrap()
+    };
+    // The last full iteration within 30,000 nodes.
+    assert!(nodes(answers[0]) > 5_000, "{text}");
+    assert!(answers[1].contains("info depth 9 "), "{text}");
+    assert!(!answers[2].contains("info depth 40 "), "{text}");
+}
+
+#[test]
 fn castling_is_written_as_asked() {
     let mut engine = Program::gputexel(&[]);
     engine.tell("position fen 6k1/8/8/8/8/8/8/4K2R w K - 0 1");

@@ -11,7 +11,8 @@ use super::Context;
 /// Flags of `uci`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Commands are read from standard input until quit or its end. Every parameter of the model is an \
+Commands are read from standard input until quit or its end; a search with limits is let finish \
+before the next go and at the end, one without is stopped. Every parameter of the model is an \
 option: setoption name knight_f3.mg value 12.5. Beyond UCI there are d (the position), eval (its \
 static score) and bench [DEPTH].")]
 pub struct UciArgs {

@@ -91,10 +91,10 @@ impl ExtractSettings {
         }
         self.selection.validate()?;
         self.feature_set.phase.validate()?;
-        let units = self.feature_set.phase.max;
-        if let Some(intervals) = self.selection.balance_phases.filter(|n| *n > u32::from(units)) {
+        let values = u32::from(self.feature_set.phase.max) + 1;
+        if let Some(intervals) = self.selection.balance_phases.filter(|n| *n > values) {
             return Err(Error::Usage(format!(
-                "--balance-phases={intervals}: the phase has {units} units, so there can be {units} intervals at most"
+                "--balance-phases={intervals}: the phase has {values} values, so there can be {values} intervals at most"
             )));
         }
         Ok(())

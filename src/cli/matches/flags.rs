@@ -76,7 +76,7 @@ pub struct Played {
     /// Transposition table of each built-in engine, MiB [default: 4]
     #[arg(long, value_name = "MIB", help_heading = "Engines")]
     hash: Option<u32>,
-    /// A's name in games and tables [default: from its file or command]
+    /// A's name in games and tables [default: from its file, or what the engine calls itself]
     #[arg(long, value_name = "NAME", help_heading = "Engines")]
     name_a: Option<String>,
     /// B's name

@@ -88,8 +88,8 @@ impl RequiesceArgs {
             return Err(Error::input(
                 path,
                 format!(
-                    "{} no longer give what it holds ({now} positions instead of {}, or others): they or the \
-                     parameters that resolved them have changed",
+                    "its sources ({}) no longer give what it holds ({now} positions instead of {}, or others): they or \
+                     the parameters that resolved them have changed; extract it again",
                     names.join(", "),
                     grouped(data.len() as u64)
                 ),
