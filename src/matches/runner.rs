@@ -152,21 +152,16 @@ pub fn run_match(
     for pair in done.into_values() {
         counting.add(pair, observer);
     }
-    let mut error = None;
     if counting.stop.is_none() && settings.pairs > 0 {
         let next = AtomicU64::new(0);
         let over = AtomicBool::new(false);
         // Cancelling the match and deciding it end games alike.
         let work = Work { settings, openings, make, known: &known, next: &next, over: &over, cancel };
-        error = play(&work, |pair| {
+        play(&work, |pair| {
             observer.finished(&pair)?;
             counting.add(pair, observer);
             Ok(counting.stop.is_none())
-        })
-        .err();
-    }
-    if let Some(error) = error {
-        return Err(error);
+        })?;
     }
     let ahead = counting.waiting.len() as u64;
     let stop = match counting.stop {

@@ -17,6 +17,19 @@ pub(super) enum Bound {
     Exact,
 }
 
+impl Bound {
+    /// What a search of the window from `alpha` to `beta` says whose best score is `best`.
+    pub(super) fn of(best: i32, alpha: i32, beta: i32) -> Self {
+        if best >= beta {
+            Self::Lower
+        } else if best > alpha {
+            Self::Exact
+        } else {
+            Self::Upper
+        }
+    }
+}
+
 /// What was found out about a position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
@@ -24,6 +37,28 @@ pub(super) struct Found {
     pub score: i32,
     pub depth: i32,
     pub bound: Bound,
+}
+
+impl Found {
+    /// Whether the score answers a search of the window from `alpha` to `beta`.
+    pub(super) fn decides(&self, alpha: i32, beta: i32) -> bool {
+        match self.bound {
+            Bound::Exact => true,
+            Bound::Lower => self.score >= beta,
+            Bound::Upper => self.score <= alpha,
+        }
+    }
+
+    /// The static score, or what was found where that is known to be nearer to the true score. Mates
+    /// are no estimates.
+    pub(super) fn correct(&self, static_score: i32) -> i32 {
+        let nearer = match self.bound {
+            Bound::Exact => true,
+            Bound::Lower => self.score > static_score,
+            Bound::Upper => self.score < static_score,
+        };
+        if nearer && self.score.abs() < MATE_BOUND_CP { self.score } else { static_score }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]

@@ -245,11 +245,7 @@ impl<E: Evaluation> Tree<'_, E> {
             && found.depth >= depth
             // The table does not know how close the 50 moves are.
             && position.halfmoves() < 80
-            && match found.bound {
-                Bound::Exact => true,
-                Bound::Lower => found.score >= beta,
-                Bound::Upper => found.score <= alpha,
-            }
+            && found.decides(alpha, beta)
         {
             return found.score;
         }
@@ -262,19 +258,7 @@ impl<E: Evaluation> Tree<'_, E> {
         let before_last = ply.checked_sub(2).and_then(|p| self.buffers.frames[p].score);
         let improving = static_score.is_some_and(|now| before_last.is_none_or(|before| now > before));
         // What the table knows is better than the static score.
-        let estimate = static_score.map(|score| match found {
-            Some(found)
-                if found.score.abs() < MATE_BOUND_CP
-                    && match found.bound {
-                        Bound::Exact => true,
-                        Bound::Lower => found.score > score,
-                        Bound::Upper => found.score < score,
-                    } =>
-            {
-                found.score
-            }
-            _ => score,
-        });
+        let estimate = static_score.map(|score| found.map_or(score, |found| found.correct(score)));
 
         if selective
             && !PV
@@ -412,13 +396,7 @@ impl<E: Evaluation> Tree<'_, E> {
             // Moves that were asked for and are none count as nothing at all.
             return if in_check { ply as i32 - MATE_CP } else { 0 };
         }
-        let bound = if best >= beta {
-            Bound::Lower
-        } else if best > alpha_before {
-            Bound::Exact
-        } else {
-            Bound::Upper
-        };
+        let bound = Bound::of(best, alpha_before, beta);
         if !is_root || self.among.is_empty() {
             self.table.put(place.key, ply, best_move, best, depth, bound);
         }
@@ -513,11 +491,7 @@ impl<E: Evaluation> Tree<'_, E> {
             && self.settings.table_scores
             && let Some(found) = found
             && position.halfmoves() < 80
-            && match found.bound {
-                Bound::Exact => true,
-                Bound::Lower => found.score >= beta,
-                Bound::Upper => found.score <= alpha,
-            }
+            && found.decides(alpha, beta)
         {
             return found.score;
         }
@@ -527,18 +501,8 @@ impl<E: Evaluation> Tree<'_, E> {
         let mut stand = -INFINITE;
         if !in_check {
             stand = self.static_score(place);
-            best = stand;
-            if let Some(found) = found
-                && self.settings.table_scores
-                && found.score.abs() < MATE_BOUND_CP
-                && match found.bound {
-                    Bound::Exact => true,
-                    Bound::Lower => found.score > best,
-                    Bound::Upper => found.score < best,
-                }
-            {
-                best = found.score;
-            }
+            let known = found.filter(|_| self.settings.table_scores);
+            best = known.map_or(stand, |found| found.correct(stand));
             if best >= beta {
                 return best;
             }
@@ -598,13 +562,7 @@ impl<E: Evaluation> Tree<'_, E> {
                 }
             }
         }
-        let bound = if best >= beta {
-            Bound::Lower
-        } else if best > alpha_before {
-            Bound::Exact
-        } else {
-            Bound::Upper
-        };
+        let bound = Bound::of(best, alpha_before, beta);
         self.table.put(place.key, ply, best_move, best, 0, bound);
         best
     }
