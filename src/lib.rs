@@ -22,6 +22,7 @@ pub mod model;
 pub mod objective;
 pub mod optimizer;
 pub mod report;
+pub mod spsa;
 pub mod tuning;
 
 pub use error::{Error, Result};
