@@ -33,6 +33,14 @@ pub enum Error {
     /// The arithmetic left the finite numbers or a linear system could not be solved.
     #[error("{0}")]
     Numeric(String),
+    /// Another program that plays as an engine does not do its part: mend its command.
+    #[error("{engine}: {reason}")]
+    Engine {
+        /// The command line by which it is started.
+        engine: String,
+        /// What it failed to do.
+        reason: String,
+    },
     /// The user asked to stop before there was anything to keep.
     #[error("interrupted: {0}")]
     Interrupted(String),

@@ -5,7 +5,7 @@
 //! it under every member of a population, [`optimizer`] sees only sums, [`tuning`] decides to go
 //! on, and [`report`] shows what came of it. Nothing flows back.
 //!
-//! What tuning is worth shows in games: [`engine`] plays with tuned parameters, [`matches`] lets
+//! What tuning is worth shows in games: [`engine`] plays with tuned parameters, [`mod@matches`] lets
 //! engines play each other.
 
 #![warn(missing_docs)]

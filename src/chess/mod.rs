@@ -3,7 +3,8 @@
 //!
 //! Readers work on chunks of decompressed text and know neither files nor threads nor features:
 //! `input` opens files, [`detection`] tells what they hold, [`pgn`] and [`text`] turn chunks
-//! into samples, [`selection`] names what is left out and why.
+//! into samples, [`selection`] names what is left out and why. [`quiescence`] searches captures under
+//! any [`evaluation`].
 
 pub mod detection;
 pub mod evaluation;
@@ -12,6 +13,7 @@ pub mod input;
 pub mod labels;
 pub mod pgn;
 mod phase;
+pub mod quiescence;
 pub mod sample;
 pub mod selection;
 pub mod text;

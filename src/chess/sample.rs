@@ -5,17 +5,20 @@ use serde::Serialize;
 use shakmaty::{Board, Chess, Color, EnPassantMode, Position, Role};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::selection::LeftOut;
+use super::selection::{LeftOut, Reason};
 
 /// One labelled position that the rules of selection let through.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// The pieces.
+    /// The pieces, of the resolved position where positions are resolved.
     pub board: Board,
-    /// Side to move.
+    /// Side to move, likewise.
     pub turn: Color,
     /// Hash of board, side to move, castling rights and en passant square.
     pub key: u64,
+    /// The same of the position that the features are taken from: another one where positions are
+    /// resolved.
+    pub leaf_key: u64,
     /// Result, White's view, 0 to 1.
     pub result: f32,
     /// Search score, centipawns, White's view; NaN where unknown.
@@ -38,13 +41,31 @@ pub struct Batch {
     pub left_out: LeftOut,
     /// The first few complaints: line and reason.
     pub complaints: Vec<(u64, String)>,
+    /// Games that were left out or cut short, as many as were asked for.
+    pub skipped: Vec<SkippedGame>,
     /// How labels and material agree.
     pub agreement: Agreement,
+}
+
+/// A game that was left out, wholly or from some move on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkippedGame {
+    /// Number of the game within its batch, from 0.
+    pub game: u64,
+    /// The line at fault, or the first line of the game.
+    pub line: u64,
+    /// Why.
+    pub reason: Reason,
+    /// What to tell a reader.
+    pub what: String,
 }
 
 impl Batch {
     /// Complaints kept for a batch and for a report.
     pub const COMPLAINTS: usize = 5;
+
+    /// Skipped games named for a batch and for a report, unless all are asked for.
+    pub const NAMED_GAMES: usize = 20;
 
     /// Notes a complaint unless there are enough already.
     pub fn complain(&mut self, line: u64, reason: impl FnOnce() -> String) {

@@ -4,12 +4,12 @@
 //! of them a file has, and whose view it takes, is found out in `detection`.
 
 use serde::{Deserialize, Serialize};
-use shakmaty::{CastlingMode, Chess, Position};
+use shakmaty::{CastlingMode, Chess, Position as _};
 
-use super::fen::{FenError, is_stalemate, legal_position, parse_fen};
+use super::fen::{FenError, legal_position, parse_fen};
 use super::labels::{Label, LabelError, LabelSyntax, Outcome, parse_cp, parse_label, parse_outcome};
-use super::sample::{Batch, Sample, position_key};
-use super::selection::{Reason, Selection};
+use super::sample::{Batch, Sample};
+use super::selection::{Criteria, Reason};
 
 /// Longest line that is looked at, in bytes; labelled positions have about a hundred.
 pub const MAX_LINE_BYTES: usize = 1 << 16;
@@ -63,14 +63,20 @@ pub struct TextFormat {
 }
 
 /// Reads the lines of a chunk; `first_line` is the number of its first line, from 1.
-pub fn read_text(chunk: &[u8], first_line: u64, format: &TextFormat, selection: &Selection) -> Batch {
+pub fn read_text<'c>(
+    chunk: &[u8],
+    first_line: u64,
+    format: &TextFormat,
+    criteria: impl Into<Criteria<'c>>,
+) -> Batch {
+    let criteria = criteria.into();
     let mut batch = Batch::default();
     for (number, line) in significant_lines(chunk, first_line) {
         if format.columns.as_ref().is_some_and(|columns| columns.header_line == number) {
             continue;
         }
         batch.records += 1;
-        match read_line(line, format, selection) {
+        match read_line(line, number, format, &criteria) {
             Ok(sample) => {
                 batch.positions_read += 1;
                 batch.agreement.add(&sample.board, sample.turn, sample.result);
@@ -136,34 +142,27 @@ impl From<LabelError> for Refusal {
     }
 }
 
-fn read_line(line: &[u8], format: &TextFormat, selection: &Selection) -> Result<Sample, Refusal> {
+fn read_line(
+    line: &[u8],
+    number: u64,
+    format: &TextFormat,
+    criteria: &Criteria<'_>,
+) -> Result<Sample, Refusal> {
     if line.len() > MAX_LINE_BYTES {
         return Err(Refusal { reason: Reason::LongLine, text: Some("the line is too long") });
     }
     let (position, label) = read_position(line, format)?;
-    let left_out = |reason| Err(Refusal { reason, text: None });
-    if position.is_check() {
-        // Mate is a check, too, and nothing to evaluate whatever the settings say.
-        if !selection.keep_checks {
-            return left_out(Reason::InCheck);
-        }
-        if position.legal_moves().is_empty() {
-            return left_out(Reason::GameOver);
-        }
-    } else if is_stalemate(&position) {
-        return left_out(Reason::GameOver);
-    }
     let flipped = format.point_of_view == PointOfView::Stm && position.turn().is_black();
+    let score_cp = if flipped { 0.0 - label.score_cp } else { label.score_cp };
+    let sample =
+        criteria.judge_line(&position, score_cp, number).map_err(|reason| Refusal { reason, text: None })?;
     Ok(Sample {
-        key: position_key(&position),
         result: match label.outcome {
             Outcome::Number(value) if flipped => 1.0 - value,
             Outcome::Number(value) | Outcome::Game(value) => value,
         },
-        score_cp: if flipped { 0.0 - label.score_cp } else { label.score_cp },
         game: label.game,
-        board: position.board().clone(),
-        turn: position.turn(),
+        ..sample
     })
 }
 
@@ -208,6 +207,7 @@ pub(super) fn split_columns(line: &[u8], delimiter: u8) -> Vec<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::selection::Selection;
     use super::*;
     use proptest::prelude::*;
 

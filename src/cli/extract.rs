@@ -7,12 +7,13 @@ use std::path::PathBuf;
 use gputexel::chess::PhaseSettings;
 use gputexel::chess::labels::LabelSyntax;
 use gputexel::chess::sample::Verdict;
-use gputexel::chess::selection::{Selection, Unit};
+use gputexel::chess::selection::Unit;
 use gputexel::chess::text::PointOfView;
 use gputexel::extraction::{ExtractSettings, Hooks, Progress, Report, SourceReport, extract};
 use gputexel::model::{FeatureKind, FeatureSet};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::selection::SelectionArgs;
 use super::table::{aligned, bytes, grouped, percent};
 use super::{Context, shows_progress};
 
@@ -54,18 +55,11 @@ pub struct ExtractArgs {
     /// Phase units of knight, bishop, rook and queen, and their maximum
     #[arg(long, value_name = "N,B,R,Q/MAX", default_value = "1,1,2,4/24", help_heading = "Features")]
     phase: String,
-    /// Leave out the positions of games before this ply; the moves before a FEN tag count
-    #[arg(long, value_name = "PLIES", default_value_t = 8, help_heading = "Selection")]
-    skip_plies: u32,
-    /// Keep positions in check
-    #[arg(long, help_heading = "Selection")]
-    keep_checks: bool,
-    /// Keep positions of games before a capture or promotion
-    #[arg(long, help_heading = "Selection")]
-    keep_captures: bool,
-    /// Keep positions that occur more than once
-    #[arg(long, help_heading = "Selection")]
-    keep_duplicates: bool,
+    #[command(flatten)]
+    selection: SelectionArgs,
+    /// List every game that was left out or cut short, a line each, with its number and the reason
+    #[arg(long, value_name = "FILE")]
+    list_skipped: Option<PathBuf>,
     /// Worker threads [default: one a core]; the output does not depend on it
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -91,12 +85,8 @@ impl ExtractArgs {
             }
         };
         let mut settings = ExtractSettings::new(FeatureSet::new(kind, PhaseSettings::parse(&self.phase)?));
-        settings.selection = Selection {
-            skip_plies: self.skip_plies,
-            keep_checks: self.keep_checks,
-            keep_captures: self.keep_captures,
-            keep_duplicates: self.keep_duplicates,
-        };
+        settings.selection = self.selection.selection()?;
+        settings.list_skipped.clone_from(&self.list_skipped);
         settings.labels = self.labels.as_deref().map(str::parse::<LabelSyntax>).transpose()?;
         settings.point_of_view = point_of_view;
         settings.max_bad_share = self.max_bad_share;
@@ -207,10 +197,22 @@ fn describe_source(text: &mut String, source: &SourceReport) {
         row(&[&format!("  {label}"), &grouped(count), &percent(count, record.records)]);
     }
     row(&["positions read", &grouped(source.positions_read)]);
-    for (label, count) in source.left_out_of(Unit::Position) {
-        row(&[&format!("- {label}"), &grouped(count), &percent(count, source.positions_read)]);
+    let read = source.positions_read;
+    for step in &source.funnel {
+        let left = format!("{} left", percent(step.left, read));
+        row(&[
+            &format!("- {}", step.rule),
+            &grouped(step.removed),
+            &percent(step.removed, read),
+            &grouped(step.left),
+            &left,
+        ]);
     }
-    row(&["kept", &grouped(record.positions), &percent(record.positions, source.positions_read)]);
+    row(&["kept", &grouped(record.positions), &percent(record.positions, read)]);
+    if source.resolved > 0 {
+        let share = percent(source.resolved, record.positions);
+        row(&["  resolved to another position", &grouped(source.resolved), &share]);
+    }
     *text += &aligned(&rows, 2);
     if let (Some(labels), Some(view)) = (&record.labels, &record.point_of_view) {
         let example = labels.parse::<LabelSyntax>().map_or("", LabelSyntax::example);
@@ -232,8 +234,15 @@ fn describe_source(text: &mut String, source: &SourceReport) {
             grouped(source.agreement.positions())
         );
     }
-    for complaint in &source.complaints {
-        let _ = writeln!(text, "  {complaint}");
+    for line in if pgn { &source.skipped_games } else { &source.complaints } {
+        let _ = writeln!(text, "  {line}");
+    }
+    if source.skipped_games_unnamed > 0 {
+        let _ = writeln!(
+            text,
+            "  and {} more games left out or cut short; --list-skipped names all",
+            grouped(source.skipped_games_unnamed)
+        );
     }
     for warning in &source.warnings {
         let _ = writeln!(text, "  warning: {warning}");

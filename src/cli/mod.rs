@@ -7,13 +7,16 @@ mod eval;
 mod extract;
 mod info;
 mod inputs;
+mod matches;
 mod memory;
 mod pso;
 mod run_folder;
+mod selection;
 mod spsa;
 mod sweep;
 mod table;
 mod tune;
+mod uci;
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -59,13 +62,17 @@ enum Command {
     /// Tune by games: simulate methods, plan runs
     Spsa(spsa::SpsaArgs),
     /// Turn games or labelled positions into a dataset
-    Extract(extract::ExtractArgs),
+    Extract(Box<extract::ExtractArgs>),
     /// Show what a dataset holds
     Info(info::InfoArgs),
     /// Print the loss of a parameter file on a dataset
     Eval(eval::EvalArgs),
+    /// Let two engines or parameter files play: Elo, errors, a sequential test
+    Match(Box<matches::MatchArgs>),
     /// Print a basis: what is tuned, and which parameters it moves
     Basis(basis::BasisCommand),
+    /// Play chess with tuned parameters, under any program that speaks UCI
+    Uci(uci::UciArgs),
     /// List GPU adapters, and what the backend choices would take
     Devices(devices::DevicesArgs),
 }
@@ -95,7 +102,9 @@ pub fn main() -> ExitCode {
         Command::Extract(args) => extract::run(args, &context),
         Command::Info(args) => info::run(args, &context),
         Command::Eval(args) => eval::run(args, &context),
+        Command::Match(args) => matches::run(args, &context),
         Command::Basis(args) => basis::run(args, &context),
+        Command::Uci(args) => uci::run(args, &context),
         Command::Devices(args) => devices::run(args, &context),
     };
     match result {

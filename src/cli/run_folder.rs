@@ -102,6 +102,16 @@ impl RunFolder {
         write_atomically(&self.file(name), contents.as_bytes())
     }
 
+    /// Writes the record of the run.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn write_record(&self, record: &RunRecord) -> Result<()> {
+        let text = serde_json::to_string_pretty(record)
+            .map_err(|e| Error::Numeric(format!("the record of the run cannot be written: {e}")))?;
+        self.write("run.json", &(text + "\n"))
+    }
+
     /// The state of the run, if one was stored.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ pub use metadata::{Metadata, SourceRecord};
 pub use resample::{POISSON_TAILS, game_hash, poisson_weight};
 pub use split::Split;
 pub use transpose::{Block, Run, Transpose};
-pub use writer::{DatasetWriter, PositionLabels};
+pub use writer::{DatasetWriter, PositionLabels, RowLabels};
 
 use half::f16;
 

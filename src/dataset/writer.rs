@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use safetensors::Dtype;
@@ -69,6 +69,60 @@ impl Column {
         self.pending.clear();
         Ok(())
     }
+
+    /// Reads what was written, from the start. Nothing can be pushed afterwards.
+    fn reader(&mut self) -> std::io::Result<BufReader<File>> {
+        self.flush()?;
+        let mut file = self.file.try_clone()?;
+        file.seek(SeekFrom::Start(0))?;
+        Ok(BufReader::with_capacity(PENDING_BYTES, file))
+    }
+
+    /// An empty column to take this one's place.
+    fn replacement(&self, folder: &Path) -> std::io::Result<Self> {
+        Self::try_new(self.name, self.dtype, folder).map_err(std::io::Error::other)
+    }
+
+    /// Keeps the elements of `N` bytes for which `keep` has true, changed by `map`.
+    fn retain<const N: usize>(
+        &mut self,
+        keep: &[bool],
+        folder: &Path,
+        map: &mut dyn FnMut([u8; N]) -> [u8; N],
+    ) -> std::io::Result<()> {
+        if self.elements == 0 {
+            return Ok(());
+        }
+        let mut kept = self.replacement(folder)?;
+        let mut reader = self.reader()?;
+        for &keep in keep {
+            let bytes = read(&mut reader)?;
+            if keep {
+                kept.push(&map(bytes), 1)?;
+            }
+        }
+        *self = kept;
+        Ok(())
+    }
+}
+
+/// What a row says beside its features, in [`DatasetWriter::visit`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RowLabels {
+    /// Phase units.
+    pub phase: u16,
+    /// Result, White's view, 0 to 1.
+    pub result: f32,
+    /// Weight in the loss.
+    pub weight: f32,
+    /// Game number; `u32::MAX` for none.
+    pub game: u32,
+}
+
+fn read<const N: usize>(reader: &mut impl Read) -> std::io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    reader.read_exact(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Collects rows and writes them as a dataset file.
@@ -169,6 +223,117 @@ impl DatasetWriter {
         self.weights.push(&labels.weight.to_le_bytes(), 1)?;
         self.scores.push(&labels.score_cp.unwrap_or(f32::NAN).to_le_bytes(), 1)?;
         self.games.push(&labels.game.unwrap_or(u32::MAX).to_le_bytes(), 1)
+    }
+
+    /// Visits phase, result, weight and game (`u32::MAX`: none) of all rows in order.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the spool cannot be read or written.
+    pub fn visit(&mut self, visit: &mut dyn FnMut(usize, RowLabels)) -> Result<()> {
+        self.try_visit(visit).map_err(|e| Error::io(&self.path, e))
+    }
+
+    fn try_visit(&mut self, visit: &mut dyn FnMut(usize, RowLabels)) -> std::io::Result<()> {
+        let rows = self.len();
+        let mut phases = self.phases.reader()?;
+        let mut results = self.results.reader()?;
+        let mut weights = self.weights.reader()?;
+        let mut games = self.games.reader()?;
+        for row in 0..rows {
+            let labels = RowLabels {
+                phase: u16::from_le_bytes(read(&mut phases)?),
+                result: f32::from_le_bytes(read(&mut results)?),
+                weight: f32::from_le_bytes(read(&mut weights)?),
+                game: u32::from_le_bytes(read(&mut games)?),
+            };
+            visit(row, labels);
+        }
+        Ok(())
+    }
+
+    /// Gives every row the result and weight that `relabel` returns for it.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the spool cannot be read or written.
+    pub fn relabel(&mut self, relabel: &mut dyn FnMut(usize, RowLabels) -> (f32, f32)) -> Result<()> {
+        let mut results = Column::try_new(names::RESULTS, Dtype::F32, &self.folder)?;
+        let mut weights = Column::try_new(names::WEIGHTS, Dtype::F32, &self.folder)?;
+        let mut any_weight = false;
+        let mut outcome = Ok(());
+        self.visit(&mut |row, labels| {
+            let (result, weight) = relabel(row, labels);
+            any_weight |= weight != 1.0;
+            if outcome.is_ok() {
+                outcome = results
+                    .push(&result.to_le_bytes(), 1)
+                    .and_then(|()| weights.push(&weight.to_le_bytes(), 1));
+            }
+        })?;
+        outcome.map_err(|e| Error::io(&self.path, e))?;
+        (self.results, self.weights, self.any_weight) = (results, weights, any_weight);
+        Ok(())
+    }
+
+    /// Keeps the rows for which `keep` has true, and numbers the games that are left anew.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the spool cannot be read or written.
+    ///
+    /// # Panics
+    /// If there are not as many flags as rows.
+    pub fn retain(&mut self, keep: &[bool]) -> Result<()> {
+        assert_eq!(keep.len(), self.len());
+        self.try_retain(keep).map_err(|e| Error::io(&self.path, e))
+    }
+
+    fn try_retain(&mut self, keep: &[bool]) -> std::io::Result<()> {
+        let mut lengths = self.row_lengths.reader()?;
+        let folder = self.folder.clone();
+        let mut ids = self.ids.replacement(&folder)?;
+        let mut coefficients = self.coefficients.replacement(&folder)?;
+        let mut ids_reader = self.ids.reader()?;
+        let mut coefficients_reader = self.coefficients.reader()?;
+        let mut bytes = Vec::new();
+        for &keep in keep {
+            let length = usize::from(u16::from_le_bytes(read(&mut lengths)?));
+            let mut copy = |reader: &mut BufReader<File>, to: &mut Column| {
+                bytes.resize(2 * length, 0);
+                reader.read_exact(&mut bytes)?;
+                if keep { to.push(&bytes, length) } else { Ok(()) }
+            };
+            copy(&mut ids_reader, &mut ids)?;
+            if !self.unit_rows {
+                copy(&mut coefficients_reader, &mut coefficients)?;
+            }
+        }
+        (self.ids, self.coefficients) = (ids, coefficients);
+        for column in [&mut self.row_lengths, &mut self.white_counts, &mut self.phases] {
+            column.retain::<2>(keep, &folder, &mut |bytes| bytes)?;
+        }
+        for column in [&mut self.results, &mut self.weights, &mut self.scores] {
+            column.retain::<4>(keep, &folder, &mut |bytes| bytes)?;
+        }
+        let mut numbers = vec![u32::MAX; self.metadata.games as usize];
+        let mut next = 0;
+        self.games.retain::<4>(keep, &folder, &mut |bytes| match numbers
+            .get_mut(u32::from_le_bytes(bytes) as usize)
+        {
+            Some(number) => {
+                if *number == u32::MAX {
+                    *number = next;
+                    next += 1;
+                }
+                number.to_le_bytes()
+            }
+            None => bytes,
+        })?;
+        self.metadata.games = u64::from(next);
+        Ok(())
+    }
+
+    /// Games so far.
+    pub fn games(&self) -> u64 {
+        self.metadata.games
     }
 
     /// Joins the columns under the final name and returns the metadata as written.

@@ -4,5 +4,8 @@
 //! front. Who plays whom, and by which rules a game ends, is the business of `matches`.
 
 mod limits;
+mod search;
+pub mod uci;
 
 pub use limits::{Clock, Limits, Score};
+pub use search::{Chosen, DEFAULT_MOVE_OVERHEAD, Engine, Iteration};

@@ -3,7 +3,7 @@
 
 use half::f16;
 
-use crate::chess::sample::{Agreement, Batch};
+use crate::chess::sample::{Agreement, Batch, SkippedGame};
 use crate::chess::selection::LeftOut;
 use crate::model::{FeatureRow, FeatureSet};
 
@@ -11,6 +11,7 @@ use crate::model::{FeatureRow, FeatureSet};
 #[derive(Clone, Copy, Debug)]
 pub struct EncodedLabel {
     pub key: u64,
+    pub leaf_key: u64,
     pub result: f32,
     pub score_cp: f32,
     pub game: Option<u64>,
@@ -29,6 +30,7 @@ pub struct Encoded {
     pub positions_read: u64,
     pub left_out: LeftOut,
     pub complaints: Vec<(u64, String)>,
+    pub skipped: Vec<SkippedGame>,
     pub agreement: Agreement,
 }
 
@@ -45,6 +47,7 @@ impl Encoded {
             positions_read: batch.positions_read,
             left_out: batch.left_out,
             complaints: batch.complaints,
+            skipped: batch.skipped,
             agreement: batch.agreement,
         };
         for sample in batch.samples {
@@ -54,6 +57,7 @@ impl Encoded {
             encoded.coefficients.extend_from_slice(&row.coefficients);
             encoded.labels.push(EncodedLabel {
                 key: sample.key,
+                leaf_key: sample.leaf_key,
                 result: sample.result,
                 score_cp: sample.score_cp,
                 game: sample.game,

@@ -1,26 +1,32 @@
 //! From inputs to a dataset: ties the readers of `chess`, the features of `model` and the
 //! container of `dataset` together.
 //!
-//! Owns the threads, the order of positions, duplicates across inputs, game numbers, the share of
-//! broken lines that is tolerated, and the report. The bytes written depend on inputs and
+//! Owns the threads, the order of positions, duplicates across inputs, samples of all positions,
+//! weights, game numbers, the evaluation by which positions are resolved, the share of broken lines that is tolerated, and the report. The bytes written depend on inputs and
 //! settings alone, never on the number of threads. Memory holds a few chunks of decompressed
 //! text, and eight bytes or so for every kept position unless duplicates are kept.
 
+mod again;
+mod assembly;
 mod encode;
 mod pipeline;
 mod report;
+mod search;
+mod skipped;
 mod sources;
+mod weights;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-pub use report::{Report, Results, SourceReport};
+pub use again::{Leaf, LeafChanges};
+pub use report::{FunnelStep, Report, Results, SourceReport};
 
 use crate::chess::labels::LabelSyntax;
 use crate::chess::selection::Selection;
 use crate::chess::text::PointOfView;
 use crate::error::{Error, Result};
-use crate::model::FeatureSet;
+use crate::model::{FeatureSet, TableEvaluation};
 
 /// What to extract and how.
 #[derive(Clone, Debug)]
@@ -37,6 +43,10 @@ pub struct ExtractSettings {
     pub max_bad_share: f64,
     /// Worker threads beside the one that decompresses.
     pub threads: usize,
+    /// The evaluation for searches; the one that the selection names where `None`.
+    pub evaluation: Option<TableEvaluation>,
+    /// Where to write a list of all games that were left out or cut short.
+    pub list_skipped: Option<PathBuf>,
     /// Replace an existing output.
     pub force: bool,
 }
@@ -50,6 +60,8 @@ impl ExtractSettings {
             labels: None,
             point_of_view: None,
             max_bad_share: 0.1,
+            evaluation: None,
+            list_skipped: None,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             force: false,
         }
@@ -73,7 +85,19 @@ impl ExtractSettings {
         {
             return Err(Error::Usage(format!("{}: is an input, too", output.display())));
         }
-        self.feature_set.phase.validate()
+        if self.list_skipped.as_deref().is_some_and(|list| list == output || inputs.iter().any(|i| i == list))
+        {
+            return Err(Error::Usage("the list of skipped games is an input or the output, too".to_string()));
+        }
+        self.selection.validate()?;
+        self.feature_set.phase.validate()?;
+        let values = u32::from(self.feature_set.phase.max) + 1;
+        if let Some(intervals) = self.selection.balance_phases.filter(|n| *n > values) {
+            return Err(Error::Usage(format!(
+                "--balance-phases={intervals}: the phase has {values} values, so there can be {values} intervals at most"
+            )));
+        }
+        Ok(())
     }
 }
 
@@ -109,5 +133,22 @@ pub fn extract(
     hooks: &mut Hooks<'_>,
 ) -> Result<Report> {
     settings.validate(inputs, output)?;
-    pipeline::run(inputs, settings, output, hooks)
+    pipeline::run(inputs, settings, output, hooks, None)
+}
+
+/// As [`extract`]; returns the position that each row stands for and the one that its features are
+/// taken from, too, in the order of rows. Takes 16 bytes of memory a row.
+///
+/// # Errors
+/// Those of [`extract`].
+pub fn extract_with_leaves(
+    inputs: &[PathBuf],
+    settings: &ExtractSettings,
+    output: &Path,
+    hooks: &mut Hooks<'_>,
+) -> Result<(Report, Vec<Leaf>)> {
+    settings.validate(inputs, output)?;
+    let mut leaves = Vec::new();
+    let report = pipeline::run(inputs, settings, output, hooks, Some(&mut leaves))?;
+    Ok((report, leaves))
 }

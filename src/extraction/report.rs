@@ -1,5 +1,7 @@
 //! What an extraction says at its end.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::chess::sample::{Agreement, Verdict};
@@ -31,6 +33,34 @@ impl Results {
     }
 }
 
+/// What one rule removed of the positions that those before it left.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FunnelStep {
+    /// What it removed, in words.
+    pub rule: &'static str,
+    /// Positions that it removed.
+    pub removed: u64,
+    /// Positions left after it.
+    pub left: u64,
+    /// Those as a percentage of the positions read.
+    pub left_percent: f64,
+}
+
+impl FunnelStep {
+    /// The rules that removed anything, in order.
+    pub(super) fn all(read: u64, left_out: &LeftOut) -> Vec<Self> {
+        let mut left = read;
+        let positions = left_out.iter().filter(|(reason, _)| reason.unit() == Unit::Position);
+        positions
+            .map(|(reason, removed)| {
+                left = left.saturating_sub(removed);
+                let left_percent = 100.0 * left as f64 / read.max(1) as f64;
+                Self { rule: reason.label(), removed, left, left_percent }
+            })
+            .collect()
+    }
+}
+
 /// What was read from one input.
 #[derive(Clone, Debug, Serialize)]
 pub struct SourceReport {
@@ -39,6 +69,8 @@ pub struct SourceReport {
     pub record: SourceRecord,
     /// Positions read, kept or not; those of games that were left out do not count.
     pub positions_read: u64,
+    /// Kept positions whose features are those of another, at the end of a search.
+    pub resolved: u64,
     /// On what grounds the point of view was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
@@ -50,6 +82,12 @@ pub struct SourceReport {
     pub warnings: Vec<String>,
     /// The first complaints, `file:line: reason`.
     pub complaints: Vec<String>,
+    /// The first games that were left out or cut short, `file: game N (line N): reason`.
+    pub skipped_games: Vec<String>,
+    /// How many more there are.
+    pub skipped_games_unnamed: u64,
+    /// What each rule removed, in the order in which they apply.
+    pub funnel: Vec<FunnelStep>,
     /// Lines that were broken.
     pub bad_lines: u64,
     /// Counts by reason; the record has them by name.
@@ -117,6 +155,8 @@ pub struct Report {
     pub bytes_read: u64,
     /// Wall time, seconds.
     pub seconds: f64,
+    /// The settings of the selection, as the dataset records them.
+    pub selection: BTreeMap<String, String>,
     /// The inputs in order.
     pub sources: Vec<SourceReport>,
 }

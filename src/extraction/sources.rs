@@ -14,8 +14,9 @@ use crate::error::{Error, Result};
 /// Decompressed bytes of a chunk, unless a record is longer.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// A chunk without the end of a record is cut anyway when it has grown to this size.
-const MAX_CHUNK_BYTES: usize = 1 << 26;
+/// A chunk without the end of a record is cut anyway when it has grown to this size: no game comes
+/// near it, and every worker may have several.
+const MAX_CHUNK_BYTES: usize = 1 << 22;
 
 /// An input that was looked at.
 #[derive(Debug)]

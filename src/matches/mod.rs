@@ -4,6 +4,24 @@
 //! schedule of pairs, the record of games, and the statistics of their results. Knows nothing of
 //! tuning; `spsa` plays its games with it.
 
+mod adjudication;
+mod builtin;
+pub mod client;
+mod game;
+pub mod journal;
+pub mod openings;
+mod pace;
+mod pgn;
 mod player;
+mod runner;
+pub mod statistics;
+mod tally;
 
+pub use adjudication::{Adjudication, DrawRule, WinRule};
+pub use builtin::BuiltinPlayer;
+pub use game::{End, GameRecord, PairRecord, Played, Rules, Unplayed, play_game, play_pair};
+pub use pace::Pace;
+pub use pgn::{GameTags, to_pgn};
 pub use player::{Choice, Failure, GameSoFar, Player};
+pub use runner::{MakePlayer, MatchResult, MatchSettings, Observer, Stop, run_match};
+pub use tally::{GameSummary, PairSummary, Tally};

@@ -55,7 +55,7 @@ impl TableEvaluation {
         let limit = f64::from(MAX_EVALUATION_CP);
         if let Some(index) = theta.iter().position(|value| value.is_nan() || value.abs() > limit) {
             return Err(Error::Usage(format!(
-                "parameter '{}' is {}: values of a playing evaluation are at most {limit}",
+                "parameter '{}' is {}: values of a playing evaluation are at most {limit} (--l2 keeps those that few positions have near the prior)",
                 set.features[index % count].name,
                 theta[index]
             )));
@@ -246,7 +246,7 @@ mod tests {
         let error = TableEvaluation::try_new(&set, &theta).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "parameter 'rook' is 1000000: values of a playing evaluation are at most 30000"
+            "parameter 'rook' is 1000000: values of a playing evaluation are at most 30000 (--l2 keeps those that few positions have near the prior)"
         );
         assert!(named_parameters("material:1,2").is_err());
         let (set, theta) = named_parameters("material").unwrap();

@@ -138,6 +138,53 @@ pub struct RunRecord {
     /// What is asked about its result.
     #[serde(default)]
     pub uncertainty: UncertaintyRequest,
+    /// The rounds that follow with positions resolved anew, where there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requiesce: Option<RequiesceRecord>,
+}
+
+/// Rounds in which positions are resolved with tuned parameters and tuned on again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RequiesceRecord {
+    /// Rounds wanted.
+    pub rounds: u32,
+    /// The search that resolves, by its name.
+    pub from: String,
+    /// Rounds done.
+    pub done: Vec<RoundRecord>,
+}
+
+/// One round of a [`RequiesceRecord`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoundRecord {
+    /// Its number, from 1.
+    pub round: u32,
+    /// Positions of its dataset.
+    pub positions: u64,
+    /// Positions whose leaf is another than in the round before.
+    pub changed: u64,
+    /// `changed` as a share of the positions.
+    pub changed_share: f64,
+    /// Positions that were not kept in the round before.
+    pub entered: u64,
+    /// Positions of the round before that are no longer kept.
+    pub left: u64,
+    /// Exact training loss, on the round's positions, of the parameters that they were resolved with.
+    pub loss_before: Option<f64>,
+    /// Exact training loss of the round's result.
+    pub loss: Option<f64>,
+    /// Exact held-out loss of the parameters that the positions were resolved with.
+    pub held_out_before: Option<f64>,
+    /// Exact held-out loss of the round's result.
+    pub held_out: Option<f64>,
+    /// Root mean square over all parameters of how far they moved, centipawns.
+    pub moved_rms_cp: f64,
+    /// How far the parameter that moved most did, centipawns.
+    pub moved_max_cp: f64,
+    /// Epochs of the round's run.
+    pub epochs: u64,
+    /// Seconds that the round took, the extraction included.
+    pub seconds: f64,
 }
 
 impl RunRecord {
@@ -149,6 +196,7 @@ impl RunRecord {
             started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             config,
             uncertainty: UncertaintyRequest::default(),
+            requiesce: None,
         }
     }
 }
@@ -165,6 +213,11 @@ pub fn space_of(parameterization: &Parameterization) -> Space {
 }
 
 impl RunConfig {
+    /// The basis, unless every parameter is tuned by itself.
+    pub fn named_basis(&self) -> Option<&Parameterization> {
+        self.basis.as_ref().filter(|basis| !basis.is_identity())
+    }
+
     /// What is tuned.
     pub fn parameterization(&self) -> Parameterization {
         self.basis.clone().unwrap_or_else(|| Parameterization::identity(&self.start))

@@ -20,7 +20,9 @@ mod uncertainty;
 mod values;
 
 pub use checkpoint::{Checkpoint, Progress};
-pub use config::{OptimizerConfig, RunConfig, RunRecord, UncertaintyRequest, space_of};
+pub use config::{
+    OptimizerConfig, RequiesceRecord, RoundRecord, RunConfig, RunRecord, UncertaintyRequest, space_of,
+};
 pub use driver::{Event, Outcome, Tuning};
 pub use exact::{exact_loss, exact_scores};
 pub use regularization::{REGULARIZATION_SCALE_CP, regularize};

@@ -3,6 +3,7 @@
 
 pub mod games;
 pub mod gpu;
+pub mod players;
 pub mod program;
 
 use std::path::Path;

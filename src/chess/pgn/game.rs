@@ -1,13 +1,14 @@
 //! What is known of a game while it is played.
 //!
-//! Owns results, variants, FEN tags, and which positions are offered to the selection.
+//! Owns results, variants, FEN tags, and the positions that are gathered for the selection.
 
 use shakmaty::{CastlingMode, Chess, FromSetup, Move, Position, PositionErrorKinds};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::scores::comment_scores;
+use super::scores::{comment_scores, is_book};
+use super::tags::GameTags;
 use crate::chess::fen::{legal_position, parse_fen};
-use crate::chess::sample::{Sample, position_key};
-use crate::chess::selection::{LeftOut, Reason, Selection};
+use crate::chess::selection::{Criteria, Ply, Reason, draw};
 
 /// What the result tag says.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,19 +24,21 @@ pub struct Game {
     pub token_result: Option<f32>,
     variant: Variant,
     fen: Option<Vec<u8>>,
-    /// `None` before the first move.
-    pub position: Option<Chess>,
-    pub moves: u32,
+    tags: GameTags,
+    /// The positions so far, the current one last; empty before the game is set up.
+    pub plies: Vec<Ply>,
     /// Set when the game, or the rest of it, cannot be used.
-    pub stopped: Option<Reason>,
+    pub stopped: Option<Stop>,
     pub terminated: bool,
-    /// Of the next position, from a comment behind the last move; centipawns, White's view.
-    score_cp: f32,
-    /// Whether the position before the last move was the last sample.
-    sampled: bool,
-    pub first_sample: usize,
-    pub positions_read: u64,
-    pub left_out: LeftOut,
+    /// Hash of tags and moves, where something is drawn by game.
+    pub identity: u64,
+}
+
+/// What ended a game before its time.
+pub struct Stop {
+    pub reason: Reason,
+    /// Where that is in the chunk, and what to say of it; nothing where the tags are at fault.
+    pub place: Option<(usize, String)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,32 +64,35 @@ impl Variant {
         }
     }
 }
+
 impl Game {
-    pub fn new(offset: usize, first_sample: usize) -> Self {
+    /// A game that begins at an offset; `plies` is empty, and its memory is used again.
+    pub fn new(offset: usize, plies: Vec<Ply>) -> Self {
         Self {
             offset,
             tag_result: TagResult::Missing,
             token_result: None,
             variant: Variant::Standard,
             fen: None,
-            position: None,
-            moves: 0,
+            tags: GameTags::default(),
+            plies,
             stopped: None,
             terminated: false,
-            score_cp: f32::NAN,
-            sampled: false,
-            first_sample,
-            positions_read: 0,
-            left_out: LeftOut::default(),
+            identity: 0,
         }
     }
 
     /// Whether a tag belongs to another game.
     pub fn ends_at_tags(&self) -> bool {
-        self.position.is_some() || self.terminated
+        !self.plies.is_empty() || self.terminated
     }
 
-    pub fn tag(&mut self, name: &[u8], value: &[u8]) {
+    /// Moves played.
+    pub fn moves(&self) -> usize {
+        self.plies.len().saturating_sub(1)
+    }
+
+    pub fn tag(&mut self, name: &[u8], value: &[u8], criteria: &Criteria<'_>) {
         match name {
             b"Result" => {
                 self.tag_result = match value.trim_ascii() {
@@ -100,13 +106,16 @@ impl Game {
                 self.fen = Some(value.trim_ascii().to_vec());
             }
             b"Variant" => self.variant = Variant::parse(value),
-            _ => {}
+            _ => self.tags.tag(name, value),
+        }
+        if criteria.draws_by_game() {
+            self.identity = xxh3_64_with_seed(value, xxh3_64_with_seed(name, self.identity));
         }
     }
 
     /// Sets up the first position; does nothing once that is done.
-    pub fn begin(&mut self) {
-        if self.position.is_some() {
+    pub fn begin(&mut self, criteria: &Criteria<'_>) {
+        if !self.plies.is_empty() {
             return;
         }
         let start = match (&self.fen, self.variant) {
@@ -114,62 +123,51 @@ impl Game {
             (None, _) => Ok(Chess::default()),
             (Some(fen), variant) => start_position(fen, variant == Variant::Chess960),
         };
+        let start = start.and_then(|start| match self.tags.judge(criteria.selection) {
+            Some(reason) => Err(reason),
+            None => Ok(start),
+        });
         match start {
-            Ok(position) => self.position = Some(position),
+            Ok(position) => self.plies.push(Ply::new(position)),
             Err(reason) => {
-                self.position = Some(Chess::default());
-                self.stopped = Some(reason);
+                self.plies.push(Ply::new(Chess::default()));
+                self.stopped = Some(Stop { reason, place: None });
             }
         }
     }
 
-    /// Applies the rules of selection to the current position. The last position of a game has no
-    /// `next` move; it is kept unless the game is over on the board.
-    pub fn offer(&mut self, next: Option<Move>, selection: &Selection, samples: &mut Vec<Sample>) {
-        let Some(position) = &self.position else { return };
-        let score_cp = std::mem::replace(&mut self.score_cp, f32::NAN);
-        self.positions_read += 1;
-        self.sampled = false;
-        let ply = u64::from(position.fullmoves().get() - 1) * 2 + u64::from(position.turn().is_black());
-        let reason = if next.is_none() && position.legal_moves().is_empty() {
-            Some(Reason::GameOver)
-        } else if ply < u64::from(selection.skip_plies) {
-            Some(Reason::EarlyPly)
-        } else if !selection.keep_checks && position.is_check() {
-            Some(Reason::InCheck)
-        } else if !selection.keep_captures && next.is_some_and(|m| m.is_capture() || m.is_promotion()) {
-            Some(Reason::CaptureNext)
-        } else {
-            None
-        };
-        if let Some(reason) = reason {
-            self.left_out.add(reason);
-            return;
+    /// Plays a legal move.
+    pub fn play(&mut self, next: Move, criteria: &Criteria<'_>) {
+        let Some(ply) = self.plies.last_mut() else { return };
+        ply.next = Some(next);
+        let position = ply.position.clone();
+        self.plies.push(Ply::new(position));
+        if let Some(ply) = self.plies.last_mut() {
+            ply.position.play_unchecked(next);
         }
-        self.sampled = true;
-        samples.push(Sample {
-            board: position.board().clone(),
-            turn: position.turn(),
-            key: position_key(position),
-            result: 0.5,
-            score_cp,
-            game: None,
-        });
+        if criteria.draws_by_game() {
+            let from = next.from().map_or(64, u64::from);
+            let promotion = next.promotion().map_or(0, |role| role as u64);
+            self.identity = draw(self.identity, from << 8 | u64::from(next.to()), promotion);
+        }
     }
 
-    pub fn comment(&mut self, text: &[u8], samples: &mut [Sample]) {
-        if self.position.is_none() || self.stopped.is_some() || self.moves == 0 {
+    pub fn comment(&mut self, text: &[u8], criteria: &Criteria<'_>) {
+        let [.., before, current] = &mut self.plies[..] else { return };
+        if self.stopped.is_some() {
             return;
         }
         let scores = comment_scores(text);
         if let Some(after) = scores.after {
-            self.score_cp = after;
+            current.score_cp = after;
         }
-        if let (Some(mover), true, Some(sample)) = (scores.mover, self.sampled, samples.last_mut())
-            && sample.score_cp.is_nan()
+        if let Some(mover) = scores.mover
+            && before.score_cp.is_nan()
         {
-            sample.score_cp = if sample.turn.is_white() { mover } else { 0.0 - mover };
+            before.score_cp = if before.position.turn().is_white() { mover } else { 0.0 - mover };
         }
+        // Half of the time that long comments take would go into this.
+        before.book |= criteria.selection.no_book && is_book(text);
     }
 }
 

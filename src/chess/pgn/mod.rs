@@ -6,7 +6,8 @@
 //! unnoticed and every position behind it is wrong. So the parser gets stretches of text that no
 //! comment may leave (`split`, which also cuts files into chunks), its text is walked beside it to
 //! see what it passes over (`trail`), and games are told apart by their tags and results as they
-//! are played (`player`, `game`, `moves`). Comments may say something about scores (`scores`). Files,
+//! are played (`player`, `game`, `moves`), and judged as a whole at their ends. Comments may say
+//! something about scores and books (`scores`), tags about players and clocks (`tags`). Files,
 //! decompression and threads are the callers' business.
 
 mod game;
@@ -14,6 +15,7 @@ mod moves;
 mod player;
 mod scores;
 mod split;
+mod tags;
 mod trail;
 
 pub use player::read_pgn;

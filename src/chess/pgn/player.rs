@@ -7,15 +7,14 @@
 use std::ops::ControlFlow;
 
 use pgn_reader::{KnownOutcome, Outcome, RawComment, RawTag, Skip, Visitor};
-use shakmaty::Position;
 use shakmaty::san::{San, SanPlus};
 
-use super::game::{Game, TagResult};
+use super::game::{Game, Stop, TagResult};
 use super::moves::{find_move, spells};
 use super::split::{is_tag_pair, stretch_ends, tag_name};
 use super::trail::{Piece, Trail, is_null_move, is_remark, named_result};
-use crate::chess::sample::Batch;
-use crate::chess::selection::{Reason, Selection};
+use crate::chess::sample::{Batch, SkippedGame};
+use crate::chess::selection::{Criteria, Illegal, LeftOut, MAX_PLIES, Ply, Reason, Unit};
 
 /// Tag lines up to this length are read for certain, and comments come in one piece.
 const LONGEST: usize = 4096;
@@ -23,14 +22,15 @@ const LONGEST: usize = 4096;
 /// Reads the games of a chunk; `first_line` is the number of its first line, from 1.
 ///
 /// Positions are numbered by their game in the chunk.
-pub fn read_pgn(chunk: &[u8], first_line: u64, selection: &Selection) -> Batch {
+pub fn read_pgn<'c>(chunk: &'c [u8], first_line: u64, criteria: impl Into<Criteria<'c>>) -> Batch {
     let mut player = Player {
         batch: Batch::default(),
-        selection,
+        criteria: criteria.into(),
         chunk,
         trail: Trail::new(chunk, 0),
         line: (0, first_line),
         game: None,
+        spare: Vec::new(),
         in_tags: false,
         comment: None,
         variations: 0,
@@ -47,13 +47,15 @@ pub fn read_pgn(chunk: &[u8], first_line: u64, selection: &Selection) -> Batch {
 /// they end at any blank line.
 struct Player<'a> {
     batch: Batch,
-    selection: &'a Selection,
+    criteria: Criteria<'a>,
     chunk: &'a [u8],
     /// Where the parser is.
     trail: Trail<'a>,
     /// An offset and the number of its line, to count lines from.
     line: (usize, u64),
     game: Option<Game>,
+    /// Memory of the last game's positions.
+    spare: Vec<Ply>,
     /// Whether the parser is reading tags.
     in_tags: bool,
     /// Where the text of the current comment begins.
@@ -184,8 +186,7 @@ impl<'a> Player<'a> {
         if self.game.as_ref().is_some_and(over) {
             self.finish();
         }
-        let first_sample = self.batch.samples.len();
-        self.game.get_or_insert_with(|| Game::new(offset, first_sample))
+        self.game.get_or_insert_with(|| Game::new(offset, std::mem::take(&mut self.spare)))
     }
 
     fn result(&mut self, result: Option<f32>, offset: usize) {
@@ -195,12 +196,14 @@ impl<'a> Player<'a> {
     }
 
     fn null_move(&mut self, offset: usize) {
-        self.game_at(offset, |game| game.terminated).begin();
+        let criteria = self.criteria;
+        self.game_at(offset, |game| game.terminated).begin(&criteria);
         self.stop(Reason::NullMove, offset, "null move");
     }
 
     fn never_closed(&mut self, offset: usize) {
-        self.game_at(offset, |_| false).begin();
+        let criteria = self.criteria;
+        self.game_at(offset, |_| false).begin(&criteria);
         self.stop(Reason::OpenComment, offset, "a comment or variation is never closed");
     }
 
@@ -216,7 +219,8 @@ impl<'a> Player<'a> {
         let offset = self.trail.offset();
         if let Some((name, _)) = tag_name(self.trail.rest()) {
             self.close_variations();
-            self.game_at(offset, Game::ends_at_tags).tag(name, b"too long");
+            let criteria = self.criteria;
+            self.game_at(offset, Game::ends_at_tags).tag(name, b"too long", &criteria);
         }
         self.trail.next_line();
     }
@@ -231,21 +235,19 @@ impl<'a> Player<'a> {
     }
 
     fn play(&mut self, text: &[u8], san: Option<San>, offset: usize) {
+        let criteria = self.criteria;
         let game = self.game_at(offset, |game| game.terminated);
-        game.begin();
+        game.begin(&criteria);
         if game.stopped.is_some() {
             return;
         }
-        let Some(game) = &mut self.game else { return };
-        let Some(position) = &game.position else { return };
-        match find_move(position, text, san) {
-            Ok(next) => {
-                game.offer(Some(next), self.selection, &mut self.batch.samples);
-                if let Some(position) = &mut game.position {
-                    position.play_unchecked(next);
-                }
-                game.moves += 1;
-            }
+        let Some(ply) = game.plies.last() else { return };
+        if game.plies.len() >= MAX_PLIES {
+            self.stop(Reason::LongGame, offset, &format!("more than {MAX_PLIES} positions"));
+            return;
+        }
+        match find_move(&ply.position, text, san) {
+            Ok(next) => game.play(next, &criteria),
             Err(reason) => {
                 let what = if reason == Reason::IllegalMove { "illegal" } else { "unreadable" };
                 let shown = String::from_utf8_lossy(&text[..text.len().min(20)]).into_owned();
@@ -257,7 +259,7 @@ impl<'a> Player<'a> {
     /// Gives up on the rest of the game, once.
     fn stop(&mut self, reason: Reason, offset: usize, what: &str) {
         let Some(game) = self.game.as_mut().filter(|game| game.stopped.is_none()) else { return };
-        game.stopped = Some(reason);
+        game.stopped = Some(Stop { reason, place: Some((offset, what.to_string())) });
         if self.batch.complaints.len() < Batch::COMPLAINTS {
             let line = self.line_of(offset);
             self.batch.complain(line, || what.to_string());
@@ -266,55 +268,85 @@ impl<'a> Player<'a> {
 
     fn line_of(&mut self, offset: usize) -> u64 {
         let (from, line) = self.line;
-        let lines = memchr::memchr_iter(b'\n', &self.chunk[from.min(offset)..offset]).count() as u64;
-        self.line = (offset, line + lines);
-        line + lines
+        let lines = |text: &[u8]| memchr::memchr_iter(b'\n', text).count() as u64;
+        let line = match self.chunk.get(from..offset) {
+            Some(between) => line + lines(between),
+            None => line - lines(&self.chunk[offset..from]),
+        };
+        self.line = (offset, line);
+        line
     }
 
     /// Ends the game: keeps its samples if it has a result.
     fn finish(&mut self) {
         let Some(mut game) = self.game.take() else { return };
-        game.begin();
+        game.begin(&self.criteria);
         self.batch.records += 1;
         let result = match (game.tag_result, game.token_result) {
             (TagResult::Known(tag), Some(token)) if tag != token => Err(Reason::Contradiction),
             (TagResult::Known(value), _) | (TagResult::Missing, Some(value)) => Ok(value),
             (TagResult::Missing, None) => Err(Reason::NoResult),
         };
-        let whole_game = match (game.stopped, result) {
+        let stopped = game.stopped.as_ref().map(|stop| stop.reason);
+        let drop_broken = self.criteria.selection.illegal == Illegal::Drop;
+        let whole_game = match (stopped, result) {
             (Some(reason @ (Reason::Variant | Reason::BadFen | Reason::BadCastling)), _) => Some(reason),
             (_, Err(reason)) => Some(reason),
-            (None, Ok(_)) if game.moves == 0 => Some(Reason::NoMoves),
+            (Some(reason), _) if reason.unit() == Unit::Game => Some(reason),
+            (Some(reason), _) if drop_broken && reason != Reason::LongGame => Some(Reason::Broken),
+            (None, Ok(_)) if game.moves() == 0 => Some(Reason::NoMoves),
             _ => None,
         };
-        if let Some(reason) = whole_game {
-            self.batch.left_out.add(reason);
-            self.batch.samples.truncate(game.first_sample);
-            if matches!(reason, Reason::BadFen | Reason::BadCastling)
-                && self.batch.complaints.len() < Batch::COMPLAINTS
-            {
-                let line = self.line_of(game.offset);
-                let what =
-                    if reason == Reason::BadFen { "FEN tag" } else { "castling rights of the FEN tag" };
-                self.batch.complain(line, || format!("the {what} of this game cannot be used"));
+        if let Some(reason) = whole_game.or(stopped) {
+            self.skip(&game, reason);
+        }
+        if whole_game.is_none() {
+            if stopped.is_some() {
+                // What the game would have gone on with is not known.
+                game.plies.pop();
             }
+            let first_sample = self.batch.samples.len();
+            let mut left_out = LeftOut::default();
+            self.criteria.judge_game(&mut game.plies, game.identity, &mut self.batch.samples, &mut left_out);
+            self.batch.positions_read += game.plies.len() as u64;
+            self.batch.left_out.merge(&left_out);
+            let number = self.batch.records - 1;
+            // Positions of a game are no independent witnesses: one a side to move is heard.
+            let mut heard = [false; 2];
+            for sample in &mut self.batch.samples[first_sample..] {
+                sample.result = result.unwrap_or(0.5);
+                sample.game = Some(number);
+                let heard = &mut heard[usize::from(sample.turn.is_white())];
+                *heard = *heard || self.batch.agreement.add(&sample.board, sample.turn, sample.result);
+            }
+        }
+        game.plies.clear();
+        self.spare = game.plies;
+    }
+
+    /// Counts a game that is left out, wholly or from some move on, and names it.
+    fn skip(&mut self, game: &Game, reason: Reason) {
+        self.batch.left_out.add(reason);
+        if matches!(reason, Reason::BadFen | Reason::BadCastling)
+            && self.batch.complaints.len() < Batch::COMPLAINTS
+        {
+            let line = self.line_of(game.offset);
+            self.batch.complain(line, || reason.about_one().to_string());
+        }
+        let named = self.criteria.named_games;
+        if self.batch.skipped.len() >= named || (reason.is_choice() && named <= Batch::NAMED_GAMES) {
             return;
         }
-        match game.stopped {
-            Some(reason) => self.batch.left_out.add(reason),
-            None => game.offer(None, self.selection, &mut self.batch.samples),
-        }
-        let number = self.batch.records - 1;
-        // Positions of a game are no independent witnesses: one a side to move is heard.
-        let mut heard = [false; 2];
-        for sample in &mut self.batch.samples[game.first_sample..] {
-            sample.result = result.unwrap_or(0.5);
-            sample.game = Some(number);
-            let heard = &mut heard[usize::from(sample.turn.is_white())];
-            *heard = *heard || self.batch.agreement.add(&sample.board, sample.turn, sample.result);
-        }
-        self.batch.positions_read += game.positions_read;
-        self.batch.left_out.merge(&game.left_out);
+        let place = game.stopped.as_ref().and_then(|stop| stop.place.as_ref());
+        let (offset, what) = match (place, reason) {
+            (Some((offset, what)), Reason::Broken) => (*offset, format!("{what}; left out")),
+            (Some((offset, what)), _) if reason.unit() == Unit::GameRest => {
+                (*offset, format!("{what}; its first {} plies are kept", game.moves()))
+            }
+            _ => (game.offset, reason.about_one().to_string()),
+        };
+        let line = self.line_of(offset);
+        self.batch.skipped.push(SkippedGame { game: self.batch.records - 1, line, reason, what });
     }
 }
 
@@ -342,7 +374,8 @@ impl Visitor for Player<'_> {
         }
         if named {
             self.close_variations();
-            self.game_at(offset, Game::ends_at_tags).tag(name, value);
+            let criteria = self.criteria;
+            self.game_at(offset, Game::ends_at_tags).tag(name, value, &criteria);
         }
         ControlFlow::Continue(())
     }
@@ -390,7 +423,7 @@ impl Visitor for Player<'_> {
         if self.variations == 0
             && let Some(game) = &mut self.game
         {
-            game.comment(self.trail.since(from), &mut self.batch.samples);
+            game.comment(self.trail.since(from), &self.criteria);
         }
         let nested = self.trail.offset() > end;
         self.trail.advance(1);
@@ -433,11 +466,14 @@ fn points(outcome: Outcome) -> Option<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chess::selection::Unit;
+    use crate::chess::selection::Selection;
     use proptest::prelude::*;
 
     fn read(text: &str) -> Batch {
-        read_pgn(text.as_bytes(), 1, &Selection { skip_plies: 0, ..Selection::default() })
+        {
+            let rules = Selection { skip_plies: 0, ..Selection::default() };
+            read_pgn(text.as_bytes(), 1, &rules)
+        }
     }
 
     #[test]
@@ -464,7 +500,8 @@ mod tests {
     fn plies_count_from_the_fen_tag() {
         let text = "[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 0 5\"]\n\n5. e3 Kd8 6. e4 Kd7 1-0";
         let kept = |skip_plies| {
-            read_pgn(text.as_bytes(), 1, &Selection { skip_plies, ..Selection::default() }).samples.len()
+            let rules = Selection { skip_plies, ..Selection::default() };
+            read_pgn(text.as_bytes(), 1, &rules).samples.len()
         };
         assert_eq!((kept(8), kept(9), kept(12), kept(13)), (5, 4, 1, 0));
     }

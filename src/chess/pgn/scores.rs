@@ -61,6 +61,13 @@ fn engine_score(comment: &[u8]) -> Option<f32> {
         .flatten()
 }
 
+/// Whether a comment says that its move came from an opening book: `book`, alone or among other
+/// remarks between commas.
+pub fn is_book(comment: &[u8]) -> bool {
+    let says = |part: &[u8]| part.trim_ascii().eq_ignore_ascii_case(b"book");
+    comment.len() >= 4 && comment.split(|b| matches!(b, b',' | b';' | b'(' | b')')).any(says)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,6 +90,16 @@ mod tests {
         assert_eq!(scores("[%eval #-3,20]"), (Some(-30_000.0), None));
         for none in ["", "book", "1/2", "12/4 moves", "wv=", "+0.35", "-", "[%eval]", "a +0.35/12"] {
             assert_eq!(scores(none), (None, None), "{none}");
+        }
+    }
+
+    #[test]
+    fn books_are_named() {
+        for text in ["book", " Book ", "(book)", "0.00/0 0s, book", "book, mb=+0+0", " d=1; BOOK"] {
+            assert!(is_book(text.as_bytes()), "{text}");
+        }
+        for text in ["", "out of book", "OwnBook=false", "bookish", "a book draw", "boo"] {
+            assert!(!is_book(text.as_bytes()), "{text}");
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod flags;
 mod output;
+mod requiesce;
 mod uncertainty;
 mod whole;
 mod work;
@@ -26,6 +27,7 @@ use flags::Fresh;
 pub use flags::GAUSS_NEWTON_LIMIT;
 pub use flags::ScaleArgs;
 pub use output::{Summary, scale_forms, write_results};
+use requiesce::{RequiesceArgs, Rounds};
 use uncertainty::UncertaintyArgs;
 pub use whole::{Whole, curvature};
 pub use work::Work;
@@ -59,6 +61,8 @@ pub struct TuneArgs {
     basis: BasisArgs,
     #[command(flatten)]
     fresh: Fresh,
+    #[command(flatten)]
+    requiesce: RequiesceArgs,
     #[command(flatten)]
     uncertainty: UncertaintyArgs,
     /// The table to show as a board at the end: pawn, knight, bishop, rook, queen or king
@@ -104,6 +108,7 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
     let loss: LossKind = fresh.loss.as_deref().map(str::parse).transpose()?.unwrap_or_default();
     let prior: Prior = fresh.prior.as_deref().map(str::parse).transpose()?.unwrap_or_default();
     let given_k = args.scale.k()?;
+    args.requiesce.check(&args.inputs)?;
     let uncertainty = args.uncertainty.request(UncertaintyRequest::default(), loss)?;
     Split::check_share(fresh.holdout.unwrap_or(0.0))?;
     let (optimizer, round) = (fresh.optimizer(loss, 0)?, fresh.rounding()?);
@@ -160,10 +165,18 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
             optimizer,
         };
         config.validate()?;
-        let record = RunRecord { uncertainty, ..RunRecord::new(&context.command_line, config) };
+        let mut record = RunRecord { uncertainty, ..RunRecord::new(&context.command_line, config) };
         uncertainty::check(uncertainty, &record.config, &data, &split)?;
-        folder.write("run.json", &(serde_json::to_string_pretty(&record)? + "\n"))?;
-        execute(args, context, &backend, &folder, &record, &data, &split, None, fitted_loss)
+        let rounds = args.requiesce.prepare(&paths[0], &data, &folder, context)?;
+        record.requiesce = rounds.as_ref().map(Rounds::record);
+        folder.write_record(&record)?;
+        match rounds {
+            None => execute(args, context, &backend, &folder, &record, &data, &split, None, fitted_loss),
+            Some(rounds) => {
+                let first = Ready { record, data, split, fitted_loss };
+                rounds.run(args, context, &backend, &folder, first)
+            }
+        }
     })();
     if result.is_err() {
         folder.discard();
@@ -284,28 +297,63 @@ fn execute(
     checkpoint: Option<Checkpoint>,
     fitted_loss: Option<f64>,
 ) -> anyhow::Result<()> {
-    let config = &record.config;
-    let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n))?;
-    let work = Work { context, backend, folder, config, data, split, layout: &layout };
-    let mut outcome = work.drive(checkpoint, args.resume.is_some(), fitted_loss, args.checkpoint_every)?;
-    let interrupted = |at: String| {
-        let folder = folder.path().display();
-        Err(Error::Interrupted(format!("{at}; 'gputexel tune --resume {folder}' goes on")).into())
-    };
-    if outcome.reason == StopReason::Interrupted {
-        return interrupted(format!("after {} epochs", outcome.epochs));
-    }
-    // Errors that cannot be had do not cost the result.
-    let (findings, failure) =
-        match uncertainty::find(context, record.uncertainty, backend, &layout, split, config, &outcome) {
-            Ok(findings) => (findings, None),
-            Err(Error::Interrupted(_)) => return interrupted("in the bootstrap".to_string()),
-            Err(error) => (None, Some(error)),
-        };
-
-    let whole = whole::finish(context, folder, config, &layout, split, &mut outcome)?;
-    let summary = work.summary(outcome, findings, whole);
-    output::write_results(folder, config, data, &summary)?;
-    output::print_results(context, folder, config, data, &summary, &args.board)?;
+    let run = Run { args, context, backend, folder, record, data, split };
+    let (summary, failure) = run.carry_out(checkpoint, fitted_loss)?;
+    output::print_results(context, folder, &record.config, data, &summary, &args.board, &[])?;
     failure.map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// A run that can begin.
+struct Ready {
+    record: RunRecord,
+    data: Dataset,
+    split: Split,
+    fitted_loss: Option<f64>,
+}
+
+/// A run from its start, or its checkpoint, to files.
+struct Run<'a> {
+    args: &'a TuneArgs,
+    context: &'a Context,
+    backend: &'a super::backend::Backend,
+    folder: &'a RunFolder,
+    record: &'a RunRecord,
+    data: &'a Dataset,
+    split: &'a Split,
+}
+
+impl Run<'_> {
+    /// Runs and writes the results; returns them, and why there are no errors of the parameters if
+    /// that went wrong.
+    fn carry_out(
+        &self,
+        checkpoint: Option<Checkpoint>,
+        fitted_loss: Option<f64>,
+    ) -> Result<(Summary, Option<Error>)> {
+        let Self { args, context, backend, folder, record, data, split } = *self;
+        let config = &record.config;
+        let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n))?;
+        let work = Work { context, backend, folder, config, data, split, layout: &layout };
+        let mut outcome =
+            work.drive(checkpoint, args.resume.is_some(), fitted_loss, args.checkpoint_every)?;
+        let interrupted = |at: String| {
+            let folder = folder.path().display();
+            Err(Error::Interrupted(format!("{at}; 'gputexel tune --resume {folder}' goes on")))
+        };
+        if outcome.reason == StopReason::Interrupted {
+            return interrupted(format!("after {} epochs", outcome.epochs));
+        }
+        // Errors that cannot be had do not cost the result.
+        let (findings, failure) =
+            match uncertainty::find(context, record.uncertainty, backend, &layout, split, config, &outcome) {
+                Ok(findings) => (findings, None),
+                Err(Error::Interrupted(_)) => return interrupted("in the bootstrap".to_string()),
+                Err(error) => (None, Some(error)),
+            };
+
+        let whole = whole::finish(context, folder, config, &layout, split, &mut outcome)?;
+        let summary = work.summary(outcome, findings, whole);
+        output::write_results(folder, config, data, &summary)?;
+        Ok((summary, failure))
+    }
 }

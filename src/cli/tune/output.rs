@@ -9,7 +9,7 @@ use gputexel::dataset::{Dataset, Split};
 use gputexel::model::{Coordinate, ParameterFile, Parameterization, Provenance};
 use gputexel::objective::ScaleForms;
 use gputexel::report::{Language, board, tables};
-use gputexel::tuning::{Checkpoint, Event, Outcome, RunConfig};
+use gputexel::tuning::{Checkpoint, Event, Outcome, RoundRecord, RunConfig};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 
@@ -85,7 +85,7 @@ pub fn print_opening(
     }
     let _ = writeln!(out, "backend     {backend}");
     let _ = writeln!(out, "prior       {}", config.prior);
-    if let Some(basis) = &config.basis {
+    if let Some(basis) = config.named_basis() {
         let _ = writeln!(out, "basis       {}, {} coordinates", basis.name, basis.dimension());
         let start = basis.theta(&basis.start());
         let moved = start.iter().zip(&config.start).filter(|(a, b)| (*a - *b).abs() > 1e-9).count();
@@ -275,7 +275,7 @@ pub fn write_results(
     for language in Language::ALL {
         folder.write(language.file_name(), &tables(set, theta, language))?;
     }
-    if let Some(basis) = &config.basis {
+    if let Some(basis) = config.named_basis() {
         folder.write("z.json", &coordinates(basis, &summary.outcome.z, summary.findings.as_ref()))?;
     }
     folder.write("params.json", &file.to_json())?;
@@ -307,6 +307,7 @@ pub fn print_results(
     data: &Dataset,
     summary: &Summary,
     piece: &str,
+    rounds: &[RoundRecord],
 ) -> Result<()> {
     let outcome = &summary.outcome;
     let set = &data.metadata.feature_set;
@@ -327,6 +328,9 @@ pub fn print_results(
         }
         if let Some(whole) = &summary.whole {
             whole.add_to(&mut object);
+        }
+        if !rounds.is_empty() {
+            object["rounds"] = json!(rounds);
         }
         return say(&format!("{object}\n"));
     }
@@ -365,7 +369,7 @@ pub fn print_results(
     if let (Some(before), Some(after), None) = (summary.before, summary.after, summary.held_out_after)
         && after > before
     {
-        let hint = match config.basis {
+        let hint = match config.named_basis() {
             Some(_) => ": is the \"base\" of the basis meant to be \"prior\"?",
             None => "",
         };
@@ -400,7 +404,7 @@ pub fn print_results(
         }
     }
     let _ = writeln!(out);
-    if let Some(basis) = &config.basis {
+    if let Some(basis) = config.named_basis() {
         let at_bound = |(c, value): (&Coordinate, &f64)| c.min == Some(*value) || c.max == Some(*value);
         let held = basis.coordinates.iter().zip(&outcome.z).filter(|(c, value)| at_bound((c, value)));
         let held: Vec<&str> = held.map(|(c, _)| c.name.as_str()).collect();
@@ -410,7 +414,8 @@ pub fn print_results(
     }
     if !unsupported.is_empty() {
         let list = shortened(&unsupported, "features");
-        let fate = if config.basis.is_some() { "the basis values them" } else { "they keep their prior" };
+        let fate =
+            if config.named_basis().is_some() { "the basis values them" } else { "they keep their prior" };
         let _ = writeln!(out, "no position depends on {list}; {fate}");
     }
     if !weak.is_empty() {
@@ -433,7 +438,7 @@ pub fn print_results(
         out += &findings.describe(set, config, outcome);
     }
     let files: Vec<&str> = Language::ALL.iter().map(|language| language.file_name()).collect();
-    let z = if config.basis.is_some() { "z.json, " } else { "" };
+    let z = if config.named_basis().is_some() { "z.json, " } else { "" };
     let _ = writeln!(out, "written     {}: params.json, {z}{}", folder.path().display(), files.join(", "));
     say(&out)
 }

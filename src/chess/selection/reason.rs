@@ -1,45 +1,9 @@
-//! Which positions are kept, and a count of everything that is not.
+//! Why something was left out, and counts of it.
 //!
-//! Owns the rules and the names of the reasons; the readers apply them. Duplicates are judged by
-//! the extraction, which alone sees all inputs.
+//! Owns the names that reports and datasets use, and their order, which is the order in which the
+//! rules apply.
 
 use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
-
-/// The rules by which positions are kept.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Selection {
-    /// Positions of games before this ply of the game (counted by the position's own move
-    /// counter, so the moves of an opening that a FEN tag stands for count) are left out.
-    pub skip_plies: u32,
-    /// Keep positions in which the side to move is in check.
-    pub keep_checks: bool,
-    /// Keep positions of games whose next move is a capture or promotion.
-    pub keep_captures: bool,
-    /// Keep positions that occurred before in any of the inputs.
-    pub keep_duplicates: bool,
-}
-
-impl Default for Selection {
-    fn default() -> Self {
-        Self { skip_plies: 8, keep_checks: false, keep_captures: false, keep_duplicates: false }
-    }
-}
-
-impl Selection {
-    /// The settings by name, as a dataset records them.
-    pub fn settings(&self) -> Vec<(String, String)> {
-        [
-            ("skip_plies", self.skip_plies.to_string()),
-            ("keep_checks", self.keep_checks.to_string()),
-            ("keep_captures", self.keep_captures.to_string()),
-            ("keep_duplicates", self.keep_duplicates.to_string()),
-        ]
-        .map(|(name, value)| (name.to_string(), value))
-        .to_vec()
-    }
-}
 
 /// What a reason takes out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,27 +43,79 @@ macro_rules! reasons {
 }
 
 reasons! {
-    EarlyPly Position "positions of the first plies";
-    InCheck Position "positions in check";
-    CaptureNext Position "positions before a capture or promotion";
     GameOver Position "positions of mate or stalemate";
+    EarlyPly Position "positions of the first plies";
+    LatePly Position "positions of late plies";
+    InCheck Position "positions in check";
+    BeforeCheck Position "positions shortly before a check";
+    BeforeMate Position "positions shortly before mate";
+    CaptureNext Position "positions before a capture or promotion";
+    BeforeCapture Position "positions shortly before a capture or promotion";
+    BookMove Position "positions before a book move";
+    FewNonPawns Position "positions with few pieces beside pawns";
+    FewPieces Position "positions with few pieces";
+    ManyPieces Position "positions with many pieces";
+    NoScore Position "positions without a score";
+    LargeScore Position "positions with a large score";
+    Loud Position "positions that are not quiet";
+    Unsearched Position "positions with too many captures to search";
+    Share Position "positions not drawn for the share";
+    PerGame Position "positions beyond the sample of a game";
     Duplicate Position "duplicate positions";
+    Drawn Position "positions of drawn games";
+    Merged Position "positions merged with an earlier one";
+    Sample Position "positions not drawn for the sample";
     NoResult Game "games without a result";
     Contradiction Game "games whose tag and last token name different results";
     Variant Game "games of other variants";
     BadFen Game "games with an unreadable or illegal FEN tag";
     BadCastling Game "Chess960 games with castling rights that name no rook";
     NoMoves Game "games without moves";
+    Broken Game "games with a part that cannot be played";
+    UnknownElo Game "games without the Elo of both players";
+    EloRange Game "games of players outside the Elo range";
+    UnknownTime Game "games without a readable time control";
+    TimeRange Game "games with other time controls";
+    Termination Game "games that did not end normally";
     IllegalMove GameRest "game endings after an illegal move";
     UnreadableMove GameRest "game endings after an unreadable move";
     NullMove GameRest "game endings after a null move";
     OpenComment GameRest "game endings after a comment that is never closed";
+    LongGame GameRest "game endings after too many moves";
     BadPosition Line "lines without a readable position";
     IllegalPosition Line "lines with an illegal position";
     NoLabel Line "lines without a result";
     BadLabel Line "lines with a result outside 0 to 1";
     UnknownResult Line "lines whose result is unknown (*)";
     LongLine Line "lines that are too long";
+}
+
+impl Reason {
+    /// Whether it is a rule of the user's choice about whole games, and no fault of the game.
+    pub fn is_choice(self) -> bool {
+        matches!(
+            self,
+            Self::UnknownElo | Self::EloRange | Self::UnknownTime | Self::TimeRange | Self::Termination
+        )
+    }
+
+    /// What it says of one game.
+    pub fn about_one(self) -> &'static str {
+        match self {
+            Self::NoResult => "no result",
+            Self::Contradiction => "its tag and last token name different results",
+            Self::Variant => "another variant",
+            Self::BadFen => "the FEN tag of this game cannot be used",
+            Self::BadCastling => "the castling rights of the FEN tag of this game cannot be used",
+            Self::NoMoves => "no moves",
+            Self::UnknownElo => "no Elo of both players",
+            Self::EloRange => "players outside the Elo range",
+            Self::UnknownTime => "no readable time control",
+            Self::TimeRange => "another time control",
+            Self::Termination => "it did not end normally",
+            _ => self.label(),
+        }
+    }
 }
 
 /// Counts by reason.

@@ -1,0 +1,167 @@
+//! Legal captures, promotions and evasions, and the order in which they are tried.
+
+use shakmaty::{Bitboard, Board, Chess, Color, Move, Position as _, Role, Square, attacks};
+
+/// A move with its place in the order of its node; the smallest comes first.
+#[derive(Clone, Copy, Debug)]
+pub struct Ranked {
+    rank: u32,
+    m: Move,
+}
+
+/// Pawns, by role.
+fn value(role: Role) -> u32 {
+    match role {
+        Role::Pawn => 1,
+        Role::Knight | Role::Bishop => 3,
+        Role::Rook => 5,
+        Role::Queen => 9,
+        Role::King => 0,
+    }
+}
+
+/// The order of moves as the [module](super) defines it: smaller is earlier, and no two moves of a
+/// position have the same.
+pub fn rank(m: Move) -> u32 {
+    let promotion = m.promotion();
+    let gain = m.capture().map_or(0, value) + promotion.map_or(0, |role| value(role) - 1);
+    let piece = m.role() as u32;
+    let from = m.from().map_or(0, u32::from);
+    // From queen (0) to knight (3), none being alone.
+    let new = promotion.map_or(0, |role| Role::Queen as u32 - role as u32);
+    (31 - gain) << 18 | piece << 15 | from << 9 | u32::from(m.to()) << 3 | new
+}
+
+/// Brings the first of the remaining moves to the front.
+pub fn next(moves: &mut [Ranked]) -> Move {
+    let mut first = 0;
+    for (i, candidate) in moves.iter().enumerate() {
+        if candidate.rank < moves[first].rank {
+            first = i;
+        }
+    }
+    moves.swap(0, first);
+    moves[0].m
+}
+
+/// All legal moves of a position in check.
+pub fn push_evasions(position: &Chess, moves: &mut Vec<Ranked>) {
+    moves.extend(position.legal_moves().into_iter().map(|m| Ranked { rank: rank(m), m }));
+}
+
+/// All legal captures and promotions of a position that is not in check.
+///
+/// `shakmaty` would generate all moves and leave most of them out again.
+pub fn push_tactical(position: &Chess, moves: &mut Vec<Ranked>) {
+    let board = position.board();
+    let turn = position.turn();
+    let (us, them, occupied) = (position.us(), position.them(), board.occupied());
+    let Some(king) = board.king_of(turn) else { return };
+    let first = moves.len();
+    let mut push = |m: Move| moves.push(Ranked { rank: rank(m), m });
+
+    let last = turn.fold_wb(Bitboard::NORTH, Bitboard::SOUTH) & Bitboard::BACKRANKS;
+    let pawns = us & board.pawns();
+    for from in pawns {
+        let mut targets = attacks::pawn_attacks(turn, from) & them;
+        let ahead = from.offset(turn.fold_wb(8, -8)).map_or(Bitboard::EMPTY, Bitboard::from_square);
+        targets |= ahead & last & !occupied;
+        for to in targets {
+            let capture = board.role_at(to);
+            if last.contains(to) {
+                for promotion in [Role::Queen, Role::Rook, Role::Bishop, Role::Knight] {
+                    let promotion = Some(promotion);
+                    push(Move::Normal { role: Role::Pawn, from, capture, to, promotion });
+                }
+            } else {
+                push(Move::Normal { role: Role::Pawn, from, capture, to, promotion: None });
+            }
+        }
+    }
+    let mut pieces = |role, from, targets: Bitboard| {
+        for to in targets {
+            push(Move::Normal { role, from, capture: board.role_at(to), to, promotion: None });
+        }
+    };
+    for from in us & board.knights() {
+        pieces(Role::Knight, from, attacks::knight_attacks(from) & them);
+    }
+    for from in us & board.bishops() {
+        pieces(Role::Bishop, from, attacks::bishop_attacks(from, occupied) & them);
+    }
+    for from in us & board.rooks() {
+        pieces(Role::Rook, from, attacks::rook_attacks(from, occupied) & them);
+    }
+    for from in us & board.queens() {
+        pieces(Role::Queen, from, attacks::queen_attacks(from, occupied) & them);
+    }
+
+    if moves.len() > first {
+        let pinned = blockers(board, them, king) & us;
+        if pinned.any() {
+            let mut kept = first;
+            for i in first..moves.len() {
+                let m = moves[i].m;
+                let safe = m
+                    .from()
+                    .is_none_or(|from| !pinned.contains(from) || attacks::aligned(from, m.to(), king));
+                if safe {
+                    moves[kept] = moves[i];
+                    kept += 1;
+                }
+            }
+            moves.truncate(kept);
+        }
+    }
+    for to in attacks::king_attacks(king) & them {
+        if board.attacks_to(to, !turn, occupied).is_empty() {
+            let capture = board.role_at(to);
+            let m = Move::Normal { role: Role::King, from: king, capture, to, promotion: None };
+            moves.push(Ranked { rank: rank(m), m });
+        }
+    }
+    if position.maybe_ep_square().is_some() {
+        moves.extend(position.en_passant_moves().into_iter().map(|m| Ranked { rank: rank(m), m }));
+    }
+}
+
+/// Pieces that stand alone between the king and an enemy slider.
+fn blockers(board: &Board, them: Bitboard, king: Square) -> Bitboard {
+    let snipers = (attacks::rook_attacks(king, Bitboard::EMPTY) & board.rooks_and_queens())
+        | (attacks::bishop_attacks(king, Bitboard::EMPTY) & board.bishops_and_queens());
+    let mut blockers = Bitboard::EMPTY;
+    for sniper in snipers & them {
+        let between = attacks::between(king, sniper) & board.occupied();
+        if !between.more_than_one() {
+            blockers |= between;
+        }
+    }
+    blockers
+}
+
+/// Roughly what the opponent wins by capturing the piece that has just moved, centipawns.
+pub fn hanging_cp(next: &Chess, m: Move) -> i32 {
+    let (Some(_), false) = (m.from(), m.is_castle()) else { return 0 };
+    let board = next.board();
+    let role = m.promotion().unwrap_or(m.role());
+    if role == Role::King {
+        return 0;
+    }
+    let mover: Color = !next.turn();
+    let to = m.to();
+    let moved = 100 * value(role) as i32;
+    let attackers = board.attacks_to(to, next.turn(), board.occupied());
+    if attackers.is_empty() {
+        return 0;
+    }
+    let least = [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen]
+        .into_iter()
+        .find(|&role| (attackers & board.by_role(role)).any());
+    let protected = board.attacks_to(to, mover, board.occupied()).any();
+    match least {
+        // The king can capture only what nothing protects.
+        None if protected => 0,
+        Some(attacker) if protected => (moved - 100 * value(attacker) as i32).max(0),
+        _ => moved,
+    }
+}

@@ -1,0 +1,240 @@
+//! `gputexel match`: two engines, pairs of games, and what the results say.
+
+mod config;
+mod contestants;
+mod flags;
+mod output;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use gputexel::matches::journal::{GamesFile, Journal};
+use gputexel::matches::openings::Openings;
+use gputexel::matches::{MatchSettings, Observer, PairSummary, Stop, Tally, run_match};
+use gputexel::{Error, Result};
+
+use super::run_folder::RunFolder;
+use super::{Context, say};
+use config::Config;
+use contestants::Contestant;
+use flags::Played;
+use output::Progress;
+
+/// Games of a match that is not told how many.
+const GAMES: u64 = 1000;
+
+/// Games at most of a match that a sequential test is to end.
+const GAMES_WITH_SPRT: u64 = 100_000;
+
+/// Flags of `match`.
+#[derive(Debug, clap::Args)]
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
+A and B are parameter files or piece values (material, material:100,300,320,500,900, zero), played \
+by the built-in engine, or UCI engines: a program, a quoted command line, or cmd:COMMAND where it \
+could be taken for a file. Games come in pairs from one opening with colors swapped; errors are \
+those of pairs. Pairs count in their order, so that with fixed nodes or depth the result does not \
+depend on --concurrency. A flag that falls loses whatever material is left."
+)]
+pub struct MatchArgs {
+    /// The first side, from whose view results are
+    #[arg(value_name = "A", required_unless_present = "resume", requires = "b", conflicts_with = "resume")]
+    a: Option<String>,
+    /// The second side
+    #[arg(value_name = "B", conflicts_with = "resume")]
+    b: Option<String>,
+    #[command(flatten)]
+    played: Played,
+    /// Games, two for each opening [default: 1000; with --sprt, at most 100000]
+    #[arg(long, value_name = "N", help_heading = "Match")]
+    games: Option<u64>,
+    /// Games that may end by failing engines before the match is given up [default: a tenth of the
+    /// games, but between 10 and 100]
+    #[arg(long, value_name = "N", help_heading = "Match")]
+    max_failures: Option<u64>,
+    /// Games at a time [default: one a core]
+    #[arg(long, value_name = "N", help_heading = "Match")]
+    concurrency: Option<usize>,
+    /// The folder to write to
+    #[arg(short, long, value_name = "DIR", conflicts_with = "resume", help_heading = "Match")]
+    out: Option<PathBuf>,
+    /// Write into a folder that is not empty, over files that exist
+    #[arg(long, conflicts_with = "resume", help_heading = "Match")]
+    force: bool,
+    /// Go on with an interrupted match; --games makes it longer
+    #[arg(long, value_name = "DIR", conflicts_with = "Played", help_heading = "Match")]
+    resume: Option<PathBuf>,
+}
+
+/// Everything that a match needs.
+struct Prepared {
+    config: Config,
+    settings: MatchSettings,
+    openings: Openings,
+    contestants: [Contestant; 2],
+}
+
+/// Runs `match`.
+///
+/// # Errors
+/// Anything that keeps the match from its end; an interrupted match can be resumed.
+pub fn run(args: &MatchArgs, context: &Context) -> anyhow::Result<()> {
+    if let Some(path) = &args.resume {
+        let (journal, mut config, done) = Journal::open::<Config>(path)?;
+        config.check(path)?;
+        let played = 2 * done.len() as u64;
+        if let Some(games) = args.games.filter(|games| *games < played) {
+            return Err(Error::Usage(format!(
+                "--games {games}: {} already has {played}; a match can only be made longer",
+                path.display()
+            ))
+            .into());
+        }
+        config.games = args.games.unwrap_or(config.games);
+        config.max_failures = args.max_failures.unwrap_or(config.max_failures);
+        let prepared = prepare(args, config, context)?;
+        return play(context, path, journal, prepared, done);
+    }
+    let (Some(a), Some(b)) = (&args.a, &args.b) else {
+        return Err(Error::Usage("match needs two sides, or --resume".to_string()).into());
+    };
+    let mut config = args.played.config([a, b], &context.command_line)?;
+    let default_games = if config.sprt.is_some() { GAMES_WITH_SPRT } else { GAMES };
+    config.games = args.games.unwrap_or(default_games);
+    config.max_failures = args.max_failures.unwrap_or_else(|| (config.games / 10).clamp(10, 100));
+    if let Some(pgn) = config.pgn.as_ref().filter(|pgn| pgn.exists() && !args.force) {
+        return Err(Error::Usage(format!("{}: exists; use --force to replace it", pgn.display())).into());
+    }
+    // Everything that can be refused is refused before anything is written.
+    let prepared = prepare(args, config, context)?;
+    let folder = RunFolder::create(args.out.as_deref(), args.force)?;
+    let journal = match Journal::create(folder.path(), &prepared.config) {
+        Ok(journal) => journal,
+        Err(error) => {
+            folder.discard();
+            return Err(error.into());
+        }
+    };
+    play(context, folder.path(), journal, prepared, BTreeMap::new())
+}
+
+fn prepare(args: &MatchArgs, mut config: Config, context: &Context) -> Result<Prepared> {
+    if config.games == 0 || !config.games.is_multiple_of(2) {
+        return Err(Error::Usage(format!(
+            "--games {}: games come in pairs, so their number must be even and above 0",
+            config.games
+        )));
+    }
+    let rules = config.rules()?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let concurrency = args.concurrency.unwrap_or(cores);
+    if concurrency == 0 {
+        return Err(Error::Usage("--concurrency 0: expected at least 1".to_string()));
+    }
+    let contestants = [
+        Contestant::open(&mut config, 0, context.cancel)?,
+        Contestant::open(&mut config, 1, context.cancel)?,
+    ];
+    contestants::tell_apart(&mut config.engines);
+    let openings = config.open_openings()?;
+    let warn = |text: String| {
+        if !context.quiet && !context.json {
+            eprintln!("gputexel: {text}");
+        }
+    };
+    if concurrency > cores && rules.paces.iter().any(|pace| pace.is_timed()) {
+        warn(format!(
+            "{concurrency} games at a time on {cores} cores: engines that play by time will disturb each other"
+        ));
+    }
+    let pairs = config.games / 2;
+    if let Some(book) = openings.book() {
+        for complaint in &book.complaints {
+            warn(complaint.clone());
+        }
+        let left_out = book.bad.saturating_sub(book.complaints.len() as u64);
+        if left_out > 0 {
+            warn(format!("and {left_out} more that cannot be used"));
+        }
+        if pairs > book.len() as u64 && config.sprt.is_none() {
+            warn(format!(
+                "{pairs} pairs from {} openings: they come again, and engines that play alike every time \
+                 will repeat whole games",
+                book.len()
+            ));
+        }
+    }
+    let settings = MatchSettings {
+        names: [config.engines[0].name.clone(), config.engines[1].name.clone()],
+        event: "gputexel match".to_string(),
+        date: config.date.clone(),
+        rules,
+        pairs,
+        concurrency,
+        sprt: config.sprt,
+        max_failures: config.max_failures,
+    };
+    Ok(Prepared { config, settings, openings, contestants })
+}
+
+/// Stores and shows what is finished.
+struct Keeper<'a> {
+    journal: Journal,
+    games: GamesFile,
+    progress: Progress<'a>,
+}
+
+impl Observer for Keeper<'_> {
+    fn finished(&mut self, pair: &PairSummary) -> Result<()> {
+        self.journal.append(pair)?;
+        self.games.add(pair.pair, &pair.pgn)
+    }
+
+    fn counted(&mut self, tally: &Tally) {
+        self.progress.show(tally);
+    }
+}
+
+fn play(
+    context: &Context,
+    folder: &Path,
+    journal: Journal,
+    prepared: Prepared,
+    done: BTreeMap<u64, PairSummary>,
+) -> anyhow::Result<()> {
+    let Prepared { config, settings, openings, contestants } = prepared;
+    let pgn = config.pgn.clone().unwrap_or_else(|| folder.join("games.pgn"));
+    let mut games = GamesFile::create(&pgn)?;
+    for (number, pair) in &done {
+        games.add(*number, &pair.pgn)?;
+    }
+    let progress = Progress::new(context, &settings, done.len() as u64);
+    let mut keeper = Keeper { journal, games, progress };
+    let make = |engine: usize| contestants[engine].player(&settings.names[engine]);
+    let result = run_match(&settings, &openings, &make, done, context.cancel, &mut keeper);
+    let Keeper { games, progress, .. } = keeper;
+    let seconds = progress.finish();
+    // Games that are there are worth writing whatever else went wrong.
+    games.finish()?;
+    let result = result?;
+    let text = match context.json {
+        true => format!("{}\n", output::json(&config, &settings, &openings, &result, seconds, folder, &pgn)),
+        false if context.quiet => String::new(),
+        false => output::table(&config, &settings, &openings, &result, seconds, &pgn),
+    };
+    say(&text)?;
+    match &result.stop {
+        Stop::AllPlayed | Stop::Decided(_) => Ok(()),
+        Stop::Failures(what) => {
+            Err(Error::Input { path: folder.to_path_buf(), line: None, reason: what.clone() }.into())
+        }
+        Stop::Cancelled => Err(Error::Interrupted(format!(
+            "after {} of {} games; 'gputexel match --resume {}' goes on",
+            result.tally.games() + 2 * result.ahead,
+            config.games,
+            folder.display()
+        ))
+        .into()),
+    }
+}

@@ -1,0 +1,261 @@
+//! What a match shows while it is under way and when it is over.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use gputexel::matches::openings::Openings;
+use gputexel::matches::{MatchResult, MatchSettings, Stop, Tally};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::{Value, json};
+
+use super::super::table::{aligned, grouped, percent};
+use super::super::{Context, shows_progress};
+use super::config::Config;
+
+/// Time between plain lines.
+const LINES_EVERY: Duration = Duration::from_secs(5);
+
+/// The live line.
+pub struct Progress<'a> {
+    settings: &'a MatchSettings,
+    bar: ProgressBar,
+    /// Plain lines instead of a bar.
+    lines: bool,
+    last_line: Instant,
+    begin: Instant,
+    /// Games that an earlier process played.
+    known: u64,
+}
+
+impl<'a> Progress<'a> {
+    /// Begins to show; `known` pairs were played before.
+    pub fn new(context: &Context, settings: &'a MatchSettings, known: u64) -> Self {
+        let bar = match shows_progress(context) {
+            true => ProgressBar::new(2 * settings.pairs),
+            false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
+        };
+        if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len} {msg}") {
+            bar.set_style(style);
+        }
+        let now = Instant::now();
+        Self {
+            settings,
+            bar,
+            lines: !shows_progress(context) && !context.quiet && !context.json,
+            last_line: now,
+            begin: now,
+            known: 2 * known,
+        }
+    }
+
+    /// Shows where the match stands.
+    pub fn show(&mut self, tally: &Tally) {
+        let games = tally.games();
+        if self.lines {
+            if self.last_line.elapsed() < LINES_EVERY {
+                return;
+            }
+            self.last_line = Instant::now();
+            eprintln!("{games} of {} games: {}", 2 * self.settings.pairs, self.describe(tally));
+        } else if !self.bar.is_hidden() {
+            self.bar.set_position(games);
+            self.bar.set_message(self.describe(tally));
+        }
+    }
+
+    fn describe(&self, tally: &Tally) -> String {
+        let elo = tally.pairs.elo();
+        let [wins, draws, losses] = tally.wins_draws_losses;
+        let llr = self.settings.sprt.as_ref().map_or_else(String::new, |sprt| {
+            let [low, high] = sprt.bounds();
+            format!(", LLR {:.2} ({low:.2} to {high:.2})", sprt.llr(&tally.pairs))
+        });
+        let rate = tally.games().saturating_sub(self.known) as f64 / self.begin.elapsed().as_secs_f64();
+        format!(
+            "+{wins} ={draws} -{losses}, Elo {:+.1} ± {:.1}, LOS {:.1} %{llr}, {rate:.1} games/s",
+            elo.elo,
+            elo.error95,
+            100.0 * tally.pairs.los()
+        )
+    }
+
+    /// Ends the line; returns the seconds since it began.
+    pub fn finish(self) -> f64 {
+        self.bar.finish_and_clear();
+        self.begin.elapsed().as_secs_f64()
+    }
+}
+
+/// Where the openings come from, in words.
+fn describe_openings(config: &Config, openings: &Openings) -> String {
+    match (&config.openings.file, openings.book()) {
+        (Some(path), Some(book)) => {
+            let mut text = format!("{}, {} openings", path.display(), grouped(book.len() as u64));
+            if book.duplicates > 0 {
+                text += &format!(", {} duplicates left out", grouped(book.duplicates));
+            }
+            if book.bad > 0 {
+                text += &format!(", {} that cannot be used", grouped(book.bad));
+            }
+            text + &format!(", {}, seed {}", config.openings.order, config.seed)
+        }
+        _ => format!("8 random, balanced plies, seed {}", config.seed),
+    }
+}
+
+fn per_second(nodes: u64, micros: u64) -> u64 {
+    (nodes as f64 / (micros.max(1) as f64 / 1e6)) as u64
+}
+
+/// The result in words.
+pub fn table(
+    config: &Config,
+    settings: &MatchSettings,
+    openings: &Openings,
+    result: &MatchResult,
+    seconds: f64,
+    pgn: &Path,
+) -> String {
+    let tally = &result.tally;
+    let games = tally.games();
+    let [a, b] = &settings.names;
+    let mut text = format!("{a} against {b}, {} games at {}", grouped(games), limits(config));
+    text += &format!("\nopenings    {}\n", describe_openings(config, openings));
+    if games > 0 {
+        let [wins, draws, losses] = tally.wins_draws_losses;
+        let elo = tally.pairs.elo();
+        text += &format!(
+            "score       {:.1} of {games} ({:.2} %): {wins} won, {draws} drawn, {losses} lost\n",
+            tally.points(),
+            100.0 * tally.points() / games as f64
+        );
+        let [zero, half, one, more, two] = tally.pairs.counts;
+        text += &format!("pairs       {zero}, {half}, {one}, {more}, {two} with 0, ½, 1, 1½, 2 points\n");
+        text += &format!(
+            "Elo         {:+.1} ± {:.1} (95 %: {:+.1} to {:+.1})\n",
+            elo.elo, elo.error95, elo.low, elo.high
+        );
+        text += &format!("LOS         {:.2} %\n", 100.0 * tally.pairs.los());
+        if let Some(sprt) = &settings.sprt {
+            let [low, high] = sprt.bounds();
+            text += &format!(
+                "SPRT        {}, LLR {:.2} ({low:.2} to {high:.2}), elo0 {}, elo1 {}\n",
+                sprt.state(&tally.pairs),
+                sprt.llr(&tally.pairs),
+                sprt.elo0(),
+                sprt.elo1()
+            );
+        }
+        text += &format!(
+            "White       won {}, lost {}\n",
+            percent(tally.white_wins, games),
+            percent(tally.black_wins, games)
+        );
+        text += &format!("length      {:.1} plies on average\nends\n", tally.plies as f64 / games as f64);
+        let mut ends: Vec<_> = tally.ends.iter().collect();
+        ends.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        let row = |(end, count): (&gputexel::matches::End, &u64)| {
+            vec![end.describe().to_string(), grouped(*count), percent(*count, games)]
+        };
+        text += &aligned(&ends.into_iter().map(row).collect::<Vec<_>>(), 2);
+        let rows: Vec<_> = (0..2)
+            .map(|engine| {
+                let each = tally.moves[engine].max(1);
+                vec![
+                    settings.names[engine].clone(),
+                    grouped(per_second(tally.nodes[engine], tally.micros[engine])),
+                    "nodes/s,".to_string(),
+                    grouped(tally.nodes[engine] / each),
+                    "nodes and".to_string(),
+                    format!("{:.1}", tally.micros[engine] as f64 / 1e3 / each as f64),
+                    "ms a move,".to_string(),
+                    tally.failures[engine].to_string(),
+                    "failures,".to_string(),
+                    tally.time_forfeits[engine].to_string(),
+                    "losses on time".to_string(),
+                ]
+            })
+            .collect();
+        text += "engines\n";
+        text += &aligned(&rows, 2);
+        for engine in 0..2 {
+            if let Some(failure) = &tally.last_failure[engine] {
+                text += &format!("  {}, last: {failure}\n", settings.names[engine]);
+            }
+        }
+    }
+    let failed: u64 = tally.failures.iter().sum();
+    if failed > 0 {
+        text += &format!(
+            "warning     {failed} of {games} games were decided by failing engines, which the Elo above includes\n"
+        );
+    }
+    if result.ahead > 0 {
+        text += &format!("{} finished pairs do not count, being behind one that is missing\n", result.ahead);
+    }
+    text + &format!("{}, {seconds:.1} s\n", pgn.display())
+}
+
+fn limits(config: &Config) -> String {
+    let [a, b] = &config.limits;
+    if a == b { a.clone() } else { format!("{a} against {b}") }
+}
+
+/// The result for machines.
+pub fn json(
+    config: &Config,
+    settings: &MatchSettings,
+    openings: &Openings,
+    result: &MatchResult,
+    seconds: f64,
+    folder: &Path,
+    pgn: &Path,
+) -> Value {
+    let tally = &result.tally;
+    let [wins, draws, losses] = tally.wins_draws_losses;
+    let elo = tally.pairs.elo();
+    let sprt = settings.sprt.as_ref().map(|sprt| {
+        json!({
+            "elo0": sprt.elo0(), "elo1": sprt.elo1(), "bounds": sprt.bounds(),
+            "llr": sprt.llr(&tally.pairs), "state": sprt.state(&tally.pairs),
+        })
+    });
+    let ends: serde_json::Map<String, Value> = tally
+        .ends
+        .iter()
+        .map(|(end, count)| {
+            let name = serde_json::to_value(end).ok().and_then(|name| name.as_str().map(str::to_string));
+            (name.unwrap_or_default(), json!(count))
+        })
+        .collect();
+    let engines: Vec<Value> = (0..2)
+        .map(|engine| {
+            json!({
+                "name": settings.names[engine], "limit": config.limits[engine],
+                "nodes": tally.nodes[engine], "moves": tally.moves[engine],
+                "seconds": tally.micros[engine] as f64 / 1e6,
+                "nodes_per_second": per_second(tally.nodes[engine], tally.micros[engine]),
+                "failures": tally.failures[engine], "time_forfeits": tally.time_forfeits[engine],
+                "last_failure": tally.last_failure[engine],
+            })
+        })
+        .collect();
+    let stop = match &result.stop {
+        Stop::AllPlayed => "all-played",
+        Stop::Decided(_) => "sprt",
+        Stop::Cancelled => "cancelled",
+        Stop::Failures(_) => "failures",
+    };
+    json!({
+        "games": tally.games(), "points": tally.points(), "wins": wins, "draws": draws, "losses": losses,
+        "pairs": tally.pairs.counts,
+        "elo": elo.elo, "elo_error95": elo.error95, "elo_low": elo.low, "elo_high": elo.high,
+        "los": tally.pairs.los(), "sprt": sprt, "stop": stop,
+        "white_wins": tally.white_wins, "black_wins": tally.black_wins,
+        "plies": tally.plies, "ends": ends, "engines": engines,
+        "openings": config.openings.file, "openings_count": openings.book().map(|book| book.len()),
+        "openings_bad": openings.book().map(|book| book.bad),
+        "seed": config.seed, "seconds": seconds, "folder": folder, "pgn": pgn,
+        "finished_ahead": result.ahead,
+    })
+}

@@ -1,0 +1,184 @@
+//! Flags that choose positions: a preset, or the defaults, and whatever overrides it.
+
+use std::str::FromStr;
+
+use gputexel::chess::selection::{Duplicates, Illegal, Preset, Resolve, Selection, Termination};
+use gputexel::{Error, Result};
+
+/// Flags of the selection. Each is absent unless given, so that presets can be overridden; those
+/// that switch something on can be switched off again by `=false`.
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Selection")]
+pub struct SelectionArgs {
+    /// Rules of zurichess's study: capt, quiet, unique, nodraw, drop4 or drop30; the flags below
+    /// override them
+    #[arg(long, value_name = "NAME")]
+    preset: Option<String>,
+    /// Leave out the positions of games before this ply; the moves before a FEN tag count
+    /// [default: 8]
+    #[arg(long, value_name = "PLY")]
+    skip_plies: Option<u32>,
+    /// Leave out the positions of games after this ply
+    #[arg(long, value_name = "PLY")]
+    max_ply: Option<u32>,
+    /// Keep positions in check
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    keep_checks: Option<bool>,
+    /// Leave out positions in check, and the N positions of the game before each
+    #[arg(long, value_name = "N", conflicts_with = "keep_checks")]
+    before_checks: Option<u32>,
+    /// Leave out the N positions of the game before a mate
+    #[arg(long, value_name = "N")]
+    before_mates: Option<u32>,
+    /// Keep positions of games before a capture or promotion
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    keep_captures: Option<bool>,
+    /// Leave out positions in which a capture or promotion is made, and the N positions of the
+    /// game before each
+    #[arg(long, value_name = "N", conflicts_with = "keep_captures")]
+    before_captures: Option<u32>,
+    /// Let promotions that capture nothing pass for quiet moves
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    keep_promotions: Option<bool>,
+    /// Leave out positions whose move has the comment 'book'
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    no_book: Option<bool>,
+    /// Leave out positions with fewer pieces that are no pawns, kings counted
+    #[arg(long, value_name = "N")]
+    min_non_pawns: Option<u32>,
+    /// Leave out positions with fewer pieces, kings counted; 7 leaves out what six-men tablebases
+    /// hold
+    #[arg(long, value_name = "N")]
+    min_pieces: Option<u32>,
+    /// Leave out positions with more pieces, kings counted
+    #[arg(long, value_name = "N")]
+    max_pieces: Option<u32>,
+    /// Leave out positions whose recorded search score is larger, either way; those without a
+    /// score are kept
+    #[arg(long, value_name = "CP")]
+    max_score: Option<u32>,
+    /// Leave out positions without a recorded search score
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    require_score: Option<bool>,
+    /// Leave out positions whose quiescence score differs by more from their static evaluation
+    #[arg(long, value_name = "CP")]
+    quiescence_margin: Option<u32>,
+    /// Take each position's features from the end of its principal variation: none, quiescence
+    /// (captures and promotions) or depth1 (one move, then quiescence)
+    #[arg(long, value_name = "NAME")]
+    resolve: Option<String>,
+    /// The evaluation of quiescence: a parameter file or piece values [default: material]
+    #[arg(long, value_name = "FILE|material:P,N,B,R,Q")]
+    params: Option<String>,
+    /// Keep each position with this probability
+    #[arg(long, value_name = "P")]
+    share: Option<f64>,
+    /// Keep at most N positions of a game, drawn from those that all rules above keep
+    #[arg(long, value_name = "N")]
+    per_game: Option<u32>,
+    /// Positions that occur more than once: keep each, drop all but the first, or average them
+    /// into one with their mean result and their number as weight [default: drop]
+    #[arg(long, value_name = "keep|drop|average")]
+    duplicates: Option<String>,
+    /// Keep positions that occur more than once: --duplicates keep
+    #[arg(long, conflicts_with = "duplicates")]
+    keep_duplicates: bool,
+    /// Leave out drawn games; a position that occurred in one before stays a duplicate
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    no_draws: Option<bool>,
+    /// Keep at most N positions of all inputs, drawn from those that are left in the end
+    #[arg(long, value_name = "N")]
+    sample: Option<u64>,
+    /// Seed of what is drawn [default: 1]
+    #[arg(long, value_name = "SEED")]
+    seed: Option<u64>,
+    /// Weigh positions so that each of so many equal intervals of the phase counts alike; at most
+    /// one for each unit of the phase
+    #[arg(long, value_name = "INTERVALS", num_args = 0..=1, require_equals = true, default_missing_value = "8")]
+    balance_phases: Option<u32>,
+    /// Leave out games of a player with a lower Elo, or without
+    #[arg(long, value_name = "ELO")]
+    min_elo: Option<u32>,
+    /// Leave out games of a player with a higher Elo, or without
+    #[arg(long, value_name = "ELO")]
+    max_elo: Option<u32>,
+    /// Leave out games whose time control gives a player less time for 40 moves, or that have none
+    #[arg(long, value_name = "SECONDS")]
+    min_time: Option<u32>,
+    /// Leave out games whose time control gives a player more time for 40 moves, or that have none
+    #[arg(long, value_name = "SECONDS")]
+    max_time: Option<u32>,
+    /// Ends of games, by their Termination tags: any, or normal (no time forfeits, crashes,
+    /// infractions, or games broken off) [default: any]
+    #[arg(long, value_name = "any|normal")]
+    termination: Option<String>,
+    /// Games with a move that cannot be played: keep-before (keep the positions before it) or drop
+    /// [default: keep-before]
+    #[arg(long, value_name = "keep-before|drop")]
+    illegal: Option<String>,
+}
+
+impl SelectionArgs {
+    /// The preset, or the defaults, with what was given.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for names that are not known and for flags that do nothing.
+    pub fn selection(&self) -> Result<Selection> {
+        let mut rules = match &self.preset {
+            Some(name) => name.parse::<Preset>()?.selection(),
+            None => Selection::default(),
+        };
+        replace(&mut rules.skip_plies, self.skip_plies);
+        replace(&mut rules.keep_checks, self.keep_checks.or(self.before_checks.map(|_| false)));
+        replace(&mut rules.before_checks, self.before_checks);
+        replace(&mut rules.before_mates, self.before_mates);
+        replace(&mut rules.keep_captures, self.keep_captures.or(self.before_captures.map(|_| false)));
+        replace(&mut rules.before_captures, self.before_captures);
+        replace(&mut rules.keep_promotions, self.keep_promotions);
+        replace(&mut rules.no_book, self.no_book);
+        replace(&mut rules.min_non_pawns, self.min_non_pawns);
+        replace(&mut rules.min_pieces, self.min_pieces);
+        replace(&mut rules.max_pieces, self.max_pieces);
+        replace(&mut rules.require_score, self.require_score);
+        replace(&mut rules.resolve, named::<Resolve>(self.resolve.as_deref())?);
+        replace(&mut rules.params, self.params.clone());
+        replace(&mut rules.share, self.share);
+        replace(&mut rules.seed, self.seed);
+        replace(&mut rules.no_draws, self.no_draws);
+        replace(&mut rules.termination, named::<Termination>(self.termination.as_deref())?);
+        replace(&mut rules.illegal, named::<Illegal>(self.illegal.as_deref())?);
+        replace(&mut rules.duplicates, named::<Duplicates>(self.duplicates.as_deref())?);
+        replace(&mut rules.duplicates, self.keep_duplicates.then_some(Duplicates::Keep));
+        rules.max_ply = self.max_ply.or(rules.max_ply);
+        rules.max_score_cp = self.max_score.or(rules.max_score_cp);
+        rules.quiescence_margin_cp = self.quiescence_margin.or(rules.quiescence_margin_cp);
+        rules.per_game = self.per_game.or(rules.per_game);
+        rules.sample = self.sample.or(rules.sample);
+        rules.balance_phases = self.balance_phases.or(rules.balance_phases);
+        rules.min_elo = self.min_elo.or(rules.min_elo);
+        rules.max_elo = self.max_elo.or(rules.max_elo);
+        rules.min_time_s = self.min_time.or(rules.min_time_s);
+        rules.max_time_s = self.max_time.or(rules.max_time_s);
+        if self.params.is_some() && !rules.searches() {
+            return Err(Error::Usage(
+                "--params is the evaluation of quiescence: give --resolve or --quiescence-margin".to_string(),
+            ));
+        }
+        if self.seed.is_some() && !rules.draws() {
+            return Err(Error::Usage(
+                "--seed is for what is drawn: give --share, --per-game or --sample".to_string(),
+            ));
+        }
+        Ok(rules)
+    }
+}
+
+fn replace<T>(setting: &mut T, given: Option<T>) {
+    if let Some(value) = given {
+        *setting = value;
+    }
+}
+
+fn named<T: FromStr<Err = Error>>(text: Option<&str>) -> Result<Option<T>> {
+    text.map(str::parse).transpose()
+}

@@ -1,0 +1,43 @@
+//! `gputexel uci`: the built-in engine for GUIs and match runners.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use gputexel::engine::uci::serve;
+use gputexel::model::named_parameters;
+
+use super::Context;
+
+/// Flags of `uci`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Commands are read from standard input until quit or its end; a search with limits is let finish \
+before the next go and at the end, one without is stopped. Every parameter of the model is an \
+option: setoption name knight_f3.mg value 12.5. Beyond UCI there are d (the position), eval (its \
+static score) and bench [DEPTH].")]
+pub struct UciArgs {
+    /// What to play with: a parameter file (params.json), or piece values as material or
+    /// material:P,N,B,R,Q
+    #[arg(long, value_name = "PARAMS", default_value = "material")]
+    params: String,
+    /// Size of the transposition table, until the option Hash is set
+    #[arg(long, value_name = "MIB", default_value_t = 16)]
+    hash: usize,
+}
+
+/// Runs `uci`.
+///
+/// # Errors
+/// Parameters that cannot be read or are out of range.
+pub fn run(args: &UciArgs, context: &Context) -> anyhow::Result<()> {
+    let (set, theta) = named_parameters(&args.params)?;
+    let cancel = context.cancel;
+    // Reading from a terminal does not notice Ctrl-C; there is nothing to be tidied up.
+    std::thread::spawn(move || {
+        while !cancel.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        std::process::exit(130);
+    });
+    Ok(serve(std::io::stdin().lock(), std::io::stdout(), set, theta, args.hash)?)
+}

@@ -1,0 +1,93 @@
+//! What has worked before: the order in which moves are tried.
+
+use shakmaty::{Color, Move, Role};
+
+/// Bounds of what a table remembers of a move.
+const LIMIT: i32 = 8192;
+
+/// A move as its piece and target.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Step(u16);
+
+/// Pieces of both colors.
+const PIECES: usize = 12;
+const SQUARES: usize = 64;
+
+impl Step {
+    pub(super) fn new(turn: Color, m: Move) -> Self {
+        let piece = 6 * turn as usize + usize::from(m.role()) - 1;
+        Self((piece * SQUARES + usize::from(m.to())) as u16)
+    }
+}
+
+/// Counters that move toward ± [`LIMIT`], by a share of what is left: recent results weigh more.
+pub(super) struct History {
+    /// By color, origin, target.
+    quiets: Vec<i16>,
+    /// By the step before and the step.
+    replies: Vec<i16>,
+    /// By step and captured role.
+    captures: Vec<i16>,
+}
+
+impl History {
+    pub(super) fn new() -> Self {
+        Self {
+            quiets: vec![0; 2 * SQUARES * SQUARES],
+            replies: vec![0; PIECES * SQUARES * PIECES * SQUARES],
+            captures: vec![0; PIECES * SQUARES * 6],
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.quiets.fill(0);
+        self.replies.fill(0);
+        self.captures.fill(0);
+    }
+
+    fn quiet_index(turn: Color, m: Move) -> usize {
+        let from = m.from().map_or(0, usize::from);
+        (turn as usize * SQUARES + from) * SQUARES + usize::from(m.to())
+    }
+
+    fn reply_index(before: Step, step: Step) -> usize {
+        usize::from(before.0) * PIECES * SQUARES + usize::from(step.0)
+    }
+
+    fn capture_index(turn: Color, m: Move) -> usize {
+        let captured = m.capture().map_or(0, |role: Role| usize::from(role) - 1);
+        usize::from(Step::new(turn, m).0) * 6 + captured
+    }
+
+    /// How promising a move is that captures nothing; `before` are the steps one and two plies ago.
+    pub(super) fn quiet(&self, turn: Color, m: Move, before: [Option<Step>; 2]) -> i32 {
+        let step = Step::new(turn, m);
+        let replies: i32 =
+            before.into_iter().flatten().map(|b| i32::from(self.replies[Self::reply_index(b, step)])).sum();
+        i32::from(self.quiets[Self::quiet_index(turn, m)]) + replies
+    }
+
+    /// How promising a capture is beyond what it takes.
+    pub(super) fn capture(&self, turn: Color, m: Move) -> i32 {
+        i32::from(self.captures[Self::capture_index(turn, m)])
+    }
+
+    /// Remembers that a quiet move was good (a positive bonus) or not.
+    pub(super) fn note_quiet(&mut self, turn: Color, m: Move, before: [Option<Step>; 2], bonus: i32) {
+        note(&mut self.quiets[Self::quiet_index(turn, m)], bonus);
+        let step = Step::new(turn, m);
+        for b in before.into_iter().flatten() {
+            note(&mut self.replies[Self::reply_index(b, step)], bonus);
+        }
+    }
+
+    /// Remembers that a capture was good (a positive bonus) or not.
+    pub(super) fn note_capture(&mut self, turn: Color, m: Move, bonus: i32) {
+        note(&mut self.captures[Self::capture_index(turn, m)], bonus);
+    }
+}
+
+fn note(counter: &mut i16, bonus: i32) {
+    let value = i32::from(*counter);
+    *counter = (value + bonus - value * bonus.abs() / LIMIT) as i16;
+}
