@@ -4,13 +4,13 @@
 //! engine plays with every parameter moved a little at random, another with all moved the opposite
 //! way, and the score of their pair of games says which way to go. This module owns the
 //! [`variables`], the update rules behind one ask/tell interface ([`Tuner`]), what they gain on a
-//! model engine ([`simulator`]), and settings that suit a number of games ([`planner`]). It knows
-//! no chess and starts no engine: whoever plays the games asks for the values of both sides and
-//! tells the score.
+//! model engine ([`simulator`]), settings that suit a number of games ([`planner`]), what a run is
+//! told ([`config`]). These know no chess and start no engine: whoever plays the games asks for the
+//! values of both sides and tells the score.
 
+pub mod config;
 mod methods;
 pub mod planner;
-
 mod schedule;
 mod settings;
 pub mod simulator;

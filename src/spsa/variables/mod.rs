@@ -161,7 +161,10 @@ impl Variable {
 }
 
 /// Refuses a setting that is not a positive number.
-pub(super) fn positive(name: &str, value: f64) -> Result<()> {
+///
+/// # Errors
+/// [`Error::Usage`] with the setting's name.
+pub fn positive(name: &str, value: f64) -> Result<()> {
     if value.is_finite() && value > 0.0 {
         Ok(())
     } else {
