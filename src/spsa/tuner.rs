@@ -6,6 +6,7 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::methods::{Method, MethodKind, Observation};
+use super::schedule::Schedule;
 use super::settings::Settings;
 use super::variables::{Variable, validate};
 use crate::error::{Error, Result};
@@ -98,18 +99,19 @@ impl Tuner {
         Ok(tuner)
     }
 
+    /// The iteration that [`ask`](Self::ask) would give out.
+    pub fn next_iteration(&self) -> Option<u64> {
+        let next = (self.asked < self.iterations()).then_some(self.asked + 1);
+        self.returned.first().copied().or(next)
+    }
+
     /// The next perturbation; `None` once all N are out or told. Draws one 32-bit number a
     /// parameter for its sign, whose top bit set means +, and with stochastic rounding numbers for
     /// whole-number parameters after it.
     pub fn ask(&mut self, rng: &mut (impl Rng + ?Sized)) -> Option<Perturbation> {
-        let k = match self.returned.pop_first() {
-            Some(k) => k,
-            None if self.asked < self.iterations() => {
-                self.asked += 1;
-                self.asked
-            }
-            None => return None,
-        };
+        let k = self.next_iteration()?;
+        self.returned.remove(&k);
+        self.asked = self.asked.max(k);
         self.pending.insert(k);
         let n = self.variables.len();
         let empty = || Vec::with_capacity(n);
@@ -168,6 +170,47 @@ impl Tuner {
     /// Takes back all that are out, as after a restart that ended their games.
     pub fn take_all_back(&mut self) {
         self.returned.append(&mut self.pending);
+    }
+
+    /// Learns from a pair of games that an earlier process was told, which gave it out: its
+    /// iteration need not be out. Telling all pairs in the same order restores the values bit for
+    /// bit; iterations that were skipped are asked for again.
+    ///
+    /// # Errors
+    /// Those of [`tell`](Self::tell); [`Error::Usage`] for an iteration that was told before, or is
+    /// beyond N.
+    pub fn replay(&mut self, perturbation: &Perturbation, half_points: u8) -> Result<()> {
+        let k = perturbation.k;
+        if k == 0 || k > self.iterations() {
+            return Err(Error::Usage(format!("pair {k}: there are only {}", self.iterations())));
+        }
+        if k > self.asked {
+            self.returned.extend(self.asked + 1..=k);
+            self.asked = k;
+        }
+        if !self.returned.remove(&k) && !self.pending.contains(&k) {
+            return Err(Error::Usage(format!("pair {k}: is there twice")));
+        }
+        self.pending.insert(k);
+        self.tell(perturbation, half_points)
+    }
+
+    /// Goes on with another number of iterations, and A with it. Gains and perturbations are from
+    /// now on those of a run of that length, at the iteration that this run has reached.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when fewer are wanted than were given out, or the schedule makes no sense;
+    /// nothing is changed then.
+    pub fn replan(&mut self, iterations: u64, stability: f64) -> Result<()> {
+        if iterations < self.asked {
+            let asked = self.asked;
+            return Err(Error::Usage(format!("{iterations} iterations: {asked} were played already")));
+        }
+        let schedule = Schedule { iterations, stability, ..self.settings.schedule };
+        schedule.validate()?;
+        self.settings.schedule = schedule;
+        self.method.rule_mut().set_schedule(schedule);
+        Ok(())
     }
 
     fn check(&self, perturbation: &Perturbation) -> Result<()> {

@@ -69,6 +69,10 @@ impl Rule for Bspsa {
         }
     }
 
+    fn set_schedule(&mut self, schedule: Schedule) {
+        self.schedule = schedule;
+    }
+
     fn deviation(&self, i: usize) -> f64 {
         self.covariance[i * (self.c_end.len() + 1)].max(0.0).sqrt()
     }

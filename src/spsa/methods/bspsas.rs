@@ -59,6 +59,10 @@ impl Rule for Bspsas {
         }
     }
 
+    fn set_schedule(&mut self, schedule: Schedule) {
+        self.schedule = schedule;
+    }
+
     fn deviation(&self, i: usize) -> f64 {
         self.variances[i].sqrt()
     }

@@ -81,6 +81,10 @@ impl Rule for Classic {
         }
     }
 
+    fn set_schedule(&mut self, schedule: Schedule) {
+        self.schedule = schedule;
+    }
+
     fn deviation(&self, i: usize) -> f64 {
         self.walk.deviation(i)
     }

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::super::schedule::Schedule;
 use super::super::variables::Variable;
 use super::classic::Walk;
 use super::{MethodKind, Observation, Rule, required};
@@ -43,6 +44,8 @@ impl Rule for Constant {
             self.walk.step(i, theta, self.r[i], seen.half(i, self.c[i]), seen.y);
         }
     }
+
+    fn set_schedule(&mut self, _schedule: Schedule) {}
 
     fn deviation(&self, i: usize) -> f64 {
         self.walk.deviation(i)

@@ -10,6 +10,7 @@ mod constant;
 
 use serde::{Deserialize, Serialize};
 
+use super::schedule::Schedule;
 use super::settings::Settings;
 use super::variables::Variable;
 use crate::error::{Error, Result};
@@ -117,6 +118,9 @@ pub(super) trait Rule {
 
     /// Moves `theta` by what was seen.
     fn update(&mut self, theta: &mut [f64], seen: &Observation<'_>);
+
+    /// Follows another schedule from now on; rules without one have nothing to do.
+    fn set_schedule(&mut self, schedule: Schedule);
 
     /// A standard deviation of the value's error.
     fn deviation(&self, i: usize) -> f64;
