@@ -7,6 +7,7 @@ mod bands;
 mod board;
 mod curve;
 mod heat;
+mod paths;
 mod svg;
 mod tables;
 
@@ -14,4 +15,5 @@ pub use bands::{BandPanel, Bands};
 pub use board::board;
 pub use curve::{Curve, Spacing};
 pub use heat::HeatMap;
+pub use paths::{Path, Paths};
 pub use tables::{Language, tables};

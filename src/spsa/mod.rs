@@ -11,6 +11,7 @@
 pub mod config;
 mod methods;
 pub mod planner;
+pub mod run;
 mod schedule;
 mod settings;
 pub mod simulator;

@@ -3,11 +3,12 @@
 mod cells;
 mod output;
 mod plan;
+mod run;
 mod simulate;
 
 use super::Context;
 
-/// Tuning by games: simulate methods, plan runs.
+/// Tuning by games: simulate methods, plan runs, play them.
 #[derive(Debug, clap::Args)]
 pub struct SpsaArgs {
     #[command(subcommand)]
@@ -20,6 +21,12 @@ enum SpsaCommand {
     Simulate(Box<simulate::SimulateArgs>),
     /// Settings for a number of games, and what to expect of them
     Plan(Box<plan::PlanArgs>),
+    /// Tune an engine by letting it play
+    Run(Box<run::RunArgs>),
+    /// Show where a run stands, also while it is under way
+    Report(run::ReportArgs),
+    /// Let what a run arrived at play against what it started from
+    Verify(run::VerifyArgs),
 }
 
 /// Runs a subcommand of `spsa`.
@@ -30,5 +37,8 @@ pub fn run(args: &SpsaArgs, context: &Context) -> anyhow::Result<()> {
     match &args.command {
         SpsaCommand::Simulate(args) => simulate::run(args, context),
         SpsaCommand::Plan(args) => plan::run(args, context),
+        SpsaCommand::Run(args) => run::run(args, context),
+        SpsaCommand::Report(args) => run::report(args, context),
+        SpsaCommand::Verify(args) => run::verify(args, context),
     }
 }
