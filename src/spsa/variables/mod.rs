@@ -25,6 +25,7 @@ pub struct Variable {
     /// Largest value that may be played.
     pub max: f64,
     /// Whether engines are given whole numbers. The tuned value itself stays a fraction.
+    #[serde(default = "yes")]
     pub integer: bool,
     /// Half the distance of the two sides at the last iteration, in units of the parameter.
     pub c_end: f64,
@@ -36,7 +37,12 @@ pub struct Variable {
     /// Width of the curve of strength around its optimum; BSPSA's `sigma`.
     pub sigma: Option<f64>,
     /// Elo lost at a distance of 100 from the optimum, for simulations; 0 where unknown.
+    #[serde(default)]
     pub simul_elo: f64,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// How whole-number parameters are rounded before they are played.

@@ -190,12 +190,15 @@ pub fn check_files(config: &RunConfig, force: bool) -> Result<()> {
     }
 }
 
-/// Takes the games of an earlier run away, whose place a new one takes.
+/// Empties the files of an earlier run's games, whose place those of a new one take.
 ///
 /// # Errors
 /// [`Error::Io`].
 pub fn clear_games(pgn: &Path) -> Result<()> {
-    existing_games(pgn).iter().try_for_each(|path| std::fs::remove_file(path).map_err(|e| Error::io(path, e)))
+    // Emptied and not removed: what is named may be a device or a link.
+    existing_games(pgn)
+        .iter()
+        .try_for_each(|path| std::fs::File::create(path).map(drop).map_err(|e| Error::io(path, e)))
 }
 
 /// The first thing in which two configurations differ so that a run would, in words.
