@@ -5,10 +5,11 @@
 //! way, and the score of their pair of games says which way to go. This module owns the
 //! [`variables`], the update rules behind one ask/tell interface ([`Tuner`]), what they gain on a
 //! model engine ([`simulator`]), settings that suit a number of games ([`planner`]), what a run is
-//! told ([`config`]). These know no chess and start no engine: whoever plays the games asks for the
+//! told ([`config`]), and other programs' lists of parameters ([`lists`]). These know no chess and start no engine: whoever plays the games asks for the
 //! values of both sides and tells the score.
 
 pub mod config;
+pub mod lists;
 mod methods;
 pub mod planner;
 pub mod run;
@@ -18,8 +19,9 @@ pub mod simulator;
 mod tuner;
 pub mod variables;
 
+pub use lists::read_variables;
 pub use methods::MethodKind;
 pub use schedule::Schedule;
 pub use settings::{Noise, Settings, check_draw_rate};
 pub use tuner::{Perturbation, Tuner};
-pub use variables::{Rounding, Variable, read_variables};
+pub use variables::{Rounding, Variable};

@@ -1,10 +1,16 @@
 //! What a run of games is told, in one file: method, engines, games and parameters.
 //!
 //! Owns the TOML file that `gputexel spsa run` reads and `gputexel spsa init` writes, and what it
-//! means. Other programs' files are turned into it.
+//! means; and the configurations of `spsa.pl` and `bspsa.pl`, which are turned into it.
+
+mod file;
+mod ini;
+mod paths;
+mod text;
+mod validation;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +18,56 @@ use super::methods::MethodKind;
 use super::schedule::Schedule;
 use super::settings::{Noise, Settings};
 use super::variables::{Rounding, Variable};
+use crate::error::{Error, Result};
 use crate::matches::{DrawRule, WinRule};
+
+pub(in crate::spsa) use file::{line_at, toml_error};
+pub(in crate::spsa) use text::parameter_table;
+
+/// What a configuration asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Conf {
+    /// Games.
+    Games(Box<RunConfig>),
+    /// A simulation: `Simulate = 1` of `spsa.pl` and `bspsa.pl`.
+    Simulation(Simulation),
+}
+
+/// A simulation by the rules of the scripts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Simulation {
+    /// What the tuner is told.
+    pub settings: Settings,
+    /// What is tuned; optima are at 0.
+    pub variables: Vec<Variable>,
+    /// The share of draws: none with `spsa.pl`, whose simulated games are won or lost; 1 - tau² / 2
+    /// with `bspsa.pl`, which is what its tau says of them.
+    pub draw_rate: f64,
+    /// Where the script would log values.
+    pub log: PathBuf,
+}
+
+impl Conf {
+    /// Reads a configuration: TOML, or the INI of `spsa.pl` and `bspsa.pl`. Endings tell them apart
+    /// (`.toml`; `.conf`, `.ini`); with any other, sections `[Main]` or `[Engine]` make it an INI.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Input`] naming the line where there is one.
+    pub fn open(path: &Path) -> Result<Self> {
+        let text = file::read_text(path)?;
+        let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+        let is_ini = match ending.as_deref() {
+            Some("toml") => false,
+            Some("conf" | "ini") => true,
+            _ => text.lines().any(|line| ["[Main]", "[Engine]"].contains(&line.trim())),
+        };
+        if is_ini {
+            ini::parse(&text, path)
+        } else {
+            Ok(Self::Games(Box::new(RunConfig::parse(&text, path)?)))
+        }
+    }
+}
 
 /// Everything that decides what a run of games does. Paths are absolute or relative to the current
 /// folder once the file is read.
@@ -173,11 +228,30 @@ fn default_seed() -> u64 {
 }
 
 impl RunConfig {
+    /// Reads the configuration of games, of any kind that [`Conf::open`] knows.
+    ///
+    /// # Errors
+    /// As [`Conf::open`], and [`Error::Input`] for a simulation.
+    pub fn open(path: &Path) -> Result<Self> {
+        match Conf::open(path)? {
+            Conf::Games(config) => Ok(*config),
+            Conf::Simulation(_) => {
+                let reason = "Simulate = 1 asks for a simulation: 'gputexel spsa simulate --conf' makes it";
+                Err(Error::input(path, reason))
+            }
+        }
+    }
+
     /// What the tuner is told.
     pub fn settings(&self) -> Settings {
-        let RunSection {
-            method, iterations, a, alpha, gamma, tau, draw_rate, rounding, as_published, ..
-        } = self.run;
+        self.run.settings()
+    }
+}
+
+impl RunSection {
+    /// What the tuner is told.
+    pub fn settings(&self) -> Settings {
+        let &Self { method, iterations, a, alpha, gamma, tau, draw_rate, rounding, as_published, .. } = self;
         let usual = Schedule::new(iterations);
         let schedule = Schedule { iterations, stability: a.unwrap_or(usual.stability), alpha, gamma };
         let noise = tau.map_or(Noise::Measured(draw_rate.unwrap_or(0.5)), Noise::Tau);

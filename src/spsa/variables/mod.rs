@@ -2,12 +2,8 @@
 //!
 //! Owns validation, clamping and rounding. How far values are moved is the methods' business.
 
-mod csv;
-
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
-
-pub use csv::{Columns, parse_variables, read_variables};
 
 use crate::error::{Error, Result};
 
@@ -15,6 +11,7 @@ use crate::error::{Error, Result};
 ///
 /// Settings that a method needs and that are missing are refused when the method starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Variable {
     /// The engine's name for it.
     pub name: String,
@@ -24,7 +21,8 @@ pub struct Variable {
     pub min: f64,
     /// Largest value that may be played.
     pub max: f64,
-    /// Whether engines are given whole numbers. The tuned value itself stays a fraction.
+    /// Whether engines are given whole numbers, as they are where nothing is said. The tuned value
+    /// itself stays a fraction.
     #[serde(default = "yes")]
     pub integer: bool,
     /// Half the distance of the two sides at the last iteration, in units of the parameter.
@@ -41,7 +39,7 @@ pub struct Variable {
     pub simul_elo: f64,
 }
 
-fn yes() -> bool {
+const fn yes() -> bool {
     true
 }
 

@@ -1,9 +1,12 @@
 //! Lists of variables as `spsa.pl` (seven columns) and `bspsa.pl` (eight columns) read them.
 
+use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
-use super::{Variable, validate};
+use super::columns::{Numbered, check_names, given, number, rows};
+use super::{ListEntry, ListFormat, text_of};
 use crate::error::{Error, Result};
+use crate::spsa::variables::{Variable, validate};
 
 /// Which of the two lists a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,25 +41,30 @@ pub fn read_variables(path: &Path) -> Result<(Columns, Vec<Variable>)> {
 /// # Errors
 /// [`Error::Input`] naming the line.
 pub fn parse_variables(text: &[u8], path: &Path) -> Result<(Columns, Vec<Variable>)> {
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .quoting(false)
-        .trim(csv::Trim::All)
-        .from_reader(text);
+    let text = text_of(text, path)?;
+    let (columns, entries) = entries(text, path, None)?;
+    let variable = |(line, entry): (u64, ListEntry)| {
+        entry
+            .check()
+            .and_then(|()| entry.variable().map_err(|error| error.to_string()))
+            .map_err(|reason| Error::line(path, line, reason))
+    };
+    let variables = entries.into_iter().map(variable).collect::<Result<Vec<Variable>>>()?;
+    validate(&variables).map_err(|e| Error::input(path, e.to_string()))?;
+    Ok((columns, variables))
+}
+
+pub(super) fn parse(text: &str, path: &Path, format: ListFormat) -> Result<Vec<Numbered>> {
+    let columns = if format == ListFormat::Bspsa { Columns::Bspsa } else { Columns::Spsa };
+    Ok(entries(text, path, Some(columns))?.1)
+}
+
+/// The rows of a list with the columns that are asked for, or with those of its first row.
+fn entries(text: &str, path: &Path, asked: Option<Columns>) -> Result<(Columns, Vec<Numbered>)> {
     let mut found: Option<(Columns, u64)> = None;
-    let mut variables = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(|e| {
-            let line = e.position().map_or(0, csv::Position::line);
-            Error::line(path, line, "is not UTF-8 text")
-        })?;
-        let line = record.position().map_or(0, csv::Position::line);
-        if record.len() == 1 && record[0].is_empty() {
-            continue;
-        }
-        let columns = match record.len() {
+    let mut entries = Vec::new();
+    for (line, row) in rows(text) {
+        let columns = match row.len() {
             7 => Columns::Spsa,
             8 => Columns::Bspsa,
             count => {
@@ -65,49 +73,64 @@ pub fn parse_variables(text: &[u8], path: &Path) -> Result<(Columns, Vec<Variabl
                 return Err(Error::line(path, line, format!("{count} columns; {expected}")));
             }
         };
+        if let Some(asked) = asked.filter(|asked| *asked != columns) {
+            let names = asked.names();
+            let reason = format!("{} columns; expected {} ({})", row.len(), names.len(), names.join(","));
+            return Err(Error::line(path, line, reason));
+        }
         let (first, first_line) = *found.get_or_insert((columns, line));
         if columns != first {
-            let (here, there) = (record.len(), first.names().len());
+            let (here, there) = (row.len(), first.names().len());
             let reason = format!("{here} columns, but line {first_line} has {there}");
             return Err(Error::line(path, line, reason));
         }
-        let variable = variable(columns, &record).map_err(|reason| Error::line(path, line, reason))?;
-        variable.validate().map_err(|e| Error::line(path, line, e.to_string()))?;
-        variables.push(variable);
+        let entry = entry(columns, &row).map_err(|reason| Error::line(path, line, reason))?;
+        entries.push((line, entry));
     }
     let Some((columns, _)) = found else { return Err(Error::input(path, "lists no parameter")) };
-    validate(&variables).map_err(|e| Error::input(path, e.to_string()))?;
-    Ok((columns, variables))
+    Ok((columns, entries))
 }
 
-fn variable(columns: Columns, record: &csv::StringRecord) -> std::result::Result<Variable, String> {
-    let name = &record[0];
-    if name.is_empty() || name.chars().any(char::is_control) {
-        return Err("the name of the parameter is missing".to_string());
-    }
+fn entry(columns: Columns, row: &[&str]) -> std::result::Result<ListEntry, String> {
     let mut numbers = [0.0; 8];
-    for (column, text) in record.iter().enumerate().skip(1) {
-        numbers[column] = match text.parse::<f64>() {
-            Ok(value) if value.is_finite() => value,
-            _ => return Err(format!("{name}: {} '{text}': is not a number", columns.names()[column])),
+    for (i, text) in row.iter().enumerate().skip(1) {
+        numbers[i] = number(row[0], columns.names()[i], text)?;
+    }
+    let common = ListEntry {
+        min: Some(numbers[2]),
+        max: Some(numbers[3]),
+        c_end: Some(numbers[4]),
+        ..ListEntry::new(row[0], numbers[1])
+    };
+    Ok(match columns {
+        Columns::Spsa => ListEntry { r_end: Some(numbers[5]), simul_elo: Some(numbers[6]), ..common },
+        Columns::Bspsa => {
+            let [s, sigma, simul_elo] = [numbers[5], numbers[6], numbers[7]].map(Some);
+            ListEntry { s, sigma, simul_elo, ..common }
+        }
+    })
+}
+
+pub(super) fn write(entries: &[ListEntry], format: ListFormat, notes: &mut Vec<String>) -> Result<String> {
+    check_names(entries)?;
+    // /^[\w\[\]]+$/ of the scripts.
+    let plain = |c: char| c.is_alphanumeric() || ['_', '[', ']'].contains(&c);
+    if let Some(entry) = entries.iter().find(|entry| !entry.name.chars().all(plain)) {
+        let reason = "the scripts take names of letters, digits, _, [ and ] only; gputexel takes any";
+        notes.push(format!("{}: {reason}", entry.name));
+    }
+    let mut text = String::new();
+    for entry in entries {
+        // Without exponents, which the scripts do not read.
+        let [min, max, c_end] = [entry.min, entry.max, entry.c_end].map(given);
+        let _ = write!(text, "{},{},{min},{max},{c_end},", entry.name, entry.start);
+        let elo = entry.simul_elo.unwrap_or(0.0);
+        let _ = match format {
+            ListFormat::Bspsa => writeln!(text, "{},{},{elo}", given(entry.s), given(entry.sigma)),
+            _ => writeln!(text, "{},{elo}", given(entry.r_end)),
         };
     }
-    let (r_end, s, sigma, simul_elo) = match columns {
-        Columns::Spsa => (Some(numbers[5]), None, None, numbers[6]),
-        Columns::Bspsa => (None, Some(numbers[5]), Some(numbers[6]), numbers[7]),
-    };
-    Ok(Variable {
-        name: name.to_string(),
-        start: numbers[1],
-        min: numbers[2],
-        max: numbers[3],
-        integer: true,
-        c_end: numbers[4],
-        r_end,
-        s,
-        sigma,
-        simul_elo,
-    })
+    Ok(text)
 }
 
 #[cfg(test)]
