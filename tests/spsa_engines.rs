@@ -101,7 +101,7 @@ fn engines_without_the_parameters_are_refused_before_the_first_game() {
         ),
         (
             good.replacen("[games]", "options = { \"Queen.MG\" = 5 }\n[games]", 1),
-            "queen.mg: is tuned and set in 'options'",
+            "option Queen.MG: is tuned, so it cannot be set here",
         ),
         (good.replacen("[games]", "options = { Style = 5 }\n[games]", 1), "Style: no such option"),
         (good.replacen("[games]", "options = { Hash = 0 }\n[games]", 1), "Hash: '0': must be a whole number"),

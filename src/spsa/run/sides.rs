@@ -72,7 +72,7 @@ impl TunedEngine {
         let player = UciPlayer::start(command.clone())?;
         let name = section.name.clone().unwrap_or_else(|| player.name().to_string());
         for variable in variables {
-            check_option(&player, &command, variable)
+            check_option(&player, variable)
                 .map_err(|reason| Error::Usage(format!("{}: {}: {reason}", player.name(), variable.name)))?;
         }
         Ok(Self { name, checksum: None, kind: Kind::Uci(command) })
@@ -141,16 +141,8 @@ impl TunedEngine {
 }
 
 /// Whether an engine's option can take every value of a variable.
-fn check_option(
-    player: &UciPlayer,
-    command: &EngineCommand,
-    variable: &Variable,
-) -> std::result::Result<(), String> {
-    let named = |name: &str| name.eq_ignore_ascii_case(&variable.name);
-    if command.settings.iter().any(|setting| named(&setting.name)) {
-        return Err("is tuned and set in 'options' as well".to_string());
-    }
-    let option = player.options().iter().find(|option| named(&option.name));
+fn check_option(player: &UciPlayer, variable: &Variable) -> std::result::Result<(), String> {
+    let option = player.options().iter().find(|option| option.name.eq_ignore_ascii_case(&variable.name));
     let Some(option) = option else { return Err("the engine has no such option".to_string()) };
     match &option.kind {
         OptionKind::Spin { min, max, .. } => {

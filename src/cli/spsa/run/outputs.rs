@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use gputexel::report::{self, Paths};
+use gputexel::spsa::lists::{self, ListEntry, ListFormat, ListOptions};
 use gputexel::spsa::run::{Header, Stop, Story};
 use gputexel::{Result, write_atomically};
 use serde_json::{Value, json};
@@ -14,12 +15,30 @@ use super::live::{counted, games, heading, number, parameter_rows};
 /// The picture's name in the folder.
 pub const PICTURE: &str = "paths.svg";
 
-/// Writes the values and the picture of the paths into the folder.
+/// Lists of the values for other programs, by the names of their files.
+const LISTS: [(&str, ListFormat); 3] = [
+    ("values.uci", ListFormat::Uci),
+    ("values.openbench", ListFormat::OpenBench),
+    ("values.params", ListFormat::Params),
+];
+
+/// Writes the values and the picture of the paths into the folder. A list whose format asks for
+/// settings that the run does not have (SPSA's gain, after a Bayesian run) is left out.
 ///
 /// # Errors
 /// [`gputexel::Error::Io`].
 pub fn write(folder: &Path, story: &Story) -> Result<()> {
     write_atomically(&folder.join("values.csv"), values_csv(story).as_bytes())?;
+    let rounded = story.tuner.rounded_values();
+    let values = story.tuner.variables().iter().zip(rounded);
+    let entries: Vec<ListEntry> =
+        values.map(|(v, value)| ListEntry { start: value, ..ListEntry::from(v) }).collect();
+    for (name, format) in LISTS {
+        if lists::missing(&entries, format).is_none() {
+            let written = lists::write_list(&entries, format, ListOptions::default())?;
+            write_atomically(&folder.join(name), written.text.as_bytes())?;
+        }
+    }
     write_atomically(&folder.join(PICTURE), picture(story)?.as_bytes())
 }
 
