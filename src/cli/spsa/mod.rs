@@ -1,6 +1,9 @@
 //! `gputexel spsa`: tuning by games.
 
+mod candidates;
 mod cells;
+mod convert;
+mod init;
 mod output;
 mod plan;
 mod simulate;
@@ -20,6 +23,10 @@ enum SpsaCommand {
     Simulate(Box<simulate::SimulateArgs>),
     /// Settings for a number of games, and what to expect of them
     Plan(Box<plan::PlanArgs>),
+    /// Write a configuration for 'spsa run', from what an engine offers
+    Init(Box<init::InitArgs>),
+    /// Turn a list of parameters into another program's
+    Convert(Box<convert::ConvertArgs>),
 }
 
 /// Runs a subcommand of `spsa`.
@@ -30,5 +37,7 @@ pub fn run(args: &SpsaArgs, context: &Context) -> anyhow::Result<()> {
     match &args.command {
         SpsaCommand::Simulate(args) => simulate::run(args, context),
         SpsaCommand::Plan(args) => plan::run(args, context),
+        SpsaCommand::Init(args) => init::run(args, context),
+        SpsaCommand::Convert(args) => convert::run(args, context),
     }
 }
