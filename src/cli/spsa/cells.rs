@@ -1,7 +1,8 @@
 //! The runs that `spsa simulate` is asked for: flags and grids, from which scenarios are made.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use gputexel::spsa::config::{Conf, Simulation};
 use gputexel::spsa::simulator::Scenario;
 use gputexel::spsa::variables::positive;
 use gputexel::spsa::{MethodKind, Noise, Schedule, Settings, Variable, planner, read_variables};
@@ -79,6 +80,10 @@ pub struct ScenarioArgs {
     /// A list of parameters as spsa.pl (7 columns) or bspsa.pl (8 columns) reads it
     #[arg(long, value_name = "CSV", help_heading = "What is simulated", conflicts_with_all = ["parameters", "distance", "bounds"])]
     variables: Option<PathBuf>,
+    /// A configuration of spsa.pl or bspsa.pl (Simulate = 1), or of games: its method, iterations,
+    /// A, exponents, tau and parameters; other flags override them
+    #[arg(long, value_name = "FILE", help_heading = "What is simulated", conflicts_with_all = ["variables", "parameters", "distance", "bounds"])]
+    conf: Option<PathBuf>,
     /// Numbers of equal parameters, simulated one after the other [default: 4]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What is simulated")]
     parameters: Vec<usize>,
@@ -97,7 +102,6 @@ pub struct ScenarioArgs {
         value_name = "LIST",
         value_delimiter = ',',
         help_heading = "What is simulated",
-        requires = "variables",
         allow_negative_numbers = true
     )]
     optimum: Vec<f64>,
@@ -163,9 +167,11 @@ impl ScenarioArgs {
     /// # Errors
     /// Bad usage, and lists that cannot be read.
     pub fn cells(&self, repeats: usize, seed: u64) -> Result<Vec<Cell>> {
-        let methods = match &self.method[..] {
-            [] => &[MethodKind::Spsa, MethodKind::Bspsas, MethodKind::Bspsa],
-            methods => methods,
+        let told = self.conf.as_deref().map(Told::open).transpose()?;
+        let methods = match (&self.method[..], &told) {
+            ([], Some(told)) => std::slice::from_ref(&told.settings.method),
+            ([], None) => &[MethodKind::Spsa, MethodKind::Bspsas, MethodKind::Bspsa],
+            (methods, _) => methods,
         };
         for (i, axis) in self.grid.iter().enumerate() {
             if self.grid[..i].iter().any(|other| other.name == axis.name) {
@@ -173,7 +179,7 @@ impl ScenarioArgs {
             }
         }
         let places = self.grid.iter().map(|axis| axis.values.len()).try_fold(1, usize::checked_mul);
-        let lists = self.lists()?;
+        let lists = self.lists(told.as_ref())?;
         let count =
             places.and_then(|n| n.checked_mul(methods.len())).and_then(|n| n.checked_mul(lists.len()));
         let (Some(places), true) = (places, count.is_some_and(|count| count <= MOST_CELLS)) else {
@@ -192,7 +198,7 @@ impl ScenarioArgs {
                         rest /= axis.values.len();
                     }
                     place.reverse();
-                    let scenario = self.scenario(list, method, &place, (repeats, seed))?;
+                    let scenario = self.scenario(list, told.as_ref(), method, &place, (repeats, seed))?;
                     let place = place.into_iter().map(|(name, text, _)| (name, text)).collect();
                     cells.push(Cell { scenario, place });
                 }
@@ -203,9 +209,18 @@ impl ScenarioArgs {
 
     /// The engines to be simulated: variables whose missing settings are still to be filled in, and
     /// their optima.
-    fn lists(&self) -> Result<Vec<List>> {
-        if let Some(path) = &self.variables {
-            let (_, mut variables) = read_variables(path)?;
+    fn lists(&self, told: Option<&Told>) -> Result<Vec<List>> {
+        let listed = match (told, &self.variables) {
+            (Some(told), _) => Some(told.variables.clone()),
+            (None, Some(path)) => Some(read_variables(path)?.1),
+            (None, None) if !self.optimum.is_empty() => {
+                return Err(Error::Usage(
+                    "--optimum: is for parameters of --variables or --conf".to_string(),
+                ));
+            }
+            (None, None) => None,
+        };
+        if let Some(mut variables) = listed {
             let optimum = match &self.optimum[..] {
                 [] => vec![0.0; variables.len()],
                 [one] => vec![*one; variables.len()],
@@ -265,6 +280,7 @@ impl ScenarioArgs {
     fn scenario(
         &self,
         list: &List,
+        told: Option<&Told>,
         method: MethodKind,
         place: &[(&'static str, String, Scaled)],
         (repeats, seed): (usize, u64),
@@ -272,7 +288,8 @@ impl ScenarioArgs {
         let setting = |name: &str, flag: Option<Scaled>| {
             place.iter().find(|(axis, ..)| *axis == name).map(|(.., value)| *value).or(flag)
         };
-        let usual = self.iterations.unwrap_or(200_000);
+        let given = told.map(|told| told.settings.schedule);
+        let usual = self.iterations.or(given.map(|given| given.iterations)).unwrap_or(200_000);
         let iterations = Scaled::apply(setting("iterations", None), usual as f64);
         if !(1.0..1e15).contains(&iterations) {
             return Err(Error::Usage(format!(
@@ -280,9 +297,10 @@ impl ScenarioArgs {
             )));
         }
         let iterations = iterations.round() as u64;
-        let draw_rate = self.draw_rate.unwrap_or(0.82);
+        let draw_rate = self.draw_rate.or(told.map(|told| told.draw_rate)).unwrap_or(0.82);
         gputexel::spsa::check_draw_rate(draw_rate)?;
-        let spsa = Schedule::new(iterations);
+        // A of a configuration is for its own number of iterations, as its r_end is.
+        let spsa = given.map_or(Schedule::new(iterations), |given| Schedule { iterations, ..given });
         let schedule = Schedule {
             iterations,
             stability: Scaled::apply(setting("a", self.stability), spsa.stability),
@@ -290,7 +308,10 @@ impl ScenarioArgs {
             gamma: self.gamma.unwrap_or(spsa.gamma),
         };
         let noise = match self.tau.as_deref() {
-            None => Noise::DrawRate(draw_rate),
+            None => match told.map(|told| told.settings.noise) {
+                Some(noise @ Noise::Tau(_)) => noise,
+                _ => Noise::DrawRate(draw_rate),
+            },
             Some("measured") => Noise::Measured(0.5),
             Some(text) => Noise::Tau(
                 text.parse()
@@ -347,6 +368,27 @@ impl ScenarioArgs {
         let scenario = Scenario { settings, variables, optimum, draw_rate, repeats, seed, concurrency };
         scenario.validate()?;
         Ok(scenario)
+    }
+}
+
+/// What a configuration says.
+struct Told {
+    settings: Settings,
+    variables: Vec<Variable>,
+    draw_rate: f64,
+}
+
+impl Told {
+    fn open(path: &Path) -> Result<Self> {
+        Ok(match Conf::open(path)? {
+            Conf::Games(config) => {
+                let draw_rate = config.run.draw_rate.unwrap_or(0.5);
+                Self { settings: config.settings(), variables: config.parameters, draw_rate }
+            }
+            Conf::Simulation(Simulation { settings, variables, draw_rate, .. }) => {
+                Self { settings, variables, draw_rate }
+            }
+        })
     }
 }
 

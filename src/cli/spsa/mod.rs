@@ -1,6 +1,9 @@
 //! `gputexel spsa`: tuning by games.
 
+mod candidates;
 mod cells;
+mod convert;
+mod init;
 mod output;
 mod plan;
 mod run;
@@ -27,6 +30,10 @@ enum SpsaCommand {
     Report(run::ReportArgs),
     /// Let what a run arrived at play against what it started from
     Verify(run::VerifyArgs),
+    /// Write a configuration for 'spsa run', from what an engine offers
+    Init(Box<init::InitArgs>),
+    /// Turn a list of parameters into another program's
+    Convert(Box<convert::ConvertArgs>),
 }
 
 /// Runs a subcommand of `spsa`.
@@ -40,5 +47,7 @@ pub fn run(args: &SpsaArgs, context: &Context) -> anyhow::Result<()> {
         SpsaCommand::Run(args) => run::run(args, context),
         SpsaCommand::Report(args) => run::report(args, context),
         SpsaCommand::Verify(args) => run::verify(args, context),
+        SpsaCommand::Init(args) => init::run(args, context),
+        SpsaCommand::Convert(args) => convert::run(args, context),
     }
 }

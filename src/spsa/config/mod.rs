@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::matches::{DrawRule, WinRule};
 
 pub(in crate::spsa) use file::{line_at, toml_error};
-pub(in crate::spsa) use text::parameter_table;
+pub use text::parameter_table;
 
 /// What a configuration asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -173,7 +173,7 @@ impl std::fmt::Display for OptionValue {
 }
 
 /// What is played.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GamesSection {
     /// `nodes=5000`, `depth=8`, `move-time=100` (milliseconds) or `time=10+0.1` (seconds).
@@ -258,3 +258,6 @@ impl RunSection {
         Settings { method, schedule, noise, rounding, as_published }
     }
 }
+
+#[cfg(test)]
+mod tests;

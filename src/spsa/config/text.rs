@@ -187,8 +187,8 @@ fn key(name: &str) -> String {
     if !name.is_empty() && name.chars().all(bare) { name.to_string() } else { quoted(name) }
 }
 
-/// A parameter as a table `[[parameter]]`.
-pub(in crate::spsa) fn parameter_table(variable: &Variable) -> String {
+/// A parameter as a table `[[parameter]]` of TOML.
+pub fn parameter_table(variable: &Variable) -> String {
     let Variable { name, start, min, max, integer, c_end, r_end, s, sigma, simul_elo } = variable;
     let mut out = format!("[[parameter]]\nname = {}\n", quoted(name));
     let mut set = |key: &str, value: f64| {
