@@ -57,10 +57,9 @@ pub(in crate::spsa) fn line_at(text: &str, byte: usize) -> u64 {
 pub(super) fn line_of(text: &str, place: &[&str]) -> u64 {
     let Ok(document) = DeTable::parse(text) else { return 1 };
     let mut byte = 0;
-    let mut keys = place.iter();
     let mut table: Option<&DeTable<'_>> = Some(document.get_ref());
     let mut list: Option<&DeArray<'_>> = None;
-    while let Some(key) = keys.next() {
+    for key in place {
         let value = match (table, list) {
             (Some(table), _) => table.iter().find(|(name, _)| name.get_ref() == key).map(|(name, value)| {
                 byte = name.span().start;

@@ -50,8 +50,8 @@ impl RunConfig {
     /// The text of a file that [`Self::parse`] reads as the same, with comments for people.
     pub fn to_toml(&self) -> String {
         let mut out = Writer(String::from(
-            "# What 'gputexel spsa run' does. Keys behind a # have the value that is shown, or are off.\n\
-             # Relative paths begin at the folder of this file.\n",
+            "# What 'gputexel spsa run' does. Keys behind a # are optional; what holds without\n\
+             # them is in brackets. Relative paths begin at the folder of this file.\n",
         ));
         self.run.write(&mut out);
         self.engine.write("engine", "The engine that is tuned", &mut out);
@@ -95,7 +95,7 @@ impl RunSection {
         };
         out.set("rounding", &quoted(rounding), "of whole numbers: away (halves from zero) or stochastic");
         let published = self.as_published.then(|| "true".to_string());
-        let comment = "update with what was meant instead of what was played";
+        let comment = "update with what was meant instead of what was played [false]";
         out.optional("as_published", published, "false", comment);
         out.set("seed", &self.seed.to_string(), "of signs, rounding and openings");
     }
@@ -114,11 +114,11 @@ impl EngineSection {
         out.optional("name", text(&self.name), "\"A\"", "in reports [what the engine calls itself]");
         if self.command.is_none() || self.hash_mib.is_some() {
             let mib = self.hash_mib.map(|mib| mib.to_string());
-            out.optional("hash_mib", mib, "1", "transposition table, MiB");
+            out.optional("hash_mib", mib, "1", "transposition table, MiB [1]");
         }
         if self.params.is_none() || self.start_deadline.is_some() {
             let deadline = self.start_deadline.map(number);
-            out.optional("start_deadline", deadline, "10", "seconds to become ready");
+            out.optional("start_deadline", deadline, "10", "seconds to become ready [10]");
         }
         if self.options.is_empty() {
             if self.command.is_some() {
@@ -151,14 +151,14 @@ impl GamesSection {
         out.set("limit", &quoted(&self.limit), comment);
         let comment = "overstepping of times that is forgiven [0; 100 with move-time]";
         out.optional("time_margin_ms", whole(self.time_margin_ms), "0", comment);
-        let comment = "seconds after which an engine without a clock counts as hung";
+        let comment = "seconds after which an engine without a clock counts as hung [60]";
         out.optional("deadline", self.deadline.map(number), "60", comment);
         let concurrency = self.concurrency.map(|number| number as u64);
         out.optional("concurrency", whole(concurrency), "4", "pairs at a time [number of cores]");
         let comment = "EPD, FEN or PGN [random, balanced openings]";
         out.optional("book", path(&self.book), "\"book.epd\"", comment);
         let plies = self.book_plies.map(u64::from);
-        out.optional("book_plies", whole(plies), "16", "of each game of a PGN book");
+        out.optional("book_plies", whole(plies), "16", "of each game of a PGN book [16]");
         let draw = self.draw.map(|rule| {
             let crate::matches::DrawRule { after_move, plies, score_cp } = rule;
             format!("{{ after_move = {after_move}, plies = {plies}, score_cp = {score_cp} }}")

@@ -35,6 +35,9 @@ pub(super) fn parse(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<
         entry.comment = comment.filter(|comment| !comment.trim().is_empty()).map(str::to_string);
         entries.push((line_number, entry));
     }
+    if entries.is_empty() && !unused.is_empty() {
+        return Err(Error::input(path, "lists only parameters that are marked as not used"));
+    }
     if !unused.is_empty() {
         notes.push(format!("left out, being marked as not used: {}", unused.join(", ")));
     }
