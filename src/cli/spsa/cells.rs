@@ -251,7 +251,7 @@ impl ScenarioArgs {
                 min: -bounds,
                 max: bounds,
                 integer: false,
-                c_end: 2.2 * distance,
+                c_end: distance * 22.0 / 10.0, // not 220.00000000000003 of 100
                 r_end: None,
                 s: None,
                 sigma: None,
