@@ -40,10 +40,33 @@ fn grids_are_simulated_and_drawn() {
 }
 
 #[test]
+fn the_backend_is_the_one_asked_for() {
+    let bench = Bench::new();
+    let flags = ["simulate", "-N", "400", "--repeats", "20", "--elo", "200", "--backend"];
+    let means = |cells: &Value| -> Vec<f64> {
+        cells.as_array().unwrap().iter().map(|cell| cell["mean"].as_f64().unwrap()).collect()
+    };
+    let cpu = json(&bench, &[&flags[..], &["auto"]].concat()); // too few repeats for a GPU
+    assert_eq!((cpu[0]["backend"].as_str(), &cpu[0]["device"]), (Some("cpu"), &Value::Null));
+    assert_eq!(means(&cpu), means(&json(&bench, &[&flags[..], &["cpu", "--threads", "1"]].concat())));
+    let (code, out, err) = bench.run(&[&["--json", "spsa"], &flags[..], &["gpu"]].concat(), "");
+    if err.contains("no adapter") {
+        assert!(std::env::var("GPUTEXEL_REQUIRE_GPU").map_or(true, |v| v != "1"), "{err}");
+        return eprintln!("SKIPPED: {err}");
+    }
+    assert_eq!(code, 0, "{err}");
+    let gpu: Value = serde_json::from_str(&out).unwrap();
+    assert!(gpu[0]["backend"] == "gpu" && gpu[0]["device"].is_string(), "{}", gpu[0]);
+    for (c, g) in means(&cpu).into_iter().zip(means(&gpu)) {
+        assert!((c / g - 1.0).abs() < 1e-3 && c != g, "{c} {g}");
+    }
+}
+
+#[test]
 fn lists_integers_and_concurrency_are_simulated() {
     let bench = Bench::new();
-    bench.write("v.csv", "a,20,0,60,6,0.002,60\nb,-8,-30,30,3,0.004,100\n");
-    let flags = ["simulate", "--variables", "v.csv", "-N", "3000", "--repeats", "30", "--draw-rate", "0.4"];
+    bench.write("v.csv", "a,20,0,60,6,0.02,60\nb,-8,-30,30,3,0.03,100\n");
+    let flags = ["simulate", "--variables", "v.csv", "-N", "20000", "--repeats", "30", "--draw-rate", "0.4"];
     let more = [
         "--optimum",
         "40,5",
@@ -96,7 +119,12 @@ fn bad_settings_are_refused_in_one_line() {
     bench.write("v.csv", "a,20,0,60,6,0.002,60\n");
     bench.write("zero.csv", "a,20,0,60,6,0.002,0\n");
     bench.write("bad.csv", "a,20,0,60,6,0,60\n");
-    let cases: [(&[&str], i32, &str); 20] = [
+    let cases: [(&[&str], i32, &str); 25] = [
+        (&["simulate", "--backend", "tpu"], 2, "backend 'tpu': expected auto, gpu or cpu"),
+        (&["simulate", "--threads", "0"], 2, "0 threads: must be"),
+        (&["simulate", "--backend", "gpu", "--integers"], 2, "whole numbers: simulated on the CPU only"),
+        (&["simulate", "--backend", "gpu", "--tau", "measured"], 2, "--backend gpu: a tau that is measured"),
+        (&["simulate", "--backend", "gpu", "--concurrency", "2"], 2, "several pairs at a time: simulated"),
         (&["simulate", "--c-end", "0"], 2, "c_end 0: must be a positive number"),
         (&["simulate", "--r-end", "0"], 2, "r_end 0: must be"),
         (&["simulate", "--c-end=-5"], 2, "c_end -5: must be"),

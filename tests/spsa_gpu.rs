@@ -77,7 +77,7 @@ fn long_runs_end_as_the_papers_do() {
     let sizes = [(1, MethodKind::Spsa), (1, MethodKind::Bspsas), (1, MethodKind::Bspsa), (4, MethodKind::Bspsa)];
     for (parameters, method) in sizes {
         let cell = paper_cells().into_iter().find(|c| (c.parameters, c.method) == (parameters, method)).unwrap();
-        let scenario = cell.scenario(64, 1);
+        let scenario = cell.scenario(32, 1);
         let (cpu, gpu) = (on_cpu(&scenario), on_gpu(context, &scenario));
         let summary = Summary::new(&gpu.gains);
         let off = cell.deviations(summary.mean, summary.standard_error);

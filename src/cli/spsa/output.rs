@@ -15,6 +15,8 @@ pub struct Finished {
     pub summary: Summary,
     pub outcome: Outcome,
     pub paper: Option<PaperCell>,
+    /// The GPU that simulated it.
+    pub gpu: Option<String>,
     pub seconds: f64,
 }
 
@@ -48,6 +50,9 @@ pub fn print(context: &Context, args: &SimulateArgs, finished: &[Finished]) -> R
     .replace(".0000 %", " %");
     let rows = if args.is_paper() { paper_rows(finished) } else { rows(finished) };
     out += &aligned(&rows, 0);
+    if let Some(device) = finished.iter().find_map(|f| f.gpu.as_ref()) {
+        out += &format!("\nsimulated on {device}, in 32 bits\n");
+    }
     if args.is_paper() {
         out += "\ndifference: of the means, in standard errors of both (the paper has 50 runs)\n";
     }
@@ -147,6 +152,8 @@ fn to_json(f: &Finished) -> Value {
         "as_published": settings.as_published,
         "seed": scenario.seed,
         "grid": place,
+        "backend": if f.gpu.is_some() { "gpu" } else { "cpu" },
+        "device": f.gpu,
         "seconds": f.seconds,
     });
     match &f.paper {

@@ -11,6 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::super::sweep::check_target;
 use super::super::{Context, shows_progress};
+use super::backend::BackendArgs;
 use super::cells::{Cell, ScenarioArgs};
 use super::output::{Finished, print};
 
@@ -25,6 +26,8 @@ pair of games. Without --variables all parameters are equal. Gains are in Elo fr
 pub struct SimulateArgs {
     #[command(flatten)]
     scenario: ScenarioArgs,
+    #[command(flatten)]
+    backend: BackendArgs,
     /// The table of the BSPSA paper (arXiv:2205.15602), beside what the paper says
     #[arg(long, conflicts_with = "Scenario")]
     paper: bool,
@@ -68,14 +71,15 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
         let count = cells.len();
         return Err(Error::Usage(format!("--svg: {count} runs are more than {MOST_PANELS} panels")).into());
     }
+    let mut backend = args.backend.open(cells.iter().map(|cell| &cell.scenario))?;
     let mut finished = Vec::with_capacity(cells.len());
     let mut panels = Vec::new();
     for (i, (cell, paper)) in cells.into_iter().zip(paper).enumerate() {
         let bar = bar(context, &cell);
         let started = Instant::now();
-        let outcome = simulate(&cell.scenario, context.cancel, &mut |done| bar.set_position(done));
+        let outcome = backend.simulate(&cell.scenario, context.cancel, &mut |done| bar.set_position(done));
         bar.finish_and_clear();
-        let outcome = match outcome {
+        let (outcome, gpu) = match outcome {
             // What is done is shown.
             Err(error @ Error::Interrupted(_)) if i > 0 => {
                 print(context, args, &finished)?;
@@ -92,7 +96,8 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
             panels.push(BandPanel { title: title(&cell), points });
         }
         let seconds = started.elapsed().as_secs_f64();
-        finished.push(Finished { summary: Summary::new(&outcome.gains), outcome, cell, paper, seconds });
+        let summary = Summary::new(&outcome.gains);
+        finished.push(Finished { cell, summary, outcome, paper, gpu, seconds });
     }
     if let Some(path) = &args.svg {
         let bands = Bands {
