@@ -71,7 +71,7 @@ impl std::str::FromStr for GridAxis {
 
 /// Flags that say what is simulated.
 #[derive(Debug, clap::Args)]
-#[group(id = "Scenario", multiple = true)]
+#[group(id = "Scenario", multiple = true, conflicts_with = "paper")]
 pub struct ScenarioArgs {
     /// Methods: spsa, bspsas, bspsa, constant [default: spsa,bspsas,bspsa]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What is simulated")]

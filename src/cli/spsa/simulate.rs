@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use gputexel::report::{BandPanel, Bands};
-use gputexel::spsa::simulator::{PaperCell, Summary, paper_cells, simulate};
+use gputexel::spsa::simulator::{Outcome, PaperCell, Scenario, Summary, paper_cells, simulate};
 use gputexel::spsa::variables::positive;
 use gputexel::{Error, Result, write_atomically};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -29,7 +29,7 @@ pub struct SimulateArgs {
     #[command(flatten)]
     backend: BackendArgs,
     /// The table of the BSPSA paper (arXiv:2205.15602), beside what the paper says
-    #[arg(long, conflicts_with = "Scenario")]
+    #[arg(long)]
     paper: bool,
     /// Runs of each kind
     #[arg(long, value_name = "N", default_value_t = 400)]
@@ -75,7 +75,7 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
     let mut finished = Vec::with_capacity(cells.len());
     let mut panels = Vec::new();
     for (i, (cell, paper)) in cells.into_iter().zip(paper).enumerate() {
-        let bar = bar(context, &cell);
+        let bar = bar(context, cell.scenario.settings.schedule.iterations, title(&cell));
         let started = Instant::now();
         let outcome = backend.simulate(&cell.scenario, context.cancel, &mut |done| bar.set_position(done));
         bar.finish_and_clear();
@@ -97,7 +97,8 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
         }
         let seconds = started.elapsed().as_secs_f64();
         let summary = Summary::new(&outcome.gains);
-        finished.push(Finished { cell, summary, outcome, paper, gpu, seconds });
+        let Outcome { rms_error, deviation, .. } = outcome;
+        finished.push(Finished { cell, summary, rms_error, deviation, paper, gpu, seconds });
     }
     if let Some(path) = &args.svg {
         let bands = Bands {
@@ -128,17 +129,18 @@ fn title(cell: &Cell) -> String {
     text
 }
 
-fn bar(context: &Context, cell: &Cell) -> ProgressBar {
+fn bar(context: &Context, pairs: u64, title: String) -> ProgressBar {
     if !shows_progress(context) {
         return ProgressBar::hidden();
     }
     let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} pairs, {eta} left");
-    ProgressBar::new(cell.scenario.settings.schedule.iterations)
-        .with_style(style.expect("the template is well-formed"))
-        .with_message(title(cell))
+    ProgressBar::new(pairs).with_style(style.expect("the template is well-formed")).with_message(title)
 }
 
-/// Simulates a scenario of a plan, silently.
-pub fn quietly(context: &Context, scenario: &gputexel::spsa::simulator::Scenario) -> Result<Summary> {
-    Ok(Summary::new(&simulate(scenario, context.cancel, &mut |_| {})?.gains))
+/// Simulates a scenario of a plan; shows nothing but its progress.
+pub fn summarize(context: &Context, scenario: &Scenario) -> Result<Summary> {
+    let bar = bar(context, scenario.settings.schedule.iterations, scenario.settings.method.to_string());
+    let outcome = simulate(scenario, context.cancel, &mut |done| bar.set_position(done));
+    bar.finish_and_clear();
+    Ok(Summary::new(&outcome?.gains))
 }

@@ -175,8 +175,9 @@ fn default_seed() -> u64 {
 impl RunConfig {
     /// What the tuner is told.
     pub fn settings(&self) -> Settings {
-        let RunSection { method, iterations, a, alpha, gamma, tau, draw_rate, rounding, as_published, .. } =
-            self.run;
+        let RunSection {
+            method, iterations, a, alpha, gamma, tau, draw_rate, rounding, as_published, ..
+        } = self.run;
         let usual = Schedule::new(iterations);
         let schedule = Schedule { iterations, stability: a.unwrap_or(usual.stability), alpha, gamma };
         let noise = tau.map_or(Noise::Measured(draw_rate.unwrap_or(0.5)), Noise::Tau);

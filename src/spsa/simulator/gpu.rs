@@ -81,6 +81,18 @@ pub fn kernel_source(method: MethodKind, as_published: bool) -> String {
     )
 }
 
+/// Passes through loops that llvmpipe allows an invocation: after 65,535 in all it leaves every loop
+/// without a word.
+const SOFTWARE_PASSES: u64 = 60_000;
+
+/// Passes through loops of one iteration of a method.
+fn passes(method: MethodKind, n: u64) -> u64 {
+    match method {
+        MethodKind::Bspsa => 1 + 5 * n + n * (n - 1) / 2,
+        _ => 1 + 2 * n,
+    }
+}
+
 /// Repeats whose buffers are bound together.
 #[derive(Debug)]
 struct Group {
@@ -106,6 +118,8 @@ pub(super) struct GpuRepeats<'a> {
     pace: Pace,
     /// Repeats below which a dispatch takes no less time.
     fill: u64,
+    /// Most iterations a dispatch.
+    most_steps: u64,
 }
 
 const STATE: BufferUsages = BufferUsages::STORAGE.union(BufferUsages::COPY_DST).union(BufferUsages::COPY_SRC);
@@ -154,6 +168,17 @@ impl<'a> GpuRepeats<'a> {
             (false, "discrete GPU") => (1 << 26, 4096),
             _ => (1 << 24, 1024),
         };
+        // Beside its iterations a dispatch passes through the parameters once.
+        let most_steps = match context.summary().software {
+            true => SOFTWARE_PASSES.saturating_sub(n) / passes(settings.method, n),
+            false => u64::MAX,
+        };
+        if most_steps == 0 {
+            return Err(Error::Gpu(format!(
+                "{}: leaves loops too early for {n} parameters",
+                context.summary().name
+            )));
+        }
         let mut repeats = Self {
             scenario,
             pipeline,
@@ -165,6 +190,7 @@ impl<'a> GpuRepeats<'a> {
             done: 0,
             pace: Pace::new(pairs),
             fill,
+            most_steps,
             gpu,
         };
         for first in (0..scenario.repeats).step_by(most) {
@@ -301,7 +327,7 @@ impl Runner for GpuRepeats<'_> {
             let pairs_of = |steps: usize| steps as u64 * cost * self.fill.max(group.count as u64);
             let mut at = 0;
             while at < chunk.steps.len() {
-                let wanted = (self.pace.pairs() / pairs_of(1)).max(1);
+                let wanted = (self.pace.pairs() / pairs_of(1)).clamp(1, self.most_steps);
                 let count = wanted.min((chunk.steps.len() - at) as u64) as usize;
                 let sizes = Sizes {
                     repeats: group.count as u32,
@@ -354,12 +380,8 @@ impl Runner for GpuRepeats<'_> {
     fn variances(&mut self) -> Result<Vec<Vec<f64>>> {
         let n = self.scenario.variables.len();
         match self.scenario.settings.method {
-            MethodKind::Spsa | MethodKind::Constant => {
-                Ok(vec![vec![f64::NAN; n]; self.scenario.repeats])
-            }
-            MethodKind::Bspsas => {
-                self.read(&(n..2 * n).collect::<Vec<_>>(), |group| Some(&group.state))
-            }
+            MethodKind::Spsa | MethodKind::Constant => Ok(vec![vec![f64::NAN; n]; self.scenario.repeats]),
+            MethodKind::Bspsas => self.read(&(n..2 * n).collect::<Vec<_>>(), |group| Some(&group.state)),
             MethodKind::Bspsa => {
                 let rows: Vec<usize> = (0..n).map(diagonal).collect();
                 let mut variances = self.read(&rows, |group| group.covariance.as_ref())?;
