@@ -40,6 +40,34 @@ fn grids_are_simulated_and_drawn() {
 }
 
 #[test]
+fn the_papers_table_is_shown_beside_the_paper() {
+    let bench = Bench::new();
+    let cells = json(&bench, &["simulate", "--paper", "--repeats", "32"]);
+    let cells = cells.as_array().unwrap();
+    assert_eq!(cells.len(), 12);
+    for cell in cells {
+        let of = |key: &str| cell[key].as_f64().unwrap_or_else(|| panic!("{key}: {cell}"));
+        assert!([1.0, 4.0, 16.0, 64.0].contains(&of("parameters")) && of("repeats") == 32.0);
+        assert!(["spsa", "bspsas", "bspsa"].contains(&cell["method"].as_str().unwrap()));
+        let error = (of("sd").powi(2) / 32.0 + of("paper_sd").powi(2) / 50.0).sqrt();
+        assert!((of("mean") - of("paper_mean")).abs() < 3.0 * error, "{cell}");
+    }
+}
+
+#[test]
+fn clamped_perturbations_and_posteriors_are_seen_from_the_command_line() {
+    let bench = Bench::new();
+    let flags = ["simulate", "--method", "bspsas", "--parameters", "4", "--repeats", "200"];
+    let one = |more: &[&str]| json(&bench, &[&flags[..], more].concat())[0].clone();
+    let mean = |cell: &Value| cell["mean"].as_f64().unwrap();
+    assert!(mean(&one(&["--c-end", "1760"])) >= 1.999);
+    assert!(mean(&one(&["--c-end", "1760", "--as-published"])) < 0.0);
+    let cell = one(&[]);
+    let ratio = cell["posterior_deviation"].as_f64().unwrap() / cell["rms_error"].as_f64().unwrap();
+    assert!((0.75..1.25).contains(&ratio), "{cell}");
+}
+
+#[test]
 fn the_backend_is_the_one_asked_for() {
     let bench = Bench::new();
     let flags = ["simulate", "-N", "400", "--repeats", "20", "--elo", "200", "--backend"];
@@ -119,7 +147,8 @@ fn bad_settings_are_refused_in_one_line() {
     bench.write("v.csv", "a,20,0,60,6,0.002,60\n");
     bench.write("zero.csv", "a,20,0,60,6,0.002,0\n");
     bench.write("bad.csv", "a,20,0,60,6,0,60\n");
-    let cases: [(&[&str], i32, &str); 25] = [
+    let cases: [(&[&str], i32, &str); 26] = [
+        (&["simulate", "--paper", "--parameters", "4"], 2, "--paper: what is simulated is the paper's"),
         (&["simulate", "--backend", "tpu"], 2, "backend 'tpu': expected auto, gpu or cpu"),
         (&["simulate", "--threads", "0"], 2, "0 threads: must be"),
         (&["simulate", "--backend", "gpu", "--integers"], 2, "whole numbers: simulated on the CPU only"),

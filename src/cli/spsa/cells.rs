@@ -48,7 +48,7 @@ impl Scaled {
 const AXES: [&str; 6] = ["c-end", "r-end", "s", "sigma", "a", "iterations"];
 
 /// An axis of the grid: a name of [`AXES`] and its values as typed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct GridAxis {
     pub name: &'static str,
     pub values: Vec<(String, Scaled)>,
@@ -70,8 +70,7 @@ impl std::str::FromStr for GridAxis {
 }
 
 /// Flags that say what is simulated.
-#[derive(Debug, clap::Args)]
-#[group(id = "Scenario", multiple = true, conflicts_with = "paper")]
+#[derive(Debug, Default, PartialEq, clap::Args)]
 pub struct ScenarioArgs {
     /// Methods: spsa, bspsas, bspsa, constant [default: spsa,bspsas,bspsa]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What is simulated")]

@@ -57,6 +57,10 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
     if args.repeats > MOST_REPEATS {
         return Err(Error::Usage(format!("--repeats {}: at most {MOST_REPEATS}", args.repeats)).into());
     }
+    if args.paper && args.scenario != ScenarioArgs::default() {
+        let why = "--paper: what is simulated is the paper's; leave out other flags of that and settings";
+        return Err(Error::Usage(why.to_string()).into());
+    }
     check_target(args.svg.as_deref(), args.force)?;
     let (cells, paper): (Vec<Cell>, Vec<Option<PaperCell>>) = if args.paper {
         let cell = |paper: PaperCell| {

@@ -6,6 +6,8 @@
 //! Handles parameters that are not rounded and pairs told one after the other; the rest is
 //! [`single`](super::single)'s.
 
+#![allow(clippy::needless_range_loop, reason = "loops over lanes by number are what is vectorized")]
+
 use pulp::{Simd, WithSimd};
 
 use super::Scenario;
