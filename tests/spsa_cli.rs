@@ -23,7 +23,7 @@ fn grids_are_simulated_and_drawn() {
     assert_eq!((cells[0]["method"].as_str(), cells[7]["method"].as_str()), (Some("spsa"), Some("bspsas")));
     assert_eq!((cells[0]["a"].as_f64(), cells[1]["a"].as_f64()), (Some(10.0), Some(500.0)));
     assert_eq!(cells[0]["variables"][0]["c_end"].as_f64(), Some(55.0));
-    assert_eq!(cells[2]["variables"][0]["c_end"].as_f64(), Some(220.00000000000003));
+    assert_eq!(cells[2]["variables"][0]["c_end"].as_f64(), Some(220.0));
     for cell in cells {
         assert!(cell["mean"].as_f64().unwrap() > 1.0 && cell["sd"].as_f64().unwrap() > 0.0, "{cell}");
         assert_eq!(cell["repeats"].as_u64(), Some(40));
@@ -40,10 +40,61 @@ fn grids_are_simulated_and_drawn() {
 }
 
 #[test]
+fn the_papers_table_is_shown_beside_the_paper() {
+    let bench = Bench::new();
+    let cells = json(&bench, &["simulate", "--paper", "--repeats", "32"]);
+    let cells = cells.as_array().unwrap();
+    assert_eq!(cells.len(), 12);
+    for cell in cells {
+        let of = |key: &str| cell[key].as_f64().unwrap_or_else(|| panic!("{key}: {cell}"));
+        assert!([1.0, 4.0, 16.0, 64.0].contains(&of("parameters")) && of("repeats") == 32.0);
+        assert!(["spsa", "bspsas", "bspsa"].contains(&cell["method"].as_str().unwrap()));
+        let error = (of("sd").powi(2) / 32.0 + of("paper_sd").powi(2) / 50.0).sqrt();
+        assert!((of("mean") - of("paper_mean")).abs() < 3.0 * error, "{cell}");
+    }
+}
+
+#[test]
+fn clamped_perturbations_and_posteriors_are_seen_from_the_command_line() {
+    let bench = Bench::new();
+    let flags = ["simulate", "--method", "bspsas", "--parameters", "4", "--repeats", "200"];
+    let one = |more: &[&str]| json(&bench, &[&flags[..], more].concat())[0].clone();
+    let mean = |cell: &Value| cell["mean"].as_f64().unwrap();
+    assert!(mean(&one(&["--c-end", "1760"])) >= 1.999);
+    assert!(mean(&one(&["--c-end", "1760", "--as-published"])) < 0.0);
+    let cell = one(&[]);
+    let ratio = cell["posterior_deviation"].as_f64().unwrap() / cell["rms_error"].as_f64().unwrap();
+    assert!((0.75..1.25).contains(&ratio), "{cell}");
+}
+
+#[test]
+fn the_backend_is_the_one_asked_for() {
+    let bench = Bench::new();
+    let flags = ["simulate", "-N", "400", "--repeats", "20", "--elo", "200", "--backend"];
+    let means = |cells: &Value| -> Vec<f64> {
+        cells.as_array().unwrap().iter().map(|cell| cell["mean"].as_f64().unwrap()).collect()
+    };
+    let cpu = json(&bench, &[&flags[..], &["auto"]].concat()); // too few repeats for a GPU
+    assert_eq!((cpu[0]["backend"].as_str(), &cpu[0]["device"]), (Some("cpu"), &Value::Null));
+    assert_eq!(means(&cpu), means(&json(&bench, &[&flags[..], &["cpu", "--threads", "1"]].concat())));
+    let (code, out, err) = bench.run(&[&["--json", "spsa"], &flags[..], &["gpu"]].concat(), "");
+    if err.contains("no adapter") {
+        assert!(std::env::var("GPUTEXEL_REQUIRE_GPU").map_or(true, |v| v != "1"), "{err}");
+        return eprintln!("SKIPPED: {err}");
+    }
+    assert_eq!(code, 0, "{err}");
+    let gpu: Value = serde_json::from_str(&out).unwrap();
+    assert!(gpu[0]["backend"] == "gpu" && gpu[0]["device"].is_string(), "{}", gpu[0]);
+    for (c, g) in means(&cpu).into_iter().zip(means(&gpu)) {
+        assert!((c / g - 1.0).abs() < 1e-3 && c != g, "{c} {g}");
+    }
+}
+
+#[test]
 fn lists_integers_and_concurrency_are_simulated() {
     let bench = Bench::new();
-    bench.write("v.csv", "a,20,0,60,6,0.002,60\nb,-8,-30,30,3,0.004,100\n");
-    let flags = ["simulate", "--variables", "v.csv", "-N", "3000", "--repeats", "30", "--draw-rate", "0.4"];
+    bench.write("v.csv", "a,20,0,60,6,0.02,60\nb,-8,-30,30,3,0.03,100\n");
+    let flags = ["simulate", "--variables", "v.csv", "-N", "20000", "--repeats", "30", "--draw-rate", "0.4"];
     let more = [
         "--optimum",
         "40,5",
@@ -96,7 +147,13 @@ fn bad_settings_are_refused_in_one_line() {
     bench.write("v.csv", "a,20,0,60,6,0.002,60\n");
     bench.write("zero.csv", "a,20,0,60,6,0.002,0\n");
     bench.write("bad.csv", "a,20,0,60,6,0,60\n");
-    let cases: [(&[&str], i32, &str); 20] = [
+    let cases: [(&[&str], i32, &str); 26] = [
+        (&["simulate", "--paper", "--parameters", "4"], 2, "--paper: what is simulated is the paper's"),
+        (&["simulate", "--backend", "tpu"], 2, "backend 'tpu': expected auto, gpu or cpu"),
+        (&["simulate", "--threads", "0"], 2, "0 threads: must be"),
+        (&["simulate", "--backend", "gpu", "--integers"], 2, "whole numbers: simulated on the CPU only"),
+        (&["simulate", "--backend", "gpu", "--tau", "measured"], 2, "--backend gpu: a tau that is measured"),
+        (&["simulate", "--backend", "gpu", "--concurrency", "2"], 2, "several pairs at a time: simulated"),
         (&["simulate", "--c-end", "0"], 2, "c_end 0: must be a positive number"),
         (&["simulate", "--r-end", "0"], 2, "r_end 0: must be"),
         (&["simulate", "--c-end=-5"], 2, "c_end -5: must be"),

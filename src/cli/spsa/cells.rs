@@ -49,7 +49,7 @@ impl Scaled {
 const AXES: [&str; 6] = ["c-end", "r-end", "s", "sigma", "a", "iterations"];
 
 /// An axis of the grid: a name of [`AXES`] and its values as typed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct GridAxis {
     pub name: &'static str,
     pub values: Vec<(String, Scaled)>,
@@ -71,8 +71,7 @@ impl std::str::FromStr for GridAxis {
 }
 
 /// Flags that say what is simulated.
-#[derive(Debug, clap::Args)]
-#[group(id = "Scenario", multiple = true)]
+#[derive(Debug, Default, PartialEq, clap::Args)]
 pub struct ScenarioArgs {
     /// Methods: spsa, bspsas, bspsa, constant [default: spsa,bspsas,bspsa]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What is simulated")]
@@ -266,7 +265,7 @@ impl ScenarioArgs {
                 min: -bounds,
                 max: bounds,
                 integer: false,
-                c_end: 2.2 * distance,
+                c_end: distance * 22.0 / 10.0, // not 220.00000000000003 of 100
                 r_end: None,
                 s: None,
                 sigma: None,

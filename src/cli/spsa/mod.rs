@@ -1,5 +1,6 @@
 //! `gputexel spsa`: tuning by games.
 
+mod backend;
 mod candidates;
 mod cells;
 mod convert;

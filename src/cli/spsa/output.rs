@@ -1,7 +1,7 @@
 //! What `spsa simulate` shows at its end.
 
 use gputexel::Result;
-use gputexel::spsa::simulator::{Outcome, PaperCell, Summary};
+use gputexel::spsa::simulator::{PaperCell, Summary};
 use serde_json::{Map, Value, json};
 
 use super::super::table::{aligned, grouped};
@@ -13,8 +13,12 @@ use super::simulate::SimulateArgs;
 pub struct Finished {
     pub cell: Cell,
     pub summary: Summary,
-    pub outcome: Outcome,
+    pub rms_error: f64,
+    /// What the posterior says of that.
+    pub deviation: Option<f64>,
     pub paper: Option<PaperCell>,
+    /// The GPU that simulated it.
+    pub gpu: Option<String>,
     pub seconds: f64,
 }
 
@@ -48,6 +52,9 @@ pub fn print(context: &Context, args: &SimulateArgs, finished: &[Finished]) -> R
     .replace(".0000 %", " %");
     let rows = if args.is_paper() { paper_rows(finished) } else { rows(finished) };
     out += &aligned(&rows, 0);
+    if let Some(device) = finished.iter().find_map(|f| f.gpu.as_ref()) {
+        out += &format!("\nsimulated on {device}, in 32 bits\n");
+    }
     if args.is_paper() {
         out += "\ndifference: of the means, in standard errors of both (the paper has 50 runs)\n";
     }
@@ -96,8 +103,8 @@ fn rows(finished: &[Finished]) -> Vec<Vec<String>> {
         row.extend(f.cell.place.iter().map(|(_, value)| value.clone()));
         let gains = [s.mean, s.sd, s.p5, s.p25, s.median, s.p75, s.p95];
         row.extend(gains.iter().map(|value| format!("{value:.5}")));
-        row.push(format!("{:.4}", f.outcome.rms_error));
-        row.push(f.outcome.deviation.map_or_else(String::new, |s| format!("{s:.4}")));
+        row.push(format!("{:.4}", f.rms_error));
+        row.push(f.deviation.map_or_else(String::new, |s| format!("{s:.4}")));
         rows.push(row);
     }
     rows
@@ -131,11 +138,18 @@ fn to_json(f: &Finished) -> Value {
         "method": settings.method.to_string(),
         "parameters": scenario.variables.len(),
         "mean": s.mean, "sd": s.sd,
+    });
+    if let Some(paper) = &f.paper {
+        object["paper_mean"] = json!(paper.mean);
+        object["paper_sd"] = json!(paper.sd);
+        object["difference_in_standard_errors"] = json!(paper.deviations(s.mean, s.standard_error));
+    }
+    let rest = json!({
         "repeats": scenario.repeats,
         "standard_error": s.standard_error,
         "p5": s.p5, "p25": s.p25, "median": s.median, "p75": s.p75, "p95": s.p95,
-        "rms_error": f.outcome.rms_error,
-        "posterior_deviation": f.outcome.deviation,
+        "rms_error": f.rms_error,
+        "posterior_deviation": f.deviation,
         "elo_at_start": scenario.start_elo(),
         "iterations": settings.schedule.iterations,
         "a": settings.schedule.stability,
@@ -147,15 +161,15 @@ fn to_json(f: &Finished) -> Value {
         "as_published": settings.as_published,
         "seed": scenario.seed,
         "grid": place,
+        "backend": if f.gpu.is_some() { "gpu" } else { "cpu" },
+        "device": f.gpu,
         "seconds": f.seconds,
     });
-    match &f.paper {
-        Some(paper) => {
-            object["paper_mean"] = json!(paper.mean);
-            object["paper_sd"] = json!(paper.sd);
-            object["difference_in_standard_errors"] = json!(paper.deviations(s.mean, s.standard_error));
-        }
-        None => object["variables"] = variables.into(),
+    if let (Value::Object(object), Value::Object(rest)) = (&mut object, rest) {
+        object.extend(rest);
+    }
+    if f.paper.is_none() {
+        object["variables"] = variables.into();
     }
     object
 }

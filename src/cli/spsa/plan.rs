@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::super::table::{aligned, grouped};
 use super::super::{Context, say};
-use super::simulate::quietly;
+use super::simulate::summarize;
 
 /// Flags of `spsa plan`.
 #[derive(Debug, clap::Args)]
@@ -56,9 +56,9 @@ pub struct PlanArgs {
     /// The engine is given whole numbers
     #[arg(long)]
     integers: bool,
-    /// Simulated runs
-    #[arg(long, value_name = "N", default_value_t = 200)]
-    repeats: usize,
+    /// Simulated runs [default: 200, or fewer where games and parameters are many]
+    #[arg(long, value_name = "N")]
+    repeats: Option<usize>,
     /// Seed of the simulation
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -90,8 +90,11 @@ impl std::str::FromStr for Guess6 {
 
 /// Most parameters, for whose covariance there is room in many repeats.
 const MOST_PARAMETERS: usize = 1024;
-/// Parameters from which `bspsa` is not simulated beside `bspsas`.
-const LARGE: usize = 64;
+/// Parameters up to which `bspsa` is simulated beside `bspsas`: its time grows with their square.
+const MOST_COVARIANCES: usize = 16;
+/// Updates of a parameter or a covariance that the simulation of a plan may take, unless runs are
+/// asked for: some seconds.
+const UPDATES: f64 = 1e10;
 /// Settings of more parameters than this are not listed one by one where all are equal.
 const LISTED: usize = 64;
 
@@ -168,6 +171,7 @@ struct Plan {
     guesses: Vec<Guess>,
     advice: Vec<Advice>,
     autoselect: Autoselect,
+    repeats: usize,
     expected: Vec<(MethodKind, Summary)>,
     warnings: Vec<String>,
 }
@@ -182,8 +186,13 @@ pub fn run(args: &PlanArgs, context: &Context) -> anyhow::Result<()> {
     if pairs == 0 {
         return Err(Error::Usage(format!("--games {}: must be at least 2, a pair", args.games)).into());
     }
-    if !(1..=100_000).contains(&args.repeats) {
-        return Err(Error::Usage(format!("--repeats {}: expected 1 to 100000", args.repeats)).into());
+    let count = guesses.len() as f64;
+    let covariances = if guesses.len() <= MOST_COVARIANCES { count * count } else { 0.0 };
+    let affordable = UPDATES / (pairs as f64 * (4.0 * count + 2.0 * covariances));
+    // Fewer than a block of lanes take as long.
+    let repeats = args.repeats.unwrap_or(affordable.clamp(32.0, 200.0) as usize);
+    if !(1..=100_000).contains(&repeats) {
+        return Err(Error::Usage(format!("--repeats {repeats}: expected 1 to 100000")).into());
     }
     let advice = guesses.iter().map(|g| Advice::new(g, pairs, draw_rate)).collect::<Result<Vec<Advice>>>()?;
     let bounds: Vec<(f64, f64)> = guesses.iter().map(|g| (g.min, g.max)).collect();
@@ -205,12 +214,12 @@ pub fn run(args: &PlanArgs, context: &Context) -> anyhow::Result<()> {
     for method in MethodKind::ALL {
         let lacks_gains = method == MethodKind::Spsa && advice.iter().any(|a| a.r_end.is_none());
         // A covariance of many parameters takes long and gains what bspsas gains.
-        let is_large = method == MethodKind::Bspsa && guesses.len() > LARGE;
+        let is_large = method == MethodKind::Bspsa && guesses.len() > MOST_COVARIANCES;
         if lacks_gains || is_large {
             continue;
         }
-        let scenario = scenario(method, &guesses, pairs, draw_rate, (args.repeats, args.seed))?;
-        expected.push((method, quietly(context, &scenario)?));
+        let scenario = scenario(method, &guesses, pairs, draw_rate, (repeats, args.seed))?;
+        expected.push((method, summarize(context, &scenario)?));
     }
     let available: f64 = guesses.iter().map(|g| g.elo).sum();
     let best = expected.iter().max_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
@@ -234,7 +243,7 @@ pub fn run(args: &PlanArgs, context: &Context) -> anyhow::Result<()> {
             grouped(autoselect.games.ceil() as u64)
         ));
     }
-    let plan = Plan { pairs, draw_rate, guesses, advice, autoselect, expected, warnings };
+    let plan = Plan { pairs, draw_rate, guesses, advice, autoselect, repeats, expected, warnings };
     if context.json {
         return Ok(say(&format!("{:#}\n", plan.to_json(args)))?);
     }
@@ -329,7 +338,7 @@ impl Plan {
             short(self.autoselect.r),
             grouped(self.autoselect.games.ceil() as u64),
             short(self.available()),
-            args.repeats
+            self.repeats
         );
         let mut rows = vec![["method", "mean", "sd", "5 %", "median", "95 %"].map(str::to_string).to_vec()];
         for (method, s) in &self.expected {
@@ -338,6 +347,12 @@ impl Plan {
             rows.push(row);
         }
         out += &aligned(&rows, 0);
+        if self.guesses.len() > MOST_COVARIANCES {
+            let _ = writeln!(
+                out,
+                "bspsa, which gains what bspsas gains, is simulated up to {MOST_COVARIANCES} parameters"
+            );
+        }
         for warning in &self.warnings {
             let _ = writeln!(out, "warning     {warning}");
         }

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use gputexel::report::{BandPanel, Bands};
-use gputexel::spsa::simulator::{PaperCell, Summary, paper_cells, simulate};
+use gputexel::spsa::simulator::{Outcome, PaperCell, Scenario, Summary, paper_cells, simulate};
 use gputexel::spsa::variables::positive;
 use gputexel::{Error, Result, write_atomically};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::super::sweep::check_target;
 use super::super::{Context, shows_progress};
+use super::backend::BackendArgs;
 use super::cells::{Cell, ScenarioArgs};
 use super::output::{Finished, print};
 
@@ -25,8 +26,10 @@ pair of games. Without --variables all parameters are equal. Gains are in Elo fr
 pub struct SimulateArgs {
     #[command(flatten)]
     scenario: ScenarioArgs,
+    #[command(flatten)]
+    backend: BackendArgs,
     /// The table of the BSPSA paper (arXiv:2205.15602), beside what the paper says
-    #[arg(long, conflicts_with = "Scenario")]
+    #[arg(long)]
     paper: bool,
     /// Runs of each kind
     #[arg(long, value_name = "N", default_value_t = 400)]
@@ -54,6 +57,10 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
     if args.repeats > MOST_REPEATS {
         return Err(Error::Usage(format!("--repeats {}: at most {MOST_REPEATS}", args.repeats)).into());
     }
+    if args.paper && args.scenario != ScenarioArgs::default() {
+        let why = "--paper: what is simulated is the paper's; leave out other flags of that and settings";
+        return Err(Error::Usage(why.to_string()).into());
+    }
     check_target(args.svg.as_deref(), args.force)?;
     let (cells, paper): (Vec<Cell>, Vec<Option<PaperCell>>) = if args.paper {
         let cell = |paper: PaperCell| {
@@ -68,14 +75,15 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
         let count = cells.len();
         return Err(Error::Usage(format!("--svg: {count} runs are more than {MOST_PANELS} panels")).into());
     }
+    let mut backend = args.backend.open(cells.iter().map(|cell| &cell.scenario))?;
     let mut finished = Vec::with_capacity(cells.len());
     let mut panels = Vec::new();
     for (i, (cell, paper)) in cells.into_iter().zip(paper).enumerate() {
-        let bar = bar(context, &cell);
+        let bar = bar(context, cell.scenario.settings.schedule.iterations, title(&cell));
         let started = Instant::now();
-        let outcome = simulate(&cell.scenario, context.cancel, &mut |done| bar.set_position(done));
+        let outcome = backend.simulate(&cell.scenario, context.cancel, &mut |done| bar.set_position(done));
         bar.finish_and_clear();
-        let outcome = match outcome {
+        let (outcome, gpu) = match outcome {
             // What is done is shown.
             Err(error @ Error::Interrupted(_)) if i > 0 => {
                 print(context, args, &finished)?;
@@ -92,7 +100,9 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
             panels.push(BandPanel { title: title(&cell), points });
         }
         let seconds = started.elapsed().as_secs_f64();
-        finished.push(Finished { summary: Summary::new(&outcome.gains), outcome, cell, paper, seconds });
+        let summary = Summary::new(&outcome.gains);
+        let Outcome { rms_error, deviation, .. } = outcome;
+        finished.push(Finished { cell, summary, rms_error, deviation, paper, gpu, seconds });
     }
     if let Some(path) = &args.svg {
         let bands = Bands {
@@ -123,17 +133,18 @@ fn title(cell: &Cell) -> String {
     text
 }
 
-fn bar(context: &Context, cell: &Cell) -> ProgressBar {
+fn bar(context: &Context, pairs: u64, title: String) -> ProgressBar {
     if !shows_progress(context) {
         return ProgressBar::hidden();
     }
     let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} pairs, {eta} left");
-    ProgressBar::new(cell.scenario.settings.schedule.iterations)
-        .with_style(style.expect("the template is well-formed"))
-        .with_message(title(cell))
+    ProgressBar::new(pairs).with_style(style.expect("the template is well-formed")).with_message(title)
 }
 
-/// Simulates a scenario of a plan, silently.
-pub fn quietly(context: &Context, scenario: &gputexel::spsa::simulator::Scenario) -> Result<Summary> {
-    Ok(Summary::new(&simulate(scenario, context.cancel, &mut |_| {})?.gains))
+/// Simulates a scenario of a plan; shows nothing but its progress.
+pub fn summarize(context: &Context, scenario: &Scenario) -> Result<Summary> {
+    let bar = bar(context, scenario.settings.schedule.iterations, scenario.settings.method.to_string());
+    let outcome = simulate(scenario, context.cancel, &mut |done| bar.set_position(done));
+    bar.finish_and_clear();
+    Ok(Summary::new(&outcome?.gains))
 }

@@ -8,14 +8,14 @@
 //! depends on the order in which threads run nor on how segments are grouped into slices, so equal
 //! calls on one device give equal bytes.
 
-mod buffers;
+pub(crate) mod buffers;
 mod call;
 mod context;
 mod curvature;
 pub mod kernels;
 mod memory;
-mod meter;
-mod pace;
+pub(crate) mod meter;
+pub(crate) mod pace;
 mod plan;
 mod shard;
 mod steps;

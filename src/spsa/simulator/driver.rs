@@ -24,13 +24,19 @@ pub(super) struct Chunk {
 /// One repeat or several.
 pub(super) trait Runner: Send {
     /// Goes on by a chunk.
-    fn advance(&mut self, chunk: &Chunk);
+    fn advance(&mut self, chunk: &Chunk) -> Result<()>;
     /// Elo gained since the start, a repeat.
-    fn gains(&self) -> Vec<f64>;
+    fn gains(&mut self) -> Result<Vec<f64>>;
     /// Values, `[repeat][parameter]`.
-    fn values(&self) -> Vec<Vec<f64>>;
+    fn values(&mut self) -> Result<Vec<Vec<f64>>>;
     /// What the method says is the variance of their error, likewise.
-    fn variances(&self) -> Vec<Vec<f64>>;
+    fn variances(&mut self) -> Result<Vec<Vec<f64>>>;
+}
+
+/// What all runners have, one after the other.
+fn all<R, T>(runners: &mut [R], of: impl Fn(&mut R) -> Result<Vec<T>>) -> Result<Vec<T>> {
+    let lists = runners.iter_mut().map(of).collect::<Result<Vec<_>>>()?;
+    Ok(lists.into_iter().flatten().collect())
 }
 
 /// Points of a trajectory, unless there are fewer iterations.
@@ -49,8 +55,7 @@ pub(super) fn run<R: Runner>(
     let n = schedule.iterations;
     let points = POINTS.max(n.div_ceil(CHUNK)).min(n);
     let mut trajectory = Vec::with_capacity(points as usize + 1);
-    let gains = |runners: &[R]| runners.iter().flat_map(Runner::gains).collect::<Vec<f64>>();
-    trajectory.push((0, gains(&runners)));
+    trajectory.push((0, all(&mut runners, R::gains)?));
     let mut done = 0;
     for point in 1..=points {
         let until = (u128::from(n) * u128::from(point) / u128::from(points)) as u64;
@@ -60,21 +65,25 @@ pub(super) fn run<R: Runner>(
             MethodKind::Bspsas | MethodKind::Bspsa => Step { c: schedule.c_factor(k), r: 1.0 },
         };
         let chunk = Chunk { steps: (done + 1..=until).map(step).collect() };
-        runners.par_iter_mut().for_each(|runner| runner.advance(&chunk));
+        runners.par_iter_mut().try_for_each(|runner| runner.advance(&chunk))?;
         done = until;
-        trajectory.push((done, gains(&runners)));
+        trajectory.push((done, all(&mut runners, R::gains)?));
         progress(done);
         if cancel.load(Ordering::Relaxed) && done < n {
             return Err(Error::Interrupted(format!("the simulation, after {done} of {n} iterations")));
         }
     }
-    let values: Vec<Vec<f64>> = runners.iter().flat_map(Runner::values).collect();
+    let values = all(&mut runners, R::values)?;
     let errors =
         values.iter().flat_map(|values| values.iter().zip(&scenario.optimum).map(|(x, o)| (x - o).powi(2)));
     let count = (values.len() * scenario.variables.len()) as f64;
     let rms_error = (errors.sum::<f64>() / count).sqrt();
-    let variances = runners.iter().flat_map(Runner::variances).flatten();
-    let deviation = scenario.settings.method.is_bayesian().then(|| (variances.sum::<f64>() / count).sqrt());
+    let deviation = if scenario.settings.method.is_bayesian() {
+        let variances = all(&mut runners, R::variances)?;
+        Some((variances.iter().flatten().sum::<f64>() / count).sqrt())
+    } else {
+        None
+    };
     let gains = trajectory.last().map(|(_, gains)| gains.clone()).unwrap_or_default();
     if gains.iter().any(|gain| !gain.is_finite()) {
         return Err(Error::Numeric("simulated values left the finite numbers".to_string()));

@@ -6,12 +6,15 @@
 //! Handles parameters that are not rounded and pairs told one after the other; the rest is
 //! [`single`](super::single)'s.
 
+#![allow(clippy::needless_range_loop, reason = "loops over lanes by number are what is vectorized")]
+
 use pulp::{Simd, WithSimd};
 
 use super::Scenario;
 use super::driver::{Chunk, Runner};
 use super::games::pair;
 use super::random::LaneRandom;
+use crate::error::Result;
 use crate::spsa::MethodKind;
 
 /// Values of one parameter in all lanes of a block.
@@ -282,25 +285,26 @@ impl<const L: usize> WithSimd for Advance<'_, L> {
 }
 
 impl<const L: usize> Runner for Block<L> {
-    fn advance(&mut self, chunk: &Chunk) {
+    fn advance(&mut self, chunk: &Chunk) -> Result<()> {
         pulp::Arch::new().dispatch(Advance { block: self, chunk });
+        Ok(())
     }
 
-    fn gains(&self) -> Vec<f64> {
+    fn gains(&mut self) -> Result<Vec<f64>> {
         let elo = |lane: usize| {
             let lost =
                 self.parameters.iter().zip(&self.x).map(|(p, x)| p.elo * (x.0[lane] - p.optimum).powi(2));
             -lost.sum::<f64>()
         };
-        (0..self.count).map(|lane| elo(lane) - self.start_elo).collect()
+        Ok((0..self.count).map(|lane| elo(lane) - self.start_elo).collect())
     }
 
-    fn values(&self) -> Vec<Vec<f64>> {
-        (0..self.count).map(|lane| self.x.iter().map(|x| x.0[lane]).collect()).collect()
+    fn values(&mut self) -> Result<Vec<Vec<f64>>> {
+        Ok((0..self.count).map(|lane| self.x.iter().map(|x| x.0[lane]).collect()).collect())
     }
 
-    fn variances(&self) -> Vec<Vec<f64>> {
+    fn variances(&mut self) -> Result<Vec<Vec<f64>>> {
         let n = self.parameters.len();
-        (0..self.count).map(|lane| (0..n).map(|i| self.variance(i, lane)).collect()).collect()
+        Ok((0..self.count).map(|lane| (0..n).map(|i| self.variance(i, lane)).collect()).collect())
     }
 }

@@ -1,12 +1,13 @@
 //! What a method gains on an engine whose strength is known.
 //!
 //! Strength is a parabola in every parameter, games are drawn at a fixed rate, and a run is repeated
-//! many times. Repeats advance together in lanes and on all threads; each has its own generator, so
-//! that results depend on the seed alone. Owns the model, the statistics and the settings of the
+//! many times. Repeats advance together in lanes and on all threads, or on a GPU; each has its own
+//! generator, so that results depend on the seed alone. Owns the model, the statistics and the settings of the
 //! paper's table; shows nothing.
 
 mod driver;
 mod games;
+pub mod gpu;
 mod lanes;
 mod paper;
 mod random;
@@ -19,6 +20,7 @@ use super::methods::Method;
 use super::settings::{Noise, Settings, check_draw_rate};
 use super::variables::{Variable, positive, validate};
 use crate::error::{Error, Result};
+use crate::evaluator::gpu::GpuContext;
 
 pub use paper::{PaperCell, paper_cells};
 pub use statistics::{Summary, percentile};
@@ -75,11 +77,16 @@ impl Scenario {
         Ok(())
     }
 
-    /// Whether the tuner itself has to run: the lanes neither round, nor measure, nor wait.
-    fn needs_tuner(&self) -> bool {
-        self.concurrency > 1
-            || matches!(self.settings.noise, Noise::Measured(_))
-            || self.variables.iter().any(|v| v.integer)
+    /// What only the tuner itself does, on a CPU: lanes and GPUs neither wait, nor measure, nor
+    /// round.
+    pub fn needs_tuner(&self) -> Option<&'static str> {
+        if self.concurrency > 1 {
+            return Some("several pairs at a time");
+        }
+        if matches!(self.settings.noise, Noise::Measured(_)) {
+            return Some("a tau that is measured");
+        }
+        self.variables.iter().any(|v| v.integer).then_some("whole numbers")
     }
 }
 
@@ -103,21 +110,58 @@ pub struct Outcome {
 /// eight are unrolled before they are vectorized, and then are not.)
 const LANES: usize = 32;
 
-/// Simulates all repeats; `progress` is told the iterations done.
+/// Simulates all repeats on the CPU; `progress` is told the iterations done.
 ///
 /// # Errors
 /// [`Error::Usage`] for scenarios that cannot be simulated, [`Error::Interrupted`] once `cancel` is
 /// set, [`Error::Numeric`] when values leave the finite numbers.
 pub fn simulate(scenario: &Scenario, cancel: &AtomicBool, progress: &mut dyn FnMut(u64)) -> Result<Outcome> {
-    scenario.validate()?;
-    // Names the setting that a method lacks.
-    Method::try_new(&scenario.settings, &scenario.variables)?;
-    if scenario.needs_tuner() {
+    check(scenario)?;
+    if scenario.needs_tuner().is_some() {
         let repeats = 0..scenario.repeats as u64;
         let runners = repeats.map(|repeat| single::Single::try_new(scenario, repeat));
         return driver::run(scenario, runners.collect::<Result<Vec<_>>>()?, cancel, progress);
     }
     driver::run(scenario, blocks(scenario), cancel, progress)
+}
+
+/// Simulates all repeats on a GPU, in f32; otherwise as [`simulate`], whose games these are until
+/// rounding lets one of them end differently.
+///
+/// # Errors
+/// As [`simulate`]; also [`Error::Usage`] for what [`Scenario::needs_tuner`] names and for settings
+/// that f32 does not hold, and [`Error::Gpu`] when the device fails.
+pub fn simulate_on_gpu(
+    context: &GpuContext,
+    scenario: &Scenario,
+    cancel: &AtomicBool,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Outcome> {
+    let summary = context.summary();
+    // Kernels count elements in 32 bits.
+    let bytes = summary.max_binding_bytes.min(summary.max_buffer_bytes).min(1 << 33);
+    simulate_in_groups(context, bytes, scenario, cancel, progress)
+}
+
+fn simulate_in_groups(
+    context: &GpuContext,
+    binding_bytes: u64,
+    scenario: &Scenario,
+    cancel: &AtomicBool,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Outcome> {
+    check(scenario)?;
+    if let Some(what) = scenario.needs_tuner() {
+        return Err(Error::Usage(format!("{what}: simulated on the CPU only")));
+    }
+    let repeats = gpu::GpuRepeats::try_new(context, scenario, binding_bytes)?;
+    driver::run(scenario, vec![repeats], cancel, progress)
+}
+
+fn check(scenario: &Scenario) -> Result<()> {
+    scenario.validate()?;
+    // Names the setting that a method lacks.
+    Method::try_new(&scenario.settings, &scenario.variables).map(|_| ())
 }
 
 fn blocks(scenario: &Scenario) -> Vec<lanes::Block<LANES>> {
@@ -206,5 +250,26 @@ mod tests {
         assert!(run(&Scenario { optimum: there, ..good.clone() }).is_err());
         let cancelled = simulate(&good, &AtomicBool::new(true), &mut |_| {});
         assert!(matches!(cancelled, Err(Error::Interrupted(_))));
+    }
+
+    #[test]
+    fn results_on_a_gpu_do_not_depend_on_groups() {
+        let context = match GpuContext::with_default_limits(true) {
+            Ok(context) => context,
+            Err(error) if std::env::var("GPUTEXEL_REQUIRE_GPU").is_ok_and(|v| v == "1") => panic!("{error}"),
+            Err(error) => return eprintln!("SKIPPED: {error}"),
+        };
+        for method in MethodKind::ALL {
+            let mut scenario = mixed(method, false);
+            scenario.settings.schedule.iterations = 40;
+            scenario.variables.truncate(10);
+            scenario.optimum.truncate(10);
+            let run = |bytes: u64| {
+                simulate_in_groups(&context, bytes, &scenario, &AtomicBool::new(false), &mut |_| {})
+            };
+            // 55 rows of the covariance and 10 of the walk: five repeats a group, or 28.
+            assert_eq!(run(55 * 4 * 5).unwrap(), run(1 << 20).unwrap(), "{method}");
+            assert!(run(16).unwrap_err().to_string().contains("exceeds the 16 bytes of a binding"));
+        }
     }
 }

@@ -13,7 +13,7 @@ fn mix(mut z: u64) -> u64 {
 }
 
 /// State of the generator of one repeat, whatever else is simulated beside it.
-fn state(seed: u64, repeat: u64) -> [u64; 4] {
+pub(super) fn state(seed: u64, repeat: u64) -> [u64; 4] {
     const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut z = mix(seed ^ mix(repeat.wrapping_add(GAMMA)));
     [(); 4].map(|()| {

@@ -55,25 +55,26 @@ impl<'a> Single<'a> {
 }
 
 impl Runner for Single<'_> {
-    fn advance(&mut self, chunk: &Chunk) {
+    fn advance(&mut self, chunk: &Chunk) -> Result<()> {
         for _ in 0..chunk.steps.len() {
             self.pair();
         }
+        Ok(())
     }
 
-    fn gains(&self) -> Vec<f64> {
+    fn gains(&mut self) -> Result<Vec<f64>> {
         let values = match self.scenario.variables.iter().any(|v| v.integer) {
             true => self.tuner.rounded_values(),
             false => self.tuner.values().to_vec(),
         };
-        vec![self.scenario.elo(&values) - self.scenario.start_elo()]
+        Ok(vec![self.scenario.elo(&values) - self.scenario.start_elo()])
     }
 
-    fn values(&self) -> Vec<Vec<f64>> {
-        vec![self.tuner.values().to_vec()]
+    fn values(&mut self) -> Result<Vec<Vec<f64>>> {
+        Ok(vec![self.tuner.values().to_vec()])
     }
 
-    fn variances(&self) -> Vec<Vec<f64>> {
-        vec![self.tuner.standard_errors().iter().map(|s| s * s).collect()]
+    fn variances(&mut self) -> Result<Vec<Vec<f64>>> {
+        Ok(vec![self.tuner.standard_errors().iter().map(|s| s * s).collect()])
     }
 }
