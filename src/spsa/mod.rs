@@ -5,8 +5,10 @@
 //! way, and the score of their pair of games says which way to go. This module owns the
 //! [`variables`], the update rules behind one ask/tell interface ([`Tuner`]), what they gain on a
 //! model engine ([`simulator`]), settings that suit a number of games ([`planner`]), what a run is
-//! told ([`config`]), and other programs' lists of parameters ([`lists`]). These know no chess and start no engine: whoever plays the games asks for the
-//! values of both sides and tells the score.
+//! told ([`config`]), other programs' [`lists`] of parameters, and [`run`]s with real games. All
+//! but the last know no chess and start no engine (the simulator borrows the GPU of the
+//! [`evaluator`](crate::evaluator::gpu)): whoever plays the games asks for the values of both sides
+//! and tells the score.
 
 pub mod config;
 pub mod lists;

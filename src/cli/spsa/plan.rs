@@ -96,7 +96,7 @@ const MOST_COVARIANCES: usize = 16;
 /// asked for: some seconds.
 const UPDATES: f64 = 1e10;
 /// Settings of more parameters than this are not listed one by one where all are equal.
-const LISTED: usize = 64;
+const LISTED: usize = 4;
 
 impl PlanArgs {
     fn guesses(&self) -> Result<Vec<Guess>> {
