@@ -17,6 +17,7 @@ mod error;
 pub mod evaluator;
 pub mod extraction;
 mod files;
+mod journal;
 pub mod matches;
 pub mod model;
 pub mod objective;

@@ -92,7 +92,7 @@ fn interrupted_runs_say_how_to_go_on() {
     }
     // Another process must not play the same run.
     let refused = bench.fails(&["spsa", "run", "--resume", "r"], 1);
-    assert!(refused.contains("spsa.jsonl: another process plays this run"), "{refused}");
+    assert!(refused.contains("spsa.jsonl: another process plays this run of SPSA"), "{refused}");
     assert_eq!(bench.run(&["-q", "spsa", "report", "r"], "").0, 0);
     bench.shell(&format!("kill -INT {}", child.id()));
     let output = child.wait_with_output().unwrap();
@@ -153,7 +153,7 @@ fn journals_of_other_configurations_and_damaged_ones_are_refused() {
     let cases = [
         (String::new(), "holds no configuration"),
         (lines[0].to_string(), "holds no configuration"),
-        ("nonsense\n".to_string(), "spsa.jsonl:1: not the journal of an SPSA run"),
+        ("nonsense\n".to_string(), "spsa.jsonl:1: not the journal of a run of SPSA"),
         (
             good.replacen("gputexel-spsa", "other", 1),
             "spsa.jsonl:1: is other version 1, expected gputexel-spsa 1",
@@ -173,7 +173,7 @@ fn journals_of_other_configurations_and_damaged_ones_are_refused() {
         assert_eq!(bench.bytes("r/spsa.jsonl"), journal.as_bytes(), "it is as it was");
     }
     let none = bench.fails(&["spsa", "run", "--resume", "nowhere"], 1);
-    assert!(none.contains("nowhere: is not the folder of an SPSA run"), "{none}");
+    assert!(none.contains("nowhere: is not the folder of a run of SPSA"), "{none}");
 }
 
 #[test]

@@ -4,13 +4,12 @@
 //! happened, in the order in which it counted. It is the only truth: values, log and pictures follow
 //! from it. It belongs to one process at a time.
 
-use std::fs::{File, OpenOptions};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::journal::{self, LineJournal, Place};
 use crate::matches::End;
 use crate::spsa::Perturbation;
 use crate::spsa::config::RunConfig;
@@ -111,27 +110,32 @@ pub enum Entry {
     },
 }
 
+const fn place(folder: &Path) -> Place<'_> {
+    Place { folder, name: JOURNAL, what: "run of SPSA" }
+}
+
+impl Header {
+    /// Refuses what another program or version wrote.
+    fn check(&self, folder: &Path) -> Result<()> {
+        if self.format == FORMAT && self.version == VERSION {
+            return Ok(());
+        }
+        let found = format!("{} version {}", self.format, self.version);
+        Err(Error::line(place(folder).path(), 1, format!("is {found}, expected {FORMAT} {VERSION}")))
+    }
+}
+
 /// An open journal.
 #[derive(Debug)]
-pub struct Journal {
-    path: PathBuf,
-    file: File,
-}
+pub struct Journal(LineJournal);
 
 impl Journal {
     /// Begins a journal in an existing folder, replacing one that is there.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`Error::Io`]; [`Error::Input`] when it is in use.
     pub fn create(folder: &Path, header: &Header) -> Result<Self> {
-        let path = folder.join(JOURNAL);
-        let mut line = serde_json::to_vec(header).map_err(|e| Error::io(&path, e.into()))?;
-        line.push(b'\n');
-        // The first line is there as a whole or not at all: nothing can be resumed without it.
-        crate::write_atomically(&path, &line)?;
-        let file = OpenOptions::new().append(true).open(&path).map_err(|e| Error::io(&path, e))?;
-        lock(&file, &path)?;
-        Ok(Self { path, file })
+        LineJournal::create(place(folder), header).map(Self)
     }
 
     /// Opens a journal to go on with it. A last line that was cut off is taken away: what it told of
@@ -140,13 +144,9 @@ impl Journal {
     /// # Errors
     /// Those of [`read`], [`Error::Io`] when it cannot be written, [`Error::Input`] when it is in
     /// use.
-    pub fn open(folder: &Path) -> Result<(Self, Header, Vec<Entry>)> {
-        let path = folder.join(JOURNAL);
-        let file = OpenOptions::new().read(true).append(true).open(&path).map_err(|e| missing(folder, e))?;
-        lock(&file, &path)?;
-        let (header, entries, whole) = read_whole(folder)?;
-        file.set_len(whole).map_err(|e| Error::io(&path, e))?;
-        Ok((Self { path, file }, header, entries))
+    pub fn open(folder: &Path) -> Result<(Self, Header, Vec<(u64, Entry)>)> {
+        let (journal, contents) = LineJournal::open(place(folder), |header: &Header| header.check(folder))?;
+        Ok((Self(journal), contents.header, contents.entries))
     }
 
     /// Adds what happened; once this returns, the end of the process does not lose it.
@@ -154,59 +154,16 @@ impl Journal {
     /// # Errors
     /// [`Error::Io`].
     pub fn append(&mut self, entry: &Entry) -> Result<()> {
-        let mut line = serde_json::to_vec(entry).map_err(|e| Error::io(&self.path, e.into()))?;
-        line.push(b'\n');
-        self.file.write_all(&line).map_err(|e| Error::io(&self.path, e))
+        self.0.append(entry)
     }
 }
 
-/// Reads a journal, which may be in use.
+/// Reads a journal, which may be in use: its header, and what happened with the number of its line.
 ///
 /// # Errors
 /// [`Error::Io`], or [`Error::Input`] when it is none, is of another version, or is damaged
 /// elsewhere than in a last line that was cut off.
-pub fn read(folder: &Path) -> Result<(Header, Vec<Entry>)> {
-    read_whole(folder).map(|(header, entries, _)| (header, entries))
-}
-
-/// The header, what happened, and the number of bytes of whole lines.
-fn read_whole(folder: &Path) -> Result<(Header, Vec<Entry>, u64)> {
-    let path = folder.join(JOURNAL);
-    let bytes = std::fs::read(&path).map_err(|e| missing(folder, e))?;
-    let whole = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
-    let damaged = |line, e: &dyn std::fmt::Display| {
-        Error::line(&path, line, format!("not the journal of an SPSA run, or damaged: {e}"))
-    };
-    let mut lines = bytes[..whole].split(|byte| *byte == b'\n').zip(1u64..);
-    let header: Header = match lines.next() {
-        Some((line, _)) if whole > 0 => serde_json::from_slice(line).map_err(|e| damaged(1, &e))?,
-        _ => return Err(Error::input(&path, "holds no configuration; nothing was played")),
-    };
-    if header.format != FORMAT || header.version != VERSION {
-        let found = format!("{} version {}", header.format, header.version);
-        return Err(Error::line(&path, 1, format!("is {found}, expected {FORMAT} {VERSION}")));
-    }
-    let mut entries = Vec::new();
-    for (line, number) in lines.filter(|(line, _)| !line.is_empty()) {
-        entries.push(serde_json::from_slice(line).map_err(|e| damaged(number, &e))?);
-    }
-    Ok((header, entries, whole as u64))
-}
-
-fn missing(folder: &Path, error: std::io::Error) -> Error {
-    match error.kind() {
-        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
-            Error::input(folder, format!("is not the folder of an SPSA run: it has no {JOURNAL}"))
-        }
-        _ => Error::io(folder.join(JOURNAL), error),
-    }
-}
-
-/// Two processes that play the same run would count pairs twice.
-fn lock(file: &File, path: &Path) -> Result<()> {
-    match file.try_lock() {
-        Err(std::fs::TryLockError::WouldBlock) => Err(Error::input(path, "another process plays this run")),
-        // File systems without locks leave this to the user.
-        _ => Ok(()),
-    }
+pub fn read(folder: &Path) -> Result<(Header, Vec<(u64, Entry)>)> {
+    let contents = journal::read(place(folder), |header: &Header| header.check(folder))?;
+    Ok((contents.header, contents.entries))
 }

@@ -70,11 +70,11 @@ impl Story {
     pub fn replay(
         folder: &Path,
         header: &Header,
-        entries: &[Entry],
+        entries: &[(u64, Entry)],
         mut visit: impl FnMut(u64, &Self) -> Result<()>,
     ) -> Result<Self> {
         let mut story = Self::try_new(&header.config)?;
-        for (entry, line) in entries.iter().zip(2..) {
+        for (line, entry) in entries {
             let told = match entry {
                 Entry::Pair(pair) if pair.games.iter().any(|game| game.half_points > 2) => {
                     Err(Error::Usage(format!("pair {}: a result that is none", pair.perturbation.k)))
@@ -83,7 +83,7 @@ impl Story {
                 Entry::Spoiled { .. } => Ok(()),
                 Entry::Replan { iterations, stability } => story.tuner.replan(*iterations, *stability),
             };
-            told.map_err(|e| Error::line(folder.join(JOURNAL), line, e.to_string()))?;
+            told.map_err(|e| Error::line(folder.join(JOURNAL), *line, e.to_string()))?;
             story.note(entry);
             if let Entry::Pair(pair) = entry {
                 visit(pair.perturbation.k, &story)?;
