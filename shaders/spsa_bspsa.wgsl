@@ -31,8 +31,9 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
                 word = next(&again);
             }
             let p = parameters[i];
-            let shift = shift_of(p.c_end * factor, i, word);
-            let way = sides(state[i * repeats + me], shift, p).x;
+            let x = state[i * repeats + me];
+            let shift = shift_of(p.c_end * factor, x, p, i, word);
+            let way = sides(x, shift, p).x;
             state[slopes + i * repeats] = half_way(shift, way) * p.pull;
         }
         let weight = state[weights];

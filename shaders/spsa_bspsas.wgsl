@@ -23,7 +23,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
             let at = i * sizes.repeats + me;
             let x = state[at];
             let variance = state[n * sizes.repeats + at];
-            let shift = shift_of(p.c_end * factor, i, word);
+            let shift = shift_of(p.c_end * factor, x, p, i, word);
             let a = half_way(shift, sides(x, shift, p).x) * p.pull;
             let pulled = variance * a;
             let inverse = 1.0 / (a * pulled + sizes.tau2);

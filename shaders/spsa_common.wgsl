@@ -1,7 +1,7 @@
 // Shared by the kernels that simulate SPSA: sizes, parameters, the generator of random bits, and a
 // pair of games. No kernel by itself; joined to them by concatenation. Prepended by the host:
 // `BAYES` (there are slopes and innovations), `PUBLISHED` (updates take the perturbation that was
-// meant), `WORKGROUP`. One invocation a repeat, many iterations a dispatch; values are distances from
+// meant), `LEAST_SHARE` (of a perturbation, near bounds), `WORKGROUP`. One invocation a repeat, many iterations a dispatch; values are distances from
 // the optimum, which keeps f32 sharp where it matters. CPU twins: the modules `lanes`, `games` and
 // `random` of the simulator, which draw the same bits.
 
@@ -98,8 +98,11 @@ fn store_generator(random: Generator, me: u32) {
     }
 }
 
-// The perturbation c with the sign of parameter i: bit i of the word, not set for +.
-fn shift_of(c: f32, i: u32, word: Wide) -> f32 {
+// The perturbation c, as far as there is room for it around x on both sides, with the sign of
+// parameter i: bit i of the word, not set for +.
+fn shift_of(whole: f32, x: f32, p: Parameter, i: u32, word: Wide) -> f32 {
+    let room = max(min(x - p.low, p.high - x), LEAST_SHARE * whole);
+    let c = select(min(whole, room), whole, PUBLISHED);
     let bits = select(word.x, word.y, (i & 32u) != 0u) >> (i & 31u);
     return bitcast<f32>(bitcast<u32>(c) ^ (bits << 31u));
 }
@@ -152,7 +155,7 @@ fn play(me: u32, random: ptr<function, Generator>, factor: f32) -> Played {
         }
         let p = parameters[i];
         let x = state[i * sizes.repeats + me];
-        let shift = shift_of(p.c_end * factor, i, word);
+        let shift = shift_of(p.c_end * factor, x, p, i, word);
         let side = sides(x, shift, p);
         lead -= p.elo * side.x * side.y;
         if BAYES && !PUBLISHED {

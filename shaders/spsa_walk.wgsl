@@ -20,7 +20,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
             }
             let p = parameters[i];
             let x = state[i * sizes.repeats + me];
-            let shift = shift_of(p.c_end * factors.x, i, word);
+            let shift = shift_of(p.c_end * factors.x, x, p, i, word);
             let along = half_way(shift, sides(x, shift, p).x);
             let r = p.r_end * factors.y;
             state[i * sizes.repeats + me] = clamp(x + r * along * played.score, p.low, p.high);

@@ -127,6 +127,37 @@ fn clamped_perturbations_do_no_harm_unless_as_published() {
 }
 
 #[test]
+fn parameters_near_a_bound_are_not_drawn_away_from_it() {
+    // A start near a bound, a perturbation that reaches beyond it, a sigma that is too small by 1.6.
+    let variable = |simul_elo: f64| Variable {
+        name: "x".to_string(),
+        start: 20.0,
+        min: 0.0,
+        max: 400.0,
+        integer: false,
+        c_end: 88.0,
+        r_end: Some(0.0004),
+        s: Some(40.0),
+        sigma: Some(62.6),
+        simul_elo,
+    };
+    let run = |method: MethodKind, simul_elo: f64| {
+        let settings = Settings::new(method, 2000, 0.1);
+        let (variables, optimum) = (vec![variable(simul_elo)], vec![25.0]);
+        let scenario =
+            Scenario { settings, variables, optimum, draw_rate: 0.1, repeats: 96, seed: 1, concurrency: 1 };
+        simulate(&scenario, &AtomicBool::new(false), &mut |_| {}).unwrap()
+    };
+    for method in [MethodKind::Spsa, MethodKind::Bspsas, MethodKind::Bspsa] {
+        assert!(run(method, 100.0).rms_error < 8.0, "{method}: {}", run(method, 100.0).rms_error);
+        // One that hardly matters stays where it is, more or less.
+        let outcome = run(method, 1e-6);
+        let mean = outcome.values.iter().map(|values| values[0]).sum::<f64>() / 96.0;
+        assert!((mean - 20.0).abs() < 30.0, "{method}: {mean}");
+    }
+}
+
+#[test]
 fn posterior_deviations_are_those_of_the_errors() {
     for (parameters, method) in [(1, MethodKind::Bspsas), (4, MethodKind::Bspsas), (4, MethodKind::Bspsa)] {
         let cell =

@@ -138,6 +138,12 @@ fn bad_lines_of_books_are_named_and_passed_over() {
     let refused = bench.fails(&["-q", "spsa", "run", "--resume", "r"], 1);
     assert!(refused.contains("book.epd: has changed since the run began"), "{refused}");
     let bench = Bench::new();
+    bench.write("book.epd", "nqrbbknr/pppppppp/8/8/8/8/PPPPPPPP/NQRBBKNR w HChc - 0 1\n");
+    let engine = format!("sh -c '{}'", "cat | \"$0\" uci --params material | grep --line-buffered -v 960");
+    let engine = format!("{engine} {}", assert_cmd::cargo::cargo_bin!("gputexel").display());
+    let (code, _, err) = run(&bench, &uci(&engine, 4, "book = \"book.epd\""));
+    assert!(code == 1 && err.contains("book.epd: has openings of Chess960, which gputexel"), "{err}");
+    let bench = Bench::new();
     bench.write("book.epd", "nonsense\n");
     let (code, _, err) = run(&bench, &uci(&filtered("cat"), 4, "book = \"book.epd\""));
     assert!(code == 1 && err.contains("book.epd"), "{err}");

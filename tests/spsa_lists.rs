@@ -64,8 +64,14 @@ fn missing_settings_are_named_or_planned_and_values_taken() {
         line.contains("x: a list of fishtest needs r_end, which the input has not; --games N --elo E"),
         "{line}"
     );
-    let line = bench.fails(&["spsa", "convert", "bspsa.var", "--to", "fishtest", "--games", "400000"], 2);
+    // A width of the curve of strength says what Elo there is; without it nothing does.
+    bench.write("spsa.var", "x,30,0,440,22,0.002,0\n");
+    let line = bench.fails(&["spsa", "convert", "spsa.var", "--to", "bspsa", "--games", "400000"], 2);
     assert!(line.contains("no saying what Elo it may gain: give --elo"), "{line}");
+    let plan = ["convert", "bspsa.var", "--to", "openbench", "--games", "400000", "--draw-rate", "0.82"];
+    let (_, out, _) = run(&bench, &plan);
+    let r_end: f64 = out.trim().rsplit(", ").next().unwrap().parse().unwrap();
+    assert!((r_end / 7.3e-5 - 1.0).abs() < 0.02, "{out}");
     bench.write("log", "1,31,\n");
     let flags = ["--json", "spsa", "convert", "bspsa.var", "--to", "fishtest", "--games", "400000"];
     let (code, out, err) = bench.run(&[&flags[..], &["--elo", "2", "--draw-rate", "0.82"]].concat(), "");
@@ -269,8 +275,10 @@ mod engines {
         let more =
             ["--tune", "Piece Activity", "--tune", "King Safety", "--limit", "depth=3", "-o", "toga.toml"];
         let (code, out, err) = bench.run(&[&flags[..], &more[..]].concat(), "");
-        assert_eq!((code, err.as_str()), (0, ""), "{out}");
+        assert_eq!(code, 0, "{out}");
+        assert!(err.contains("OwnBook is turned off") && err.lines().count() == 1, "{err}");
         let config = RunConfig::open(&bench.path("toga.toml")).unwrap();
+        assert_eq!(config.engine.options["OwnBook"], OptionValue::Flag(false));
         let starts: Vec<(&str, f64)> = config.parameters.iter().map(|v| (v.name.as_str(), v.start)).collect();
         assert_eq!(starts, [("Piece Activity", 20.0), ("King Safety", 100.0)]);
         // Without names everything of the evaluation and the search, and nothing else.

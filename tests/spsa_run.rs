@@ -206,6 +206,28 @@ fn nothing_is_written_over_unasked_and_full_disks_are_reported() {
 }
 
 #[test]
+fn the_built_in_engines_result_can_be_played_with() {
+    let bench = Bench::new();
+    bench.write("run.toml", built_in("spsa", 40, 1));
+    assert_eq!(bench.run(&["-q", "spsa", "run", "run.toml", "--out", "r"], "").0, 0);
+    let values = String::from_utf8(bench.bytes("r/values.csv")).unwrap();
+    let queen: f64 = values.lines().nth(1).unwrap().split(',').nth(1).unwrap().parse().unwrap();
+    assert!(values.starts_with("name,value,rounded,start,min,max,c_end,noise_s\nqueen,"), "{values}");
+    let parameters = bench.json("r/params.json");
+    let record = parameters["parameters"].as_array().unwrap().iter().find(|p| p["name"] == "queen").unwrap();
+    assert_eq!((record["mg"].as_f64(), record["eg"].as_f64()), (Some(queen), Some(queen)));
+    // Every line is an option of the engine.
+    let lines = String::from_utf8(bench.bytes("r/values.uci")).unwrap();
+    assert_eq!(lines.lines().count(), 4);
+    let (code, out, _) =
+        bench.run(&["uci", "--params", "material:100,300,300,700,700"], format!("{lines}quit\n"));
+    assert!(code == 0 && !out.contains("no option") && !out.contains("is not a number"), "{out}");
+    let (code, out, _) =
+        bench.run(&["match", "r/params.json", "material", "--nodes", "20", "--games", "2"], "");
+    assert_eq!(code, 0, "{out}");
+}
+
+#[test]
 fn results_are_verified_against_the_start() {
     let bench = Bench::new();
     bench.write("run.toml", built_in("spsa", 40, 2));
@@ -218,6 +240,11 @@ fn results_are_verified_against_the_start() {
     assert_eq!(last, again, "a match that is over is shown again");
     let verify = std::fs::read_to_string(bench.path("r/verify/games.pgn")).unwrap();
     assert_eq!(verify.matches("[White \"tuned\"]").count(), 30);
+    // Rounded, nothing has changed: no failure of a run that ended well.
+    let config = built_in("spsa", 1, 1).replace("r_end = 0.002", "r_end = 1e-9").replace("= false", "= true");
+    bench.write("still.toml", config);
+    let (code, _, err) = bench.run(&["spsa", "run", "still.toml", "--out", "still", "--verify", "4"], "");
+    assert!(code == 0 && err.contains("there is nothing to verify"), "{err}");
     assert!(bench.fails(&["spsa", "verify", "r", "--games", "61"], 2).contains("games come in pairs"));
     let (code, out, _) = bench.run(&["spsa", "verify", "r", "--games", "80"], "");
     assert!(code == 0 && out.contains("tuned against start, 80 of 80 games"), "{out}");

@@ -59,7 +59,7 @@ enum Command {
     Sweep(Box<sweep::SweepArgs>),
     /// Tune in a box with particle swarms, by the rules of MadChess
     Pso(Box<pso::PsoArgs>),
-    /// Tune by games: simulate methods, plan runs
+    /// Tune by games: plan, simulate and play runs of SPSA
     Spsa(spsa::SpsaArgs),
     /// Turn games or labelled positions into a dataset
     Extract(Box<extract::ExtractArgs>),

@@ -89,6 +89,11 @@ impl ParameterGroups {
         self.indices.is_empty()
     }
 
+    /// Indices of θ that each group moves.
+    pub fn indices(&self) -> &[Vec<usize>] {
+        &self.indices
+    }
+
     /// The value of each group: the mean of its parameters, centipawns.
     pub fn means(&self) -> Vec<f64> {
         let mean =

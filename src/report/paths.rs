@@ -77,7 +77,8 @@ impl Paths {
                 .x_desc(&self.x_name)
                 .y_desc("change from the start, in units of c")
                 .x_label_formatter(&|x| short(*x))
-                .y_label_formatter(&|y| short(*y))
+                // What is left of sums of steps is no number to show.
+                .y_label_formatter(&|y| if y.abs() < 1e-9 * (high - low) { "0".into() } else { short(*y) })
                 .label_style(("sans-serif", 15))
                 .draw()?;
             let zero = [(0.0, 0.0), (x_end, 0.0)];

@@ -14,6 +14,8 @@ use crate::error::{Error, Result};
 
 /// C = 800 / ln 10: Elo a unit of expected score of a game in −1 to 1, near equality.
 const ELO_PER_SCORE: f64 = 800.0 / std::f64::consts::LN_10;
+/// σ √e / d of a curve of strength that loses e Elo at a distance d.
+const CURVE: f64 = 9.9;
 /// Perturbation at the end, in guessed distances: (19) of arXiv:2205.15602.
 const C_END: f64 = 2.2;
 /// Largest share of the range between bounds that a perturbation should end with.
@@ -100,7 +102,7 @@ impl Advice {
             r_end: gain(pairs as f64, elo, ratio, draw_rate),
             authors_r_end: authors_gain(pairs as f64, elo),
             s: distance,
-            sigma: 9.9 * distance / elo.sqrt(),
+            sigma: CURVE * distance / elo.sqrt(),
             least_pairs: least_pairs(elo, draw_rate),
         })
     }
@@ -120,6 +122,12 @@ impl Advice {
             simul_elo: guess.elo * (100.0 / guess.distance).powi(2),
         }
     }
+}
+
+/// Elo lost at a distance `s` from the top of a curve of strength of width `sigma`, the inverse of
+/// [`Advice::sigma`]'s formula.
+pub fn elo_of_curve(s: f64, sigma: f64) -> f64 {
+    (CURVE * s / sigma).powi(2)
 }
 
 /// b of [`gain`]'s formula for c = `ratio` · distance.
@@ -257,9 +265,12 @@ pub fn scenario(
 
 /// The error that there are too few games for a parameter.
 pub fn too_few(guess: &Guess, advice: &Advice, pairs: u64) -> Error {
+    // Four digits are as much as a guess has.
+    let elo = format!("{:.4}", guess.elo);
+    let elo = elo.trim_end_matches('0').trim_end_matches('.');
     Error::Usage(format!(
-        "{}: {pairs} pairs of games are too few for {} Elo; it takes more than {:.0} to rise above the noise",
-        guess.name, guess.elo, advice.least_pairs
+        "{}: {pairs} pairs of games are too few for {elo} Elo; it takes more than {:.0} to rise above the noise",
+        guess.name, advice.least_pairs
     ))
 }
 

@@ -282,9 +282,11 @@ impl Tuner {
         self.told() == self.iterations()
     }
 
-    /// c_k of variable `i` at the newest iteration, before clamping and rounding.
+    /// c_k of variable `i` at the newest iteration, as far as there is room for it around its
+    /// value, before rounding.
     pub fn c_now(&self, i: usize) -> f64 {
-        self.method.rule().spread(i, self.asked.max(1))
+        let c = self.method.rule().spread(i, self.asked.max(1));
+        if self.settings.as_published { c } else { self.variables[i].centered(self.theta[i], c) }
     }
 
     /// R_k of variable `i` at the newest iteration; `None` for the Bayesian methods.

@@ -258,8 +258,9 @@ fn variable(
     let distance = DISTANCE * (max - min);
     let guess = Guess { name, start, min, max, integer, distance, elo: elo.unwrap_or(USUAL_ELO) };
     let advice = Advice::new(&guess, pairs, draw_rate)?;
-    let mut variable = Variable { simul_elo: 0.0, ..advice.variable(&guess) };
+    let mut variable = advice.variable(&guess);
     if elo.is_none() {
+        variable.simul_elo = 0.0;
         variable.c_end = C_END * (max - min);
         if integer {
             variable.c_end = variable.c_end.max(0.5);

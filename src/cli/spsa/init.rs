@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gputexel::matches::Pace;
-use gputexel::matches::client::{EngineCommand, Setting, UciPlayer};
+use gputexel::matches::client::{EngineCommand, OptionKind, Setting, UciPlayer};
 use gputexel::spsa::config::{
     EngineSection, GamesSection, OptionValue, RunConfig, RunSection, parameter_table,
 };
@@ -98,7 +98,8 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
     let run = RunSection {
         method: args.method,
         iterations: pairs,
-        a: Some(schedule.stability),
+        // What follows from the number of pairs does so when that is changed.
+        a: None,
         alpha: schedule.alpha,
         gamma: schedule.gamma,
         tau: None,
@@ -170,10 +171,22 @@ impl InitArgs {
             })?;
         }
         let player = UciPlayer::start(command.clone())?;
-        let found = uci(player.options(), &self.option, &self.tune, settings)?;
+        let mut found = uci(player.options(), &self.option, &self.tune, settings)?;
+        let mut options = BTreeMap::new();
+        for option in player.options() {
+            let is_set = self.option.iter().any(|setting| setting.name.eq_ignore_ascii_case(&option.name));
+            if option.name.eq_ignore_ascii_case("OwnBook")
+                && option.kind == (OptionKind::Check { default: true })
+                && !is_set
+            {
+                options.insert(option.name.clone(), OptionValue::Flag(false));
+                found
+                    .notes
+                    .push(format!("{} is turned off: games begin with the run's own openings", option.name));
+            }
+        }
         drop(player);
         let tuned = |name: &str| found.tuned.iter().any(|v| v.name.eq_ignore_ascii_case(name));
-        let mut options = BTreeMap::new();
         for Setting { name, value } in &self.option {
             if !tuned(name) {
                 options.insert(name.clone(), option_value(value));

@@ -221,21 +221,18 @@ pub fn run(args: &PlanArgs, context: &Context) -> anyhow::Result<()> {
         let scenario = scenario(method, &guesses, pairs, draw_rate, (repeats, args.seed))?;
         expected.push((method, summarize(context, &scenario)?));
     }
-    let available: f64 = guesses.iter().map(|g| g.elo).sum();
-    let best = expected.iter().max_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
-    if let Some((method, summary)) = best {
-        if summary.mean < 0.5 * available {
+    for guess in &guesses {
+        let room = (guess.start - guess.min).min(guess.max - guess.start);
+        if room < 0.99 * guess.distance {
             warnings.push(format!(
-                "the budget is too small: even {method} gains {:.2} of {} Elo on average",
-                summary.mean,
-                short(available)
+                "{}: starts {} from a bound, which leaves the two sides little room: it will be slow to leave",
+                guess.name,
+                short(room)
             ));
         }
-        if summary.p5 < 0.0 {
-            warnings
-                .push(format!("more than one run in twenty ends weaker than it starts, even with {method}"));
-        }
     }
+    let available: f64 = guesses.iter().map(|g| g.elo).sum();
+    warnings.extend(budget_warnings(&expected, available));
     if autoselect.games > args.games as f64 {
         warnings.push(format!(
             "constant gains (autoselect: 0.5 Elo of noise, 2 Elo at the bounds) would take {} games to forget \
@@ -251,6 +248,22 @@ pub fn run(args: &PlanArgs, context: &Context) -> anyhow::Result<()> {
         return Ok(());
     }
     Ok(say(&plan.to_text(args))?)
+}
+
+/// Which methods the budget is too small for.
+fn budget_warnings(expected: &[(MethodKind, Summary)], available: f64) -> Vec<String> {
+    let those = |test: &dyn Fn(&Summary) -> bool| {
+        let some = expected.iter().filter(|(_, summary)| test(summary));
+        let names: Vec<String> = some.map(|(method, _)| method.to_string()).collect();
+        let all = names.len() == expected.len();
+        (!names.is_empty()).then(|| if all { "every method".to_string() } else { names.join(", ") })
+    };
+    let poor = those(&|s| s.mean < 0.5 * available).map(|names| {
+        format!("the budget is too small for {names}: less than half of {} Elo on average", short(available))
+    });
+    let weaker = those(&|s| s.p5 < 0.0)
+        .map(|names| format!("more than one run in twenty ends weaker than it starts: {names}"));
+    poor.into_iter().chain(weaker).collect()
 }
 
 /// A number in four digits.

@@ -177,7 +177,7 @@ impl GamesSection {
         let comment = "the games; $THREAD is the number of the thread [not kept]";
         out.optional("pgn", path(&self.pgn), "\"games.pgn\"", comment);
         let comment = "a second place for the log of values [none]";
-        out.optional("log", path(&self.log), "\"values.csv\"", comment);
+        out.optional("log", path(&self.log), "\"log.csv\"", comment);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{ListEntry, ListFormat, Setting};
 use crate::error::{Error, Result};
 use crate::spsa::check_draw_rate;
-use crate::spsa::planner::{Advice, Guess, gain, too_few};
+use crate::spsa::planner::{Advice, Guess, elo_of_curve, gain, too_few};
 use crate::spsa::variables::positive;
 
 /// Perturbation at the end where nothing is known: a share of the range, as `tune.py` has it.
@@ -23,7 +23,7 @@ pub struct Plan {
 }
 
 /// Gives parameters the settings that `format` needs and they lack: c_end = a 20th of the range, the
-/// best value being at a distance of c_end / 2.2; `r_end` by [`gain`], `s` and `sigma` by
+/// best value being at a distance of s, or of c_end / 2.2; `r_end` by [`gain`], `s` and `sigma` by
 /// [`Advice`]. Returns a note of what was filled in.
 ///
 /// # Errors
@@ -46,8 +46,11 @@ pub fn fill(entries: &mut [ListEntry], format: ListFormat, plan: &Plan) -> Resul
         };
         let usual = C_END_OF_RANGE * (max - min);
         let c_end = entry.c_end.unwrap_or(if entry.integer { usual.max(0.5) } else { usual });
-        let distance = c_end / C_END_OF_DISTANCE;
+        let distance = entry.s.unwrap_or(c_end / C_END_OF_DISTANCE);
+        // What BSPSA was told of the curve of strength says it, too.
+        let curve = entry.s.zip(entry.sigma).map(|(s, sigma)| elo_of_curve(s, sigma));
         let known = entry.simul_elo.filter(|elo| *elo > 0.0).map(|elo| elo * (distance / 100.0).powi(2));
+        let known = curve.or(known);
         let elo = || {
             plan.elo.or(known).ok_or_else(|| {
                 Error::Usage(format!("{}: there is no saying what Elo it may gain", entry.name))
@@ -63,7 +66,7 @@ pub fn fill(entries: &mut [ListEntry], format: ListFormat, plan: &Plan) -> Resul
                 Setting::CEnd => entry.c_end = Some(c_end),
                 Setting::REnd => {
                     let (guess, advice) = advice(elo()?)?;
-                    let r_end = gain(plan.pairs as f64, guess.elo, C_END_OF_DISTANCE, plan.draw_rate);
+                    let r_end = gain(plan.pairs as f64, guess.elo, c_end / distance, plan.draw_rate);
                     let r_end = r_end.ok_or_else(|| too_few(&guess, &advice, plan.pairs))?;
                     entry.r_end = Some(r_end);
                 }

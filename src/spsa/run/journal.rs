@@ -33,7 +33,7 @@ pub struct Header {
     pub date: String,
     /// Names of the two sides' engines; the plus side's first.
     pub engines: [String; 2],
-    /// xxh3 of their parameter files, where there are some.
+    /// xxh3 of their parameter files or programs, where there are some.
     pub checksums: [Option<String>; 2],
     /// xxh3 of the decompressed book, where there is one.
     pub book: Option<String>,

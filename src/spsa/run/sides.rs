@@ -1,6 +1,6 @@
 //! The engines of a run as players that can be told values between games.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::error::{Error, Result};
 use crate::matches::client::{EngineCommand, OptionKind, Setting, UciPlayer};
 use crate::matches::{BuiltinPlayer, Player};
-use crate::model::{FeatureSet, ParameterGroups, Prior, TableEvaluation, named_parameters};
+use crate::model::{FeatureSet, ParameterFile, ParameterGroups, Prior, TableEvaluation, named_parameters};
 use crate::spsa::Variable;
 use crate::spsa::config::EngineSection;
 
@@ -23,6 +23,7 @@ const START_SECONDS: f64 = 10.0;
 pub struct TunedEngine {
     name: String,
     checksum: Option<String>,
+    chess960: bool,
     kind: Kind,
 }
 
@@ -75,7 +76,10 @@ impl TunedEngine {
             check_option(&player, variable)
                 .map_err(|reason| Error::Usage(format!("{}: {}: {reason}", player.name(), variable.name)))?;
         }
-        Ok(Self { name, checksum: None, kind: Kind::Uci(command) })
+        let chess960 = player.options().iter().any(|option| option.name.eq_ignore_ascii_case("UCI_Chess960"));
+        let checksum =
+            program(&command).and_then(|path| std::fs::read(path).ok()).map(|bytes| checksum(&bytes));
+        Ok(Self { name, checksum, chess960, kind: Kind::Uci(command) })
     }
 
     fn open_built_in(
@@ -93,7 +97,7 @@ impl TunedEngine {
         let checksum = match params.parse::<Prior>()? {
             Prior::File(path) => {
                 let bytes = std::fs::read(&path).map_err(|e| Error::io(&path, e))?;
-                Some(format!("{:016x}", xxh3_64(&bytes)))
+                Some(checksum(&bytes))
             }
             _ => None,
         };
@@ -107,7 +111,7 @@ impl TunedEngine {
         }
         let stem = Path::new(params).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let name = section.name.clone().or(stem).unwrap_or_else(|| params.to_string());
-        Ok(Self { name, checksum, kind: Kind::BuiltIn(Box::new(tables)) })
+        Ok(Self { name, checksum, chess960: true, kind: Kind::BuiltIn(Box::new(tables)) })
     }
 
     /// Its name in reports.
@@ -115,9 +119,35 @@ impl TunedEngine {
         &self.name
     }
 
-    /// xxh3 of the parameter file, where there is one.
+    /// xxh3 of the parameter file, or of the program, where there is one.
     pub fn checksum(&self) -> Option<&str> {
         self.checksum.as_deref()
+    }
+
+    /// Whether it plays Chess960.
+    pub fn plays_chess960(&self) -> bool {
+        self.chess960
+    }
+
+    /// The whole evaluation with these values; `None` for engines that are other programs.
+    pub fn parameter_file(&self, values: &[f64]) -> Option<ParameterFile> {
+        let Kind::BuiltIn(tables) = &self.kind else { return None };
+        Some(ParameterFile::new(&tables.set, &tables.groups.theta(values), None, None))
+    }
+
+    /// These values as options of the engine. A variable of the built-in engine may be several.
+    pub fn options(&self, variables: &[Variable], values: &[f64]) -> Vec<(String, f64)> {
+        let Kind::BuiltIn(tables) = &self.kind else {
+            return variables.iter().zip(values).map(|(v, value)| (v.name.clone(), *value)).collect();
+        };
+        let Tables { set, groups, .. } = &**tables;
+        let theta = groups.theta(values);
+        let count = set.features.len();
+        let name = |i: usize| {
+            let phase = if i < count { "mg" } else { "eg" };
+            format!("{}.{phase}", set.features[i % count].name)
+        };
+        groups.indices().iter().flatten().map(|&i| (name(i), theta[i])).collect()
     }
 
     /// A player with these values.
@@ -138,6 +168,20 @@ impl TunedEngine {
             }
         })
     }
+}
+
+fn checksum(bytes: &[u8]) -> String {
+    format!("{:016x}", xxh3_64(bytes))
+}
+
+/// The file of a program, by itself or in `PATH`.
+fn program(command: &EngineCommand) -> Option<PathBuf> {
+    let program = &command.program;
+    if program.components().count() > 1 {
+        return Some(program.clone());
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
 /// Whether an engine's option can take every value of a variable.

@@ -16,6 +16,7 @@ use crate::evaluator::gpu::buffers::{Readback, Scratch};
 use crate::evaluator::gpu::meter::{DeviceBuffer, Gpu, whole};
 use crate::evaluator::gpu::pace::{Clock, Pace};
 use crate::spsa::MethodKind;
+use crate::spsa::variables::LEAST_SHARE;
 
 /// Threads a workgroup: few, so that some thousand repeats find their way to all cores.
 const WORKGROUP: usize = 32;
@@ -77,7 +78,8 @@ pub fn kernel_source(method: MethodKind, as_published: bool) -> String {
     };
     let bayes = method.is_bayesian();
     format!(
-        "const BAYES = {bayes};\nconst PUBLISHED = {as_published};\nconst WORKGROUP = {WORKGROUP}u;\n{body}"
+        "const BAYES = {bayes};\nconst PUBLISHED = {as_published};\n\
+         const LEAST_SHARE = {LEAST_SHARE:?};\nconst WORKGROUP = {WORKGROUP}u;\n{body}"
     )
 }
 

@@ -16,6 +16,7 @@ use super::games::pair;
 use super::random::LaneRandom;
 use crate::error::Result;
 use crate::spsa::MethodKind;
+use crate::spsa::variables::LEAST_SHARE;
 
 /// Values of one parameter in all lanes of a block.
 #[derive(Clone, Copy, Debug)]
@@ -118,9 +119,11 @@ impl<const L: usize> Block<L> {
                 words = self.random.next();
             }
             let (x, along) = (&self.x[i].0, &mut self.along[i].0);
-            let c = (p.c_end * c_factor).to_bits();
+            let c = p.c_end * c_factor;
+            let least = LEAST_SHARE * c;
             for l in 0..L {
-                let shift = f64::from_bits(c ^ ((words[l] << 63) & SIGN));
+                let c = if PUBLISHED { c } else { centered(x[l], c, least, p) };
+                let shift = f64::from_bits(c.to_bits() ^ ((words[l] << 63) & SIGN));
                 words[l] >>= 1;
                 let (plus, minus) = (clamp(x[l] + shift, p), clamp(x[l] - shift, p));
                 // e (minus − o)² − e (plus − o)²
@@ -259,6 +262,15 @@ impl<const L: usize> Block<L> {
 fn clamp(x: f64, p: &Parameter) -> f64 {
     let x = if x < p.min { p.min } else { x };
     if x > p.max { p.max } else { x }
+}
+
+/// `Variable::centered`, without branches.
+#[inline(always)]
+fn centered(x: f64, c: f64, least: f64, p: &Parameter) -> f64 {
+    let (below, above) = (x - p.min, p.max - x);
+    let room = if below < above { below } else { above };
+    let room = if room < least { least } else { room };
+    if c < room { c } else { room }
 }
 
 /// A block's share of a chunk, compiled for each instruction set.

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use console::Term;
 use gputexel::matches::statistics::Estimate;
 use gputexel::spsa::run::{Header, Story};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -40,6 +41,7 @@ impl Live {
         if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} pairs, {msg}") {
             bar.set_style(style);
         }
+        bar.set_message("the first pairs are being played");
         let lines = !shows_progress(context) && !context.quiet && !context.json;
         let known = story.tuner.told();
         if lines && known > 0 {
@@ -68,14 +70,14 @@ impl Live {
             eprintln!("{} of {all} pairs, {speed}; {}; {}", grouped(told), games(story), values(story));
         } else {
             self.bar.set_position(told);
-            let rows = parameter_rows(story, ROWS);
-            let table = aligned(&rows, 0);
-            self.bar.set_message(format!(
-                "{speed}\n{}\n{}\n\n{}",
-                self.heading,
-                games(story),
-                table.trim_end()
-            ));
+            let (height, width) = Term::stderr().size();
+            // The bar, the headings, and a line for what is left out.
+            let rows = parameter_rows(story, ROWS.min(usize::from(height).saturating_sub(8)).max(1));
+            let text = format!("{}\n{}\n\n{}", self.heading, games(story), aligned(&rows, 0));
+            // A line that wraps would leave its remains behind.
+            let width = usize::from(width).saturating_sub(1);
+            let lines = text.trim_end().lines().map(|line| line.chars().take(width).collect());
+            self.bar.set_message(format!("{speed}\n{}", lines.collect::<Vec<String>>().join("\n")));
         }
     }
 
@@ -125,7 +127,8 @@ pub fn counted(number: u64, noun: &str) -> String {
 pub fn elo(estimate: &Estimate, pairs: u64) -> String {
     match pairs {
         0 => "unknown".to_string(),
-        _ => format!("{:+.1} \u{b1} {:.1} Elo", estimate.elo, estimate.error95),
+        // Half a hundredth either way is not minus nothing.
+        _ => format!("{:+.1} \u{b1} {:.1} Elo", (estimate.elo * 10.0).round() / 10.0 + 0.0, estimate.error95),
     }
 }
 

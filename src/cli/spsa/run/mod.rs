@@ -219,7 +219,7 @@ fn play_on(
     let stop = play(&arena, &mut story, &mut keeper, context.cancel, &mut |story| live.show(story));
     let seconds = live.finish();
     // Whatever ended the run, what is known is worth having.
-    let written = outputs::write(folder, &story);
+    let written = outputs::write(folder, &story, prepared.engines()[0]);
     let stop = stop?;
     written?;
     let text = match context.json {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use gputexel::report::{self, Paths};
 use gputexel::spsa::lists::{self, ListEntry, ListFormat, ListOptions};
-use gputexel::spsa::run::{Header, Stop, Story};
+use gputexel::spsa::run::{Header, Stop, Story, TunedEngine};
 use gputexel::{Result, write_atomically};
 use serde_json::{Value, json};
 
@@ -16,20 +16,28 @@ use super::live::{counted, games, heading, number, parameter_rows};
 pub const PICTURE: &str = "paths.svg";
 
 /// Lists of the values for other programs, by the names of their files.
-const LISTS: [(&str, ListFormat); 3] = [
-    ("values.uci", ListFormat::Uci),
-    ("values.openbench", ListFormat::OpenBench),
-    ("values.params", ListFormat::Params),
-];
+const LISTS: [(&str, ListFormat); 2] =
+    [("values.openbench", ListFormat::OpenBench), ("values.params", ListFormat::Params)];
 
-/// Writes the values and the picture of the paths into the folder. A list whose format asks for
+/// Writes the values and the picture of the paths into the folder, and for the built-in engine its
+/// parameters. A list whose format asks for
 /// settings that the run does not have (SPSA's gain, after a Bayesian run) is left out.
 ///
 /// # Errors
 /// [`gputexel::Error::Io`].
-pub fn write(folder: &Path, story: &Story) -> Result<()> {
+pub fn write(folder: &Path, story: &Story, engine: &TunedEngine) -> Result<()> {
     write_atomically(&folder.join("values.csv"), values_csv(story).as_bytes())?;
     let rounded = story.tuner.rounded_values();
+    let options = engine.options(story.tuner.variables(), &rounded);
+    let options: Vec<ListEntry> = options
+        .into_iter()
+        .map(|(name, value)| ListEntry { integer: false, ..ListEntry::new(name, value) })
+        .collect();
+    let written = lists::write_list(&options, ListFormat::Uci, ListOptions::default())?;
+    write_atomically(&folder.join("values.uci"), written.text.as_bytes())?;
+    if let Some(file) = engine.parameter_file(&rounded) {
+        write_atomically(&folder.join("params.json"), file.to_json().as_bytes())?;
+    }
     let values = story.tuner.variables().iter().zip(rounded);
     let entries: Vec<ListEntry> =
         values.map(|(v, value)| ListEntry { start: value, ..ListEntry::from(v) }).collect();
@@ -42,10 +50,15 @@ pub fn write(folder: &Path, story: &Story) -> Result<()> {
     write_atomically(&folder.join(PICTURE), picture(story)?.as_bytes())
 }
 
-/// `name,value,rounded,start,min,max,c_end,standard_error`, with a header.
+/// What the error of a value is called: what the method believes, or what noise alone would do.
+fn error_name(story: &Story) -> &'static str {
+    if story.tuner.method().is_bayesian() { "posterior_s" } else { "noise_s" }
+}
+
+/// `name,value,rounded,start,min,max,c_end,` and the error, with a header.
 fn values_csv(story: &Story) -> String {
     let tuner = &story.tuner;
-    let mut text = "name,value,rounded,start,min,max,c_end,standard_error\n".to_string();
+    let mut text = format!("name,value,rounded,start,min,max,c_end,{}\n", error_name(story));
     let errors = tuner.standard_errors();
     let rounded = tuner.rounded_values();
     for (i, v) in tuner.variables().iter().enumerate() {
@@ -127,13 +140,32 @@ pub fn table(folder: &Path, header: &Header, story: &Story, seconds: f64) -> Str
         }
     };
     text += "larger value: Elo of the side that played the larger value, over the whole run, with its 95 % error\n";
-    for (i, v) in tuner.variables().iter().enumerate() {
-        let value = tuner.rounded_values()[i];
-        if value <= v.min || value >= v.max {
-            text += &format!("warning: {} ends at its bound {value}: the best value may be beyond\n", v.name);
-        }
+    for warning in warnings(story) {
+        text += &format!("warning     {warning}\n");
     }
     text + &format!("{}, {}\n", folder.display(), time(seconds))
+}
+
+/// What the values should not be believed without.
+fn warnings(story: &Story) -> Vec<String> {
+    let tuner = &story.tuner;
+    let rounded = tuner.rounded_values();
+    let mut warnings = Vec::new();
+    for (i, v) in tuner.variables().iter().enumerate() {
+        if rounded[i] <= v.min || rounded[i] >= v.max {
+            warnings.push(format!("{} is at its bound {}: the best value may be beyond", v.name, rounded[i]));
+        }
+        let moved = (tuner.values()[i] - v.start).abs();
+        if let Some(s) = v.s.filter(|s| tuner.method().is_bayesian() && moved > 2.0 * s) {
+            warnings.push(format!(
+                "{} moved {:.1} s from its start: s = {} was too small, sigma perhaps as well, and then posterior s is too",
+                v.name,
+                moved / s,
+                number(s)
+            ));
+        }
+    }
+    warnings
 }
 
 fn time(seconds: f64) -> String {
@@ -162,7 +194,8 @@ pub fn state(folder: &Path, header: &Header, story: &Story) -> Value {
         json!({
             "name": v.name, "value": tuner.values()[i], "rounded": rounded[i], "start": v.start,
             "min": v.min, "max": v.max, "c_end": v.c_end, "c_now": tuner.c_now(i), "r_now": tuner.r_now(i),
-            "standard_error": errors[i], "larger_value_elo": slope.elo, "larger_value_error95": slope.error95,
+            error_name(story): errors[i], "larger_value_elo": slope.elo + 0.0,
+            "larger_value_error95": slope.error95,
         })
     };
     let elo = story.pairs.elo();
@@ -172,8 +205,8 @@ pub fn state(folder: &Path, header: &Header, story: &Story) -> Value {
         "folder": folder, "engines": header.engines, "limit": header.config.games.limit,
         "method": tuner.method(), "iterations": tuner.iterations(), "pairs_told": tuner.told(),
         "games": story.games(), "pairs": story.pairs.counts, "draw_rate": story.draw_rate(),
-        "plus_elo": elo.elo, "plus_elo_error95": elo.error95, "ends": ends,
-        "tau": tuner.noise_variance().sqrt(), "spoiled": story.spoiled, "last_failure": story.last_failure,
+        "plus_elo": elo.elo + 0.0, "plus_elo_error95": elo.error95, "ends": ends,
+        "tau": tuner.noise_variance().sqrt(), "warnings": warnings(story), "spoiled": story.spoiled, "last_failure": story.last_failure,
         "replans": story.replans,
         "parameters": tuner.variables().iter().enumerate().map(parameter).collect::<Vec<_>>(),
     })

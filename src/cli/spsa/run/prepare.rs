@@ -60,8 +60,16 @@ pub fn prepare(header: &mut Header, concurrency: Option<usize>, context: &Contex
     let both = [&plus, minus.as_ref().unwrap_or(&plus)];
     let sections = [&config.engine, opponent.unwrap_or(&config.engine)];
     for ((engine, section), noted) in both.iter().zip(sections).zip(&mut header.checksums) {
-        if let (Some(found), Some(path)) = (engine.checksum(), &section.params) {
-            same(Path::new(path), noted, found)?;
+        match (engine.checksum(), &section.params) {
+            (Some(found), Some(path)) => same(Path::new(path), noted, found)?,
+            // Programs are updated; whether that matters is for the user to know.
+            (Some(found), None) if noted.as_deref().is_some_and(|noted| noted != found) => {
+                if !context.quiet {
+                    eprintln!("gputexel: {}: the program has changed since the run began", engine.name());
+                }
+            }
+            (Some(found), None) => *noted = Some(found.to_string()),
+            (None, _) => {}
         }
     }
     header.engines = both.map(|engine| engine.name().to_string());
@@ -72,6 +80,10 @@ pub fn prepare(header: &mut Header, concurrency: Option<usize>, context: &Contex
     };
     if let (Some(book), Some(path)) = (openings.book(), &games.book) {
         same(path, &mut header.book, &book.checksum)?;
+        if let Some(engine) = both.iter().find(|engine| book.has_chess960() && !engine.plays_chess960()) {
+            let why = format!("has openings of Chess960, which {} does not play", engine.name());
+            return Err(Error::input(path, why));
+        }
     }
     let rules = rules(config)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

@@ -109,6 +109,10 @@ pub fn play_folder(
 ) -> anyhow::Result<()> {
     let (mut header, entries) = read(folder)?;
     let story = Story::replay(folder, &header, &entries, |_, _| Ok(()))?;
+    if !story.tuner.is_finished() && !context.quiet {
+        let (told, all) = (story.tuner.told(), story.tuner.iterations());
+        eprintln!("gputexel: the run is not over yet: values after {told} of {all} pairs");
+    }
     let prepared = prepare(&mut header, concurrency, context)?;
     let variables = story.tuner.variables();
     let config = Config {
@@ -118,7 +122,10 @@ pub fn play_folder(
         start: variables.iter().map(|v| v.rounded(v.start)).collect(),
     };
     if config.tuned == config.start {
-        return Err(Error::Usage(format!("{}: the values are those of the start", folder.display())).into());
+        if !context.quiet {
+            eprintln!("gputexel: rounded, the values are those of the start: there is nothing to verify");
+        }
+        return Ok(());
     }
     let place = folder.join(FOLDER);
     let (journal, done) = open(&place, &config, force)?;
