@@ -69,7 +69,7 @@ fn missing_settings_are_named_or_planned_and_values_taken() {
     let line = bench.fails(&["spsa", "convert", "spsa.var", "--to", "bspsa", "--games", "400000"], 2);
     assert!(line.contains("no saying what Elo it may gain: give --elo"), "{line}");
     let plan = ["convert", "bspsa.var", "--to", "openbench", "--games", "400000", "--draw-rate", "0.82"];
-    let (_, out, _) = run(&bench, &plan);
+    let (_, out, _) = run(&bench, &plan, "");
     let r_end: f64 = out.trim().rsplit(", ").next().unwrap().parse().unwrap();
     assert!((r_end / 7.3e-5 - 1.0).abs() < 0.02, "{out}");
     bench.write("log", "1,31,\n");
