@@ -110,6 +110,9 @@ pub enum Entry {
     },
 }
 
+/// What happened, each with the number of its line.
+pub type Events = Vec<(u64, Entry)>;
+
 const fn place(folder: &Path) -> Place<'_> {
     Place { folder, name: JOURNAL, what: "run of SPSA" }
 }
@@ -144,7 +147,7 @@ impl Journal {
     /// # Errors
     /// Those of [`read`], [`Error::Io`] when it cannot be written, [`Error::Input`] when it is in
     /// use.
-    pub fn open(folder: &Path) -> Result<(Self, Header, Vec<(u64, Entry)>)> {
+    pub fn open(folder: &Path) -> Result<(Self, Header, Events)> {
         let (journal, contents) = LineJournal::open(place(folder), |header: &Header| header.check(folder))?;
         Ok((Self(journal), contents.header, contents.entries))
     }
@@ -163,7 +166,7 @@ impl Journal {
 /// # Errors
 /// [`Error::Io`], or [`Error::Input`] when it is none, is of another version, or is damaged
 /// elsewhere than in a last line that was cut off.
-pub fn read(folder: &Path) -> Result<(Header, Vec<(u64, Entry)>)> {
+pub fn read(folder: &Path) -> Result<(Header, Events)> {
     let contents = journal::read(place(folder), |header: &Header| header.check(folder))?;
     Ok((contents.header, contents.entries))
 }

@@ -21,7 +21,7 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use shakmaty::Color;
 
-pub use journal::{Entry, GameNote, Header, JOURNAL, Journal, PlayedPair, read};
+pub use journal::{Entry, Events, GameNote, Header, JOURNAL, Journal, PlayedPair, read};
 pub use sides::{TunedEngine, TunedPlayer};
 pub use story::Story;
 
