@@ -17,11 +17,13 @@ mod error;
 pub mod evaluator;
 pub mod extraction;
 mod files;
+mod journal;
 pub mod matches;
 pub mod model;
 pub mod objective;
 pub mod optimizer;
 pub mod report;
+pub mod spsa;
 pub mod tuning;
 
 pub use error::{Error, Result};

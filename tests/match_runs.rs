@@ -246,7 +246,7 @@ fn one_process_at_a_time_and_every_pair_once() {
     run(&settings(2, 1), BTreeMap::new(), &mut kept);
     let mut journal = Journal::create(folder.path(), &1).unwrap();
     let error = Journal::open::<i32>(folder.path()).unwrap_err().to_string();
-    assert!(error.ends_with("another process is playing this match"), "{error}");
+    assert!(error.ends_with("another process plays this match"), "{error}");
     for pair in [0, 1, 1, 0] {
         journal.append(&kept.pairs[&pair]).unwrap();
     }

@@ -4,18 +4,43 @@
 use std::mem::offset_of;
 
 use gputexel::evaluator::gpu::kernels::{Kernel, Segment, Shape, Uniforms};
+use gputexel::spsa::MethodKind;
+use gputexel::spsa::simulator::gpu::{Parameter, Sizes, kernel_source};
 use wgpu::naga::front::wgsl;
 use wgpu::naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use wgpu::naga::{AddressSpace, Module, ShaderStage, TypeInner};
 
 fn module(kernel: Kernel, shape: Shape) -> (Module, ModuleInfo) {
-    let source = kernel.source(shape);
-    let module = wgsl::parse_str(&source)
-        .unwrap_or_else(|e| panic!("{}", e.emit_to_string_with_path(&source, kernel.name())));
+    compiled(kernel.name(), &kernel.source(shape))
+}
+
+fn compiled(name: &str, source: &str) -> (Module, ModuleInfo) {
+    let module =
+        wgsl::parse_str(source).unwrap_or_else(|e| panic!("{}", e.emit_to_string_with_path(source, name)));
     let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
         .validate(&module)
-        .unwrap_or_else(|e| panic!("{}", e.emit_to_string_with_path(&source, kernel.name())));
+        .unwrap_or_else(|e| panic!("{}", e.emit_to_string_with_path(source, name)));
     (module, info)
+}
+
+/// The one entry point and at most as many storage buffers as WebGPU promises.
+fn check_entry(name: &str, module: &Module) {
+    assert_eq!(module.entry_points.len(), 1);
+    let entry = &module.entry_points[0];
+    assert_eq!((entry.name.as_str(), entry.stage), ("main", ShaderStage::Compute));
+    let buffers = module
+        .global_variables
+        .iter()
+        .filter(|(_, variable)| matches!(variable.space, AddressSpace::Storage { .. }))
+        .count();
+    assert!(buffers <= 8, "{name}: {buffers} storage buffers");
+}
+
+/// Every kernel of the simulator of SPSA, with its name.
+fn simulator_kernels() -> impl Iterator<Item = (String, String)> {
+    let both = |method: MethodKind| [false, true].map(|published| (method, published));
+    let kernel = |(method, published)| (format!("{method} {published}"), kernel_source(method, published));
+    MethodKind::ALL.into_iter().flat_map(both).map(kernel)
 }
 
 #[test]
@@ -25,16 +50,11 @@ fn every_variant_validates_within_what_webgpu_promises() {
             let bit = |n: u32| bits >> n & 1 == 1;
             let [vector, unit, blends, resamples, shared, weighted] = std::array::from_fn(|n| bit(n as u32));
             let (module, _) = module(kernel, Shape { vector, unit, blends, resamples, shared, weighted });
-            assert_eq!(module.entry_points.len(), 1);
-            let entry = &module.entry_points[0];
-            assert_eq!((entry.name.as_str(), entry.stage), ("main", ShaderStage::Compute));
-            let buffers = module
-                .global_variables
-                .iter()
-                .filter(|(_, variable)| matches!(variable.space, AddressSpace::Storage { .. }))
-                .count();
-            assert!(buffers <= 8, "{}: {buffers} storage buffers", kernel.name());
+            check_entry(kernel.name(), &module);
         }
+    }
+    for (name, source) in simulator_kernels() {
+        check_entry(&name, &compiled(&name, &source).0);
     }
 }
 
@@ -47,7 +67,8 @@ fn every_shader_file_has_a_header_and_belongs_to_a_kernel() {
         let header = text.lines().take_while(|line| line.starts_with("//")).count();
         assert!((2..=8).contains(&header), "{}: {header} lines of header", path.display());
         assert!(
-            Kernel::ALL.iter().any(|kernel| kernel.source(Shape::default()).contains(&text)),
+            Kernel::ALL.iter().any(|kernel| kernel.source(Shape::default()).contains(&text))
+                || simulator_kernels().any(|(_, source)| source.contains(&text)),
             "{} is used by no kernel",
             path.display()
         );
@@ -95,6 +116,16 @@ fn shared_structs_have_the_layout_of_the_shaders() {
         assert!(!found.is_empty(), "{name}");
         for fields in found {
             assert_eq!(fields, layout, "{name}");
+        }
+    }
+    let wanted = [
+        layout!(Sizes { repeats, parameters, first, steps, done, tau2, half_decided, unused }),
+        layout!(Parameter { low, high, elo, c_end, r_end, pull }),
+    ];
+    for (kernel, source) in simulator_kernels() {
+        for (name, layout) in &wanted {
+            let found = fields(&compiled(&kernel, &source).0, name);
+            assert_eq!(found.as_ref(), Some(layout), "{kernel} {name}");
         }
     }
 }

@@ -12,6 +12,7 @@ mod memory;
 mod pso;
 mod run_folder;
 mod selection;
+mod spsa;
 mod sweep;
 mod table;
 mod tune;
@@ -58,6 +59,8 @@ enum Command {
     Sweep(Box<sweep::SweepArgs>),
     /// Tune in a box with particle swarms, by the rules of MadChess
     Pso(Box<pso::PsoArgs>),
+    /// Tune by games: plan, simulate and play runs of SPSA
+    Spsa(spsa::SpsaArgs),
     /// Turn games or labelled positions into a dataset
     Extract(Box<extract::ExtractArgs>),
     /// Show what a dataset holds
@@ -95,6 +98,7 @@ pub fn main() -> ExitCode {
         Command::Tune(args) => tune::run(args, &context),
         Command::Sweep(args) => sweep::run(args, &context),
         Command::Pso(args) => pso::run(args, &context),
+        Command::Spsa(args) => spsa::run(args, &context),
         Command::Extract(args) => extract::run(args, &context),
         Command::Info(args) => info::run(args, &context),
         Command::Eval(args) => eval::run(args, &context),

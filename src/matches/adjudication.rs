@@ -7,6 +7,7 @@ use crate::engine::Score;
 
 /// A draw when both engines see nothing in the position for long enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DrawRule {
     /// Full moves that must be over, by the number that the position counts.
     pub after_move: u32,
@@ -18,6 +19,7 @@ pub struct DrawRule {
 
 /// A win when both engines agree on who is winning for long enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct WinRule {
     /// Consecutive plies, by both sides in turn, whose scores must agree.
     pub plies: u32,

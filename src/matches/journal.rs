@@ -5,7 +5,7 @@
 //! Both belong to one process at a time.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -14,31 +14,26 @@ use serde::de::DeserializeOwned;
 
 use super::tally::PairSummary;
 use crate::error::{Error, Result};
+use crate::journal::{LineJournal, Place};
 
 /// The journal's name in its folder.
 pub const JOURNAL: &str = "match.jsonl";
 
+const fn place(folder: &Path) -> Place<'_> {
+    Place { folder, name: JOURNAL, what: "match" }
+}
+
 /// An open journal.
 #[derive(Debug)]
-pub struct Journal {
-    path: PathBuf,
-    file: File,
-}
+pub struct Journal(LineJournal);
 
 impl Journal {
     /// Begins a journal in an existing folder, replacing one that is there.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`Error::Io`]; [`Error::Input`] when it is in use.
     pub fn create<T: Serialize>(folder: &Path, config: &T) -> Result<Self> {
-        let path = folder.join(JOURNAL);
-        let mut line = serde_json::to_vec(config).map_err(|e| Error::io(&path, e.into()))?;
-        line.push(b'\n');
-        // The first line is there as a whole or not at all: nothing can be resumed without it.
-        crate::write_atomically(&path, &line)?;
-        let file = OpenOptions::new().append(true).open(&path).map_err(|e| Error::io(&path, e))?;
-        lock(&file, &path)?;
-        Ok(Self { path, file })
+        LineJournal::create(place(folder), config).map(Self)
     }
 
     /// Opens a journal to go on with it: its configuration, and the pairs that are finished.
@@ -49,36 +44,17 @@ impl Journal {
     /// # Errors
     /// [`Error::Io`], or [`Error::Input`] when it is none, is damaged, or in use.
     pub fn open<T: DeserializeOwned>(folder: &Path) -> Result<(Self, T, BTreeMap<u64, PairSummary>)> {
-        let path = folder.join(JOURNAL);
-        let file = OpenOptions::new().read(true).append(true).open(&path).map_err(|e| match e.kind() {
-            std::io::ErrorKind::NotFound => {
-                Error::input(folder, format!("is not the folder of a match: it has no {JOURNAL}"))
-            }
-            _ => Error::io(&path, e),
-        })?;
-        lock(&file, &path)?;
-        let bytes = std::fs::read(&path).map_err(|e| Error::io(&path, e))?;
-        let whole = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
-        let mut lines = bytes[..whole].split(|byte| *byte == b'\n').zip(1u64..);
-        let damaged = |line, e: &dyn std::fmt::Display| {
-            Error::line(&path, line, format!("not the journal of a match, or damaged: {e}"))
-        };
-        let config = match lines.next() {
-            Some((line, _)) if whole > 0 => serde_json::from_slice(line).map_err(|e| damaged(1, &e))?,
-            _ => return Err(Error::input(&path, "holds no configuration; nothing was played")),
-        };
+        let place = place(folder);
+        let (journal, contents) = LineJournal::open(place, |_| Ok(()))?;
         let mut pairs = BTreeMap::new();
-        for (line, number) in lines.filter(|(line, _)| !line.is_empty()) {
-            let pair: PairSummary = serde_json::from_slice(line).map_err(|e| damaged(number, &e))?;
+        for (number, pair) in contents.entries {
+            let pair: PairSummary = pair;
             if !pair.is_valid() {
-                return Err(damaged(number, &"a result that is none"));
+                return Err(Error::line(place.path(), number, "a result that is none"));
             }
             pairs.entry(pair.pair).or_insert(pair);
         }
-        if whole < bytes.len() {
-            file.set_len(whole as u64).map_err(|e| Error::io(&path, e))?;
-        }
-        Ok((Self { path, file }, config, pairs))
+        Ok((Self(journal), contents.header, pairs))
     }
 
     /// Adds a finished pair; once this returns, the end of the process does not lose it.
@@ -86,20 +62,7 @@ impl Journal {
     /// # Errors
     /// [`Error::Io`].
     pub fn append(&mut self, pair: &PairSummary) -> Result<()> {
-        let mut line = serde_json::to_vec(pair).map_err(|e| Error::io(&self.path, e.into()))?;
-        line.push(b'\n');
-        self.file.write_all(&line).map_err(|e| Error::io(&self.path, e))
-    }
-}
-
-/// Two processes that play the same pairs would count them twice.
-fn lock(file: &File, path: &Path) -> Result<()> {
-    match file.try_lock() {
-        Err(std::fs::TryLockError::WouldBlock) => {
-            Err(Error::input(path, "another process is playing this match"))
-        }
-        // File systems without locks leave this to the user.
-        _ => Ok(()),
+        self.0.append(pair)
     }
 }
 

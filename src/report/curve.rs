@@ -239,7 +239,7 @@ pub(super) fn short(value: f64) -> String {
     let magnitude = value.abs();
     if value == 0.0 {
         "0".to_string()
-    } else if (1e-3..1e5).contains(&magnitude) {
+    } else if (0.999e-3..1e5).contains(&magnitude) {
         let digits = (3 - magnitude.log10().floor() as i32).clamp(0, 6) as usize;
         let text = format!("{value:.digits$}");
         match text.contains('.') {

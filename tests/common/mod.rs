@@ -5,6 +5,7 @@ pub mod games;
 pub mod gpu;
 pub mod players;
 pub mod program;
+pub mod spsa;
 
 use std::path::Path;
 

@@ -14,6 +14,7 @@ use super::Context;
 use super::backend::BackendArgs;
 use super::basis::BasisArgs;
 use super::tune::ScaleArgs;
+pub use output::check_target;
 
 /// Flags of `sweep`.
 #[derive(Debug, clap::Args)]

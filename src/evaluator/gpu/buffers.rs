@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 
 /// A buffer that is replaced by a larger one where it is too small.
 #[derive(Debug)]
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     label: &'static str,
     usage: BufferUsages,
     buffer: Option<DeviceBuffer>,
@@ -17,27 +17,27 @@ pub(super) struct Scratch {
 
 impl Scratch {
     /// A buffer for kernels to work in.
-    pub(super) fn storage(label: &'static str) -> Self {
+    pub(crate) fn storage(label: &'static str) -> Self {
         Self { label, usage: BufferUsages::STORAGE, buffer: None }
     }
 
     /// A buffer that the host writes.
-    pub(super) fn input(label: &'static str) -> Self {
+    pub(crate) fn input(label: &'static str) -> Self {
         Self { label, usage: BufferUsages::STORAGE | BufferUsages::COPY_DST, buffer: None }
     }
 
     /// A buffer that is copied from.
-    pub(super) fn output(label: &'static str) -> Self {
+    pub(crate) fn output(label: &'static str) -> Self {
         Self { label, usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC, buffer: None }
     }
 
     /// A buffer of uniforms.
-    pub(super) fn uniform(label: &'static str) -> Self {
+    pub(crate) fn uniform(label: &'static str) -> Self {
         Self { label, usage: BufferUsages::UNIFORM | BufferUsages::COPY_DST, buffer: None }
     }
 
     /// A buffer that is written, read and copied.
-    pub(super) fn state(label: &'static str) -> Self {
+    pub(crate) fn state(label: &'static str) -> Self {
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
         Self { label, usage, buffer: None }
     }
@@ -46,7 +46,7 @@ impl Scratch {
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device has no room.
-    pub(super) fn reserve(&mut self, gpu: &Gpu, bytes: u64) -> Result<wgpu::Buffer> {
+    pub(crate) fn reserve(&mut self, gpu: &Gpu, bytes: u64) -> Result<wgpu::Buffer> {
         if let Some(buffer) = self.buffer.as_ref().filter(|buffer| buffer.raw().size() >= bytes) {
             return Ok(buffer.raw().clone());
         }
@@ -62,7 +62,7 @@ impl Scratch {
     ///
     /// # Errors
     /// As [`reserve`](Self::reserve).
-    pub(super) fn fill(&mut self, gpu: &Gpu, bytes: &[u8]) -> Result<wgpu::Buffer> {
+    pub(crate) fn fill(&mut self, gpu: &Gpu, bytes: &[u8]) -> Result<wgpu::Buffer> {
         let buffer = self.reserve(gpu, bytes.len() as u64)?;
         gpu.write(&buffer, 0, bytes)?;
         Ok(buffer)
@@ -71,13 +71,13 @@ impl Scratch {
 
 /// Results on their way to the host, from any number of submissions.
 #[derive(Debug)]
-pub(super) struct Readback {
+pub(crate) struct Readback {
     scratch: Scratch,
     used: u64,
 }
 
 impl Readback {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
         Self { scratch: Scratch { label: "readback", usage, buffer: None }, used: 0 }
     }
@@ -86,18 +86,18 @@ impl Readback {
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device has no room.
-    pub(super) fn begin(&mut self, gpu: &Gpu, bytes: u64) -> Result<()> {
+    pub(crate) fn begin(&mut self, gpu: &Gpu, bytes: u64) -> Result<()> {
         self.used = 0;
         self.scratch.reserve(gpu, bytes).map(|_| ())
     }
 
     /// Appends the first `bytes` of a buffer; room for them was asked for by `begin`.
-    pub(super) fn push(&mut self, encoder: &mut CommandEncoder, from: &wgpu::Buffer, bytes: u64) {
+    pub(crate) fn push(&mut self, encoder: &mut CommandEncoder, from: &wgpu::Buffer, bytes: u64) {
         self.push_from(encoder, from, 0, bytes);
     }
 
     /// As [`push`](Self::push), of bytes from an offset on.
-    pub(super) fn push_from(
+    pub(crate) fn push_from(
         &mut self,
         encoder: &mut CommandEncoder,
         from: &wgpu::Buffer,
@@ -114,7 +114,7 @@ impl Readback {
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device failed meanwhile.
-    pub(super) fn finish<T>(&mut self, gpu: &Gpu, read: impl FnOnce(&[f32]) -> T) -> Result<T> {
+    pub(crate) fn finish<T>(&mut self, gpu: &Gpu, read: impl FnOnce(&[f32]) -> T) -> Result<T> {
         let Some(buffer) = self.scratch.buffer.as_ref().filter(|_| self.used > 0) else {
             return Ok(read(&[]));
         };

@@ -248,12 +248,12 @@ impl GpuContext {
     ///
     /// # Errors
     /// [`Error::Gpu`] with the first line of the device's own complaint.
-    pub(super) fn guard<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+    pub(crate) fn guard<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
         self.guard_memory(work)?.ok_or_else(|| Error::Gpu(format!("{} is out of memory", self.summary.name)))
     }
 
     /// As [`guard`](Self::guard), but `None` where the device has no memory left.
-    pub(super) fn guard_memory<T>(&self, work: impl FnOnce() -> T) -> Result<Option<T>> {
+    pub(crate) fn guard_memory<T>(&self, work: impl FnOnce() -> T) -> Result<Option<T>> {
         let filters = [ErrorFilter::Internal, ErrorFilter::OutOfMemory, ErrorFilter::Validation];
         let mut scopes: Vec<_> = filters.map(|filter| self.device.push_error_scope(filter)).into();
         let value = work();
@@ -276,7 +276,7 @@ impl GpuContext {
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device is lost or does not answer.
-    pub(super) fn wait(&self, submission: wgpu::SubmissionIndex) -> Result<()> {
+    pub(crate) fn wait(&self, submission: wgpu::SubmissionIndex) -> Result<()> {
         let poll = wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(ANSWER_TIMEOUT) };
         let outcome = self.device.poll(poll);
         if outcome.is_err() {

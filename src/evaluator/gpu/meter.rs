@@ -28,7 +28,7 @@ struct Counters {
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub(super) struct Gpu {
+pub(crate) struct Gpu {
     context: GpuContext,
     counters: Arc<Counters>,
     limit: Option<u64>,
@@ -36,13 +36,13 @@ pub(super) struct Gpu {
 
 /// A buffer that gives its bytes back to the limit when it is dropped.
 #[derive(Debug)]
-pub(super) struct DeviceBuffer {
+pub(crate) struct DeviceBuffer {
     buffer: wgpu::Buffer,
     counters: Arc<Counters>,
 }
 
 impl DeviceBuffer {
-    pub(super) fn raw(&self) -> &wgpu::Buffer {
+    pub(crate) fn raw(&self) -> &wgpu::Buffer {
         &self.buffer
     }
 }
@@ -54,36 +54,36 @@ impl Drop for DeviceBuffer {
 }
 
 impl Gpu {
-    pub(super) fn new(context: &GpuContext, limit: Option<u64>) -> Self {
+    pub(crate) fn new(context: &GpuContext, limit: Option<u64>) -> Self {
         Self { context: context.clone(), counters: Arc::default(), limit }
     }
 
-    pub(super) fn context(&self) -> &GpuContext {
+    pub(crate) fn context(&self) -> &GpuContext {
         &self.context
     }
 
     /// Another limit, as if the device had changed.
     #[cfg(test)]
-    pub(super) fn set_limit(&mut self, limit: Option<u64>) {
+    pub(crate) fn set_limit(&mut self, limit: Option<u64>) {
         self.limit = limit;
     }
 
     /// Bytes that buffers take.
-    pub(super) fn used(&self) -> u64 {
+    pub(crate) fn used(&self) -> u64 {
         self.counters.used.load(Ordering::Relaxed)
     }
 
     /// Whether the limit leaves room for some more bytes.
-    pub(super) fn has_room(&self, bytes: u64) -> bool {
+    pub(crate) fn has_room(&self, bytes: u64) -> bool {
         self.limit.is_none_or(|limit| self.used() + bytes <= limit)
     }
 
     /// Whether memory was refused since this was last asked.
-    pub(super) fn take_refusal(&self) -> bool {
+    pub(crate) fn take_refusal(&self) -> bool {
         self.counters.refused.swap(false, Ordering::Relaxed)
     }
 
-    pub(super) fn stats(&self) -> Stats {
+    pub(crate) fn stats(&self) -> Stats {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let c = &*self.counters;
         Stats {
@@ -96,7 +96,7 @@ impl Gpu {
         }
     }
 
-    pub(super) fn count_down(&self, bytes: u64) {
+    pub(crate) fn count_down(&self, bytes: u64) {
         self.counters.down.fetch_add(bytes, Ordering::Relaxed);
     }
 
@@ -105,7 +105,7 @@ impl Gpu {
     /// # Errors
     /// [`Error::Gpu`] when the limit or the device has no room; [`take_refusal`](Self::take_refusal)
     /// tells this from other failures.
-    pub(super) fn allocate(&self, label: &str, bytes: u64, usage: BufferUsages) -> Result<DeviceBuffer> {
+    pub(crate) fn allocate(&self, label: &str, bytes: u64, usage: BufferUsages) -> Result<DeviceBuffer> {
         let bytes = bytes.max(16).next_multiple_of(16);
         let refuse = |why: String| {
             self.counters.refused.store(true, Ordering::Relaxed);
@@ -134,7 +134,7 @@ impl Gpu {
     }
 
     /// Queues a write, which the next submission begins with.
-    pub(super) fn write(&self, buffer: &wgpu::Buffer, offset: u64, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn write(&self, buffer: &wgpu::Buffer, offset: u64, bytes: &[u8]) -> Result<()> {
         self.counters.up.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         self.context.guard(|| self.context.queue().write_buffer(buffer, offset, bytes))
     }
@@ -143,7 +143,7 @@ impl Gpu {
     ///
     /// # Errors
     /// As [`allocate`](Self::allocate).
-    pub(super) fn upload(&self, label: &str, bytes: &[u8]) -> Result<DeviceBuffer> {
+    pub(crate) fn upload(&self, label: &str, bytes: &[u8]) -> Result<DeviceBuffer> {
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
         let buffer = self.allocate(label, bytes.len() as u64, usage)?;
         for (i, piece) in bytes.chunks(PIECE).enumerate() {
@@ -154,7 +154,7 @@ impl Gpu {
         Ok(buffer)
     }
 
-    pub(super) fn encoder(&self) -> wgpu::CommandEncoder {
+    pub(crate) fn encoder(&self) -> wgpu::CommandEncoder {
         self.context.device().create_command_encoder(&Default::default())
     }
 
@@ -162,7 +162,7 @@ impl Gpu {
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device refuses or is lost.
-    pub(super) fn submit(&self, encoder: Option<wgpu::CommandEncoder>) -> Result<wgpu::SubmissionIndex> {
+    pub(crate) fn submit(&self, encoder: Option<wgpu::CommandEncoder>) -> Result<wgpu::SubmissionIndex> {
         self.counters.submissions.fetch_add(1, Ordering::Relaxed);
         self.context.guard(|| self.context.queue().submit(encoder.map(wgpu::CommandEncoder::finish)))
     }
@@ -171,7 +171,7 @@ impl Gpu {
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device is lost or does not answer.
-    pub(super) fn wait(&self, submission: wgpu::SubmissionIndex) -> Result<Duration> {
+    pub(crate) fn wait(&self, submission: wgpu::SubmissionIndex) -> Result<Duration> {
         let start = Instant::now();
         let outcome = self.context.wait(submission);
         let took = start.elapsed();
@@ -183,7 +183,7 @@ impl Gpu {
     ///
     /// # Errors
     /// [`Error::Gpu`] when a binding does not fit its kernel.
-    pub(super) fn dispatch(
+    pub(crate) fn dispatch(
         &self,
         encoder: &mut wgpu::CommandEncoder,
         pipeline: &wgpu::ComputePipeline,
@@ -213,11 +213,11 @@ impl Gpu {
 }
 
 /// A binding of a whole buffer.
-pub(super) fn whole(buffer: &wgpu::Buffer) -> wgpu::BufferBinding<'_> {
+pub(crate) fn whole(buffer: &wgpu::Buffer) -> wgpu::BufferBinding<'_> {
     wgpu::BufferBinding { buffer, offset: 0, size: None }
 }
 
 /// A binding of the beginning of a buffer.
-pub(super) fn part(buffer: &wgpu::Buffer, bytes: u64) -> wgpu::BufferBinding<'_> {
+pub(crate) fn part(buffer: &wgpu::Buffer, bytes: u64) -> wgpu::BufferBinding<'_> {
     wgpu::BufferBinding { buffer, offset: 0, size: std::num::NonZeroU64::new(bytes) }
 }

@@ -4,18 +4,18 @@
 //! slice is one submission. Owns the evaluator and its caches. Leaves the device to `context` and
 //! `meter`, the kernels to `kernels` and `shaders/`, the data on the device to `shard` and `store`,
 //! the cutting to `plan`, `memory` and `pace`, and the encoding of a call to `call`,
-//! `curvature`, `steps` and `buffers`. No sum
-//! depends on the order in which threads run nor on how segments are grouped into slices, so equal
-//! calls on one device give equal bytes.
+//! `curvature`, `steps` and `buffers`. (Of these `context`, `meter`, `buffers` and `pace` know no
+//! positions and serve the simulator of SPSA as well.) No sum depends on the order in which threads
+//! run nor on how segments are grouped into slices, so equal calls on one device give equal bytes.
 
-mod buffers;
+pub(crate) mod buffers;
 mod call;
 mod context;
 mod curvature;
 pub mod kernels;
 mod memory;
-mod meter;
-mod pace;
+pub(crate) mod meter;
+pub(crate) mod pace;
 mod plan;
 mod shard;
 mod steps;

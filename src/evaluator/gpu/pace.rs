@@ -12,23 +12,23 @@ const CREDIBLE: Duration = Duration::from_millis(20);
 
 /// (Position, member) pairs a second of one kind of dispatch.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     pairs_per_second: f64,
 }
 
 impl Pace {
     /// A guess to begin with: `pairs` take the time wanted.
-    pub(super) fn new(pairs: u64) -> Self {
+    pub(crate) fn new(pairs: u64) -> Self {
         Self { pairs_per_second: pairs.max(1) as f64 / WANTED.as_secs_f64() }
     }
 
     /// Pairs that a slice should have.
-    pub(super) fn pairs(&self) -> u64 {
+    pub(crate) fn pairs(&self) -> u64 {
         (self.pairs_per_second * WANTED.as_secs_f64()) as u64
     }
 
     /// Learns from a slice of `pairs` that took `time`.
-    pub(super) fn observe(&mut self, pairs: u64, time: Duration) {
+    pub(crate) fn observe(&mut self, pairs: u64, time: Duration) {
         let rate = pairs as f64 / time.as_secs_f64().max(1e-6);
         if time >= CREDIBLE || rate > self.pairs_per_second {
             // A host that comes late sees several slices end at once: no more than doubling.
@@ -40,17 +40,17 @@ impl Pace {
 
 /// Slices under way, oldest first.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     last: Instant,
 }
 
 impl Clock {
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self { last: Instant::now() }
     }
 
     /// Time since a slice ended, or since the start, now that the next one has.
-    pub(super) fn lap(&mut self) -> Duration {
+    pub(crate) fn lap(&mut self) -> Duration {
         let now = Instant::now();
         now - std::mem::replace(&mut self.last, now)
     }

@@ -107,6 +107,11 @@ impl Book {
         self.entries.is_empty()
     }
 
+    /// Whether there are openings of Chess960 in it.
+    pub fn has_chess960(&self) -> bool {
+        self.entries.iter().any(|entry| entry.chess960)
+    }
+
     /// An opening by its place in the file.
     ///
     /// # Panics

@@ -1,0 +1,51 @@
+//! Speed of the simulator of SPSA: pairs of games a second over all repeats, on one CPU thread and,
+//! where there is an adapter, on the GPU (which software adapters make slower than the CPU).
+
+use std::hint::black_box;
+use std::sync::atomic::AtomicBool;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use gputexel::evaluator::gpu::GpuContext;
+use gputexel::spsa::MethodKind;
+use gputexel::spsa::simulator::{Scenario, paper_cells, simulate, simulate_on_gpu};
+
+/// A cell of the paper's table, shortened.
+fn scenario(method: MethodKind, parameters: usize, repeats: usize, iterations: u64) -> Scenario {
+    let cells = paper_cells();
+    let cell = cells.iter().find(|cell| (cell.method, cell.parameters) == (method, parameters));
+    let mut scenario = cell.expect("the paper has this cell").scenario(repeats, 1);
+    scenario.settings.schedule.iterations = iterations;
+    scenario
+}
+
+fn benches(criterion: &mut Criterion) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread can be had");
+    let never = AtomicBool::new(false);
+    let mut group = criterion.benchmark_group("simulator");
+    group.sample_size(10);
+    let methods = [MethodKind::Spsa, MethodKind::Bspsas, MethodKind::Bspsa];
+    for (method, parameters) in methods.into_iter().flat_map(|method| [1, 16, 64].map(|n| (method, n))) {
+        let scenario = scenario(method, parameters, 64, 2_000);
+        group.throughput(Throughput::Elements(64 * 2_000));
+        group.bench_function(BenchmarkId::new(format!("cpu, {method}"), parameters), |bencher| {
+            pool.install(|| bencher.iter(|| black_box(simulate(&scenario, &never, &mut |_| {}))));
+        });
+    }
+    let Ok(context) = GpuContext::try_new(true) else {
+        eprintln!("there is no adapter: the GPU is left out");
+        return group.finish();
+    };
+    let repeats = if context.summary().software { 64 } else { 16_384 };
+    for method in methods {
+        let scenario = scenario(method, 16, repeats, 2_000);
+        group.throughput(Throughput::Elements(repeats as u64 * 2_000));
+        let name = format!("{}, {method}", context.summary().name);
+        group.bench_function(BenchmarkId::new(name, 16), |bencher| {
+            bencher.iter(|| black_box(simulate_on_gpu(&context, &scenario, &never, &mut |_| {})));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(all, benches);
+criterion_main!(all);

@@ -1,0 +1,177 @@
+// Shared by the kernels that simulate SPSA: sizes, parameters, the generator of random bits, and a
+// pair of games. No kernel by itself; joined to them by concatenation. Prepended by the host:
+// `BAYES` (there are slopes and innovations), `PUBLISHED` (updates take the perturbation that was
+// meant), `LEAST_SHARE` (of a perturbation, near bounds), `WORKGROUP`. One invocation a repeat, many iterations a dispatch; values are distances from
+// the optimum, which keeps f32 sharp where it matters. CPU twins: the modules `lanes`, `games` and
+// `random` of the simulator, which draw the same bits.
+
+struct Sizes {
+    // Repeats of a row of `state`, and of this dispatch.
+    repeats: u32,
+    // Number of parameters.
+    parameters: u32,
+    // First of the iterations of this dispatch in `steps`.
+    first: u32,
+    // Iterations of this dispatch.
+    steps: u32,
+    // Iterations before this dispatch, of which only the lowest bit counts.
+    done: u32,
+    // Noise of the Bayesian methods, squared.
+    tau2: f32,
+    // Half of the share of games that is not drawn.
+    half_decided: f32,
+    // Fills up 32 bytes.
+    unused: u32,
+}
+
+struct Parameter {
+    // Bounds.
+    low: f32,
+    high: f32,
+    // Elo lost at a distance of 1.
+    elo: f32,
+    c_end: f32,
+    r_end: f32,
+    // 2 / sigma^2.
+    pull: f32,
+}
+
+@group(0) @binding(0) var<uniform> sizes: Sizes;
+@group(0) @binding(1) var<storage, read> parameters: array<Parameter>;
+// Shares of c_end and r_end, of each iteration.
+@group(0) @binding(2) var<storage, read> steps: array<vec2<f32>>;
+// [8][repeats]: generators, lower half first.
+@group(0) @binding(3) var<storage, read_write> words: array<u32>;
+// [rows][repeats]: values of all parameters, then what the kernel keeps.
+@group(0) @binding(4) var<storage, read_write> state: array<f32>;
+// Elo lost at the end of the dispatch, of each repeat.
+@group(0) @binding(5) var<storage, read_write> losses: array<f32>;
+
+// 64 bits, lower half first.
+alias Wide = vec2<u32>;
+
+// xoshiro256++.
+struct Generator {
+    a: Wide,
+    b: Wide,
+    c: Wide,
+    d: Wide,
+}
+
+fn add(x: Wide, y: Wide) -> Wide {
+    let low = x.x + y.x;
+    return Wide(low, x.y + y.y + select(0u, 1u, low < y.x));
+}
+
+// By 1 to 31 bits.
+fn rotate(x: Wide, bits: u32) -> Wide {
+    return (x << Wide(bits)) | (x.yx >> Wide(32u - bits));
+}
+
+fn next(random: ptr<function, Generator>) -> Wide {
+    let old = *random;
+    let c = old.c ^ old.a;
+    let d = old.d ^ old.b;
+    (*random).b = old.b ^ c;
+    (*random).a = old.a ^ d;
+    (*random).c = c ^ Wide(old.b.x << 17u, (old.b.y << 17u) | (old.b.x >> 15u));
+    // By 45: halves change places, and 13 more.
+    (*random).d = rotate(d.yx, 13u);
+    return add(rotate(add(old.a, old.d), 23u), old.a);
+}
+
+fn generator(me: u32) -> Generator {
+    let n = sizes.repeats;
+    return Generator(
+        Wide(words[me], words[n + me]),
+        Wide(words[2u * n + me], words[3u * n + me]),
+        Wide(words[4u * n + me], words[5u * n + me]),
+        Wide(words[6u * n + me], words[7u * n + me]),
+    );
+}
+
+fn store_generator(random: Generator, me: u32) {
+    let all = array<Wide, 4>(random.a, random.b, random.c, random.d);
+    for (var i = 0u; i < 4u; i += 1u) {
+        words[2u * i * sizes.repeats + me] = all[i].x;
+        words[(2u * i + 1u) * sizes.repeats + me] = all[i].y;
+    }
+}
+
+// The perturbation c, as far as there is room for it around x on both sides, with the sign of
+// parameter i: bit i of the word, not set for +.
+fn shift_of(whole: f32, x: f32, p: Parameter, i: u32, word: Wide) -> f32 {
+    let room = max(min(x - p.low, p.high - x), LEAST_SHARE * whole);
+    let c = select(min(whole, room), whole, PUBLISHED);
+    let bits = select(word.x, word.y, (i & 32u) != 0u) >> (i & 31u);
+    return bitcast<f32>(bitcast<u32>(c) ^ (bits << 31u));
+}
+
+// The way from the minus to the plus side, and their sum.
+fn sides(x: f32, shift: f32, p: Parameter) -> vec2<f32> {
+    let plus = clamp(x + shift, p.low, p.high);
+    let minus = clamp(x - shift, p.low, p.high);
+    return vec2(plus - minus, plus + minus);
+}
+
+// Half the way as the update takes it.
+fn half_way(shift: f32, way: f32) -> f32 {
+    return select(0.5 * way, shift, PUBLISHED);
+}
+
+// Half of tanh(lead ln 10 / 800): what is won more than lost, a game. Small leads, of which there
+// are many, keep their digits.
+fn edge(lead: f32) -> f32 {
+    let z = clamp(lead * 0.0028782313662425572, -40.0, 40.0);
+    let s = z * z;
+    let series = z * (1.0 + s * (-0.33333333 + s * (0.13333333 + s * (-0.053968254 + s * 0.021869488))));
+    let t = exp(-2.0 * abs(z));
+    let tanh = select(sign(z) * (1.0 - t) / (1.0 + t), series, abs(z) < 0.25);
+    return clamp(0.5 * tanh, -sizes.half_decided, sizes.half_decided);
+}
+
+// 1, 0 or -1. Both ends are compared from their own side, where floats are fine.
+fn game(bits: u32, more: f32) -> f32 {
+    let unit = 2.3283064365386963e-10;
+    let won = f32(bits) * unit < sizes.half_decided + more;
+    let lost = f32(~bits) * unit < sizes.half_decided - more;
+    return select(0.0, 1.0, won) - select(0.0, 1.0, lost);
+}
+
+struct Played {
+    // -2 to 2.
+    score: f32,
+    // What the Bayesian model expected of it: not 0 only where sides were clamped.
+    expected: f32,
+}
+
+fn play(me: u32, random: ptr<function, Generator>, factor: f32) -> Played {
+    var lead = 0.0;
+    var expected = 0.0;
+    var word = Wide(0u);
+    for (var i = 0u; i < sizes.parameters; i += 1u) {
+        if (i & 63u) == 0u {
+            word = next(random);
+        }
+        let p = parameters[i];
+        let x = state[i * sizes.repeats + me];
+        let shift = shift_of(p.c_end * factor, x, p, i, word);
+        let side = sides(x, shift, p);
+        lead -= p.elo * side.x * side.y;
+        if BAYES && !PUBLISHED {
+            expected += 0.5 * side.x * p.pull * (x - 0.5 * side.y);
+        }
+    }
+    let bits = next(random);
+    let more = edge(lead);
+    return Played(game(bits.x, more) + game(bits.y, more), expected);
+}
+
+fn store_loss(me: u32) {
+    var sum = 0.0;
+    for (var i = 0u; i < sizes.parameters; i += 1u) {
+        let x = state[i * sizes.repeats + me];
+        sum += parameters[i].elo * x * x;
+    }
+    losses[me] = sum;
+}

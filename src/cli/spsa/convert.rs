@@ -1,0 +1,144 @@
+//! `gputexel spsa convert`: lists of parameters from one program to another.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use gputexel::spsa::lists::{
+    ListFormat, ListOptions, Plan, Written, fill, missing, parse_list, read_list, read_values, write_list,
+};
+use gputexel::{Error, Result, write_atomically};
+use serde_json::json;
+
+use super::super::sweep::check_target;
+use super::super::{Context, say};
+
+/// Flags of `spsa convert`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Formats:\n  \
+spsa             name,start,min,max,c_end,r_end,simul_elo (spsa.pl)\n  \
+bspsa            name,start,min,max,c_end,s,sigma,simul_elo (bspsa.pl)\n  \
+openbench        name, int|float, start, min, max, C_end, R_end\n  \
+fishtest         name,start,min,max,c_end,r_end (also what Stockfish's TUNE prints)\n  \
+weather-factory  config.json: {\"name\": {\"value\", \"min_value\", \"max_value\", \"step\"}}\n  \
+params           name, int|float, v, min, max, step, delta //comment (YaneuraOu's tune.py)\n  \
+uci              setoption name NAME value VALUE\n  \
+values           name, value\n  \
+toml             [[parameter]] tables, alone or in a configuration of 'spsa run'\n\n\
+What the new format needs and the old one has not is named; with --games and --elo it is planned: \
+c_end is a 20th of the range, the best value is taken to be c_end / 2.2 away, r_end, s and sigma \
+follow as 'spsa plan' has them.\n\n\
+weather-factory: with --games and an spsa.json beside config.json, c_end = step c / T^gamma and \
+r_end = a / (A + T)^alpha / (c / T^gamma)\u{b2} after T games; else c_end = step.")]
+pub struct ConvertArgs {
+    /// The list; - for standard input
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+    /// Format of the output
+    #[arg(long, value_name = "FORMAT")]
+    to: ListFormat,
+    /// Format of the input [default: by its content and ending]
+    #[arg(long, value_name = "FORMAT")]
+    from: Option<ListFormat>,
+    /// Where to write it [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Start from the values in this file: a list in any format, or a log of values
+    #[arg(long, value_name = "FILE")]
+    values: Option<PathBuf>,
+    /// Number of games (two a pair), to plan settings that are missing
+    #[arg(long, value_name = "N")]
+    games: Option<u64>,
+    /// Elo that each parameter may gain [default: what simul_elo says]
+    #[arg(long, value_name = "ELO", requires = "games")]
+    elo: Option<f64>,
+    /// Share of the games that will be drawn [default: 0.5]
+    #[arg(long, value_name = "D", requires = "games")]
+    draw_rate: Option<f64>,
+    /// Write over an existing file
+    #[arg(long)]
+    force: bool,
+}
+
+/// Runs `spsa convert`.
+///
+/// # Errors
+/// Bad usage, lists that cannot be read, what the new format cannot say.
+pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
+    check_target(args.output.as_deref(), args.force)?;
+    if args.games.is_some_and(|games| games < 2) {
+        return Err(Error::Usage("--games: must be at least 2, a pair".to_string()).into());
+    }
+    let options = ListOptions { games: args.games };
+    let mut list = if args.input == Path::new("-") {
+        let mut bytes = Vec::new();
+        let name = "standard input";
+        std::io::stdin().lock().read_to_end(&mut bytes).map_err(|e| Error::io(name, e))?;
+        parse_list(&bytes, Path::new(name), args.from, options, None)?
+    } else {
+        read_list(&args.input, args.from, options)?
+    };
+    let mut notes = std::mem::take(&mut list.notes);
+    if let Some(path) = &args.values {
+        let kept = read_values(path, &mut list.entries)?;
+        if !kept.is_empty() {
+            notes.push(format!("{} has no value for {}", path.display(), kept.join(", ")));
+        }
+    }
+    if let Some(games) = args.games {
+        let plan = Plan { pairs: games / 2, draw_rate: args.draw_rate.unwrap_or(0.5), elo: args.elo };
+        notes.extend(fill(&mut list.entries, args.to, &plan).map_err(|error| advise_elo(error, args))?);
+    } else if let Some((entry, setting)) = missing(&list.entries, args.to) {
+        let (name, setting) = (&entry.name, setting.name());
+        let reason = format!(
+            "{name}: a list of {} needs {setting}, which the input has not{}",
+            args.to,
+            if ["min", "max"].contains(&setting) { "" } else { "; --games N --elo E have it planned" }
+        );
+        return Err(Error::Usage(reason).into());
+    }
+    let Written { text, notes: more } = write_list(&list.entries, args.to, options)?;
+    notes.extend(more);
+    if let Some(path) = &args.output {
+        write_atomically(path, text.as_bytes())?;
+    }
+    if context.json {
+        let mut report = json!({
+            "from": list.format.to_string(), "to": args.to.to_string(),
+            "parameters": list.entries, "notes": notes,
+        });
+        match &args.output {
+            Some(path) => report["output"] = json!(path.display().to_string()),
+            None => report["text"] = json!(text),
+        }
+        return Ok(say(&format!("{report}\n"))?);
+    }
+    if args.output.is_none() {
+        say(&text)?;
+    }
+    Ok(remark(&notes, context)?)
+}
+
+/// The library knows no flags.
+fn advise_elo(error: Error, args: &ConvertArgs) -> Error {
+    match error {
+        Error::Usage(reason) if args.elo.is_none() && reason.contains("what Elo") => {
+            Error::Usage(format!("{reason}: give --elo"))
+        }
+        other => other,
+    }
+}
+
+/// Notes go to standard error, as standard output may be the file.
+///
+/// # Errors
+/// [`Error::Io`].
+pub fn remark(notes: &[String], context: &Context) -> Result<()> {
+    if context.quiet {
+        return Ok(());
+    }
+    for note in notes {
+        writeln!(std::io::stderr(), "gputexel: note: {note}").map_err(|e| Error::io("standard error", e))?;
+    }
+    Ok(())
+}

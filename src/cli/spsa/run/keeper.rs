@@ -1,0 +1,71 @@
+//! What is kept while a run is under way: the journal, and the log of values.
+
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use gputexel::spsa::run::{Chronicler, Entry, Journal, Story};
+use gputexel::{Error, Result, write_atomically};
+
+/// The log's name in the folder.
+pub const LOG: &str = "log.csv";
+
+/// The files of a run.
+pub struct Keeper {
+    journal: Journal,
+    logs: Vec<(PathBuf, File)>,
+}
+
+impl Keeper {
+    /// Opens the logs with `known` lines in them: one in the folder, one where the configuration
+    /// wants it.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn create(journal: Journal, folder: &Path, other: Option<&Path>, known: &str) -> Result<Self> {
+        let mut logs = Vec::new();
+        for path in [Some(folder.join(LOG).as_path()), other].into_iter().flatten() {
+            write_atomically(path, known.as_bytes())?;
+            let file = OpenOptions::new().append(true).open(path).map_err(|e| Error::io(path, e))?;
+            logs.push((path.to_path_buf(), file));
+        }
+        Ok(Self { journal, logs })
+    }
+
+    /// Changes the number of iterations for good.
+    ///
+    /// # Errors
+    /// Those of the tuner, [`Error::Io`].
+    pub fn replan(&mut self, entry: &Entry, story: &mut Story) -> Result<()> {
+        // What the tuner refuses must not get into the journal.
+        story.clone().add(entry)?;
+        self.journal.append(entry)?;
+        story.add(entry)
+    }
+}
+
+impl Chronicler for Keeper {
+    fn record(&mut self, entry: &Entry) -> Result<()> {
+        self.journal.append(entry)
+    }
+
+    fn counted(&mut self, entry: &Entry, story: &Story) -> Result<()> {
+        let Entry::Pair(pair) = entry else { return Ok(()) };
+        let line = log_line(pair.perturbation.k, story);
+        self.logs
+            .iter_mut()
+            .try_for_each(|(path, file)| file.write_all(line.as_bytes()).map_err(|e| Error::io(&path, e)))
+    }
+}
+
+/// `k,value,value,...`, the columns of `spsa.pl`.
+pub fn log_line(k: u64, story: &Story) -> String {
+    let mut line = k.to_string();
+    for value in story.tuner.values() {
+        // Writing to a string cannot fail.
+        let _ = write!(line, ",{value}");
+    }
+    line.push('\n');
+    line
+}

@@ -1,0 +1,217 @@
+//! The table that shows a run while it is under way.
+
+use std::time::{Duration, Instant};
+
+use console::Term;
+use gputexel::matches::statistics::Estimate;
+use gputexel::spsa::run::{Header, Story};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::super::super::table::{aligned, grouped};
+use super::super::super::{Context, shows_progress};
+
+/// Time between plain lines, and between tables on a terminal.
+const LINES_EVERY: Duration = Duration::from_secs(10);
+const TABLES_EVERY: Duration = Duration::from_millis(500);
+
+/// Parameters that are shown while a run is under way: those that went farthest.
+const ROWS: usize = 24;
+
+/// Values that a plain line has room for.
+const VALUES: usize = 8;
+
+/// The table on the terminal, or plain lines where there is none.
+pub struct Live {
+    bar: ProgressBar,
+    lines: bool,
+    shown: Option<Instant>,
+    begin: Instant,
+    /// Pairs that an earlier process played.
+    known: u64,
+    heading: String,
+}
+
+impl Live {
+    /// Begins to show.
+    pub fn new(context: &Context, header: &Header, story: &Story) -> Self {
+        let bar = match shows_progress(context) {
+            true => ProgressBar::new(story.tuner.iterations()),
+            false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
+        };
+        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} pairs, {msg}") {
+            bar.set_style(style);
+        }
+        bar.set_message("the first pairs are being played");
+        let lines = !shows_progress(context) && !context.quiet && !context.json;
+        let known = story.tuner.told();
+        if lines && known > 0 {
+            eprintln!("going on after {} of {} pairs", grouped(known), grouped(story.tuner.iterations()));
+        }
+        let heading = heading(header, story);
+        Self { bar, lines, shown: None, begin: Instant::now(), known, heading }
+    }
+
+    /// Shows where the run stands, if it is time to.
+    pub fn show(&mut self, story: &Story) {
+        let every = if self.lines { LINES_EVERY } else { TABLES_EVERY };
+        if self.shown.get_or_insert(self.begin).elapsed() < every || !self.lines && self.bar.is_hidden() {
+            return;
+        }
+        self.shown = Some(Instant::now());
+        let told = story.tuner.told();
+        let rate = told.saturating_sub(self.known) as f64 / self.begin.elapsed().as_secs_f64();
+        let left = (story.tuner.iterations() - told) as f64 / rate;
+        let speed = match left.is_finite() {
+            true => format!("{} pairs/s, {} left", number(rate), duration(left)),
+            false => "no pair finished yet".to_string(),
+        };
+        if self.lines {
+            let all = grouped(story.tuner.iterations());
+            eprintln!("{} of {all} pairs, {speed}; {}; {}", grouped(told), games(story), values(story));
+        } else {
+            self.bar.set_position(told);
+            let (height, width) = Term::stderr().size();
+            // The bar, the headings, and a line for what is left out.
+            let rows = parameter_rows(story, ROWS.min(usize::from(height).saturating_sub(8)).max(1));
+            let text = format!("{}\n{}\n\n{}", self.heading, games(story), aligned(&rows, 0));
+            // A line that wraps would leave its remains behind.
+            let width = usize::from(width).saturating_sub(1);
+            let lines = text.trim_end().lines().map(|line| line.chars().take(width).collect());
+            self.bar.set_message(format!("{speed}\n{}", lines.collect::<Vec<String>>().join("\n")));
+        }
+    }
+
+    /// Takes the table away; returns the seconds since it began.
+    pub fn finish(self) -> f64 {
+        self.bar.finish_and_clear();
+        self.begin.elapsed().as_secs_f64()
+    }
+}
+
+/// Who plays what, by which method.
+pub fn heading(header: &Header, story: &Story) -> String {
+    let [plus, minus] = &header.engines;
+    let engines = if plus == minus { plus.clone() } else { format!("{plus} against {minus}") };
+    let settings = story.tuner.settings();
+    let published = if settings.as_published { ", as published" } else { "" };
+    format!(
+        "{engines} at {}, {}{published}, seed {}",
+        header.config.games.limit, settings.method, header.config.run.seed
+    )
+}
+
+/// What the games say as a whole.
+pub fn games(story: &Story) -> String {
+    let mut text = format!(
+        "{:.1} % drawn, plus against minus {}",
+        100.0 * story.draw_rate(),
+        elo(&story.pairs.elo(), story.pairs.pairs())
+    );
+    let spoiled: u64 = story.spoiled.iter().sum();
+    if spoiled > 0 {
+        text += &format!(", {} spoiled by failing engines", counted(spoiled, "pair"));
+    }
+    let late = story.ends.get(&gputexel::matches::End::TimeForfeit).copied().unwrap_or(0);
+    if late > 0 {
+        text += &format!(", {} lost on time", counted(late, "game"));
+    }
+    text
+}
+
+/// `1 pair`, `2 pairs`.
+pub fn counted(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
+/// Elo with its error.
+pub fn elo(estimate: &Estimate, pairs: u64) -> String {
+    match pairs {
+        0 => "unknown".to_string(),
+        // Half a hundredth either way is not minus nothing.
+        _ => format!("{:+.1} \u{b1} {:.1} Elo", (estimate.elo * 10.0).round() / 10.0 + 0.0, estimate.error95),
+    }
+}
+
+/// Header and rows of the parameters, at most so many: those that went farthest, in their order.
+pub fn parameter_rows(story: &Story, most: usize) -> Vec<Vec<String>> {
+    let tuner = &story.tuner;
+    let bayesian = tuner.method().is_bayesian();
+    let error = if bayesian { "posterior s" } else { "noise s" };
+    let header = ["parameter", "value", "change", "c now", "R now", error, "larger value"];
+    let mut rows = vec![header.map(str::to_string).to_vec()];
+    let errors = tuner.standard_errors();
+    let change = |i: usize| tuner.values()[i] - tuner.variables()[i].start;
+    let mut order: Vec<usize> = (0..errors.len()).collect();
+    let far = |i: usize| (change(i) / tuner.variables()[i].c_end).abs();
+    order.sort_by(|a, b| far(*b).total_cmp(&far(*a)));
+    let left_out = order.len().saturating_sub(most);
+    order.truncate(most);
+    order.sort_unstable();
+    for i in order {
+        rows.push(vec![
+            tuner.variables()[i].name.clone(),
+            number(tuner.values()[i]),
+            signed(change(i)),
+            number(tuner.c_now(i)),
+            tuner.r_now(i).map_or_else(|| "-".to_string(), number),
+            number(errors[i]),
+            elo(&story.slope(i), story.larger[i].pairs()),
+        ]);
+    }
+    if left_out > 0 {
+        rows.push(vec![format!("and {left_out} that moved less")]);
+    }
+    rows
+}
+
+fn values(story: &Story) -> String {
+    let pairs = story.tuner.variables().iter().zip(story.tuner.values());
+    let mut texts: Vec<String> =
+        pairs.take(VALUES).map(|(v, x)| format!("{} {}", v.name, number(*x))).collect();
+    if story.tuner.values().len() > VALUES {
+        texts.push("...".to_string());
+    }
+    texts.join(", ")
+}
+
+/// A number in about four digits.
+pub fn number(value: f64) -> String {
+    let magnitude = value.abs();
+    if value == 0.0 {
+        "0".to_string()
+    } else if (1e-4..1e7).contains(&magnitude) {
+        let digits = (3 - magnitude.log10().floor() as i32).clamp(0, 7) as usize;
+        format!("{value:.digits$}")
+    } else {
+        format!("{value:.2e}")
+    }
+}
+
+/// The same with its sign.
+fn signed(value: f64) -> String {
+    let text = number(value);
+    if value > 0.0 { format!("+{text}") } else { text }
+}
+
+fn duration(seconds: f64) -> String {
+    let whole = seconds.min(1e9).round() as u64;
+    let (hours, minutes, seconds) = (whole / 3600, whole / 60 % 60, whole % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{seconds} s"),
+        (0, _) => format!("{minutes} min {seconds:02} s"),
+        _ => format!("{hours} h {minutes:02} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_four_digits() {
+        let texts = [0.0, 1.0, 123.456, 98765.4, 0.00207, 3.2e-9, -5.25].map(number);
+        assert_eq!(texts, ["0", "1.000", "123.5", "98765", "0.002070", "3.20e-9", "-5.250"]);
+        assert_eq!([3.0, -3.0, 0.0].map(signed), ["+3.000", "-3.000", "0"]);
+        assert_eq!([3.4, 65.0, 7384.0].map(duration), ["3 s", "1 min 05 s", "2 h 03 min"]);
+    }
+}

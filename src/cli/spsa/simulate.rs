@@ -1,0 +1,150 @@
+//! `gputexel spsa simulate`: what methods and settings gain.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use gputexel::report::{BandPanel, Bands};
+use gputexel::spsa::simulator::{Outcome, PaperCell, Scenario, Summary, paper_cells, simulate};
+use gputexel::spsa::variables::positive;
+use gputexel::{Error, Result, write_atomically};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::super::sweep::check_target;
+use super::super::{Context, shows_progress};
+use super::backend::BackendArgs;
+use super::cells::{Cell, ScenarioArgs};
+use super::output::{Finished, print};
+
+/// Most repeats; their values at 200 times are kept.
+const MOST_REPEATS: usize = 100_000;
+
+/// Flags of `spsa simulate`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Strength is a parabola in every parameter, a fixed share of the games is drawn, an iteration is a \
+pair of games. Without --variables all parameters are equal. Gains are in Elo from start to end.")]
+pub struct SimulateArgs {
+    #[command(flatten)]
+    scenario: ScenarioArgs,
+    #[command(flatten)]
+    backend: BackendArgs,
+    /// The table of the BSPSA paper (arXiv:2205.15602), beside what the paper says
+    #[arg(long)]
+    paper: bool,
+    /// Runs of each kind
+    #[arg(long, value_name = "N", default_value_t = 400)]
+    repeats: usize,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Draw the percentiles of the gain over the iterations to this file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Write over an existing file
+    #[arg(long)]
+    force: bool,
+}
+
+/// Most panels of a picture.
+const MOST_PANELS: usize = 100;
+
+/// Runs `spsa simulate`.
+///
+/// # Errors
+/// Bad usage, files that cannot be read or written.
+pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
+    positive("--repeats", args.repeats as f64)?;
+    if args.repeats > MOST_REPEATS {
+        return Err(Error::Usage(format!("--repeats {}: at most {MOST_REPEATS}", args.repeats)).into());
+    }
+    if args.paper && args.scenario != ScenarioArgs::default() {
+        let why = "--paper: what is simulated is the paper's; leave out other flags of that and settings";
+        return Err(Error::Usage(why.to_string()).into());
+    }
+    check_target(args.svg.as_deref(), args.force)?;
+    let (cells, paper): (Vec<Cell>, Vec<Option<PaperCell>>) = if args.paper {
+        let cell = |paper: PaperCell| {
+            let scenario = paper.scenario(args.repeats, args.seed);
+            (Cell { scenario, place: Vec::new() }, Some(paper))
+        };
+        paper_cells().into_iter().map(cell).unzip()
+    } else {
+        args.scenario.cells(args.repeats, args.seed)?.into_iter().map(|cell| (cell, None)).unzip()
+    };
+    if args.svg.is_some() && cells.len() > MOST_PANELS {
+        let count = cells.len();
+        return Err(Error::Usage(format!("--svg: {count} runs are more than {MOST_PANELS} panels")).into());
+    }
+    let mut backend = args.backend.open(cells.iter().map(|cell| &cell.scenario))?;
+    let mut finished = Vec::with_capacity(cells.len());
+    let mut panels = Vec::new();
+    for (i, (cell, paper)) in cells.into_iter().zip(paper).enumerate() {
+        let bar = bar(context, cell.scenario.settings.schedule.iterations, title(&cell));
+        let started = Instant::now();
+        let outcome = backend.simulate(&cell.scenario, context.cancel, &mut |done| bar.set_position(done));
+        bar.finish_and_clear();
+        let (outcome, gpu) = match outcome {
+            // What is done is shown.
+            Err(error @ Error::Interrupted(_)) if i > 0 => {
+                print(context, args, &finished)?;
+                return Err(error.into());
+            }
+            outcome => outcome?,
+        };
+        if args.svg.is_some() {
+            let five = |gains: &[f64]| {
+                let s = Summary::new(gains);
+                [s.p5, s.p25, s.median, s.p75, s.p95]
+            };
+            let points = outcome.trajectory.iter().map(|(k, gains)| (*k as f64, five(gains))).collect();
+            panels.push(BandPanel { title: title(&cell), points });
+        }
+        let seconds = started.elapsed().as_secs_f64();
+        let summary = Summary::new(&outcome.gains);
+        let Outcome { rms_error, deviation, .. } = outcome;
+        finished.push(Finished { cell, summary, rms_error, deviation, paper, gpu, seconds });
+    }
+    if let Some(path) = &args.svg {
+        let bands = Bands {
+            title: format!("Elo gained in {} simulated runs: median, quartiles, 5 to 95 %", args.repeats),
+            x_name: "pairs of games".to_string(),
+            y_name: "Elo".to_string(),
+            panels,
+        };
+        write_atomically(path, bands.to_svg()?.as_bytes())?;
+    }
+    Ok(print(context, args, &finished)?)
+}
+
+impl SimulateArgs {
+    /// Whether the paper's table is asked for.
+    pub fn is_paper(&self) -> bool {
+        self.paper
+    }
+}
+
+fn title(cell: &Cell) -> String {
+    let n = cell.scenario.variables.len();
+    let mut text =
+        format!("{}, {n} parameter{}", cell.scenario.settings.method, if n == 1 { "" } else { "s" });
+    for (name, value) in &cell.place {
+        text += &format!(", {name} {value}");
+    }
+    text
+}
+
+fn bar(context: &Context, pairs: u64, title: String) -> ProgressBar {
+    if !shows_progress(context) {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} pairs, {eta} left");
+    ProgressBar::new(pairs).with_style(style.expect("the template is well-formed")).with_message(title)
+}
+
+/// Simulates a scenario of a plan; shows nothing but its progress.
+pub fn summarize(context: &Context, scenario: &Scenario) -> Result<Summary> {
+    let bar = bar(context, scenario.settings.schedule.iterations, scenario.settings.method.to_string());
+    let outcome = simulate(scenario, context.cancel, &mut |done| bar.set_position(done));
+    bar.finish_and_clear();
+    Ok(Summary::new(&outcome?.gains))
+}

@@ -1,0 +1,53 @@
+//! Runs of `gputexel spsa run`: configurations, and what their journals say.
+
+use serde_json::Value;
+
+use super::program::Bench;
+
+/// A configuration of a run of the built-in engine: a queen and a rook that are worth the same.
+pub fn built_in(method: &str, iterations: u64, concurrency: usize) -> String {
+    format!(
+        "[run]\nmethod = \"{method}\"\niterations = {iterations}\nseed = 7\n\
+         [engine]\nparams = \"material:100,300,300,700,700\"\n\
+         [games]\nlimit = \"nodes=40\"\nconcurrency = {concurrency}\nmax_plies = 120\n\
+         win = {{ plies = 2, score_cp = 400 }}\n{}",
+        parameters("queen", "rook", "false")
+    )
+}
+
+/// A configuration with UCI engines; `command` may be of several words.
+pub fn uci(command: &str, iterations: u64, games: &str) -> String {
+    let quoted = command.replace('\\', "\\\\").replace('"', "\\\"");
+    format!(
+        "[run]\nmethod = \"spsa\"\niterations = {iterations}\nrounding = \"stochastic\"\n\
+         [engine]\ncommand = \"{quoted}\"\n\
+         [games]\nlimit = \"nodes=40\"\nmax_plies = 100\nwin = {{ plies = 2, score_cp = 400 }}\n{games}\n{}",
+        parameters("queen.mg", "rook.mg", "true")
+    )
+}
+
+fn parameters(one: &str, other: &str, integer: &str) -> String {
+    [one, other]
+        .map(|name| {
+            format!(
+                "[[parameter]]\nname = \"{name}\"\nstart = 700\nmin = 0\nmax = 1400\ninteger = {integer}\n\
+                 c_end = 100\nr_end = 0.002\ns = 200\nsigma = 900\n"
+            )
+        })
+        .concat()
+}
+
+/// The lines of a run's journal behind the first.
+pub fn entries(bench: &Bench, run: &str) -> Vec<Value> {
+    let text = String::from_utf8(bench.bytes(&format!("{run}/spsa.jsonl"))).unwrap();
+    assert!(text.ends_with('\n'), "the last line is torn");
+    text.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Iterations of the pairs that count, sorted.
+pub fn iterations(bench: &Bench, run: &str) -> Vec<u64> {
+    let mut all: Vec<u64> =
+        entries(bench, run).iter().filter_map(|entry| entry["pair"]["k"].as_u64()).collect();
+    all.sort_unstable();
+    all
+}
