@@ -30,7 +30,8 @@ static DECLARATION: LazyLock<Regex> =
 
 /// What `tune` writes for an option.
 static OPTION: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*TUNE\s*\(\s*SetRange\s*\([^()]*\)\s*,\s*\w+\s*,\s*SetDefaultRange\s*\)\s*;\s*$").expect("fixed")
+    Regex::new(r"^\s*TUNE\s*\(\s*SetRange\s*\([^()]*\)\s*,\s*\w+\s*,\s*SetDefaultRange\s*\)\s*;\s*$")
+        .expect("fixed")
 });
 
 /// What `apply FILE.tune SOURCE_DIR` would do.
@@ -163,8 +164,11 @@ impl Work<'_> {
             return Ok(planned);
         }
         let mut planned = self.planned(source, at, "applied");
-        let texts: Vec<String> = found.marks.iter().map(|mark| source.text[mark.clone()].to_string()).collect();
-        let value = |name: &str, text: Option<&String>| value_text(self.entry(name), text.map(String::as_str), options);
+        let texts: Vec<String> =
+            found.marks.iter().map(|mark| source.text[mark.clone()].to_string()).collect();
+        let value = |name: &str, text: Option<&String>| {
+            value_text(self.entry(name), text.map(String::as_str), options)
+        };
         let names: Vec<&str> = p.context.names().collect();
         planned.values = names
             .iter()
@@ -193,7 +197,8 @@ impl Work<'_> {
     fn restore(&self, source: &mut Source, found: &Found) -> Result<PlannedBlock> {
         let p = self.p;
         let plain = p.block.name.is_empty();
-        let mut planned = self.planned(source, Some(found.range.start), if plain { "kept" } else { "restored" });
+        let mut planned =
+            self.planned(source, Some(found.range.start), if plain { "kept" } else { "restored" });
         let names: Vec<&str> = p.context.names().collect();
         let mut declared: HashMap<&str, String> = HashMap::new();
         if let Some(marker) = &p.block.settings.options {
@@ -220,7 +225,8 @@ impl Work<'_> {
             return Err(self.error(p.block.line, reason));
         }
         let now = now.remove(0);
-        let value = |name: &str| value_text(self.entry(name), declared.get(name).map(String::as_str), self.options);
+        let value =
+            |name: &str| value_text(self.entry(name), declared.get(name).map(String::as_str), self.options);
         planned.values = names
             .iter()
             .map(|name| PlannedValue { name: name.to_string(), before: name.to_string(), value: value(name) })
@@ -267,8 +273,10 @@ impl Work<'_> {
             }
             count => {
                 let file = source.shown.display();
-                let found = if count == 0 { "is gone".to_string() } else { format!("is there {count} times") };
-                let reason = format!("the {what} of {name} {found} in {file}; 'gputexel patch undo' restores files");
+                let found =
+                    if count == 0 { "is gone".to_string() } else { format!("is there {count} times") };
+                let reason =
+                    format!("the {what} of {name} {found} in {file}; 'gputexel patch undo' restores files");
                 Err(self.error(marker.line, reason))
             }
         }
@@ -338,7 +346,9 @@ fn value_text(entry: &ParamEntry, source_text: Option<&str>, options: &Options) 
         return text.to_string();
     }
     match entry.kind {
-        ParamKind::Int if source_text.is_some_and(|text| text.contains('.')) => format!("{}.0", whole_text(value)),
+        ParamKind::Int if source_text.is_some_and(|text| text.contains('.')) => {
+            format!("{}.0", whole_text(value))
+        }
         ParamKind::Int => whole_text(value),
         ParamKind::Float if value == 0.0 => "0.0".to_string(),
         ParamKind::Float => python(value),

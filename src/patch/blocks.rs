@@ -162,7 +162,9 @@ impl TuneFile {
             return Err(Error::input(&self.path, "holds no #context and no #param"));
         }
         for block in &self.blocks {
-            let at = |line, reason: &str| Err(Error::line(&self.path, line, format!("{}: {reason}", block.title())));
+            let at = |line, reason: &str| {
+                Err(Error::line(&self.path, line, format!("{}: {reason}", block.title())))
+            };
             if block.context.text.trim_matches(is_space).is_empty() {
                 return at(block.line, "has no lines to look for");
             }
@@ -180,7 +182,8 @@ impl TuneFile {
 
 /// Whether parameters may begin with it; "" is a plain patch.
 pub(super) fn is_name(name: &str) -> bool {
-    !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 fn words(header: &str) -> Vec<String> {
@@ -236,15 +239,36 @@ fn sections(text: &str, path: &Path) -> Result<Vec<Section>> {
 fn is_preprocessor(word: &str) -> bool {
     let word = word.trim_end_matches(|c: char| !c.is_ascii_alphabetic());
     let known = [
-        "include", "define", "undef", "if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif",
-        "line", "error", "warning", "pragma", "import", "region", "endregion", "nullable",
+        "include",
+        "define",
+        "undef",
+        "if",
+        "ifdef",
+        "ifndef",
+        "elif",
+        "elifdef",
+        "elifndef",
+        "else",
+        "endif",
+        "line",
+        "error",
+        "warning",
+        "pragma",
+        "import",
+        "region",
+        "endregion",
+        "nullable",
     ];
     known.contains(&word)
 }
 
 fn preprocessor(path: &Path, line: u64, content: &str) -> Error {
     let content = shortened(content.trim_matches(is_space));
-    Error::line(path, line, format!("'{content}' would end the block; write a blank before its # if it is source"))
+    Error::line(
+        path,
+        line,
+        format!("'{content}' would end the block; write a blank before its # if it is source"),
+    )
 }
 
 /// The beginning of a line for a message.
@@ -314,13 +338,20 @@ fn set(settings: &mut Settings, words: &[String], line: u64, path: &Path, compat
 
 fn param(words: &[String], note: Option<String>, line: u64, path: &Path) -> Result<Declared> {
     let [name, kind, numbers @ ..] = words else {
-        return Err(Error::line(path, line, "#param needs a name, int or float, v, min, max, step and delta"));
+        return Err(Error::line(
+            path,
+            line,
+            "#param needs a name, int or float, v, min, max, step and delta",
+        ));
     };
     let at = |reason: String| Error::line(path, line, format!("#param {name}: {reason}"));
     let kind: ParamKind = kind.parse().map_err(at)?;
     let columns = ["v", "min", "max", "step", "delta"];
     if numbers.len() < columns.len() {
-        return Err(at(format!("{} is missing; expected v, min, max, step and delta", columns[numbers.len()])));
+        return Err(at(format!(
+            "{} is missing; expected v, min, max, step and delta",
+            columns[numbers.len()]
+        )));
     }
     let mut parsed = [const { Number::ZERO }; 5];
     for ((place, column), text) in parsed.iter_mut().zip(columns).zip(numbers) {
@@ -353,7 +384,10 @@ mod tests {
         assert_eq!(a.replacement().unwrap().body.text, "A = @;\n");
         assert_eq!(a.adds[1].marker.as_deref(), Some("%%M%%"));
         assert_eq!(a.adds[1].body.text, "int x;\n");
-        assert_eq!((b.settings.file.as_ref().unwrap().value.as_str(), b.context.text.as_str()), ("b.cpp", "B = 2@;"));
+        assert_eq!(
+            (b.settings.file.as_ref().unwrap().value.as_str(), b.context.text.as_str()),
+            ("b.cpp", "B = 2@;")
+        );
         assert_eq!(b.settings.declaration, Some(Setting { value: "%%D%%".into(), line: 11 }));
     }
 
@@ -390,7 +424,9 @@ mod tests {
             ("#param X int 1 0 z 1 0.1\n", Some(1), "max: 'z'"),
             ("#param X int 1 3 2 1 0.1\n", Some(1), "min is above max"),
         ] {
-            let Err(Error::Input { line: at, reason: said, .. }) = parse(text, false) else { panic!("{text:?}") };
+            let Err(Error::Input { line: at, reason: said, .. }) = parse(text, false) else {
+                panic!("{text:?}")
+            };
             assert!(said.contains(reason), "{text:?}: {said}");
             assert_eq!(at, line, "{text:?}");
         }

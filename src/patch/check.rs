@@ -130,7 +130,8 @@ fn check_block(block: &Block, tune: &TuneFile, sources: &mut Sources, options: &
     let source = &sources.files[placed.file];
     result.file = source.shown.clone();
     let state = placed.state(source);
-    let mut lines = |starts: &[usize]| result.source_lines = starts.iter().take(20).map(|at| source.line(*at)).collect();
+    let mut lines =
+        |starts: &[usize]| result.source_lines = starts.iter().take(20).map(|at| source.line(*at)).collect();
     match &state {
         State::Ready(found) | State::Done(found) => {
             lines(&[found.range.start]);
@@ -140,7 +141,8 @@ fn check_block(block: &Block, tune: &TuneFile, sources: &mut Sources, options: &
                 State::Ready(_) => names.zip(texts).collect(),
                 _ => names.map(|name| (name.clone(), name)).collect(),
             };
-            result.state = if matches!(state, State::Ready(_)) { BlockState::Ready } else { BlockState::Done };
+            result.state =
+                if matches!(state, State::Ready(_)) { BlockState::Ready } else { BlockState::Done };
         }
         State::Several(starts) => {
             lines(starts);
@@ -156,12 +158,20 @@ fn check_block(block: &Block, tune: &TuneFile, sources: &mut Sources, options: &
 }
 
 /// Says which markers are missing or in several lines, one line each.
-fn check_markers(block: &Block, source: &Source, tune: &TuneFile, options: &Options, problems: &mut Vec<String>) {
-    let settings = [("#set declaration", &block.settings.declaration), ("#set options", &block.settings.options)];
+fn check_markers(
+    block: &Block,
+    source: &Source,
+    tune: &TuneFile,
+    options: &Options,
+    problems: &mut Vec<String>,
+) {
+    let settings =
+        [("#set declaration", &block.settings.declaration), ("#set options", &block.settings.options)];
     let set = settings.into_iter().filter_map(|(what, setting)| Some((what, setting.clone()?)));
-    let adds = block.adds.iter().filter_map(|add| {
-        Some(("#add", Setting { value: add.marker.clone()?, line: add.line }))
-    });
+    let adds = block
+        .adds
+        .iter()
+        .filter_map(|add| Some(("#add", Setting { value: add.marker.clone()?, line: add.line })));
     for (what, marker) in set.chain(adds) {
         // A plain patch above may bring it.
         let brought = tune.blocks.iter().any(|other| {

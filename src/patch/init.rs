@@ -83,13 +83,15 @@ pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Re
     let frequencies = Frequencies::of(&text);
     let mut end = last;
     let template = loop {
-        let parsed = Template::parse(&body, &name, false).map_err(|(_, reason)| Error::line(source, first, reason))?;
+        let parsed =
+            Template::parse(&body, &name, false).map_err(|(_, reason)| Error::line(source, first, reason))?;
         let found = Pattern::new(&parsed, Rule::Words, false).find_all(&text, &frequencies);
         match found.len() {
             1 => break parsed,
             0 => return Err(Error::line(source, first, "the block would not match its own lines")),
             places if end - last == MOST_ADDED || end == count => {
-                let reason = format!("the block would match in {places} places; take more lines, as in FILE:10-14");
+                let reason =
+                    format!("the block would match in {places} places; take more lines, as in FILE:10-14");
                 return Err(Error::line(source, first, reason));
             }
             _ => {}
@@ -129,11 +131,12 @@ fn push_line(body: &mut String, line: &str) {
 /// The source's path below the folder, with slashes.
 fn relative(source: &Path, folder: Option<&Path>) -> Result<String> {
     let path = source.canonicalize().map_err(|e| Error::io(source, e))?;
-    let folder = folder.or(source.parent()).filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder =
+        folder.or(source.parent()).filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let root = folder.canonicalize().map_err(|e| Error::io(folder, e))?;
-    let below = path.strip_prefix(&root).map_err(|_| {
-        Error::Usage(format!("{} is not in {}", source.display(), folder.display()))
-    })?;
+    let below = path
+        .strip_prefix(&root)
+        .map_err(|_| Error::Usage(format!("{} is not in {}", source.display(), folder.display())))?;
     let name = below.to_string_lossy().replace('\\', "/");
     if name.contains(char::is_whitespace) {
         return Err(Error::input(source, "has a name with blanks, which #set file cannot hold"));
@@ -150,14 +153,16 @@ fn suggested(lines: &[&str], source: &Path, first: u64, taken: &[String]) -> Str
         let start = text.trim_end_matches(is_word).len();
         text[start..].to_string()
     };
-    let defined = line.trim_start().strip_prefix('#').and_then(|rest| rest.trim_start().strip_prefix("define"));
+    let defined =
+        line.trim_start().strip_prefix('#').and_then(|rest| rest.trim_start().strip_prefix("define"));
     let assigned = line.split_once('=').filter(|(_, right)| !right.starts_with('='));
     let word = match (defined, assigned) {
         (Some(rest), _) => rest.trim_start().chars().take_while(|c| is_word(*c)).collect(),
         (None, Some((left, _))) => last_word(left),
         (None, None) => String::new(),
     };
-    let stem: String = source.file_stem().unwrap_or_default().to_string_lossy().chars().filter(|c| is_word(*c)).collect();
+    let stem: String =
+        source.file_stem().unwrap_or_default().to_string_lossy().chars().filter(|c| is_word(*c)).collect();
     let word = if !word.is_empty() && is_name(&word) { word } else { format!("{stem}_{first}") };
     let word = if is_name(&word) { word } else { format!("line_{first}") };
     let free = |name: &String| !taken.contains(name);
@@ -191,7 +196,8 @@ impl Scanner {
             } else if c == '\'' {
                 // A lifetime is no character.
                 quoted(rest, '\'').filter(|length| *length <= 12).unwrap_or(1)
-            } else if c.is_ascii_digit() || (c == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit())) {
+            } else if c.is_ascii_digit() || (c == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit()))
+            {
                 let number = number(rest);
                 text.push_str(number);
                 let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
@@ -242,7 +248,12 @@ fn number(text: &str) -> &str {
             && bytes.get(end + 1) != Some(&b'.')
             && !bytes.get(end + 1).is_some_and(u8::is_ascii_alphabetic);
         let separator = bytes[end] == b'\'' && bytes.get(end + 1).is_some_and(u8::is_ascii_digit);
-        if bytes[end].is_ascii_alphanumeric() || bytes[end] == b'_' || (signed && end > 0) || point || separator {
+        if bytes[end].is_ascii_alphanumeric()
+            || bytes[end] == b'_'
+            || (signed && end > 0)
+            || point
+            || separator
+        {
             end += 1;
         } else {
             break;
@@ -265,7 +276,11 @@ mod tests {
         for (line, expected, left) in [
             ("int m2 = 100 * d - 25; // was 99", "int m2 = 100@ * d - 25@; // was 99", ""),
             ("f(\"5 \\\" 6\", '7', -8, 0.5)", "f(\"5 \\\" 6\", '7', -8@, 0.5@)", ""),
-            ("0x1F + 1e-3 + 2.5f + 10u + 1'000 + 1_000 + .5 + 3", "0x1F + 1e-3 + 2.5f + 10u + 1'000 + 1_000 + .5 + 3@", "0x1F 1e-3 2.5f 10u 1'000 1_000 .5"),
+            (
+                "0x1F + 1e-3 + 2.5f + 10u + 1'000 + 1_000 + .5 + 3",
+                "0x1F + 1e-3 + 2.5f + 10u + 1'000 + 1_000 + .5 + 3@",
+                "0x1F 1e-3 2.5f 10u 1'000 1_000 .5",
+            ),
             ("a /* 1 */ 2", "a /* 1 */ 2@", ""),
             ("for i in 1..3 { x::<'a>(4) }", "for i in 1@..3@ { x::<'a>(4@) }", ""),
             ("x = 1.;", "x = 1.;", "1."),

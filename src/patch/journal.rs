@@ -16,7 +16,8 @@ use crate::files::write_atomically;
 pub(super) const FOLDER: &str = ".gputexel-patch";
 
 const JOURNAL: &str = "journal.json";
-const PENDING: &str = "pending";
+/// Names the folder of the replacement at work.
+pub(super) const PENDING: &str = "pending";
 
 /// How far a replacement came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

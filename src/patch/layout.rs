@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use super::characters::{indentation, is_space, is_word, line_end, line_start, next_line, without_blank_edges};
+use super::characters::{
+    indentation, is_space, is_word, line_end, line_start, next_line, without_blank_edges,
+};
 
 /// A body with the indentation of the place where it goes, the first line without: the source has it.
 pub(super) fn indented(body: &str, indent: &str, newline: &str) -> String {

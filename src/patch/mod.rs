@@ -32,7 +32,7 @@ pub use init::{Draft, DraftOptions, draft};
 pub use nearest::Near;
 pub use params::{ParamEntry, ParamKind, ParamsFile};
 pub use plan::{Change, ParamsSummary, Plan, PlannedBlock, PlannedValue, params_path};
-pub use transaction::{Backup, Step, Written, recover, write, write_observed};
+pub use transaction::{Backup, Step, Written, interrupted, recover, write, write_observed};
 pub use tune::plan_tune;
 pub use undo::{Undone, undo};
 

@@ -167,8 +167,24 @@ fn checked_start(body: &str, start: usize, at: usize) -> std::result::Result<usi
 
 /// Words after which a minus is a sign.
 const BEFORE_SIGNS: [&str; 18] = [
-    "return", "case", "throw", "co_return", "co_yield", "co_await", "else", "do", "and", "or", "not", "xor", "in",
-    "is", "match", "if", "while", "yield",
+    "return",
+    "case",
+    "throw",
+    "co_return",
+    "co_yield",
+    "co_await",
+    "else",
+    "do",
+    "and",
+    "or",
+    "not",
+    "xor",
+    "in",
+    "is",
+    "match",
+    "if",
+    "while",
+    "yield",
 ];
 
 fn minus(before: &str) -> Minus {
@@ -190,7 +206,11 @@ fn minus(before: &str) -> Minus {
         Some(']') => Minus::Operator,
         Some(c) if is_word(c) => {
             let word = &text[text.trim_end_matches(is_word).len()..];
-            if BEFORE_SIGNS.contains(&word) || preprocessed(text, word) { Minus::Sign } else { Minus::Operator }
+            if BEFORE_SIGNS.contains(&word) || preprocessed(text, word) {
+                Minus::Sign
+            } else {
+                Minus::Operator
+            }
         }
         _ => Minus::Sign,
     }

@@ -36,7 +36,8 @@ pub struct Near {
 }
 
 fn tokens(line: &str) -> impl Iterator<Item = &str> {
-    line.split(|c: char| !is_word(c)).filter(|word| word.len() > 1 && !word.starts_with(|c: char| c.is_ascii_digit()))
+    line.split(|c: char| !is_word(c))
+        .filter(|word| word.len() > 1 && !word.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// The line with every run of blanks as one, and numbers alike.
@@ -69,7 +70,8 @@ pub(super) fn nearest(context: &Template, source: &str) -> Option<Near> {
     let candidates = candidates(&wanted, &lines);
     let mut best: Option<(f32, usize)> = None;
     for start in candidates {
-        let there: Vec<String> = lines[start..].iter().take(wanted.len()).map(|(_, line)| squeezed(line)).collect();
+        let there: Vec<String> =
+            lines[start..].iter().take(wanted.len()).map(|(_, line)| squeezed(line)).collect();
         let cut = |lines: &[String]| lines.join("\n").chars().take(COMPARED).collect::<String>();
         let (a, b) = (cut(&wanted), cut(&there));
         let mut diff = TextDiff::configure();

@@ -138,7 +138,7 @@ impl ParamEntry {
             _ => (Number::whole(0), Number::whole(1)),
         };
         let step = (max.value - min.value) / 20.0;
-        let step = if step > 1.0 { Number::new(step) } else { Number::whole(1) };
+        let step = if step >= 1.0 { Number::new(step) } else { Number::whole(1) };
         Self {
             name: name.into(),
             kind,
@@ -310,9 +310,7 @@ fn parse_line(line: &str) -> std::result::Result<Line, String> {
         None => return Err(format!("{} is missing", column(1))),
     };
     let number = |i: usize| match columns.get(i) {
-        Some(text) => {
-            Number::parse(text).ok_or_else(|| format!("{}: '{text}' is not a number", column(i)))
-        }
+        Some(text) => Number::parse(text).ok_or_else(|| format!("{}: '{text}' is not a number", column(i))),
         None => Err(format!("{} is missing", column(i))),
     };
     Ok(Line::Entry(Box::new(ParamEntry {

@@ -157,7 +157,8 @@ impl Pattern {
     /// but characters and names before it, or one number and then characters.
     fn anchor(&self, frequencies: &Frequencies) -> Option<(usize, u8)> {
         let number = usize::from(matches!(self.items[0].1, Item::Number(_)));
-        let run = self.items[number..].iter().take_while(|(_, item)| !matches!(item, Item::Number(_))).count();
+        let run =
+            self.items[number..].iter().take_while(|(_, item)| !matches!(item, Item::Number(_))).count();
         let first = |item: &Item| match item {
             Item::Char(c) => c.encode_utf8(&mut [0; 4]).as_bytes().first().copied(),
             Item::Word(word) => word.as_bytes().first().copied(),
@@ -348,7 +349,9 @@ mod tests {
         for segment in &template.segments {
             match segment {
                 Segment::Text(text) => {
-                    parts.extend(text.chars().filter(|c| !is_space(*c)).map(|c| regex::escape(&c.to_string())));
+                    parts.extend(
+                        text.chars().filter(|c| !is_space(*c)).map(|c| regex::escape(&c.to_string())),
+                    );
                 }
                 Segment::Number { .. } => parts.push(r"(-?\d+(?:\.\d+)?)".to_string()),
                 Segment::Name(_) => panic!("no bare names here"),
@@ -396,7 +399,10 @@ mod tests {
                 assert_eq!(pattern.find_all(text, &Frequencies::of(text)), [], "{body} in {text}");
             }
         }
-        assert_eq!(numbers("int m=100@*d-25@;return m+7@*b;", "int  m = 1 * d - 2;\n return m + 3 * b;"), ["1", "2", "3"]);
+        assert_eq!(
+            numbers("int m=100@*d-25@;return m+7@*b;", "int  m = 1 * d - 2;\n return m + 3 * b;"),
+            ["1", "2", "3"]
+        );
         assert_eq!(numbers("return 5@ ;", "return -3;"), ["-3"]);
         assert_eq!(numbers("x = 1@", "x = 10"), ["10"]);
         assert_eq!(numbers("case 1@: x", "case\u{3000}12 :x"), ["12"]);

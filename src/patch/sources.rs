@@ -82,16 +82,14 @@ impl Sources {
         let name = setting.value.replace('\\', "/");
         let relative = Path::new(&name);
         let drive = name.as_bytes().get(1) == Some(&b':');
-        let inside = relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        let inside =
+            relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         if drive || !inside {
             return Err(at(format!("{}: leads outside {}", setting.value, self.shown.display())));
         }
         let shown = self.shown.join(relative);
-        let path = self
-            .root
-            .join(relative)
-            .canonicalize()
-            .map_err(|e| at(format!("{}: {e}", shown.display())))?;
+        let path =
+            self.root.join(relative).canonicalize().map_err(|e| at(format!("{}: {e}", shown.display())))?;
         if !path.starts_with(&self.root) {
             let reason = format!("{}: is a link that leads outside {}", setting.value, self.shown.display());
             return Err(at(reason));

@@ -47,7 +47,11 @@ impl Options {
 }
 
 /// Reads the sources of all blocks, and takes their bodies apart.
-pub(super) fn place<'a>(tune: &'a TuneFile, sources: &mut Sources, options: &Options) -> Result<Vec<Placed<'a>>> {
+pub(super) fn place<'a>(
+    tune: &'a TuneFile,
+    sources: &mut Sources,
+    options: &Options,
+) -> Result<Vec<Placed<'a>>> {
     if !options.compat {
         check_names(tune)?;
     }
@@ -106,7 +110,8 @@ pub(super) fn check_names(tune: &TuneFile) -> Result<()> {
     }
     for block in &tune.blocks {
         let context = Template::of(&block.context, block, &tune.path, false)?;
-        let at = |line, reason: String| Err(Error::line(&tune.path, line, format!("{}: {reason}", block.title())));
+        let at =
+            |line, reason: String| Err(Error::line(&tune.path, line, format!("{}: {reason}", block.title())));
         if context.has_bare_names() {
             return at(block.line, "an @ has no number before it".to_string());
         }
@@ -165,14 +170,19 @@ impl Placed<'_> {
             State::Done(found) => {
                 let line = source.line(found.range.start);
                 let now = if self.block.name.is_empty() { "patched" } else { "tuned" };
-                format!("{name}:{line} is {now} already; 'gputexel patch apply' or 'undo' brings the numbers back")
+                format!(
+                    "{name}:{line} is {now} already; 'gputexel patch apply' or 'undo' brings the numbers back"
+                )
             }
             State::Several(starts) => {
                 let lines: Vec<String> =
                     starts.iter().take(5).map(|start| source.line(*start).to_string()).collect();
                 let more = if starts.len() > lines.len() { ", …" } else { "" };
                 let count = starts.len();
-                format!("matches {name} in {count} places, lines {}{more}; add lines until one is left", lines.join(", "))
+                format!(
+                    "matches {name} in {count} places, lines {}{more}; add lines until one is left",
+                    lines.join(", ")
+                )
             }
             State::Missing => match nearest::nearest(&self.context, &source.before) {
                 Some(near) => format!(

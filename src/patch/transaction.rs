@@ -169,7 +169,8 @@ fn replace(
     observe: &mut dyn FnMut(Step<'_>) -> std::io::Result<()>,
 ) -> Result<()> {
     for change in &plan.changes {
-        let done = observe(Step::Replace(&change.path)).and_then(|()| std::fs::rename(staged(&change.path), &change.path));
+        let done = observe(Step::Replace(&change.path))
+            .and_then(|()| std::fs::rename(staged(&change.path), &change.path));
         done.map_err(|e| Error::io(&change.shown, e))?;
     }
     for change in &plan.changes {
@@ -270,6 +271,19 @@ fn roll_back(journal: &Journal, folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Whether an interrupted command has left a source folder half written.
+///
+/// # Errors
+/// [`Error::Io`].
+pub fn interrupted(sources: &Path) -> Result<bool> {
+    let note = sources.join(super::journal::FOLDER).join(super::journal::PENDING);
+    match std::fs::read_to_string(&note) {
+        Ok(folder) => Ok(Journal::is_in(Path::new(folder.trim_end_matches('\n')))),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(Error::io(note, e)),
+    }
+}
+
 /// Puts back what an interrupted command has left in a source folder; says what that was.
 ///
 /// # Errors
@@ -295,7 +309,10 @@ pub(super) fn recover_at(desk: &Desk) -> Result<Option<String>> {
         Progress::Writing => {
             roll_back(&journal, &folder)?;
             std::fs::remove_dir_all(&folder).map_err(|e| Error::io(&folder, e))?;
-            Some(format!("'patch {}' was interrupted; all its files are as they were before it", journal.command))
+            Some(format!(
+                "'patch {}' was interrupted; all its files are as they were before it",
+                journal.command
+            ))
         }
         Progress::Undoing => {
             super::undo::finish(&journal, &folder)?;

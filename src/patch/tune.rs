@@ -47,7 +47,8 @@ pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<Plan> 
         }
         for ((name, value), text) in p.context.names().zip(numbers).zip(texts) {
             if !(2.0 * value).is_finite() {
-                let reason = format!("{}: {} is too large a number", p.block.title(), super::blocks::shortened(text));
+                let reason =
+                    format!("{}: {} is too large a number", p.block.title(), super::blocks::shortened(text));
                 return Err(Error::line(&tune.path, p.block.line, reason));
             }
             match params.get_mut(name) {
@@ -69,7 +70,8 @@ pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<Plan> 
     }
     let not_used = params.entries().filter(|entry| entry.not_used).count();
     let all = params.entries().count();
-    plan.params = Some(ParamsSummary { path: params_path.clone(), used: all - not_used, new: all - known, not_used });
+    plan.params =
+        Some(ParamsSummary { path: params_path.clone(), used: all - not_used, new: all - known, not_used });
     plan.take_sources(sources);
     let after = params.text().into_bytes();
     if bytes.as_ref() != Some(&after) {
@@ -106,7 +108,8 @@ fn check_states(
     }
     let left = |p: &Placed<'_>, state: &State| {
         let source = &sources.files[p.file];
-        !matches!(state, State::Done(_)) || p.under_markers().any(|(_, _, body)| !is_there(body, source, options))
+        !matches!(state, State::Done(_))
+            || p.under_markers().any(|(_, _, body)| !is_there(body, source, options))
     };
     if errors.is_empty()
         && !placed.is_empty()
@@ -136,7 +139,8 @@ fn declare(declared: &Declared, params: &mut ParamsFile, options: &Options) {
             if options.compat || value != entry.v.value {
                 entry.v = super::params::Number::new(value);
             }
-            (entry.kind, entry.min, entry.max, entry.step, entry.delta) = (declared.kind, min, max, step, delta);
+            (entry.kind, entry.min, entry.max, entry.step, entry.delta) =
+                (declared.kind, min, max, step, delta);
             entry.not_used = false;
             if options.compat {
                 entry.comment = None;

@@ -93,7 +93,10 @@ fn undo_one(desk: &Desk, folder: &Path, force: bool) -> Result<Undone> {
                 continue;
             }
             Now::Changed if !force => {
-                let reason = format!("was changed after 'patch {}'; --force puts it back all the same", journal.command);
+                let reason = format!(
+                    "was changed after 'patch {}'; --force puts it back all the same",
+                    journal.command
+                );
                 return Err(Error::input(&entry.shown, reason));
             }
             Now::Changed => {
