@@ -5,7 +5,6 @@
 //! names, and declarations, options and `#add`s go.
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -14,23 +13,23 @@ use regex::Regex;
 use super::Options;
 use super::blocks::{Setting, TuneFile};
 use super::characters::{is_word, line_end, line_start, next_line, number_value};
-use super::layout::{apart, replace_part, whole_lines};
-use super::names::Template;
+use super::layout::{apart, remove_lines, replace_part};
 use super::params::{ParamEntry, ParamKind, ParamsFile, python};
-use super::pattern::{Found, Pattern};
+use super::pattern::Found;
 use super::plan::{Plan, PlannedBlock, PlannedValue, params_path, read_params};
 use super::sources::{Source, Sources};
 use super::state::{Placed, State, first_of, place};
 use super::tune::whole_text;
 use crate::error::{Error, Result};
 
-/// What `tune` declares; the number is its first group.
-static DECLARATION: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^\s*(?:int|float)\s+\w+\s*=\s*([^;]*?)\s*;\s*(?://.*)?$").expect("fixed"));
+/// What `tune` declares: the name, and the number.
+static DECLARATION: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^\s*(?:int|float)\s+(\w+)\s*=\s*([-+.\deE]+)\s*;\s*(?://.*)?$").expect("fixed")
+});
 
-/// What `tune` writes for an option.
+/// What `tune` writes for an option: the name.
 static OPTION: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*TUNE\s*\(\s*SetRange\s*\([^()]*\)\s*,\s*\w+\s*,\s*SetDefaultRange\s*\)\s*;\s*$")
+    Regex::new(r"^\s*TUNE\s*\(\s*SetRange\s*\([^()]*\)\s*,\s*(\w+)\s*,\s*SetDefaultRange\s*\)\s*;\s*$")
         .expect("fixed")
 });
 
@@ -75,10 +74,17 @@ pub fn plan_apply(tune: &Path, folder: &Path, options: &Options) -> Result<Plan>
 
     let mut planned: Vec<Option<PlannedBlock>> = placed.iter().map(|_| None).collect();
     let work = |p| Work { tune: &tune, p, params: &params, options };
-    // What was put in last lies on top.
+    // What was put in last lies on top, and may have split what a plain patch before it has put in.
     for (i, (p, state)) in placed.iter().zip(&states).enumerate().rev() {
-        if let State::Done(found) = state {
-            planned[i] = Some(work(p).restore(&mut sources.files[p.file], found)?);
+        let source = &mut sources.files[p.file];
+        let done = if p.block.name.is_empty() && !options.compat {
+            let now = Source { before: source.text.clone(), ..source.clone() };
+            matches!(p.state(&now), State::Done(_))
+        } else {
+            matches!(state, State::Done(_))
+        };
+        if done {
+            planned[i] = Some(work(p).restore(source, state)?);
         }
     }
     for (i, (p, state)) in placed.iter().zip(&states).enumerate() {
@@ -194,11 +200,14 @@ impl Work<'_> {
     }
 
     /// Takes back what `tune` put in, with the values of now.
-    fn restore(&self, source: &mut Source, found: &Found) -> Result<PlannedBlock> {
+    fn restore(&self, source: &mut Source, state: &State) -> Result<PlannedBlock> {
         let p = self.p;
         let plain = p.block.name.is_empty();
-        let mut planned =
-            self.planned(source, Some(found.range.start), if plain { "kept" } else { "restored" });
+        let at = match state {
+            State::Done(found) => Some(found.range.start),
+            _ => None,
+        };
+        let mut planned = self.planned(source, at, if plain { "kept" } else { "restored" });
         let names: Vec<&str> = p.context.names().collect();
         let mut declared: HashMap<&str, String> = HashMap::new();
         if let Some(marker) = &p.block.settings.options {
@@ -213,7 +222,12 @@ impl Work<'_> {
             }
         }
         for (add, marker, template) in p.under_markers().rev() {
-            self.take_add(source, template, marker, add.line, plain)?;
+            // After `apply`, a plain patch is in place without these.
+            if !p.take_out(source, marker, template) && !plain {
+                let file = source.shown.display();
+                let reason = format!("what this #add put below {marker} is gone from {file}");
+                return Err(self.error(add.line, reason));
+            }
         }
         if plain {
             return Ok(planned);
@@ -243,7 +257,7 @@ impl Work<'_> {
         Ok(planned)
     }
 
-    /// Removes the line that declares a parameter or offers it; returns what its expression captures.
+    /// Removes the line that declares a parameter or offers it; returns its number.
     fn take_line(
         &self,
         source: &mut Source,
@@ -258,8 +272,11 @@ impl Work<'_> {
             let alone = !text[..at].chars().next_back().is_some_and(is_word)
                 && !text[at + name.len()..].chars().next().is_some_and(is_word);
             let start = line_start(text, at);
-            if alone && let Some(captures) = expression.captures(&text[start..line_end(text, at)]) {
-                let value = captures.get(1).map_or("", |group| group.as_str());
+            if alone
+                && let Some(captures) = expression.captures(&text[start..line_end(text, at)])
+                && &captures[1] == name
+            {
+                let value = captures.get(2).map_or("", |group| group.as_str());
                 lines.push((start, value.to_string()));
             }
         }
@@ -281,50 +298,6 @@ impl Work<'_> {
             }
         }
     }
-
-    /// Removes what an `#add` put under its marker. A plain patch may have come from `apply`, which
-    /// leaves these out.
-    fn take_add(
-        &self,
-        source: &mut Source,
-        template: &Template,
-        marker: &str,
-        line: u64,
-        optional: bool,
-    ) -> Result<()> {
-        let pattern = Pattern::new(&template.named(), self.options.rule(), false);
-        if pattern.is_empty() {
-            return Ok(());
-        }
-        let markers = source.lines_with(marker);
-        let found = pattern.find_all(&source.text, &source.frequencies);
-        // The first one below the marker.
-        let below = |found: &&Found| markers.iter().any(|marker| found.range.start > *marker);
-        let place = found.iter().find(below).map(|found| found.range.clone());
-        match place.and_then(|range| whole_lines(&source.text, &range)) {
-            Some(lines) => {
-                remove_lines(&mut source.text, lines);
-                Ok(())
-            }
-            None if optional => Ok(()),
-            None => {
-                let file = source.shown.display();
-                let reason = format!("what this #add put below {marker} is gone from {file}");
-                Err(self.error(line, reason))
-            }
-        }
-    }
-}
-
-/// Removes whole lines; if they were the last and without an end, so is then the line before.
-fn remove_lines(text: &mut String, lines: Range<usize>) {
-    let mut start = lines.start;
-    if lines.end == text.len() && !text.ends_with('\n') {
-        let before = &text[..start];
-        let kept = before.strip_suffix("\r\n").or(before.strip_suffix('\n')).unwrap_or(before);
-        start = kept.len();
-    }
-    text.replace_range(start..lines.end, "");
 }
 
 /// The text of a value: integers are rounded half away from zero. What stands in the source stays if it

@@ -196,7 +196,8 @@ impl Scanner {
             } else if c == '\'' {
                 // A lifetime is no character.
                 quoted(rest, '\'').filter(|length| *length <= 12).unwrap_or(1)
-            } else if c.is_ascii_digit() || (c == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit()))
+            } else if c.is_ascii_digit()
+                || (c == '.' && !text.ends_with('.') && rest[1..].starts_with(|c: char| c.is_ascii_digit()))
             {
                 let number = number(rest);
                 text.push_str(number);

@@ -53,6 +53,17 @@ pub(super) fn whole_lines(text: &str, range: &Range<usize>) -> Option<Range<usiz
     around.iter().all(|part| part.trim_matches(is_space).is_empty()).then_some(lines)
 }
 
+/// Removes whole lines; if they were the last and without an end, so is then the line before.
+pub(super) fn remove_lines(text: &mut String, lines: Range<usize>) {
+    let mut start = lines.start;
+    if lines.end == text.len() && !text.ends_with('\n') {
+        let before = &text[..start];
+        let kept = before.strip_suffix("\r\n").or(before.strip_suffix('\n')).unwrap_or(before);
+        start = kept.len();
+    }
+    text.replace_range(start..lines.end, "");
+}
+
 /// What to write in the place of a number or name so that it does not grow together with what stands
 /// around it: `return-3` with a name, `d-x` with -3.
 pub(super) fn apart(text: &str, range: &Range<usize>, new: &str) -> String {

@@ -64,3 +64,67 @@ fn utf8<'a>(bytes: &'a [u8], path: &Path) -> Result<&'a str> {
         Error::line(path, line, format!("column {column}: byte 0x{byte:02X} is not UTF-8"))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::blocks::TuneFile;
+    use super::names::Template;
+    use super::pattern::{Frequencies, Pattern, Rule};
+    use super::*;
+
+    /// Texts with much of what means something.
+    fn odd_text() -> impl Strategy<Value = String> {
+        let part = prop_oneof![
+            Just("#"),
+            Just("@"),
+            Just("-"),
+            Just("1"),
+            Just(".5"),
+            Just("１"),
+            Just("a_1"),
+            Just(" "),
+            Just("\n"),
+            Just("\r"),
+            Just("\u{3000}"),
+            Just("//"),
+            Just("é"),
+            Just("("),
+            Just(")"),
+            Just("\n#set file "),
+            Just("\n#context "),
+            Just("\n#add "),
+            Just("\n#param "),
+            Just("int"),
+            Just(","),
+            Just("[[NOT USED]]"),
+            Just("\u{feff}"),
+            Just("0.25"),
+            Just("'"),
+            Just("\""),
+        ];
+        proptest::collection::vec(part, 0..60).prop_map(|parts| parts.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(tune in odd_text(), source in odd_text()) {
+            let path = Path::new("x");
+            let _ = ParamsFile::parse(&source, path).map(|file| file.text());
+            for (compat, rule) in [(true, Rule::Loose), (false, Rule::Words)] {
+                let _ = TuneFile::parse(&tune, path, compat, true);
+                let Ok(template) = Template::parse(&tune, "p", compat) else { continue };
+                for template in [template.named(), template] {
+                    let pattern = Pattern::new(&template, rule, false);
+                    let mut end = 0;
+                    for found in pattern.find_all(&source, &Frequencies::of(&source)) {
+                        prop_assert!(found.range.start >= end && source.get(found.range.clone()).is_some());
+                        end = found.range.end;
+                    }
+                }
+                let _ = nearest::nearest(&Template::parse(&tune, "p", true).unwrap(), &source);
+            }
+        }
+    }
+}

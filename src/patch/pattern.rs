@@ -46,6 +46,14 @@ pub(super) struct Pattern {
     rule: Rule,
 }
 
+/// What is looked for first.
+enum Anchor {
+    /// The text that begins with an item.
+    Text(usize, Vec<u8>),
+    /// The first byte of an item.
+    Byte(usize, u8),
+}
+
 /// Where something was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
@@ -140,10 +148,31 @@ impl Pattern {
                 found.push(place);
             }
         };
+        let bytes = text.as_bytes();
         match self.anchor(frequencies) {
-            Some((index, byte)) => {
-                for at in memchr::memchr_iter(byte, text.as_bytes()) {
+            Some(Anchor::Text(index, needle)) => {
+                // A needle may overlap itself.
+                let finder = memchr::memmem::Finder::new(&needle);
+                let mut from = 0;
+                while let Some(at) = finder.find(&bytes[from..]).map(|at| from + at) {
                     if let Some(start) = self.start_before(text, index, at) {
+                        consider(start);
+                    }
+                    from = at + 1;
+                }
+            }
+            Some(Anchor::Byte(index, byte)) => {
+                // Most places are told by the byte behind them.
+                let next = match self.items.get(index + 1) {
+                    Some((_, Item::Char(c))) if c.is_ascii() => Some(*c as u8),
+                    _ => None,
+                };
+                let blank = |byte: u8| byte.is_ascii_whitespace() || byte < 0x20 || !byte.is_ascii();
+                let wide = matches!(self.items[index].1, Item::Word(_)) || !byte.is_ascii();
+                for at in memchr::memchr_iter(byte, bytes) {
+                    let behind = bytes.get(at + 1).copied();
+                    let fits = wide || next.is_none_or(|next| behind.is_some_and(|b| b == next || blank(b)));
+                    if fits && let Some(start) = self.start_before(text, index, at) {
                         consider(start);
                     }
                 }
@@ -153,19 +182,39 @@ impl Pattern {
         found
     }
 
-    /// The rarest first byte among the characters from which the way back to the start is plain: none
-    /// but characters and names before it, or one number and then characters.
-    fn anchor(&self, frequencies: &Frequencies) -> Option<(usize, u8)> {
+    /// What leads to candidates, among the items from which the way back to the start is plain: none but
+    /// characters and names before it, or one number and then those. The longest text without blanks if
+    /// that is known to be one, as in words that stay words; else the rarest byte.
+    fn anchor(&self, frequencies: &Frequencies) -> Option<Anchor> {
         let number = usize::from(matches!(self.items[0].1, Item::Number(_)));
         let run =
             self.items[number..].iter().take_while(|(_, item)| !matches!(item, Item::Number(_))).count();
+        let mut texts: Vec<(usize, String)> = Vec::new();
+        for (i, (gap, item)) in self.items.iter().enumerate().skip(number).take(run) {
+            if i == number || *gap != Gap::None {
+                texts.push((i, String::new()));
+            }
+            let text = &mut texts.last_mut().expect("one was pushed").1;
+            match item {
+                Item::Char(c) => text.push(*c),
+                Item::Word(word) => text.push_str(word),
+                Item::Number(_) => {}
+            }
+        }
+        let longest = texts.into_iter().max_by_key(|(index, text)| (text.len(), std::cmp::Reverse(*index)));
+        if let Some((index, text)) = longest
+            && text.len() > 2
+        {
+            return Some(Anchor::Text(index, text.into_bytes()));
+        }
         let first = |item: &Item| match item {
             Item::Char(c) => c.encode_utf8(&mut [0; 4]).as_bytes().first().copied(),
             Item::Word(word) => word.as_bytes().first().copied(),
             Item::Number(_) => None,
         };
         let bytes = (number..number + run).filter_map(|i| Some((i, first(&self.items[i].1)?)));
-        bytes.min_by_key(|(_, byte)| frequencies.0[usize::from(*byte)])
+        let rarest = bytes.min_by_key(|(_, byte)| frequencies.0[usize::from(*byte)]);
+        rarest.map(|(index, byte)| Anchor::Byte(index, byte))
     }
 
     /// Where a match would begin whose item `index` is at `at`.

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::Options;
 use super::blocks::{Add, Block, TuneFile};
+use super::layout::{remove_lines, whole_lines};
 use super::names::{Segment, Template};
 use super::nearest;
 use super::pattern::{Found, Pattern, Rule};
@@ -25,6 +26,7 @@ pub(super) struct Placed<'a> {
     pub pattern: Pattern,
     /// What stands there once the block is tuned, where that differs.
     pub tuned: Option<Pattern>,
+    rule: Rule,
 }
 
 /// How a block stands in its source.
@@ -79,7 +81,7 @@ pub(super) fn place_block<'a>(
     let after = after.map_or_else(|| context.named(), |i| adds[i].named());
     let tuned = Pattern::new(&after, options.rule(), false);
     let tuned = (!tuned.is_empty() && !tuned.looks_like(&pattern)).then_some(tuned);
-    Ok(Placed { block, file, context, adds, pattern, tuned })
+    Ok(Placed { block, file, context, adds, pattern, tuned, rule: options.rule() })
 }
 
 /// In a context, the original takes a mark without a number by the letter.
@@ -136,7 +138,21 @@ pub(super) fn check_names(tune: &TuneFile) -> Result<()> {
 impl Placed<'_> {
     /// Where the block stands in its source as it is on disk.
     pub fn state(&self, source: &Source) -> State {
-        let found = |pattern: &Pattern| pattern.find_all(&source.before, &source.frequencies);
+        // What a plain patch has put under a marker may lie within what it has put in place.
+        if self.block.name.is_empty() && self.replacement().is_some() && self.under_markers().next().is_some()
+        {
+            let mut without = Source { text: source.before.clone(), ..source.clone() };
+            if self.under_markers().rev().all(|(_, marker, body)| self.take_out(&mut without, marker, body))
+                && let done @ State::Done(_) = self.state_in(&without.text, source)
+            {
+                return done;
+            }
+        }
+        self.state_in(&source.before, source)
+    }
+
+    fn state_in(&self, text: &str, source: &Source) -> State {
+        let found = |pattern: &Pattern| pattern.find_all(text, &source.frequencies);
         let mut ready = found(&self.pattern);
         let done = self.tuned.as_ref().map(found).unwrap_or_default();
         // `a;` is still found once it has become `a; b;`.
@@ -148,6 +164,24 @@ impl Placed<'_> {
             (0, _) => State::Several(done.iter().map(|f| f.range.start).collect()),
             _ => State::Several(ready.iter().map(|f| f.range.start).collect()),
         }
+    }
+
+    /// Removes the lines that an `#add` has put under its marker; false if they are not there.
+    pub fn take_out(&self, source: &mut Source, marker: &str, body: &Template) -> bool {
+        let pattern = Pattern::new(&body.named(), self.rule, false);
+        if pattern.is_empty() {
+            return true;
+        }
+        let markers = source.lines_with(marker);
+        let found = pattern.find_all(&source.text, &source.frequencies);
+        // The first one below the marker.
+        let below = |found: &&Found| markers.iter().any(|marker| found.range.start > *marker);
+        let place = found.iter().find(below).map(|found| found.range.clone());
+        let lines = place.and_then(|range| whole_lines(&source.text, &range));
+        if let Some(lines) = lines.clone() {
+            remove_lines(&mut source.text, lines);
+        }
+        lines.is_some()
     }
 
     /// The `#add`s that go under markers, with their bodies.
