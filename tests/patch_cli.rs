@@ -54,7 +54,7 @@ fn tune_apply_and_undo_say_what_they_do() {
     assert_eq!(bench.names("source/.gputexel-patch"), [".gitignore", "0001-tune", "lock"]);
     let tuned = read(&bench, "source/s.cpp");
     let second = bench.fails(&["patch", "tune", "x.tune", "source"], 1);
-    assert!(second.contains("x.tune:4: context f: source/s.cpp:10 is tuned already"), "{second}");
+    assert!(second.contains("x.tune:4: context f: source/s.cpp:12 is tuned already"), "{second}");
     assert_eq!(read(&bench, "source/s.cpp"), tuned);
 
     bench.write("x.params", read(&bench, "x.params").replace("100.0,", "112.5,").replace("25.0,", "-3.4,"));
@@ -122,7 +122,7 @@ fn check_reports_every_block_and_near_misses() {
     ok(&bench, &["tune", "x.tune", "source"]);
     assert!(
         ok(&bench, &["check", "x.tune", "source"])
-            .contains("source/s.cpp:10: f (block in line 4): is tuned already")
+            .contains("source/s.cpp:12: f (block in line 4): is tuned already")
     );
 }
 
@@ -381,7 +381,8 @@ fn killed_while_writing_the_tree_can_be_had_back() {
     assert!(seen > 0, "nothing was written within a minute");
     eprintln!("killed after {seen} of {count} files");
     ok(&bench, &["undo", "source"]);
-    std::fs::remove_dir_all(bench.path("source/.gputexel-patch")).unwrap();
+    // If it was done before the kill, the undone replacement is still there.
+    let _ = std::fs::remove_dir_all(bench.path("source/.gputexel-patch"));
     assert_eq!(contents(bench.folder.path()), before);
 }
 

@@ -36,8 +36,8 @@ pub struct Near {
 }
 
 fn tokens(line: &str) -> impl Iterator<Item = &str> {
-    line.split(|c: char| !is_word(c))
-        .filter(|word| word.len() > 1 && !word.starts_with(|c: char| c.is_ascii_digit()))
+    let words = line.split(|c: char| !is_word(c));
+    words.filter(|word| !word.is_empty() && !word.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// The line with every run of blanks as one, and numbers alike.

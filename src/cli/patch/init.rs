@@ -90,7 +90,7 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
         return Ok(say(&format!("{object}\n"))?);
     }
     if !context.quiet {
-        notes(&draft, args);
+        notes(&draft, args, &there);
     }
     match &args.output {
         None => Ok(say(&draft.text)?),
@@ -103,11 +103,15 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
 }
 
 /// What is worth knowing of the block, on standard error: it may be on its way into a file.
-fn notes(draft: &Draft, args: &InitArgs) {
+fn notes(draft: &Draft, args: &InitArgs, there: &str) {
     if !draft.left.is_empty() {
         eprintln!("not marked, for the format has no such numbers: {}", draft.left.join(", "));
     }
-    if args.declaration.is_none() || args.options.is_none() {
+    // What an earlier block has set still holds.
+    let set = |key: &str| there.lines().any(|line| line.starts_with(key));
+    let declared = args.declaration.is_some() || set("#set declaration");
+    let offered = args.options.is_some() || set("#set options");
+    if !declared || !offered {
         eprintln!("nothing declares the parameters or offers them yet; see --declaration and --options");
     }
 }
