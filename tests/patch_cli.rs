@@ -108,7 +108,7 @@ fn check_reports_every_block_and_near_misses() {
     let expected = "source/s.cpp:8: f (block in line 4): matches, f_1 = 100, f_off = 25\n\
         source/s.cpp: gone (block in line 6): no match\n";
     assert!(out.starts_with(expected), "{out}");
-    let near = "source/s.cpp: f2 (block in line 8): no match\n  closest, 86 % alike, is line 8:\n    source  int m = 100 * d - 25;\n    block   int m = 100 * depth - 5;\n";
+    let near = "source/s.cpp: f2 (block in line 8): no match\n  closest, 89 % alike, is line 8:\n    source  int m = 100 * d - 25;\n    block   int m = 100 * depth - 5;\n";
     assert!(out.contains(near), "{out}");
     let several = "source/s.cpp:7: twice (block in line 10): matches in 2 places, lines 7, 8\n  #add: marker %%NONE%% is not in source/s.cpp\n";
     assert!(out.contains(several), "{out}");

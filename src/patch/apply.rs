@@ -18,7 +18,7 @@ use super::params::{ParamEntry, ParamKind, ParamsFile, python};
 use super::pattern::Found;
 use super::plan::{Plan, PlannedBlock, PlannedValue, params_path, read_params};
 use super::sources::{Source, Sources};
-use super::state::{Placed, State, first_of, place};
+use super::state::{Placed, State, place, refuse_others};
 use super::tune::whole_text;
 use crate::error::{Error, Result};
 
@@ -58,19 +58,11 @@ pub fn plan_apply(tune: &Path, folder: &Path, options: &Options) -> Result<Plan>
         }
     }
     let states: Vec<State> = placed.iter().map(|p| p.state(&sources.files[p.file])).collect();
-    let mut errors = Vec::new();
-    for (p, state) in placed.iter().zip(&states) {
-        let plain = p.block.name.is_empty();
-        let fine = match state {
-            State::Ready(_) => true,
-            State::Done(_) => !options.compat,
-            State::Missing | State::Several(_) => plain,
-        };
-        if !fine {
-            errors.push(p.refusal(state, &sources.files[p.file], &tune.path));
-        }
-    }
-    first_of(errors)?;
+    refuse_others(&placed, &states, &sources, &tune.path, |p, state| match state {
+        State::Ready(_) => true,
+        State::Done(_) => !options.compat,
+        State::Missing | State::Several(_) => p.block.name.is_empty(),
+    })?;
 
     let mut planned: Vec<Option<PlannedBlock>> = placed.iter().map(|_| None).collect();
     let work = |p| Work { tune: &tune, p, params: &params, options };

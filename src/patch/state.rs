@@ -230,15 +230,23 @@ impl Placed<'_> {
     }
 }
 
-/// The first of several errors, saying how many there are.
-pub(super) fn first_of(mut errors: Vec<Error>) -> Result<()> {
-    let more = errors.len().saturating_sub(1);
-    match errors.drain(..).next() {
-        None => Ok(()),
-        Some(Error::Input { path, line, reason }) if more > 0 => {
+/// Refuses all but blocks that are fine: the error of the first, saying how many more there are.
+pub(super) fn refuse_others(
+    placed: &[Placed<'_>],
+    states: &[State],
+    sources: &Sources,
+    tune: &Path,
+    fine: impl Fn(&Placed<'_>, &State) -> bool,
+) -> Result<()> {
+    let mut others = placed.iter().zip(states).filter(|(p, state)| !fine(p, state));
+    let Some((p, state)) = others.next() else { return Ok(()) };
+    // The closest place is looked for in one of them only; that takes its time.
+    let error = p.refusal(state, &sources.files[p.file], tune);
+    match (error, others.count()) {
+        (Error::Input { path, line, reason }, more @ 1..) => {
             let reason = format!("{reason} (and {more} more: see 'gputexel patch check')");
             Err(Error::Input { path, line, reason })
         }
-        Some(error) => Err(error),
+        (error, _) => Err(error),
     }
 }

@@ -7,11 +7,11 @@ use super::blocks::{Declared, Setting, TuneFile};
 use super::characters::{is_digit, is_space, number_value, without_blank_edges};
 use super::layout::{apart, replace_part};
 use super::names::Template;
-use super::params::{ParamEntry, ParamKind, ParamsFile, python};
+use super::params::{Number, ParamEntry, ParamKind, ParamsFile, python};
 use super::pattern::{Pattern, values};
 use super::plan::{Change, ParamsSummary, Plan, PlannedBlock, PlannedValue, params_path, read_params};
 use super::sources::{Source, Sources};
-use super::state::{Placed, State, first_of, place};
+use super::state::{Placed, State, place, refuse_others};
 use crate::error::{Error, Result};
 
 /// What `tune FILE.tune SOURCE_DIR` would do.
@@ -57,7 +57,12 @@ pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<Plan> 
                     // 12.0 is no integer in C: dividing by it would change.
                     let whole = if options.compat { value.fract() == 0.0 } else { !text.contains('.') };
                     let kind = if whole { ParamKind::Int } else { ParamKind::Float };
-                    params.push(ParamEntry::from_source(name, kind, value));
+                    let mut entry = ParamEntry::from_source(name, kind, value);
+                    if kind == ParamKind::Float && !options.compat {
+                        // A step of 1 is for integers, which would not move by less.
+                        entry.step = Number::new((entry.max.value - entry.min.value) / 20.0);
+                    }
+                    params.push(entry);
                 }
             }
         }
@@ -94,31 +99,25 @@ fn check_states(
     tune: &TuneFile,
     options: &Options,
 ) -> Result<()> {
-    let mut errors = Vec::new();
-    for (p, state) in placed.iter().zip(states) {
+    refuse_others(placed, states, sources, &tune.path, |p, state| {
         let plain = p.block.name.is_empty();
-        let fine = match state {
+        match state {
             State::Ready(_) => true,
             State::Done(_) => plain && !options.compat,
             State::Missing | State::Several(_) => plain,
-        };
-        if !fine {
-            errors.push(p.refusal(state, &sources.files[p.file], &tune.path));
         }
-    }
+    })?;
     let left = |p: &Placed<'_>, state: &State| {
         let source = &sources.files[p.file];
         !matches!(state, State::Done(_))
             || p.under_markers().any(|(_, _, body)| !is_there(body, source, options))
     };
-    if errors.is_empty()
-        && !placed.is_empty()
-        && !placed.iter().zip(states).any(|(p, state)| left(p, state))
+    if !placed.iter().zip(states).any(|(p, state)| left(p, state))
         && let (Some(p), Some(state)) = (placed.first(), states.first())
     {
-        errors.push(p.refusal(state, &sources.files[p.file], &tune.path));
+        return Err(p.refusal(state, &sources.files[p.file], &tune.path));
     }
-    first_of(errors)
+    Ok(())
 }
 
 /// Whether the body of an `#add` is in a source.
@@ -137,7 +136,7 @@ fn declare(declared: &Declared, params: &mut ParamsFile, options: &Options) {
         Some(entry) => {
             let value = max.value.min(min.value.max(entry.v.value));
             if options.compat || value != entry.v.value {
-                entry.v = super::params::Number::new(value);
+                entry.v = Number::new(value);
             }
             (entry.kind, entry.min, entry.max, entry.step, entry.delta) =
                 (declared.kind, min, max, step, delta);
