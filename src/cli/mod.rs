@@ -9,6 +9,7 @@ mod info;
 mod inputs;
 mod matches;
 mod memory;
+mod patch;
 mod pso;
 mod run_folder;
 mod selection;
@@ -61,6 +62,8 @@ enum Command {
     Pso(Box<pso::PsoArgs>),
     /// Tune by games: plan, simulate and play runs of SPSA
     Spsa(spsa::SpsaArgs),
+    /// Patch engine sources: numbers become options, tuned values numbers
+    Patch(patch::PatchArgs),
     /// Turn games or labelled positions into a dataset
     Extract(Box<extract::ExtractArgs>),
     /// Show what a dataset holds
@@ -99,6 +102,7 @@ pub fn main() -> ExitCode {
         Command::Sweep(args) => sweep::run(args, &context),
         Command::Pso(args) => pso::run(args, &context),
         Command::Spsa(args) => spsa::run(args, &context),
+        Command::Patch(args) => patch::run(args, &context),
         Command::Extract(args) => extract::run(args, &context),
         Command::Info(args) => info::run(args, &context),
         Command::Eval(args) => eval::run(args, &context),
