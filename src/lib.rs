@@ -21,6 +21,7 @@ pub mod matches;
 pub mod model;
 pub mod objective;
 pub mod optimizer;
+pub mod patch;
 pub mod report;
 pub mod spsa;
 pub mod tuning;

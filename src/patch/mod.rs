@@ -1,0 +1,3 @@
+//! Patching engine sources.
+
+pub mod tables;
