@@ -4,6 +4,8 @@
 //! keep their place and move only where a number is too long for it. Comments at the ends of lines are
 //! a column, too. All else stays, byte for byte.
 
+use std::collections::HashMap;
+
 use super::lexer::{Kind, Token};
 
 /// Bytes of the source and what takes their place.
@@ -306,28 +308,62 @@ impl Grid<'_> {
         if mode == Mode::Ragged { shift } else { place as isize - old as isize }
     }
 
-    /// Writes numbers that stand on one line: in slots of one width, if they were in such.
+    /// Writes numbers that stand on one line: in slots of one width, if they were in such. First and second
+    /// numbers of pairs have slots of their own.
     fn single(&self, out: &mut Vec<Edit>) {
         let cells = &self.lines[0];
-        let old = |cell: &Cell| cell.pad.len() + cell.end - cell.start;
-        let rest = &cells[1..];
-        let plain = |cell: &Cell| cell.after == 0 && cell.before == 1;
-        let even = rest.len() > 1
-            && rest.iter().all(|cell| plain(cell) && old(cell) == old(&rest[0]))
-            && rest.iter().any(|cell| cell.end - cell.start != rest[0].end - rest[0].start);
-        let slot =
-            rest.iter().map(|cell| width(&cell.new) + 1).chain(rest.first().map(old)).max().unwrap_or(0);
-        for (i, cell) in cells.iter().enumerate() {
-            if even {
-                // The first number's indentation is no part of its slot, but what pads it is.
-                let least = if i == 0 { cell.pad.len().min(1) } else { 1 };
-                let slot = if i == 0 { old(cell) } else { slot };
-                let pad = slot.saturating_sub(width(&cell.new)).max(least);
-                let first = i == 0 && (cell.indented || cell.after > 0);
-                let pad = if first { cell.pad.len() } else { pad };
-                change(self.source, &cell.pad, " ".repeat(pad), out);
+        let pad = |cell: &Cell| cell.start - spaces(&self.source[..cell.start]);
+        let kinds: Vec<&str> =
+            cells.iter().map(|cell| opening(&self.source[..cell.start - pad(cell)])).collect();
+        let mut slots: HashMap<&str, Option<Slot>> = HashMap::new();
+        for kind in &kinds {
+            if slots.contains_key(kind) {
+                continue;
             }
+            let of = || cells.iter().zip(&kinds).filter(|(_, other)| *other == kind).map(|(cell, _)| cell);
+            let lengths = || of().map(|cell| cell.end - cell.start);
+            let was = || of().map(|cell| pad(cell) + cell.end - cell.start);
+            let even = was().min() == was().max() && lengths().min() != lengths().max();
+            let opened = kind.ends_with(['(', '{', '[']);
+            let apart = if opened && self.tight { 0 } else { of().map(pad).min().unwrap_or(0).min(1) };
+            let old = was().max().unwrap_or(0);
+            let needed = of().map(|cell| width(&cell.new) + apart).max().unwrap_or(0);
+            slots.insert(kind, even.then_some(Slot { apart, old, new: old.max(needed) }));
+        }
+        for (i, cell) in cells.iter().enumerate() {
+            let new = width(&cell.new);
+            let spaces = match (slots[kinds[i]], kinds.get(1).and_then(|kind| slots[kind])) {
+                (Some(slot), _) => slot.new - new,
+                // Of the spaces before the first number, those that do not pad it are not its slot's.
+                (None, Some(slot)) if i == 0 && kinds[0] != kinds[1] && !kinds[0].ends_with('(') => {
+                    let whole = pad(cell) + cell.end - cell.start + slot.apart;
+                    let least = usize::from(!kinds[0].trim().is_empty());
+                    let apart = whole.saturating_sub(slot.old).max(least).min(pad(cell));
+                    apart + (slot.new - slot.apart).saturating_sub(new)
+                }
+                _ => pad(cell),
+            };
+            change(self.source, &(cell.start - pad(cell)..cell.start), " ".repeat(spaces), out);
             change(self.source, &(cell.start..cell.end), cell.new.clone(), out);
         }
+    }
+}
+
+/// Widths of what numbers stand in, with the spaces before them.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    /// Spaces that are always there.
+    apart: usize,
+    old: usize,
+    new: usize,
+}
+
+/// What stands before a number: a wrapper with its brackets, or one mark.
+fn opening(before: &str) -> &str {
+    let wrapper = before.trim_end_matches(|c: char| c.is_alphanumeric() || "_:.!({[".contains(c));
+    match (before[wrapper.len()..].ends_with(['(', '{', '[']), before.char_indices().next_back()) {
+        (true, _) => &before[wrapper.len()..],
+        (false, Some((last, _))) => &before[last..],
+        (false, None) => before,
     }
 }

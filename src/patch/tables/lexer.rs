@@ -87,7 +87,10 @@ fn token(bytes: &[u8], at: usize, language: Language) -> (Kind, usize) {
         b'@' | b'$' if language == Language::CSharp && rest.iter().take(3).any(|&b| b == b'"') => {
             csharp_prefixed(bytes, at)
         }
-        b'.' if next.is_ascii_digit() => (Kind::Number, number(bytes, at, language)),
+        // Not the second half of a range.
+        b'.' if next.is_ascii_digit() && language != Language::Rust && !bytes[..at].ends_with(b".") => {
+            (Kind::Number, number(bytes, at, language))
+        }
         digit if digit.is_ascii_digit() => (Kind::Number, number(bytes, at, language)),
         byte if is_word(byte) => word(bytes, at, language),
         mark => (Kind::Mark(mark), at + 1),

@@ -82,6 +82,14 @@ fn layouts_are_kept() {
         "int a[] = { 100, 300, 320, 500, 900 }; // gputexel: material.mg\n",
     );
     gives(
+        "S a[] = { S(  1, -2), S( 3, 4), S(-5,  6), S( 7,  8), S( 9, 10) }; // gputexel: material\n",
+        "S a[] = { S(  100, 110), S( 300, 310), S(320,  330), S( 500,  520), S( 900, 950) }; // gputexel: material\n",
+    );
+    gives(
+        "S a[] = { S( 1, -2), S( 3,  4), S(-5,  6), S( 7,  8), S( 9, 10) }; // gputexel: material\n",
+        "S a[] = { S(100, 110), S(300, 310), S(320, 330), S(500, 520), S(900, 950) }; // gputexel: material\n",
+    );
+    gives(
         "int a[] = { 1, -2000, 3, 4, 5 }; // gputexel: material.mg\n",
         "int a[] = { 100, 300, 320, 500, 900 }; // gputexel: material.mg\n",
     );
@@ -98,9 +106,9 @@ fn shapes_say_where_phases_are() {
         "// gputexel: material pieces -pq-\nV a[2][4] = {{V0,100,900,V9},{V0,110,950,V9}};",
     );
     gives(
-        "// gputexel: pawn.mg scale 1.28\nconst int P = 5; // gputexel: pawn.eg, offset 10\n#define E 7\n",
-        "// gputexel: pawn.mg scale 1.28\nconst int P = 5; // gputexel: pawn.eg, offset 10\n#define E 7\n"
-            .replace("= 5", "= 128")
+        "// gputexel: pawn.mg scale 1.28\nconst int P = 5;\nconst int Q = 6; // gputexel: pawn.eg, offset 10\n#define E 7\n",
+        "// gputexel: pawn.mg scale 1.28\nconst int P = 5;\nconst int Q = 6; // gputexel: pawn.eg, offset 10\n#define E 7\n"
+            .replace("= 5", "= 128").replace("= 6", "= 100")
             .as_str(),
     );
 }
@@ -197,8 +205,8 @@ fn tables_of_a_run_come_out_as_they_are() {
     for kind in [FeatureKind::Pst, FeatureKind::Material] {
         let set = FeatureSet::new(kind, PhaseSettings::default());
         let count = 2 * set.features.len();
-        let theta: Vec<f64> = (0..count).map(|i| (i as f64 * 1.7).sin() * 2000.0).collect();
-        let other: Vec<f64> = (0..count).map(|i| (i as f64 * 2.3).cos() * 2000.0).collect();
+        let theta: Vec<f64> = (0..count).map(|i| (i as f64 * 1.7).sin() * 900.0).collect();
+        let other: Vec<f64> = (0..count).map(|i| (i as f64 * 2.3).cos() * 900.0).collect();
         let values = TableValues::try_new(set.clone(), theta.clone()).unwrap();
         for language in Written::ALL {
             let own = tables(&set, &theta, language);
@@ -332,13 +340,13 @@ fn layouts() -> impl Strategy<Value = Layout> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn only_numbers_change(
         layout in layouts(),
-        old in prop::collection::vec(-2000i64..2000, 128),
-        theta in prop::collection::vec(-2000.0f64..2000.0, 128),
+        old in prop::collection::vec(-900i64..2000, 128),
+        theta in prop::collection::vec(-900.0f64..2000.0, 128),
         small in any::<bool>(),
     ) {
         let values = values(FeatureKind::Pst, |i| match i {
@@ -360,7 +368,8 @@ proptest! {
         // Layouts with room for all numbers come out as if they had been written so.
         let uneven = old.iter().any(|value| value.to_string().len() != old[0].to_string().len());
         let plain = layout.align == Align::Ragged && !layout.comments;
-        let right = layout.align == Align::Right && layout.per_line < 64;
+        // A lone column of short numbers does not tell padding from indentation.
+        let right = layout.align == Align::Right && (layout.per_line > 1 || !small);
         if uneven && (plain || right) {
             prop_assert_eq!(&result, &render(&layout, &wanted), "from {}", &source);
         }
