@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::marker::{Marking, Offset};
 use crate::error::{Error, Result};
-use crate::model::{FeatureKind, FeatureSet, ROLE_NAMES, named_parameters};
+use crate::model::{FeatureKind, FeatureSet, ParameterFile, ROLE_NAMES};
 
 /// Tuned values by the names that markers call them.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,13 +49,16 @@ impl TableValues {
     /// Reads a parameter file.
     ///
     /// # Errors
-    /// Those of [`ParameterFile::read`](crate::model::ParameterFile::read), values that are missing.
+    /// Those of [`ParameterFile::read`] and [`ParameterFile::theta`], an unknown feature set.
     pub fn read(path: &Path) -> Result<Self> {
-        // The name could be one of those that stand for piece values elsewhere; here, files only.
-        std::fs::metadata(path).map_err(|e| Error::io(path, e))?;
-        let text = path.to_str().ok_or_else(|| Error::input(path, "the name is not UTF-8"))?;
-        let inside = if path.components().count() == 1 { format!("./{text}") } else { text.to_string() };
-        let (set, theta) = named_parameters(&inside)?;
+        let file = ParameterFile::read(path)?;
+        file.phase.validate()?;
+        let set = [FeatureKind::Material, FeatureKind::Pst]
+            .map(|kind| FeatureSet::new(kind, file.phase.clone()))
+            .into_iter()
+            .find(|set| set.name() == file.feature_set)
+            .ok_or_else(|| Error::input(path, format!("feature set '{}' is not known", file.feature_set)))?;
+        let theta = file.theta(&set, path)?;
         Self::try_new(set, theta)
     }
 
