@@ -62,8 +62,6 @@ enum Command {
     Pso(Box<pso::PsoArgs>),
     /// Tune by games: plan, simulate and play runs of SPSA
     Spsa(spsa::SpsaArgs),
-    /// Patch engine sources: numbers become options, tuned values numbers
-    Patch(patch::PatchArgs),
     /// Turn games or labelled positions into a dataset
     Extract(Box<extract::ExtractArgs>),
     /// Show what a dataset holds
@@ -72,6 +70,8 @@ enum Command {
     Eval(eval::EvalArgs),
     /// Let two engines or parameter files play: Elo, errors, a sequential test
     Match(Box<matches::MatchArgs>),
+    /// Patch engine sources: numbers become options, tuned values and tables go in
+    Patch(Box<patch::PatchArgs>),
     /// Print a basis: what is tuned, and which parameters it moves
     Basis(basis::BasisCommand),
     /// Play chess with tuned parameters, under any program that speaks UCI
@@ -102,11 +102,11 @@ pub fn main() -> ExitCode {
         Command::Sweep(args) => sweep::run(args, &context),
         Command::Pso(args) => pso::run(args, &context),
         Command::Spsa(args) => spsa::run(args, &context),
-        Command::Patch(args) => patch::run(args, &context),
         Command::Extract(args) => extract::run(args, &context),
         Command::Info(args) => info::run(args, &context),
         Command::Eval(args) => eval::run(args, &context),
         Command::Match(args) => matches::run(args, &context),
+        Command::Patch(args) => patch::run(args, &context),
         Command::Basis(args) => basis::run(args, &context),
         Command::Uci(args) => uci::run(args, &context),
         Command::Devices(args) => devices::run(args, &context),

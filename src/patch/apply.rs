@@ -39,11 +39,18 @@ static OPTION: LazyLock<Regex> = LazyLock::new(|| {
 /// [`Error::Io`]; [`Error::Input`] naming file and line of what cannot be used: a context without a
 /// match, a parameter that the `.params` file lacks.
 pub fn plan_apply(tune: &Path, folder: &Path, options: &Options) -> Result<Plan> {
-    let params_path = params_path(tune)?;
+    plan_apply_from(&params_path(tune)?, tune, folder, options)
+}
+
+/// As [`plan_apply`], with the values of another `.params` file, such as a run of SPSA leaves.
+///
+/// # Errors
+/// As [`plan_apply`].
+pub fn plan_apply_from(params_path: &Path, tune: &Path, folder: &Path, options: &Options) -> Result<Plan> {
     let tune = TuneFile::read(tune, options.compat, !options.compat)?;
     let mut sources = Sources::open(folder, options.compat)?;
     let placed = place(&tune, &mut sources, options)?;
-    let (params, bytes) = read_params(&params_path)?;
+    let (params, bytes) = read_params(params_path)?;
     let named = placed.iter().filter(|p| !p.block.name.is_empty());
     let needed = named.flat_map(|p| p.context.names().map(move |name| (p.block.line, name)));
     for (line, name) in needed {

@@ -4,7 +4,7 @@
 //! marked by `@`, a `.params` file beside it holds the parameters. [`plan_tune`], [`plan_apply`] and
 //! [`check`] read everything and compute all texts in memory; [`write()`] replaces the files, all or
 //! none, and [`undo`] brings the old ones back. `docs/patch.md` tells where this differs from the
-//! original, and why.
+//! original, and why. [`tables`] puts tuned tables into marked arrays.
 
 mod apply;
 mod blocks;
@@ -20,13 +20,14 @@ mod pattern;
 mod plan;
 mod sources;
 mod state;
+pub mod tables;
 mod transaction;
 mod tune;
 mod undo;
 
 use std::path::Path;
 
-pub use apply::plan_apply;
+pub use apply::{plan_apply, plan_apply_from};
 pub use check::{BlockCheck, BlockState, CheckReport, check};
 pub use init::{Draft, DraftOptions, draft};
 pub use nearest::Near;

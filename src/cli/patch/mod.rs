@@ -3,10 +3,11 @@
 mod check;
 mod init;
 mod output;
+mod tables;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use gputexel::patch::{self, Backup, Options, Plan};
+use gputexel::patch::{self, Backup, Options, Plan, Written};
 use serde_json::json;
 
 use super::{Context, say};
@@ -23,13 +24,15 @@ enum PatchCommand {
     /// Put names in the place of the marked numbers, declare them, and write the .params file
     Tune(EditArgs),
     /// Put the values of the .params file into the sources
-    Apply(EditArgs),
+    Apply(ApplyArgs),
     /// Say where every block matches, and what is closest where one does not
     Check(check::CheckArgs),
     /// Put the sources back as they were before the last tune or apply
     Undo(UndoArgs),
     /// Write a first block from a line of a source, its numbers marked
     Init(init::InitArgs),
+    /// Put tuned tables into marked arrays of C, C++, C# and Rust sources
+    Tables(tables::TablesArgs),
 }
 
 /// The programs whose ways can be had.
@@ -71,12 +74,51 @@ struct EditArgs {
     /// Print a unified diff and write nothing
     #[arg(long, short = 'n')]
     dry_run: bool,
-    /// Keep the old files in this folder [default: .gputexel-patch in SOURCE_DIR]
+    #[command(flatten)]
+    backup: BackupArgs,
+}
+
+/// Flags of `apply`.
+#[derive(Debug, clap::Args)]
+struct ApplyArgs {
+    #[command(flatten)]
+    edit: EditArgs,
+    /// Values from another file, such as values.params of a run of 'gputexel spsa' [default: the
+    /// .params file beside FILE.tune]
+    #[arg(long, value_name = "FILE.params")]
+    params: Option<PathBuf>,
+}
+
+/// Where old files go.
+#[derive(Debug, clap::Args)]
+struct BackupArgs {
+    /// Keep the old files in this folder [default: .gputexel-patch in the folder of the sources]
     #[arg(long, value_name = "DIR", conflicts_with = "no_backup")]
     backup: Option<PathBuf>,
     /// Keep no old files
     #[arg(long)]
     no_backup: bool,
+}
+
+impl BackupArgs {
+    fn backup(&self) -> Backup {
+        match &self.backup {
+            _ if self.no_backup => Backup::No,
+            Some(folder) => Backup::In(folder.clone()),
+            None => Backup::Beside,
+        }
+    }
+
+    /// How to have the old files of `sources` back.
+    fn how_to_undo(&self, written: &Written, sources: &Path) -> String {
+        match &written.backup {
+            Some(folder) if self.backup.is_some() => {
+                format!("old files in {}; 'gputexel patch undo {0}' puts them back\n", folder.display())
+            }
+            Some(_) => format!("'gputexel patch undo {}' puts the old files back\n", sources.display()),
+            None => String::new(),
+        }
+    }
 }
 
 /// Flags of `undo`.
@@ -99,15 +141,16 @@ struct UndoArgs {
 /// Those of the subcommand.
 pub fn run(args: &PatchArgs, context: &Context) -> anyhow::Result<()> {
     match &args.command {
-        PatchCommand::Tune(args) => edit(args, "tune", context),
-        PatchCommand::Apply(args) => edit(args, "apply", context),
+        PatchCommand::Tune(args) => edit(args, None, "tune", context),
+        PatchCommand::Apply(args) => edit(&args.edit, args.params.as_deref(), "apply", context),
         PatchCommand::Check(args) => check::run(args, context),
         PatchCommand::Undo(args) => undo(args, context),
         PatchCommand::Init(args) => init::run(args, context),
+        PatchCommand::Tables(args) => tables::run(args, context),
     }
 }
 
-fn edit(args: &EditArgs, command: &str, context: &Context) -> anyhow::Result<()> {
+fn edit(args: &EditArgs, params: Option<&Path>, command: &str, context: &Context) -> anyhow::Result<()> {
     let EditArgs { input, .. } = args;
     // What is half written is no source to read.
     let recovered = if args.dry_run {
@@ -116,19 +159,15 @@ fn edit(args: &EditArgs, command: &str, context: &Context) -> anyhow::Result<()>
     } else {
         patch::recover(&input.sources)?
     };
-    let plan = match command {
-        "tune" => patch::plan_tune(&input.tune, &input.sources, &input.options())?,
-        _ => patch::plan_apply(&input.tune, &input.sources, &input.options())?,
+    let plan = match (command, params) {
+        ("tune", _) => patch::plan_tune(&input.tune, &input.sources, &input.options())?,
+        (_, None) => patch::plan_apply(&input.tune, &input.sources, &input.options())?,
+        (_, Some(params)) => patch::plan_apply_from(params, &input.tune, &input.sources, &input.options())?,
     };
     if args.dry_run {
         return dry_run(&plan, command, context);
     }
-    let backup = match &args.backup {
-        _ if args.no_backup => Backup::No,
-        Some(folder) => Backup::In(folder.clone()),
-        None => Backup::Beside,
-    };
-    let written = patch::write(&plan, &input.sources, command, &backup)?;
+    let written = patch::write(&plan, &input.sources, command, &args.backup.backup())?;
     if context.json {
         let mut object = output::plan_json(&plan, command);
         object["dry_run"] = json!(false);
@@ -141,15 +180,9 @@ fn edit(args: &EditArgs, command: &str, context: &Context) -> anyhow::Result<()>
     }
     let recovered = recovered.map(|said| format!("{said}\n")).unwrap_or_default();
     let text = output::plan_text(&plan);
-    let end = match (&written.backup, plan.changes.is_empty()) {
-        (_, true) => "nothing to write: all files are so already\n".to_string(),
-        (Some(folder), false) if args.backup.is_some() => {
-            format!("old files in {}; 'gputexel patch undo {0}' puts them back\n", folder.display())
-        }
-        (Some(_), false) => {
-            format!("'gputexel patch undo {}' puts the old files back\n", input.sources.display())
-        }
-        (None, false) => String::new(),
+    let end = match plan.changes.is_empty() {
+        true => "nothing to write: all files are so already\n".to_string(),
+        false => args.backup.how_to_undo(&written, &input.sources),
     };
     Ok(say(&format!("{recovered}{text}{end}"))?)
 }
