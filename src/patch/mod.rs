@@ -2,8 +2,8 @@
 //!
 //! The formats are those of YaneuraOu's `tune.py`: a `.tune` file shows parts of sources with numbers
 //! marked by `@`, a `.params` file beside it holds the parameters. [`plan_tune`], [`plan_apply`] and
-//! [`check`] read everything and compute all texts in memory; [`write()`] replaces the files, all or
-//! none, and [`undo`] brings the old ones back. `docs/patch.md` tells where this differs from the
+//! [`check()`] read everything and compute all texts in memory; [`write()`] replaces the files, all or
+//! none, and [`undo()`] brings the old ones back. `docs/patch.md` tells where this differs from the
 //! original, and why. [`tables`] puts tuned tables into marked arrays.
 
 mod apply;
