@@ -83,6 +83,24 @@ fn no_pair_is_lost_or_told_twice_when_several_are_played_at_a_time() {
 }
 
 #[test]
+fn strength_is_followed() {
+    // A queen that is worth less than a rook: the side that values it more wins.
+    let bench = Bench::new();
+    let config = built_in("bspsa", 200, 1).replace("nodes=40", "nodes=150");
+    let queen = config.find("name = \"queen\"").unwrap();
+    let (head, tail) = config.split_at(queen);
+    let tail = tail.replacen("start = 700", "start = 350", 1).replacen("c_end = 100", "c_end = 300", 1);
+    bench.write("run.toml", format!("{head}{tail}"));
+    let (code, out, err) = bench.run(&["--json", "spsa", "run", "run.toml", "--out", "r"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    let state: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let queen = &state["parameters"][0];
+    let number = |name: &str| queen[name].as_f64().unwrap();
+    assert!(number("value") > 450.0, "{queen}");
+    assert!(number("larger_value_elo") > number("larger_value_error95"), "{queen}");
+}
+
+#[test]
 fn interrupted_runs_say_how_to_go_on() {
     let bench = Bench::new();
     bench.write("run.toml", built_in("spsa", 100_000, 2));
