@@ -83,6 +83,24 @@ fn no_pair_is_lost_or_told_twice_when_several_are_played_at_a_time() {
 }
 
 #[test]
+fn strength_is_followed() {
+    // A queen that is worth less than a rook: the side that values it more wins.
+    let bench = Bench::new();
+    let config = built_in("bspsa", 200, 1).replace("nodes=40", "nodes=150");
+    let queen = config.find("name = \"queen\"").unwrap();
+    let (head, tail) = config.split_at(queen);
+    let tail = tail.replacen("start = 700", "start = 350", 1).replacen("c_end = 100", "c_end = 300", 1);
+    bench.write("run.toml", format!("{head}{tail}"));
+    let (code, out, err) = bench.run(&["--json", "spsa", "run", "run.toml", "--out", "r"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    let state: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let queen = &state["parameters"][0];
+    let number = |name: &str| queen[name].as_f64().unwrap();
+    assert!(number("value") > 450.0, "{queen}");
+    assert!(number("larger_value_elo") > number("larger_value_error95"), "{queen}");
+}
+
+#[test]
 fn interrupted_runs_say_how_to_go_on() {
     let bench = Bench::new();
     bench.write("run.toml", built_in("spsa", 100_000, 2));
@@ -186,7 +204,30 @@ fn nothing_is_written_over_unasked_and_full_disks_are_reported() {
     assert!(bench.fails(&args, 2).contains("my.csv: exists; use --force"));
     let games = String::from_utf8(bench.bytes("games_1.pgn")).unwrap();
     assert_eq!(games.matches("[Round \"").count(), 40);
-    assert!(games.contains("700 (plus)\"]"), "{games}");
+    // What counts is what was played: plus has White first, then Black.
+    let tag = |game: &str, name: &str| {
+        let value = game.split(&format!("[{name} \"")).nth(1).unwrap();
+        value.split('"').next().unwrap().to_string()
+    };
+    let mut decided = [0, 0];
+    for game in games.split("[Event ").skip(1) {
+        let round = tag(game, "Round");
+        let (k, number) = round.split_once('.').unwrap();
+        let number: usize = number.parse().unwrap();
+        let plus_has_white = tag(game, "White").ends_with("(plus)");
+        assert_eq!(plus_has_white, number == 1, "{game}");
+        let half_points = match (tag(game, "Result").as_str(), plus_has_white) {
+            ("1-0", true) | ("0-1", false) => 2,
+            ("1/2-1/2", _) => 1,
+            _ => 0,
+        };
+        decided[number - 1] += u64::from(half_points != 1);
+        let entries = entries(&bench, "r");
+        let entry = entries.iter().find(|entry| entry["pair"]["k"].to_string() == k).unwrap();
+        let noted = entry["pair"]["games"][number - 1]["half_points"].as_u64();
+        assert_eq!(noted, Some(half_points), "{round}: {entry}");
+    }
+    assert!(decided[0] > 2 && decided[1] > 2, "{decided:?}");
     assert_eq!(bench.bytes("my.csv"), bench.bytes("r/log.csv"));
     std::fs::remove_file(bench.path("my.csv")).unwrap();
     assert!(bench.fails(&args, 2).contains("games_1.pgn: exists"));
