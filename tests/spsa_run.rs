@@ -213,7 +213,7 @@ fn nothing_is_written_over_unasked_and_full_disks_are_reported() {
     for game in games.split("[Event ").skip(1) {
         let round = tag(game, "Round");
         let (k, number) = round.split_once('.').unwrap();
-        let number: usize = number.parse().unwrap();
+        let (k, number): (u64, usize) = (k.parse().unwrap(), number.parse().unwrap());
         let plus_has_white = tag(game, "White").ends_with("(plus)");
         assert_eq!(plus_has_white, number == 1, "{game}");
         let half_points = match (tag(game, "Result").as_str(), plus_has_white) {
@@ -223,7 +223,7 @@ fn nothing_is_written_over_unasked_and_full_disks_are_reported() {
         };
         decided[number - 1] += u64::from(half_points != 1);
         let entries = entries(&bench, "r");
-        let entry = entries.iter().find(|entry| entry["pair"]["k"].to_string() == k).unwrap();
+        let entry = entries.iter().find(|entry| entry["pair"]["k"].as_u64() == Some(k)).unwrap();
         let noted = entry["pair"]["games"][number - 1]["half_points"].as_u64();
         assert_eq!(noted, Some(half_points), "{round}: {entry}");
     }
