@@ -259,7 +259,7 @@ fn bad_input_is_named_and_nothing_is_written() {
             |b| {
                 b.write("source/s.cpp", format!("{SOURCE}// %%O%%\n"));
             },
-            "x.tune:3: #set options: marker %%O%% is in source/s.cpp more than once, lines 6 and 13",
+            "x.tune:3: #set options: marker %%O%% is in source/s.cpp more than once, lines 4 and 11",
         ),
     ];
     for (spoil, said) in cases {

@@ -14,7 +14,7 @@ use super::Options;
 use super::blocks::{Setting, TuneFile};
 use super::characters::{is_word, line_end, line_start, next_line, number_value};
 use super::layout::{apart, remove_lines, replace_part};
-use super::params::{ParamEntry, ParamKind, ParamsFile, python};
+use super::params::{ParamEntry, ParamKind, ParamsFile, plain, python};
 use super::pattern::Found;
 use super::plan::{Plan, PlannedBlock, PlannedValue, params_path, read_params};
 use super::sources::{Source, Sources};
@@ -323,6 +323,6 @@ fn value_text(entry: &ParamEntry, source_text: Option<&str>, options: &Options) 
         }
         ParamKind::Int => whole_text(value),
         ParamKind::Float if value == 0.0 => "0.0".to_string(),
-        ParamKind::Float => python(value),
+        ParamKind::Float => plain(value),
     }
 }

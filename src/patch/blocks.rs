@@ -315,6 +315,18 @@ fn sections_as_original(text: &str) -> Vec<Section> {
 }
 
 fn set(settings: &mut Settings, words: &[String], line: u64, path: &Path, compat: bool) -> Result<()> {
+    // Without a value a marker holds no longer.
+    match words {
+        [key] if key == "declaration" && !compat => {
+            settings.declaration = None;
+            return Ok(());
+        }
+        [key] if key == "options" && !compat => {
+            settings.options = None;
+            return Ok(());
+        }
+        _ => {}
+    }
     let [key, value, rest @ ..] = words else {
         return Err(Error::line(path, line, "#set needs a key and a value, as in: #set file search.cpp"));
     };

@@ -203,7 +203,9 @@ impl Scanner {
                 text.push_str(number);
                 let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
                 let plain = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-                if plain(whole) && plain(fraction) {
+                let digits = whole.trim_start_matches('0').len();
+                let octal = digits > 1 && whole.starts_with('0') && !number.contains('.');
+                if plain(whole) && plain(fraction) && !octal {
                     text.push('@');
                 } else {
                     left.push(number.to_string());
@@ -244,10 +246,12 @@ fn number(text: &str) -> &str {
         let signed = (bytes[end] == b'+' || bytes[end] == b'-')
             && matches!(bytes[end - 1], b'e' | b'E')
             && !text.starts_with("0x");
-        // `1..3` is a range, `1.max(2)` a call, `1'000` one number.
+        // `1..3` is a range, `1.max(2)` a call, `1.f` and `1'000` one number.
+        let suffix = bytes.get(end + 1).is_some_and(|b| b"fFlL".contains(b))
+            && !bytes.get(end + 2).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
         let point = bytes[end] == b'.'
             && bytes.get(end + 1) != Some(&b'.')
-            && !bytes.get(end + 1).is_some_and(u8::is_ascii_alphabetic);
+            && (suffix || !bytes.get(end + 1).is_some_and(u8::is_ascii_alphabetic));
         let separator = bytes[end] == b'\'' && bytes.get(end + 1).is_some_and(u8::is_ascii_digit);
         if bytes[end].is_ascii_alphanumeric()
             || bytes[end] == b'_'

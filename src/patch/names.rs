@@ -60,6 +60,11 @@ impl Template {
                 Some(mut start) => {
                     if !compat {
                         start = checked_start(body, start, at)?;
+                        if let Some(end) = fraction_behind(&body[at + 1..]) {
+                            let whole = &body[start..at];
+                            let part = &body[at + 1..at + 1 + end];
+                            return Err((start, format!("'{whole}@{part}': marked is a part of a number")));
+                        }
                     }
                     template.push_text(&body[rest..start]);
                     let text = body[start..at].to_string();
@@ -158,11 +163,26 @@ fn checked_start(body: &str, start: usize, at: usize) -> std::result::Result<usi
             )),
         };
     }
+    // 007 is 7 either way.
+    let octal = number.starts_with('0') && number.trim_start_matches('0').len() > 1;
+    if octal && number.bytes().all(|b| b.is_ascii_digit()) {
+        return Err((start, format!("'{number}@': is octal in C; mark it without the zeros in front")));
+    }
     if before.is_some_and(|c| is_word(c) || c == '.' || c == '@') {
         let word_start = body[..start].trim_end_matches(|c| is_word(c) || c == '.').len();
         return Err((start, format!("'{}@': marked is a part of a word or number", &body[word_start..at])));
     }
     Ok(start)
+}
+
+/// The length of what makes a number that is followed by it another one: `.5`, `.f`, a point alone. Not
+/// `..64` and `.max(2)`.
+fn fraction_behind(text: &str) -> Option<usize> {
+    let rest = text.strip_prefix('.')?;
+    let word = &rest[..rest.find(|c| !is_word(c)).unwrap_or(rest.len())];
+    let is_suffix =
+        matches!(word, "" | "f" | "F" | "l" | "L") || word.starts_with(|c: char| c.is_ascii_digit());
+    (is_suffix && !rest.starts_with('.')).then_some(1 + word.len())
 }
 
 /// Words after which a minus is a sign.
@@ -203,7 +223,8 @@ fn minus(before: &str) -> Minus {
                 (false, _) => Minus::Operator,
             }
         }
-        Some(']') => Minus::Operator,
+        // A marked number ends with its mark.
+        Some(']' | '@') => Minus::Operator,
         Some(c) if is_word(c) => {
             let word = &text[text.trim_end_matches(is_word).len()..];
             if BEFORE_SIGNS.contains(&word) || preprocessed(text, word) {

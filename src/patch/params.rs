@@ -103,6 +103,13 @@ pub fn python(value: f64) -> String {
     }
 }
 
+/// A number as sources have it: never with an exponent, which could not be found again, and always
+/// with a point.
+pub(super) fn plain(value: f64) -> String {
+    let text = format!("{value}");
+    if text.contains('.') { text } else { text + ".0" }
+}
+
 /// A parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamEntry {

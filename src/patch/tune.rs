@@ -4,10 +4,10 @@ use std::path::Path;
 
 use super::Options;
 use super::blocks::{Declared, Setting, TuneFile};
-use super::characters::{is_digit, is_space, number_value, without_blank_edges};
+use super::characters::{is_digit, is_space, is_word, number_value, without_blank_edges};
 use super::layout::{apart, replace_part};
 use super::names::Template;
-use super::params::{Number, ParamEntry, ParamKind, ParamsFile, python};
+use super::params::{Number, ParamEntry, ParamKind, ParamsFile, plain, python};
 use super::pattern::{Pattern, values};
 use super::plan::{Change, ParamsSummary, Plan, PlannedBlock, PlannedValue, params_path, read_params};
 use super::sources::{Source, Sources};
@@ -44,6 +44,9 @@ pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<Plan> 
         if numbers.len() != p.context.names().count() {
             let reason = format!("{}: an @ has no number before it", p.block.title());
             return Err(Error::line(&tune.path, p.block.line, reason));
+        }
+        if !options.compat && p.block.settings.declaration.is_some() {
+            refuse_taken(p, &sources.files[p.file], &tune.path)?;
         }
         for ((name, value), text) in p.context.names().zip(numbers).zip(texts) {
             if !(2.0 * value).is_finite() {
@@ -88,6 +91,23 @@ pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<Plan> 
         plan.changes.push(Change { path, shown: params_path, before: bytes, after, params: true });
     }
     Ok(plan)
+}
+
+/// Refuses names that stand in the source already: what is declared would be another's, or hidden by it.
+fn refuse_taken(p: &Placed<'_>, source: &Source, tune: &Path) -> Result<()> {
+    for name in p.context.names() {
+        let text = &source.before;
+        let taken = text.match_indices(name).find(|(at, _)| {
+            let (before, behind) = (text[..*at].chars().next_back(), text[at + name.len()..].chars().next());
+            !before.is_some_and(is_word) && !behind.is_some_and(is_word)
+        });
+        if let Some((at, _)) = taken {
+            let (file, line) = (source.shown.display(), source.line(at));
+            let reason = format!("{}: the name {name} stands in {file}:{line} already", p.block.title());
+            return Err(Error::line(tune, p.block.line, reason));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses sources in which contexts are missing, or which are tuned. Plain patches may be in place
@@ -316,7 +336,13 @@ pub(super) fn marker_line(
         [line] => Ok(line),
         [line, ..] if options.compat => Ok(line),
         [one, two, ..] => {
-            let (name, line) = (source.shown.display(), |at| super::characters::line_of(&source.text, at));
+            // The lines as the user has them, without what was put in above.
+            let original = Source { text: source.before.clone(), ..source.clone() };
+            let (one, two) = match original.lines_with(&marker.value)[..] {
+                [one, two, ..] => (one, two),
+                _ => (one, two),
+            };
+            let (name, line) = (source.shown.display(), |at| super::characters::line_of(&original.text, at));
             at(format!("is in {name} more than once, lines {} and {}", line(one), line(two)))
         }
     }
@@ -373,7 +399,7 @@ fn value_text(entry: &ParamEntry, source_text: Option<&String>, options: &Option
     match entry.kind {
         ParamKind::Int => whole_text(value),
         ParamKind::Float if value == 0.0 => "0.0".to_string(),
-        ParamKind::Float => python(value),
+        ParamKind::Float => plain(value),
     }
 }
 
