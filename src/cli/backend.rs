@@ -38,6 +38,20 @@ fn parse_size(text: &str) -> std::result::Result<u64, String> {
     number.map(|number| number << shift).ok_or_else(|| "expected a size such as 64M or 2G".to_string())
 }
 
+/// Sets the number of threads, if one was asked for.
+///
+/// # Errors
+/// [`Error::Usage`] for numbers that make no sense.
+pub fn set_threads(threads: Option<usize>) -> Result<()> {
+    let Some(threads) = threads else { return Ok(()) };
+    if threads == 0 || threads > 4096 {
+        return Err(Error::Usage(format!("{threads} threads: must be from 1 to 4096")));
+    }
+    // Fails only where the pool exists already, which no command does before this.
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    Ok(())
+}
+
 /// A backend that was opened, and why it was chosen.
 pub struct Backend {
     choice: BackendChoice,
@@ -55,13 +69,7 @@ impl BackendArgs {
     /// had.
     pub fn open(&self) -> Result<Backend> {
         let choice: BackendChoice = self.backend.parse()?;
-        if let Some(threads) = self.threads {
-            if threads == 0 || threads > 4096 {
-                return Err(Error::Usage(format!("{threads} threads: must be from 1 to 4096")));
-            }
-            // Fails only where the pool exists already, which no command does before this.
-            let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
-        }
+        set_threads(self.threads)?;
         let (memory, stats) = (self.gpu_memory, self.stats);
         let backend = |gpu, why| Ok(Backend { choice, gpu, memory, stats, why });
         if choice == BackendChoice::Cpu {

@@ -5,6 +5,7 @@ mod basis;
 mod devices;
 mod eval;
 mod extract;
+mod games;
 mod info;
 mod inputs;
 mod matches;

@@ -74,6 +74,19 @@ impl FeatureSet {
         Self { kind, phase, features }
     }
 
+    /// The name of a parameter by its place in θ (mg of every feature, then eg of every feature):
+    /// the feature's and the phase's, `knight_f3.mg`.
+    ///
+    /// # Panics
+    /// If `index` is not below twice the number of features.
+    pub fn parameter_name(&self, index: usize) -> String {
+        let count = self.features.len();
+        match index < count {
+            true => format!("{}.mg", self.features[index].name),
+            false => format!("{}.eg", self.features[index - count].name),
+        }
+    }
+
     /// Whether every coefficient is ±1, so that rows store ids only.
     pub fn unit_rows(&self) -> bool {
         self.kind == FeatureKind::Pst

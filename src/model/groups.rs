@@ -17,11 +17,9 @@ pub fn resolve(set: &FeatureSet, name: &str) -> Option<Vec<usize>> {
     if wanted.iter().any(String::is_empty) {
         return None;
     }
-    let count = set.features.len();
     let mut found = Vec::new();
-    for (index, phase) in (0..2 * count).zip(["mg", "eg"].iter().flat_map(|p| std::iter::repeat_n(p, count)))
-    {
-        let own = segments(&format!("{}.{phase}", set.features[index % count].name));
+    for index in 0..2 * set.features.len() {
+        let own = segments(&set.parameter_name(index));
         // An iterator that goes on where the last search ended makes this a subsequence.
         let mut rest = own.iter();
         if wanted.iter().all(|segment| rest.any(|other| other == segment)) {
@@ -66,11 +64,9 @@ impl ParameterGroups {
             };
             for &index in &group {
                 if let Some(other) = owner[index].replace(name) {
-                    let count = set.features.len();
-                    let phase = if index < count { "mg" } else { "eg" };
-                    let shared = &set.features[index % count].name;
+                    let shared = set.parameter_name(index);
                     return Err(Error::Usage(format!(
-                        "parameters '{other}' and '{name}': both move {shared}.{phase}"
+                        "parameters '{other}' and '{name}': both move {shared}"
                     )));
                 }
             }

@@ -23,6 +23,13 @@ impl Default for Prior {
     }
 }
 
+impl Prior {
+    /// Whether a text names piece values by a word, well or badly written, and not a file.
+    pub fn is_word(text: &str) -> bool {
+        text == "zero" || text == "material" || text.starts_with("material:")
+    }
+}
+
 impl FromStr for Prior {
     type Err = Error;
 

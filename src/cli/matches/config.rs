@@ -10,6 +10,8 @@ use gputexel::matches::{Adjudication, Pace, Rules};
 use gputexel::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+use super::super::games::same;
+
 const FORMAT: &str = "gputexel-match";
 const VERSION: u32 = 1;
 
@@ -143,22 +145,8 @@ impl Config {
         let order = self.openings.order.parse()?;
         let openings = Openings::read(path, self.openings.book_plies, order, self.seed)?;
         if let Some(book) = openings.book() {
-            same(path, &mut self.openings.checksum, &book.checksum)?;
+            same(path, &mut self.openings.checksum, &book.checksum, "match")?;
         }
         Ok(openings)
-    }
-}
-
-/// Notes a checksum, or compares it with the one that was noted.
-pub fn same(path: &Path, noted: &mut Option<String>, found: &str) -> Result<()> {
-    match noted {
-        Some(noted) if noted != found => Err(Error::input(
-            path,
-            "has changed since the match began; put the old file back, or begin a new match",
-        )),
-        _ => {
-            *noted = Some(found.to_string());
-            Ok(())
-        }
     }
 }

@@ -5,11 +5,12 @@ use std::sync::atomic::AtomicBool;
 
 use gputexel::matches::client::{EngineCommand, Setting, UciPlayer};
 use gputexel::matches::{BuiltinPlayer, Player};
-use gputexel::model::{TableEvaluation, named_parameters};
+use gputexel::model::{Prior, TableEvaluation, named_parameters};
 use gputexel::{Error, Result};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::config::{Config, EngineConfig, EngineKind, same};
+use super::super::games::same;
+use super::config::{Config, EngineConfig, EngineKind};
 
 /// What an argument of the command line stands for. `cmd:` marks commands; without it, programs
 /// and command lines that begin with one are UCI engines, everything else is parameters.
@@ -31,7 +32,7 @@ pub fn describe(text: &str, name: Option<&str>, options: &[String], flag: &str) 
     let (kind, source, default_name) = match command {
         // Its own name is known when it runs.
         Some(command) => (EngineKind::Uci, absolute_command(command)?, String::new()),
-        None if is_prior(text) => (EngineKind::BuiltIn, text.to_string(), text.to_string()),
+        None if Prior::is_word(text) => (EngineKind::BuiltIn, text.to_string(), text.to_string()),
         None => {
             let path = std::path::absolute(text).unwrap_or_else(|_| PathBuf::from(text));
             (EngineKind::BuiltIn, path.display().to_string(), stem(text))
@@ -55,10 +56,6 @@ pub fn tell_apart(engines: &mut [EngineConfig; 2]) {
     }
 }
 
-fn is_prior(text: &str) -> bool {
-    text == "zero" || text == "material" || text.starts_with("material:")
-}
-
 /// The name of a file without folders and ending; `params` says little, its folder more.
 fn stem(path: &str) -> String {
     let path = Path::new(path);
@@ -80,14 +77,12 @@ fn absolute_command(text: &str) -> Result<String> {
     {
         command.program = program;
     }
-    let program = command.program.display().to_string();
-    let words = std::iter::once(program.as_str()).chain(command.arguments.iter().map(String::as_str));
-    shlex::try_join(words).map_err(|e| Error::Usage(format!("engine '{text}': {e}")))
+    command.to_command_line()
 }
 
 /// Whether the text, or its first word, is a program.
 fn is_command(text: &str) -> bool {
-    if is_prior(text) || Path::new(text).is_dir() {
+    if Prior::is_word(text) || Path::new(text).is_dir() {
         return false;
     }
     if Path::new(text).is_file() {
@@ -142,10 +137,10 @@ impl Contestant {
             return Ok(Self::Uci(command));
         }
         let (set, theta) = named_parameters(&config.source)?;
-        if !is_prior(&config.source) {
+        if !Prior::is_word(&config.source) {
             let path = Path::new(&config.source);
             let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
-            same(path, &mut config.checksum, &format!("{:016x}", xxh3_64(&bytes)))?;
+            same(path, &mut config.checksum, &format!("{:016x}", xxh3_64(&bytes)), "match")?;
         }
         let evaluation = Box::new(TableEvaluation::try_new(&set, &theta)?);
         Ok(Self::BuiltIn { evaluation, hash_mib, stop })

@@ -1,13 +1,13 @@
 //! Flags of `match` that decide what is played, and what they mean.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use gputexel::matches::openings::Order;
 use gputexel::matches::statistics::Sprt;
 use gputexel::matches::{Adjudication, DrawRule, Pace, WinRule};
 use gputexel::{Error, Result};
 
+use super::super::games::deadline;
 use super::config::{Config, OpeningsConfig};
 use super::contestants;
 
@@ -101,12 +101,9 @@ impl Played {
         let order: Order = self.order.as_deref().map(str::parse).transpose()?.unwrap_or_default();
         let fixed = limits.iter().any(|pace| matches!(pace, Pace::MoveTime(_)));
         let default_margin = if fixed { MOVE_TIME_MARGIN_MS } else { 0 };
-        let deadline = Duration::try_from_secs_f64(self.deadline.unwrap_or(60.0))
-            .ok()
-            .filter(|deadline| !deadline.is_zero() && *deadline <= Duration::from_secs(86_400))
-            .ok_or_else(|| {
-                Error::Usage("--deadline: expected seconds, more than 0 and at most a day".into())
-            })?;
+        let deadline = deadline(self.deadline.unwrap_or(60.0)).ok_or_else(|| {
+            Error::Usage("--deadline: expected seconds, more than 0 and at most a day".into())
+        })?;
         let hash_mib = self.hash.unwrap_or(4);
         if !(1..=65_536).contains(&hash_mib) {
             return Err(Error::Usage(format!("--hash {hash_mib}: expected 1 to 65536 MiB")));

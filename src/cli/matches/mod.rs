@@ -13,6 +13,7 @@ use gputexel::matches::openings::Openings;
 use gputexel::matches::{MatchSettings, Observer, PairSummary, Stop, Tally, run_match};
 use gputexel::{Error, Result};
 
+use super::games::{check_pairs, warnings};
 use super::run_folder::RunFolder;
 use super::{Context, say};
 use config::Config;
@@ -120,12 +121,7 @@ pub fn run(args: &MatchArgs, context: &Context) -> anyhow::Result<()> {
 }
 
 fn prepare(args: &MatchArgs, mut config: Config, context: &Context) -> Result<Prepared> {
-    if config.games == 0 || !config.games.is_multiple_of(2) {
-        return Err(Error::Usage(format!(
-            "--games {}: games come in pairs, so their number must be even and above 0",
-            config.games
-        )));
-    }
+    check_pairs(config.games, "--games")?;
     let rules = config.rules()?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let concurrency = args.concurrency.unwrap_or(cores);
@@ -143,27 +139,17 @@ fn prepare(args: &MatchArgs, mut config: Config, context: &Context) -> Result<Pr
             eprintln!("gputexel: {text}");
         }
     };
-    if concurrency > cores && rules.paces.iter().any(|pace| pace.is_timed()) {
-        warn(format!(
-            "{concurrency} games at a time on {cores} cores: engines that play by time will disturb each other"
-        ));
-    }
+    warnings(&rules, concurrency, cores, openings.book()).into_iter().for_each(warn);
     let pairs = config.games / 2;
-    if let Some(book) = openings.book() {
-        for complaint in &book.complaints {
-            warn(complaint.clone());
-        }
-        let left_out = book.bad.saturating_sub(book.complaints.len() as u64);
-        if left_out > 0 {
-            warn(format!("and {left_out} more that cannot be used"));
-        }
-        if pairs > book.len() as u64 && config.sprt.is_none() {
-            warn(format!(
-                "{pairs} pairs from {} openings: they come again, and engines that play alike every time \
-                 will repeat whole games",
-                book.len()
-            ));
-        }
+    if let Some(book) = openings.book()
+        && pairs > book.len() as u64
+        && config.sprt.is_none()
+    {
+        warn(format!(
+            "{pairs} pairs from {} openings: they come again, and engines that play alike every time \
+             will repeat whole games",
+            book.len()
+        ));
     }
     let settings = MatchSettings {
         names: [config.engines[0].name.clone(), config.engines[1].name.clone()],

@@ -6,6 +6,8 @@ use gputexel::evaluator::gpu::{BackendChoice, GpuContext};
 use gputexel::spsa::simulator::{Outcome, Scenario, simulate, simulate_on_gpu};
 use gputexel::{Error, Result};
 
+use super::super::backend::set_threads;
+
 /// Repeats from which `auto` takes a GPU: fewer leave most of one idle.
 const MANY_REPEATS: usize = 4096;
 /// Iterations up to which it does: later steps are lost in 32 bits.
@@ -40,13 +42,7 @@ impl BackendArgs {
     /// simulate, [`Error::Gpu`] when it cannot be had.
     pub fn open<'a>(&self, scenarios: impl IntoIterator<Item = &'a Scenario>) -> Result<Backend> {
         let choice: BackendChoice = self.backend.parse()?;
-        if let Some(threads) = self.threads {
-            if threads == 0 || threads > 4096 {
-                return Err(Error::Usage(format!("{threads} threads: must be from 1 to 4096")));
-            }
-            // Fails only where the pool exists already, which no command does before this.
-            let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
-        }
+        set_threads(self.threads)?;
         if choice != BackendChoice::Gpu {
             return Ok(Backend { choice, gpu: None, settled: choice == BackendChoice::Cpu });
         }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use gputexel::matches::Pace;
 use gputexel::matches::client::{EngineCommand, OptionKind, Setting, UciPlayer};
+use gputexel::model::Prior;
 use gputexel::spsa::config::{
     EngineSection, GamesSection, OptionValue, RunConfig, RunSection, parameter_table,
 };
@@ -15,6 +15,7 @@ use gputexel::spsa::{MethodKind, Rounding, Schedule, Variable, check_draw_rate};
 use gputexel::{Error, Result, write_atomically};
 use serde_json::json;
 
+use super::super::games::deadline;
 use super::super::sweep::check_target;
 use super::super::{Context, say};
 use super::candidates::{Candidates, Settings, builtin, uci};
@@ -164,9 +165,7 @@ impl InitArgs {
         let mut command: EngineCommand = text.parse()?;
         command.settings = self.option.clone();
         if let Some(seconds) = self.start_deadline {
-            let deadline = Duration::try_from_secs_f64(seconds).ok();
-            let fits = |time: &Duration| !time.is_zero() && *time <= Duration::from_secs(86_400);
-            command.start_deadline = deadline.filter(fits).ok_or_else(|| {
+            command.start_deadline = deadline(seconds).ok_or_else(|| {
                 Error::Usage("--start-deadline: expected seconds, more than 0 and at most a day".to_string())
             })?;
         }
@@ -195,10 +194,8 @@ impl InitArgs {
         // The file may be elsewhere than the folder that relative paths begin at.
         let mut command_line = text.to_string();
         if command.program.components().count() > 1 {
-            let program = place(&command.program, self.output.as_deref()).display().to_string();
-            let words = std::iter::once(program.as_str()).chain(command.arguments.iter().map(String::as_str));
-            command_line =
-                shlex::try_join(words).map_err(|e| Error::Usage(format!("engine '{text}': {e}")))?;
+            command.program = place(&command.program, self.output.as_deref());
+            command_line = command.to_command_line()?;
         }
         let start_deadline = self.start_deadline;
         let engine = EngineSection {
@@ -212,8 +209,7 @@ impl InitArgs {
 
     fn builtin(&self, params: &str, settings: Settings) -> Result<(EngineSection, Candidates)> {
         let found = builtin(params, &self.tune, settings)?;
-        let is_prior = params == "zero" || params == "material" || params.starts_with("material:");
-        let params = match is_prior {
+        let params = match Prior::is_word(params) {
             true => params.to_string(),
             false => place(Path::new(params), self.output.as_deref()).display().to_string(),
         };

@@ -42,10 +42,7 @@ pub(super) struct Parameters {
 
 impl Parameters {
     pub(super) fn new(set: FeatureSet, theta: Vec<f64>) -> Self {
-        let names: Vec<String> = ["mg", "eg"]
-            .iter()
-            .flat_map(|phase| set.features.iter().map(move |feature| format!("{}.{phase}", feature.name)))
-            .collect();
+        let names: Vec<String> = (0..theta.len()).map(|index| set.parameter_name(index)).collect();
         let ids = names.iter().enumerate().map(|(id, name)| (name.to_lowercase(), id)).collect();
         let starts: Vec<i32> = theta.iter().map(|value| value.round() as i32).collect();
         let bound = |value: i32| value.clamp(-MAX_EVALUATION_CP, MAX_EVALUATION_CP);

@@ -62,6 +62,18 @@ impl EngineCommand {
     }
 }
 
+impl EngineCommand {
+    /// Program and arguments as one line, quoted so that it is read back as the same.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for what no quotes can hold.
+    pub fn to_command_line(&self) -> Result<String> {
+        let program = self.program.display().to_string();
+        let words = std::iter::once(program.as_str()).chain(self.arguments.iter().map(String::as_str));
+        shlex::try_join(words).map_err(|e| Error::Usage(format!("engine '{self}': {e}")))
+    }
+}
+
 /// A command line with the quotes of a POSIX shell, such as `'my engine' --threads 1`.
 impl FromStr for EngineCommand {
     type Err = Error;

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::{EngineSection, RunConfig};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::matches::client::EngineCommand;
+use crate::model::Prior;
 
 impl RunConfig {
     /// Makes paths relative to the current folder out of those relative to the folder of `file`.
@@ -31,28 +32,22 @@ fn resolve_engine(engine: &mut EngineSection, folder: &Path) -> Result<()> {
         *command = resolve_command(command, folder)?;
     }
     if let Some(params) = &mut engine.params
-        && !is_prior(params)
+        && !Prior::is_word(params)
     {
         *params = resolve(Path::new(params), folder).display().to_string();
     }
     Ok(())
 }
 
-/// Whether parameters are named by a word and not by a file.
-pub(super) fn is_prior(params: &str) -> bool {
-    params == "zero" || params == "material" || params.starts_with("material:")
-}
-
 /// A command line whose program begins at `folder`, unless it is absolute or to be looked for in
 /// `PATH`.
 pub(super) fn resolve_command(text: &str, folder: &Path) -> Result<String> {
-    let command: EngineCommand = text.parse()?;
+    let mut command: EngineCommand = text.parse()?;
     if folder.as_os_str().is_empty() || command.program.components().count() < 2 {
         return Ok(text.to_string());
     }
-    let program = folder.join(&command.program).display().to_string();
-    let words = std::iter::once(program.as_str()).chain(command.arguments.iter().map(String::as_str));
-    shlex::try_join(words).map_err(|e| Error::Usage(format!("engine '{text}': {e}")))
+    command.program = folder.join(&command.program);
+    command.to_command_line()
 }
 
 #[cfg(test)]

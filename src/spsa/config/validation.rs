@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::paths::is_prior;
 use super::{EngineSection, RunConfig};
 use crate::error::{Error, Result};
 use crate::matches::Pace;
@@ -96,7 +95,7 @@ impl RunConfig {
                 if params.trim().is_empty() {
                     return here("params", "params: no file is named".to_string());
                 }
-                if is_prior(params) {
+                if crate::model::Prior::is_word(params) {
                     at(&[section, "params"], params.parse::<crate::model::Prior>())?;
                 }
                 if !engine.options.is_empty() {

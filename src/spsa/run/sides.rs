@@ -142,12 +142,7 @@ impl TunedEngine {
         };
         let Tables { set, groups, .. } = &**tables;
         let theta = groups.theta(values);
-        let count = set.features.len();
-        let name = |i: usize| {
-            let phase = if i < count { "mg" } else { "eg" };
-            format!("{}.{phase}", set.features[i % count].name)
-        };
-        groups.indices().iter().flatten().map(|&i| (name(i), theta[i])).collect()
+        groups.indices().iter().flatten().map(|&i| (set.parameter_name(i), theta[i])).collect()
     }
 
     /// A player with these values.

@@ -14,6 +14,7 @@ use gputexel::spsa::run::{Entry, Header, Journal, Stop, Story, play};
 use gputexel::spsa::{MethodKind, Rounding};
 use gputexel::{Error, Result};
 
+use super::super::games::check_pairs;
 use super::super::run_folder::RunFolder;
 use super::super::{Context, say};
 use keeper::Keeper;
@@ -95,7 +96,7 @@ pub struct RunArgs {
 /// [`Error::Interrupted`].
 pub fn run(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
     if let Some(games) = args.verify {
-        verify::check_games(games, "--verify")?;
+        check_pairs(games, "--verify")?;
     }
     let folder = match &args.resume {
         Some(folder) => resume(args, folder, context)?,

@@ -12,6 +12,7 @@ use gputexel::{Error, Result};
 use serde_json::Value;
 
 use super::super::super::Context;
+use super::super::super::games::{deadline, same, warnings};
 
 /// Overstepping that is forgiven where a time a move is to be used up.
 const MOVE_TIME_MARGIN_MS: u64 = 100;
@@ -61,7 +62,7 @@ pub fn prepare(header: &mut Header, concurrency: Option<usize>, context: &Contex
     let sections = [&config.engine, opponent.unwrap_or(&config.engine)];
     for ((engine, section), noted) in both.iter().zip(sections).zip(&mut header.checksums) {
         match (engine.checksum(), &section.params) {
-            (Some(found), Some(path)) => same(Path::new(path), noted, found)?,
+            (Some(found), Some(path)) => same(Path::new(path), noted, found, "run")?,
             // Programs are updated; whether that matters is for the user to know.
             (Some(found), None) if noted.as_deref().is_some_and(|noted| noted != found) => {
                 if !context.quiet {
@@ -79,7 +80,7 @@ pub fn prepare(header: &mut Header, concurrency: Option<usize>, context: &Contex
         Some(path) => Openings::read(path, games.book_plies.unwrap_or(16), Order::Random, config.run.seed)?,
     };
     if let (Some(book), Some(path)) = (openings.book(), &games.book) {
-        same(path, &mut header.book, &book.checksum)?;
+        same(path, &mut header.book, &book.checksum, "run")?;
         if let Some(engine) = both.iter().find(|engine| book.has_chess960() && !engine.plays_chess960()) {
             let why = format!("has openings of Chess960, which {} does not play", engine.name());
             return Err(Error::input(path, why));
@@ -92,30 +93,15 @@ pub fn prepare(header: &mut Header, concurrency: Option<usize>, context: &Contex
         return Err(Error::Usage("concurrency 0: expected at least 1".to_string()));
     }
     if !context.quiet && !context.json {
-        warn(config, &openings, rules, concurrency, cores);
+        for warning in warnings(&rules, concurrency, cores, openings.book()) {
+            eprintln!("gputexel: {warning}");
+        }
+        if let Some(book) = openings.book().filter(|book| config.run.iterations > book.len() as u64) {
+            let (pairs, lines) = (config.run.iterations, book.len());
+            eprintln!("gputexel: {pairs} pairs from {lines} openings: they come again");
+        }
     }
     Ok(Prepared { plus, minus, openings, rules, concurrency })
-}
-
-fn warn(config: &RunConfig, openings: &Openings, rules: Rules, concurrency: usize, cores: usize) {
-    if concurrency > cores && rules.paces.iter().any(Pace::is_timed) {
-        eprintln!(
-            "gputexel: {concurrency} games at a time on {cores} cores: engines that play by time will disturb \
-             each other"
-        );
-    }
-    let Some(book) = openings.book() else { return };
-    for complaint in &book.complaints {
-        eprintln!("gputexel: {complaint}");
-    }
-    let left_out = book.bad.saturating_sub(book.complaints.len() as u64);
-    if left_out > 0 {
-        eprintln!("gputexel: and {left_out} more that cannot be used");
-    }
-    if config.run.iterations > book.len() as u64 {
-        let (pairs, lines) = (config.run.iterations, book.len());
-        eprintln!("gputexel: {pairs} pairs from {lines} openings: they come again");
-    }
 }
 
 /// The rules of games.
@@ -124,32 +110,15 @@ fn rules(config: &RunConfig) -> Result<Rules> {
     let pace: Pace = games.limit.parse()?;
     let margin = if matches!(pace, Pace::MoveTime(_)) { MOVE_TIME_MARGIN_MS } else { 0 };
     let seconds = games.deadline.unwrap_or(60.0);
-    let deadline = Duration::try_from_secs_f64(seconds)
-        .ok()
-        .filter(|deadline| !deadline.is_zero() && *deadline <= Duration::from_secs(86_400))
-        .ok_or_else(|| {
-            Error::Usage(format!("deadline {seconds}: expected seconds, more than 0, at most a day"))
-        })?;
+    let deadline = deadline(seconds).ok_or_else(|| {
+        Error::Usage(format!("deadline {seconds}: expected seconds, more than 0, at most a day"))
+    })?;
     Ok(Rules {
         paces: [pace; 2],
         time_margin: Duration::from_millis(games.time_margin_ms.unwrap_or(margin)),
         deadline,
         adjudication: Adjudication { draw: games.draw, win: games.win, max_plies: games.max_plies },
     })
-}
-
-/// Notes a checksum, or compares it with the one that was noted.
-fn same(path: &Path, noted: &mut Option<String>, found: &str) -> Result<()> {
-    match noted {
-        Some(noted) if noted != found => Err(Error::input(
-            path,
-            "has changed since the run began; put the old file back, or begin a new run",
-        )),
-        _ => {
-            *noted = Some(found.to_string());
-            Ok(())
-        }
-    }
 }
 
 /// Makes a configuration mean the same in another folder.
@@ -172,9 +141,7 @@ pub fn make_absolute(config: &mut RunConfig) {
         };
         if command.program.components().count() > 1 {
             absolute(&mut command.program);
-            let program = command.program.display().to_string();
-            let words = std::iter::once(program.as_str()).chain(command.arguments.iter().map(String::as_str));
-            engine.command = shlex::try_join(words).ok();
+            engine.command = command.to_command_line().ok();
         }
     }
 }

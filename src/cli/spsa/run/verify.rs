@@ -12,6 +12,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::super::super::games::check_pairs;
 use super::super::super::{Context, say, shows_progress};
 use super::prepare::{Prepared, prepare};
 
@@ -59,21 +60,8 @@ struct Config {
 /// # Errors
 /// Those of [`play_folder`].
 pub fn verify(args: &VerifyArgs, context: &Context) -> anyhow::Result<()> {
-    check_games(args.games, "--games")?;
+    check_pairs(args.games, "--games")?;
     play_folder(&args.folder, args.games, args.concurrency, args.force, context)
-}
-
-/// Refuses odd numbers and none.
-///
-/// # Errors
-/// [`Error::Usage`].
-pub fn check_games(games: u64, flag: &str) -> Result<()> {
-    if games > 0 && games.is_multiple_of(2) {
-        return Ok(());
-    }
-    Err(Error::Usage(format!(
-        "{flag} {games}: games come in pairs, so their number must be even and above 0"
-    )))
 }
 
 struct Keeper<'a> {
