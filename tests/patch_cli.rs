@@ -57,7 +57,10 @@ fn tune_apply_and_undo_say_what_they_do() {
     assert!(second.contains("x.tune:4: context f: source/s.cpp:12 is tuned already"), "{second}");
     assert_eq!(read(&bench, "source/s.cpp"), tuned);
 
-    bench.write("x.params", read(&bench, "x.params").replace("100.0,", "112.5,").replace("25.0,", "-3.4,"));
+    bench.write(
+        "x.params",
+        read(&bench, "x.params").replace("100.0,", "112.5,").replace("25.0, 0.0,", "-3.4, -50.0,"),
+    );
     let applied = object(&bench, &["apply", "x.tune", "source"]);
     let values = json!([
         {"name": "f_1", "before": "f_1", "value": "113"},
@@ -78,6 +81,60 @@ fn tune_apply_and_undo_say_what_they_do() {
     assert_eq!(undone["kept"], json!(["x.params"]));
     assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
     assert!(bench.fails(&["patch", "undo", "source"], 1).contains("nothing to undo"));
+}
+
+#[test]
+fn what_is_hardly_meant_is_warned_about() {
+    let bench = bench();
+    let run = |args: &[&str]| bench.run(&[&["patch"], args].concat(), "");
+    ok(&bench, &["tune", "x.tune", "source"]);
+    let params = read(&bench, "x.params");
+    bench.write(
+        "x.params",
+        params.replace("100.0, 0.0, 200.0", "100.0, 200.0, 0.0").replace("25.0,", "75.0,"),
+    );
+    let empty = "x.params: f_1: its range from 200.0 to 0.0 is empty\n";
+    let outside = "x.params: f_off = 75.0 is outside of its range, 0.0 to 50.0\n";
+    if !read(&bench, "x.params").contains("f_off, int, 75.0, 0.0, 50.0") {
+        bench.write("x.params", read(&bench, "x.params").replace("0.0, 75.0,", "0.0, 50.0,"));
+    }
+    let (code, out, _) = run(&["check", "x.tune", "source"]);
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains(&format!("warning: {empty}warning: {outside}")), "{out}");
+    let (code, out, err) = run(&["apply", "x.tune", "source"]);
+    assert_eq!(code, 0, "{out}");
+    assert_eq!(err, format!("gputexel: warning: {empty}gputexel: warning: {outside}"));
+    assert!(read(&bench, "source/s.cpp").contains("100 * d - 75"), "{out}");
+
+    // A marker holds until it is set to nothing.
+    let more = "#set declaration\n#context g\ng = 7@;\n#context h\nh = 8@;\n";
+    bench.write("y.tune", format!("{TUNE}{more}"));
+    bench.write("source/s.cpp", format!("{SOURCE}int g() {{ g = 7; }}\nint h() {{ h = 8; }}\n"));
+    let warning =
+        "y.tune:7: context g (and 1 more): nothing declares its parameters; #set declaration MARKER does\n";
+    let (_, out, _) = run(&["check", "y.tune", "source"]);
+    assert!(out.ends_with(&format!("warning: {warning}")), "{out}");
+    let (code, _, err) = run(&["tune", "y.tune", "source", "--dry-run"]);
+    assert_eq!((code, err), (0, format!("gputexel: warning: {warning}")));
+    // What declares in a way of its own is trusted.
+    bench.write(
+        "y.tune",
+        format!(
+            "{TUNE}{}",
+            more.replace("h = 8@;\n", "h = 8@;\n#add %%O%%\nint @;\n").replace("#context g\ng = 7@;\n", "")
+        ),
+    );
+    let (code, _, err) = run(&["tune", "y.tune", "source"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+
+    let (_, _, err) = run(&["init", "source/s.cpp:1", "--declaration", "%%NONE%%"]);
+    assert!(!err.contains("marker"), "no number in line 1: {err}");
+    let (code, _, err) = run(&["init", "source/s.cpp:14", "--declaration", "%%NONE%%", "--options", "%%O%%"]);
+    assert_eq!(
+        (code, err.as_str()),
+        (0, "marker %%NONE%% is not in one line of source/s.cpp, and only there, which 'tune' needs\n")
+    );
+    assert!(bench.fails(&["patch", "init", "source/s.cpp:9-8"], 2).contains("the first line comes first"));
 }
 
 #[test]

@@ -64,6 +64,17 @@ pub fn plan_apply_from(params_path: &Path, tune: &Path, folder: &Path, options: 
             return Err(Error::line(&tune.path, line, reason));
         }
     }
+    let used: Vec<&ParamEntry> =
+        placed.iter().flat_map(|p| p.context.names()).filter_map(|name| params.get(name)).collect();
+    // Beyond, neighbors cannot be told apart, and sources have no such integers.
+    const LARGEST: f64 = 9_007_199_254_740_992.0;
+    if let Some(entry) =
+        used.iter().find(|entry| entry.kind == ParamKind::Int && entry.v.value.abs() > LARGEST)
+        && !options.compat
+    {
+        let reason = format!("{} = {} is too large for an integer", entry.name, entry.v);
+        return Err(Error::input(params_path, reason));
+    }
     let states: Vec<State> = placed.iter().map(|p| p.state(&sources.files[p.file])).collect();
     refuse_others(&placed, &states, &sources, &tune.path, |p, state| match state {
         State::Ready(_) => true,
@@ -91,7 +102,12 @@ pub fn plan_apply_from(params_path: &Path, tune: &Path, folder: &Path, options: 
             planned[i] = Some(work(p).apply(&mut sources.files[p.file], state)?);
         }
     }
-    let mut plan = Plan { blocks: planned.into_iter().flatten().collect(), ..Plan::default() };
+    let problems = used.iter().filter_map(|entry| entry.range_problem());
+    let mut plan = Plan {
+        blocks: planned.into_iter().flatten().collect(),
+        warnings: problems.map(|problem| format!("{}: {problem}", params_path.display())).collect(),
+        ..Plan::default()
+    };
     plan.take_sources(sources);
     Ok(plan)
 }

@@ -68,6 +68,8 @@ pub struct CheckReport {
     pub params_missing: Vec<String>,
     /// Why the `.params` file cannot be read.
     pub params_problem: Option<String>,
+    /// What can be used and is hardly meant: ranges without the value, parameters that nothing declares.
+    pub warnings: Vec<String>,
 }
 
 impl CheckReport {
@@ -100,7 +102,14 @@ pub fn check(tune: &Path, folder: &Path, options: &Options) -> Result<CheckRepor
         let names = blocks.iter().flat_map(|block| block.values.iter().map(|(name, _)| name));
         names.filter(|name| file.get(name).is_none()).cloned().collect()
     };
+    let used = blocks.iter().flat_map(|block| block.values.iter().map(|(name, _)| name));
+    let entries = used.filter_map(|name| read.as_ref()?.get(name));
+    let mut warnings = tune::undeclared(&tune);
+    warnings.extend(
+        entries.filter_map(|entry| Some(format!("{}: {}", params.display(), entry.range_problem()?))),
+    );
     Ok(CheckReport {
+        warnings,
         params_missing: read.as_ref().map(lacks).unwrap_or_default(),
         params_count: read.as_ref().map(|file| file.entries().count()),
         params_problem,
@@ -149,7 +158,10 @@ fn check_block(block: &Block, tune: &TuneFile, sources: &mut Sources, options: &
             result.state = BlockState::Several;
         }
         State::Missing => {
-            result.near = nearest(&placed.context, &source.before);
+            // What tune has left is like the context with names for numbers.
+            let near = [&placed.context, &placed.context.named()].map(|t| nearest(t, &source.before));
+            result.near =
+                near.into_iter().flatten().reduce(|a, b| if b.likeness > a.likeness { b } else { a });
             result.state = BlockState::Missing;
         }
     }

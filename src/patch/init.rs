@@ -44,6 +44,8 @@ pub struct Draft {
     pub last: u64,
     /// Numbers that could not be marked.
     pub left: Vec<String>,
+    /// Markers that are not in exactly one line of the source yet.
+    pub markers_missing: Vec<String>,
 }
 
 /// Makes a block of lines `first` to `last` (from 1) of a source.
@@ -55,7 +57,10 @@ pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Re
     let text = read_text(source)?;
     let lines: Vec<&str> = text.strip_prefix('\u{feff}').unwrap_or(&text).lines().collect();
     let count = lines.len() as u64;
-    if first == 0 || first > last || last > count {
+    if first > last {
+        return Err(Error::Usage(format!("lines {first} to {last}: the first line comes first")));
+    }
+    if first == 0 || last > count {
         let reason = format!("has {count} lines; lines {first} to {last} were asked for");
         return Err(Error::input(source, reason));
     }
@@ -115,8 +120,11 @@ pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Re
             head += &format!("#set {key} {marker}\n");
         }
     }
+    let alone = |marker: &&String| lines.iter().filter(|line| line.contains(marker.as_str())).count() == 1;
+    let markers = [&options.declaration, &options.options].into_iter().flatten();
+    let markers_missing = markers.filter(|marker| !alone(marker)).cloned().collect();
     let text = format!("{head}#context {name}\n{body}");
-    Ok(Draft { text, values: values.collect(), name, last: end, left })
+    Ok(Draft { text, values: values.collect(), name, last: end, left, markers_missing })
 }
 
 /// Appends a line; one of the preprocessor gets a blank, so that it opens no block.
@@ -149,7 +157,12 @@ fn suggested(lines: &[&str], source: &Path, first: u64, taken: &[String]) -> Str
     let line = lines.join(" ");
     let last_word = |text: &str| {
         let text = text.trim_end().trim_end_matches(|c: char| "+-*/|&^".contains(c)).trim_end();
-        let text = text.split('[').next().unwrap_or(text).trim_end();
+        // The type of Rust's `MARGIN: i32` and the indices of `margins[2][3]` come behind the name.
+        let typed = text.replace("::", "__").find(':');
+        let mut text = typed.map_or(text, |at| &text[..at]).trim_end();
+        while text.ends_with(']') {
+            text = text.rsplit_once('[').map_or("", |(before, _)| before).trim_end();
+        }
         let start = text.trim_end_matches(is_word).len();
         text[start..].to_string()
     };
@@ -205,7 +218,9 @@ impl Scanner {
                 let plain = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
                 let digits = whole.trim_start_matches('0').len();
                 let octal = digits > 1 && whole.starts_with('0') && !number.contains('.');
-                if plain(whole) && plain(fraction) && !octal {
+                if is_size(&text[..text.len() - number.len()], &rest[number.len()..]) {
+                    // Sizes and indices are not for tuning.
+                } else if plain(whole) && plain(fraction) && !octal {
                     text.push('@');
                 } else {
                     left.push(number.to_string());
@@ -222,6 +237,14 @@ impl Scanner {
         }
         (text, left)
     }
+}
+
+/// Whether a number between these texts is the size of an array or an index: `a[8]`, `[i32; 8]`.
+fn is_size(before: &str, behind: &str) -> bool {
+    let before = before.trim_end();
+    let indexed = before.strip_suffix('[').is_some_and(|text| text.ends_with(|c| is_word(c) || c == ']'));
+    let sized = before.ends_with(';') && before.rfind('[').is_some_and(|at| !before[at..].contains(']'));
+    behind.trim_start().starts_with(']') && (indexed || sized)
 }
 
 /// The length of a quotation, its marks included; none if it does not end on the line.
@@ -289,6 +312,10 @@ mod tests {
             ("a /* 1 */ 2", "a /* 1 */ 2@", ""),
             ("for i in 1..3 { x::<'a>(4) }", "for i in 1@..3@ { x::<'a>(4@) }", ""),
             ("x = 1.;", "x = 1.;", "1."),
+            ("x = 010 + 1.f + 07 - 0;", "x = 010 + 1.f + 07@ - 0@;", "010 1.f"),
+            ("int t[8][ 2 ] = {5, u[3] - 6};", "int t[8][ 2 ] = {5@, u[3] - 6@};", ""),
+            ("const T: [i32; 2] = [5, 6];", "const T: [i32; 2] = [5@, 6@];", ""),
+            ("const T: [i32; 1] = [5];", "const T: [i32; 1] = [5@];", ""),
         ] {
             assert_eq!(marked(line), (expected.to_string(), left.to_string()));
         }
@@ -301,6 +328,10 @@ mod tests {
         assert_eq!(name("  margin += 5;"), "margin");
         assert_eq!(name("int table[3] = {1, 2};"), "table");
         assert_eq!(name("#define RAZOR 5"), "RAZOR");
+        assert_eq!(name("const MARGIN: i32 = 5;"), "MARGIN");
+        assert_eq!(name("const MARGINS: [i32; 2] = [5, 6];"), "MARGINS");
+        assert_eq!(name("std::array<int, 2> a::b[2][3] = {};"), "b");
+        assert_eq!(name("let m: a::b = 5;"), "m_2");
         assert_eq!(name("  if (d == 5)"), "search_7");
         assert_eq!(name("  return 5;"), "search_7");
     }

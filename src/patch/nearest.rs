@@ -60,7 +60,7 @@ pub(super) fn nearest(context: &Template, source: &str) -> Option<Near> {
         .iter()
         .map(|segment| match segment {
             Segment::Text(text) | Segment::Number { text, .. } => text.clone(),
-            Segment::Name(_) => "@".to_string(),
+            Segment::Name(name) => name.clone(),
         })
         .collect();
     let wanted: Vec<String> = body.lines().map(squeezed).filter(|line| !line.is_empty()).collect();

@@ -160,6 +160,16 @@ impl ParamEntry {
         }
     }
 
+    /// What is odd about the range, or the value in it: `f_1 = 60 is outside of its range, 0.0 to 50.0`.
+    pub fn range_problem(&self) -> Option<String> {
+        let Self { name, v, min, max, .. } = self;
+        if min.value > max.value {
+            return Some(format!("{name}: its range from {min} to {max} is empty"));
+        }
+        let outside = v.value < min.value || v.value > max.value;
+        outside.then(|| format!("{name} = {v} is outside of its range, {min} to {max}"))
+    }
+
     fn numbers(&self) -> [&Number; 5] {
         [&self.v, &self.min, &self.max, &self.step, &self.delta]
     }

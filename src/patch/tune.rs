@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::Options;
-use super::blocks::{Declared, Setting, TuneFile};
+use super::blocks::{Block, Declared, Setting, TuneFile};
 use super::characters::{is_digit, is_space, is_word, number_value, without_blank_edges};
 use super::layout::{apart, replace_part};
 use super::names::Template;
@@ -70,7 +70,7 @@ pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<Plan> 
             }
         }
     }
-    let mut plan = Plan::default();
+    let mut plan = Plan { warnings: undeclared(&tune), ..Plan::default() };
     for (p, state) in placed.iter().zip(&states) {
         let source = &mut sources.files[p.file];
         let edit = Edit { tune: &tune, p, params: &params, options };
@@ -91,6 +91,24 @@ pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<Plan> 
         plan.changes.push(Change { path, shown: params_path, before: bytes, after, params: true });
     }
     Ok(plan)
+}
+
+/// Says which contexts have parameters that nothing declares: no marker is set, and no `#add MARKER`
+/// of any block names them.
+pub(super) fn undeclared(tune: &TuneFile) -> Vec<String> {
+    let declares = |block: &&Block| {
+        block.settings.declaration.is_some() || block.adds.iter().any(|add| add.marker.is_some())
+    };
+    let named = tune.blocks.iter().filter(|block| !block.name.is_empty() && block.context.text.contains('@'));
+    let missing: Vec<&Block> = named.filter(|block| !declares(block)).collect();
+    let Some(first) = missing.first() else { return Vec::new() };
+    let more = if missing.len() > 1 { format!(" (and {} more)", missing.len() - 1) } else { String::new() };
+    vec![format!(
+        "{}:{}: {}{more}: nothing declares its parameters; #set declaration MARKER does",
+        tune.path.display(),
+        first.line,
+        first.title()
+    )]
 }
 
 /// Refuses names that stand in the source already: what is declared would be another's, or hidden by it.

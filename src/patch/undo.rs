@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::journal::{Desk, Journal, Progress, replacements};
+use super::journal::{Desk, Entry, Journal, Progress, replacements};
 use super::transaction::{Now, now, recover_at, restore};
 use crate::error::{Error, Result};
 
@@ -13,6 +13,8 @@ pub struct Undone {
     pub command: String,
     /// The files that were put back, as the user called them then.
     pub files: Vec<PathBuf>,
+    /// Files that were not there before, and are gone again.
+    pub removed: Vec<PathBuf>,
     /// Files that were changed since and were left so: `.params` files that tuning went on with.
     pub kept: Vec<PathBuf>,
     /// Whether the command had been interrupted.
@@ -73,9 +75,16 @@ pub fn undo(place: &Path, backup: Option<&Path>, force: bool) -> Result<Undone> 
 fn recovered(desk: &Desk) -> Result<Option<Undone>> {
     let Some(folder) = desk.pending()?.filter(|folder| Journal::is_in(folder)) else { return Ok(None) };
     let journal = Journal::read_for(&folder, desk.sources())?;
-    let files = journal.files.iter().map(|file| file.shown.clone()).collect();
-    let undone = Undone { command: journal.command, files, kept: Vec::new(), interrupted: true };
+    let (files, removed) = parted(journal.files.iter());
+    let undone = Undone { command: journal.command, files, removed, kept: Vec::new(), interrupted: true };
     Ok(recover_at(desk)?.map(|_| undone))
+}
+
+/// Files as the user called them: those that were there before, and those that were not.
+fn parted<'a>(entries: impl Iterator<Item = &'a Entry>) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let (old, new): (Vec<&Entry>, Vec<&Entry>) = entries.partition(|entry| entry.before.is_some());
+    let shown = |entries: Vec<&Entry>| entries.into_iter().map(|entry| entry.shown.clone()).collect();
+    (shown(old), shown(new))
 }
 
 fn undo_one(desk: &Desk, folder: &Path, force: bool) -> Result<Undone> {
@@ -83,7 +92,7 @@ fn undo_one(desk: &Desk, folder: &Path, force: bool) -> Result<Undone> {
     if journal.progress == Progress::Undone {
         return Err(Error::input(folder, "is undone already"));
     }
-    let (mut files, mut kept) = (Vec::new(), Vec::new());
+    let (mut changed, mut kept) = (Vec::new(), Vec::new());
     let mut remaining = Vec::new();
     for entry in &journal.files {
         match now(&journal, entry)? {
@@ -107,9 +116,9 @@ fn undo_one(desk: &Desk, folder: &Path, force: bool) -> Result<Undone> {
                 if path.exists() {
                     std::fs::copy(&path, &copy).map_err(|e| Error::io(&copy, e))?;
                 }
-                files.push(entry.shown.clone());
+                changed.push(entry.clone());
             }
-            Now::New => files.push(entry.shown.clone()),
+            Now::New => changed.push(entry.clone()),
         }
         remaining.push(entry.clone());
     }
@@ -120,7 +129,8 @@ fn undo_one(desk: &Desk, folder: &Path, force: bool) -> Result<Undone> {
     journal.write(folder)?;
     finish(&journal, folder)?;
     desk.clear_pending()?;
-    Ok(Undone { command: journal.command, files, kept, interrupted: false })
+    let (files, removed) = parted(changed.iter());
+    Ok(Undone { command: journal.command, files, removed, kept, interrupted: false })
 }
 
 /// Puts back what is not yet, and says so in the journal.

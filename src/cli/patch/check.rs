@@ -52,6 +52,9 @@ fn text(report: &CheckReport) -> String {
             )
         }
     };
+    for warning in &report.warnings {
+        text += &format!("warning: {warning}\n");
+    }
     text
 }
 

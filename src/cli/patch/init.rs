@@ -82,15 +82,16 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
         gputexel::write_atomically(path, format!("{there}{gap}{}", draft.text).as_bytes())?;
     }
     if context.json {
-        let Draft { text, name, values, last, left } = &draft;
+        let Draft { text, name, values, last, left, markers_missing } = &draft;
         let object = json!({
             "block": text, "name": name, "values": values, "first": first, "last": last, "left": left,
+            "markers_missing": markers_missing,
             "output": args.output,
         });
         return Ok(say(&format!("{object}\n"))?);
     }
     if !context.quiet {
-        notes(&draft, args, &there);
+        notes(&draft, args, &source, &there);
     }
     match &args.output {
         None => Ok(say(&draft.text)?),
@@ -103,9 +104,13 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
 }
 
 /// What is worth knowing of the block, on standard error: it may be on its way into a file.
-fn notes(draft: &Draft, args: &InitArgs, there: &str) {
+fn notes(draft: &Draft, args: &InitArgs, source: &Path, there: &str) {
     if !draft.left.is_empty() {
         eprintln!("not marked, for the format has no such numbers: {}", draft.left.join(", "));
+    }
+    for marker in &draft.markers_missing {
+        let source = source.display();
+        eprintln!("marker {marker} is not in one line of {source}, and only there, which 'tune' needs");
     }
     // What an earlier block has set still holds.
     let set = |key: &str| there.lines().any(|line| line.starts_with(key));

@@ -164,6 +164,9 @@ fn edit(args: &EditArgs, params: Option<&Path>, command: &str, context: &Context
         (_, None) => patch::plan_apply(&input.tune, &input.sources, &input.options())?,
         (_, Some(params)) => patch::plan_apply_from(params, &input.tune, &input.sources, &input.options())?,
     };
+    if !context.json && !context.quiet {
+        plan.warnings.iter().for_each(|warning| eprintln!("gputexel: warning: {warning}"));
+    }
     if args.dry_run {
         return dry_run(&plan, command, context);
     }
@@ -217,6 +220,9 @@ fn undo(args: &UndoArgs, context: &Context) -> anyhow::Result<()> {
     let mut text = String::new();
     for file in &undone.files {
         text += &format!("{}: as before\n", file.display());
+    }
+    for file in &undone.removed {
+        text += &format!("{}: removed, for it was not there before\n", file.display());
     }
     for file in &undone.kept {
         text += &format!("{}: left alone, for it was changed since\n", file.display());

@@ -12,7 +12,7 @@ pub fn plan_json(plan: &Plan, command: &str) -> Value {
             |change| json!({ "path": change.shown, "new": change.before.is_none(), "params": change.params }),
         )
         .collect();
-    json!({ "command": command, "blocks": plan.blocks, "files": files, "params": plan.params })
+    json!({ "command": command, "blocks": plan.blocks, "files": files, "params": plan.params, "warnings": plan.warnings })
 }
 
 /// A line for each block, and one for the parameters.
