@@ -66,8 +66,8 @@ pub fn plan_apply_from(params_path: &Path, tune: &Path, folder: &Path, options: 
     }
     let used: Vec<&ParamEntry> =
         placed.iter().flat_map(|p| p.context.names()).filter_map(|name| params.get(name)).collect();
-    // Beyond, neighbors cannot be told apart, and sources have no such integers.
-    const LARGEST: f64 = 9_007_199_254_740_992.0;
+    // The largest integers of sources have 64 bits.
+    const LARGEST: f64 = 9_223_372_036_854_775_807.0;
     if let Some(entry) =
         used.iter().find(|entry| entry.kind == ParamKind::Int && entry.v.value.abs() > LARGEST)
         && !options.compat
