@@ -53,6 +53,11 @@ pub(super) fn number_value(text: &str) -> f64 {
     ascii_number(text).parse().unwrap_or(f64::NAN)
 }
 
+/// Whether what follows a text would be the fraction of a number, or a member: not in `0..64`.
+pub(super) fn ends_with_point(text: &str) -> bool {
+    text.ends_with('.') && (!text.ends_with("..") || text.ends_with("..."))
+}
+
 /// The 1-based line of a place.
 pub(super) fn line_of(text: &str, offset: usize) -> u64 {
     1 + memchr::memchr_iter(b'\n', &text.as_bytes()[..offset]).count() as u64

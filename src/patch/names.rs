@@ -5,7 +5,7 @@
 //! anew, so that the same names come out in the same order.
 
 use super::blocks::{Block, Body};
-use super::characters::{is_digit, is_space, is_word};
+use super::characters::{ends_with_point, is_digit, is_space, is_word};
 use crate::error::{Error, Result};
 
 /// A part of a body.
@@ -168,7 +168,7 @@ fn checked_start(body: &str, start: usize, at: usize) -> std::result::Result<usi
     if octal && number.bytes().all(|b| b.is_ascii_digit()) {
         return Err((start, format!("'{number}@': is octal in C; mark it without the zeros in front")));
     }
-    if before.is_some_and(|c| is_word(c) || c == '.' || c == '@') {
+    if before.is_some_and(|c| is_word(c) || c == '@') || ends_with_point(&body[..start]) {
         let word_start = body[..start].trim_end_matches(|c| is_word(c) || c == '.').len();
         return Err((start, format!("'{}@': marked is a part of a word or number", &body[word_start..at])));
     }

@@ -11,7 +11,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::characters::{is_digit, is_space, is_word, number_value};
+use super::characters::{ends_with_point, is_digit, is_space, is_word, number_value};
 use super::names::{Segment, Template};
 
 /// What may be between two characters.
@@ -345,7 +345,7 @@ impl Search<'_> {
     fn stands_alone(&self, start: usize, end: usize) -> bool {
         let before = self.text[..start].chars().next_back();
         let signed = self.text[start..].starts_with('-');
-        if !signed && before.is_some_and(|c| is_word(c) || c == '.') {
+        if !signed && (before.is_some_and(is_word) || ends_with_point(&self.text[..start])) {
             return false;
         }
         let mut after = self.text[end..].chars();
