@@ -137,6 +137,72 @@ fn what_is_hardly_meant_is_warned_about() {
 }
 
 #[test]
+fn odd_places_are_warned_about() {
+    let bench = bench();
+    // Where the line stands, the block, and what is said of it.
+    for (source, tune, said) in [
+        ("// m = 7;\n", "m = 7@;", "7 in line 11 is in a comment"),
+        ("/*\n m = 7;\n*/\n", "m = 7@;", "7 in line 12 is in a comment"),
+        ("printf(\"m = 7;\");\n", "m = 7@;", "7 in line 11 is in a string"),
+        ("constexpr int n = 7;\n", "n = 7@;", "7 in line 11 must be known when compiling, in 'constexpr'"),
+        ("  case 7: return;\n", "case 7@:", "7 in line 11 must be known when compiling, in 'case'"),
+        (
+            "long n = 3000000000;\n",
+            "n = 3000000000@;",
+            "3000000000 does not fit the int that it is declared as",
+        ),
+    ] {
+        bench.write("source/s.cpp", format!("{SOURCE}{source}"));
+        bench.write("x.tune", format!("#set file s.cpp\n#set declaration %%D%%\n#context f\n{tune}\n"));
+        let expected = format!("warning: x.tune:3: context f: {said}\n");
+        let (code, out, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
+        assert!(code == 0 && out.contains(&expected), "{out}");
+        let (code, _, err) = bench.run(&["patch", "tune", "x.tune", "source", "--dry-run"], "");
+        assert_eq!((code, err), (0, format!("gputexel: {expected}")));
+        let (_, _, err) =
+            bench.run(&["patch", "tune", "x.tune", "source", "--dry-run", "--compat", "tune.py"], "");
+        assert_eq!(err, "");
+    }
+    let low = "context f: marker %%D%% is below, in line 2: parameters would be declared after their use";
+    bench.write("source/s.cpp", format!("int n = 7;\n{SOURCE}"));
+    bench.write("x.tune", "#set file s.cpp\n#set declaration %%D%%\n#context f\nint n = 7@;\n");
+    let (_, out, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
+    assert!(out.contains(low), "{out}");
+}
+
+#[test]
+fn what_tune_wrote_must_be_there_for_apply() {
+    let bench = bench();
+    ok(&bench, &["tune", "x.tune", "source"]);
+    let tuned = read(&bench, "source/s.cpp");
+    bench.write("source/s.cpp", tuned.replace("int f_1 =", "static int f_1 ="));
+    let (code, out, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
+    assert!(
+        code == 1 && out.contains("the declaration of f_1 is gone, or is not as 'tune' wrote it"),
+        "{out}"
+    );
+    assert!(
+        bench.fails(&["patch", "apply", "x.tune", "source"], 1).contains("the declaration of f_1 is gone")
+    );
+    // What would be left without its declaration.
+    bench.write("source/s.cpp", format!("{tuned}// f_1 is mentioned\nint g() {{ return f_1; }}\n"));
+    let refused = bench.fails(&["patch", "apply", "x.tune", "source"], 1);
+    let said = "f_1 is in another place of source/s.cpp, too, and would be declared no longer: 'int g() { return f_1; }'";
+    assert!(refused.contains(said), "{refused}");
+    bench.write("source/s.cpp", format!("{tuned}// f_1 is mentioned\n"));
+    ok(&bench, &["apply", "x.tune", "source"]);
+    // A draft does not replace its source, nor is it added to it.
+    for how in ["--force", "--append"] {
+        let refused = bench.fails(&["patch", "init", "source/s.cpp:8", "-o", "source/s.cpp", how], 2);
+        assert!(refused.contains("is the source itself"), "{refused}");
+    }
+    // The first command is not undone before the second.
+    let first = "source/.gputexel-patch/0001-tune";
+    let refused = bench.fails(&["patch", "undo", first], 1);
+    assert!(refused.contains("0002-apply came later"), "{refused}");
+}
+
+#[test]
 fn backups_go_where_they_are_told() {
     let bench = bench();
     ok(&bench, &["tune", "x.tune", "source", "--no-backup"]);

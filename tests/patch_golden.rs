@@ -373,6 +373,17 @@ fn what_is_written_can_be_read_again() {
     let turned = |text: String| text.replace("f_2, int, 4.0", "f_2, int, -4.0");
     let lines = there_and_back("int a = 3-4;", "int a = 3@-4@;", turned).unwrap();
     assert_eq!((lines[1].as_str(), lines[3].as_str()), ("int a = 3- -4;", "int a = 3- -4;"));
+    // A name is a word of its own, where a minus was not; its blank stays.
+    for line in ["return-5;", "case-5:", "x=a and-5;"] {
+        let body = line.replace('5', "5@");
+        let lines = there_and_back(line, &body, same).unwrap();
+        let apart = line.replace('-', " -");
+        assert_eq!((&lines[1], &lines[3]), (&apart, &apart));
+    }
+    // Halves are rounded away from zero.
+    let half = |text: String| text.replace("f_1, int, -5.0", "f_1, int, -2.5");
+    let lines = there_and_back("x = -5;", "x = -5@;", half).unwrap();
+    assert_eq!(lines[1..], ["x = -3;", "x = f_1;", "x = -3;"]);
     // Small and large numbers have no exponents.
     let small = |text: String| text.replace("f_1, float, 0.5", "f_1, float, 2.5e-7");
     let lines = there_and_back("x = 0.5;", "x = 0.5@;", small).unwrap();
@@ -389,6 +400,7 @@ fn what_could_not_be_read_again_is_refused() {
         ("x = 1.f;", "x = 1@.f;", "'1@.f': marked is a part of a number"),
         ("x = 1.5;", "x = 1@.5;", "'1@.5': marked is a part of a number"),
         ("x = 1.;", "x = 1@.;", "'1@.': marked is a part of a number"),
+        ("x = 1.e3;", "x = 1@.e3;", "'1@.e3': marked is a part of a number"),
         ("x = 010;", "x = 010@;", "'010@': is octal in C"),
         ("f_1 = 5;", "f_1 = 5@;", "source/s.cpp:2 already"),
     ] {

@@ -19,6 +19,7 @@ use super::pattern::Found;
 use super::plan::{Plan, PlannedBlock, PlannedValue, params_path, read_params};
 use super::sources::{Source, Sources};
 use super::state::{Placed, State, place, refuse_others};
+use super::tables::lexer::{Kind, Language, lex};
 use super::tune::whole_text;
 use crate::error::{Error, Result};
 
@@ -100,6 +101,12 @@ pub fn plan_apply_from(params_path: &Path, tune: &Path, folder: &Path, options: 
     for (i, (p, state)) in placed.iter().zip(&states).enumerate() {
         if planned[i].is_none() {
             planned[i] = Some(work(p).apply(&mut sources.files[p.file], state)?);
+        }
+    }
+    for (p, _) in placed.iter().zip(&states).filter(|(_, state)| matches!(state, State::Done(_))) {
+        let declared = p.block.settings.declaration.is_some() || p.under_markers().next().is_some();
+        if declared && !p.block.name.is_empty() {
+            refuse_leftovers(p, &sources.files[p.file], &tune)?;
         }
     }
     let problems = used.iter().filter_map(|entry| entry.range_problem());
@@ -281,21 +288,7 @@ impl Work<'_> {
         expression: &Regex,
         what: &str,
     ) -> Result<String> {
-        let mut lines: Vec<(usize, String)> = Vec::new();
-        for at in memchr::memmem::find_iter(source.text.as_bytes(), name.as_bytes()) {
-            let text = &source.text;
-            let alone = !text[..at].chars().next_back().is_some_and(is_word)
-                && !text[at + name.len()..].chars().next().is_some_and(is_word);
-            let start = line_start(text, at);
-            if alone
-                && let Some(captures) = expression.captures(&text[start..line_end(text, at)])
-                && &captures[1] == name
-            {
-                let value = captures.get(2).map_or("", |group| group.as_str());
-                lines.push((start, value.to_string()));
-            }
-        }
-        lines.dedup();
+        let mut lines = lines_about(&source.text, name, expression);
         match lines.len() {
             1 => {
                 let (start, value) = lines.remove(0);
@@ -313,6 +306,61 @@ impl Work<'_> {
             }
         }
     }
+}
+
+/// The lines that declare a parameter or offer it: their beginnings, and their numbers.
+fn lines_about(text: &str, name: &str, expression: &Regex) -> Vec<(usize, String)> {
+    let mut lines: Vec<(usize, String)> = Vec::new();
+    for at in memchr::memmem::find_iter(text.as_bytes(), name.as_bytes()) {
+        let alone = !text[..at].chars().next_back().is_some_and(is_word)
+            && !text[at + name.len()..].chars().next().is_some_and(is_word);
+        let start = line_start(text, at);
+        if alone
+            && let Some(captures) = expression.captures(&text[start..line_end(text, at)])
+            && &captures[1] == name
+        {
+            let value = captures.get(2).map_or("", |group| group.as_str());
+            lines.push((start, value.to_string()));
+        }
+    }
+    lines.dedup();
+    lines
+}
+
+/// Which lines that `tune` wrote for a tuned block are gone or changed.
+pub(super) fn lost_lines(p: &Placed<'_>, source: &Source) -> Vec<String> {
+    let settings = &p.block.settings;
+    let written =
+        [(&settings.declaration, &DECLARATION, "declaration"), (&settings.options, &OPTION, "option")];
+    let mut lost = Vec::new();
+    for (_, expression, what) in written.into_iter().filter(|(marker, ..)| marker.is_some()) {
+        for name in p.context.names() {
+            match lines_about(&source.before, name, expression).len() {
+                1 => {}
+                0 => lost.push(format!("the {what} of {name} is gone, or is not as 'tune' wrote it")),
+                count => lost.push(format!("the {what} of {name} is there {count} times")),
+            }
+        }
+    }
+    lost
+}
+
+/// Refuses to leave names that are declared no longer.
+fn refuse_leftovers(p: &Placed<'_>, source: &Source, tune: &TuneFile) -> Result<()> {
+    let names: Vec<&str> = p.context.names().collect();
+    let text = &source.text;
+    let used = lex(text, Language::of(&source.path))
+        .into_iter()
+        .find(|token| token.kind == Kind::Word && names.contains(&&text[token.start..token.end]));
+    let Some(token) = used else { return Ok(()) };
+    let (name, file) = (&text[token.start..token.end], source.shown.display());
+    let line = text[line_start(text, token.start)..line_end(text, token.start)].trim();
+    let reason = format!(
+        "{}: {name} is in another place of {file}, too, and would be declared no longer: '{}'",
+        p.block.title(),
+        super::blocks::shortened(line)
+    );
+    Err(Error::line(&tune.path, p.block.line, reason))
 }
 
 /// The text of a value: integers are rounded half away from zero. What stands in the source stays if it

@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use super::apply::lost_lines;
 use super::blocks::{Block, Setting, TuneFile};
 use super::nearest::{Near, nearest};
 use super::params::ParamsFile;
 use super::plan::{params_path, read_params};
 use super::sources::{Source, Sources};
 use super::state::{State, check_names, place_block};
+use super::warnings::{of_block, undeclared};
 use super::{Options, tune};
 use crate::error::{Error, Result};
 
@@ -92,8 +94,9 @@ pub fn check(tune: &Path, folder: &Path, options: &Options) -> Result<CheckRepor
         check_names(&tune)?;
     }
     let mut sources = Sources::open(folder, options.compat)?;
-    let blocks: Vec<BlockCheck> =
-        tune.blocks.iter().map(|block| check_block(block, &tune, &mut sources, options)).collect();
+    let mut warnings = Vec::new();
+    let check = |block| check_block(block, &tune, &mut sources, options, &mut warnings);
+    let blocks: Vec<BlockCheck> = tune.blocks.iter().map(check).collect();
     let (read, params_problem) = match read_params(&params) {
         Ok((file, bytes)) => (bytes.map(|_| file), None),
         Err(error) => (None, Some(error.to_string())),
@@ -104,7 +107,7 @@ pub fn check(tune: &Path, folder: &Path, options: &Options) -> Result<CheckRepor
     };
     let used = blocks.iter().flat_map(|block| block.values.iter().map(|(name, _)| name));
     let entries = used.filter_map(|name| read.as_ref()?.get(name));
-    let mut warnings = tune::undeclared(&tune);
+    warnings.extend(undeclared(&tune));
     warnings.extend(
         entries.filter_map(|entry| Some(format!("{}: {}", params.display(), entry.range_problem()?))),
     );
@@ -118,7 +121,13 @@ pub fn check(tune: &Path, folder: &Path, options: &Options) -> Result<CheckRepor
     })
 }
 
-fn check_block(block: &Block, tune: &TuneFile, sources: &mut Sources, options: &Options) -> BlockCheck {
+fn check_block(
+    block: &Block,
+    tune: &TuneFile,
+    sources: &mut Sources,
+    options: &Options,
+    warnings: &mut Vec<String>,
+) -> BlockCheck {
     let mut result = BlockCheck {
         name: block.name.clone(),
         line: block.line,
@@ -165,6 +174,10 @@ fn check_block(block: &Block, tune: &TuneFile, sources: &mut Sources, options: &
             result.state = BlockState::Missing;
         }
     }
+    if matches!(state, State::Done(_)) && !options.compat {
+        result.problems.extend(lost_lines(&placed, source));
+    }
+    warnings.extend(of_block(&placed, &state, source, tune));
     check_markers(block, source, tune, options, &mut result.problems);
     result
 }

@@ -11,6 +11,7 @@ use super::characters::is_word;
 use super::names::{Segment, Template};
 use super::pattern::{Frequencies, Pattern, Rule};
 use super::read_text;
+use super::warnings::constant;
 use crate::error::{Error, Result};
 
 /// Lines that are added to make a block match in one place.
@@ -218,8 +219,9 @@ impl Scanner {
                 let plain = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
                 let digits = whole.trim_start_matches('0').len();
                 let octal = digits > 1 && whole.starts_with('0') && !number.contains('.');
-                if is_size(&text[..text.len() - number.len()], &rest[number.len()..]) {
-                    // Sizes and indices are not for tuning.
+                let before = &text[..text.len() - number.len()];
+                if is_size(before, &rest[number.len()..]) || constant(before, before).is_some() {
+                    // Sizes, indices and what must be known when compiling are not for tuning.
                 } else if plain(whole) && plain(fraction) && !octal {
                     text.push('@');
                 } else {
@@ -270,8 +272,14 @@ fn number(text: &str) -> &str {
             && matches!(bytes[end - 1], b'e' | b'E')
             && !text.starts_with("0x");
         // `1..3` is a range, `1.max(2)` a call, `1.f` and `1'000` one number.
-        let suffix = bytes.get(end + 1).is_some_and(|b| b"fFlL".contains(b))
-            && !bytes.get(end + 2).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
+        let behind = bytes.get(end + 2);
+        let suffix = match bytes.get(end + 1) {
+            Some(b'f' | b'F' | b'l' | b'L') => {
+                !behind.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_')
+            }
+            Some(b'e' | b'E') => behind.is_some_and(|b| b.is_ascii_digit() || b"+-".contains(b)),
+            _ => false,
+        };
         let point = bytes[end] == b'.'
             && bytes.get(end + 1) != Some(&b'.')
             && (suffix || !bytes.get(end + 1).is_some_and(u8::is_ascii_alphabetic));
@@ -315,6 +323,10 @@ mod tests {
             ("x = 010 + 1.f + 07 - 0;", "x = 010 + 1.f + 07@ - 0@;", "010 1.f"),
             ("int t[8][ 2 ] = {5, u[3] - 6};", "int t[8][ 2 ] = {5@, u[3] - 6@};", ""),
             ("const T: [i32; 2] = [5, 6];", "const T: [i32; 2] = [5@, 6@];", ""),
+            ("x = 1.e3 + 1.e-3f;", "x = 1.e3 + 1.e-3f;", "1.e3 1.e-3f"),
+            ("#if A > 5", "#if A > 5", ""),
+            ("constexpr int A = 5;", "constexpr int A = 5;", ""),
+            ("case 5: return 6;", "case 5: return 6@;", ""),
             ("const T: [i32; 1] = [5];", "const T: [i32; 1] = [5@];", ""),
         ] {
             assert_eq!(marked(line), (expected.to_string(), left.to_string()));

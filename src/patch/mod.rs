@@ -24,6 +24,7 @@ pub mod tables;
 mod transaction;
 mod tune;
 mod undo;
+mod warnings;
 
 use std::path::Path;
 

@@ -122,11 +122,22 @@ impl Template {
 
     /// The same with names where numbers are: what it looks like once tuned.
     pub fn named(&self) -> Self {
-        let named = |segment: &Segment| match segment {
-            Segment::Number { name, .. } => Segment::Name(name.clone()),
-            other => other.clone(),
-        };
-        Self { segments: self.segments.iter().map(named).collect() }
+        let mut segments: Vec<Segment> = Vec::with_capacity(self.segments.len());
+        for segment in &self.segments {
+            match segment {
+                Segment::Number { name, .. } => {
+                    // `return-5` becomes `return name`.
+                    if let Some(Segment::Text(before)) = segments.last_mut()
+                        && before.ends_with(is_word)
+                    {
+                        before.push(' ');
+                    }
+                    segments.push(Segment::Name(name.clone()));
+                }
+                other => segments.push(other.clone()),
+            }
+        }
+        Self { segments }
     }
 }
 
@@ -180,8 +191,11 @@ fn checked_start(body: &str, start: usize, at: usize) -> std::result::Result<usi
 fn fraction_behind(text: &str) -> Option<usize> {
     let rest = text.strip_prefix('.')?;
     let word = &rest[..rest.find(|c| !is_word(c)).unwrap_or(rest.len())];
-    let is_suffix =
-        matches!(word, "" | "f" | "F" | "l" | "L") || word.starts_with(|c: char| c.is_ascii_digit());
+    let is_suffix = matches!(word, "" | "f" | "F" | "l" | "L" | "e" | "E")
+        || word.starts_with(|c: char| c.is_ascii_digit());
+    let is_exponent =
+        word.strip_prefix(['e', 'E']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let is_suffix = is_suffix || is_exponent;
     (is_suffix && !rest.starts_with('.')).then_some(1 + word.len())
 }
 

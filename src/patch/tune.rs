@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::Options;
-use super::blocks::{Block, Declared, Setting, TuneFile};
+use super::blocks::{Declared, Setting, TuneFile};
 use super::characters::{is_digit, is_space, is_word, number_value, without_blank_edges};
 use super::layout::{apart, replace_part};
 use super::names::Template;
@@ -12,6 +12,7 @@ use super::pattern::{Pattern, values};
 use super::plan::{Change, ParamsSummary, Plan, PlannedBlock, PlannedValue, params_path, read_params};
 use super::sources::{Source, Sources};
 use super::state::{Placed, State, place, refuse_others};
+use super::warnings::{of_block, undeclared};
 use crate::error::{Error, Result};
 
 /// What `tune FILE.tune SOURCE_DIR` would do.
@@ -70,7 +71,15 @@ pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<Plan> 
             }
         }
     }
-    let mut plan = Plan { warnings: undeclared(&tune), ..Plan::default() };
+    let mut plan = Plan::default();
+    if !options.compat {
+        let blocks = placed.iter().zip(&states);
+        let odd = blocks.flat_map(|(p, state)| of_block(p, state, &sources.files[p.file], &tune));
+        plan.warnings = odd.chain(undeclared(&tune)).collect();
+        let used = params.entries().filter(|entry| !entry.not_used);
+        let ranges = used.filter_map(ParamEntry::range_problem);
+        plan.warnings.extend(ranges.map(|problem| format!("{}: {problem}", params_path.display())));
+    }
     for (p, state) in placed.iter().zip(&states) {
         let source = &mut sources.files[p.file];
         let edit = Edit { tune: &tune, p, params: &params, options };
@@ -91,24 +100,6 @@ pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<Plan> 
         plan.changes.push(Change { path, shown: params_path, before: bytes, after, params: true });
     }
     Ok(plan)
-}
-
-/// Says which contexts have parameters that nothing declares: no marker is set, and no `#add MARKER`
-/// of any block names them.
-pub(super) fn undeclared(tune: &TuneFile) -> Vec<String> {
-    let declares = |block: &&Block| {
-        block.settings.declaration.is_some() || block.adds.iter().any(|add| add.marker.is_some())
-    };
-    let named = tune.blocks.iter().filter(|block| !block.name.is_empty() && block.context.text.contains('@'));
-    let missing: Vec<&Block> = named.filter(|block| !declares(block)).collect();
-    let Some(first) = missing.first() else { return Vec::new() };
-    let more = if missing.len() > 1 { format!(" (and {} more)", missing.len() - 1) } else { String::new() };
-    vec![format!(
-        "{}:{}: {}{more}: nothing declares its parameters; #set declaration MARKER does",
-        tune.path.display(),
-        first.line,
-        first.title()
-    )]
 }
 
 /// Refuses names that stand in the source already: what is declared would be another's, or hidden by it.

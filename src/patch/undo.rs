@@ -46,6 +46,9 @@ pub fn undo(place: &Path, backup: Option<&Path>, force: bool) -> Result<Undone> 
         if let Some(undone) = recovered(&desk)? {
             return Ok(undone);
         }
+        if let Some(later) = later(&desk, &folder)?.filter(|_| !force) {
+            return Err(Error::input(&folder, format!("{later} came later; undo it first, or use --force")));
+        }
         return undo_one(&desk, &folder, force);
     }
     let nothing = || Error::input(place, "there is nothing to undo");
@@ -69,6 +72,20 @@ pub fn undo(place: &Path, backup: Option<&Path>, force: bool) -> Result<Undone> 
         }
     }
     Err(nothing())
+}
+
+/// The last replacement after that of a folder, if it is not undone.
+fn later(desk: &Desk, folder: &Path) -> Result<Option<String>> {
+    for (_, other) in replacements(folder.parent().unwrap_or(folder))?.into_iter().rev() {
+        if other.file_name() == folder.file_name() {
+            break;
+        }
+        let journal = if Journal::is_in(&other) { Journal::read(&other)? } else { continue };
+        if journal.progress == Progress::Done && journal.sources == desk.sources() {
+            return Ok(other.file_name().map(|name| name.to_string_lossy().into_owned()));
+        }
+    }
+    Ok(None)
 }
 
 /// Puts back what an interrupted command has left, which counts as undoing it.

@@ -70,6 +70,12 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
         options: args.options.clone(),
         taken: taken.map(str::to_string).collect(),
     };
+    if let Some(output) = &args.output
+        && let (Ok(output), Ok(source)) = (output.canonicalize(), source.canonicalize())
+        && output == source
+    {
+        return Err(Error::Usage(format!("{}: is the source itself", output.display())).into());
+    }
     let draft = patch::draft(&source, first, last, &options)?;
     if let Some(path) = &args.output {
         let gap = if there.is_empty() || there.ends_with("\n\n") {

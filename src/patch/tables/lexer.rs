@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// How literals and comments are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Language {
+pub(in crate::patch) enum Language {
     /// C, C++, and all that is like it.
     C,
     CSharp,
@@ -26,7 +26,7 @@ impl Language {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::patch) enum Kind {
     Comment,
     Word,
     /// Without its sign.
@@ -38,7 +38,7 @@ pub(super) enum Kind {
 
 /// Bytes `start..end` of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Token {
+pub(in crate::patch) struct Token {
     pub kind: Kind,
     pub start: usize,
     pub end: usize,
@@ -50,7 +50,7 @@ impl Token {
     }
 }
 
-pub(super) fn lex(source: &str, language: Language) -> Vec<Token> {
+pub(in crate::patch) fn lex(source: &str, language: Language) -> Vec<Token> {
     let bytes = source.as_bytes();
     // A byte order mark is no part of a word.
     let mut at = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };

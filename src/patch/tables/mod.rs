@@ -6,8 +6,9 @@
 //! written, and how they are lined up, is taken from the array as it stands.
 
 mod array;
+mod element;
 mod layout;
-mod lexer;
+pub(super) mod lexer;
 mod marker;
 mod number;
 mod values;
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use super::plan::{Change, Plan};
 use crate::error::{Error, Result};
 use array::Array;
+use element::ElementType;
 use layout::Replacement;
 use lexer::{Kind, Language, Token};
 use marker::{Marker, Marking};
@@ -161,7 +163,8 @@ fn file(
             return Err(wrong(*at, why));
         }
         arrays.push((array.start, array.end, *at));
-        let numbers = fill(values, source, marking, &array)
+        let element = ElementType::before(source, &code, array.start, language);
+        let numbers = fill(values, source, marking, &array, element)
             .map_err(|(place, why)| wrong(if place == 0 { *at } else { place }, why))?;
         let changed = numbers.iter().filter(|number| source[number.start..number.end] != number.new).count();
         filled.push(Filled {
@@ -193,6 +196,7 @@ fn fill(
     source: &str,
     marking: &Marking,
     array: &Array,
+    element: Option<ElementType>,
 ) -> std::result::Result<Vec<Replacement>, array::Wrong> {
     let about = |why: String| (0, why);
     let Some(named) = values.resolve(&marking.what) else {
@@ -231,8 +235,10 @@ fn fill(
         let new = if value == number.value {
             old.to_string()
         } else {
+            let fits = |new: String| element.map_or(Ok(()), |element| element.check(value)).map(|()| new);
             number
                 .write(value, plus)
+                .and_then(fits)
                 .map_err(|why| (entry.start, format!("{}: {why}", content.name(piece, square, phase))))?
         };
         numbers.push(Replacement { start: entry.start, end: entry.end, new });

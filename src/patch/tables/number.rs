@@ -87,7 +87,10 @@ impl Number {
     pub fn round(&self, value: f64) -> f64 {
         let style = &self.style;
         let rounded = match (style.exponent, style.decimals) {
-            (Some(_), Some(decimals)) => format!("{value:.decimals$e}").parse().unwrap_or(value),
+            (Some(_), Some(_)) => {
+                let decimals = style.digits_behind(value);
+                format!("{value:.decimals$e}").parse().unwrap_or(value)
+            }
             (None, Some(decimals)) => {
                 let unit = 10f64.powi(decimals.min(17) as i32);
                 (value * unit).round() / unit
@@ -118,7 +121,10 @@ impl Number {
             ));
         }
         let digits = match (style.exponent, style.decimals) {
-            (Some(letter), Some(decimals)) => format!("{size:.decimals$e}").replace('e', &letter.to_string()),
+            (Some(letter), Some(_)) => {
+                let decimals = style.digits_behind(value);
+                format!("{size:.decimals$e}").replace('e', &letter.to_string())
+            }
             (None, Some(decimals)) => {
                 let text = format!("{size:.decimals$}");
                 let text = if style.bare_point { text + "." } else { text };
@@ -196,6 +202,13 @@ impl Style {
             return u64::from_str_radix(&digits, 8).ok().map(|value| value as f64);
         }
         digits.parse().ok()
+    }
+
+    /// Digits behind the point of a value with an exponent: as many as the literal had, and enough for
+    /// whole centipawns.
+    fn digits_behind(&self, value: f64) -> usize {
+        let power = if value == 0.0 { 0.0 } else { value.abs().log10().floor() };
+        self.decimals.unwrap_or(0).max(power.clamp(0.0, 17.0) as usize)
     }
 
     /// What an integer's suffix says of its type.
@@ -281,7 +294,11 @@ mod tests {
             (".5f", 12.0, C, "12.0f"),
             ("1.", 12.6, C, "13."),
             ("5f", 7.4, CSharp, "7f"),
-            ("1.5e2", 12345.0, C, "1.2e4"),
+            ("1.5e2", 12345.4, C, "1.2345e4"),
+            ("1e2", 319.08, C, "3.19e2"),
+            ("3.3E+2", -319.08, C, "-3.19E2"),
+            ("1.25e-1", 0.3337, C, "3.34e-1"),
+            ("1e0", 0.0, C, "0e0"),
             ("5u", -1.0, C, "-1 does not fit the type of 'u'"),
             ("5i8", 128.0, Rust, "128 does not fit the type of 'i8'"),
             ("5i8", -128.0, Rust, "-128i8"),
