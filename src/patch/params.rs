@@ -408,4 +408,18 @@ mod tests {
             assert_eq!(error, format!("p.params:{line}: {reason}"));
         }
     }
+
+    #[test]
+    fn values_outside_of_their_range_are_told() {
+        for (line, said) in [
+            ("a, int, 0, 0, 10, 1, 0.002", None),
+            ("a, int, 10, 0, 10, 1, 0.002", None),
+            ("a, int, -1, 0, 10, 1, 0.002", Some("a = -1 is outside of its range, 0 to 10")),
+            ("a, int, 10.5, 0, 10, 1, 0.002", Some("a = 10.5 is outside of its range, 0 to 10")),
+            ("a, int, 5, 10, 0, 1, 0.002", Some("a: its range from 10 to 0 is empty")),
+        ] {
+            let file = ParamsFile::parse(line, Path::new("x")).unwrap();
+            assert_eq!(file.get("a").unwrap().range_problem().as_deref(), said, "{line}");
+        }
+    }
 }
