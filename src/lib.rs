@@ -5,6 +5,8 @@
 //! it under every member of a population, [`optimizer`] sees only sums, [`tuning`] decides to go
 //! on, and [`report`] shows what came of it. Nothing flows back.
 //!
+//! Features that another engine computed come in through [`trace`] instead of [`chess`].
+//!
 //! What tuning is worth shows in games: [`engine`] plays with tuned parameters, [`mod@matches`] lets
 //! engines play each other.
 
@@ -24,6 +26,7 @@ pub mod objective;
 pub mod optimizer;
 pub mod report;
 pub mod spsa;
+pub mod trace;
 pub mod tuning;
 
 pub use error::{Error, Result};
