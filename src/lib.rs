@@ -12,6 +12,7 @@
 
 #![warn(missing_docs)]
 
+pub mod checking;
 pub mod chess;
 pub mod dataset;
 pub mod engine;

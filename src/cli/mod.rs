@@ -2,6 +2,7 @@
 
 mod backend;
 mod basis;
+mod check;
 mod devices;
 mod eval;
 mod extract;
@@ -69,6 +70,8 @@ enum Command {
     Import(import::ImportArgs),
     /// Write a dataset as a trace with its schema: the way back from `import`
     Trace(import::TraceArgs),
+    /// Check a dataset or a trace: evaluations, results, features, duplicates, gradient
+    Check(check::CheckArgs),
     /// Show what a dataset holds
     Info(info::InfoArgs),
     /// Print the loss of a parameter file on a dataset
@@ -108,6 +111,7 @@ pub fn main() -> ExitCode {
         Command::Extract(args) => extract::run(args, &context),
         Command::Import(args) => import::run(args, &context),
         Command::Trace(args) => import::run_trace(args, &context),
+        Command::Check(args) => check::run(args, &context),
         Command::Info(args) => info::run(args, &context),
         Command::Eval(args) => eval::run(args, &context),
         Command::Match(args) => matches::run(args, &context),
