@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use crate::dataset::Dataset;
-use crate::trace::{Comparison, Correlation};
+use crate::trace::{Comparison, Correlation, bounded};
 
 /// Correlation above which evaluations are said to foretell results. Real data have 0.3 to 0.7.
 const TELLING: f64 = 0.1;
@@ -74,7 +74,7 @@ impl LabelFindings {
         let mut search = Correlation::default();
         for (&score, &result) in data.search_scores().iter().zip(data.results()) {
             if !score.is_nan() {
-                search.add(f64::from(score), f64::from(result));
+                search.add(bounded(f64::from(score)), f64::from(result));
             }
         }
         let [all, white, black] = [&all, white, black].map(SideCorrelation::new);

@@ -81,6 +81,11 @@ impl Correlation {
     }
 }
 
+/// A score for correlations with results: scores of mates would decide them alone.
+pub fn bounded(score_cp: f64) -> f64 {
+    score_cp.clamp(-1000.0, 1000.0)
+}
+
 /// A position whose evaluations differ.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outlier {
@@ -140,7 +145,7 @@ impl Comparison {
         comment: &[u8],
     ) {
         let side = turn.map_or(2, |turn| usize::from(turn == Color::Black));
-        self.results[side].add(computed_cp, result);
+        self.results[side].add(bounded(computed_cp), result);
         let Some(printed_cp) = printed_cp else { return };
         let difference = computed_cp - printed_cp;
         self.compared += 1;

@@ -19,7 +19,7 @@ mod survey;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use comparison::{Comparison, Correlation, Outlier, Reference, WORST};
+pub use comparison::{Comparison, Correlation, Outlier, Reference, WORST, bounded};
 pub use export::export;
 pub use line::{Batch, read_lines};
 pub use plan::Plan;

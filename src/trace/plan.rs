@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::schema::{
-    Columns, Comment, GameColumn, PhaseRecord, PhaseWord, Results, Schema, SchemaParameter, View, Views,
+    Columns, Comment, GameColumn, PhaseRecord, PhaseWord, Results, Schema, SchemaParameter, Values, View,
+    Views,
 };
 use crate::chess::PhaseSettings;
 use crate::error::{Error, Result};
@@ -91,8 +92,6 @@ pub struct Plan {
     pub(super) turned: [bool; 5],
     /// Whether ids may come out of order or several times, so that rows must be sorted and merged.
     pub(super) merges: bool,
-    /// Whether features have indices of their own for middlegame and endgame.
-    pub(super) halves: bool,
     /// Whether every number is kept as the side to move sees it.
     pub(super) relative: bool,
     feature_set: FeatureSet,
@@ -135,7 +134,7 @@ impl Plan {
         for record in &schema.parameters {
             builder.parameter(record)?;
         }
-        let Builder { actions, features, parameters, mut required, halves, declared, .. } = builder;
+        let Builder { actions, features, parameters, mut required, declared, .. } = builder;
         // Ids follow indices as long as every feature has one index, past those before it.
         let ids = actions.iter().filter_map(|action| match action {
             Action::Feature(id, _) => Some(*id),
@@ -162,7 +161,6 @@ impl Plan {
             required,
             turned,
             merges,
-            halves,
             relative,
             feature_set: FeatureSet::try_imported(features, settings, imported)?,
         })
@@ -193,7 +191,7 @@ impl Plan {
 fn phase_of(schema: &Schema) -> Result<(PhaseSource, PhaseSettings)> {
     let usage = |text: &str| Err(Error::Usage(text.to_string()));
     let has_column = schema.columns.phase.is_some();
-    let none = PhaseSettings { pawn: 0, knight: 0, bishop: 0, rook: 0, queen: 0, max: 1 };
+    let none = PhaseSettings::NONE;
     let record = match (&schema.phase, has_column) {
         (None, true) => {
             return usage(
@@ -283,7 +281,6 @@ struct Builder {
     features: Vec<Feature>,
     parameters: Vec<ImportedParameter>,
     required: Vec<(Column, u32)>,
-    halves: bool,
 }
 
 impl Builder {
@@ -296,7 +293,6 @@ impl Builder {
             features: Vec::new(),
             parameters: Vec::new(),
             required: Vec::new(),
-            halves: false,
         }
     }
 
@@ -373,20 +369,18 @@ impl Builder {
             (Some(list), None) if list.0.len() != count => {
                 return usage("has another number of priors than parameters");
             }
-            (Some(list), None) => list.0.iter().map(|values| values.pair()).collect(),
-            (None, prior) => vec![prior.map_or([0.0; 2], |values| values.pair()); count],
+            (Some(list), None) => list.0.clone(),
+            (None, prior) => vec![prior.unwrap_or(Values::Both(0.0)); count],
         };
         let phases = self.phases_of(record)?;
-        let bounds =
-            |values: Option<super::Values>| values.map_or([None; 2], |values| values.pair().map(Some));
-        for (i, mut prior) in priors.into_iter().enumerate() {
+        let bounds = |values: Option<Values>| values.map_or([None; 2], |values| values.pair().map(Some));
+        for (i, values) in priors.into_iter().enumerate() {
             // One value says nothing about the phase that the parameter does not have.
-            let one = record.priors.is_none() && matches!(record.prior, Some(super::Values::Both(_)));
-            match phases {
-                Phases::Mg if one => prior[1] = 0.0,
-                Phases::Eg if one => prior[0] = 0.0,
-                _ => {}
-            }
+            let prior = match (values, phases) {
+                (Values::Both(value), Phases::Mg) => [value, 0.0],
+                (Values::Both(value), Phases::Eg) => [0.0, value],
+                _ => values.pair(),
+            };
             let id = self.features.len() as u16;
             let own = match (record.names.get(i), table) {
                 (Some(own), _) => own.clone(),
@@ -415,7 +409,6 @@ impl Builder {
             for &index in &record.indices {
                 self.place(index, Action::Feature(id, Half::Both), &whose)?;
             }
-            self.halves |= split;
         }
         Ok(())
     }
