@@ -8,7 +8,7 @@
 //! Features that another engine computed come in through [`trace`] instead of [`chess`].
 //!
 //! What tuning is worth shows in games: [`engine`] plays with tuned parameters, [`mod@matches`] lets
-//! engines play each other.
+//! engines play each other. [`patch`] brings the numbers of any engine's sources to a tuner, and back.
 
 #![warn(missing_docs)]
 
@@ -25,6 +25,7 @@ pub mod matches;
 pub mod model;
 pub mod objective;
 pub mod optimizer;
+pub mod patch;
 pub mod report;
 pub mod spsa;
 pub mod trace;

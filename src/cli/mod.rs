@@ -12,6 +12,7 @@ mod info;
 mod inputs;
 mod matches;
 mod memory;
+mod patch;
 mod pso;
 mod run_folder;
 mod selection;
@@ -78,6 +79,8 @@ enum Command {
     Eval(eval::EvalArgs),
     /// Let two engines or parameter files play: Elo, errors, a sequential test
     Match(Box<matches::MatchArgs>),
+    /// Patch engine sources: numbers become options, tuned values and tables go in
+    Patch(Box<patch::PatchArgs>),
     /// Print a basis: what is tuned, and which parameters it moves
     Basis(basis::BasisCommand),
     /// Play chess with tuned parameters, under any program that speaks UCI
@@ -115,6 +118,7 @@ pub fn main() -> ExitCode {
         Command::Info(args) => info::run(args, &context),
         Command::Eval(args) => eval::run(args, &context),
         Command::Match(args) => matches::run(args, &context),
+        Command::Patch(args) => patch::run(args, &context),
         Command::Basis(args) => basis::run(args, &context),
         Command::Uci(args) => uci::run(args, &context),
         Command::Devices(args) => devices::run(args, &context),

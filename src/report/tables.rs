@@ -62,7 +62,8 @@ fn identifier(name: &str) -> String {
 /// All values, rounded to whole centipawns, half away from zero.
 ///
 /// Square a1 is index 0, h8 is 63, from White's side; Black's squares are flipped (`square ^ 56`).
-/// The evaluation is Σ (mg · phase + eg · (max − phase)) / max.
+/// The evaluation is Σ (mg · phase + eg · (max − phase)) / max. Every array has the marker by which
+/// [`patch::tables`](crate::patch::tables) finds it.
 pub fn tables(set: &FeatureSet, theta: &[f64], language: Language) -> String {
     let count = set.features.len();
     // Parameters that nothing holds back can run away; what does not fit an int would not compile.
@@ -115,17 +116,23 @@ pub fn tables(set: &FeatureSet, theta: &[f64], language: Language) -> String {
             Language::C => {
                 for (phase, suffix) in ["mg", "eg"].iter().enumerate() {
                     let body = rows(&|id| value(phase, id).to_string());
-                    text += &format!("\nstatic const int {group}_{suffix}[{length}] = {{\n{body}}};\n");
+                    text += &format!(
+                        "\n// gputexel: {group}.{suffix}\nstatic const int {group}_{suffix}[{length}] = {{\n{body}}};\n"
+                    );
                 }
             }
             Language::Cpp => {
                 let body = rows(&|id| format!("S({:>4}, {:>4})", value(0, id), value(1, id)));
-                text += &format!("\nconstexpr decltype(S(0, 0)) {group}_score[{length}] = {{\n{body}}};\n");
+                text += &format!(
+                    "\n// gputexel: {group}\nconstexpr decltype(S(0, 0)) {group}_score[{length}] = {{\n{body}}};\n"
+                );
             }
             Language::Rust => {
                 let body = rows(&|id| format!("({:>4}, {:>4})", value(0, id), value(1, id)));
                 let name = group.to_uppercase();
-                text += &format!("\npub const {name}: [(i32, i32); {length}] = [\n{body}];\n");
+                text += &format!(
+                    "\n// gputexel: {group}\npub const {name}: [(i32, i32); {length}] = [\n{body}];\n"
+                );
             }
         }
     }

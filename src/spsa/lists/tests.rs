@@ -176,8 +176,12 @@ fn bad_lists_are_refused_by_line() {
         ("a,1,0,1e300,1,0.002\n", "x", "x:1: a: c_end 1: too small"),
         ("\na,1,0,2,1,0.002\na,1,0,2,1,0.002\n", "x", "x:3: a: is listed twice, first in line 2"),
         (",1,0,2,1,0.002\n", "x", "x:1: the name"),
-        ("a, INT, 1, 0, 2, 1, 1\n", "x.params", "x.params:1: a: type 'INT': expected int or float"),
-        ("a, int, 1, 0, 2, 1 // 7, 8\n", "x.params", "x.params:1: 6 columns; expected 7"),
+        (
+            "a, INT, 1, 0, 2, 1, 1\n",
+            "x.params",
+            "x.params:1: column 2 (type): type 'INT': expected int or float",
+        ),
+        ("a, int, 1, 0, 2, 1 // 7, 8\n", "x.params", "x.params:1: column 7 (delta) is missing"),
         (
             "a, int, 1, 0, 2, 1, 1 [[NOT USED]]\n",
             "x.params",

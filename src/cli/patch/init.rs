@@ -1,0 +1,137 @@
+//! `gputexel patch init`: a first block from lines of a source.
+
+use std::path::{Path, PathBuf};
+
+use gputexel::Error;
+use gputexel::patch::{self, Draft, DraftOptions};
+use serde_json::json;
+
+use super::output::plural;
+use super::{Context, say};
+
+/// Flags of `init`.
+#[derive(Debug, clap::Args)]
+pub struct InitArgs {
+    /// The source and its line, or lines as in search.cpp:10-14
+    #[arg(value_name = "SOURCE:LINE")]
+    place: String,
+    /// The folder that tune and apply will be given [default: that of the source]
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// The name of the context, with which its parameters begin [default: from the source]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// The text of the source's line below which parameters are declared
+    #[arg(long, value_name = "MARKER", value_parser = marker)]
+    declaration: Option<String>,
+    /// The text of the source's line below which options are offered
+    #[arg(long, value_name = "MARKER", value_parser = marker)]
+    options: Option<String>,
+    /// Write to this file instead of standard output
+    #[arg(long, short, value_name = "FILE.tune")]
+    output: Option<PathBuf>,
+    /// Add the block to the end of the file
+    #[arg(long, requires = "output")]
+    append: bool,
+    /// Overwrite the file
+    #[arg(long, requires = "output", conflicts_with = "append")]
+    force: bool,
+}
+
+fn marker(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.contains(char::is_whitespace) || text.contains("//") {
+        return Err("expected a word, without // and blanks".to_string());
+    }
+    Ok(text.to_string())
+}
+
+/// Runs `init`.
+///
+/// # Errors
+/// A place that is none, lines without numbers, a file that is there already.
+pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
+    let (source, first, last) = place(&args.place)?;
+    let there = match &args.output {
+        Some(path) if path.exists() && !args.append && !args.force => {
+            let reason =
+                format!("{}: is there already; --append adds to it, --force overwrites it", path.display());
+            return Err(Error::Usage(reason).into());
+        }
+        Some(path) if path.exists() && args.append => {
+            std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?
+        }
+        _ => String::new(),
+    };
+    let taken = there.lines().filter_map(|line| line.strip_prefix("#context")?.split_whitespace().next());
+    let options = DraftOptions {
+        folder: args.root.clone(),
+        name: args.name.clone(),
+        declaration: args.declaration.clone(),
+        options: args.options.clone(),
+        taken: taken.map(str::to_string).collect(),
+    };
+    if let Some(output) = &args.output
+        && let (Ok(output), Ok(source)) = (output.canonicalize(), source.canonicalize())
+        && output == source
+    {
+        return Err(Error::Usage(format!("{}: is the source itself", output.display())).into());
+    }
+    let draft = patch::draft(&source, first, last, &options)?;
+    if let Some(path) = &args.output {
+        let gap = if there.is_empty() || there.ends_with("\n\n") {
+            ""
+        } else if there.ends_with('\n') {
+            "\n"
+        } else {
+            "\n\n"
+        };
+        gputexel::write_atomically(path, format!("{there}{gap}{}", draft.text).as_bytes())?;
+    }
+    if context.json {
+        let Draft { text, name, values, last, left, markers_missing } = &draft;
+        let object = json!({
+            "block": text, "name": name, "values": values, "first": first, "last": last, "left": left,
+            "markers_missing": markers_missing,
+            "output": args.output,
+        });
+        return Ok(say(&format!("{object}\n"))?);
+    }
+    if !context.quiet {
+        notes(&draft, args, &source, &there);
+    }
+    match &args.output {
+        None => Ok(say(&draft.text)?),
+        Some(_) if context.quiet => Ok(()),
+        Some(path) => {
+            let count = plural(draft.values.len(), "number");
+            Ok(say(&format!("{}: context {}, {count}\n", path.display(), draft.name))?)
+        }
+    }
+}
+
+/// What is worth knowing of the block, on standard error: it may be on its way into a file.
+fn notes(draft: &Draft, args: &InitArgs, source: &Path, there: &str) {
+    if !draft.left.is_empty() {
+        eprintln!("not marked, for the format has no such numbers: {}", draft.left.join(", "));
+    }
+    for marker in &draft.markers_missing {
+        let source = source.display();
+        eprintln!("marker {marker} is not in one line of {source}, and only there, which 'tune' needs");
+    }
+    // What an earlier block has set still holds.
+    let set = |key: &str| there.lines().any(|line| line.starts_with(key));
+    let declared = args.declaration.is_some() || set("#set declaration");
+    let offered = args.options.is_some() || set("#set options");
+    if !declared || !offered {
+        eprintln!("nothing declares the parameters or offers them yet; see --declaration and --options");
+    }
+}
+
+/// `FILE:10` or `FILE:10-14`.
+fn place(text: &str) -> anyhow::Result<(PathBuf, u64, u64)> {
+    let wrong = || Error::Usage(format!("{text}: expected a source and a line, as in search.cpp:10"));
+    let (path, lines) = text.rsplit_once(':').ok_or_else(wrong)?;
+    let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
+    let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
+    Ok((Path::new(path).to_path_buf(), number(first)?, number(last)?))
+}

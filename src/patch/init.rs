@@ -1,0 +1,350 @@
+//! A first `.tune` block from lines of a source, with its numbers marked.
+//!
+//! Numbers in comments, strings and identifiers are none; those that the format cannot mark (hexadecimal,
+//! with exponents or suffixes) are left and named. Lines are added below until the block matches in one
+//! place only.
+
+use std::path::{Path, PathBuf};
+
+use super::blocks::is_name;
+use super::characters::is_word;
+use super::names::{Segment, Template};
+use super::pattern::{Frequencies, Pattern, Rule};
+use super::read_text;
+use super::warnings::constant;
+use crate::error::{Error, Result};
+
+/// Lines that are added to make a block match in one place.
+const MOST_ADDED: u64 = 20;
+
+/// What a block is made with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DraftOptions {
+    /// The folder that `tune` and `apply` will be given; the source's own by default.
+    pub folder: Option<PathBuf>,
+    /// The name of the context; one from the source by default.
+    pub name: Option<String>,
+    /// The marker for declarations.
+    pub declaration: Option<String>,
+    /// The marker for options.
+    pub options: Option<String>,
+    /// Names that are taken.
+    pub taken: Vec<String>,
+}
+
+/// A block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draft {
+    /// Its text.
+    pub text: String,
+    /// The name of its context.
+    pub name: String,
+    /// Its parameters and their numbers.
+    pub values: Vec<(String, String)>,
+    /// The last line that it covers.
+    pub last: u64,
+    /// Numbers that could not be marked.
+    pub left: Vec<String>,
+    /// Markers that are not in exactly one line of the source yet.
+    pub markers_missing: Vec<String>,
+}
+
+/// Makes a block of lines `first` to `last` (from 1) of a source.
+///
+/// # Errors
+/// [`Error::Io`]; [`Error::Input`] for lines that are not there, hold no number that can be marked, or
+/// occur more than once with all that follows.
+pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Result<Draft> {
+    let text = read_text(source)?;
+    let lines: Vec<&str> = text.strip_prefix('\u{feff}').unwrap_or(&text).lines().collect();
+    let count = lines.len() as u64;
+    if first > last {
+        return Err(Error::Usage(format!("lines {first} to {last}: the first line comes first")));
+    }
+    if first == 0 || last > count {
+        let reason = format!("has {count} lines; lines {first} to {last} were asked for");
+        return Err(Error::input(source, reason));
+    }
+    let name = match &options.name {
+        Some(name) if !name.is_empty() && is_name(name) => name.clone(),
+        Some(name) => return Err(Error::Usage(format!("--name {name}: letters, digits and _ make a name"))),
+        None => suggested(&lines[first as usize - 1..last as usize], source, first, &options.taken),
+    };
+    let mut scanner = Scanner::default();
+    // A block comment may have begun before.
+    lines[..first as usize - 1].iter().for_each(|line| drop(scanner.marked(line)));
+    let (mut body, mut left) = (String::new(), Vec::new());
+    for line in &lines[first as usize - 1..last as usize] {
+        let (marked, skipped) = scanner.marked(line);
+        left.extend(skipped);
+        push_line(&mut body, &marked);
+    }
+    if !body.contains('@') {
+        let named = if left.is_empty() { String::new() } else { format!(" ({} cannot be)", left.join(", ")) };
+        return Err(Error::line(source, first, format!("no number that can be marked{named}")));
+    }
+    if lines[first as usize - 1..last as usize].iter().any(|line| line.contains('@')) {
+        return Err(Error::line(source, first, "holds an @, which marks numbers in the format"));
+    }
+    let frequencies = Frequencies::of(&text);
+    let mut end = last;
+    let template = loop {
+        let parsed =
+            Template::parse(&body, &name, false).map_err(|(_, reason)| Error::line(source, first, reason))?;
+        let found = Pattern::new(&parsed, Rule::Words, false).find_all(&text, &frequencies);
+        match found.len() {
+            1 => break parsed,
+            0 => return Err(Error::line(source, first, "the block would not match its own lines")),
+            places if end - last == MOST_ADDED || end == count => {
+                let reason =
+                    format!("the block would match in {places} places; take more lines, as in FILE:10-14");
+                return Err(Error::line(source, first, reason));
+            }
+            _ => {}
+        }
+        let line = lines[end as usize];
+        if line.contains('@') {
+            let reason = "the block would match in several places, and the lines below hold an @";
+            return Err(Error::line(source, end + 1, reason));
+        }
+        push_line(&mut body, line);
+        end += 1;
+    };
+    let values = template.segments.iter().filter_map(|segment| match segment {
+        Segment::Number { text, name } => Some((name.clone(), text.clone())),
+        _ => None,
+    });
+    let file = relative(source, options.folder.as_deref())?;
+    let mut head = format!("#set file {file}\n");
+    for (key, marker) in [("declaration", &options.declaration), ("options", &options.options)] {
+        if let Some(marker) = marker {
+            head += &format!("#set {key} {marker}\n");
+        }
+    }
+    let alone = |marker: &&String| lines.iter().filter(|line| line.contains(marker.as_str())).count() == 1;
+    let markers = [&options.declaration, &options.options].into_iter().flatten();
+    let markers_missing = markers.filter(|marker| !alone(marker)).cloned().collect();
+    let text = format!("{head}#context {name}\n{body}");
+    Ok(Draft { text, values: values.collect(), name, last: end, left, markers_missing })
+}
+
+/// Appends a line; one of the preprocessor gets a blank, so that it opens no block.
+fn push_line(body: &mut String, line: &str) {
+    if line.starts_with('#') {
+        body.push(' ');
+    }
+    body.push_str(line);
+    body.push('\n');
+}
+
+/// The source's path below the folder, with slashes.
+fn relative(source: &Path, folder: Option<&Path>) -> Result<String> {
+    let path = source.canonicalize().map_err(|e| Error::io(source, e))?;
+    let folder =
+        folder.or(source.parent()).filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let root = folder.canonicalize().map_err(|e| Error::io(folder, e))?;
+    let below = path
+        .strip_prefix(&root)
+        .map_err(|_| Error::Usage(format!("{} is not in {}", source.display(), folder.display())))?;
+    let name = below.to_string_lossy().replace('\\', "/");
+    if name.contains(char::is_whitespace) {
+        return Err(Error::input(source, "has a name with blanks, which #set file cannot hold"));
+    }
+    Ok(name)
+}
+
+/// The variable that is assigned to, the name of a `#define`, or the file's name and the line.
+fn suggested(lines: &[&str], source: &Path, first: u64, taken: &[String]) -> String {
+    let line = lines.join(" ");
+    let last_word = |text: &str| {
+        let text = text.trim_end().trim_end_matches(|c: char| "+-*/|&^".contains(c)).trim_end();
+        // The type of Rust's `MARGIN: i32` and the indices of `margins[2][3]` come behind the name.
+        let typed = text.replace("::", "__").find(':');
+        let mut text = typed.map_or(text, |at| &text[..at]).trim_end();
+        while text.ends_with(']') {
+            text = text.rsplit_once('[').map_or("", |(before, _)| before).trim_end();
+        }
+        let start = text.trim_end_matches(is_word).len();
+        text[start..].to_string()
+    };
+    let defined =
+        line.trim_start().strip_prefix('#').and_then(|rest| rest.trim_start().strip_prefix("define"));
+    let assigned = line.split_once('=').filter(|(_, right)| !right.starts_with('='));
+    let word = match (defined, assigned) {
+        (Some(rest), _) => rest.trim_start().chars().take_while(|c| is_word(*c)).collect(),
+        (None, Some((left, _))) => last_word(left),
+        (None, None) => String::new(),
+    };
+    let stem: String =
+        source.file_stem().unwrap_or_default().to_string_lossy().chars().filter(|c| is_word(*c)).collect();
+    let word = if !word.is_empty() && is_name(&word) { word } else { format!("{stem}_{first}") };
+    let word = if is_name(&word) { word } else { format!("line_{first}") };
+    let free = |name: &String| !taken.contains(name);
+    let numbered = (2u32..).map(|i| format!("{word}_{i}"));
+    std::iter::once(word.clone()).chain(numbered).find(free).expect("numbers do not end")
+}
+
+/// Reads lines of C, C++, Rust or C# as far as needed to know numbers from the rest.
+#[derive(Default)]
+struct Scanner {
+    in_comment: bool,
+}
+
+impl Scanner {
+    /// The line with its numbers marked, and the numbers that cannot be.
+    fn marked(&mut self, line: &str) -> (String, Vec<String>) {
+        let (mut text, mut left) = (String::new(), Vec::new());
+        let mut rest = line;
+        while let Some(c) = rest.chars().next() {
+            let length = if self.in_comment {
+                let end = rest.find("*/").map_or(rest.len(), |at| at + 2);
+                self.in_comment = !rest[..end].ends_with("*/");
+                end
+            } else if rest.starts_with("//") {
+                rest.len()
+            } else if rest.starts_with("/*") {
+                self.in_comment = true;
+                2
+            } else if c == '"' {
+                quoted(rest, '"').unwrap_or(rest.len())
+            } else if c == '\'' {
+                // A lifetime is no character.
+                quoted(rest, '\'').filter(|length| *length <= 12).unwrap_or(1)
+            } else if c.is_ascii_digit()
+                || (c == '.' && !text.ends_with('.') && rest[1..].starts_with(|c: char| c.is_ascii_digit()))
+            {
+                let number = number(rest);
+                text.push_str(number);
+                let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+                let plain = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+                let digits = whole.trim_start_matches('0').len();
+                let octal = digits > 1 && whole.starts_with('0') && !number.contains('.');
+                let before = &text[..text.len() - number.len()];
+                if is_size(before, &rest[number.len()..]) || constant(before, before).is_some() {
+                    // Sizes, indices and what must be known when compiling are not for tuning.
+                } else if plain(whole) && plain(fraction) && !octal {
+                    text.push('@');
+                } else {
+                    left.push(number.to_string());
+                }
+                rest = &rest[number.len()..];
+                continue;
+            } else if is_word(c) {
+                rest.find(|c| !is_word(c)).unwrap_or(rest.len())
+            } else {
+                c.len_utf8()
+            };
+            text.push_str(&rest[..length]);
+            rest = &rest[length..];
+        }
+        (text, left)
+    }
+}
+
+/// Whether a number between these texts is the size of an array or an index: `a[8]`, `[i32; 8]`.
+fn is_size(before: &str, behind: &str) -> bool {
+    let before = before.trim_end();
+    let indexed = before.strip_suffix('[').is_some_and(|text| text.ends_with(|c| is_word(c) || c == ']'));
+    let sized = before.ends_with(';') && before.rfind('[').is_some_and(|at| !before[at..].contains(']'));
+    behind.trim_start().starts_with(']') && (indexed || sized)
+}
+
+/// The length of a quotation, its marks included; none if it does not end on the line.
+fn quoted(text: &str, mark: char) -> Option<usize> {
+    let mut escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            c if c == mark => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// A number with all that belongs to it: prefix, separators, exponent, suffix.
+fn number(text: &str) -> &str {
+    let bytes = text.as_bytes();
+    let mut end = 0;
+    while end < bytes.len() {
+        let signed = (bytes[end] == b'+' || bytes[end] == b'-')
+            && matches!(bytes[end - 1], b'e' | b'E')
+            && !text.starts_with("0x");
+        // `1..3` is a range, `1.max(2)` a call, `1.f` and `1'000` one number.
+        let behind = bytes.get(end + 2);
+        let suffix = match bytes.get(end + 1) {
+            Some(b'f' | b'F' | b'l' | b'L') => {
+                !behind.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_')
+            }
+            Some(b'e' | b'E') => behind.is_some_and(|b| b.is_ascii_digit() || b"+-".contains(b)),
+            _ => false,
+        };
+        let point = bytes[end] == b'.'
+            && bytes.get(end + 1) != Some(&b'.')
+            && (suffix || !bytes.get(end + 1).is_some_and(u8::is_ascii_alphabetic));
+        let separator = bytes[end] == b'\'' && bytes.get(end + 1).is_some_and(u8::is_ascii_digit);
+        if bytes[end].is_ascii_alphanumeric()
+            || bytes[end] == b'_'
+            || (signed && end > 0)
+            || point
+            || separator
+        {
+            end += 1;
+        } else {
+            break;
+        }
+    }
+    &text[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marked(line: &str) -> (String, String) {
+        let (text, left) = Scanner::default().marked(line);
+        (text, left.join(" "))
+    }
+
+    #[test]
+    fn numbers_are_told_from_the_rest() {
+        for (line, expected, left) in [
+            ("int m2 = 100 * d - 25; // was 99", "int m2 = 100@ * d - 25@; // was 99", ""),
+            ("f(\"5 \\\" 6\", '7', -8, 0.5)", "f(\"5 \\\" 6\", '7', -8@, 0.5@)", ""),
+            (
+                "0x1F + 1e-3 + 2.5f + 10u + 1'000 + 1_000 + .5 + 3",
+                "0x1F + 1e-3 + 2.5f + 10u + 1'000 + 1_000 + .5 + 3@",
+                "0x1F 1e-3 2.5f 10u 1'000 1_000 .5",
+            ),
+            ("a /* 1 */ 2", "a /* 1 */ 2@", ""),
+            ("for i in 1..3 { x::<'a>(4) }", "for i in 1@..3@ { x::<'a>(4@) }", ""),
+            ("x = 1.;", "x = 1.;", "1."),
+            ("x = 010 + 1.f + 07 - 0;", "x = 010 + 1.f + 07@ - 0@;", "010 1.f"),
+            ("int t[8][ 2 ] = {5, u[3] - 6};", "int t[8][ 2 ] = {5@, u[3] - 6@};", ""),
+            ("const T: [i32; 2] = [5, 6];", "const T: [i32; 2] = [5@, 6@];", ""),
+            ("x = 1.e3 + 1.e-3f;", "x = 1.e3 + 1.e-3f;", "1.e3 1.e-3f"),
+            ("#if A > 5", "#if A > 5", ""),
+            ("constexpr int A = 5;", "constexpr int A = 5;", ""),
+            ("case 5: return 6;", "case 5: return 6@;", ""),
+            ("const T: [i32; 1] = [5];", "const T: [i32; 1] = [5@];", ""),
+        ] {
+            assert_eq!(marked(line), (expected.to_string(), left.to_string()));
+        }
+    }
+
+    #[test]
+    fn names_come_from_the_source() {
+        let name = |line: &str| suggested(&[line], Path::new("a/search.cpp"), 7, &["m".to_string()]);
+        assert_eq!(name("  int m = 5;"), "m_2");
+        assert_eq!(name("  margin += 5;"), "margin");
+        assert_eq!(name("int table[3] = {1, 2};"), "table");
+        assert_eq!(name("#define RAZOR 5"), "RAZOR");
+        assert_eq!(name("const MARGIN: i32 = 5;"), "MARGIN");
+        assert_eq!(name("const MARGINS: [i32; 2] = [5, 6];"), "MARGINS");
+        assert_eq!(name("std::array<int, 2> a::b[2][3] = {};"), "b");
+        assert_eq!(name("let m: a::b = 5;"), "m_2");
+        assert_eq!(name("  if (d == 5)"), "search_7");
+        assert_eq!(name("  return 5;"), "search_7");
+    }
+}

@@ -1,0 +1,143 @@
+//! The place in a source that is most like a context which is found no longer.
+//!
+//! Words that are rare in the source vote for the line where the context would begin; the places with
+//! the most votes are compared character by character.
+
+use std::collections::HashMap;
+
+use similar::{Algorithm, TextDiff};
+
+use super::blocks::shortened;
+use super::characters::{is_space, is_word};
+use super::names::{Segment, Template};
+
+/// Places that are compared.
+const CANDIDATES: usize = 12;
+
+/// Characters of two texts that are compared; a diff costs their product at worst.
+const COMPARED: usize = 4000;
+
+/// Below this likeness, nothing is said: anything is a little like anything.
+const LEAST: f32 = 0.5;
+
+/// A near miss.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Near {
+    /// The line of the source that differs first, from 1.
+    pub line: u64,
+    /// The line where the place begins.
+    pub begins: u64,
+    /// That line, without blanks around it.
+    pub source: String,
+    /// What the context has instead.
+    pub context: String,
+    /// Share of characters that agree, 0 to 1.
+    pub likeness: f32,
+}
+
+fn tokens(line: &str) -> impl Iterator<Item = &str> {
+    let words = line.split(|c: char| !is_word(c));
+    words.filter(|word| !word.is_empty() && !word.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// The line with every run of blanks as one, and numbers alike.
+fn squeezed(line: &str) -> String {
+    let mut text = String::new();
+    for c in line.trim_matches(is_space).chars() {
+        if !is_space(c) {
+            text.push(c);
+        } else if !text.ends_with(' ') {
+            text.push(' ');
+        }
+    }
+    text
+}
+
+/// The place that is most like a context.
+pub(super) fn nearest(context: &Template, source: &str) -> Option<Near> {
+    let body: String = context
+        .segments
+        .iter()
+        .map(|segment| match segment {
+            Segment::Text(text) | Segment::Number { text, .. } => text.clone(),
+            Segment::Name(name) => name.clone(),
+        })
+        .collect();
+    let wanted: Vec<String> = body.lines().map(squeezed).filter(|line| !line.is_empty()).collect();
+    // Blank lines do not count, here as there.
+    let lines: Vec<(u64, &str)> =
+        (1u64..).zip(source.lines()).filter(|(_, line)| !line.trim_matches(is_space).is_empty()).collect();
+    let candidates = candidates(&wanted, &lines);
+    let mut best: Option<(f32, usize)> = None;
+    for start in candidates {
+        let there: Vec<String> =
+            lines[start..].iter().take(wanted.len()).map(|(_, line)| squeezed(line)).collect();
+        let cut = |lines: &[String]| lines.join("\n").chars().take(COMPARED).collect::<String>();
+        let (a, b) = (cut(&wanted), cut(&there));
+        let mut diff = TextDiff::configure();
+        let ratio = diff.algorithm(Algorithm::Myers).diff_chars(a.as_str(), b.as_str()).ratio();
+        if best.is_none_or(|(before, _)| ratio > before) {
+            best = Some((ratio, start));
+        }
+    }
+    let (likeness, start) = best.filter(|(ratio, _)| *ratio >= LEAST)?;
+    let plain = |line: &str| line.chars().filter(|c| !is_space(*c) && !c.is_numeric()).collect::<String>();
+    let pairs = wanted.iter().zip(&lines[start..]);
+    let differing = pairs.clone().position(|(context, (_, line))| plain(context) != plain(line)).unwrap_or(0);
+    let (line, text) = lines[start + differing.min(lines.len() - start - 1)];
+    Some(Near {
+        line,
+        begins: lines[start].0,
+        source: shortened(text.trim_matches(is_space)),
+        context: shortened(&wanted[differing]),
+        likeness,
+    })
+}
+
+/// The lines where the context may begin, by the votes of its words.
+fn candidates(wanted: &[String], lines: &[(u64, &str)]) -> Vec<usize> {
+    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+    for line in wanted {
+        for token in tokens(line) {
+            places.entry(token).or_default();
+        }
+    }
+    for (i, (_, line)) in lines.iter().enumerate() {
+        for token in tokens(line) {
+            if let Some(list) = places.get_mut(token)
+                && list.last() != Some(&i)
+            {
+                list.push(i);
+            }
+        }
+    }
+    let mut votes: HashMap<usize, f64> = HashMap::new();
+    for (offset, line) in wanted.iter().enumerate() {
+        for token in tokens(line) {
+            let list = &places[token];
+            let weight = 1.0 / list.len().max(1) as f64;
+            for place in list.iter().filter(|place| **place >= offset) {
+                *votes.entry(place - offset).or_default() += weight;
+            }
+        }
+    }
+    let mut ranked: Vec<(usize, f64)> = votes.into_iter().collect();
+    ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    ranked.into_iter().take(CANDIDATES).map(|(start, _)| start).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_that_changed_is_named() {
+        let source = "int f(Depth d) {\n  int m = 3;\n\n  return margin * depth - improving * 20;\n}\nint g(Depth d) { return 1; }\n";
+        let near = |body: &str| nearest(&Template::parse(body, "p", false).unwrap(), source);
+        let found = near("int f(Depth d) {\n int m = 3@;\n return margin * depth - 20@;\n").unwrap();
+        assert_eq!((found.begins, found.line), (1, 4), "{found:?}");
+        assert_eq!(found.source, "return margin * depth - improving * 20;");
+        assert_eq!(found.context, "return margin * depth - 20;");
+        assert_eq!(near("while (queue.pop(item)) handle(item, 5@);"), None);
+    }
+}

@@ -1,0 +1,466 @@
+//! Finding a body in a source, whatever its blanks.
+//!
+//! `tune.py` turns a body into a regular expression with `\s*` between all its characters, so that
+//! `int m` also finds `intm`, and `a = 1` the end of `alpha = 1`. [`Rule::Loose`] finds the same.
+//! [`Rule::Words`] keeps words whole: blanks between two words must be there, none may be within one,
+//! and a match neither begins nor ends within a word or number.
+//!
+//! Instead of an automaton over megabytes, the character of the body that is rarest in the source
+//! leads to the few places that are looked at.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::characters::{ends_with_point, is_digit, is_space, is_word, number_value};
+use super::names::{Segment, Template};
+
+/// What may be between two characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// Any blanks anywhere, as the original has it.
+    Loose,
+    /// Words stay words.
+    Words,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gap {
+    Any,
+    Some,
+    None,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Item {
+    Char(char),
+    /// A number; with a text, this very one.
+    Number(Option<String>),
+    /// A parameter's name.
+    Word(String),
+}
+
+/// What is looked for.
+#[derive(Clone, Debug)]
+pub(super) struct Pattern {
+    items: Vec<(Gap, Item)>,
+    rule: Rule,
+}
+
+/// What is looked for first.
+enum Anchor {
+    /// The text that begins with an item.
+    Text(usize, Vec<u8>),
+    /// The first byte of an item.
+    Byte(usize, u8),
+}
+
+/// Where something was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub range: Range<usize>,
+    /// The numbers or names, in order.
+    pub marks: Vec<Range<usize>>,
+}
+
+/// How often each byte occurs in a source.
+#[derive(Clone, Debug)]
+pub(super) struct Frequencies(Box<[u32; 256]>);
+
+impl Frequencies {
+    pub fn of(text: &str) -> Self {
+        let mut counts = Box::new([0u32; 256]);
+        for &byte in text.as_bytes() {
+            counts[usize::from(byte)] += 1;
+        }
+        Self(counts)
+    }
+}
+
+impl Pattern {
+    /// Numbers match any number, or with `strict` only the one that is written.
+    pub fn new(template: &Template, rule: Rule, strict: bool) -> Self {
+        let mut items: Vec<(Gap, Item)> = Vec::new();
+        let mut spaced = false;
+        // Whether the last item ends with a letter, digit or underscore.
+        let mut word = false;
+        let gap = |spaced: bool, word: bool, begins: bool| match rule {
+            Rule::Words if word && begins => {
+                if spaced {
+                    Gap::Some
+                } else {
+                    Gap::None
+                }
+            }
+            _ => Gap::Any,
+        };
+        for segment in &template.segments {
+            match segment {
+                Segment::Text(text) => {
+                    for c in text.chars() {
+                        if is_space(c) {
+                            spaced = true;
+                            continue;
+                        }
+                        items.push((gap(spaced, word, is_word(c)), Item::Char(c)));
+                        (spaced, word) = (false, is_word(c));
+                    }
+                }
+                Segment::Number { text, .. } => {
+                    let begins = strict && !text.starts_with('-');
+                    items.push((gap(spaced, word, begins), Item::Number(strict.then(|| text.clone()))));
+                    (spaced, word) = (false, true);
+                }
+                Segment::Name(name) => {
+                    items.push((gap(spaced, word, true), Item::Word(name.clone())));
+                    (spaced, word) = (false, true);
+                }
+            }
+        }
+        // What follows a number is kept apart by the number's own bounds.
+        for i in 1..items.len() {
+            if matches!(items[i - 1].1, Item::Number(_)) || matches!(items[i].1, Item::Number(_)) {
+                items[i].0 = Gap::Any;
+            }
+        }
+        Self { items, rule }
+    }
+
+    /// Whether there is nothing to look for.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Whether both look for the same.
+    pub fn looks_like(&self, other: &Self) -> bool {
+        self.items == other.items
+    }
+
+    /// All places, from left to right, that do not overlap.
+    pub fn find_all(&self, text: &str, frequencies: &Frequencies) -> Vec<Found> {
+        let mut found: Vec<Found> = Vec::new();
+        if self.items.is_empty() {
+            return found;
+        }
+        let mut consider = |start: usize| {
+            if found.last().is_none_or(|last| last.range.end <= start)
+                && let Some(place) = self.match_at(text, start)
+            {
+                found.push(place);
+            }
+        };
+        let bytes = text.as_bytes();
+        match self.anchor(frequencies) {
+            Some(Anchor::Text(index, needle)) => {
+                // A needle may overlap itself.
+                let finder = memchr::memmem::Finder::new(&needle);
+                let mut from = 0;
+                while let Some(at) = finder.find(&bytes[from..]).map(|at| from + at) {
+                    if let Some(start) = self.start_before(text, index, at) {
+                        consider(start);
+                    }
+                    from = at + 1;
+                }
+            }
+            Some(Anchor::Byte(index, byte)) => {
+                // Most places are told by the byte behind them.
+                let next = match self.items.get(index + 1) {
+                    Some((_, Item::Char(c))) if c.is_ascii() => Some(*c as u8),
+                    _ => None,
+                };
+                let blank = |byte: u8| byte.is_ascii_whitespace() || byte < 0x20 || !byte.is_ascii();
+                let wide = matches!(self.items[index].1, Item::Word(_)) || !byte.is_ascii();
+                for at in memchr::memchr_iter(byte, bytes) {
+                    let behind = bytes.get(at + 1).copied();
+                    let fits = wide || next.is_none_or(|next| behind.is_some_and(|b| b == next || blank(b)));
+                    if fits && let Some(start) = self.start_before(text, index, at) {
+                        consider(start);
+                    }
+                }
+            }
+            None => text.char_indices().for_each(|(start, _)| consider(start)),
+        }
+        found
+    }
+
+    /// What leads to candidates, among the items from which the way back to the start is plain: none but
+    /// characters and names before it, or one number and then those. The longest text without blanks if
+    /// that is known to be one, as in words that stay words; else the rarest byte.
+    fn anchor(&self, frequencies: &Frequencies) -> Option<Anchor> {
+        let number = usize::from(matches!(self.items[0].1, Item::Number(_)));
+        let run =
+            self.items[number..].iter().take_while(|(_, item)| !matches!(item, Item::Number(_))).count();
+        let mut texts: Vec<(usize, String)> = Vec::new();
+        for (i, (gap, item)) in self.items.iter().enumerate().skip(number).take(run) {
+            if i == number || *gap != Gap::None {
+                texts.push((i, String::new()));
+            }
+            let text = &mut texts.last_mut().expect("one was pushed").1;
+            match item {
+                Item::Char(c) => text.push(*c),
+                Item::Word(word) => text.push_str(word),
+                Item::Number(_) => {}
+            }
+        }
+        let longest = texts.into_iter().max_by_key(|(index, text)| (text.len(), std::cmp::Reverse(*index)));
+        if let Some((index, text)) = longest
+            && text.len() > 2
+        {
+            return Some(Anchor::Text(index, text.into_bytes()));
+        }
+        let first = |item: &Item| match item {
+            Item::Char(c) => c.encode_utf8(&mut [0; 4]).as_bytes().first().copied(),
+            Item::Word(word) => word.as_bytes().first().copied(),
+            Item::Number(_) => None,
+        };
+        let bytes = (number..number + run).filter_map(|i| Some((i, first(&self.items[i].1)?)));
+        let rarest = bytes.min_by_key(|(_, byte)| frequencies.0[usize::from(*byte)]);
+        rarest.map(|(index, byte)| Anchor::Byte(index, byte))
+    }
+
+    /// Where a match would begin whose item `index` is at `at`.
+    fn start_before(&self, text: &str, index: usize, at: usize) -> Option<usize> {
+        let mut at = at;
+        for i in (0..index).rev() {
+            let before = &text[..at];
+            let end = match self.items[i + 1].0 {
+                Gap::None => at,
+                Gap::Any | Gap::Some => before.trim_end_matches(is_space).len(),
+            };
+            at = match &self.items[i].1 {
+                Item::Char(c) => end - text[..end].strip_suffix(*c).map(|_| c.len_utf8())?,
+                Item::Word(word) => end - text[..end].strip_suffix(word.as_str()).map(|_| word.len())?,
+                Item::Number(_) => {
+                    let digits = |end: usize| text[..end].trim_end_matches(is_digit).len();
+                    let mut start = digits(end);
+                    if start == end {
+                        return None;
+                    }
+                    if text[..start].ends_with('.') && digits(start - 1) < start - 1 {
+                        start = digits(start - 1);
+                    }
+                    if text[..start].ends_with('-') { start - 1 } else { start }
+                }
+            };
+        }
+        Some(at)
+    }
+
+    fn match_at(&self, text: &str, start: usize) -> Option<Found> {
+        if self.rule == Rule::Words && self.begins_with_word() && ends_with_word(&text[..start]) {
+            return None;
+        }
+        let mut search = Search { pattern: self, text, marks: Vec::new(), failed: HashSet::new() };
+        let end = search.advance(0, start)?;
+        Some(Found { range: start..end, marks: search.marks })
+    }
+
+    fn begins_with_word(&self) -> bool {
+        match &self.items[0].1 {
+            Item::Char(c) => is_word(*c),
+            Item::Word(_) => true,
+            Item::Number(_) => false,
+        }
+    }
+}
+
+fn ends_with_word(text: &str) -> bool {
+    text.chars().next_back().is_some_and(is_word)
+}
+
+fn begins_with_word(text: &str) -> bool {
+    text.chars().next().is_some_and(is_word)
+}
+
+/// An attempt at one place.
+struct Search<'a> {
+    pattern: &'a Pattern,
+    text: &'a str,
+    marks: Vec<Range<usize>>,
+    /// Numbers and places from which nothing was found; keeps the effort linear.
+    failed: HashSet<(usize, usize)>,
+}
+
+impl Search<'_> {
+    /// Matches from an item on; returns the end.
+    fn advance(&mut self, mut index: usize, mut at: usize) -> Option<usize> {
+        let items = &self.pattern.items;
+        while let Some((gap, item)) = items.get(index) {
+            if index > 0 {
+                let rest = &self.text[at..];
+                let skipped = at + (rest.len() - rest.trim_start_matches(is_space).len());
+                match gap {
+                    Gap::None if skipped > at => return None,
+                    Gap::Some if skipped == at => return None,
+                    _ => at = skipped,
+                }
+            }
+            let rest = &self.text[at..];
+            match item {
+                Item::Char(c) => {
+                    rest.strip_prefix(*c)?;
+                    at += c.len_utf8();
+                }
+                Item::Word(word) => {
+                    rest.strip_prefix(word.as_str())?;
+                    self.marks.push(at..at + word.len());
+                    at += word.len();
+                }
+                Item::Number(expected) => return self.number(index, at, expected.as_deref()),
+            }
+            index += 1;
+        }
+        let last = items.last().map(|(_, item)| item);
+        let word = match last {
+            Some(Item::Char(c)) => is_word(*c),
+            Some(Item::Word(_)) => true,
+            _ => false, // numbers look for themselves
+        };
+        let cut = word && self.pattern.rule == Rule::Words && begins_with_word(&self.text[at..]);
+        (!cut).then_some(at)
+    }
+
+    /// Tries the numbers at a place, longest first, as the expression does.
+    fn number(&mut self, index: usize, at: usize, expected: Option<&str>) -> Option<usize> {
+        if !self.failed.insert((index, at)) {
+            return None;
+        }
+        let kept = self.marks.len();
+        for end in number_ends(&self.text[at..]).into_iter().map(|length| at + length) {
+            let text = &self.text[at..end];
+            let wanted = expected.is_none_or(|expected| expected == text);
+            if !wanted || (self.pattern.rule == Rule::Words && !self.stands_alone(at, end)) {
+                continue;
+            }
+            self.marks.truncate(kept);
+            self.marks.push(at..end);
+            if let Some(end) = self.advance(index + 1, end) {
+                return Some(end);
+            }
+        }
+        self.marks.truncate(kept);
+        None
+    }
+
+    /// Whether a number is no part of a word or of a longer number.
+    fn stands_alone(&self, start: usize, end: usize) -> bool {
+        let before = self.text[..start].chars().next_back();
+        let signed = self.text[start..].starts_with('-');
+        if !signed && (before.is_some_and(is_word) || ends_with_point(&self.text[..start])) {
+            return false;
+        }
+        let mut after = self.text[end..].chars();
+        match after.next() {
+            Some(c) if is_word(c) => false,
+            Some('.' | '\'') => !after.next().is_some_and(is_digit),
+            _ => true,
+        }
+    }
+}
+
+/// The lengths of all beginnings of a text that are a number, longest first.
+fn number_ends(text: &str) -> Vec<usize> {
+    let sign = usize::from(text.starts_with('-'));
+    let run = |from: usize| {
+        let digits = text[from..].char_indices().take_while(|(_, c)| is_digit(*c));
+        digits.map(|(i, c)| from + i + c.len_utf8()).collect::<Vec<_>>()
+    };
+    let whole = run(sign);
+    let mut ends = Vec::new();
+    if let Some(&end) = whole.last()
+        && text[end..].starts_with('.')
+    {
+        ends.extend(run(end + 1).into_iter().rev());
+    }
+    ends.extend(whole.into_iter().rev());
+    ends
+}
+
+/// The values of found numbers.
+pub(super) fn values(text: &str, found: &Found) -> Vec<f64> {
+    found.marks.iter().map(|mark| number_value(&text[mark.clone()])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(body: &str, text: &str, rule: Rule) -> Vec<Vec<String>> {
+        let template = Template::parse(body, "p", rule == Rule::Loose).unwrap();
+        let pattern = Pattern::new(&template, rule, false);
+        let found = pattern.find_all(text, &Frequencies::of(text));
+        found.iter().map(|f| f.marks.iter().map(|m| text[m.clone()].to_string()).collect()).collect()
+    }
+
+    /// The expression of `tune.py`, in the regex crate, whose classes are as wide.
+    fn reference(body: &str, text: &str) -> Vec<Vec<String>> {
+        let template = Template::parse(body, "p", true).unwrap();
+        let mut parts: Vec<String> = Vec::new();
+        for segment in &template.segments {
+            match segment {
+                Segment::Text(text) => {
+                    parts.extend(
+                        text.chars().filter(|c| !is_space(*c)).map(|c| regex::escape(&c.to_string())),
+                    );
+                }
+                Segment::Number { .. } => parts.push(r"(-?\d+(?:\.\d+)?)".to_string()),
+                Segment::Name(_) => panic!("no bare names here"),
+            }
+        }
+        let expression = regex::Regex::new(&parts.join(r"\s*")).unwrap();
+        let groups = |c: regex::Captures<'_>| (1..c.len()).map(|i| c[i].to_string()).collect();
+        expression.captures_iter(text).map(groups).collect()
+    }
+
+    #[test]
+    fn loose_matches_are_those_of_the_expression() {
+        for (body, text) in [
+            ("int m = 100@ * d - 25@;", "intm=7*d- -2.50 ; int\tm\n=\n1*d-2;"),
+            ("a = 1@;", "beta = 10; a=1.5;a = x;"),
+            ("1@ 2@", "12345 6"),
+            ("1@ 2@ 3@ x", "1234567890.12 x 1 2 3 x"),
+            ("5@", "1 -2 3.5 -4.x5"),
+            ("5@ * x", "-1.5*x 2 * x 1.2.3*x --4*x"),
+            ("(x)5@)", "(x)\u{3000}-１２.３ )"),
+            ("é5@ü", "é1ü é 2 ü e3ü"),
+            ("a a 1@", "a a a a 1 aa2"),
+        ] {
+            let expected = reference(body, text);
+            assert!(!expected.is_empty(), "{body}");
+            assert_eq!(find(body, text, Rule::Loose), expected, "{body} in {text}");
+        }
+    }
+
+    #[test]
+    fn words_stay_whole() {
+        let numbers = |body, text| find(body, text, Rule::Words).concat();
+        for (body, text) in [
+            ("int m = 1@;", "intm = 1;"),
+            ("a = 1@;", "alpha_a = 1;"),
+            ("alpha = 1@;", "al pha = 1;"),
+            ("x = 1@", "x = 10u"),
+            ("x = 1@", "x = 1.5e3"),
+            ("x = 1@", "x = 1'000"),
+            ("f(1@", "f(.5"),
+            ("x * y1@z y", "x"),
+        ] {
+            if let Ok(template) = Template::parse(body, "p", false) {
+                let pattern = Pattern::new(&template, Rule::Words, false);
+                assert_eq!(pattern.find_all(text, &Frequencies::of(text)), [], "{body} in {text}");
+            }
+        }
+        assert_eq!(
+            numbers("int m=100@*d-25@;return m+7@*b;", "int  m = 1 * d - 2;\n return m + 3 * b;"),
+            ["1", "2", "3"]
+        );
+        assert_eq!(numbers("return 5@ ;", "return -3;"), ["-3"]);
+        assert_eq!(numbers("x = 1@", "x = 10"), ["10"]);
+        assert_eq!(numbers("case 1@: x", "case\u{3000}12 :x"), ["12"]);
+    }
+
+    #[test]
+    fn hostile_bodies_take_no_time() {
+        let body = "1@ ".repeat(40) + "x";
+        let text = "1".repeat(60); // the expression itself would take 60 to the power of 40 steps
+        assert!(find(&body, &text, Rule::Loose).is_empty());
+    }
+}

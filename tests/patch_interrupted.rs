@@ -1,0 +1,265 @@
+//! Writing many files: stopped at any step, all of them can be had back.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use gputexel::Error;
+use gputexel::patch::{Backup, Change, Plan, Step, interrupted, recover, undo, write, write_observed};
+
+const FILES: usize = 5;
+
+struct Bench {
+    folder: tempfile::TempDir,
+}
+
+impl Bench {
+    /// Sources `0.cpp`, … in `source`, the last in a folder of its own, and no `.params` file.
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("source/deep")).unwrap();
+        let bench = Self { folder };
+        for i in 0..FILES {
+            std::fs::write(bench.file(i), format!("old {i}\n")).unwrap();
+        }
+        bench
+    }
+
+    fn sources(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("source")
+    }
+
+    fn params(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("x.params")
+    }
+
+    fn file(&self, i: usize) -> PathBuf {
+        self.sources().join(if i + 1 == FILES { "deep/last.cpp".to_string() } else { format!("{i}.cpp") })
+    }
+
+    fn plan(&self) -> Plan {
+        let change = |path: PathBuf, before: Option<String>, after: String, params| Change {
+            shown: path.clone(),
+            path,
+            before: before.map(String::into_bytes),
+            after: after.into_bytes(),
+            params,
+        };
+        let mut changes: Vec<Change> = (0..FILES)
+            .map(|i| change(self.file(i), Some(format!("old {i}\n")), format!("new {i}\n"), false))
+            .collect();
+        changes.push(change(self.params(), None, "p, int, 1, 0, 2, 1, 0.002\n".to_string(), true));
+        Plan { changes, ..Plan::default() }
+    }
+
+    /// All files but those of the journal.
+    fn tree(&self) -> BTreeMap<PathBuf, String> {
+        let mut files = BTreeMap::new();
+        let mut folders = vec![self.folder.path().to_path_buf()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    if path.file_name().unwrap() != ".gputexel-patch" && path.file_name().unwrap() != "kept" {
+                        folders.push(path);
+                    }
+                } else {
+                    files.insert(path.clone(), std::fs::read_to_string(path).unwrap());
+                }
+            }
+        }
+        files
+    }
+
+    fn backups(&self) -> [Backup; 3] {
+        [Backup::Beside, Backup::In(self.folder.path().join("kept")), Backup::No]
+    }
+
+    /// Ends the work at a step as a kill would: nothing is tidied up.
+    fn die_at(&self, step: usize, backup: &Backup) -> bool {
+        let mut steps = 0;
+        let died = catch_unwind(AssertUnwindSafe(|| {
+            let mut observe = |_: Step<'_>| {
+                steps += 1;
+                if steps > step {
+                    // No message: the panic is meant.
+                    std::panic::resume_unwind(Box::new("killed"));
+                }
+                Ok(())
+            };
+            write_observed(&self.plan(), &self.sources(), "tune", backup, &mut observe).unwrap();
+        }));
+        died.is_err()
+    }
+}
+
+/// Stage and replace each file, then finish.
+const STEPS: usize = 2 * (FILES + 1) + 1;
+
+#[test]
+fn killed_at_any_step_the_old_files_come_back() {
+    for i in 0..3 {
+        let mut seen_half = 0;
+        for step in 0..STEPS {
+            for way in ["undo", "recover", "again"] {
+                let bench = Bench::new();
+                let (before, backup) = (bench.tree(), &bench.backups()[i]);
+                assert!(bench.die_at(step, backup), "step {step} is never reached");
+                let half = bench.tree();
+                seen_half += usize::from(half != before);
+                assert!(interrupted(&bench.sources()).unwrap());
+                match way {
+                    "undo" => {
+                        let undone = undo(&bench.sources(), None, false).unwrap();
+                        assert!(undone.interrupted && undone.command == "tune", "{undone:?}");
+                    }
+                    "recover" => {
+                        let said = recover(&bench.sources()).unwrap().unwrap();
+                        assert!(said.contains("'patch tune' was interrupted"), "{said}");
+                    }
+                    _ => {
+                        // Without recovering first, the first attempt does only that.
+                        let error = write(&bench.plan(), &bench.sources(), "tune", backup);
+                        if matches!(&error, Err(Error::Input { reason, .. }) if reason.contains("run again"))
+                        {
+                            assert_eq!(bench.tree(), before);
+                            write(&bench.plan(), &bench.sources(), "tune", backup).unwrap();
+                        } else {
+                            error.unwrap();
+                        }
+                        assert!(bench.tree().values().all(|text| !text.starts_with("old")));
+                        assert!(!interrupted(&bench.sources()).unwrap());
+                        continue;
+                    }
+                }
+                assert_eq!(bench.tree(), before, "step {step}, {way}");
+                assert!(!interrupted(&bench.sources()).unwrap());
+                assert_eq!(recover(&bench.sources()).unwrap(), None);
+            }
+        }
+        assert!(seen_half > FILES, "the tree was never half written");
+    }
+}
+
+#[test]
+fn an_error_at_any_step_puts_all_back_at_once() {
+    for i in 0..3 {
+        for step in 0..STEPS {
+            let bench = Bench::new();
+            let before = bench.tree();
+            let mut steps = 0;
+            let mut full = |_: Step<'_>| {
+                steps += 1;
+                if steps > step { Err(std::io::Error::from(std::io::ErrorKind::StorageFull)) } else { Ok(()) }
+            };
+            let error =
+                write_observed(&bench.plan(), &bench.sources(), "tune", &bench.backups()[i], &mut full);
+            assert!(matches!(error, Err(Error::Io { .. })), "{error:?}");
+            assert_eq!(bench.tree(), before, "step {step}");
+            assert!(!interrupted(&bench.sources()).unwrap());
+            assert!(!bench.sources().join(".gputexel-patch").exists(), "step {step}: the folder is left");
+        }
+    }
+}
+
+#[test]
+fn undo_puts_back_one_command_after_the_other() {
+    let bench = Bench::new();
+    let before = bench.tree();
+    let first = write(&bench.plan(), &bench.sources(), "tune", &Backup::Beside).unwrap().backup.unwrap();
+    assert!(first.ends_with(".gputexel-patch/0001-tune"), "{}", first.display());
+    let between = bench.tree();
+    let change = Change {
+        path: bench.file(0),
+        shown: "0.cpp".into(),
+        before: Some(b"new 0\n".to_vec()),
+        after: b"newer 0\n".to_vec(),
+        params: false,
+    };
+    let second = Plan { changes: vec![change], ..Plan::default() };
+    write(&second, &bench.sources(), "apply", &Backup::Beside).unwrap();
+    assert_eq!(undo(&bench.sources(), None, false).unwrap().command, "apply");
+    assert_eq!(bench.tree(), between);
+    let undone = undo(&bench.sources(), None, false).unwrap();
+    assert_eq!((undone.files.len(), undone.removed.len()), (FILES, 1), "{undone:?}");
+    assert_eq!(bench.tree(), before);
+    let nothing = undo(&bench.sources(), None, false).unwrap_err().to_string();
+    assert!(nothing.contains("nothing to undo"), "{nothing}");
+    let again = undo(&first, None, false).unwrap_err().to_string();
+    assert!(again.contains("is undone already"), "{again}");
+}
+
+#[test]
+fn undo_spares_what_was_changed_since() {
+    let bench = Bench::new();
+    let kept = bench.folder.path().join("kept");
+    write(&bench.plan(), &bench.sources(), "tune", &Backup::In(kept.clone())).unwrap();
+    // Tuning goes on in the .params file.
+    std::fs::write(bench.params(), "p, int, 2, 0, 2, 1, 0.002\n").unwrap();
+    std::fs::write(bench.file(1), "edited\n").unwrap();
+    let tuned = bench.tree();
+    let refused = undo(&bench.sources(), Some(&kept), false).unwrap_err().to_string();
+    assert!(refused.contains("1.cpp: was changed after 'patch tune'"), "{refused}");
+    assert_eq!(bench.tree(), tuned);
+    // By the folder of the replacement, from anywhere.
+    let undone = undo(&kept.join("0001-tune"), None, true).unwrap();
+    assert_eq!(undone.kept, [bench.params()]);
+    assert_eq!(std::fs::read_to_string(bench.file(1)).unwrap(), "old 1\n");
+    assert_eq!(std::fs::read_to_string(kept.join("0001-tune/1.cpp.changed")).unwrap(), "edited\n");
+    assert_eq!(std::fs::read_to_string(bench.params()).unwrap(), "p, int, 2, 0, 2, 1, 0.002\n");
+}
+
+#[test]
+fn a_copied_tree_is_undone_in_its_own_place() {
+    let bench = Bench::new();
+    write(&bench.plan(), &bench.sources(), "tune", &Backup::Beside).unwrap();
+    let copy = bench.folder.path().join("copy");
+    copy_tree(&bench.sources(), &copy);
+    undo(&copy, None, false).unwrap();
+    assert_eq!(std::fs::read_to_string(copy.join("0.cpp")).unwrap(), "old 0\n");
+    assert_eq!(std::fs::read_to_string(bench.file(0)).unwrap(), "new 0\n");
+    assert!(bench.params().exists(), "the parameters belong to the other tree");
+}
+
+fn copy_tree(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy_tree(&path, &target);
+        } else {
+            std::fs::copy(path, target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_file_that_changes_under_the_plan_stops_it() {
+    let bench = Bench::new();
+    std::fs::write(bench.file(2), "someone else's\n").unwrap();
+    let before = bench.tree();
+    let error = write(&bench.plan(), &bench.sources(), "tune", &Backup::Beside).unwrap_err().to_string();
+    assert!(error.contains("2.cpp: was changed by another program"), "{error}");
+    assert_eq!(bench.tree(), before);
+    // One that changes after an interruption is not overwritten, either.
+    let bench = Bench::new();
+    assert!(bench.die_at(STEPS - 1, &Backup::Beside));
+    std::fs::write(bench.file(2), "someone else's\n").unwrap();
+    let error = recover(&bench.sources()).unwrap_err().to_string();
+    assert!(error.contains("2.cpp: was changed after an interruption; its old text is in "), "{error}");
+    assert_eq!(std::fs::read_to_string(bench.file(2)).unwrap(), "someone else's\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn rights_stay() {
+    use std::os::unix::fs::PermissionsExt;
+    let bench = Bench::new();
+    std::fs::set_permissions(bench.file(0), std::fs::Permissions::from_mode(0o750)).unwrap();
+    let mode = || std::fs::metadata(bench.file(0)).unwrap().permissions().mode() & 0o777;
+    write(&bench.plan(), &bench.sources(), "tune", &Backup::Beside).unwrap();
+    assert_eq!(mode(), 0o750);
+    undo(&bench.sources(), None, false).unwrap();
+    assert_eq!(mode(), 0o750);
+}
