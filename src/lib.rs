@@ -5,11 +5,14 @@
 //! it under every member of a population, [`optimizer`] sees only sums, [`tuning`] decides to go
 //! on, and [`report`] shows what came of it. Nothing flows back.
 //!
+//! Features that another engine computed come in through [`trace`] instead of [`chess`].
+//!
 //! What tuning is worth shows in games: [`engine`] plays with tuned parameters, [`mod@matches`] lets
 //! engines play each other. [`patch`] brings the numbers of any engine's sources to a tuner, and back.
 
 #![warn(missing_docs)]
 
+pub mod checking;
 pub mod chess;
 pub mod dataset;
 pub mod engine;
@@ -25,6 +28,7 @@ pub mod optimizer;
 pub mod patch;
 pub mod report;
 pub mod spsa;
+pub mod trace;
 pub mod tuning;
 
 pub use error::{Error, Result};

@@ -2,7 +2,8 @@
 //! every evaluator is tested against, and the source of the losses that are reported.
 //!
 //! Score of position n (White's view, centipawns):
-//! s = b + Σ c_f · (φ · mg_f + (1 − φ) · eg_f); expected score p = 1 / (1 + 10^(−K · s / 400));
+//! s = b + Σ c_f · (φ · mg_f + (1 − φ) · ρ · eg_f), the endgame scale factor ρ being 1 unless the
+//! dataset has such factors; expected score p = 1 / (1 + 10^(−K · s / 400));
 //! loss L = Σ w · ℓ(p, y) / Σ w. See Österlund, "Texel's tuning method" (2014).
 
 use serde::{Deserialize, Serialize};
@@ -166,11 +167,11 @@ pub struct Objective {
 pub fn score(dataset: &Dataset, theta: &[f64], n: usize) -> f64 {
     let (mg, eg) = theta.split_at(dataset.feature_count());
     let row = dataset.row(n);
-    let phi = f64::from(row.phase) / f64::from(dataset.phase_max());
+    let (mg_share, eg_share) = dataset.shares(n);
     let mut sum = f64::from(row.offset);
     for (id, coefficient) in row.entries() {
         let id = usize::from(id);
-        sum += f64::from(coefficient) * (phi * mg[id] + (1.0 - phi) * eg[id]);
+        sum += f64::from(coefficient) * (mg_share * mg[id] + eg_share * eg[id]);
     }
     sum
 }
@@ -223,10 +224,10 @@ pub fn loss_and_gradient(
         sum += weight * objective.loss.value(x, y);
         weights += weight;
         let slope = weight * objective.loss.slope(x, y);
-        let phi = f64::from(row.phase) / f64::from(dataset.phase_max());
+        let (mg_share, eg_share) = dataset.shares(n);
         for (id, coefficient) in row.entries() {
-            gradient[usize::from(id)] += slope * f64::from(coefficient) * phi;
-            gradient[features + usize::from(id)] += slope * f64::from(coefficient) * (1.0 - phi);
+            gradient[usize::from(id)] += slope * f64::from(coefficient) * mg_share;
+            gradient[features + usize::from(id)] += slope * f64::from(coefficient) * eg_share;
         }
     }
     let per_cp = x_per_cp(objective.k);
@@ -252,11 +253,11 @@ pub fn gauss_newton_matrix(
         let x = x_per_cp(objective.k) * score(dataset, theta, n);
         let h = f64::from(row.weight) * objective.loss.curvature(x, f64::from(row.result));
         weights += f64::from(row.weight);
-        let phi = f64::from(row.phase) / f64::from(dataset.phase_max());
+        let (mg_share, eg_share) = dataset.shares(n);
         entries.clear();
         for (id, coefficient) in row.entries() {
-            entries.push((usize::from(id), f64::from(coefficient) * phi));
-            entries.push((features + usize::from(id), f64::from(coefficient) * (1.0 - phi)));
+            entries.push((usize::from(id), f64::from(coefficient) * mg_share));
+            entries.push((features + usize::from(id), f64::from(coefficient) * eg_share));
         }
         for &(i, xi) in &entries {
             for &(j, xj) in &entries {

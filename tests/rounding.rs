@@ -64,7 +64,7 @@ fn exact_changes_are_differences_of_the_reference() {
     ] {
         let data = match kind {
             FeatureKind::Pst => weighted_dataset(&path, 700, 3),
-            FeatureKind::Material => random_dataset(&path, kind, 700, 3),
+            _ => random_dataset(&path, kind, 700, 3),
         };
         let set = &data.metadata.feature_set;
         let theta = random_theta(set, true, 5);

@@ -40,6 +40,9 @@ impl std::fmt::Display for PhaseSettings {
 }
 
 impl PhaseSettings {
+    /// No piece counts: the phase is known otherwise.
+    pub const NONE: Self = Self { pawn: 0, knight: 0, bishop: 0, rook: 0, queen: 0, max: 1 };
+
     /// Parses `N,B,R,Q` or `N,B,R,Q/MAX`; without a maximum it is the count of the initial
     /// position (4 N + 4 B + 4 R + 2 Q).
     ///

@@ -14,8 +14,8 @@ use super::{Context, say};
 #[derive(Debug, clap::Args)]
 #[group(id = "Tuned", multiple = true)]
 pub struct BasisArgs {
-    /// What is tuned: identity, mirrored, tied, mirrored+tied, madchess, madchess-2018, or a file,
-    /// see `gputexel basis`
+    /// What is tuned: identity, mirrored, tied, mirrored+tied, madchess, madchess-2018, schema (what
+    /// an imported dataset says, its default), or a file, see `gputexel basis`
     #[arg(long, value_name = "NAME|FILE", help_heading = "Objective")]
     basis: Option<String>,
     /// What stays as it is: tables (king), features (knight_f3), one phase of them (pawn.eg),
@@ -40,6 +40,7 @@ impl BasisArgs {
         set: &FeatureSet,
         theta: &[f64],
     ) -> Result<Option<Parameterization>> {
+        let default = set.default_basis(default);
         if self.basis.as_deref().unwrap_or(default) == "identity" && self.freeze.is_empty() {
             return Ok(None);
         }
@@ -51,7 +52,7 @@ impl BasisArgs {
     /// # Errors
     /// Those of [`Basis::resolve`].
     pub fn explicit(&self, default: &str, set: &FeatureSet, theta: &[f64]) -> Result<Parameterization> {
-        let Ok(basis) = self.basis.as_deref().unwrap_or(default).parse::<Basis>();
+        let Ok(basis) = self.basis.as_deref().unwrap_or(set.default_basis(default)).parse::<Basis>();
         basis.resolve(set, theta, &self.freeze)
     }
 }
@@ -63,7 +64,7 @@ A basis names coordinates, their bounds, and the parameters that each of them mo
 change it, and give the file to --basis of `tune` or `pso`. Parameters go by the names of features \
 (knight_f3), of tables (knight) or * for all, with .mg or .eg behind them for one phase.")]
 pub struct BasisCommand {
-    /// identity, mirrored, tied, mirrored+tied, madchess, madchess-2018, or a file to be checked
+    /// identity, mirrored, tied, mirrored+tied, madchess, madchess-2018, schema, or a file to be checked
     #[arg(value_name = "NAME|FILE")]
     basis: String,
     /// The feature set: pst or material [default: pst]
@@ -72,9 +73,10 @@ pub struct BasisCommand {
     /// A dataset whose feature set is meant
     #[arg(long, value_name = "FILE")]
     dataset: Option<PathBuf>,
-    /// What starts of coordinates are checked against: material:P,N,B,R,Q, zero, or a params.json
-    #[arg(long, value_name = "PRIOR", default_value = "material")]
-    prior: String,
+    /// What starts of coordinates are checked against: material:P,N,B,R,Q, zero, schema, or a
+    /// params.json [default: material, of imported datasets schema]
+    #[arg(long, value_name = "PRIOR")]
+    prior: Option<String>,
     /// What stays as it is, to be written into the basis
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     freeze: Vec<String>,
@@ -100,7 +102,8 @@ pub fn run(args: &BasisCommand, context: &Context) -> anyhow::Result<()> {
         }
     };
     let Ok(basis) = args.basis.parse::<Basis>();
-    let theta = args.prior.parse::<Prior>()?.theta(&set)?;
+    let prior = args.prior.as_deref().map(str::parse).transpose()?;
+    let theta = prior.unwrap_or_else(|| Prior::default_for(&set)).theta(&set)?;
     let resolved = basis.resolve(&set, &theta, &args.freeze)?;
     let mut file = basis.file(&set)?;
     file.freeze.extend(args.freeze.iter().cloned());

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use gputexel::chess::PhaseSettings;
 use gputexel::dataset::{self, ChecksumState, Dataset, Metadata, SourceRecord, TensorInfo};
 use serde::Serialize;
 
@@ -45,7 +46,7 @@ struct Summary {
     program: String,
     feature_set: &'static str,
     features: usize,
-    phase: gputexel::chess::PhaseSettings,
+    phase: PhaseSettings,
     positions: u64,
     games: u64,
     sources: Vec<SourceRecord>,
@@ -58,6 +59,10 @@ struct Contents {
     checksum: String,
     entries_a_position: f64,
     scored_positions: u64,
+    /// Positions with a static evaluation of the engine.
+    evaluated_positions: u64,
+    /// Distinct endgame scale factors.
+    scale_factors: usize,
     results_by_phase: Vec<PhaseRow>,
     groups: Vec<Group>,
     unseen: Vec<String>,
@@ -172,6 +177,8 @@ fn contents(data: &Dataset, all_features: bool) -> Contents {
         checksum: data.checksum.clone(),
         entries_a_position: entries as f64 / data.len().max(1) as f64,
         scored_positions: data.search_scores().iter().filter(|score| !score.is_nan()).count() as u64,
+        evaluated_positions: data.static_evaluations().iter().filter(|value| !value.is_nan()).count() as u64,
+        scale_factors: data.scales().iter().collect::<std::collections::BTreeSet<_>>().len(),
         results_by_phase: results_by_phase(data),
         groups: groups(data, &counts),
         unseen: named.iter().filter(|one| one.positions == 0).map(|one| one.name.clone()).collect(),
@@ -255,11 +262,12 @@ fn describe(info: &Info) -> String {
         meta.program
     );
     let phase = &meta.phase;
-    let _ = writeln!(
-        text,
-        "  features {} ({}), phase {},{},{},{}/{}",
-        meta.feature_set, meta.features, phase.knight, phase.bishop, phase.rook, phase.queen, phase.max
-    );
+    let units = match phase {
+        PhaseSettings { knight: 0, bishop: 0, rook: 0, queen: 0, max: 1, .. } => "untapered".to_string(),
+        PhaseSettings { knight: 0, bishop: 0, rook: 0, queen: 0, max, .. } => format!("phase 0 to {max}"),
+        counted => format!("phase {counted}"),
+    };
+    let _ = writeln!(text, "  features {} ({}), {units}", meta.feature_set, meta.features);
     if let Some(contents) = &info.contents {
         describe_contents(&mut text, contents, meta);
     }
@@ -304,6 +312,13 @@ fn describe_contents(text: &mut String, contents: &Contents, meta: &Summary) {
     if contents.scored_positions > 0 {
         let share = percent(contents.scored_positions, meta.positions);
         let _ = writeln!(text, "  search scores: {} ({share})", grouped(contents.scored_positions));
+    }
+    if contents.evaluated_positions > 0 {
+        let share = percent(contents.evaluated_positions, meta.positions);
+        let _ = writeln!(text, "  static evaluations: {} ({share})", grouped(contents.evaluated_positions));
+    }
+    if contents.scale_factors > 0 {
+        let _ = writeln!(text, "  endgame scale factors: {}", contents.scale_factors);
     }
     let mut rows =
         vec![["phase", "positions", "White wins", "draws", "Black wins", "mean"].map(String::from).to_vec()];

@@ -2,10 +2,12 @@
 
 mod backend;
 mod basis;
+mod check;
 mod devices;
 mod eval;
 mod extract;
 mod games;
+mod import;
 mod info;
 mod inputs;
 mod matches;
@@ -65,6 +67,12 @@ enum Command {
     Spsa(spsa::SpsaArgs),
     /// Turn games or labelled positions into a dataset
     Extract(Box<extract::ExtractArgs>),
+    /// Turn traces of an engine's own features into a dataset
+    Import(import::ImportArgs),
+    /// Write a dataset as a trace with its schema: the way back from `import`
+    Trace(import::TraceArgs),
+    /// Check a dataset or a trace: evaluations, results, features, duplicates, gradient
+    Check(check::CheckArgs),
     /// Show what a dataset holds
     Info(info::InfoArgs),
     /// Print the loss of a parameter file on a dataset
@@ -104,6 +112,9 @@ pub fn main() -> ExitCode {
         Command::Pso(args) => pso::run(args, &context),
         Command::Spsa(args) => spsa::run(args, &context),
         Command::Extract(args) => extract::run(args, &context),
+        Command::Import(args) => import::run(args, &context),
+        Command::Trace(args) => import::run_trace(args, &context),
+        Command::Check(args) => check::run(args, &context),
         Command::Info(args) => info::run(args, &context),
         Command::Eval(args) => eval::run(args, &context),
         Command::Match(args) => matches::run(args, &context),

@@ -7,6 +7,7 @@ use half::f16;
 use safetensors::{Dtype, SafeTensors};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
+use super::coefficients::Coefficients;
 use super::{Dataset, Metadata};
 use crate::error::{Error, Result};
 
@@ -21,10 +22,13 @@ pub(super) mod names {
     pub const WHITE_COUNTS: &str = "white_counts";
     /// u16, feature ids, rows one after another.
     pub const IDS: &str = "feature_ids";
-    /// f16, parallel to the ids. Absent for unit rows.
+    /// f16, or f32 where half precision would change one; parallel to the ids. Absent for unit
+    /// rows.
     pub const COEFFICIENTS: &str = "coefficients";
     /// u16, phase units.
     pub const PHASES: &str = "phases";
+    /// u16, endgame scale factors in units of the feature set's; absent when all are 1.
+    pub const SCALES: &str = "scales";
     /// f32, results, White's view.
     pub const RESULTS: &str = "results";
     /// f32, weights; absent when all are 1.
@@ -33,6 +37,9 @@ pub(super) mod names {
     pub const OFFSETS: &str = "offsets";
     /// f32, search scores, centipawns, White's view, NaN where unknown; absent when none is known.
     pub const SCORES: &str = "search_scores";
+    /// f32, static evaluations that the engine printed, centipawns, White's view, NaN where unknown;
+    /// absent when none is known.
+    pub const EVALUATIONS: &str = "static_evaluations";
     /// u32, game numbers; absent when the input had no games.
     pub const GAMES: &str = "games";
 }
@@ -194,16 +201,14 @@ pub fn read(path: &Path) -> Result<Dataset> {
             Vec::new()
         },
         ids: reader.required(names::IDS, Dtype::U16, total)?,
-        coefficients: if unit {
-            Vec::new()
-        } else {
-            reader.required::<f16>(names::COEFFICIENTS, Dtype::F16, total)?
-        },
+        coefficients: if unit { Coefficients::Unit } else { reader.coefficients(total)? },
         phases: reader.required(names::PHASES, Dtype::U16, positions)?,
+        scales: reader.optional(names::SCALES, Dtype::U16, positions)?,
         results: reader.required(names::RESULTS, Dtype::F32, positions)?,
         weights: reader.optional(names::WEIGHTS, Dtype::F32, positions)?,
         offsets: reader.optional(names::OFFSETS, Dtype::F32, positions)?,
         scores: reader.optional(names::SCORES, Dtype::F32, positions)?,
+        evaluations: reader.optional(names::EVALUATIONS, Dtype::F32, positions)?,
         games: reader.optional(names::GAMES, Dtype::U32, positions)?,
         row_starts,
         metadata,
@@ -252,6 +257,9 @@ impl Dataset {
         join(&mut self.weights, mine, other.weights, theirs, |_| 1.0);
         join(&mut self.offsets, mine, other.offsets, theirs, |_| 0.0);
         join(&mut self.scores, mine, other.scores, theirs, |_| f32::NAN);
+        join(&mut self.evaluations, mine, other.evaluations, theirs, |_| f32::NAN);
+        let one = self.scale_one();
+        join(&mut self.scales, mine, other.scales, theirs, |_| one);
         // A shard without games counts each of its positions as a game of its own.
         let next_game = match self.games.iter().max() {
             Some(&last) => last + 1,
@@ -267,7 +275,7 @@ impl Dataset {
         self.row_starts.extend(other.row_starts[1..].iter().map(|start| start + base));
         self.white_counts.extend(other.white_counts);
         self.ids.extend(other.ids);
-        self.coefficients.extend(other.coefficients);
+        self.coefficients.append(other.coefficients);
         self.phases.extend(other.phases);
         self.results.extend(other.results);
         self.checksum = format!("{}+{}", self.checksum, other.checksum);
@@ -323,6 +331,15 @@ impl Reader<'_> {
         Ok(collect(view.data()))
     }
 
+    fn coefficients(&self, elements: usize) -> Result<Coefficients> {
+        match self.stored.tensor(names::COEFFICIENTS).map(|view| view.dtype()) {
+            Ok(Dtype::F32) => {
+                self.required(names::COEFFICIENTS, Dtype::F32, elements).map(Coefficients::Single)
+            }
+            _ => self.required::<f16>(names::COEFFICIENTS, Dtype::F16, elements).map(Coefficients::Half),
+        }
+    }
+
     fn optional<T: bytemuck::AnyBitPattern>(
         &self,
         name: &str,
@@ -348,10 +365,15 @@ fn validate(dataset: &Dataset, path: &Path) -> Result<()> {
     if dataset.weights.iter().any(|weight| !(weight.is_finite() && *weight > 0.0)) {
         return broken("a weight is not a positive number");
     }
-    if dataset.offsets.iter().any(|offset| !offset.is_finite())
-        || dataset.coefficients.iter().any(|c| !c.is_finite())
-    {
+    if dataset.offsets.iter().any(|offset| !offset.is_finite()) || !dataset.coefficients.is_finite() {
         return broken("an offset or coefficient is not a number");
+    }
+    if dataset.evaluations.iter().any(|value| value.is_infinite()) {
+        return broken("a static evaluation is infinite");
+    }
+    let units = u32::from(dataset.phase_max());
+    if dataset.scales.iter().any(|&scale| units * u32::from(scale) > u32::from(u16::MAX)) {
+        return broken("an endgame scale factor is too large");
     }
     let lengths = dataset.row_starts.windows(2).map(|pair| pair[1] - pair[0]);
     if dataset.white_counts.iter().zip(lengths).any(|(&white, length)| u64::from(white) > length) {

@@ -1,7 +1,7 @@
 //! The order in which evaluators walk a dataset.
 //!
-//! Positions are sorted by part (training batch, held-out set), then by phase, then by the shape
-//! of their rows. Inside a phase bucket one blended table serves every position; inside a shape
+//! Positions are sorted by part (training batch, held-out set), then by taper (phase and endgame
+//! scale factor), then by the shape of their rows. Inside a bucket of one taper one blended table serves every position; inside a shape
 //! every row has the same length, so inner loops do not mispredict. Entries of a feature that
 //! both sides have cancel and are dropped: on real piece-square rows a quarter of all entries.
 
@@ -29,9 +29,9 @@ pub struct Part {
 pub struct Bucket {
     /// The part it belongs to.
     pub part: usize,
-    /// Weight of the middlegame value: the phase units.
+    /// Weight of the middlegame value: the phase units, times what stands for a scale factor of 1.
     pub mg_units: u16,
-    /// Weight of the endgame value: the maximum less the phase units.
+    /// Weight of the endgame value: the maximum less the phase units, times the scale factor.
     pub eg_units: u16,
     /// Its positions, in layout order.
     pub positions: Range<usize>,
@@ -64,7 +64,8 @@ impl Shape {
 pub struct Layout {
     /// Number of features F.
     pub features: usize,
-    /// Phase units that stand for φ = 1.
+    /// Units of the buckets that stand for a share of 1: the phase units of φ = 1, times what stands
+    /// for an endgame scale factor of 1 where there are such factors.
     pub phase_max: u16,
     /// Parts in order.
     pub parts: Vec<Part>,
@@ -127,12 +128,22 @@ impl Layout {
             })
             .collect();
 
+        // The smallest units that hold all factors keep sums of whole parameters exact for longest.
+        let scale_one = dataset.scale_one();
+        let divisor = dataset.scales.iter().fold(scale_one, |divisor, &scale| gcd(divisor, scale));
+        let reduced = |scale: u16| scale / divisor;
+        let phase_max = dataset.phase_max().checked_mul(reduced(scale_one)).ok_or_else(|| {
+            Error::Usage("phase and endgame scale have too many units together".to_string())
+        })?;
+
         let counts = |n: usize| chunks[n / CHUNK].counts[n % CHUNK];
         let mut order: Vec<(u64, u64)> = (0..positions)
             .into_par_iter()
             .map(|n| {
                 let (plus, minus) = counts(n);
-                let bucket = (part_of(n) as u64) << 16 | u64::from(dataset.phases[n]);
+                let scale = dataset.scales.get(n).copied().unwrap_or(scale_one);
+                let taper = u64::from(dataset.phases[n]) << 16 | u64::from(scale);
+                let bucket = (part_of(n) as u64) << 32 | taper;
                 (bucket, u64::from(plus) << 48 | u64::from(minus) << 32 | n as u64)
             })
             .collect();
@@ -140,7 +151,7 @@ impl Layout {
 
         let mut layout = Self {
             features: dataset.feature_count(),
-            phase_max: dataset.phase_max(),
+            phase_max,
             parts: Vec::with_capacity(parts),
             buckets: Vec::new(),
             shapes: Vec::new(),
@@ -161,7 +172,7 @@ impl Layout {
             if last_bucket != Some(bucket_key) {
                 last_bucket = Some(bucket_key);
                 last_shape = None;
-                let part = (bucket_key >> 16) as usize;
+                let part = (bucket_key >> 32) as usize;
                 while layout.parts.len() <= part {
                     let (position, bucket) = (index, layout.buckets.len());
                     layout.parts.push(Part {
@@ -173,8 +184,8 @@ impl Layout {
                 let shapes = layout.shapes.len();
                 layout.buckets.push(Bucket {
                     part,
-                    mg_units: dataset.phases[n],
-                    eg_units: layout.phase_max - dataset.phases[n],
+                    mg_units: dataset.phases[n] * reduced(scale_one),
+                    eg_units: (dataset.phase_max() - dataset.phases[n]) * reduced(bucket_key as u16),
                     positions: index..index,
                     shapes: shapes..shapes,
                 });
@@ -340,6 +351,10 @@ fn canonical_rows(dataset: &Dataset, chunk: usize, unit: bool) -> Chunk {
         }
     }
     out
+}
+
+fn gcd(a: u16, b: u16) -> u16 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Appends the multiset difference `a` − `b` of two sorted lists.

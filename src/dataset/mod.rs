@@ -4,6 +4,7 @@
 //! `folds`), and the order in which evaluators walk it (`layout`, `transpose`). Knows nothing of
 //! chess rules, parameters or devices.
 
+mod coefficients;
 mod container;
 mod folds;
 mod layout;
@@ -20,10 +21,9 @@ pub use metadata::{Metadata, SourceRecord};
 pub use resample::{POISSON_TAILS, game_hash, poisson_weight};
 pub use split::Split;
 pub use transpose::{Block, Run, Transpose};
-pub use writer::{DatasetWriter, PositionLabels, RowLabels};
+pub use writer::{DatasetWriter, ImportedPosition, PositionLabels, RowLabels};
 
-use half::f16;
-
+use self::coefficients::{Coefficients, RowCoefficients};
 use crate::error::{Error, Result};
 
 /// Positions in extraction order, columns in memory.
@@ -41,9 +41,11 @@ pub struct Dataset {
     /// Entries of each row that have coefficient +1; empty for coefficient rows.
     pub(crate) white_counts: Vec<u16>,
     pub(crate) ids: Vec<u16>,
-    /// Parallel to `ids`, or empty when every coefficient is ±1.
-    pub(crate) coefficients: Vec<f16>,
+    /// Parallel to `ids`, unless every coefficient is ±1.
+    pub(crate) coefficients: Coefficients,
     pub(crate) phases: Vec<u16>,
+    /// Endgame scale factors in units of the feature set's; empty when all are 1.
+    pub(crate) scales: Vec<u16>,
     pub(crate) results: Vec<f32>,
     /// Empty when all weights are 1.
     pub(crate) weights: Vec<f32>,
@@ -51,6 +53,9 @@ pub struct Dataset {
     pub(crate) offsets: Vec<f32>,
     /// Search scores, centipawns, White's view; NaN where unknown; empty when none is known.
     pub(crate) scores: Vec<f32>,
+    /// Static evaluations that the engine printed, centipawns, White's view; NaN where unknown;
+    /// empty when none is known.
+    pub(crate) evaluations: Vec<f32>,
     /// Game of each position; empty when the input had no games.
     pub(crate) games: Vec<u32>,
 }
@@ -59,7 +64,7 @@ pub struct Dataset {
 #[derive(Clone, Copy, Debug)]
 pub struct RowView<'a> {
     ids: &'a [u16],
-    coefficients: &'a [f16],
+    coefficients: RowCoefficients<'a>,
     plus: usize,
     /// Phase units.
     pub phase: u16,
@@ -74,14 +79,7 @@ pub struct RowView<'a> {
 impl RowView<'_> {
     /// Feature ids with their coefficients.
     pub fn entries(&self) -> impl Iterator<Item = (u16, f32)> {
-        self.ids.iter().enumerate().map(|(i, &id)| {
-            let coefficient = match self.coefficients.get(i) {
-                Some(c) => c.to_f32(),
-                None if i < self.plus => 1.0,
-                None => -1.0,
-            };
-            (id, coefficient)
-        })
+        self.ids.iter().enumerate().map(|(i, &id)| (id, self.coefficients.get(i, self.plus)))
     }
 
     /// Number of entries; for piece-square rows the number of pieces.
@@ -133,7 +131,7 @@ impl Dataset {
 
     /// Whether every coefficient is ±1.
     pub fn unit_rows(&self) -> bool {
-        self.coefficients.is_empty() && self.metadata.feature_set.unit_rows()
+        self.coefficients == Coefficients::Unit
     }
 
     /// Whether positions know their game, so that splits can keep games together.
@@ -144,6 +142,37 @@ impl Dataset {
     /// Search scores, centipawns, White's view, NaN where unknown; empty when there are none.
     pub fn search_scores(&self) -> &[f32] {
         &self.scores
+    }
+
+    /// Static evaluations that the engine printed, centipawns, White's view, NaN where unknown;
+    /// empty when there are none.
+    pub fn static_evaluations(&self) -> &[f32] {
+        &self.evaluations
+    }
+
+    /// Shares of the middlegame and the endgame value in the score of a position: φ and
+    /// (1 − φ) ρ with its endgame scale factor ρ, which is 1 unless the dataset has such factors.
+    pub fn shares(&self, n: usize) -> (f64, f64) {
+        let phi = f64::from(self.phases[n]) / f64::from(self.phase_max());
+        match self.scales.get(n) {
+            None => (phi, 1.0 - phi),
+            Some(&scale) => (phi, (1.0 - phi) * (f64::from(scale) / f64::from(self.scale_one()))),
+        }
+    }
+
+    /// Units of endgame scale factors that stand for 1.
+    pub fn scale_one(&self) -> u16 {
+        self.metadata.feature_set.imported.as_ref().map_or(1, |imported| imported.scale_one)
+    }
+
+    /// Endgame scale factors in units of [`scale_one`](Self::scale_one); empty when all are 1.
+    pub fn scales(&self) -> &[u16] {
+        &self.scales
+    }
+
+    /// Whether coefficients are kept in single precision, because half would change some.
+    pub fn has_single_precision(&self) -> bool {
+        matches!(self.coefficients, Coefficients::Single(_))
     }
 
     /// Results, White's view.
@@ -168,7 +197,7 @@ impl Dataset {
     pub fn row(&self, n: usize) -> RowView<'_> {
         let range = self.row_starts[n] as usize..self.row_starts[n + 1] as usize;
         RowView {
-            coefficients: self.coefficients.get(range.clone()).unwrap_or(&[]),
+            coefficients: self.coefficients.row(range.clone()),
             plus: self.white_counts.get(n).map_or(usize::MAX, |&c| usize::from(c)),
             ids: &self.ids[range],
             phase: self.phases[n],

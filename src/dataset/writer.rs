@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use half::f16;
 use safetensors::Dtype;
 use safetensors::tensor::{Metadata as Header, TensorInfo};
 use xxhash_rust::xxh3::Xxh3;
@@ -26,6 +27,25 @@ pub struct PositionLabels {
     pub weight: f32,
     /// Game number, consecutive from 0, where the input has games.
     pub game: Option<u32>,
+}
+
+/// A position whose features were computed elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub struct ImportedPosition<'a> {
+    /// Ids, ascending.
+    pub ids: &'a [u16],
+    /// Coefficients of `ids`.
+    pub coefficients: &'a [f32],
+    /// Phase units.
+    pub phase: u16,
+    /// Endgame scale factor, in units of the feature set's.
+    pub scale: u16,
+    /// Fixed part of the score, centipawns, White's view.
+    pub offset_cp: f32,
+    /// The engine's static evaluation, centipawns, White's view.
+    pub evaluation_cp: Option<f32>,
+    /// Everything else.
+    pub labels: PositionLabels,
 }
 
 /// One tensor on its way to disk.
@@ -140,7 +160,14 @@ pub struct DatasetWriter {
     weights: Column,
     scores: Column,
     games: Column,
+    scales: Column,
+    offsets: Column,
+    evaluations: Column,
+    scale_one: u16,
     any_weight: bool,
+    any_scale: bool,
+    any_offset: bool,
+    any_evaluation: bool,
     any_score: bool,
     any_game: bool,
 }
@@ -173,11 +200,18 @@ impl DatasetWriter {
             weights: column(names::WEIGHTS, Dtype::F32)?,
             scores: column(names::SCORES, Dtype::F32)?,
             games: column(names::GAMES, Dtype::U32)?,
+            scales: column(names::SCALES, Dtype::U16)?,
+            offsets: column(names::OFFSETS, Dtype::F32)?,
+            evaluations: column(names::EVALUATIONS, Dtype::F32)?,
+            scale_one: metadata.feature_set.imported.as_ref().map_or(1, |imported| imported.scale_one),
             unit_rows: metadata.feature_set.unit_rows(),
             path: path.to_path_buf(),
             folder,
             metadata,
             any_weight: false,
+            any_scale: false,
+            any_offset: false,
+            any_evaluation: false,
             any_score: false,
             any_game: false,
         })
@@ -198,6 +232,29 @@ impl DatasetWriter {
     /// # Errors
     /// [`Error::Io`] when the spool cannot be written (disk full).
     pub fn push(&mut self, row: &FeatureRow, labels: PositionLabels) -> Result<()> {
+        self.note(labels);
+        self.try_push(row, labels).map_err(|e| Error::io(&self.path, e))
+    }
+
+    /// Appends one position of an imported feature set. Coefficients are kept in half precision until
+    /// the first comes that it would change; from then on all are kept in single precision.
+    ///
+    /// # Errors
+    /// Those of [`push`](Self::push).
+    pub fn push_imported(&mut self, position: &ImportedPosition<'_>) -> Result<()> {
+        self.note(position.labels);
+        self.any_scale |= position.scale != self.scale_one;
+        self.any_offset |= position.offset_cp != 0.0;
+        self.any_evaluation |= position.evaluation_cp.is_some();
+        self.try_push_imported(position).map_err(|e| Error::io(&self.path, e))
+    }
+
+    /// Whether coefficients are kept in single precision.
+    pub fn has_single_precision(&self) -> bool {
+        self.coefficients.dtype == Dtype::F32
+    }
+
+    fn note(&mut self, labels: PositionLabels) {
         self.any_weight |= labels.weight != 1.0;
         self.any_score |= labels.score_cp.is_some();
         if let Some(game) = labels.game {
@@ -205,7 +262,38 @@ impl DatasetWriter {
             // Games are numbered from 0, but their positions need not be neighbors.
             self.metadata.games = self.metadata.games.max(u64::from(game) + 1);
         }
-        self.try_push(row, labels).map_err(|e| Error::io(&self.path, e))
+    }
+
+    fn try_push_imported(&mut self, position: &ImportedPosition<'_>) -> std::io::Result<()> {
+        let ImportedPosition { ids, coefficients, labels, .. } = *position;
+        self.row_lengths.push(&(ids.len() as u16).to_le_bytes(), 1)?;
+        self.ids.push(le_bytes(ids), ids.len())?;
+        if !self.has_single_precision() && coefficients.iter().any(|&c| f16::from_f32(c).to_f32() != c) {
+            self.widen()?;
+        }
+        if self.has_single_precision() {
+            self.coefficients.push(le_bytes(coefficients), coefficients.len())?;
+        } else {
+            for &coefficient in coefficients {
+                self.coefficients.push(&f16::from_f32(coefficient).to_le_bytes(), 1)?;
+            }
+        }
+        self.scales.push(&position.scale.to_le_bytes(), 1)?;
+        self.offsets.push(&position.offset_cp.to_le_bytes(), 1)?;
+        self.evaluations.push(&position.evaluation_cp.unwrap_or(f32::NAN).to_le_bytes(), 1)?;
+        self.push_labels(position.phase, labels)
+    }
+
+    /// Turns the coefficients so far into single precision.
+    fn widen(&mut self) -> std::io::Result<()> {
+        let mut wide =
+            Column::try_new(names::COEFFICIENTS, Dtype::F32, &self.folder).map_err(std::io::Error::other)?;
+        let mut reader = self.coefficients.reader()?;
+        for _ in 0..self.coefficients.elements {
+            wide.push(&f16::from_le_bytes(read(&mut reader)?).to_f32().to_le_bytes(), 1)?;
+        }
+        self.coefficients = wide;
+        Ok(())
     }
 
     fn try_push(&mut self, row: &FeatureRow, labels: PositionLabels) -> std::io::Result<()> {
@@ -218,7 +306,11 @@ impl DatasetWriter {
         } else {
             self.coefficients.push(le_bytes(&row.coefficients), row.coefficients.len())?;
         }
-        self.phases.push(&row.phase.to_le_bytes(), 1)?;
+        self.push_labels(row.phase, labels)
+    }
+
+    fn push_labels(&mut self, phase: u16, labels: PositionLabels) -> std::io::Result<()> {
+        self.phases.push(&phase.to_le_bytes(), 1)?;
         self.results.push(&labels.result.to_le_bytes(), 1)?;
         self.weights.push(&labels.weight.to_le_bytes(), 1)?;
         self.scores.push(&labels.score_cp.unwrap_or(f32::NAN).to_le_bytes(), 1)?;
@@ -297,7 +389,7 @@ impl DatasetWriter {
         for &keep in keep {
             let length = usize::from(u16::from_le_bytes(read(&mut lengths)?));
             let mut copy = |reader: &mut BufReader<File>, to: &mut Column| {
-                bytes.resize(2 * length, 0);
+                bytes.resize(to.dtype.bitsize() / 8 * length, 0);
                 reader.read_exact(&mut bytes)?;
                 if keep { to.push(&bytes, length) } else { Ok(()) }
             };
@@ -307,10 +399,11 @@ impl DatasetWriter {
             }
         }
         (self.ids, self.coefficients) = (ids, coefficients);
-        for column in [&mut self.row_lengths, &mut self.white_counts, &mut self.phases] {
+        for column in [&mut self.row_lengths, &mut self.white_counts, &mut self.phases, &mut self.scales] {
             column.retain::<2>(keep, &folder, &mut |bytes| bytes)?;
         }
-        for column in [&mut self.results, &mut self.weights, &mut self.scores] {
+        let singles = [&mut self.results, &mut self.weights, &mut self.scores];
+        for column in singles.into_iter().chain([&mut self.offsets, &mut self.evaluations]) {
             column.retain::<4>(keep, &folder, &mut |bytes| bytes)?;
         }
         let mut numbers = vec![u32::MAX; self.metadata.games as usize];
@@ -362,6 +455,9 @@ impl DatasetWriter {
         let mut columns = vec![self.results, self.row_lengths, self.ids, self.phases];
         columns.extend(if self.unit_rows { [self.white_counts] } else { [self.coefficients] });
         columns.extend(self.any_weight.then_some(self.weights));
+        columns.extend(self.any_scale.then_some(self.scales));
+        columns.extend(self.any_offset.then_some(self.offsets));
+        columns.extend(self.any_evaluation.then_some(self.evaluations));
         columns.extend(self.any_score.then_some(self.scores));
         columns.extend(self.any_game.then_some(self.games));
         // Widest types first keeps every tensor aligned, as readers of the format expect.

@@ -60,6 +60,11 @@ impl ExtractSettings {
     /// input or is not there, or when its selection is not known to this version.
     pub fn of_dataset(path: &Path, metadata: &Metadata) -> Result<(Vec<PathBuf>, Self)> {
         let refuse = |reason: String| Err(Error::input(path, reason));
+        if metadata.feature_set.imported.is_some() {
+            return refuse(
+                "holds imported features, which only the engine that printed them computes".to_string(),
+            );
+        }
         if metadata.sources.is_empty() {
             return refuse("does not say which files it was extracted from".to_string());
         }

@@ -22,6 +22,8 @@ use std::sync::atomic::AtomicBool;
 pub use again::{Leaf, LeafChanges};
 pub use report::{FunnelStep, Report, Results, SourceReport};
 
+pub(crate) use sources::{Chunk, read_chunks};
+
 use crate::chess::labels::LabelSyntax;
 use crate::chess::selection::Selection;
 use crate::chess::text::PointOfView;

@@ -4,13 +4,14 @@ use half::f16;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Board, Color, Role, Square};
 
+use super::Imported;
 use crate::chess::PhaseSettings;
 use crate::error::{Error, Result};
 
 /// Names of the roles in feature order: pawn, knight, bishop, rook, queen, king.
 pub const ROLE_NAMES: [&str; 6] = ["pawn", "knight", "bishop", "rook", "queen", "king"];
 
-/// The feature sets that gputexel computes itself.
+/// What computes the rows of a feature set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FeatureKind {
@@ -18,6 +19,8 @@ pub enum FeatureKind {
     Material,
     /// One feature a piece type and square: 384 features, every coefficient ±1.
     Pst,
+    /// Features that another program computed, see [`Imported`].
+    Imported,
 }
 
 /// One tunable feature; it has a middlegame and an endgame parameter.
@@ -30,7 +33,7 @@ pub struct Feature {
 }
 
 /// A feature set together with the phase convention under which its rows were made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FeatureSet {
     /// What computes the rows.
     pub kind: FeatureKind,
@@ -38,6 +41,9 @@ pub struct FeatureSet {
     pub phase: PhaseSettings,
     /// Features in id order; ids in rows index this list.
     pub features: Vec<Feature>,
+    /// What the author says about parameters of [`FeatureKind::Imported`]; none for other kinds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
 }
 
 /// One position as features. Reused between positions so that extraction does not allocate.
@@ -57,7 +63,8 @@ pub struct FeatureRow {
 }
 
 impl FeatureSet {
-    /// The feature set of `kind` under a phase convention.
+    /// The feature set of `kind` under a phase convention; without features for
+    /// [`FeatureKind::Imported`], whose features come with [`try_imported`](Self::try_imported).
     pub fn new(kind: FeatureKind, phase: PhaseSettings) -> Self {
         let feature = |name: String, group: &str| Feature { name, group: group.to_string() };
         let features = match kind {
@@ -70,8 +77,9 @@ impl FeatureSet {
                     Square::ALL.iter().map(move |square| feature(format!("{role}_{square}"), role))
                 })
                 .collect(),
+            FeatureKind::Imported => Vec::new(),
         };
-        Self { kind, phase, features }
+        Self { kind, phase, features, imported: None }
     }
 
     /// The name of a parameter by its place in θ (mg of every feature, then eg of every feature):
@@ -98,7 +106,10 @@ impl FeatureSet {
     /// [`Error::Usage`] when the names differ, so that ids would mean something else.
     pub fn validate(&self) -> Result<()> {
         self.phase.validate()?;
-        if self.features != Self::new(self.kind, self.phase.clone()).features {
+        if self.kind == FeatureKind::Imported {
+            return self.validate_imported();
+        }
+        if self.imported.is_some() || self.features != Self::new(self.kind, self.phase.clone()).features {
             return Err(Error::Usage(format!(
                 "feature set '{}' lists other features than this version knows",
                 self.name()
@@ -112,13 +123,15 @@ impl FeatureSet {
         match self.kind {
             FeatureKind::Material => "material",
             FeatureKind::Pst => "pst",
+            FeatureKind::Imported => "imported",
         }
     }
 
     /// Writes the features of a board into `row`.
     ///
     /// Ids are seen from the piece's own side: Black's squares are flipped vertically, so that a
-    /// white pawn on e2 and a black one on e7 share a feature.
+    /// white pawn on e2 and a black one on e7 share a feature. Nothing but the phase is known of
+    /// imported features.
     pub fn compute(&self, board: &Board, row: &mut FeatureRow) {
         row.plus.clear();
         row.minus.clear();
@@ -145,6 +158,7 @@ impl FeatureSet {
                     row.minus.extend((pieces & !white).into_iter().map(|sq| base + (u16::from(sq) ^ 56)));
                 }
             }
+            FeatureKind::Imported => {}
         }
     }
 }

@@ -7,6 +7,7 @@
 mod basis;
 mod feature_set;
 mod groups;
+mod imported;
 mod parameterization;
 mod parameters;
 mod playing;
@@ -15,6 +16,7 @@ mod prior;
 pub use basis::{Base, BaseWord, Basis, BasisFile, CoordinateRecord, Named, NamedBasis, PriorWord, Value};
 pub use feature_set::{Feature, FeatureKind, FeatureRow, FeatureSet, ROLE_NAMES};
 pub use groups::{ParameterGroups, resolve as resolve_parameters};
+pub use imported::{Imported, ImportedParameter, MAX_FEATURES, Phases, check_name};
 pub use parameterization::{Coordinate, Parameterization};
 pub use parameters::{
     BothPhases, Interval, ParameterFile, ParameterRecord, Provenance, RoundingRecord, SingleStepsRecord,

@@ -45,13 +45,17 @@ impl TableEvaluation {
     /// Tables of θ (mg of every feature, then eg of every feature, centipawns).
     ///
     /// # Errors
-    /// [`Error::Usage`] when a value is beyond [`MAX_EVALUATION_CP`].
+    /// [`Error::Usage`] when a value is beyond [`MAX_EVALUATION_CP`], and for imported features, which
+    /// only the engine that computed them can play with.
     ///
     /// # Panics
     /// If `theta` is not twice as long as the feature set.
     pub fn try_new(set: &FeatureSet, theta: &[f64]) -> Result<Self> {
         let count = set.features.len();
         assert_eq!(theta.len(), 2 * count);
+        if set.kind == FeatureKind::Imported {
+            return Err(Error::Usage("imported features can be tuned, but not played with".to_string()));
+        }
         let limit = f64::from(MAX_EVALUATION_CP);
         if let Some(index) = theta.iter().position(|value| value.is_nan() || value.abs() > limit) {
             return Err(Error::Usage(format!(
@@ -64,7 +68,7 @@ impl TableEvaluation {
         for role in 0..6 {
             for square in 0..64 {
                 let feature = match set.kind {
-                    FeatureKind::Material => role,
+                    FeatureKind::Material | FeatureKind::Imported => role,
                     FeatureKind::Pst => 64 * role + square,
                 };
                 let fixed = |value: f64| (value * UNITS).round() as i32;
@@ -111,10 +115,19 @@ pub fn named_parameters(text: &str) -> Result<(FeatureSet, Vec<f64>)> {
             let kind = [FeatureKind::Material, FeatureKind::Pst]
                 .into_iter()
                 .find(|kind| FeatureSet::new(*kind, PhaseSettings::default()).name() == file.feature_set)
-                .ok_or_else(|| {
-                    Error::input(path, format!("feature set '{}' is not known", file.feature_set))
+                .ok_or_else(|| match file.feature_set.as_str() {
+                    "imported" => Error::input(
+                        path,
+                        "its features are those of another engine, which alone can play with it",
+                    ),
+                    other => Error::input(path, format!("feature set '{other}' is not known")),
                 })?;
             FeatureSet::new(kind, file.phase)
+        }
+        Prior::Schema => {
+            return Err(Error::Usage(
+                "'schema': only an imported dataset has one, and nobody can play with it".to_string(),
+            ));
         }
         Prior::Material(_) | Prior::Zero => FeatureSet::new(FeatureKind::Material, PhaseSettings::default()),
     };

@@ -13,6 +13,8 @@ pub enum Prior {
     Material([f64; 5]),
     /// All zero.
     Zero,
+    /// What the schema of an imported feature set says.
+    Schema,
     /// A parameter file of the same feature set.
     File(PathBuf),
 }
@@ -24,9 +26,14 @@ impl Default for Prior {
 }
 
 impl Prior {
+    /// The prior of a feature set where none is asked for.
+    pub fn default_for(set: &FeatureSet) -> Self {
+        if set.imported.is_some() { Self::Schema } else { Self::default() }
+    }
+
     /// Whether a text names piece values by a word, well or badly written, and not a file.
     pub fn is_word(text: &str) -> bool {
-        text == "zero" || text == "material" || text.starts_with("material:")
+        ["zero", "schema", "material"].contains(&text) || text.starts_with("material:")
     }
 }
 
@@ -36,6 +43,9 @@ impl FromStr for Prior {
     fn from_str(text: &str) -> Result<Self> {
         if text == "zero" {
             return Ok(Self::Zero);
+        }
+        if text == "schema" {
+            return Ok(Self::Schema);
         }
         if text.split(',').all(|part| part.trim().parse::<f64>().is_ok()) {
             return Err(Error::Usage(format!("prior '{text}': piece values are written material:{text}")));
@@ -64,6 +74,7 @@ impl std::fmt::Display for Prior {
         match self {
             Self::Material([p, n, b, r, q]) => write!(f, "material:{p},{n},{b},{r},{q}"),
             Self::Zero => f.write_str("zero"),
+            Self::Schema => f.write_str("schema"),
             Self::File(path) => write!(f, "{}", path.display()),
         }
     }
@@ -73,12 +84,22 @@ impl Prior {
     /// θ₀: mg of every feature, then eg of every feature; kings are worth 0.
     ///
     /// # Errors
-    /// Those of [`ParameterFile::read`] and [`ParameterFile::theta`].
+    /// Those of [`ParameterFile::read`] and [`ParameterFile::theta`]; [`Error::Usage`] for the schema
+    /// of a feature set that has none, and for piece values of one that has no pieces.
     pub fn theta(&self, set: &FeatureSet) -> Result<Vec<f64>> {
         let count = set.features.len();
         match self {
             Self::Zero => Ok(vec![0.0; 2 * count]),
+            Self::Schema => set.imported_prior().ok_or_else(|| {
+                let name = set.name();
+                Error::Usage(format!(
+                    "prior 'schema' is that of imported datasets, not of feature set '{name}'"
+                ))
+            }),
             Self::File(path) => ParameterFile::read(path)?.theta(set, path),
+            Self::Material(_) if set.imported.is_some() => Err(Error::Usage(format!(
+                "prior '{self}': imported features are no pieces; give schema, zero or a parameter file"
+            ))),
             Self::Material(values) => {
                 let value = |name: &str| {
                     let role = name.split('_').next().unwrap_or(name);

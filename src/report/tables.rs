@@ -1,5 +1,6 @@
 //! Tuned values as tables to paste: C, C++ and Rust.
 
+use crate::chess::PhaseSettings;
 use crate::model::FeatureSet;
 
 /// A language that tables are written for.
@@ -27,16 +28,35 @@ impl Language {
     }
 }
 
-/// A table of the feature set: its group and the ids of its features.
-fn groups(set: &FeatureSet) -> Vec<(&str, Vec<usize>)> {
-    let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
+/// The tables of a feature set: an identifier each, and the ids of its features.
+fn groups(set: &FeatureSet) -> Vec<(String, Vec<usize>)> {
+    let mut groups: Vec<(&str, String, Vec<usize>)> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    let mut taken = std::collections::HashSet::new();
     for (id, feature) in set.features.iter().enumerate() {
-        match groups.last_mut() {
-            Some((name, ids)) if *name == feature.group => ids.push(id),
-            _ => groups.push((&feature.group, vec![id])),
-        }
+        let group = feature.group.as_str();
+        let place = *places.entry(group).or_insert_with(|| {
+            let stem = identifier(group);
+            // Names that differ only in what no identifier may hold are numbered.
+            let numbered = (2..).map(|n| format!("{stem}_{n}"));
+            let free = std::iter::once(stem.clone()).chain(numbered);
+            let name = free.into_iter().find(|name| taken.insert(name.to_uppercase()));
+            groups.push((group, name.expect("there is always another number"), Vec::new()));
+            groups.len() - 1
+        });
+        groups[place].2.push(id);
     }
-    groups
+    groups.into_iter().map(|(_, name, ids)| (name, ids)).collect()
+}
+
+/// What of a name all languages take as an identifier.
+fn identifier(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let text: String = name.chars().map(plain).collect();
+    match text.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        true => text,
+        false => format!("t{text}"),
+    }
 }
 
 /// All values, rounded to whole centipawns, half away from zero.
@@ -49,17 +69,29 @@ pub fn tables(set: &FeatureSet, theta: &[f64], language: Language) -> String {
     // Parameters that nothing holds back can run away; what does not fit an int would not compile.
     let value = |phase: usize, id: usize| theta[phase * count + id].round() as i32;
     let phase = &set.phase;
-    let squares = match set.unit_rows() {
-        true => "Index 0 is a1, 7 is h1, 63 is h8, from White's side; for Black's pieces use square ^ 56.",
-        false => "Pawn, knight, bishop, rook, queen, king.",
+    let squares = match (set.unit_rows(), set.imported.is_some()) {
+        (true, _) => {
+            "Index 0 is a1, 7 is h1, 63 is h8, from White's side; for Black's pieces use square ^ 56."
+        }
+        (_, true) => "In the order of the schema that the trace was imported with.",
+        _ => "Pawn, knight, bishop, rook, queen, king.",
     };
     let about = [
         "Evaluation parameters in centipawns, written by gputexel.".to_string(),
         squares.to_string(),
-        format!(
-            "Phase: knight {}, bishop {}, rook {}, queen {}, at most {}; score = (mg * phase + eg * ({} - phase)) / {}.",
-            phase.knight, phase.bishop, phase.rook, phase.queen, phase.max, phase.max, phase.max
-        ),
+        if set.imported.is_some() && *phase == PhaseSettings::NONE {
+            "The evaluation is untapered: both values of a pair are the same.".to_string()
+        } else if *phase == (PhaseSettings { max: phase.max, ..PhaseSettings::NONE }) {
+            format!(
+                "Phase: as the trace had it, 0 to {}; score = (mg * phase + eg * ({} - phase)) / {}.",
+                phase.max, phase.max, phase.max
+            )
+        } else {
+            format!(
+                "Phase: knight {}, bishop {}, rook {}, queen {}, at most {}; score = (mg * phase + eg * ({} - phase)) / {}.",
+                phase.knight, phase.bishop, phase.rook, phase.queen, phase.max, phase.max, phase.max
+            )
+        },
     ];
     let mut text: String = about.iter().map(|line| format!("// {line}\n")).collect();
     match language {
@@ -113,8 +145,23 @@ pub fn tables(set: &FeatureSet, theta: &[f64], language: Language) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chess::PhaseSettings;
-    use crate::model::FeatureKind;
+    use crate::model::{Feature, FeatureKind, Imported, ImportedParameter};
+
+    #[test]
+    fn any_name_becomes_an_identifier() {
+        let features = ["king \"safety\"", "king_safety", "King (safety", "2nd", "king \"safety\""]
+            .iter()
+            .enumerate()
+            .map(|(i, group)| Feature { name: format!("f{i}"), group: (*group).to_string() })
+            .collect();
+        let parameters = vec![ImportedParameter::default(); 5];
+        let imported = Imported { scale_one: 1, parameters };
+        let set = FeatureSet::try_imported(features, PhaseSettings::default(), imported).unwrap();
+        let found = groups(&set);
+        let names: Vec<(&str, usize)> = found.iter().map(|(name, ids)| (name.as_str(), ids.len())).collect();
+        // Rust's are in capitals, so these must not make names equal.
+        assert_eq!(names, [("king__safety_", 2), ("king_safety", 1), ("King__safety", 1), ("t2nd", 1)]);
+    }
 
     #[test]
     fn values_are_rounded_half_away_from_zero() {

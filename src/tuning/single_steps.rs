@@ -76,12 +76,25 @@ pub struct Survey {
 }
 
 /// How a coordinate moves the score of a position with one of its features: coefficient ·
-/// (mg · units + eg · (max − units)) phase units.
+/// (mg · units of the middlegame + eg · units of the endgame) phase units.
 #[derive(Clone, Copy, Debug)]
 struct Pull {
     feature: usize,
     mg: f64,
     eg: f64,
+}
+
+/// Weights of the two values of a feature in a position.
+#[derive(Clone, Copy, Debug, Default)]
+struct Units {
+    mg: f64,
+    eg: f64,
+}
+
+impl Units {
+    fn blend(self, mg: f64, eg: f64) -> f64 {
+        self.mg * mg + self.eg * eg
+    }
 }
 
 /// Positions of each feature, ascending.
@@ -99,7 +112,7 @@ pub struct SingleSteps<'a> {
     /// Whether a step of the coordinate changes anything.
     alive: Vec<bool>,
     /// Phase units of each position.
-    units: Vec<f64>,
+    units: Vec<Units>,
     targets: Vec<f64>,
     /// Empty when all are 1.
     weights: Vec<f64>,
@@ -194,10 +207,10 @@ impl<'a> SingleSteps<'a> {
         }
         let range = layout.parts[problem.parts.start].positions.start
             ..layout.parts[problem.parts.end - 1].positions.end;
-        let mut units = vec![0.0; range.len()];
+        let mut units = vec![Units::default(); range.len()];
         for (bucket, positions) in layout.buckets_in(range.clone()) {
             let own = positions.start - range.start..positions.end - range.start;
-            units[own].fill(f64::from(bucket.mg_units));
+            units[own].fill(Units { mg: f64::from(bucket.mg_units), eg: f64::from(bucket.eg_units) });
         }
         let wide = |column: &[f32]| -> Vec<f64> {
             column.get(range.clone()).unwrap_or(&[]).iter().map(|&value| f64::from(value)).collect()
@@ -208,11 +221,7 @@ impl<'a> SingleSteps<'a> {
         let pulls = pulls_of(basis, layout.features);
         let touches = |pull: &Pull| {
             let positions = index.feature(pull.feature).0;
-            let max = f64::from(layout.phase_max);
-            positions.iter().any(|&n| {
-                let units = units[n as usize];
-                pull.mg * units + pull.eg * (max - units) != 0.0
-            })
+            positions.iter().any(|&n| units[n as usize].blend(pull.mg, pull.eg) != 0.0)
         };
         let alive = pulls.par_iter().map(|pulls| problem.l2 > 0.0 || pulls.iter().any(touches)).collect();
         let mut steps = Self {
@@ -250,11 +259,11 @@ impl<'a> SingleSteps<'a> {
         let last = layout.parts[self.problem.parts.end - 1].positions.end;
         let (mg, eg) = self.theta.split_at(layout.features);
         let max = f64::from(layout.phase_max);
-        let score_of = |position: usize, units: f64, entries: Range<usize>, plus: usize| {
+        let score_of = |position: usize, units: Units, entries: Range<usize>, plus: usize| {
             let mut score = f64::from(layout.offsets.get(position).copied().unwrap_or(0.0)) * max;
             for (i, entry) in entries.enumerate() {
                 let id = usize::from(layout.ids[entry]);
-                let blended = units * mg[id] + (max - units) * eg[id];
+                let blended = units.blend(mg[id], eg[id]);
                 score += match layout.coefficients.get(entry) {
                     Some(&coefficient) => f64::from(coefficient) * blended,
                     None if i < plus => blended,
@@ -322,10 +331,8 @@ impl<'a> SingleSteps<'a> {
     /// Calls with every position whose score a step changes, and by how many phase units,
     /// ascending.
     fn each_change(&self, coordinate: usize, by: f64, mut call: impl FnMut(usize, f64)) {
-        let max = f64::from(self.problem.layout.phase_max);
         let change = |pull: &Pull, position: u32, coefficient: f32| {
-            let units = self.units[position as usize];
-            by * f64::from(coefficient) * (pull.mg * units + pull.eg * (max - units))
+            by * f64::from(coefficient) * self.units[position as usize].blend(pull.mg, pull.eg)
         };
         let pulls = &self.pulls[coordinate];
         if let [pull] = &pulls[..] {

@@ -6,6 +6,7 @@ pub mod gpu;
 pub mod players;
 pub mod program;
 pub mod spsa;
+pub mod traces;
 
 use std::path::Path;
 

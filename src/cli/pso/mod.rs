@@ -75,7 +75,7 @@ fn start(args: &PsoArgs, context: &Context) -> anyhow::Result<()> {
     // Everything that can be refused is refused before anything is written.
     let backend = args.backend.open()?;
     let loss: LossKind = fresh.loss.as_deref().map(str::parse).transpose()?.unwrap_or_default();
-    let prior: Prior = fresh.prior.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+    let prior: Option<Prior> = fresh.prior.as_deref().map(str::parse).transpose()?;
     let given_k = args.scale.k()?;
     Split::check_share(fresh.holdout.unwrap_or(0.0))?;
     let (settings, stopping) = (fresh.settings()?, fresh.stopping()?);
@@ -88,6 +88,7 @@ fn start(args: &PsoArgs, context: &Context) -> anyhow::Result<()> {
         return Err(Error::input(&args.inputs[0], "holds no position").into());
     }
     let set = &data.metadata.feature_set;
+    let prior = prior.unwrap_or_else(|| Prior::default_for(set));
     let theta = prior.theta(set)?;
     let basis = fresh.space(args.basis.explicit("madchess", set, &theta)?)?;
     check_memory(&settings, basis.dimension())?;

@@ -166,7 +166,7 @@ fn check_numbers(args: &SweepArgs) -> Result<()> {
 fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
     let fresh = &args.fresh;
     let loss: LossKind = fresh.loss.as_deref().map(str::parse).transpose()?.unwrap_or_default();
-    let prior: Prior = fresh.prior.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+    let prior: Option<Prior> = fresh.prior.as_deref().map(str::parse).transpose()?;
     let factor = base_factor(&fresh.k_base)?;
     let axis = |text: &String| Axis::parse(text, &data.metadata.sources, factor);
     let mut grid = Grid { axes: fresh.grid.iter().map(axis).collect::<Result<_>>()? };
@@ -200,6 +200,7 @@ fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
     }
     let judge: Option<LossKind> = fresh.judge.as_deref().map(str::parse).transpose()?;
     let judge = judge.unwrap_or(if kinds.len() == 1 { kinds[0] } else { LossKind::Squared });
+    let prior = prior.unwrap_or_else(|| Prior::default_for(&data.metadata.feature_set));
     let start = prior.theta(&data.metadata.feature_set)?;
     let basis = args.basis.resolve("identity", &data.metadata.feature_set, &start)?;
     let mut config = SweepConfig {

@@ -57,13 +57,14 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
     check_target(args.csv.as_deref(), args.force)?;
     check_target(args.svg.as_deref(), args.force)?;
     let loss: LossKind = fresh.loss.as_deref().map(str::parse).transpose()?.unwrap_or_default();
-    let prior: Prior = fresh.prior.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+    let prior: Option<Prior> = fresh.prior.as_deref().map(str::parse).transpose()?;
     let backend = args.backend.open()?;
 
     let data = dataset::read_many(&args.datasets)?;
     if data.is_empty() {
         return Err(Error::input(&args.datasets[0], "holds no position").into());
     }
+    let prior = prior.unwrap_or_else(|| Prior::default_for(&data.metadata.feature_set));
     let theta = prior.theta(&data.metadata.feature_set)?;
     let layout = Layout::whole(&data)?;
     let (mut evaluator, line) = backend.evaluator(&layout)?;

@@ -106,7 +106,7 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
     // Everything that can be refused is refused before anything is written.
     let backend = args.backend.open()?;
     let loss: LossKind = fresh.loss.as_deref().map(str::parse).transpose()?.unwrap_or_default();
-    let prior: Prior = fresh.prior.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+    let mut prior: Option<Prior> = fresh.prior.as_deref().map(str::parse).transpose()?;
     let given_k = args.scale.k()?;
     args.requiesce.check(&args.inputs)?;
     let uncertainty = args.uncertainty.request(UncertaintyRequest::default(), loss)?;
@@ -127,13 +127,15 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
     };
     let ready = if inputs::are_datasets(&args.inputs)? {
         let data = dataset::read_many(&args.inputs)?;
-        let theta = prior.theta(&data.metadata.feature_set)?;
+        let set = &data.metadata.feature_set;
+        let theta = prior.get_or_insert_with(|| Prior::default_for(set)).theta(set)?;
         let basis = tuned(&data.metadata.feature_set, &theta)?;
         Ok((basis, prepare(fresh, data, &args.inputs[0], loss, given_k, theta)?))
     } else {
-        let theta = prior.theta(&inputs::default_features())?;
+        let theta = prior.get_or_insert_default().theta(&inputs::default_features())?;
         Err((tuned(&inputs::default_features(), &theta)?, theta))
     };
+    let prior = prior.unwrap_or_default();
     let folder = RunFolder::create(args.out.as_deref(), args.force)?;
     let result = (|| -> anyhow::Result<()> {
         let (paths, basis, prepared) = match ready {

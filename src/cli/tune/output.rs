@@ -22,6 +22,9 @@ use super::whole::Whole;
 /// Fewest occurrences of a feature below which its values are called weakly supported.
 const WEAK_SUPPORT: u64 = 100;
 
+/// Features that are listed at the end where there is no board to show.
+const LISTED: usize = 24;
+
 /// Centipawns away from its prior beyond which a parameter is called far.
 const FAR_CP: f64 = 1000.0;
 
@@ -397,9 +400,14 @@ pub fn print_results(
     match board(set, &outcome.parameters, piece) {
         Some(text) => out += &text,
         None => {
-            for (id, feature) in set.features.iter().enumerate() {
+            let shown = &set.features[..set.features.len().min(LISTED)];
+            let width = shown.iter().map(|feature| feature.name.chars().count()).max().unwrap_or(0).max(10);
+            for (id, feature) in shown.iter().enumerate() {
                 let (mg, eg) = (outcome.parameters[id], outcome.parameters[set.features.len() + id]);
-                let _ = writeln!(out, "{:<10} middlegame {mg:>8.1}  endgame {eg:>8.1}", feature.name);
+                let _ = writeln!(out, "{:<width$} middlegame {mg:>8.1}  endgame {eg:>8.1}", feature.name);
+            }
+            if set.features.len() > LISTED {
+                let _ = writeln!(out, "and {} more, see params.json", set.features.len() - LISTED);
             }
         }
     }

@@ -25,6 +25,8 @@ pub enum NamedBasis {
     /// piece-square feature tells. Piece values are fixed at 100, 300, 300, 500 and 975;
     /// constants are added to them. Rooks have the centrality of their file.
     MadChess2018,
+    /// What the schema of an imported feature set says.
+    Schema,
 }
 
 /// Term of a square.
@@ -33,7 +35,7 @@ type Term = fn(usize) -> i32;
 const PHASES: [&str; 2] = ["mg", "eg"];
 
 impl NamedBasis {
-    /// All of them by name.
+    /// All that are not those of one dataset, by name.
     pub const ALL: [(&'static str, Self); 6] = [
         ("identity", Self::Values { mirrored: false, tied: false }),
         ("mirrored", Self::Values { mirrored: true, tied: false }),
@@ -45,11 +47,17 @@ impl NamedBasis {
 
     /// By name; the order of `tied` and `mirrored` does not matter.
     pub(super) fn find(name: &str) -> Option<Self> {
+        if name == "schema" {
+            return Some(Self::Schema);
+        }
         let name = if name == "tied+mirrored" { "mirrored+tied" } else { name };
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, basis)| *basis)
     }
 
     pub(super) fn file(self, set: &FeatureSet) -> Result<BasisFile> {
+        if self == Self::Schema {
+            return set.schema_basis();
+        }
         if set.kind != FeatureKind::Pst && !matches!(self, Self::Values { mirrored: false, .. }) {
             return Err(Error::Usage(format!(
                 "basis '{self}' is one of squares, and feature set '{}' has none",
@@ -60,6 +68,7 @@ impl NamedBasis {
             Self::Values { mirrored, tied } => values(set, mirrored, tied),
             Self::MadChess => madchess(),
             Self::MadChess2018 => madchess_2018(),
+            Self::Schema => Vec::new(),
         };
         let mut file = BasisFile::new(&self.to_string(), set.name(), coordinates);
         let fixed = |values: &[(&str, f64)]| {
@@ -68,7 +77,7 @@ impl NamedBasis {
             ))
         };
         match self {
-            Self::Values { .. } => {}
+            Self::Values { .. } | Self::Schema => {}
             Self::MadChess => file.base = fixed(&[("pawn.mg", 100.0)]),
             Self::MadChess2018 => file.base = fixed(&FIXED_2018),
         }
@@ -78,6 +87,9 @@ impl NamedBasis {
 
 impl std::fmt::Display for NamedBasis {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if *self == Self::Schema {
+            return f.write_str("schema");
+        }
         let found = Self::ALL.iter().find(|(_, basis)| basis == self);
         f.write_str(found.expect("every basis has a name").0)
     }

@@ -84,7 +84,8 @@ struct Position {
     start: u32,
     length: u16,
     plus: u16,
-    phase: u16,
+    mg_units: u16,
+    eg_units: u16,
     weight: f32,
     /// w ℓ'.
     slope: f64,
@@ -171,9 +172,10 @@ fn stripe(fit: &Fit<'_>, theta: &[f64], range: Range<usize>) -> Stripe {
     let mut cells = vec![[0.0f64; 2]; features * features];
     let mut row = Vec::new();
     for (bucket, positions) in layout.buckets_in(range) {
-        let phi = f64::from(bucket.mg_units) / f64::from(layout.phase_max);
+        let units = f64::from(layout.phase_max);
+        let (mg_share, eg_share) = (f64::from(bucket.mg_units) / units, f64::from(bucket.eg_units) / units);
         let (mg, eg) = theta.split_at(features);
-        table.iter_mut().enumerate().for_each(|(i, cell)| *cell = phi * mg[i] + (1.0 - phi) * eg[i]);
+        table.iter_mut().enumerate().for_each(|(i, cell)| *cell = mg_share * mg[i] + eg_share * eg[i]);
         for shape in layout.shapes_in(positions) {
             for (i, n) in shape.positions.clone().enumerate() {
                 let weight = layout.weights.get(n).copied().unwrap_or(1.0);
@@ -181,7 +183,8 @@ fn stripe(fit: &Fit<'_>, theta: &[f64], range: Range<usize>) -> Stripe {
                     start: (shape.first_entry + i * shape.row_length()) as u32,
                     length: shape.row_length() as u16,
                     plus: shape.plus as u16,
-                    phase: bucket.mg_units,
+                    mg_units: bucket.mg_units,
+                    eg_units: bucket.eg_units,
                     weight,
                     slope: 0.0,
                 };
@@ -293,9 +296,10 @@ fn clusters_of(layout: &Layout, positions: &[Position], games: &[&[(u32, u32)]])
             let position = &positions[i as usize];
             weight += f64::from(position.weight);
             entries(layout, position, &mut row);
-            let phi = f64::from(position.phase) / f64::from(layout.phase_max);
+            let share = |units: u16| f64::from(units) / f64::from(layout.phase_max);
+            let (mg_share, eg_share) = (share(position.mg_units), share(position.eg_units));
             for &(id, coefficient) in &row {
-                for (at, share) in [(id, phi), (id + features as u32, 1.0 - phi)] {
+                for (at, share) in [(id, mg_share), (id + features as u32, eg_share)] {
                     if share != 0.0 {
                         let at_index = at as usize;
                         sum[at_index] += position.slope * coefficient * share;

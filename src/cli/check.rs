@@ -1,0 +1,318 @@
+//! `gputexel check`: whether a dataset or a trace can be trusted.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use gputexel::checking::{CheckSettings, Findings, LabelVerdict, RARE, check, compare};
+use gputexel::dataset::{self, Dataset};
+use gputexel::model::{FeatureSet, ParameterFile, Prior};
+use gputexel::objective::LossKind;
+use gputexel::trace::{Comparison, ImportReport, ImportSettings, Plan, Reference, import};
+use gputexel::tuning::{exact_scores, fit_scale};
+use gputexel::{Error, Result};
+
+use super::import::with_progress;
+use super::inputs::are_datasets;
+use super::table::{aligned, grouped, percent};
+use super::{Context, say};
+
+/// Names that are listed.
+const NAMES: usize = 12;
+
+/// Flags of `check`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Of a trace with a column `eval`, the static evaluation that the engine printed is held against the \
+sum of coefficient times parameter, line by line. Exit code 1 where evaluations differ by more than \
+the tolerance, evaluations run against results, or the gradient is wrong.
+
+  gputexel check trace.svm --schema schema.json
+  gputexel check dataset.bin --params params.json")]
+pub struct CheckArgs {
+    /// Datasets of one feature set, or traces; - is a trace on standard input
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+    /// What the indices of traces mean
+    #[arg(long, value_name = "FILE")]
+    schema: Option<PathBuf>,
+    /// Parameters of the evaluation [default: the priors of the schema, else material]
+    #[arg(long, value_name = "FILE")]
+    params: Option<PathBuf>,
+    /// Difference of evaluations that is put down to rounding, centipawns
+    #[arg(long, value_name = "CP", default_value_t = 1.0)]
+    tolerance: f64,
+    /// Positions on which the gradient is held against finite differences
+    #[arg(long, value_name = "N", default_value_t = 2000)]
+    sample: usize,
+    /// Stop when more than this share of a trace's lines cannot be used
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    max_bad_share: f64,
+}
+
+/// Runs `check`.
+///
+/// # Errors
+/// Inputs that cannot be read, and faults that were found.
+pub fn run(args: &CheckArgs, context: &Context) -> anyhow::Result<()> {
+    if !(args.tolerance.is_finite() && args.tolerance >= 0.0) {
+        return Err(
+            Error::Usage(format!("tolerance {}: must be 0 or a positive number", args.tolerance)).into()
+        );
+    }
+    let datasets = args.schema.is_none();
+    if datasets && !are_datasets(&args.inputs)? {
+        let reason = "a trace needs --schema, which says what its indices mean".to_string();
+        return Err(Error::Usage(format!("{}: {reason}", args.inputs[0].display())).into());
+    }
+    let parameters = args.params.as_deref().map(ParameterFile::read).transpose()?;
+    let theta_of = |set: &FeatureSet| -> Result<Vec<f64>> {
+        match (&parameters, &args.params) {
+            (Some(file), Some(path)) => file.theta(set, path),
+            _ => Prior::default_for(set).theta(set),
+        }
+    };
+    let (data, theta, reference, comparison, report) = if datasets {
+        let data = dataset::read_many(&args.inputs)?;
+        let theta = theta_of(&data.metadata.feature_set)?;
+        let reference = Reference::new(&data.metadata.feature_set, theta.clone(), args.tolerance);
+        let comparison = compare(&data, &theta, &reference);
+        (data, theta, reference, comparison, None)
+    } else {
+        read_traces(args, context, &theta_of)?
+    };
+    if data.is_empty() {
+        return Err(Error::input(&args.inputs[0], "holds no position").into());
+    }
+    let k = match parameters.as_ref().and_then(|file| file.k) {
+        Some(k) => k,
+        None => {
+            let all: Vec<u32> = (0..data.len() as u32).collect();
+            // The gradient is checked at any K; that of no parameters cannot be fitted.
+            fit_scale(&data, &exact_scores(&data, &theta, &all), &all, LossKind::Squared)
+                .map_or(1.0, |fit| fit.k)
+        }
+    };
+    let settings = CheckSettings { k, loss: LossKind::Squared, sample: args.sample };
+    let findings = check(&data, &theta, &comparison, &reference, settings)?;
+    let text = if context.json {
+        let mut object = serde_json::to_value(&findings)?;
+        if let Some(report) = &report {
+            object["sources"] = serde_json::to_value(&report.sources)?;
+        }
+        format!("{object}\n")
+    } else if context.quiet {
+        String::new()
+    } else {
+        describe(&findings, report.as_ref(), &data, args)
+    };
+    say(&text)?;
+    match findings.faults.is_empty() {
+        true => Ok(()),
+        false => Err(Error::input(&args.inputs[0], findings.faults.join("; ")).into()),
+    }
+}
+
+type Traces = (Dataset, Vec<f64>, Reference, Comparison, Option<ImportReport>);
+
+/// Imports traces into a temporary dataset, comparing evaluations on the way.
+fn read_traces(
+    args: &CheckArgs,
+    context: &Context,
+    theta_of: &dyn Fn(&FeatureSet) -> Result<Vec<f64>>,
+) -> Result<Traces> {
+    let schema = args.schema.clone().unwrap_or_default();
+    let mut settings = ImportSettings::new(Plan::read(&schema)?);
+    let set = settings.plan.feature_set().clone();
+    let theta = theta_of(&set)?;
+    let reference = Reference::new(&set, theta.clone(), args.tolerance);
+    settings.reference = Some(reference.clone());
+    settings.max_bad_share = args.max_bad_share;
+    let folder = tempfile::tempdir().map_err(|e| Error::io(std::env::temp_dir(), e))?;
+    let path = folder.path().join("trace.bin");
+    let report = with_progress(context, |hooks| import(&args.inputs, &settings, &path, hooks))?;
+    let data = dataset::read(&path)?;
+    let comparison = report.comparison.clone();
+    Ok((data, theta, reference, comparison, Some(report)))
+}
+
+fn row(cells: &[&str]) -> Vec<String> {
+    cells.iter().map(|cell| (*cell).to_string()).collect()
+}
+
+/// The findings in words.
+fn describe(findings: &Findings, report: Option<&ImportReport>, data: &Dataset, args: &CheckArgs) -> String {
+    let mut text = String::new();
+    let games = match findings.games {
+        0 => "no games".to_string(),
+        games => format!("{} games", grouped(games)),
+    };
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        text,
+        "{} positions, {games}, {} features",
+        grouped(findings.positions),
+        grouped(data.feature_count() as u64)
+    );
+    for source in report.iter().flat_map(|report| &report.sources) {
+        let lines = source.record.records;
+        if source.bad_lines > 0 {
+            let (bad, path) = (grouped(source.bad_lines), &source.record.path);
+            let _ = writeln!(text, "{path}: {bad} of {} lines cannot be used", grouped(lines));
+        }
+        source.complaints.iter().for_each(|line| text += &format!("  {line}\n"));
+        source.warnings.iter().for_each(|line| text += &format!("  warning: {line}\n"));
+    }
+    describe_evaluation(&mut text, findings, args);
+    describe_labels(&mut text, findings);
+    describe_features(&mut text, findings);
+
+    text += "\nresults by phase\n";
+    let mut rows = vec![row(&["phase", "positions", "White wins", "draws", "Black wins", "mean"])];
+    rows.extend(findings.phases.iter().map(|one| {
+        vec![
+            format!("{}-{}", one.from, one.to),
+            grouped(one.positions),
+            percent(one.white_wins, one.positions),
+            percent(one.draws, one.positions),
+            percent(one.black_wins, one.positions),
+            format!("{:.3}", one.mean_result),
+        ]
+    }));
+    text += &aligned(&rows, 2);
+
+    let found = &findings.duplicates;
+    let _ = writeln!(
+        text,
+        "\nduplicates  {} rows ({}) equal an earlier one, {} of them in its game, {} with another result",
+        grouped(found.repeated),
+        percent(found.repeated, findings.positions),
+        grouped(found.same_game),
+        grouped(found.other_result)
+    );
+    if let Some(found) = &findings.gradient {
+        let _ = writeln!(
+            text,
+            "gradient    {} parameters on {} positions: at most {:.1e} of its size off finite differences ({}): {}",
+            found.parameters,
+            grouped(found.positions as u64),
+            found.largest_difference,
+            found.at,
+            if found.agrees() { "as it should be" } else { "WRONG" }
+        );
+    }
+    text
+}
+
+fn describe_evaluation(text: &mut String, findings: &Findings, args: &CheckArgs) {
+    text.push('\n');
+    let Some(found) = &findings.evaluation else {
+        *text += "evaluation  none was printed (a column \"eval\"), so there is nothing to compare\n";
+        return;
+    };
+    let verdict = if found.differing == 0 { "as it should be" } else { "DIFFERENT" };
+    let _ = writeln!(
+        text,
+        "evaluation  {} of {} differ by more than {} cp from what the engine printed: {verdict}",
+        grouped(found.differing),
+        grouped(found.compared),
+        found.tolerance_cp
+    );
+    let _ = writeln!(
+        text,
+        "            on average by {:.3} cp, with sign {:+.3} cp",
+        found.mean_size_cp, found.mean_difference_cp
+    );
+    if let Some(hint) = &found.hint {
+        let _ = writeln!(text, "            {hint}");
+    }
+    if found.worst.is_empty() {
+        return;
+    }
+    let mut rows = vec![row(&["printed", "computed", "difference", "where", ""])];
+    rows.extend(found.worst.iter().map(|one| {
+        let place = match (&args.schema, args.inputs.get(one.source)) {
+            (Some(_), Some(path)) => format!("{}:{}", path.display(), one.at),
+            _ => format!("position {}", one.at),
+        };
+        vec![
+            format!("{:.2}", one.printed_cp),
+            format!("{:.2}", one.computed_cp),
+            format!("{:+.2}", one.difference()),
+            place,
+            one.comment.clone(),
+        ]
+    }));
+    *text += &aligned(&rows, 2);
+}
+
+fn describe_labels(text: &mut String, findings: &Findings) {
+    let labels = &findings.labels;
+    text.push_str("\nresults against evaluations\n");
+    let mut rows = vec![row(&["", "positions", "correlation"])];
+    let lines = [
+        ("all positions", Some(&labels.all)),
+        ("White to move", Some(&labels.white_to_move).filter(|side| side.positions > 0)),
+        ("Black to move", Some(&labels.black_to_move).filter(|side| side.positions > 0)),
+        ("search scores", labels.search.as_ref()),
+    ];
+    for (name, side) in lines {
+        if let Some(side) = side {
+            let correlation = side.correlation.map_or("-".to_string(), |r| format!("{r:+.3}"));
+            rows.push(vec![name.to_string(), grouped(side.positions), correlation]);
+        }
+    }
+    *text += &aligned(&rows, 2);
+    *text += match labels.verdict {
+        LabelVerdict::Agree => "  evaluations foretell results, as they should\n",
+        LabelVerdict::Reversed => "  REVERSED: evaluations run against results\n",
+        LabelVerdict::WrongPointOfView => {
+            "  WRONG POINT OF VIEW: for one side to move they run against results\n"
+        }
+        LabelVerdict::CannotTell => "  too few positions, or no tendency, to tell whose view results take\n",
+    };
+}
+
+fn describe_features(text: &mut String, findings: &Findings) {
+    let features = &findings.features;
+    let _ =
+        writeln!(text, "\nfeatures that no position has, fewer than {RARE}, or none of a third of the phase");
+    let mut rows = vec![row(&[
+        "group",
+        "features",
+        "unseen",
+        "rare",
+        "none early",
+        "none midway",
+        "none late",
+        "median",
+    ])];
+    rows.extend(features.groups.iter().map(|group| {
+        let [early, midway, late] = group.unseen_in.map(|count| count.to_string());
+        vec![
+            group.name.clone(),
+            group.features.to_string(),
+            group.unseen.to_string(),
+            group.rare.to_string(),
+            early,
+            midway,
+            late,
+            grouped(group.median),
+        ]
+    }));
+    *text += &aligned(&rows, 2);
+    let listed = |names: Vec<String>, all: usize| match all - names.len() {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    };
+    if !features.unseen.is_empty() {
+        let names = features.unseen.iter().take(NAMES).cloned().collect();
+        let _ = writeln!(text, "  unseen: {}", listed(names, features.unseen.len()));
+    }
+    if !features.rare.is_empty() {
+        let names = features.rare.iter().take(NAMES).map(|one| {
+            format!("{} {} ({}/{}/{})", one.name, one.positions, one.opening, one.middlegame, one.endgame)
+        });
+        let _ =
+            writeln!(text, "  rare (early/midway/late): {}", listed(names.collect(), features.rare.len()));
+    }
+}

@@ -1,0 +1,250 @@
+//! `gputexel import`: traces of an engine's own features in, a dataset out; `gputexel trace`: the
+//! way back.
+
+use std::fmt::Write as _;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use gputexel::extraction::{Hooks, Progress};
+use gputexel::trace::{ImportReport, ImportSettings, Plan, export, import, survey};
+use gputexel::{Error, Result, dataset, write_atomically};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+
+use super::table::{aligned, bytes, grouped, percent};
+use super::{Context, say, shows_progress};
+
+/// Flags of `import`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A trace is text in the SVMlight format, one position a line, plain or compressed with zstd or gzip:
+
+  result [qid:GAME] index:coefficient index:coefficient ... # FEN
+
+The schema is JSON and says what the indices mean. A first one, to be edited:
+
+  gputexel import --schema-from trace.svm -o schema.json
+  gputexel import trace.svm --schema schema.json -o dataset.bin
+  gputexel tune dataset.bin
+
+docs/import.md has the format of both, and programs in C++ and Rust that print a trace.")]
+pub struct ImportArgs {
+    /// Traces; - is standard input
+    #[arg(required_unless_present = "schema_from", value_name = "TRACE")]
+    inputs: Vec<PathBuf>,
+    /// What the indices mean
+    #[arg(long, value_name = "FILE", required_unless_present = "schema_from")]
+    schema: Option<PathBuf>,
+    /// Write a first schema for a trace, with numbered names, instead of importing
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["inputs", "schema"])]
+    schema_from: Option<PathBuf>,
+    /// The dataset to write; with --schema-from the schema
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Replace the output if it exists
+    #[arg(long)]
+    force: bool,
+    /// Stop, and write nothing, when more than this share of the lines cannot be used
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    max_bad_share: f64,
+    /// Worker threads [default: one a core]; the output does not depend on it
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+/// Flags of `trace`.
+#[derive(Debug, clap::Args)]
+pub struct TraceArgs {
+    /// Datasets of one feature set
+    #[arg(required = true, value_name = "DATASET")]
+    datasets: Vec<PathBuf>,
+    /// The trace to write
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// The schema to write, with which `gputexel import` reads the trace
+    #[arg(long, value_name = "FILE")]
+    schema: PathBuf,
+    /// Replace files that exist
+    #[arg(long)]
+    force: bool,
+}
+
+/// Runs `import`.
+///
+/// # Errors
+/// Those of [`gputexel::trace::import`] and [`gputexel::trace::survey`].
+pub fn run(args: &ImportArgs, context: &Context) -> anyhow::Result<()> {
+    if let Some(path) = &args.schema_from {
+        return Ok(write_schema(path, args, context)?);
+    }
+    let schema = args.schema.as_deref().unwrap_or(Path::new(""));
+    let mut settings = ImportSettings::new(Plan::read(schema)?);
+    settings.max_bad_share = args.max_bad_share;
+    settings.threads = args.threads.unwrap_or(settings.threads);
+    settings.force = args.force;
+    let report = with_progress(context, |hooks| import(&args.inputs, &settings, &args.output, hooks))?;
+    let text = if context.json {
+        format!("{}\n", serde_json::to_string(&report)?)
+    } else if context.quiet {
+        String::new()
+    } else {
+        describe(&report)
+    };
+    Ok(say(&text)?)
+}
+
+/// Runs `trace`.
+///
+/// # Errors
+/// Those of reading datasets and of [`gputexel::trace::export`].
+pub fn run_trace(args: &TraceArgs, context: &Context) -> anyhow::Result<()> {
+    check_target(&args.output, args.force)?;
+    check_target(&args.schema, args.force)?;
+    let data = dataset::read_many(&args.datasets)?;
+    let folder = match args.output.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let io = |error: std::io::Error| Error::io(&args.output, error);
+    let file = tempfile::Builder::new().prefix(".gputexel-").tempfile_in(folder).map_err(io)?;
+    let mut out = BufWriter::with_capacity(1 << 18, file);
+    let schema = export(&data, &mut out, &args.output)?;
+    out.flush().map_err(io)?;
+    let mut file = out.into_inner().map_err(|error| io(error.into_error()))?;
+    file.as_file_mut().sync_all().map_err(io)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644)).map_err(io)?;
+    }
+    write_atomically(&args.schema, schema.to_json().as_bytes())?;
+    file.persist(&args.output).map_err(|error| io(error.error))?;
+    let text = if context.json {
+        let object = json!({ "trace": args.output, "schema": args.schema, "positions": data.len() });
+        format!("{object}\n")
+    } else if context.quiet {
+        String::new()
+    } else {
+        let count = grouped(data.len() as u64);
+        format!("{}: {count} positions, schema {}\n", args.output.display(), args.schema.display())
+    };
+    Ok(say(&text)?)
+}
+
+fn check_target(path: &Path, force: bool) -> Result<()> {
+    match path.exists() && !force {
+        true => Err(Error::Usage(format!("{}: exists; use --force to replace it", path.display()))),
+        false => Ok(()),
+    }
+}
+
+fn write_schema(path: &Path, args: &ImportArgs, context: &Context) -> Result<()> {
+    check_target(&args.output, args.force)?;
+    let found = survey(path)?;
+    let schema = found.schema();
+    write_atomically(&args.output, schema.to_json().as_bytes())?;
+    let (first, last) = found.indices.unwrap_or((0, 0));
+    let phase = if schema.phase.is_some() { "counted from the FEN" } else { "none: the model is untapered" };
+    let text = if context.json {
+        let object = json!({
+            "schema": args.output, "lines": found.lines, "parameters": schema.parameters.len(),
+            "index_base": schema.index_base, "dense": found.dense, "games": found.games,
+            "positions": found.positions,
+        });
+        format!("{object}\n")
+    } else if context.quiet {
+        String::new()
+    } else {
+        format!(
+            "{}: {} lines, indices {first} to {last}\n  phase {phase}\n  schema with {} numbered parameters written to {}; \
+             columns that are no coefficients, names and priors are yours to fill in\n",
+            path.display(),
+            grouped(found.lines),
+            grouped(schema.parameters.len() as u64),
+            args.output.display()
+        )
+    };
+    say(&text)
+}
+
+/// Calls with hooks that show how far it is.
+pub fn with_progress<T>(context: &Context, call: impl FnOnce(&mut Hooks<'_>) -> Result<T>) -> Result<T> {
+    let bar = if shows_progress(context) { ProgressBar::new(0) } else { ProgressBar::hidden() };
+    if let Ok(style) =
+        ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left, {msg}")
+    {
+        bar.set_style(style);
+    }
+    let mut progress = |at: Progress| {
+        match at.bytes_total {
+            Some(total) => {
+                bar.set_length(total);
+                bar.set_position(at.bytes_read.min(total));
+            }
+            None => bar.set_position(at.bytes_read),
+        }
+        bar.set_message(format!("{} positions", grouped(at.positions)));
+    };
+    let result = call(&mut Hooks { cancel: context.cancel, progress: &mut progress });
+    bar.finish_and_clear();
+    result
+}
+
+/// The report in words.
+fn describe(report: &ImportReport) -> String {
+    let mut text = String::new();
+    for source in &report.sources {
+        let record = &source.record;
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{}: {} of {} lines",
+            record.path,
+            grouped(record.positions),
+            grouped(record.records)
+        );
+        let rows: Vec<Vec<String>> = record
+            .left_out
+            .iter()
+            .map(|(kind, count)| vec![format!("- {kind}"), grouped(*count), percent(*count, record.records)])
+            .collect();
+        text += &aligned(&rows, 2);
+        source.complaints.iter().for_each(|line| text += &format!("  {line}\n"));
+        source.warnings.iter().for_each(|line| text += &format!("  warning: {line}\n"));
+    }
+    let games = if report.games > 0 { format!(" of {} games", grouped(report.games)) } else { String::new() };
+    let _ = writeln!(
+        text,
+        "{}: {} positions{games}, {} features, {:.1} coefficients a position, {}",
+        report.output,
+        grouped(report.positions),
+        grouped(report.features as u64),
+        report.entries as f64 / report.positions.max(1) as f64,
+        bytes(report.output_bytes)
+    );
+    let results = &report.results;
+    let sides =
+        if report.relative { ["side to move wins", "it loses"] } else { ["White wins", "Black wins"] };
+    let mut rows = vec![
+        vec![sides[0].to_string(), grouped(results.white), percent(results.white, report.positions)],
+        vec!["draws".to_string(), grouped(results.draws), percent(results.draws, report.positions)],
+        vec![sides[1].to_string(), grouped(results.black), percent(results.black, report.positions)],
+    ];
+    if results.other > 0 {
+        rows.push(vec!["between".into(), grouped(results.other), percent(results.other, report.positions)]);
+    }
+    text += &aligned(&rows, 2);
+    if report.scales > 1 {
+        let _ = writeln!(text, "  {} endgame scale factors", report.scales);
+    }
+    if let Some(first) = &report.first_inexact {
+        let _ = writeln!(text, "  coefficients kept in f32: f16 would change some, the first {first}");
+    }
+    let _ = writeln!(
+        text,
+        "{:.2} s, {}/s of text",
+        report.seconds,
+        bytes((report.bytes_of_text as f64 / report.seconds.max(1e-9)) as u64)
+    );
+    text
+}

@@ -1,0 +1,90 @@
+//! Decimal numbers from bytes, correctly rounded and without a detour through text.
+
+/// Powers of ten that are exact in f64.
+const EXACT: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
+];
+
+/// A finite number; `None` for anything else.
+///
+/// Up to 15 digits and a power of ten that is exact need one rounded operation; longer ones are
+/// left to the standard library.
+pub(super) fn parse_number(text: &[u8]) -> Option<f64> {
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    };
+    let mut mantissa = 0u64;
+    let mut point = None;
+    let mut count = 0;
+    for (i, &byte) in digits.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' if count < 15 => {
+                mantissa = 10 * mantissa + u64::from(byte - b'0');
+                count += 1;
+            }
+            b'.' if point.is_none() => point = Some(i),
+            _ => return slow(text),
+        }
+    }
+    if count == 0 {
+        return None;
+    }
+    let decimals = point.map_or(0, |at| digits.len() - at - 1);
+    let value = mantissa as f64 / EXACT[decimals];
+    Some(if negative { -value } else { value })
+}
+
+#[cold]
+fn slow(text: &[u8]) -> Option<f64> {
+    // The standard library also reads words such as inf and nan.
+    if text.iter().any(|byte| byte.is_ascii_alphabetic() && !matches!(byte, b'e' | b'E')) {
+        return None;
+    }
+    std::str::from_utf8(text).ok()?.parse().ok().filter(|value: &f64| value.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_the_standard_library() {
+        for text in [
+            "0",
+            "-0",
+            "+1",
+            "1.0",
+            "0.5",
+            ".5",
+            "5.",
+            "-12.25",
+            "0.1",
+            "123456789012345",
+            "1234567890123456",
+            "0.333333333333333",
+            "3.3333333333333333333",
+            "1e3",
+            "-2.5E-3",
+            "1e308",
+            "9007199254740993",
+            "0.000000000000001",
+            "100000.00001",
+        ] {
+            let wanted: f64 = text.parse().unwrap();
+            assert_eq!(parse_number(text.as_bytes()).unwrap().to_bits(), wanted.to_bits(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_finite_number_is_refused() {
+        for text in [
+            "", "-", "+", ".", "nan", "NaN", "inf", "-inf", "infinity", "1e999", "1.2.3", "1-", "0x1", "1,5",
+            "--1",
+        ] {
+            assert_eq!(parse_number(text.as_bytes()), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,574 @@
+//! `gputexel import` and `trace` through the real binary: formats, refusals, and the way to tuned
+//! parameters.
+
+mod common;
+
+use std::io::Write as _;
+
+use common::program::{Bench, assert_one_line, tensors};
+use common::traces::{PARAMETERS, make, schema, text};
+use gputexel::dataset;
+use gputexel::model::FeatureKind;
+use serde_json::Value;
+
+fn bench(text: impl AsRef<[u8]>, schema: &str) -> Bench {
+    let bench = Bench::new();
+    bench.write("t.svm", text);
+    bench.write("s.json", schema);
+    bench
+}
+
+const IMPORT: [&str; 7] = ["--json", "import", "--schema", "s.json", "-o", "out.bin", "--force"];
+
+/// Imports to `out.bin`, which must work; returns the report.
+fn import(bench: &Bench, args: &[&str], stdin: impl Into<Vec<u8>>) -> Value {
+    let (code, out, err) = bench.run(&[&IMPORT[..], args].concat(), stdin);
+    assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+    serde_json::from_str(&out).unwrap()
+}
+
+/// Imports, which must fail and leave nothing; returns the error.
+fn refuse(bench: &Bench, args: &[&str], code: i32) -> String {
+    let (got, out, err) = bench.run(&[&["import", "-o", "none.bin"], args].concat(), "");
+    assert_eq!((got, out.as_str()), (code, ""), "{args:?}: {err}");
+    assert_one_line(&err);
+    let left =
+        bench.names(".").into_iter().filter(|name| name == "none.bin" || name.starts_with(".gputexel"));
+    assert_eq!(left.count(), 0, "files are left");
+    err
+}
+
+#[test]
+fn compression_line_ends_and_threads_change_nothing() {
+    let plain = text(&make(4000, 1, false));
+    let bench = bench(&plain, &schema());
+    let report = import(&bench, &["t.svm", "--threads", "1"], "");
+    assert_eq!((report["positions"].as_u64(), report["games"].as_u64()), (Some(4000), Some(500)));
+    assert_eq!((report["coefficients"].as_str(), report["scales"].as_u64()), (Some("f16"), Some(5)));
+    let wanted = tensors(&bench.path("out.bin"));
+    let crlf = format!("\u{feff}# made up\r\n\r\n{}", plain.replace('\n', "\r\n"));
+    let unended = plain.trim_end().to_string();
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gz.write_all(plain.as_bytes()).unwrap();
+    let tabs = plain.replace(' ', "\t ");
+    for (name, bytes) in [
+        ("crlf.svm", crlf.into_bytes()),
+        ("unended.svm", unended.into_bytes()),
+        ("t.svm.gz", gz.finish().unwrap()),
+        ("t.svm.zst", zstd::encode_all(plain.as_bytes(), 3).unwrap()),
+        ("tabs.svm", tabs.into_bytes()),
+    ] {
+        bench.write(name, bytes);
+        import(&bench, &[name, "--threads", "3"], "");
+        assert!(tensors(&bench.path("out.bin")) == wanted, "{name}");
+    }
+    import(&bench, &["-"], plain.as_bytes());
+    assert!(tensors(&bench.path("out.bin")) == wanted, "standard input");
+    // Two traces are one dataset; their games are others, even of the same number.
+    let report = import(&bench, &["t.svm", "tabs.svm"], "");
+    assert_eq!((report["positions"].as_u64(), report["games"].as_u64()), (Some(8000), Some(1000)));
+}
+
+#[test]
+fn coefficients_that_half_precision_changes_are_kept() {
+    let mut made = make(3000, 2, false);
+    let bench = bench(text(&made), &schema());
+    import(&bench, &["t.svm"], "");
+    std::fs::rename(bench.path("out.bin"), bench.path("half.bin")).unwrap();
+    // One at the end makes all of them f32, those before it included. 2049 needs 12 bits.
+    made[2990].row = vec![(3, 2049.0)];
+    bench.write("t.svm", text(&made));
+    let report = import(&bench, &["t.svm"], "");
+    assert_eq!(report["coefficients"], "f32");
+    assert_eq!(report["first_inexact"], "t.svm: 2049 of 'p 3'");
+    let (half, single) =
+        (dataset::read(&bench.path("half.bin")).unwrap(), dataset::read(&bench.path("out.bin")).unwrap());
+    assert!(single.has_single_precision() && !half.has_single_precision());
+    let row = |data: &dataset::Dataset, n: usize| data.row(n).entries().collect::<Vec<_>>();
+    (0..2990).for_each(|n| assert_eq!(row(&half, n), row(&single, n)));
+    assert_eq!(row(&single, 2990), [(3, 2049.0)]);
+    // Shards of both kinds are one dataset.
+    let paths = [bench.path("half.bin"), bench.path("out.bin")];
+    let joined = dataset::read_many(&paths).unwrap();
+    assert_eq!((row(&joined, 17), row(&joined, 5990)), (row(&half, 17), vec![(3, 2049.0)]));
+    let (_, told, _) = bench.run(&["import", "t.svm", "--schema", "s.json", "-o", "again.bin"], "");
+    assert!(
+        told.contains("coefficients kept in f32: f16 would change some, the first t.svm: 2049"),
+        "{told}"
+    );
+}
+
+const HEAD: &str = r#"{"format": "gputexel-schema", "version": 1, "#;
+
+#[test]
+fn mistakes_in_lines_are_named() {
+    let schema = format!(
+        "{HEAD}\"index_base\": 1, \"phase\": {{\"middlegame\": 0, \"endgame\": 256, \"steps\": 16}},
+         \"columns\": {{\"phase\": 1, \"weight\": 2, \"turn\": 9, \"scale\": 10}},
+         \"parameters\": [{{\"name\": \"a\", \"index\": 3}}, {{\"name\": \"b\", \"mg\": 5, \"eg\": 6}}]}}"
+    );
+    let good = "1 1:16 2:1 3:2.5 5:1 6:1 9:1 10:1";
+    let cases = [
+        ("1 1:16 2:1 3:1 11:1", "t.svm:3: index 11 is past the last of the schema, 10"),
+        ("1 1:16 2:1 3:1 4:1", "t.svm:3: index 4 is not in the schema"),
+        ("1 1:16 2:1 5:1 3:1 6:1", "t.svm:3: index 3 comes after 5"),
+        ("1 1:16 2:1 3:1 3:1", "t.svm:3: index 3 comes twice"),
+        ("1 1:16 2:1 3:nan", "t.svm:3: 'nan' of index 3 is not a finite number"),
+        ("1 1:16 2:1 3:-inf", "t.svm:3: '-inf' of index 3 is not a finite number"),
+        ("1 1:16 2:1 3:1e39", "of index 3 is too large"),
+        ("1 1:16 2:1 3:", "t.svm:3: '' of index 3 is not a finite number"),
+        ("1 1:16 2:1 3", "t.svm:3: '3' is not index:coefficient"),
+        ("1 1:16 2:1 -3:1", "t.svm:3: '-3:1' is not index:coefficient"),
+        ("1 1:16 2:1 99999999999:1", "'99999999999:1' is not index:coefficient"),
+        ("2 1:16 2:1", "t.svm:3: result '2' is not from 0 to 1"),
+        ("-1 1:16 2:1", "t.svm:3: result '-1': lines with -1, 0 and 1 need \"results\": \"-1..1\""),
+        ("win 1:16 2:1", "t.svm:3: result 'win' is not a number"),
+        ("nan 1:16 2:1", "t.svm:3: result 'nan' is not a number"),
+        ("1 1:16 3:1", "t.svm:3: no weight, which is index 2"),
+        ("1 1:16 2:0", "t.svm:3: weight 0: must be a positive number"),
+        ("1 1:17 2:1", "t.svm:3: phase 17 is not one of the steps from middlegame to endgame"),
+        ("1 1:272 2:1", "t.svm:3: phase 272 is not one of the steps"),
+        ("1 1:16 2:1 9:7", "t.svm:3: side to move 7"),
+        (
+            "1 1:16 2:1 10:0.3",
+            "t.svm:3: endgame scale 0.3 is negative, too large, or no multiple of 0.0078125",
+        ),
+        (
+            "1 1:16 2:1 5:1 6:2",
+            "t.svm:3: 'b' has coefficients 1 of its middlegame and 2 of its endgame index",
+        ),
+        ("1 qid:x 1:16 2:1", "t.svm:3: 'qid:x' is no whole number"),
+        ("1 1:16 qid:1 2:1", "t.svm:3: 'qid:1' is not index:coefficient"),
+    ];
+    for (line, expected) in cases {
+        let bench = bench(format!("{good}\n\n{line}\n{good} # x\n"), &schema);
+        let told = refuse(&bench, &["t.svm", "--schema", "s.json", "--max-bad-share", "0"], 1);
+        assert!(told.contains(expected), "{line}: {told}");
+        assert!(told.contains("1 of 3 lines cannot be used"), "{told}");
+        // A share of them is left out and counted.
+        let report = import(&bench, &["t.svm", "--max-bad-share", "0.4"], "");
+        let source = &report["sources"][0];
+        assert_eq!((source["positions"].as_u64(), source["bad_lines"].as_u64()), (Some(2), Some(1)));
+        assert!(source["complaints"][0].as_str().unwrap().contains(expected.trim_start_matches("t.svm:3: ")));
+    }
+    let bench = bench(format!("{good}\n"), &schema);
+    import(&bench, &["t.svm"], "");
+    let data = dataset::read(&bench.path("out.bin")).unwrap();
+    // 16 of 256 is one of 16 steps toward the endgame.
+    assert_eq!((data.row(0).phase, data.phase_max()), (15, 16));
+    assert_eq!(data.row(0).entries().collect::<Vec<_>>(), [(0, 2.5), (1, 1.0)]);
+}
+
+#[test]
+fn whole_files_that_do_not_fit_are_named() {
+    let with = |base: u32, rest: &str| {
+        let parameters: Vec<String> =
+            (0..4).map(|i| format!("{{\"name\": \"p{i}\", \"index\": {}}}", base + i)).collect();
+        format!("{HEAD}\"index_base\": {base}, {rest} \"parameters\": [{}]}}", parameters.join(","))
+    };
+    let refused =
+        |text: &str, schema: &str| refuse(&bench(text, schema), &["t.svm", "--schema", "s.json"], 1);
+    // Counted from 1, declared from 0: more than a share of lines, and one alone.
+    let told = refused("1 1:1 4:1\n0 2:1 4:2\n", &with(0, ""));
+    assert!(
+        told.contains("t.svm: its indices run from 1 to 4, the schema's from 0 to 3: the file counts from 1"),
+        "{told}"
+    );
+    let many = format!("{}0 2:1 4:2\n", "1 1:1 3:1\n".repeat(50));
+    assert!(refused(&many, &with(0, "")).contains("the file counts from 1"));
+    // A line with index 0 disproves it.
+    let told = refused("1 0:1 4:1\n0 2:1 4:2\n", &with(0, ""));
+    assert!(told.contains("index 4 is past the last"), "{told}");
+    let told = refused("1 1:1 3:1\n0 0:1 2:2\n", &with(1, ""));
+    assert!(told.contains("t.svm:2: index 0: the file counts from 0, the schema says from 1"), "{told}");
+    let dense = with(1, "\"dense\": true,");
+    let told = refused("1 1:1 2:0 3:1 4:1\n0 1:1 2:1 4:1\n", &dense);
+    assert!(told.contains("t.svm:2: 3 entries, but the schema declares 4"), "{told}");
+    let phase = "\"phase\": {\"middlegame\": 24, \"endgame\": 0}, \"columns\": {\"phase\": 9},";
+    let told = refused("1 1:1\n0 1:1\n", &with(1, phase));
+    assert!(told.contains("t.svm: the phase is missing: index 9 occurs in none of 2 lines"), "{told}");
+    let told = refused("1 1:1\n0 qid:4 1:1\n", &with(1, ""));
+    assert!(told.contains("some lines have a game"), "{told}");
+    let told = refused("1 qid:4 1:1\n0 1:1\n", &with(1, "\"columns\": {\"game\": \"qid\"},"));
+    assert!(told.contains("t.svm:2: no game"), "{told}");
+    let told = refused("1 1:1\n", &with(1, "\"comment\": \"fen\","));
+    assert!(told.contains("t.svm:1: no FEN behind #"), "{told}");
+    assert!(refused("\n# nothing\n", &with(1, "")).contains("t.svm: is empty"));
+    assert!(refused("a\0b", &with(1, "")).contains("t.svm: is not text"));
+    let scales =
+        "\"phase\": {\"middlegame\": 24, \"endgame\": 0}, \"columns\": {\"phase\": 9, \"scale\": 10},";
+    let lines: String = (1..=65).map(|n| format!("1 9:{} 10:{}\n", n % 25, f64::from(n) / 128.0)).collect();
+    assert!(refused(&lines, &with(1, scales)).contains("more than 64 distinct endgame scale factors"));
+}
+
+#[test]
+fn schemas_that_contradict_themselves_are_named() {
+    let a = "{\"name\": \"a\", \"index\": 1}";
+    let cases = [
+        (format!("\"index_base\": 2, \"parameters\": [{a}]"), "index_base 2: must be 0 or 1"),
+        (format!("\"parameters\": [{a}]"), "missing field `index_base`"),
+        ("\"index_base\": 1, \"parameters\": []".to_string(), "no parameters"),
+        (format!("\"index_base\": 1, \"parameters\": [{a}, {a}]"), "parameter 'a': index 1 is taken already"),
+        (
+            format!("\"index_base\": 1, \"columns\": {{\"eval\": 1}}, \"parameters\": [{a}]"),
+            "index 1 is taken",
+        ),
+        (
+            "\"index_base\": 1, \"parameters\": [{\"name\": \"a\", \"index\": 0}]".into(),
+            "index 0 in a schema whose indices count from 1",
+        ),
+        (
+            "\"index_base\": 1, \"parameters\": [{\"name\": \"a\"}]".into(),
+            "needs either index, indices, or mg and eg",
+        ),
+        (
+            "\"index_base\": 1, \"parameters\": [{\"name\": \"a\", \"index\": 1, \"color\": 3}]".into(),
+            "unknown field `color`",
+        ),
+        (
+            "\"index_base\": 1, \"parameters\": [{\"name\": \"a.mg\", \"index\": 1}]".into(),
+            "ends like the value of one phase",
+        ),
+        (
+            "\"index_base\": 1, \"parameters\": [{\"name\": \"a\", \"index\": 1, \"prior\": 3, \"min\": 4}]"
+                .into(),
+            "exclude the prior 3",
+        ),
+        (
+            "\"index_base\": 1, \"parameters\": [{\"name\": \"a\", \"mg\": 1}]".into(),
+            "does not say how the phase is known",
+        ),
+        (
+            format!("\"index_base\": 1, \"columns\": {{\"phase\": 7}}, \"parameters\": [{a}]"),
+            "must say what its values mean",
+        ),
+        (format!("\"index_base\": 1, \"phase\": \"fen\", \"parameters\": [{a}]"), "must say where that is"),
+        (
+            format!("\"index_base\": 1, \"columns\": {{\"scale\": 7}}, \"parameters\": [{a}]"),
+            "how the phase is known",
+        ),
+        (
+            format!("\"index_base\": 1, \"point_of_view\": {{\"result\": \"stm\"}}, \"parameters\": [{a}]"),
+            "must tell the side",
+        ),
+        (format!("\"index_base\": 1, \"results\": \"wdl\", \"parameters\": [{a}]"), "unknown variant `wdl`"),
+    ];
+    for (rest, expected) in cases {
+        let bench = bench("1 1:1\n", &format!("{HEAD}{rest}}}"));
+        let told = refuse(&bench, &["t.svm", "--schema", "s.json"], 1);
+        assert!(told.starts_with("gputexel: s.json") && told.contains(expected), "{expected}: {told}");
+    }
+    let bench = bench("1 1:1\n", &format!("{HEAD}\"index_base\": 1, \"parameters\": [{a}]}}"));
+    bench.write("there.bin", "x");
+    let told = bench.fails(&["import", "t.svm", "--schema", "s.json", "-o", "there.bin"], 2);
+    assert!(told.contains("exists; use --force"));
+    bench.fails(&["import", "t.svm", "--schema", "none.json", "-o", "x.bin"], 1);
+    bench.fails(&["import", "none.svm", "--schema", "s.json", "-o", "x.bin"], 1);
+    bench.fails(&["import", "t.svm", "--schema", "s.json", "-o", "t.svm", "--force"], 2);
+}
+
+/// Positions of both sides to move, their material, and results.
+fn positions() -> Vec<(&'static str, f64, f64)> {
+    vec![
+        ("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2", 0.0, 0.5),
+        ("4k3/8/8/8/8/8/PPPP4/4K3 w - - 0 1", 4.0, 1.0),
+        ("4k3/8/8/8/8/8/PPPP4/4K3 b - - 0 1", 4.0, 1.0),
+        ("3qk3/8/8/8/8/8/8/4K3 b - - 0 1", -9.0, 0.0),
+        ("3qk3/8/8/8/8/8/8/4K3 w - - 0 1", -9.0, 0.25),
+    ]
+}
+
+#[test]
+fn points_of_view_and_phases_come_from_the_position() {
+    let schema = |view: &str, results: &str| {
+        format!(
+            "{HEAD}\"index_base\": 0, \"comment\": \"fen\", \"phase\": {{\"fen\": \"1,1,2,4/24\"}},
+             \"results\": \"{results}\", \"point_of_view\": {view},
+             \"columns\": {{\"offset\": 1, \"score\": 2, \"eval\": 3}},
+             \"parameters\": [{{\"name\": \"material\", \"index\": 0, \"prior\": 100}}]}}"
+        )
+    };
+    let lines = |turned: bool, minus: bool| -> String {
+        let mut text = String::new();
+        for (fen, material, result) in positions() {
+            let sign = if turned && fen.contains(" b ") { -1.0 } else { 1.0 };
+            let result = if sign < 0.0 { 1.0 - result } else { result };
+            let result = if minus { 2.0 * result - 1.0 } else { result };
+            let values = [material, 7.0, 50.0 * material, 100.0 * material + 7.0].map(|v| v * sign);
+            let entries: Vec<String> = values
+                .iter()
+                .enumerate()
+                .filter(|(_, v)| **v != 0.0)
+                .map(|(i, v)| format!("{i}:{v}"))
+                .collect();
+            text += &format!("{result} {} # {fen}\n", entries.join(" "));
+        }
+        text
+    };
+    let bench = bench(lines(false, false), &schema("\"white\"", "0..1"));
+    import(&bench, &["t.svm"], "");
+    let wanted = tensors(&bench.path("out.bin"));
+    let data = dataset::read(&bench.path("out.bin")).unwrap();
+    assert_eq!(data.phases(), [24, 0, 0, 4, 4]);
+    assert_eq!(data.results(), [0.5, 1.0, 1.0, 0.0, 0.25]);
+    assert_eq!(data.static_evaluations(), [7.0, 407.0, 407.0, -893.0, -893.0]);
+    assert_eq!(data.row(2).offset, 7.0);
+    let each = "{\"result\": \"stm\", \"coefficients\": \"stm\", \"offset\": \"stm\", \"score\": \"stm\", \"eval\": \"stm\"}";
+    for (view, results, text) in [
+        ("\"stm\"", "0..1", lines(true, false)),
+        (each, "0..1", lines(true, false)),
+        ("\"stm\"", "-1..1", lines(true, true)),
+        ("\"white\"", "-1..1", lines(false, true)),
+    ] {
+        bench.write("s.json", schema(view, results));
+        bench.write("t.svm", &text);
+        import(&bench, &["t.svm"], "");
+        assert!(tensors(&bench.path("out.bin")) == wanted, "{view} {results}");
+    }
+    // Without a side to move nothing is turned, as long as everything is seen from the same side.
+    let blind =
+        schema("\"stm\"", "0..1").replace("\"comment\": \"fen\", \"phase\": {\"fen\": \"1,1,2,4/24\"},", "");
+    bench.write("s.json", blind);
+    bench.write("t.svm", lines(true, false));
+    assert_eq!(import(&bench, &["t.svm"], "")["relative"], true);
+    assert_eq!(dataset::read(&bench.path("out.bin")).unwrap().row(2).offset, -7.0);
+}
+
+#[test]
+fn tables_of_one_kind_of_index_become_features() {
+    let schema = format!(
+        "{HEAD}\"index_base\": 0, \"ignore\": [9], \"phase\": {{\"middlegame\": 24, \"endgame\": 0}},
+         \"columns\": {{\"phase\": 8}}, \"parameters\": [
+          {{\"name\": \"mobility\", \"index\": 5, \"count\": 3, \"priors\": [1, [2, 3], 4]}},
+          {{\"name\": \"sum\", \"indices\": [0, 2]}},
+          {{\"name\": \"named\", \"index\": 3, \"names\": [\"x\", \"y z\"], \"group\": \"g\"}}]}}"
+    );
+    let bench = bench("1 0:1 2:2 4:5 6:-1 8:24 9:77\n0 0:1 2:-1 7:1\n", &schema);
+    import(&bench, &["t.svm"], "");
+    let data = dataset::read(&bench.path("out.bin")).unwrap();
+    let set = &data.metadata.feature_set;
+    let names: Vec<(&str, &str)> = set.features.iter().map(|f| (f.name.as_str(), f.group.as_str())).collect();
+    let wanted = [
+        ("mobility_0", "mobility"),
+        ("mobility_1", "mobility"),
+        ("mobility_2", "mobility"),
+        ("sum", "parameters"),
+        ("x", "g"),
+        ("y z", "g"),
+    ];
+    assert_eq!(names, wanted);
+    assert_eq!(set.imported_prior().unwrap()[..3], [1.0, 2.0, 4.0]);
+    assert_eq!(set.imported_prior().unwrap()[7], 3.0);
+    let row = |n: usize| data.row(n).entries().collect::<Vec<_>>();
+    assert_eq!(row(0), [(1, -1.0), (3, 3.0), (5, 5.0)]);
+    // Coefficients of shared indices that cancel are gone; an absent phase is 0.
+    assert_eq!((row(1), data.row(1).phase), (vec![(2, 1.0)], 0));
+}
+
+#[test]
+fn tuning_follows_the_schema() {
+    let made = make(6000, 3, false);
+    let special = schema()
+        .replace("\"name\": \"p 1\",", "\"name\": \"p \\\"1\\\" <b>\", \"frozen\": true,")
+        .replace("\"index\": 7, \"prior\": [20, 19]", "\"index\": 7, \"prior\": 5, \"phases\": \"untapered\"")
+        .replace(
+            "\"index\": 8, \"prior\": [30, 27]",
+            "\"index\": 8, \"prior\": [30, 27], \"min\": 29, \"max\": 31",
+        )
+        .replace("\"index\": 8, \"prior\": [30, 27], \"min\": 29", "\"index\": 8, \"prior\": 30, \"min\": 29")
+        .replace("\"index\": 9, \"prior\": [40, 35]", "\"index\": 9, \"prior\": [40, 35], \"phases\": \"mg\"")
+        .replace("\"group 1\"", "\"2nd \\\"group\\\"\"");
+    let bench = bench(text(&made), &special);
+    import(&bench, &["t.svm"], "");
+    let mut first: Option<Vec<f64>> = None;
+    for optimizer in ["gauss-newton", "adam"] {
+        let run = format!("run-{optimizer}");
+        let report = bench.tune(&["out.bin", "--out", &run, "--optimizer", optimizer, "--k", "0.8"]);
+        assert!(report["loss"].as_f64().unwrap() < report["loss_before"].as_f64().unwrap(), "{report}");
+        let params = bench.json(&format!("{run}/params.json"));
+        let list = params["parameters"].as_array().unwrap();
+        let of = |i: usize| (list[i]["mg"].as_f64().unwrap(), list[i]["eg"].as_f64().unwrap());
+        assert_eq!((list[1]["name"].as_str().unwrap(), of(1)), ("p \"1\" <b>", (10.0, 11.0)));
+        assert_eq!(of(2).0, of(2).1);
+        assert_ne!(of(2).0, 5.0);
+        let near = |value: f64| (28.999..=31.001).contains(&value);
+        assert!(near(of(3).0) && near(of(3).1), "{:?}", of(3));
+        assert_eq!(of(4).1, 35.0);
+        assert_ne!(of(4).0, 40.0);
+        let all: Vec<f64> =
+            list.iter().flat_map(|p| [p["mg"].as_f64().unwrap(), p["eg"].as_f64().unwrap()]).collect();
+        let first = first.get_or_insert_with(|| all.clone());
+        assert_eq!(first.len(), 2 * PARAMETERS);
+    }
+    // What is asked for on the command line comes before what the schema says.
+    bench.tune(&["out.bin", "--out", "free", "--basis", "identity", "--prior", "zero", "--k", "0.8"]);
+    assert_ne!(bench.json("free/params.json")["parameters"][1]["mg"], 10.0);
+    let (code, out, err) = bench.run(&["--json", "eval", "out.bin", "run-adam/params.json"], "");
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let (code, out, err) = bench.run(&["info", "out.bin"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("2nd \"group\""), "{out}");
+    for args in [
+        &[
+            "pso",
+            "out.bin",
+            "--out",
+            "swarm",
+            "--particles",
+            "8",
+            "--iterations",
+            "3",
+            "--radius",
+            "50",
+            "--backend",
+            "cpu",
+        ][..],
+        &[
+            "sweep",
+            "out.bin",
+            "--folds",
+            "2",
+            "--grid",
+            "lr=1,3",
+            "--epochs",
+            "3",
+            "--k",
+            "0.8",
+            "--backend",
+            "cpu",
+        ],
+        &["sweep", "out.bin", "--scale", "0.5:1.5:3", "--backend", "cpu"],
+        &["basis", "schema", "--dataset", "out.bin"],
+    ] {
+        let (code, _, err) = bench.run(args, "");
+        assert_eq!(code, 0, "{args:?}: {err}");
+    }
+    // Tables compile whatever groups are called.
+    for (compiler, args) in [
+        ("cc", ["-fsyntax-only", "-xc", "run-adam/tables.h"]),
+        ("c++", ["-fsyntax-only", "-xc++", "run-adam/tables.hpp"]),
+    ] {
+        match std::process::Command::new(compiler).args(args).current_dir(bench.folder.path()).output() {
+            Ok(output) => {
+                assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            }
+            Err(error) => eprintln!("skipped: {compiler}: {error}"),
+        }
+    }
+    let told = bench.fails(&["tune", "out.bin", "--prior", "material", "--out", "no"], 2);
+    assert!(told.contains("imported features are no pieces"), "{told}");
+    let told = bench.fails(&["uci", "--params", "run-adam/params.json"], 1);
+    assert!(told.contains("another engine"), "{told}");
+}
+
+#[test]
+fn a_dataset_becomes_a_trace_and_a_dataset_again() {
+    let bench = Bench::new();
+    let data = bench.dataset("pst.bin", FeatureKind::Pst, 800, 5);
+    let (code, _, err) = bench.run(&["trace", "pst.bin", "-o", "t.svm", "--schema", "s.json"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    import(&bench, &["t.svm"], "");
+    let again = dataset::read(&bench.path("out.bin")).unwrap();
+    assert_eq!(again.len(), data.len());
+    let prior = gputexel::model::Prior::default();
+    let theta = prior.theta(&data.metadata.feature_set).unwrap();
+    assert_eq!(again.metadata.feature_set.imported_prior().unwrap(), theta);
+    for n in 0..data.len() {
+        let (a, b) = (data.row(n), again.row(n));
+        assert_eq!((a.phase, a.result, data.game(n)), (b.phase, b.result, again.game(n)));
+        let sum = |row: dataset::RowView<'_>| {
+            let mut sums = std::collections::BTreeMap::new();
+            row.entries().for_each(|(id, c)| *sums.entry(id).or_insert(0.0) += c);
+            sums.retain(|_, c| *c != 0.0);
+            sums
+        };
+        assert_eq!(sum(a), sum(b), "{n}");
+    }
+    // Imported ones keep everything, bounds and phases included.
+    bench.write("t.svm", text(&make(500, 6, true)));
+    bench.write(
+        "s.json",
+        schema().replace("\"prior\": [0, 3]", "\"prior\": [0, 3], \"phases\": \"eg\", \"max\": 9"),
+    );
+    import(&bench, &["t.svm"], "");
+    let (first, set) = (tensors(&bench.path("out.bin")), dataset::read(&bench.path("out.bin")).unwrap());
+    let (code, _, err) = bench.run(&["trace", "out.bin", "-o", "t.svm", "--schema", "s.json", "--force"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    import(&bench, &["t.svm"], "");
+    assert!(tensors(&bench.path("out.bin")) == first);
+    let again = dataset::read(&bench.path("out.bin")).unwrap();
+    assert_eq!(again.metadata.feature_set, set.metadata.feature_set);
+}
+
+#[test]
+fn a_first_schema_fits_its_trace() {
+    let bench = Bench::new();
+    let fens: String = positions()
+        .iter()
+        .enumerate()
+        .map(|(i, (fen, ..))| format!("{} qid:{i} {}:2 7:1 # {fen}\n", if i == 2 { -1 } else { 1 }, i + 1))
+        .collect();
+    for (text, base, count) in [(fens.as_str(), 1, 7), ("1 0:1 3:2\n0 1:1\n", 0, 4)] {
+        bench.write("t.svm", text);
+        let (code, out, err) =
+            bench.run(&["import", "--schema-from", "t.svm", "-o", "s.json", "--force"], "");
+        assert_eq!((code, err.as_str()), (0, ""));
+        assert!(out.contains(&format!("{count} numbered parameters")), "{out}");
+        let schema = bench.json("s.json");
+        assert_eq!(schema["index_base"], base);
+        let report = import(&bench, &["t.svm"], "");
+        assert_eq!(report["features"], count);
+    }
+    bench.write("t.svm", "no trace at all\n");
+    let told = bench.fails(&["import", "--schema-from", "t.svm", "-o", "x.json"], 1);
+    assert!(told.contains("is no trace"), "{told}");
+}
+
+/// Runs a script where Python has scikit-learn; tells where it does not.
+fn sklearn(bench: &Bench, script: &str) -> bool {
+    let has = std::process::Command::new("python3").args(["-c", "import sklearn.datasets"]).output();
+    if !has.is_ok_and(|output| output.status.success()) {
+        eprintln!("SKIPPED: python3 with scikit-learn is not there");
+        return false;
+    }
+    bench.write("script.py", script);
+    let output = std::process::Command::new("python3")
+        .arg("script.py")
+        .current_dir(bench.folder.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    true
+}
+
+#[test]
+fn scikit_learn_reads_and_writes_the_same_traces() {
+    let made = make(400, 9, true);
+    let bench = bench(text(&made), &schema());
+    import(&bench, &["t.svm"], "");
+    let wanted = tensors(&bench.path("out.bin"));
+    let script = "
+from sklearn.datasets import load_svmlight_file, dump_svmlight_file
+x, y, q = load_svmlight_file('t.svm', query_id=True, zero_based=False)
+assert x.shape == (400, 16), x.shape
+dump_svmlight_file(x, y, 'again.svm', query_id=q, zero_based=False)
+dump_svmlight_file(x.toarray(), y, 'dense.svm', query_id=q, zero_based=False)
+";
+    if !sklearn(&bench, script) {
+        return;
+    }
+    for name in ["again.svm", "dense.svm"] {
+        assert_ne!(bench.bytes(name), bench.bytes("t.svm"));
+        import(&bench, &[name], "");
+        assert!(tensors(&bench.path("out.bin")) == wanted, "{name}");
+    }
+    // Its default counts from 0.
+    let script = "
+from sklearn.datasets import load_svmlight_file, dump_svmlight_file
+x, y = load_svmlight_file('t.svm', zero_based=False)
+dump_svmlight_file(x, y, 't.svm')
+";
+    sklearn(&bench, script);
+    let told = refuse(&bench, &["t.svm", "--schema", "s.json"], 1);
+    assert!(told.contains("index 0: the file counts from 0"), "{told}");
+}
