@@ -65,7 +65,7 @@ impl TableEvaluation {
             for square in 0..64 {
                 let feature = match set.kind {
                     FeatureKind::Material => role,
-                    FeatureKind::Pst => 64 * role + square,
+                    FeatureKind::Pst | FeatureKind::Classical => 64 * role + square,
                 };
                 let fixed = |value: f64| (value * UNITS).round() as i32;
                 let (mg, eg) = (fixed(theta[feature]), fixed(theta[count + feature]));
@@ -108,9 +108,9 @@ pub fn named_parameters(text: &str) -> Result<(FeatureSet, Vec<f64>)> {
         Prior::File(path) => {
             let file = ParameterFile::read(path)?;
             file.phase.validate()?;
-            let kind = [FeatureKind::Material, FeatureKind::Pst]
+            let kind = FeatureKind::COMPUTED
                 .into_iter()
-                .find(|kind| FeatureSet::new(*kind, PhaseSettings::default()).name() == file.feature_set)
+                .find(|kind| kind.name() == file.feature_set)
                 .ok_or_else(|| {
                     Error::input(path, format!("feature set '{}' is not known", file.feature_set))
                 })?;
@@ -220,7 +220,7 @@ mod tests {
                     castled += usize::from(m.is_castle());
                     let state = evaluation.after(&evaluation.state(before), before.turn(), m);
                     assert_eq!(state, evaluation.state(after), "{m:?}");
-                    set.compute(after.board(), &mut row);
+                    set.compute(after.board(), after.turn(), &mut row);
                     let phi = f64::from(row.phase) / f64::from(set.phase.max);
                     let value = |id: &u16| {
                         phi * theta[usize::from(*id)] + (1.0 - phi) * theta[count + usize::from(*id)]
