@@ -123,7 +123,7 @@ fn errors_are_those_of_the_formula() {
         let objective = Objective { k: K / 3.0, loss };
         let bases = match kind {
             FeatureKind::Material => vec![Parameterization::identity(&prior), tied(&prior)],
-            FeatureKind::Pst => vec![Parameterization::identity(&prior)],
+            _ => vec![Parameterization::identity(&prior)],
         };
         for basis in &bases {
             for by_game in [true, false] {

@@ -5,6 +5,7 @@ mod basis;
 mod devices;
 mod eval;
 mod extract;
+mod features;
 mod games;
 mod info;
 mod inputs;
@@ -70,6 +71,8 @@ enum Command {
     Eval(eval::EvalArgs),
     /// Let two engines or parameter files play: Elo, errors, a sequential test
     Match(Box<matches::MatchArgs>),
+    /// Print the features of a model: what they count, and what they are called
+    Features(features::FeaturesArgs),
     /// Print a basis: what is tuned, and which parameters it moves
     Basis(basis::BasisCommand),
     /// Play chess with tuned parameters, under any program that speaks UCI
@@ -104,6 +107,7 @@ pub fn main() -> ExitCode {
         Command::Info(args) => info::run(args, &context),
         Command::Eval(args) => eval::run(args, &context),
         Command::Match(args) => matches::run(args, &context),
+        Command::Features(args) => features::run(args, &context),
         Command::Basis(args) => basis::run(args, &context),
         Command::Uci(args) => uci::run(args, &context),
         Command::Devices(args) => devices::run(args, &context),

@@ -143,6 +143,15 @@ impl FeatureSet {
         self.kind.name()
     }
 
+    /// What the features of a group count.
+    pub fn definition(&self, group: &str) -> Option<&'static str> {
+        match self.kind {
+            FeatureKind::Material => Some("Pieces of a kind, White's less Black's."),
+            // Piece-square tables are the same in both.
+            FeatureKind::Pst | FeatureKind::Classical => classical::definition(group),
+        }
+    }
+
     /// Writes the features of a board with `turn` to move into `row`.
     ///
     /// Ids are seen from the piece's own side: Black's squares are flipped vertically, so that a

@@ -84,12 +84,7 @@ impl Prior {
                 // is named after a piece is worth nothing to begin with.
                 let value = |feature: &Feature| {
                     let is = |role: &&str| *role == feature.group || *role == feature.name;
-                    ROLE_NAMES
-                        .iter()
-                        .position(is)
-                        .and_then(|i| values.get(i))
-                        .copied()
-                        .unwrap_or(0.0)
+                    ROLE_NAMES.iter().position(is).and_then(|i| values.get(i)).copied().unwrap_or(0.0)
                 };
                 let half: Vec<f64> = set.features.iter().map(value).collect();
                 Ok([half.clone(), half].concat())

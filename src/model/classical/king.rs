@@ -54,8 +54,9 @@ pub fn shelter(view: &View, out: &mut impl Collector) {
 /// Adds the attack on the other king: checks that could be given, and the units of the attack.
 ///
 /// A piece that attacks the zone around the king counts 2 (knight, bishop), 3 (rook) or 4 (queen),
-/// each kind of piece with a safe check 3, and each square beside the king that is attacked and
-/// defended by the king alone, or not at all, 1. Without any piece that attacks the zone there is no attack.
+/// each kind of piece with a safe check 3, and each square beside the king that is attacked, by
+/// pawns or the own king too, and defended by the king alone 1. Without a piece that attacks the
+/// zone there is no attack.
 pub fn attack(view: &View, own: &Reach, their: &Reach, assault: &Assault, out: &mut impl Collector) {
     let king = view.their.king_square();
     let free = !(view.own.all | their.all);

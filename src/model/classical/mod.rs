@@ -11,14 +11,21 @@ mod catalog;
 mod king;
 mod pawns;
 mod pieces;
+mod playing;
 mod threats;
 mod view;
 
 use shakmaty::{Board, Color};
 
 pub use catalog::{COUNT, GROUPS, Group, features};
-pub(super) use catalog::PIECE_SQUARE;
+pub use playing::PawnCache;
+pub(super) use playing::{Tapered, Values};
 use view::View;
+
+/// What a group of features counts, for one side; `None` for groups that there are not.
+pub fn definition(group: &str) -> Option<&'static str> {
+    GROUPS.iter().find(|known| known.name == group).map(|known| known.about)
+}
 
 /// What takes the features of a side, by id.
 pub(super) trait Collector {
@@ -52,13 +59,7 @@ pub(super) fn pawn_structure<C: Collector>(board: &Board, white: &mut C, black: 
 }
 
 /// Adds all other features but those of pieces on squares.
-pub(super) fn terms<C: Collector>(
-    board: &Board,
-    turn: Color,
-    passed: Passed,
-    white: &mut C,
-    black: &mut C,
-) {
+pub(super) fn terms<C: Collector>(board: &Board, turn: Color, passed: Passed, white: &mut C, black: &mut C) {
     let (own, their) = (View::new(board, Color::White), View::new(board, Color::Black));
     let (reach, assault) = pieces::pieces(&own, passed.white, white);
     let (their_reach, their_assault) = pieces::pieces(&their, passed.black, black);
