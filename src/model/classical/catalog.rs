@@ -46,7 +46,7 @@ pub const PASSED_OWN_KING: Span = PASSED_SAFE_PATH.then(16);
 pub const PASSED_THEIR_KING: Span = PASSED_OWN_KING.then(16);
 pub const ISOLATED: Span = PASSED_THEIR_KING.then(4);
 pub const DOUBLED: Span = ISOLATED.then(4);
-pub const BACKWARD: Span = DOUBLED.then(5);
+pub const BACKWARD: Span = DOUBLED.then(4);
 pub const PHALANX: Span = BACKWARD.then(6);
 pub const SUPPORTED: Span = PHALANX.then(5);
 pub const ROOK_FILE: Span = SUPPORTED.then(4);
@@ -55,7 +55,7 @@ pub const BISHOP_PAWNS: Span = OUTPOST.then(9);
 pub const KING_SHIELD: Span = BISHOP_PAWNS.then(28);
 pub const KING_STORM: Span = KING_SHIELD.then(28);
 pub const KING_FILE: Span = KING_STORM.then(4);
-pub const KING_ATTACK: Span = KING_FILE.then(20);
+pub const KING_ATTACK: Span = KING_FILE.then(19);
 pub const SAFE_CHECK: Span = KING_ATTACK.then(4);
 pub const PAWN_THREAT: Span = SAFE_CHECK.then(4);
 pub const PUSH_THREAT: Span = PAWN_THREAT.then(4);
@@ -218,7 +218,7 @@ pub static GROUPS: &[Group] = &[
     group(
         "king_attack",
         KING_ATTACK,
-        Labels::From(1),
+        Labels::From(2),
         "So many attack units against the other king, the last for more; see below.",
     ),
     group(

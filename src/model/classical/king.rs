@@ -77,6 +77,7 @@ pub fn attack(view: &View, own: &Reach, their: &Reach, assault: &Assault, out: &
     }
     if assault.units > 0 {
         units += count(their.king & own.all & !their.twice);
-        out.add(KING_ATTACK.id_or_last(units - 1));
+        // No piece counts less than 2.
+        out.add(KING_ATTACK.id_or_last(units - 2));
     }
 }
