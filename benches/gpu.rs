@@ -37,7 +37,7 @@ fn layout(positions: usize) -> Layout {
                 shakmaty::Role::ALL[role].of(shakmaty::Color::from_white(piece % 2 == 0)),
             );
         }
-        set.compute(&board, &mut row);
+        set.compute(&board, shakmaty::Color::White, &mut row);
         let labels = PositionLabels {
             result: 0.5 * rng.random_range(0..3) as f32,
             score_cp: None,

@@ -1,8 +1,8 @@
 // Outer: slabs[segment of the slice][i][j <= i] = sum over the segment's positions of
 // steepness * c_i * c_j. A workgroup has one row i of one segment: it walks the positions that have
-// i, GROUPS at a time, LANES threads each. A group has sums of its own in workgroup memory, and the
-// features of a position are distinct, so no two threads meet between two barriers and the order
-// is fixed. Dispatched (segments, F) by the curvature module. Bound: latency of the dependent loads
+// i, GROUPS at a time, LANES threads each. A group has sums of its own in workgroup memory, and one
+// thread adds all entries of a feature, which are neighbors with one sign, so no two threads meet
+// between two barriers and the order is fixed. Dispatched (segments, F) by the curvature module. Bound: latency of the dependent loads
 // of entry, record and row, hidden by many workgroups; a multiply-add an entry of a position.
 // CPU twin: `objective::gauss_newton_matrix`.
 
@@ -29,6 +29,13 @@ override SUMS: u32 = 4096u;
 
 var<workgroup> sums: array<f32, SUMS>;
 
+// Feature id of entry k of a row of ids.
+fn id_at(first: u32, k: u32) -> u32 {
+    let ids = rows[first + (k >> 2u)];
+    let pair = select(ids.x, ids.y, (k & 2u) != 0u);
+    return select(pair & 0xffffu, pair >> 16u, (k & 1u) != 0u);
+}
+
 // Adds one position's row, from the lane's first entry on, to the sums that start at `base`.
 fn add_row(place: vec4<u32>, lane: u32, base: u32, last: u32, factor: f32) {
     let plus = place.y & 0xffffu;
@@ -37,10 +44,16 @@ fn add_row(place: vec4<u32>, lane: u32, base: u32, last: u32, factor: f32) {
         var id = 0u;
         var value = factor;
         if UNIT {
-            let ids = rows[place.x + (k >> 2u)];
-            let pair = select(ids.x, ids.y, (k & 2u) != 0u);
-            id = select(pair & 0xffffu, pair >> 16u, (k & 1u) != 0u);
-            value = select(-factor, factor, k < plus);
+            id = id_at(place.x, k);
+            // A repeated id is added where it comes first.
+            if k > 0u && id_at(place.x, k - 1u) == id {
+                continue;
+            }
+            var times = 1u;
+            while k + times < length && id_at(place.x, k + times) == id {
+                times += 1u;
+            }
+            value = select(-factor, factor, k < plus) * f32(times);
         } else {
             let entry = rows[place.x + k];
             id = entry.x;

@@ -49,7 +49,7 @@ impl Model {
     /// The score from the view of the side to move, unrounded.
     fn score(&self, position: &Chess) -> f64 {
         let mut row = FeatureRow::default();
-        self.set.compute(position.board(), &mut row);
+        self.set.compute(position.board(), position.turn(), &mut row);
         let phi = f64::from(row.phase) / f64::from(self.set.phase.max);
         let value = |id: &u16| {
             let feature = usize::from(*id);

@@ -61,9 +61,12 @@ fn exact_changes_are_differences_of_the_reference() {
         (FeatureKind::Pst, LossKind::Squared, 0.0, 0.0),
         (FeatureKind::Pst, LossKind::CrossEntropy, 0.02, 0.3),
         (FeatureKind::Material, LossKind::Power(2.5), 0.02, 0.2),
+        (FeatureKind::Classical, LossKind::Squared, 0.0, 0.2),
     ] {
         let data = match kind {
             FeatureKind::Pst => weighted_dataset(&path, 700, 3),
+            // A whole reference for every step of its parameters takes its time.
+            FeatureKind::Classical => random_dataset(&path, kind, 120, 3),
             _ => random_dataset(&path, kind, 700, 3),
         };
         let set = &data.metadata.feature_set;

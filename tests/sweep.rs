@@ -77,7 +77,7 @@ impl Rows {
         let mut row = FeatureRow::default();
         for (n, board) in self.boards.iter().enumerate() {
             if let Some(Label { result, weight, score, game }) = chosen(n) {
-                set.compute(board, &mut row);
+                set.compute(board, shakmaty::Color::White, &mut row);
                 writer
                     .push(&row, PositionLabels { result, score_cp: score, weight, game: Some(game) })
                     .unwrap();

@@ -298,7 +298,7 @@ fn sources_blends_and_losses_are_varied() {
     let mut rng = <rand_xoshiro::Xoshiro256PlusPlus as rand::SeedableRng>::seed_from_u64(3);
     let mut row = FeatureRow::default();
     for n in 0..3000u32 {
-        set.compute(&common::random_board(&mut rng), &mut row);
+        set.compute(&common::random_board(&mut rng), shakmaty::Color::White, &mut row);
         let result = [0.0, 1.0][(n.wrapping_mul(2_654_435_761) >> 31) as usize];
         let score = if n < 1000 { 0.0 } else { 400.0 * (result - 0.5) };
         let labels = PositionLabels { result, score_cp: Some(score), weight: 1.0, game: Some(n / 4) };

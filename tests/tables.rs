@@ -67,7 +67,7 @@ fn check(kind: FeatureKind) {
     bench.tune(&["d.bin", "--out", "r", "--learning-rate", "10", "--epochs", "60", "--k", "0.8"]);
     let file = bench.json("r/params.json");
     let wanted = wanted(&file);
-    assert_eq!(wanted.contains('-'), kind == FeatureKind::Pst, "negative values are the difficult ones");
+    assert_eq!(wanted.contains('-'), kind != FeatureKind::Material, "negative values are the difficult ones");
     let groups = groups(&file);
     let each = |line: &dyn Fn(&str, usize) -> String| -> String {
         groups.iter().map(|(group, count)| line(group, *count)).collect()
@@ -130,6 +130,11 @@ fn check(kind: FeatureKind) {
 #[test]
 fn piece_square_tables_compile() {
     check(FeatureKind::Pst);
+}
+
+#[test]
+fn classical_tables_compile() {
+    check(FeatureKind::Classical);
 }
 
 #[test]

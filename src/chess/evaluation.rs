@@ -17,6 +17,10 @@ pub trait Evaluation {
     /// What is carried from position to position, such as sums over the pieces.
     type State: Copy;
 
+    /// What a search remembers of positions that it has evaluated, such as pawn structures. It belongs
+    /// to one evaluation and changes no score.
+    type Cache: Default + Send;
+
     /// The state of a position, from scratch.
     fn state(&self, position: &Chess) -> Self::State;
 
@@ -26,4 +30,7 @@ pub trait Evaluation {
     /// Centipawns from the view of the side to move, at most [`MAX_EVALUATION_CP`] either way.
     /// `state` belongs to `position`.
     fn score_stm(&self, state: &Self::State, position: &Chess) -> i32;
+
+    /// The same score, found faster with what is remembered.
+    fn score_cached_stm(&self, state: &Self::State, position: &Chess, cache: &mut Self::Cache) -> i32;
 }

@@ -67,7 +67,7 @@ pub struct BasisCommand {
     /// identity, mirrored, tied, mirrored+tied, madchess, madchess-2018, schema, or a file to be checked
     #[arg(value_name = "NAME|FILE")]
     basis: String,
-    /// The feature set: pst or material [default: pst]
+    /// The feature set: pst, material or classical [default: pst]
     #[arg(long, value_name = "NAME", conflicts_with = "dataset")]
     model: Option<String>,
     /// A dataset whose feature set is meant
@@ -95,10 +95,8 @@ pub struct BasisCommand {
 pub fn run(args: &BasisCommand, context: &Context) -> anyhow::Result<()> {
     let set = match (&args.dataset, args.model.as_deref()) {
         (Some(path), _) => dataset::tensors(path)?.0.feature_set,
-        (None, Some("material")) => FeatureSet::new(FeatureKind::Material, PhaseSettings::default()),
-        (None, Some("pst") | None) => FeatureSet::new(FeatureKind::Pst, PhaseSettings::default()),
-        (None, Some(other)) => {
-            return Err(Error::Usage(format!("model '{other}': expected pst or material")).into());
+        (None, model) => {
+            FeatureSet::new(FeatureKind::parse(model.unwrap_or("pst"))?, PhaseSettings::default())
         }
     };
     let Ok(basis) = args.basis.parse::<Basis>();

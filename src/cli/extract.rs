@@ -49,7 +49,8 @@ pub struct ExtractArgs {
     /// Stop, and write nothing, when more than this share of the lines cannot be used
     #[arg(long, value_name = "SHARE", default_value_t = 0.1, help_heading = "Labelled positions")]
     max_bad_share: f64,
-    /// Features: pst (a parameter for each piece on each square) or material
+    /// Features: pst (a parameter for each piece on each square), material, or classical (what a
+    /// hand-written evaluation usually knows)
     #[arg(long, value_name = "NAME", default_value = "pst", help_heading = "Features")]
     model: String,
     /// Phase units of knight, bishop, rook and queen, and their maximum
@@ -67,13 +68,7 @@ pub struct ExtractArgs {
 
 impl ExtractArgs {
     fn settings(&self) -> gputexel::Result<ExtractSettings> {
-        let kind = match self.model.as_str() {
-            "pst" => FeatureKind::Pst,
-            "material" => FeatureKind::Material,
-            other => {
-                return Err(gputexel::Error::Usage(format!("model '{other}': expected pst or material")));
-            }
-        };
+        let kind = FeatureKind::parse(&self.model)?;
         let point_of_view = match self.pov.as_str() {
             "auto" => None,
             "white" => Some(PointOfView::White),

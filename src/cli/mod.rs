@@ -6,6 +6,7 @@ mod check;
 mod devices;
 mod eval;
 mod extract;
+mod features;
 mod games;
 mod import;
 mod info;
@@ -79,6 +80,8 @@ enum Command {
     Eval(eval::EvalArgs),
     /// Let two engines or parameter files play: Elo, errors, a sequential test
     Match(Box<matches::MatchArgs>),
+    /// Print the features of a model: what they count, and what they are called
+    Features(features::FeaturesArgs),
     /// Patch engine sources: numbers become options, tuned values and tables go in
     Patch(Box<patch::PatchArgs>),
     /// Print a basis: what is tuned, and which parameters it moves
@@ -118,6 +121,7 @@ pub fn main() -> ExitCode {
         Command::Info(args) => info::run(args, &context),
         Command::Eval(args) => eval::run(args, &context),
         Command::Match(args) => matches::run(args, &context),
+        Command::Features(args) => features::run(args, &context),
         Command::Patch(args) => patch::run(args, &context),
         Command::Basis(args) => basis::run(args, &context),
         Command::Uci(args) => uci::run(args, &context),

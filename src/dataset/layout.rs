@@ -73,7 +73,8 @@ pub struct Layout {
     pub buckets: Vec<Bucket>,
     /// Shapes in order.
     pub shapes: Vec<Shape>,
-    /// Feature ids, rows one after another, ascending within each sign.
+    /// Feature ids, rows one after another, ascending within each sign. A row without coefficients
+    /// has an id as often as its coefficient says, with one sign; others have each id once.
     pub ids: Vec<u16>,
     /// Parallel to `ids`; empty when every coefficient is ±1.
     pub coefficients: Vec<f32>,

@@ -51,7 +51,7 @@ impl Encoded {
             agreement: batch.agreement,
         };
         for sample in batch.samples {
-            set.compute(&sample.board, &mut row);
+            set.compute(&sample.board, sample.turn, &mut row);
             encoded.ids.extend_from_slice(&row.plus);
             encoded.ids.extend_from_slice(&row.minus);
             encoded.coefficients.extend_from_slice(&row.coefficients);
@@ -62,7 +62,7 @@ impl Encoded {
                 score_cp: sample.score_cp,
                 game: sample.game,
                 phase: row.phase,
-                // A board has at most 64 pieces.
+                // A side has a few dozen features, a board at most 64 pieces.
                 plus: row.plus.len() as u16,
                 minus: row.minus.len() as u16,
             });

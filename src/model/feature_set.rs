@@ -4,7 +4,7 @@ use half::f16;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Board, Color, Role, Square};
 
-use super::Imported;
+use super::{Imported, classical};
 use crate::chess::PhaseSettings;
 use crate::error::{Error, Result};
 
@@ -21,6 +21,35 @@ pub enum FeatureKind {
     Pst,
     /// Features that another program computed, see [`Imported`].
     Imported,
+    /// What a hand-written evaluation usually knows, see [`classical`]; coefficients are whole, and
+    /// rows name a feature as often as they have it.
+    Classical,
+}
+
+impl FeatureKind {
+    /// The feature sets that are computed from a position.
+    pub const COMPUTED: [Self; 3] = [Self::Pst, Self::Material, Self::Classical];
+
+    /// The name by which command lines and files call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Material => "material",
+            Self::Pst => "pst",
+            Self::Classical => "classical",
+            Self::Imported => "imported",
+        }
+    }
+
+    /// The computed feature set of a name.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] that lists the names there are.
+    pub fn parse(name: &str) -> Result<Self> {
+        Self::COMPUTED.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+            let [names @ .., last] = Self::COMPUTED.map(Self::name);
+            Error::Usage(format!("model '{name}': expected {} or {last}", names.join(", ")))
+        })
+    }
 }
 
 /// One tunable feature; it has a middlegame and an endgame parameter.
@@ -78,6 +107,7 @@ impl FeatureSet {
                 })
                 .collect(),
             FeatureKind::Imported => Vec::new(),
+            FeatureKind::Classical => classical::features(),
         };
         Self { kind, phase, features, imported: None }
     }
@@ -95,9 +125,10 @@ impl FeatureSet {
         }
     }
 
-    /// Whether every coefficient is ±1, so that rows store ids only.
+    /// Whether every entry has coefficient ±1, so that rows store ids only; an id may be there
+    /// several times.
     pub fn unit_rows(&self) -> bool {
-        self.kind == FeatureKind::Pst
+        matches!(self.kind, FeatureKind::Pst | FeatureKind::Classical)
     }
 
     /// Checks a feature set that was read from a file against the one this program computes.
@@ -120,19 +151,25 @@ impl FeatureSet {
 
     /// The name by which command lines and files call it.
     pub fn name(&self) -> &'static str {
+        self.kind.name()
+    }
+
+    /// What the features of a group count.
+    pub fn definition(&self, group: &str) -> Option<&'static str> {
         match self.kind {
-            FeatureKind::Material => "material",
-            FeatureKind::Pst => "pst",
-            FeatureKind::Imported => "imported",
+            FeatureKind::Material => Some("Pieces of a kind, White's less Black's."),
+            // Piece-square tables are the same in both.
+            FeatureKind::Pst | FeatureKind::Classical => classical::definition(group),
+            FeatureKind::Imported => None,
         }
     }
 
-    /// Writes the features of a board into `row`.
+    /// Writes the features of a board with `turn` to move into `row`.
     ///
     /// Ids are seen from the piece's own side: Black's squares are flipped vertically, so that a
     /// white pawn on e2 and a black one on e7 share a feature. Nothing but the phase is known of
     /// imported features.
-    pub fn compute(&self, board: &Board, row: &mut FeatureRow) {
+    pub fn compute(&self, board: &Board, turn: Color, row: &mut FeatureRow) {
         row.plus.clear();
         row.minus.clear();
         row.coefficients.clear();
@@ -149,17 +186,26 @@ impl FeatureSet {
                     }
                 }
             }
-            FeatureKind::Pst => {
-                for (index, role) in Role::ALL.iter().enumerate() {
-                    let base = 64 * index as u16;
-                    let pieces = board.by_role(*role);
-                    let white = board.by_color(Color::White);
-                    row.plus.extend((pieces & white).into_iter().map(|sq| base + u16::from(sq)));
-                    row.minus.extend((pieces & !white).into_iter().map(|sq| base + (u16::from(sq) ^ 56)));
-                }
+            FeatureKind::Pst => piece_squares(board, row),
+            FeatureKind::Classical => {
+                // Their piece-square tables come first and have the same ids.
+                piece_squares(board, row);
+                let passed = classical::pawn_structure(board, &mut row.plus, &mut row.minus);
+                classical::terms(board, turn, passed, &mut row.plus, &mut row.minus);
             }
             FeatureKind::Imported => {}
         }
+    }
+}
+
+/// Appends the pieces on their squares: 64 ids a piece, pawn to king.
+fn piece_squares(board: &Board, row: &mut FeatureRow) {
+    let white = board.by_color(Color::White);
+    for (index, role) in Role::ALL.iter().enumerate() {
+        let base = 64 * index as u16;
+        let pieces = board.by_role(*role);
+        row.plus.extend((pieces & white).into_iter().map(|sq| base + u16::from(sq)));
+        row.minus.extend((pieces & !white).into_iter().map(|sq| base + (u16::from(sq) ^ 56)));
     }
 }
 
@@ -171,13 +217,13 @@ mod tests {
     fn initial_position_is_symmetric() {
         let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
         let mut row = FeatureRow::default();
-        set.compute(&Board::new(), &mut row);
+        set.compute(&Board::new(), Color::White, &mut row);
         row.plus.sort_unstable();
         row.minus.sort_unstable();
         assert_eq!(row.plus, row.minus);
         assert_eq!((row.plus.len(), row.phase), (16, 24));
         let material = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
-        material.compute(&Board::new(), &mut row);
+        material.compute(&Board::new(), Color::White, &mut row);
         assert!(row.plus.is_empty() && row.coefficients.is_empty());
     }
 
@@ -186,7 +232,7 @@ mod tests {
         let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
         let mut row = FeatureRow::default();
         let board = Board::from_ascii_board_fen(b"4k3/4p3/8/8/8/8/3P4/4K3").unwrap();
-        set.compute(&board, &mut row);
+        set.compute(&board, Color::White, &mut row);
         let names = |ids: &[u16]| -> Vec<&str> {
             ids.iter().map(|&id| set.features[usize::from(id)].name.as_str()).collect()
         };
@@ -199,7 +245,7 @@ mod tests {
         let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
         let mut row = FeatureRow::default();
         let board = Board::from_ascii_board_fen(b"4k3/qqq5/8/8/8/8/PPP5/4K1N1").unwrap();
-        set.compute(&board, &mut row);
+        set.compute(&board, Color::White, &mut row);
         assert_eq!(row.plus, [0, 1, 4]);
         assert_eq!(row.coefficients, [3.0, 1.0, -3.0].map(f16::from_f32));
     }

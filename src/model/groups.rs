@@ -11,22 +11,31 @@ use crate::error::{Error, Result};
 /// Names and parameters are taken apart at dots and underscores, in any case: `queen_e4.mg` has the
 /// segments `queen`, `e4` and `mg`. A name stands for all parameters of whose segments its own are a
 /// subsequence: `queen` for all of the queen's, `queen.mg` for those of the middlegame, `e4.eg` for
-/// the endgame values of all pieces on e4.
+/// the endgame values of all pieces on e4. A name that begins with that of a table is looked for in
+/// that table first: `queen` is the table of squares, and not `queen_mobility` too.
 pub fn resolve(set: &FeatureSet, name: &str) -> Option<Vec<usize>> {
     let wanted = segments(name);
     if wanted.iter().any(String::is_empty) {
         return None;
     }
-    let mut found = Vec::new();
-    for index in 0..2 * set.features.len() {
-        let own = segments(&set.parameter_name(index));
-        // An iterator that goes on where the last search ended makes this a subsequence.
-        let mut rest = own.iter();
-        if wanted.iter().all(|segment| rest.any(|other| other == segment)) {
-            found.push(index);
+    let begins = |group: &&str| wanted.starts_with(&segments(group));
+    let table = set.features.iter().map(|f| f.group.as_str()).filter(begins).max_by_key(|name| name.len());
+    let search = |table: Option<&str>| -> Option<Vec<usize>> {
+        let mut found = Vec::new();
+        for index in 0..2 * set.features.len() {
+            if table.is_some_and(|table| set.features[index % set.features.len()].group != table) {
+                continue;
+            }
+            let own = segments(&set.parameter_name(index));
+            // An iterator that goes on where the last search ended makes this a subsequence.
+            let mut rest = own.iter();
+            if wanted.iter().all(|segment| rest.any(|other| other == segment)) {
+                found.push(index);
+            }
         }
-    }
-    (!found.is_empty()).then_some(found)
+        (!found.is_empty()).then_some(found)
+    };
+    table.and_then(|table| search(Some(table))).or_else(|| search(None))
 }
 
 fn segments(name: &str) -> Vec<String> {
@@ -139,6 +148,28 @@ mod tests {
         for name in ["mg.queen", "quee", "queen.e9", "queen.queen", "", ".", "queen.", "queen..mg", "a b"] {
             assert_eq!(resolve(&pst, name), None, "{name}");
         }
+    }
+
+    #[test]
+    fn tables_come_before_what_is_named_after_them() {
+        let set = FeatureSet::new(FeatureKind::Classical, PhaseSettings::default());
+        let count = set.features.len();
+        let groups = |name: &str| -> Vec<&str> {
+            let mut groups: Vec<&str> = resolve(&set, name)
+                .unwrap_or_default()
+                .into_iter()
+                .map(|index| set.features[index % count].group.as_str())
+                .collect();
+            groups.dedup();
+            groups
+        };
+        assert_eq!(resolve(&set, "queen.mg").unwrap(), (256..320).collect::<Vec<_>>());
+        assert_eq!(groups("queen.mobility.mg"), ["queen_mobility"]);
+        assert_eq!(groups("queen_threat_defended.eg"), ["queen_threat"]);
+        assert_eq!(groups("knight_outpost.mg"), ["outpost"]);
+        let all = ["knight_mobility", "bishop_mobility", "rook_mobility", "queen_mobility"];
+        assert_eq!(groups("mobility.mg"), all);
+        assert_eq!(groups("queen.rank3"), [""; 0]);
     }
 
     #[test]

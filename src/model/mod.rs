@@ -5,6 +5,7 @@
 //! optimizers; how it is scored, by the evaluators.
 
 mod basis;
+pub mod classical;
 mod feature_set;
 mod groups;
 mod imported;

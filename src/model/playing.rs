@@ -1,10 +1,11 @@
 //! Parameter values as an evaluation to play with: piece-square tables in fixed point, summed up
-//! move by move.
+//! move by move, and whatever else a model has, found anew in each position.
 
 use std::str::FromStr as _;
 
 use shakmaty::{Chess, Color, Move, Position, Role, Square};
 
+use super::classical::{PawnCache, Tapered, Values};
 use super::{FeatureKind, FeatureSet, ParameterFile, Prior};
 use crate::chess::PhaseSettings;
 use crate::chess::evaluation::{Evaluation, MAX_EVALUATION_CP};
@@ -28,12 +29,14 @@ struct Entry {
     eg: i32,
 }
 
-/// An evaluation by piece-square tables with a middlegame and an endgame value, blended by the
-/// phase: the models `pst` and `material`.
+/// An evaluation with a middlegame and an endgame value, blended by the phase: piece-square tables
+/// (the models `pst` and `material`) and the terms of `classical`.
 #[derive(Clone, Debug)]
 pub struct TableEvaluation {
     /// By color, role and square; Black's are negative.
     entries: Box<[[[Entry; 64]; 6]; 2]>,
+    /// Values of the features of `classical`, those of its tables included, which are not used.
+    terms: Option<Values>,
     /// Phase units by role.
     phase: [i32; 6],
     max_phase: i32,
@@ -64,22 +67,38 @@ impl TableEvaluation {
                 theta[index]
             )));
         }
+        let fixed = |value: f64| (value * UNITS).round() as i32;
         let mut entries = Box::new([[[Entry::default(); 64]; 6]; 2]);
         for role in 0..6 {
             for square in 0..64 {
                 let feature = match set.kind {
                     FeatureKind::Material | FeatureKind::Imported => role,
-                    FeatureKind::Pst => 64 * role + square,
+                    FeatureKind::Pst | FeatureKind::Classical => 64 * role + square,
                 };
-                let fixed = |value: f64| (value * UNITS).round() as i32;
                 let (mg, eg) = (fixed(theta[feature]), fixed(theta[count + feature]));
                 entries[Color::White as usize][role][square] = Entry { mg, eg };
                 entries[Color::Black as usize][role][square ^ 56] = Entry { mg: -mg, eg: -eg };
             }
         }
+        let tapered = |id: usize| Tapered::new(fixed(theta[id]), fixed(theta[count + id]));
+        let terms =
+            (set.kind == FeatureKind::Classical).then(|| Values::new((0..count).map(tapered).collect()));
         let PhaseSettings { pawn, knight, bishop, rook, queen, max } = set.phase;
         let phase = [pawn, knight, bishop, rook, queen, 0].map(i32::from);
-        Ok(Self { entries, phase, max_phase: i32::from(max), scale: 1.0 / (f64::from(max) * UNITS) })
+        Ok(Self { entries, terms, phase, max_phase: i32::from(max), scale: 1.0 / (f64::from(max) * UNITS) })
+    }
+
+    /// (mg · phase + eg · (maximum − phase)) / maximum, rounded half away from zero, from the view of
+    /// the side to move.
+    fn blend_stm(&self, state: &TableSums, terms: Tapered, turn: Color) -> i32 {
+        let phase = state.phase.min(self.max_phase);
+        let (mg, eg) = (state.mg.saturating_add(terms.mg()), state.eg.saturating_add(terms.eg()));
+        let blended = i64::from(mg) * i64::from(phase) + i64::from(eg) * i64::from(self.max_phase - phase);
+        let score = blended as f64 * self.scale;
+        // Conversions cut off; `round` is a library call on processors without SSE 4.1.
+        let rounded = (score + if score < 0.0 { -0.5 } else { 0.5 }) as i32;
+        let score = rounded.clamp(-MAX_EVALUATION_CP, MAX_EVALUATION_CP);
+        if turn.is_white() { score } else { -score }
     }
 
     fn entry(&self, color: Color, role: Role, square: Square) -> Entry {
@@ -112,9 +131,9 @@ pub fn named_parameters(text: &str) -> Result<(FeatureSet, Vec<f64>)> {
         Prior::File(path) => {
             let file = ParameterFile::read(path)?;
             file.phase.validate()?;
-            let kind = [FeatureKind::Material, FeatureKind::Pst]
+            let kind = FeatureKind::COMPUTED
                 .into_iter()
-                .find(|kind| FeatureSet::new(*kind, PhaseSettings::default()).name() == file.feature_set)
+                .find(|kind| kind.name() == file.feature_set)
                 .ok_or_else(|| match file.feature_set.as_str() {
                     "imported" => Error::input(
                         path,
@@ -137,6 +156,7 @@ pub fn named_parameters(text: &str) -> Result<(FeatureSet, Vec<f64>)> {
 
 impl Evaluation for TableEvaluation {
     type State = TableSums;
+    type Cache = PawnCache;
 
     fn state(&self, position: &Chess) -> TableSums {
         let mut sums = TableSums::default();
@@ -174,16 +194,19 @@ impl Evaluation for TableEvaluation {
         sums
     }
 
-    /// (mg · phase + eg · (maximum − phase)) / maximum, rounded half away from zero.
     fn score_stm(&self, state: &TableSums, position: &Chess) -> i32 {
-        let phase = state.phase.min(self.max_phase);
-        let blended =
-            i64::from(state.mg) * i64::from(phase) + i64::from(state.eg) * i64::from(self.max_phase - phase);
-        let score = blended as f64 * self.scale;
-        // Conversions cut off; `round` is a library call on processors without SSE 4.1.
-        let rounded = (score + if score < 0.0 { -0.5 } else { 0.5 }) as i32;
-        let score = rounded.clamp(-MAX_EVALUATION_CP, MAX_EVALUATION_CP);
-        if position.turn().is_white() { score } else { -score }
+        let (board, turn) = (position.board(), position.turn());
+        let terms = self.terms.as_ref().map_or_else(Tapered::default, |terms| terms.total(board, turn));
+        self.blend_stm(state, terms, turn)
+    }
+
+    fn score_cached_stm(&self, state: &TableSums, position: &Chess, cache: &mut PawnCache) -> i32 {
+        let (board, turn) = (position.board(), position.turn());
+        let terms = match &self.terms {
+            Some(terms) => terms.total_cached(board, turn, cache),
+            None => Tapered::default(),
+        };
+        self.blend_stm(state, terms, turn)
     }
 }
 
@@ -213,12 +236,13 @@ mod tests {
     #[test]
     fn sums_follow_moves_and_scores_are_those_of_the_features() {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
-        for kind in [FeatureKind::Pst, FeatureKind::Material] {
+        for kind in FeatureKind::COMPUTED {
             let set = FeatureSet::new(kind, PhaseSettings::parse("5,5,11,22").unwrap());
             let count = set.features.len();
             let theta: Vec<f64> = (0..2 * count).map(|_| random.random_range(-400.0..400.0)).collect();
             let evaluation = TableEvaluation::try_new(&set, &theta).unwrap();
             let mut row = FeatureRow::default();
+            let mut cache = PawnCache::default();
             let (mut special, mut castled) = (0, 0);
             for (seed, fen) in [
                 (1, "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"),
@@ -233,7 +257,7 @@ mod tests {
                     castled += usize::from(m.is_castle());
                     let state = evaluation.after(&evaluation.state(before), before.turn(), m);
                     assert_eq!(state, evaluation.state(after), "{m:?}");
-                    set.compute(after.board(), &mut row);
+                    set.compute(after.board(), after.turn(), &mut row);
                     let phi = f64::from(row.phase) / f64::from(set.phase.max);
                     let value = |id: &u16| {
                         phi * theta[usize::from(*id)] + (1.0 - phi) * theta[count + usize::from(*id)]
@@ -245,6 +269,8 @@ mod tests {
                     let stm = if after.turn().is_white() { score } else { -score };
                     let error = (f64::from(evaluation.score_stm(&state, after)) - stm).abs();
                     assert!(error < 0.57, "{error}");
+                    let cached = evaluation.score_cached_stm(&state, after, &mut cache);
+                    assert_eq!(cached, evaluation.score_stm(&state, after));
                 });
             }
             assert!(special > 50 && castled > 3, "{special} {castled}");

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::{FeatureSet, ParameterFile, ROLE_NAMES};
+use super::{Feature, FeatureSet, ParameterFile, ROLE_NAMES};
 use crate::error::{Error, Result};
 
 /// Where the starting values come from.
@@ -101,16 +101,13 @@ impl Prior {
                 "prior '{self}': imported features are no pieces; give schema, zero or a parameter file"
             ))),
             Self::Material(values) => {
-                let value = |name: &str| {
-                    let role = name.split('_').next().unwrap_or(name);
-                    ROLE_NAMES
-                        .iter()
-                        .position(|r| *r == role)
-                        .and_then(|i| values.get(i))
-                        .copied()
-                        .unwrap_or(0.0)
+                // Piece values are those of a piece itself or of its table of squares; all else that
+                // is named after a piece is worth nothing to begin with.
+                let value = |feature: &Feature| {
+                    let is = |role: &&str| *role == feature.group || *role == feature.name;
+                    ROLE_NAMES.iter().position(is).and_then(|i| values.get(i)).copied().unwrap_or(0.0)
                 };
-                let half: Vec<f64> = set.features.iter().map(|feature| value(&feature.name)).collect();
+                let half: Vec<f64> = set.features.iter().map(value).collect();
                 Ok([half.clone(), half].concat())
             }
         }

@@ -1,7 +1,7 @@
 //! Tuned values as tables to paste: C, C++ and Rust.
 
 use crate::chess::PhaseSettings;
-use crate::model::FeatureSet;
+use crate::model::{FeatureKind, FeatureSet, ROLE_NAMES};
 
 /// A language that tables are written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,12 +69,10 @@ pub fn tables(set: &FeatureSet, theta: &[f64], language: Language) -> String {
     // Parameters that nothing holds back can run away; what does not fit an int would not compile.
     let value = |phase: usize, id: usize| theta[phase * count + id].round() as i32;
     let phase = &set.phase;
-    let squares = match (set.unit_rows(), set.imported.is_some()) {
-        (true, _) => {
-            "Index 0 is a1, 7 is h1, 63 is h8, from White's side; for Black's pieces use square ^ 56."
-        }
-        (_, true) => "In the order of the schema that the trace was imported with.",
-        _ => "Pawn, knight, bishop, rook, queen, king.",
+    let squares = match set.kind {
+        FeatureKind::Material => "Pawn, knight, bishop, rook, queen, king.",
+        FeatureKind::Imported => "In the order of the schema that the trace was imported with.",
+        _ => "Index 0 is a1, 7 is h1, 63 is h8, from White's side; for Black's pieces use square ^ 56.",
     };
     let about = [
         "Evaluation parameters in centipawns, written by gputexel.".to_string(),
@@ -102,6 +100,14 @@ pub fn tables(set: &FeatureSet, theta: &[f64], language: Language) -> String {
         Language::Rust => {}
     }
     for (group, ids) in groups(set) {
+        // What is no table of squares or pieces is told by its definition and the names of its entries.
+        if set.kind == FeatureKind::Classical && !ROLE_NAMES.contains(&group) {
+            let name =
+                |id: &usize| set.features[*id].name.strip_prefix(group).unwrap_or(&set.features[*id].name);
+            let names: Vec<&str> = ids.iter().map(|id| name(id).trim_start_matches('_')).collect();
+            text += &format!("\n// {}: {}\n", group, set.definition(group).unwrap_or_default());
+            text += &format!("// Entries: {}.\n", names.join(", "));
+        }
         let rows = |cell: &dyn Fn(usize) -> String| -> String {
             let cells: Vec<String> = ids.iter().map(|&id| cell(id)).collect();
             let width = cells.iter().map(String::len).max().unwrap_or(0);

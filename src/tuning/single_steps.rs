@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::REGULARIZATION_SCALE_CP;
-use crate::dataset::Layout;
+use crate::dataset::{Layout, Shape};
 use crate::error::{Error, Result};
 use crate::model::Parameterization;
 use crate::objective::{Objective, x_per_cp};
@@ -130,8 +130,9 @@ impl Index {
     fn new(layout: &Layout, positions: &Range<usize>) -> Self {
         let mut starts = vec![0usize; layout.features + 1];
         for shape in layout.shapes_in(positions.clone()) {
-            let entries = shape.first_entry..shape.first_entry + shape.positions.len() * shape.row_length();
-            layout.ids[entries].iter().for_each(|&id| starts[usize::from(id) + 1] += 1);
+            for i in 0..shape.positions.len() {
+                entries(layout, &shape, i, |id, _| starts[id + 1] += 1);
+            }
         }
         for id in 0..layout.features {
             starts[id + 1] += starts[id];
@@ -140,19 +141,13 @@ impl Index {
         let total = starts[layout.features];
         let (mut list, mut coefficients) = (vec![0u32; total], vec![0f32; total]);
         for shape in layout.shapes_in(positions.clone()) {
-            let mut entry = shape.first_entry;
-            for position in shape.positions.clone() {
-                for i in 0..shape.row_length() {
-                    let slot = &mut next[usize::from(layout.ids[entry])];
+            for (i, position) in shape.positions.clone().enumerate() {
+                entries(layout, &shape, i, |id, coefficient| {
+                    let slot = &mut next[id];
                     list[*slot] = (position - positions.start) as u32;
-                    coefficients[*slot] = match layout.coefficients.get(entry) {
-                        Some(&coefficient) => coefficient,
-                        None if i < shape.plus => 1.0,
-                        None => -1.0,
-                    };
+                    coefficients[*slot] = coefficient;
                     *slot += 1;
-                    entry += 1;
-                }
+                });
             }
         }
         Self { starts, positions: list, coefficients }
@@ -161,6 +156,25 @@ impl Index {
     fn feature(&self, feature: usize) -> (&[u32], &[f32]) {
         let range = self.starts[feature]..self.starts[feature + 1];
         (&self.positions[range.clone()], &self.coefficients[range])
+    }
+}
+
+/// Visits the features of row `i` of a shape, each once, with their coefficients.
+fn entries(layout: &Layout, shape: &Shape, i: usize, mut visit: impl FnMut(usize, f32)) {
+    let first = shape.first_entry + i * shape.row_length();
+    let range = first..first + shape.row_length();
+    let ids = &layout.ids[range.clone()];
+    if !layout.unit_rows() {
+        let row = ids.iter().zip(&layout.coefficients[range]);
+        row.for_each(|(&id, &coefficient)| visit(usize::from(id), coefficient));
+        return;
+    }
+    // Ascending within a sign, and no id has both.
+    let (plus, minus) = ids.split_at(shape.plus);
+    for (sign, ids) in [(1.0, plus), (-1.0, minus)] {
+        for same in ids.chunk_by(|a, b| a == b) {
+            visit(usize::from(same[0]), sign * same.len() as f32);
+        }
     }
 }
 

@@ -40,7 +40,7 @@ pub fn games(
             _ => 0.0,
         };
         for n in 0..length {
-            set.compute(&board, &mut row);
+            set.compute(&board, shakmaty::Color::White, &mut row);
             let weight = 0.5 + ((game + n) % 5) as f32 / 4.0;
             for _ in 0..copies {
                 let labels = PositionLabels { result, score_cp: None, weight, game: Some(game as u32) };

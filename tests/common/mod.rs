@@ -40,7 +40,7 @@ fn write_dataset(
     let mut row = FeatureRow::default();
     for n in 0..positions {
         let board = random_board(&mut rng);
-        set.compute(&board, &mut row);
+        set.compute(&board, shakmaty::Color::White, &mut row);
         let lean: f64 = [100.0, 300.0, 320.0, 500.0, 900.0]
             .iter()
             .zip(shakmaty::Role::ALL)

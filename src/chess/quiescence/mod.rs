@@ -89,6 +89,7 @@ pub struct Quiescence<'a, E: Evaluation> {
     lines: Vec<Vec<Move>>,
     /// The positions after the moves of the root.
     children: Vec<Child<E::State>>,
+    cache: E::Cache,
 }
 
 /// A move at the root and what it leads to.
@@ -113,6 +114,7 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
             moves: Vec::with_capacity(256),
             lines: vec![Vec::new(); MAX_PLY + 1],
             children: Vec::new(),
+            cache: E::Cache::default(),
         }
     }
 
@@ -154,7 +156,7 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
         self.begin();
         let margin = margin_cp.clamp(0, 2 * INFINITE_CP);
         let state = self.evaluation.state(position);
-        let at_rest = self.evaluation.score_stm(&state, position);
+        let at_rest = self.evaluation.score_cached_stm(&state, position, &mut self.cache);
         let beta = at_rest + margin + 1;
         let alpha = if position.is_check() { at_rest - margin - 1 } else { beta - 1 };
         let score = self.search::<false>(position, state, 0, alpha, beta)?;
@@ -227,11 +229,11 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
         }
     }
 
-    fn child(&self, position: &Chess, state: &E::State, m: Move) -> Child<E::State> {
+    fn child(&mut self, position: &Chess, state: &E::State, m: Move) -> Child<E::State> {
         let mut next = position.clone();
         next.play_unchecked(m);
         let state = self.evaluation.after(state, position.turn(), m);
-        let score = -self.evaluation.score_stm(&state, &next);
+        let score = -self.evaluation.score_cached_stm(&state, &next, &mut self.cache);
         let order = (moves::hanging_cp(&next, m) - score, rank(m));
         Child { m, position: next, state, score, order }
     }
@@ -286,7 +288,7 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
             }
             best = -INFINITE_CP;
         } else {
-            best = self.evaluation.score_stm(&state, position);
+            best = self.evaluation.score_cached_stm(&state, position, &mut self.cache);
             if best >= beta {
                 return Ok(best);
             }

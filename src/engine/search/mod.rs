@@ -91,6 +91,7 @@ pub struct Engine<E: Evaluation = TableEvaluation> {
     history: History,
     reductions: Reductions,
     buffers: Buffers,
+    cache: E::Cache,
     move_overhead: Duration,
 }
 
@@ -104,6 +105,7 @@ impl<E: Evaluation> Engine<E> {
             history: History::new(),
             reductions: Reductions::new(),
             buffers: Buffers::new(),
+            cache: E::Cache::default(),
             move_overhead: DEFAULT_MOVE_OVERHEAD,
         }
     }
@@ -122,6 +124,7 @@ impl<E: Evaluation> Engine<E> {
     /// Plays with another evaluation, and forgets what the one before has led to.
     pub fn set_evaluation(&mut self, evaluation: E) {
         self.evaluation = evaluation;
+        self.cache = E::Cache::default();
         self.new_game();
     }
 
@@ -182,6 +185,7 @@ impl<E: Evaluation> Engine<E> {
             history: &mut self.history,
             reductions: &self.reductions,
             buffers: &mut self.buffers,
+            cache: &mut self.cache,
             root_keys: earlier.len(),
             among,
             best: None,

@@ -88,6 +88,7 @@ pub(super) struct Tree<'a, E: Evaluation> {
     pub history: &'a mut History,
     pub reductions: &'a Reductions,
     pub buffers: &'a mut Buffers,
+    pub cache: &'a mut E::Cache,
     /// Where the keys of the line begin: the root's.
     pub root_keys: usize,
     /// Moves to look at in the root; empty for all.
@@ -427,8 +428,9 @@ impl<E: Evaluation> Tree<'_, E> {
         (!self.stopped && score >= beta).then_some(if score >= MATE_BOUND_CP { beta } else { score })
     }
 
-    fn static_score(&self, place: &Place<E::State>) -> i32 {
-        self.evaluation.score_stm(&place.state, &place.position).clamp(-MAX_EVALUATION_CP, MAX_EVALUATION_CP)
+    fn static_score(&mut self, place: &Place<E::State>) -> i32 {
+        let score = self.evaluation.score_cached_stm(&place.state, &place.position, self.cache);
+        score.clamp(-MAX_EVALUATION_CP, MAX_EVALUATION_CP)
     }
 
     /// Remembers the move that made the rest of a position's moves unnecessary.

@@ -425,6 +425,7 @@ mod tests {
             named("nowhere", FeatureKind::Pst, "").contains("no such file, and none of identity, mirrored")
         );
         assert!(named("madchess", FeatureKind::Material, "").contains("feature set 'material' has none"));
+        assert!(named("madchess", FeatureKind::Classical, "").contains("'classical' has more than those"));
         assert!(named("identity", FeatureKind::Pst, "knigth").starts_with("freeze 'knigth': neither"));
         assert!(named("identity", FeatureKind::Pst, "*").contains("nothing is left to tune"));
     }

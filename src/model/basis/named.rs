@@ -58,9 +58,19 @@ impl NamedBasis {
         if self == Self::Schema {
             return set.schema_basis();
         }
-        if set.kind != FeatureKind::Pst && !matches!(self, Self::Values { mirrored: false, .. }) {
+        let fits = match self {
+            Self::Values { mirrored: false, .. } => true,
+            Self::Values { mirrored: true, .. } => matches!(set.kind, FeatureKind::Pst | FeatureKind::Classical),
+            Self::MadChess | Self::MadChess2018 => set.kind == FeatureKind::Pst,
+            Self::Schema => true,
+        };
+        if !fits {
+            let has = match set.kind {
+                FeatureKind::Classical => "more than those",
+                _ => "none",
+            };
             return Err(Error::Usage(format!(
-                "basis '{self}' is one of squares, and feature set '{}' has none",
+                "basis '{self}' is one of squares, and feature set '{}' has {has}",
                 set.name()
             )));
         }
@@ -98,13 +108,13 @@ impl std::fmt::Display for NamedBasis {
 /// One coordinate a parameter, or a set of parameters that are equal.
 fn values(set: &FeatureSet, mirrored: bool, tied: bool) -> Vec<CoordinateRecord> {
     let name = |id: usize| set.features[id].name.as_str();
-    // Ids of a piece go a1, b1 … h8, so bit 0 to 2 are the file.
-    let shared = |id: usize| if mirrored { vec![id, id ^ 7] } else { vec![id] };
-    let own = (0..set.features.len()).filter(|id| !mirrored || id % 8 < 4);
+    // Tables of squares come first. Ids of a piece go a1, b1 … h8, so bit 0 to 2 are the file.
+    let is_square = |id: usize| mirrored && ROLE_NAMES.contains(&set.features[id].group.as_str());
+    let own = (0..set.features.len()).filter(|&id| !is_square(id) || id % 8 < 4);
     let stems: Vec<(String, Vec<usize>)> = own
-        .map(|id| match mirrored {
-            true => (pair_name(name(id), name(id ^ 7)), shared(id)),
-            false => (name(id).to_string(), shared(id)),
+        .map(|id| match is_square(id) {
+            true => (pair_name(name(id), name(id ^ 7)), vec![id, id ^ 7]),
+            false => (name(id).to_string(), vec![id]),
         })
         .collect();
     let suffixes: &[&str] = if tied { &[""] } else { &[".mg", ".eg"] };
@@ -330,6 +340,24 @@ mod tests {
         let at = id("knight_d4", "mg");
         assert_eq!(theta[at], 0.5 * (prior[at] + prior[at + 1]));
         assert_eq!(resolved("identity", &prior, &[]).theta(&prior), prior);
+    }
+
+    #[test]
+    fn only_squares_are_mirrored() {
+        let set = FeatureSet::new(FeatureKind::Classical, crate::chess::PhaseSettings::default());
+        let count = set.features.len();
+        let prior = crate::model::Prior::default().theta(&set).unwrap();
+        let basis: crate::model::Basis = "mirrored".parse().unwrap();
+        let basis = basis.resolve(&set, &prior, &[]).unwrap();
+        assert_eq!(basis.dimension(), 2 * (192 + count - 384));
+        let z: Vec<f64> = (0..basis.dimension()).map(|i| i as f64).collect();
+        let theta = basis.theta(&z);
+        for phase in [0, count] {
+            assert!((0..384).all(|id| theta[phase + id] == theta[phase + (id ^ 7)]));
+            let mut others: Vec<f64> = theta[phase + 384..phase + count].to_vec();
+            others.dedup();
+            assert_eq!(others.len(), count - 384);
+        }
     }
 
     #[test]

@@ -1,0 +1,76 @@
+//! The feature set `classical`: what a hand-written evaluation usually knows, all of it linear in
+//! its parameters.
+//!
+//! Owns which features a position has and what they are called. One function finds them, for
+//! datasets and for playing alike, so that what is played is what was tuned. Each side is seen from
+//! its own board (`view`), where its pawns move up, so that every term is written once.
+//! Values, tuning and search are left to others.
+
+mod bits;
+mod catalog;
+mod king;
+mod pawns;
+mod pieces;
+mod playing;
+mod threats;
+mod view;
+
+use shakmaty::{Board, Color};
+
+pub use catalog::{COUNT, GROUPS, Group, features};
+pub use playing::PawnCache;
+pub(super) use playing::{Tapered, Values};
+use view::View;
+
+/// What a group of features counts, for one side; `None` for groups that there are not.
+pub fn definition(group: &str) -> Option<&'static str> {
+    GROUPS.iter().find(|known| known.name == group).map(|known| known.about)
+}
+
+/// What takes the features of a side, by id.
+pub(super) trait Collector {
+    /// One occurrence of a feature.
+    fn add(&mut self, id: usize);
+}
+
+impl Collector for Vec<u16> {
+    #[inline]
+    fn add(&mut self, id: usize) {
+        self.push(id as u16);
+    }
+}
+
+/// Pawns of both sides from White's side of the board, and those that are passed, each from its own
+/// side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Passed {
+    pub white: u64,
+    pub black: u64,
+}
+
+/// Adds the structure of both sides' pawns, all that depends on pawns alone.
+pub(super) fn pawn_structure<C: Collector>(board: &Board, white: &mut C, black: &mut C) -> Passed {
+    let pawns = |color| (board.pawns() & board.by_color(color)).0 & bits::PAWN_RANKS;
+    let (own, their) = (pawns(Color::White), pawns(Color::Black));
+    Passed {
+        white: pawns::structure(own, their, white),
+        black: pawns::structure(their.swap_bytes(), own.swap_bytes(), black),
+    }
+}
+
+/// Adds all other features but those of pieces on squares.
+pub(super) fn terms<C: Collector>(board: &Board, turn: Color, passed: Passed, white: &mut C, black: &mut C) {
+    let (own, their) = (View::new(board, Color::White), View::new(board, Color::Black));
+    let (reach, assault) = pieces::pieces(&own, passed.white, white);
+    let (their_reach, their_assault) = pieces::pieces(&their, passed.black, black);
+    for (view, own, other, assault, passed, out) in [
+        (&own, &reach, &their_reach.flipped(), &assault, passed.white, &mut *white),
+        (&their, &their_reach, &reach.flipped(), &their_assault, passed.black, &mut *black),
+    ] {
+        pawns::passed(view, other, passed, out);
+        king::shelter(view, out);
+        king::attack(view, own, other, assault, out);
+        threats::threats(view, own, other, out);
+    }
+    if turn.is_white() { white } else { black }.add(catalog::TEMPO.id(0));
+}

@@ -1,0 +1,134 @@
+//! The terms as an evaluation to play with: sums of values in fixed point, both phases at once.
+
+use shakmaty::{Board, Color};
+
+use super::{COUNT, Collector, Passed, pawn_structure, terms};
+
+/// The middlegame sum in the upper half, the endgame sum in the lower one.
+///
+/// A side has fewer than 200 features at a time, and values are at most 30,000 centipawns of 256
+/// units, so that sums stay within 32 bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tapered(i64);
+
+impl Tapered {
+    /// Of a middlegame and an endgame value.
+    pub fn new(mg: i32, eg: i32) -> Self {
+        Self((i64::from(mg) << 32) + i64::from(eg))
+    }
+
+    /// The middlegame half.
+    pub fn mg(self) -> i32 {
+        // A negative lower half has borrowed one from the upper half.
+        ((self.0 + 0x8000_0000) >> 32) as i32
+    }
+
+    /// The endgame half.
+    pub fn eg(self) -> i32 {
+        self.0 as i32
+    }
+}
+
+/// Sums up the values of a side's features.
+struct Sum<'a> {
+    values: &'a [Tapered; COUNT],
+    total: i64,
+}
+
+impl Collector for Sum<'_> {
+    #[inline]
+    fn add(&mut self, id: usize) {
+        self.total += self.values[id].0;
+    }
+}
+
+/// A value for every feature.
+#[derive(Clone, Debug)]
+pub struct Values(Box<[Tapered; COUNT]>);
+
+/// What is known of a pawn structure.
+#[derive(Clone, Copy, Debug, Default)]
+struct Structure {
+    white: u64,
+    black: u64,
+    value: i64,
+    passed: Passed,
+}
+
+/// Pawn structures that were met, each with its value: few moves change them.
+#[derive(Clone, Debug, Default)]
+pub struct PawnCache(Vec<Structure>);
+
+/// Structures that a cache has room for.
+const STRUCTURES: usize = 1 << 13;
+
+impl Values {
+    /// One value a feature, by id.
+    ///
+    /// # Panics
+    /// If there are not as many as features.
+    pub fn new(values: Vec<Tapered>) -> Self {
+        Self(values.into_boxed_slice().try_into().expect("one value a feature"))
+    }
+
+    fn sums(&self) -> [Sum<'_>; 2] {
+        [(); 2].map(|()| Sum { values: &self.0, total: 0 })
+    }
+
+    fn structure(&self, board: &Board) -> Structure {
+        let [mut white, mut black] = self.sums();
+        let passed = pawn_structure(board, &mut white, &mut black);
+        let pawns = |color| (board.pawns() & board.by_color(color)).0;
+        Structure {
+            white: pawns(Color::White),
+            black: pawns(Color::Black),
+            value: white.total - black.total,
+            passed,
+        }
+    }
+
+    fn with_structure(&self, board: &Board, turn: Color, structure: &Structure) -> Tapered {
+        let [mut white, mut black] = self.sums();
+        terms(board, turn, structure.passed, &mut white, &mut black);
+        Tapered(structure.value + white.total - black.total)
+    }
+
+    /// All features but those of pieces on squares, White's less Black's.
+    pub fn total(&self, board: &Board, turn: Color) -> Tapered {
+        self.with_structure(board, turn, &self.structure(board))
+    }
+
+    /// The same with the pawn structures that `cache` remembers, which must be of these values.
+    pub fn total_cached(&self, board: &Board, turn: Color, cache: &mut PawnCache) -> Tapered {
+        if cache.0.is_empty() {
+            // The first entry is right as it is: without pawns, there is no structure.
+            cache.0.resize(STRUCTURES, Structure::default());
+        }
+        let white = (board.pawns() & board.white()).0;
+        let black = (board.pawns() & board.black()).0;
+        let mixed = (white ^ black.rotate_left(27)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let entry = &mut cache.0[(mixed >> 51) as usize % STRUCTURES];
+        if (entry.white, entry.black) != (white, black) {
+            *entry = self.structure(board);
+        }
+        let structure = *entry;
+        self.with_structure(board, turn, &structure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_halves_keep_their_signs() {
+        for mg in [0, 1, -1, 7_680_000, -7_680_000] {
+            for eg in [0, 1, -1, 1_500_000_000, -1_500_000_000] {
+                let tapered = Tapered::new(mg, eg);
+                assert_eq!((tapered.mg(), tapered.eg()), (mg, eg));
+            }
+        }
+        let sum = Tapered(Tapered::new(5, -3).0 - Tapered::new(-8, 9).0);
+        assert_eq!((sum.mg(), sum.eg()), (13, -12));
+    }
+}
