@@ -4,6 +4,7 @@ mod backend;
 mod basis;
 mod devices;
 mod eval;
+mod export;
 mod extract;
 mod games;
 mod info;
@@ -69,6 +70,10 @@ enum Command {
     Info(info::InfoArgs),
     /// Print the loss of a parameter file on a dataset
     Eval(eval::EvalArgs),
+    /// Write tuned values as source code (C, C++, Rust, C#, Go, Python), JSON, CSV or UCI options
+    Export(Box<export::ExportArgs>),
+    /// Read an export back: a parameter file from source code, CSV or UCI options
+    ImportParams(export::ImportParamsArgs),
     /// Let two engines or parameter files play: Elo, errors, a sequential test
     Match(Box<matches::MatchArgs>),
     /// Patch engine sources: numbers become options, tuned values and tables go in
@@ -106,6 +111,8 @@ pub fn main() -> ExitCode {
         Command::Extract(args) => extract::run(args, &context),
         Command::Info(args) => info::run(args, &context),
         Command::Eval(args) => eval::run(args, &context),
+        Command::Export(args) => export::run(args, &context),
+        Command::ImportParams(args) => export::run_import(args, &context),
         Command::Match(args) => matches::run(args, &context),
         Command::Patch(args) => patch::run(args, &context),
         Command::Basis(args) => basis::run(args, &context),
