@@ -5,6 +5,7 @@ mod basis;
 mod check;
 mod devices;
 mod eval;
+mod export;
 mod extract;
 mod features;
 mod games;
@@ -78,6 +79,10 @@ enum Command {
     Info(info::InfoArgs),
     /// Print the loss of a parameter file on a dataset
     Eval(eval::EvalArgs),
+    /// Write tuned values as source code (C, C++, Rust, C#, Go, Python), JSON, CSV or UCI options
+    Export(Box<export::ExportArgs>),
+    /// Read an export back: a parameter file from source code, CSV or UCI options
+    ImportParams(export::ImportParamsArgs),
     /// Let two engines or parameter files play: Elo, errors, a sequential test
     Match(Box<matches::MatchArgs>),
     /// Print the features of a model: what they count, and what they are called
@@ -120,6 +125,8 @@ pub fn main() -> ExitCode {
         Command::Check(args) => check::run(args, &context),
         Command::Info(args) => info::run(args, &context),
         Command::Eval(args) => eval::run(args, &context),
+        Command::Export(args) => export::run(args, &context),
+        Command::ImportParams(args) => export::run_import(args, &context),
         Command::Match(args) => matches::run(args, &context),
         Command::Features(args) => features::run(args, &context),
         Command::Patch(args) => patch::run(args, &context),

@@ -13,6 +13,8 @@ mod parameterization;
 mod parameters;
 mod playing;
 mod prior;
+mod squares;
+mod tables;
 
 pub use basis::{Base, BaseWord, Basis, BasisFile, CoordinateRecord, Named, NamedBasis, PriorWord, Value};
 pub use feature_set::{Feature, FeatureKind, FeatureRow, FeatureSet, ROLE_NAMES};
@@ -25,3 +27,5 @@ pub use parameters::{
 };
 pub use playing::{TableEvaluation, TableSums, named_parameters};
 pub use prior::Prior;
+pub use squares::{Colors, SquareCell, SquareOrder};
+pub use tables::{FeatureTable, FeatureTables};

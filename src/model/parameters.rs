@@ -109,6 +109,9 @@ pub struct Provenance {
     /// How values were rounded, where they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounding: Option<RoundingRecord>,
+    /// What was done to the values since, where anything was: scaled, rounded. Losses are from before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<String>,
     /// What single steps of the values do to the loss, where it was looked into.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub single_steps: Option<SingleStepsRecord>,
@@ -195,6 +198,25 @@ impl ParameterFile {
         }
     }
 
+    /// Values with names of any kind, without a history.
+    pub fn of(
+        feature_set: &str,
+        phase: PhaseSettings,
+        k: Option<f64>,
+        parameters: Vec<ParameterRecord>,
+    ) -> Self {
+        Self {
+            format: FORMAT.to_string(),
+            version: VERSION,
+            feature_set: feature_set.to_string(),
+            phase,
+            k,
+            uncertainty: None,
+            parameters,
+            provenance: Provenance::default(),
+        }
+    }
+
     /// Reads and checks a parameter file.
     ///
     /// # Errors
@@ -207,7 +229,15 @@ impl ParameterFile {
             }
             _ => Error::io(path, source),
         })?;
-        let file: Self = serde_json::from_str(&text).map_err(|error| {
+        Self::parse(&text, path)
+    }
+
+    /// Reads and checks the text of a parameter file; `path` is for messages.
+    ///
+    /// # Errors
+    /// [`Error::Input`] with the line when it is not a parameter file or holds a value that is not finite.
+    pub fn parse(text: &str, path: &Path) -> Result<Self> {
+        let file: Self = serde_json::from_str(text).map_err(|error| {
             Error::line(path, error.line() as u64, format!("not a parameter file: {error}"))
         })?;
         if file.format != FORMAT {

@@ -1,6 +1,6 @@
 //! What came of a run, for people and for source files.
 //!
-//! Owns tables for C, C++ and Rust, the boards and curves shown on a terminal, and pictures (SVG).
+//! Owns exports of parameters to other languages and back, the boards and curves shown on a terminal, and pictures (SVG).
 //! Decides nothing.
 
 mod bands;
@@ -16,4 +16,7 @@ pub use board::board;
 pub use curve::{Curve, Spacing};
 pub use heat::HeatMap;
 pub use paths::{Path, Paths};
-pub use tables::{Language, tables};
+pub use tables::{
+    CodeOptions, ExportOptions, Exported, Format, Imported, Language, Like, NameStyle, Normalization,
+    Rounding, Target, export, import, tables,
+};

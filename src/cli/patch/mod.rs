@@ -31,7 +31,7 @@ enum PatchCommand {
     Undo(UndoArgs),
     /// Write a first block from a line of a source, its numbers marked
     Init(init::InitArgs),
-    /// Put tuned tables into marked arrays of C, C++, C# and Rust sources
+    /// Put tuned tables into marked arrays of C, C++, C#, Rust, Go and Python sources
     Tables(tables::TablesArgs),
 }
 

@@ -68,7 +68,7 @@ pub fn check_best(path: &Path, force: bool) -> Result<()> {
 /// Whether there is nothing in a place for the best parameters but what a sweep writes there.
 pub fn holds_best_only(path: &Path) -> bool {
     let ours = |name: &std::ffi::OsStr| {
-        name == PARAMETERS || Language::ALL.iter().any(|language| name == language.file_name())
+        name == PARAMETERS || Language::RUN.iter().any(|language| name == language.file_name())
     };
     match std::fs::read_dir(path) {
         Ok(mut entries) => entries.all(|entry| entry.is_ok_and(|entry| ours(&entry.file_name()))),
@@ -168,8 +168,8 @@ impl BestTarget {
                 path.clone()
             }
             Self::Folder(folder) => {
-                for language in Language::ALL {
-                    folder.write(language.file_name(), &tables(set, &trained.theta, language))?;
+                for language in Language::RUN {
+                    folder.write(language.file_name(), &tables(&file, language))?;
                 }
                 folder.write(PARAMETERS, &file.to_json())?;
                 folder.path().to_path_buf()

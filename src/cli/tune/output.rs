@@ -271,12 +271,13 @@ pub fn write_results(
         loss_held_out: summary.held_out_after,
         rounding: summary.whole.as_ref().and_then(Whole::rounding_record),
         single_steps: summary.whole.as_ref().and_then(Whole::single_steps_record),
+        changed: None,
     };
     if let Some(findings) = &summary.findings {
         findings.annotate(&mut file);
     }
-    for language in Language::ALL {
-        folder.write(language.file_name(), &tables(set, theta, language))?;
+    for language in Language::RUN {
+        folder.write(language.file_name(), &tables(&file, language))?;
     }
     if let Some(basis) = config.named_basis() {
         folder.write("z.json", &coordinates(basis, &summary.outcome.z, summary.findings.as_ref()))?;
@@ -445,7 +446,7 @@ pub fn print_results(
     if let Some(findings) = &summary.findings {
         out += &findings.describe(set, config, outcome);
     }
-    let files: Vec<&str> = Language::ALL.iter().map(|language| language.file_name()).collect();
+    let files: Vec<&str> = Language::RUN.iter().map(|language| language.file_name()).collect();
     let z = if config.named_basis().is_some() { "z.json, " } else { "" };
     let _ = writeln!(out, "written     {}: params.json, {z}{}", folder.path().display(), files.join(", "));
     say(&out)

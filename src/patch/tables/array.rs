@@ -211,7 +211,8 @@ impl Parser<'_> {
     /// Whether `[` opens an attribute (`[[maybe_unused]]`, C#'s `[Serializable]`).
     fn attribute(&self, at: usize) -> bool {
         let inner = (at..self.code.len()).find(|&i| !self.is(i, b'['));
-        self.language != Language::Rust && inner.is_some_and(|i| self.code[i].kind == Kind::Word)
+        matches!(self.language, Language::C | Language::CSharp)
+            && inner.is_some_and(|i| self.code[i].kind == Kind::Word)
     }
 
     /// Where the value of what is declared at `at` begins: behind `=`, or where braces open; for a mere
@@ -263,6 +264,9 @@ impl Parser<'_> {
             if self.is(i, b';') || self.closes(i) || (self.is(i, b',') && angles == 0) {
                 break;
             }
+            if i > at && self.language.ends_with_line() && self.begins_line(i) {
+                break;
+            }
             if self.is(i, b'<') {
                 angles += 1;
             } else if self.is(i, b'>') {
@@ -287,6 +291,7 @@ impl Parser<'_> {
         };
         match self.language {
             Language::Rust => outside(b'[').filter(|&open| open == first || self.literal(open)),
+            Language::Python => self.is(first, b'[').then_some(first),
             _ => outside(b'{').or_else(|| self.is(first, b'[').then_some(first)),
         }
     }
@@ -457,7 +462,7 @@ mod tests {
 
     #[test]
     fn arrays_are_found_and_their_shape_is_seen() {
-        use Language::{C, CSharp, Rust};
+        use Language::{C, CSharp, Go, Python, Rust};
         for (source, language, values, shape) in [
             (
                 "// gputexel: a\nconstexpr int A[3] = { -1, 2, /* 7 */ +3, };",
@@ -528,6 +533,23 @@ mod tests {
                 &[1.0, 2.0, 3.0, 4.0],
                 &[2, 2],
             ),
+            (
+                "// gputexel: a\nvar A = [2][2]int{\n\t{1, 2},\n\t{3, 4},\n}\nvar B = 1\n",
+                Go,
+                &[1.0, 2.0, 3.0, 4.0],
+                &[2, 2],
+            ),
+            ("const A = -5 // gputexel: a\nconst B = 6\n", Go, &[-5.0], &[]),
+            ("// gputexel: a\nA := []Score{{1, 2}, {Mg: 3, Eg: 4}}\n", Go, &[1.0, 2.0, 3.0, 4.0], &[2, 2]),
+            (
+                "# gputexel: a\nA: list = [\n    (1, 2),\n    (3, -4),\n]\nB = 2\n",
+                Python,
+                &[1.0, 2.0, 3.0, -4.0],
+                &[2, 2],
+            ),
+            ("A = (1, 2)  # gputexel: a\nB = 2", Python, &[1.0, 2.0], &[2]),
+            ("A = 1.5  # gputexel: a\nB = 2", Python, &[1.5], &[]),
+            ("D = {'x': [\n  # gputexel: a\n  [1, 2],\n ]}", Python, &[1.0, 2.0], &[2]),
         ] {
             assert_eq!(read(source, language), Ok((values.to_vec(), Some(shape.to_vec()))), "{source}");
         }

@@ -7,11 +7,13 @@ use std::path::Path;
 
 /// How literals and comments are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::patch) enum Language {
+pub(crate) enum Language {
     /// C, C++, and all that is like it.
     C,
     CSharp,
     Rust,
+    Go,
+    Python,
 }
 
 impl Language {
@@ -20,13 +22,20 @@ impl Language {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("rs") => Self::Rust,
             Some("cs") => Self::CSharp,
+            Some("go") => Self::Go,
+            Some("py") => Self::Python,
             _ => Self::C,
         }
+    }
+
+    /// Whether a value ends with its line, unless brackets are open.
+    pub fn ends_with_line(self) -> bool {
+        matches!(self, Self::Go | Self::Python)
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::patch) enum Kind {
+pub(crate) enum Kind {
     Comment,
     Word,
     /// Without its sign.
@@ -38,7 +47,7 @@ pub(in crate::patch) enum Kind {
 
 /// Bytes `start..end` of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::patch) struct Token {
+pub(crate) struct Token {
     pub kind: Kind,
     pub start: usize,
     pub end: usize,
@@ -50,7 +59,7 @@ impl Token {
     }
 }
 
-pub(in crate::patch) fn lex(source: &str, language: Language) -> Vec<Token> {
+pub(crate) fn lex(source: &str, language: Language) -> Vec<Token> {
     let bytes = source.as_bytes();
     // A byte order mark is no part of a word.
     let mut at = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
@@ -75,6 +84,16 @@ fn token(bytes: &[u8], at: usize, language: Language) -> (Kind, usize) {
     let rest = &bytes[at..];
     let next = rest.get(1).copied().unwrap_or(0);
     match rest[0] {
+        b'#' if language == Language::Python => (Kind::Comment, line_end(bytes, at)),
+        quote @ (b'"' | b'\'') if language == Language::Python => {
+            let three = [quote; 3];
+            match rest.starts_with(&three) {
+                true => (Kind::Text, find(bytes, at + 3, &three)),
+                false => (Kind::Text, quoted(bytes, at, quote, false)),
+            }
+        }
+        b'/' if language == Language::Python => (Kind::Mark(b'/'), at + 1),
+        b'`' if language == Language::Go => (Kind::Text, find(bytes, at + 1, b"`")),
         b'/' if next == b'/' => (Kind::Comment, line_end(bytes, at)),
         b'/' if next == b'*' => (Kind::Comment, block_comment(bytes, at, language)),
         b'"' if language == Language::CSharp && rest.starts_with(b"\"\"\"") => {
@@ -301,6 +320,13 @@ mod tests {
                 "fn"
             ]
         );
+        let go = "a := `\n\\` + '\\'' // x { \"";
+        assert_eq!(texts(go, Language::Go), ["a", ":", "=", "`\n\\`", "+", "'\\''", "// x { \""]);
+        let python = "a = '\"' # x [ '\nb = '''c\n'd''' // 2";
+        assert_eq!(
+            texts(python, Language::Python),
+            ["a", "=", "'\"'", "# x [ '", "b", "=", "'''c\n'd'''", "/", "/", "2"]
+        );
         let csharp = "@\"\\\" $@\"{\"\"\" \"\"\"a\"b\"\"\" @class 1e+5 0x1F";
         assert_eq!(
             texts(csharp, Language::CSharp),
@@ -310,7 +336,7 @@ mod tests {
 
     #[test]
     fn what_is_not_closed_ends_with_the_file() {
-        for language in [Language::C, Language::CSharp, Language::Rust] {
+        for language in [Language::C, Language::CSharp, Language::Rust, Language::Go, Language::Python] {
             for source in
                 ["/* a", "\"a", "'", "'\\", "R\"(", "r#\"", "@\"a\"\"", "\"\"\"", "$", "1e+", "/*/", "'é"]
             {

@@ -1,9 +1,12 @@
 //! Markers: comments that begin with `gputexel:` and say what the array beside them holds.
 
 use super::lexer::{Kind, Token};
-use crate::model::ROLE_NAMES;
+use crate::model::{Colors, ROLE_NAMES, SquareOrder};
 
 const SIGN: &str = "gputexel:";
+
+/// Options with values.
+const OPTIONS: [&str; 8] = ["orientation", "files", "colors", "prefix", "scale", "offset", "pieces", "name"];
 
 /// A marker and where it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,12 +27,10 @@ pub(super) struct Marking {
     pub what: String,
     /// How it is selected.
     pub name: String,
-    /// Ranks run from 8 to 1.
-    pub ranks_down: bool,
-    /// Files run from h to a.
-    pub files_down: bool,
-    /// Squares of a rank: 8, or 4 for tables whose halves mirror each other.
-    pub files: usize,
+    /// Which square an index means.
+    pub order: SquareOrder,
+    /// With what the names of squares begin, where that is not the name and an underscore.
+    pub prefix: Option<String>,
     pub scale: f64,
     pub offset: Option<Offset>,
     /// Entries by piece; none for those that are left alone.
@@ -47,23 +48,6 @@ pub(super) enum Offset {
     Material,
 }
 
-impl Marking {
-    /// The squares of a table in order: the mean of which each is.
-    pub fn squares(&self) -> Vec<Vec<usize>> {
-        let mut squares = Vec::new();
-        for row in 0..8 {
-            for column in 0..self.files {
-                let rank = if self.ranks_down { 7 - row } else { row };
-                let file = if self.files_down { 7 - column } else { column };
-                // Of half a table, each square stands for the one that mirrors it, too.
-                let mirrored = (self.files == 4).then_some(8 * rank + 7 - file);
-                squares.push(std::iter::once(8 * rank + file).chain(mirrored).collect());
-            }
-        }
-        squares
-    }
-}
-
 /// All markers among the comments.
 pub(super) fn find(source: &str, tokens: &[Token]) -> Vec<Marker> {
     let mut markers = Vec::new();
@@ -71,8 +55,8 @@ pub(super) fn find(source: &str, tokens: &[Token]) -> Vec<Marker> {
         let mut from = token.start;
         for line in source[token.start..token.end].split_inclusive('\n') {
             let text = line.trim_end().trim_end_matches("*/");
-            let text =
-                text.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '/' | '*' | '!' | '<'));
+            let text = text
+                .trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '/' | '*' | '!' | '<' | '#'));
             // "Written by gputexel: ..." is none; nor is a word that ends so.
             if let Some(said) = text.strip_prefix(SIGN) {
                 let at = from + line.find(SIGN).unwrap_or(0);
@@ -90,58 +74,65 @@ pub(super) fn find(source: &str, tokens: &[Token]) -> Vec<Marker> {
 /// # Errors
 /// What is wrong with it.
 pub(super) fn parse(said: &str) -> Result<Marking, String> {
-    let mut words =
-        said.split(|c: char| c.is_whitespace() || matches!(c, ',' | '=')).filter(|word| !word.is_empty());
-    let what = words.next().ok_or("the marker names nothing; see --list")?.to_string();
+    let mut words = words(said)?.into_iter();
+    let what = words.next().ok_or("the marker names nothing; see --list")?;
     let mut marking = Marking {
         name: what.clone(),
         what,
-        ranks_down: false,
-        files_down: false,
-        files: 8,
+        order: SquareOrder::default(),
+        prefix: None,
         scale: 1.0,
         offset: None,
         pieces: None,
         square_option: None,
     };
-    let mut given: Vec<&str> = Vec::new();
+    let mut given: Vec<String> = Vec::new();
     let mut flip = false;
     while let Some(option) = words.next() {
         if given.contains(&option) {
             return Err(format!("option '{option}' is given twice"));
         }
-        given.push(option);
+        given.push(option.clone());
+        let option = option.as_str();
         if option == "flip" {
             flip = true;
             marking.square_option = Some("flip");
             continue;
         }
-        if !["orientation", "files", "scale", "offset", "pieces", "name"].contains(&option) {
-            return Err(format!(
-                "option '{option}' is not known; there are orientation, flip, files, scale, offset, pieces, name"
-            ));
+        if !OPTIONS.contains(&option) {
+            return Err(format!("option '{option}' is not known; there are flip, {}", OPTIONS.join(", ")));
         }
         let value = words.next().ok_or_else(|| format!("option '{option}' has no value"))?;
+        let value = value.as_str();
         let wrong = |expected: &str| format!("option '{option}' is '{value}'; expected {expected}");
         let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
         match option {
             "orientation" => {
-                (marking.ranks_down, marking.files_down) = match value {
-                    "a1" => (false, false),
-                    "h1" => (false, true),
-                    "a8" => (true, false),
-                    "h8" => (true, true),
-                    _ => return Err(wrong("the first square: a1, a8, h1 or h8")),
-                };
+                let first = value.parse::<SquareOrder>();
+                let first = first.map_err(|_| wrong("the first square: a1, a8, h1 or h8"))?;
+                let SquareOrder { files, colors, .. } = marking.order;
+                marking.order = SquareOrder { files, colors, ..first };
                 marking.square_option = Some("orientation");
             }
             "files" => {
-                marking.files = match value {
+                marking.order.files = match value {
                     "4" => 4,
                     "8" => 8,
                     _ => return Err(wrong("4 or 8")),
                 };
                 marking.square_option = Some("files");
+            }
+            "colors" => {
+                marking.order.colors = match value {
+                    "both" => Colors::Both,
+                    "negated" => Colors::Negated,
+                    _ => return Err(wrong("both or negated")),
+                };
+                marking.square_option = Some("colors");
+            }
+            "prefix" => {
+                marking.prefix = Some(unquoted(value));
+                marking.square_option = Some("prefix");
             }
             "scale" => {
                 let scale = number(value).filter(|&scale| scale != 0.0);
@@ -161,11 +152,60 @@ pub(super) fn parse(said: &str) -> Result<Marking, String> {
             "pieces" => {
                 marking.pieces = Some(pieces(value).ok_or_else(|| wrong("letters of pnbrqk, - for others"))?)
             }
-            _ => marking.name = value.to_string(),
+            _ => marking.name = unquoted(value),
         }
     }
-    marking.ranks_down ^= flip;
+    marking.order.ranks_down ^= flip;
     Ok(marking)
+}
+
+/// Words between blanks, commas and equals signs. A word that begins with a quote goes on to the end of
+/// the string, with the escapes of JSON, and to the end of what is right behind it.
+fn words(said: &str) -> Result<Vec<String>, String> {
+    let separates = |c: char| c.is_whitespace() || matches!(c, ',' | '=');
+    let mut words = Vec::new();
+    let mut rest = said.trim_start_matches(separates);
+    while !rest.is_empty() {
+        let quoted = if rest.starts_with('"') { quoted(rest)?.1 } else { 0 };
+        let end = rest[quoted..].find(separates).map_or(rest.len(), |end| quoted + end);
+        words.push(rest[..end].to_string());
+        rest = rest[end..].trim_start_matches(separates);
+    }
+    Ok(words)
+}
+
+/// The string at the beginning of a text, and where it ends.
+///
+/// # Errors
+/// When it does not end.
+pub(crate) fn quoted(text: &str) -> Result<(String, usize), String> {
+    let mut strings = serde_json::Deserializer::from_str(text).into_iter::<String>();
+    match strings.next() {
+        Some(Ok(string)) => Ok((string, strings.byte_offset())),
+        _ => Err(format!("{text} is no string with quotes, written as in JSON")),
+    }
+}
+
+/// A name in quotes, so that it can stand in a comment of any language: what could end the comment's line,
+/// or change how it is shown, is escaped as in JSON.
+pub(crate) fn quote(name: &str) -> String {
+    escape_unseen(&serde_json::Value::from(name).to_string())
+}
+
+/// JSON, or text, in which nothing is left that could end a line or change how it is shown: compilers warn
+/// of such comments, or take what follows for code.
+pub(crate) fn escape_unseen(text: &str) -> String {
+    let unseen = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+            || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    text.chars().map(|c| if unseen(c) { format!("\\u{:04x}", c as u32) } else { c.to_string() }).collect()
+}
+
+/// A word without quotes, if it has any.
+fn unquoted(word: &str) -> String {
+    quoted(word).map_or_else(|_| word.to_string(), |(string, _)| string)
 }
 
 fn pieces(text: &str) -> Option<Vec<Option<usize>>> {
@@ -194,13 +234,14 @@ mod tests {
             found.iter().map(|marker| marker.marking.as_ref().unwrap().what.as_str()).collect();
         assert_eq!(whats, ["knight.mg", "a.b", "c", "d", "g"]);
         assert_eq!(&source[found[3].at..found[3].at + 11], "gputexel: d");
-        assert!(found[1].marking.as_ref().unwrap().ranks_down);
+        assert!(found[1].marking.as_ref().unwrap().order.ranks_down);
     }
 
     #[test]
     fn options_are_checked() {
         let marking = parse(" knight.mg orientation=h8, files 8, scale -0.5 offset 1/2, name a").unwrap();
-        assert!(marking.ranks_down && marking.files_down && marking.scale == -0.5 && marking.name == "a");
+        assert!(marking.order.ranks_down && marking.order.files_down);
+        assert!(marking.scale == -0.5 && marking.name == "a");
         assert_eq!(marking.offset, Some(Offset::Numbers([1.0, 2.0])));
         assert_eq!(pieces("-nK").unwrap(), [None, Some(1), Some(5)]);
         for (text, expected) in [
@@ -223,9 +264,12 @@ mod tests {
     }
 
     #[test]
-    fn half_tables_are_means_of_mirrored_squares() {
-        let squares = parse("k files 4 orientation a8").unwrap().squares();
-        assert_eq!((squares.len(), &squares[0], &squares[31]), (32, &vec![56, 63], &vec![3, 4]));
-        assert_eq!(parse("k files 4 orientation h1").unwrap().squares()[1], [6, 1]);
+    fn names_may_be_quoted() {
+        let marking = parse(" \"a, \\\"b\\\" = c\".mg colors=both prefix \"x \", name \"n m\"").unwrap();
+        assert_eq!(marking.what, "\"a, \\\"b\\\" = c\".mg");
+        assert_eq!((marking.prefix.as_deref(), marking.name.as_str()), (Some("x "), "n m"));
+        assert_eq!(marking.order.colors, Colors::Both);
+        assert!(parse("\"a b").unwrap_err().contains("is no string"));
+        assert!(parse("a colors three").unwrap_err().contains("both or negated"));
     }
 }

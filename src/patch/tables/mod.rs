@@ -1,6 +1,7 @@
 //! Tuned values into marked arrays of sources.
 //!
-//! A comment `gputexel: WHAT [options]` stands above an array of C, C++, C# or Rust, or on its line.
+//! A comment `gputexel: WHAT [options]` stands above an array of C, C++, C#, Rust, Go or Python, or on its
+//! line.
 //! [`plan()`] finds the markers of files, puts the values of a [`TableValues`] into their arrays, and
 //! returns the new texts, which [`patch::write`](super::write()) writes. Only numbers change: how they are
 //! written, and how they are lined up, is taken from the array as it stands.
@@ -11,6 +12,7 @@ mod layout;
 pub(super) mod lexer;
 mod marker;
 mod number;
+mod read;
 mod values;
 
 use std::collections::HashMap;
@@ -21,9 +23,13 @@ use crate::error::{Error, Result};
 use array::Array;
 use element::ElementType;
 use layout::Replacement;
+pub(crate) use lexer::Language as SourceLanguage;
 use lexer::{Kind, Language, Token};
 use marker::{Marker, Marking};
+pub(crate) use marker::{escape_unseen, quote};
+pub(crate) use read::{Precision, ReadTables, read};
 use values::Content;
+pub(crate) use values::marker_name;
 pub use values::{TableName, TableValues};
 
 /// What becomes of a marker's array.
@@ -305,7 +311,7 @@ impl Order {
 }
 
 /// Bytes as text; an error names line and column.
-fn utf8<'a>(bytes: &'a [u8], path: &Path) -> Result<&'a str> {
+pub(crate) fn utf8<'a>(bytes: &'a [u8], path: &Path) -> Result<&'a str> {
     std::str::from_utf8(bytes).map_err(|e| {
         let before = &bytes[..e.valid_up_to()];
         let line = 1 + memchr::memchr_iter(b'\n', before).count() as u64;

@@ -83,6 +83,16 @@ impl Number {
         Ok(Self { value, plus: sign == Some(b'+'), style })
     }
 
+    /// Digits behind the point, of floats without an exponent.
+    pub fn decimals(&self) -> Option<usize> {
+        self.style.decimals.filter(|_| self.style.exponent.is_none())
+    }
+
+    /// Whether it is an integer.
+    pub fn is_integer(&self) -> bool {
+        self.style.decimals.is_none()
+    }
+
     /// The closest value that can be written, half away from zero.
     pub fn round(&self, value: f64) -> f64 {
         let style = &self.style;

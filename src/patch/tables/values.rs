@@ -2,15 +2,19 @@
 
 use std::path::Path;
 
-use super::marker::{Marking, Offset};
+use super::marker::{Marking, Offset, quote, quoted};
 use crate::error::{Error, Result};
-use crate::model::{FeatureKind, FeatureSet, ParameterFile, ROLE_NAMES};
+use crate::model::{
+    Feature, FeatureKind, FeatureSet, FeatureTable, FeatureTables, ParameterFile, ROLE_NAMES, SquareCell,
+};
 
 /// Tuned values by the names that markers call them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableValues {
-    set: FeatureSet,
-    theta: Vec<f64>,
+    pub(super) features: Vec<Feature>,
+    pub(super) tables: FeatureTables,
+    /// Middlegame, then endgame values.
+    pub(super) theta: Vec<f64>,
 }
 
 /// Something that a marker may name.
@@ -35,38 +39,60 @@ impl TableValues {
     /// [`Error::Numeric`] when one is not finite.
     ///
     /// # Panics
-    /// If `theta` is not twice as long as the feature set.
-    pub fn try_new(set: FeatureSet, theta: Vec<f64>) -> Result<Self> {
-        let count = set.features.len();
+    /// If `theta` is not twice as long as the features.
+    pub fn try_new(features: Vec<Feature>, theta: Vec<f64>) -> Result<Self> {
+        let count = features.len();
         assert_eq!(theta.len(), 2 * count);
         if let Some(index) = theta.iter().position(|value| !value.is_finite()) {
-            let name = &set.features[index % count].name;
+            let name = &features[index % count].name;
             return Err(Error::Numeric(format!("parameter '{name}' is {}", theta[index])));
         }
-        Ok(Self { set, theta })
+        Ok(Self { tables: FeatureTables::new(&features), features, theta })
     }
 
-    /// Reads a parameter file.
+    /// Names without values.
+    pub(super) fn names_only(features: Vec<Feature>) -> Self {
+        Self { tables: FeatureTables::new(&features), theta: vec![f64::NAN; 2 * features.len()], features }
+    }
+
+    /// Reads a parameter file of any feature set; of those that the program computes, it has to be
+    /// complete.
     ///
     /// # Errors
-    /// Those of [`ParameterFile::read`] and [`ParameterFile::theta`], an unknown feature set.
+    /// Those of [`ParameterFile::read`] and [`ParameterFile::theta`]; a name that is listed twice.
     pub fn read(path: &Path) -> Result<Self> {
         let file = ParameterFile::read(path)?;
         file.phase.validate()?;
         let set = [FeatureKind::Material, FeatureKind::Pst]
             .map(|kind| FeatureSet::new(kind, file.phase.clone()))
             .into_iter()
-            .find(|set| set.name() == file.feature_set)
-            .ok_or_else(|| Error::input(path, format!("feature set '{}' is not known", file.feature_set)))?;
-        let theta = file.theta(&set, path)?;
-        Self::try_new(set, theta)
+            .find(|set| set.name() == file.feature_set);
+        if let Some(set) = set {
+            let theta = file.theta(&set, path)?;
+            return Self::try_new(set.features, theta);
+        }
+        let mut names = std::collections::HashSet::new();
+        if let Some(twice) = file.parameters.iter().find(|record| !names.insert(&record.name)) {
+            return Err(Error::input(path, format!("parameter '{}' is listed twice", twice.name)));
+        }
+        let feature = |record: &crate::model::ParameterRecord| Feature {
+            name: record.name.clone(),
+            group: record.group.clone(),
+        };
+        let features = file.parameters.iter().map(feature).collect();
+        let mg = file.parameters.iter().map(|record| record.mg);
+        Self::try_new(features, mg.chain(file.parameters.iter().map(|record| record.eg)).collect())
     }
 
     /// All names, the largest first.
     pub fn names(&self) -> Vec<TableName> {
-        let mut names = Vec::new();
+        let mut names: Vec<TableName> = Vec::new();
         let mut add = |name: &str, shape: &[usize]| {
             let numbers = shape.iter().product::<usize>();
+            // A table of one feature may be called as its feature.
+            if names.iter().any(|known| known.name == name) {
+                return;
+            }
             names.push(TableName {
                 name: name.to_string(),
                 shape: [shape, &[2]].concat(),
@@ -76,67 +102,117 @@ impl TableValues {
                 names.push(TableName { name: format!("{name}.{phase}"), shape: shape.to_vec(), numbers });
             }
         };
-        if self.set.kind == FeatureKind::Pst {
+        let pieces = self.tables.pieces();
+        if pieces.is_some() {
             add("pst", &[6, 64]);
-            ROLE_NAMES.iter().for_each(|role| add(role, &[64]));
         }
-        add("material", &[6]);
-        for role in ROLE_NAMES {
-            match self.set.kind {
-                FeatureKind::Pst => add(&format!("{role}.material"), &[]),
-                FeatureKind::Material => add(role, &[]),
+        for table in &self.tables.0 {
+            match table.ids.len() {
+                1 => add(&marker_name(&table.name), &[]),
+                count => add(&marker_name(&table.name), &[count]),
             }
         }
-        if self.set.kind == FeatureKind::Pst {
-            ROLE_NAMES.iter().for_each(|role| add(&format!("{role}.SQUARE"), &[]));
+        if pieces.is_some() && !self.tables.0.iter().any(|table| table.name == "material") {
+            add("material", &[6]);
+        }
+        for table in self.tables.0.iter().filter(|table| table.is_squares()) {
+            add(&format!("{}.material", marker_name(&table.name)), &[]);
+        }
+        for table in &self.tables.0 {
+            match &table.prefix {
+                Some(prefix) if *prefix == format!("{}_", table.name) && is_plain(&table.name) => {
+                    add(&format!("{}.SQUARE", table.name), &[]);
+                }
+                _ => table.ids.iter().for_each(|&id| add(&marker_name(&self.features[id].name), &[])),
+            }
         }
         names
     }
 
-    /// What a name stands for, in any case, with dots or underscores.
-    pub(super) fn resolve(&self, name: &str) -> Option<Named> {
-        let lower = name.to_lowercase();
-        let mut parts: Vec<&str> = lower.split(['.', '_']).collect();
-        let phases = match parts.last() {
-            Some(&"mg") => vec![0],
-            Some(&"eg") => vec![1],
-            _ => vec![0, 1],
-        };
-        if phases.len() == 1 {
-            parts.pop();
+    /// What a name stands for: in quotes, exactly; without, in any case, with dots or underscores, unless
+    /// there is one that is spelled just so.
+    pub(super) fn resolve(&self, text: &str) -> Option<Named> {
+        if let Ok((name, end)) = quoted(text) {
+            let (rest, phases) = phases(&text[end..]).unwrap_or((&text[end..], vec![0, 1]));
+            let place = match rest {
+                "" => self.place(|other| other == name),
+                ".material" => self.mean(|other| other == name),
+                _ => None,
+            };
+            return Some(Named { place: place?, phases });
         }
-        let role = |name: &str| ROLE_NAMES.iter().position(|&role| role == name);
-        let pst = self.set.kind == FeatureKind::Pst;
-        let place = match parts[..] {
-            ["pst"] if pst => Place::Tables,
-            ["material"] => Place::Material,
-            [name] if pst => Place::Table(role(name)?),
-            [name] => Place::Piece(role(name)?),
-            [name, "material"] => Place::Piece(role(name)?),
-            [name, square] if pst => {
-                let square: shakmaty::Square = square.parse().ok()?;
-                Place::Square(role(name)?, usize::from(square))
-            }
-            _ => return None,
-        };
-        Some(Named { place, phases })
+        // A name may end as that of a phase does.
+        let ways = [phases(text), Some((text, vec![0, 1]))];
+        ways.into_iter().flatten().find_map(|(exact, phases)| {
+            let name = plain(exact);
+            let alike = |other: &str| plain(other) == name;
+            let special = || match name.as_str() {
+                "pst" => self.tables.pieces().map(Place::Tables),
+                "material" => self.tables.pieces().map(Place::Material),
+                _ => {
+                    let piece = name.strip_suffix(".material")?;
+                    self.mean(|other| plain(other) == piece)
+                }
+            };
+            let place = self.place(|other| other == exact).or_else(|| self.place(alike)).or_else(special);
+            Some(Named { place: place?, phases })
+        })
     }
 
-    /// A piece's own value: that of the model `material`, and of tables their mean, of pawns over the
-    /// squares where they stand.
-    fn material(&self, role: usize, phase: usize) -> f64 {
-        match self.set.kind {
-            FeatureKind::Material => self.value(role, phase),
-            FeatureKind::Pst => {
-                let squares = if role == 0 { 8..56 } else { 0..64 };
-                let count = squares.len() as f64;
-                squares.map(|square| self.value(64 * role + square, phase)).sum::<f64>() / count
-            }
+    /// A table or feature by its name, unless there are several.
+    fn place(&self, named: impl Fn(&str) -> bool) -> Option<Place> {
+        let mut tables = (0..self.tables.0.len()).filter(|&table| named(&self.tables.0[table].name));
+        let mut features = (0..self.features.len()).filter(|&id| named(&self.features[id].name));
+        match (tables.next(), tables.next(), features.next(), features.next()) {
+            (Some(table), None, ..) => Some(Place::Table(table)),
+            (None, _, Some(id), None) => Some(Place::Feature(id)),
+            _ => None,
         }
     }
 
-    fn value(&self, feature: usize, phase: usize) -> f64 {
-        self.theta[phase * self.set.features.len() + feature]
+    /// A piece's own value, of its table or of the feature that it is.
+    fn mean(&self, named: impl Fn(&str) -> bool) -> Option<Place> {
+        match self.place(named)? {
+            Place::Table(table) if self.tables.0[table].is_squares() => Some(Place::Mean(table)),
+            Place::Feature(id) => Some(Place::Feature(id)),
+            _ => None,
+        }
+    }
+
+    /// The mean of some features.
+    pub(super) fn value(&self, ids: &[usize], phase: usize) -> f64 {
+        let value = |id: &usize| self.theta[phase * self.features.len() + id];
+        ids.iter().map(value).sum::<f64>() / ids.len() as f64
+    }
+}
+
+/// A name without the ending of a phase, if it has one.
+pub(super) fn phases(text: &str) -> Option<(&str, Vec<usize>)> {
+    let cut = text.len().checked_sub(3)?;
+    let ending = text.get(cut..)?.strip_prefix(['.', '_'])?;
+    let phase = PHASES.iter().position(|phase| ending.eq_ignore_ascii_case(phase))?;
+    Some((&text[..cut], vec![phase]))
+}
+
+/// In any case, with dots or underscores.
+pub(super) fn plain(name: &str) -> String {
+    name.to_lowercase().replace('_', ".")
+}
+
+/// Whether a name needs no quotes in a marker.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && phases(name).is_none()
+        && !["pst", "material"].contains(&name.to_lowercase().as_str())
+        && !name.to_lowercase().ends_with("_material")
+}
+
+/// A name as markers have it, in quotes if need be.
+pub(crate) fn marker_name(name: &str) -> String {
+    match is_plain(name) || name == "material" {
+        true => name.to_string(),
+        false => quote(name),
     }
 }
 
@@ -151,24 +227,35 @@ pub(super) struct Named {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// Six tables of squares.
-    Tables,
-    /// A piece's.
+    Tables([usize; 6]),
+    /// All features of a table.
     Table(usize),
-    Square(usize, usize),
-    /// Six piece values.
-    Material,
-    Piece(usize),
+    Feature(usize),
+    /// Six piece values, of tables of squares.
+    Material([usize; 6]),
+    /// The piece value of a table of squares.
+    Mean(usize),
 }
 
-/// A marker's numbers in order: pieces, squares, phases. Each of these has one entry at least.
+/// What some numbers of an array are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// A table of squares.
+    Table(usize),
+    Feature(usize),
+    /// The piece value of a table of squares.
+    Mean(usize),
+}
+
+/// A marker's numbers in order: pieces (or features), squares, phases. Each of these has one entry at least.
 #[derive(Clone, Debug)]
 pub(super) struct Content<'a> {
     values: &'a TableValues,
     marking: &'a Marking,
-    /// A piece each; none where the source keeps its own.
-    pub pieces: Vec<Option<usize>>,
-    /// The squares of which each is the mean; empty for values of pieces.
-    squares: Vec<Vec<usize>>,
+    /// None where the source keeps its own.
+    pub pieces: Vec<Option<Source>>,
+    /// Empty for values without squares.
+    squares: Vec<SquareCell>,
     pub phases: Vec<usize>,
     /// How many squares a row has.
     pub row: usize,
@@ -178,23 +265,32 @@ pub(super) struct Content<'a> {
 
 impl<'a> Content<'a> {
     pub fn new(values: &'a TableValues, named: &Named, marking: &'a Marking) -> Self {
-        let all = || (0..6).map(Some).collect();
-        let (pieces, squares) = match named.place {
-            Place::Tables | Place::Material => (marking.pieces.clone().unwrap_or_else(all), None),
-            Place::Table(role) | Place::Piece(role) => (vec![Some(role)], None),
-            Place::Square(role, square) => (vec![Some(role)], Some(vec![vec![square]])),
+        let table = |table: usize| &values.tables.0[table];
+        let six = |sources: [Source; 6]| match &marking.pieces {
+            Some(pieces) => pieces.iter().map(|piece| piece.map(|role| sources[role])).collect(),
+            None => sources.map(Some).to_vec(),
         };
-        let table = matches!(named.place, Place::Tables | Place::Table(_));
-        let squares = squares.unwrap_or_else(|| if table { marking.squares() } else { Vec::new() });
-        let king_optional = named.place == Place::Material && marking.pieces.is_none();
+        let pieces = match named.place {
+            Place::Tables(tables) => six(tables.map(Source::Table)),
+            Place::Material(tables) => six(tables.map(Source::Mean)),
+            Place::Table(at) if table(at).is_squares() => vec![Some(Source::Table(at))],
+            Place::Table(at) => match piece_features(values, table(at)) {
+                Some(ids) => six(ids.map(Source::Feature)),
+                None => table(at).ids.iter().map(|&id| Some(Source::Feature(id))).collect(),
+            },
+            Place::Feature(id) => vec![Some(Source::Feature(id))],
+            Place::Mean(at) => vec![Some(Source::Mean(at))],
+        };
+        let has_squares = pieces.iter().flatten().any(|source| matches!(source, Source::Table(_)));
+        let king_optional = pieces.len() == 6 && !has_squares && is_pieces(values, named.place);
         Self {
             values,
             marking,
+            squares: if has_squares { marking.order.cells() } else { Vec::new() },
             pieces,
-            squares,
             phases: named.phases.clone(),
-            row: marking.files,
-            king_optional,
+            row: marking.order.files,
+            king_optional: king_optional && marking.pieces.is_none(),
         }
     }
 
@@ -204,18 +300,21 @@ impl<'a> Content<'a> {
     /// The one that does not.
     pub fn check(&self, named: &Named) -> std::result::Result<(), String> {
         let what = &self.marking.what;
-        let all = matches!(named.place, Place::Tables | Place::Material);
-        let table = matches!(named.place, Place::Tables | Place::Table(_));
+        let squares = matches!(named.place, Place::Tables(_)) || !self.squares.is_empty();
+        if let (Some(prefix), Place::Table(at)) = (&self.marking.prefix, named.place)
+            && squares
+            && self.values.tables.0[at].prefix.as_ref() != Some(prefix)
+        {
+            return Err(format!("no squares of '{what}' have names that begin with '{prefix}'"));
+        }
         match self.marking {
-            Marking { pieces: Some(_), .. } if !all => {
+            Marking { pieces: Some(_), .. } if !is_pieces(self.values, named.place) => {
                 Err(format!("option 'pieces' is for all pieces; '{what}' is one's"))
             }
-            Marking { square_option: Some(option), .. } if !table => {
+            Marking { square_option: Some(option), .. } if !squares => {
                 Err(format!("option '{option}' is for tables of squares, which '{what}' is not"))
             }
-            Marking { offset: Some(Offset::Material), .. }
-                if matches!(named.place, Place::Material | Place::Piece(_)) =>
-            {
+            Marking { offset: Some(Offset::Material), .. } if self.squares.is_empty() => {
                 Err(format!("option 'offset material' leaves nothing of '{what}'"))
             }
             _ => Ok(()),
@@ -234,9 +333,24 @@ impl<'a> Content<'a> {
 
     /// Lengths as the user should read them.
     pub fn shape(&self) -> Vec<usize> {
-        let mut shape = vec![self.pieces.len(), self.squares(), self.phases.len()];
+        let colors = if self.squares() == 2 * self.marking.order.entries() { 2 } else { 1 };
+        let mut shape = vec![self.pieces.len(), colors, self.squares() / colors, self.phases.len()];
         shape.retain(|&length| length > 1);
         shape
+    }
+
+    /// The features of which a number is the mean, and whether its sign is the opposite; none where the
+    /// source keeps its own.
+    pub fn features(&self, piece: usize, square: usize) -> Option<(Vec<usize>, bool)> {
+        let table = |at: usize| &self.values.tables.0[at];
+        Some(match self.pieces[piece]? {
+            Source::Feature(id) => (vec![id], false),
+            Source::Mean(at) => (table(at).piece_ids().to_vec(), false),
+            Source::Table(at) => {
+                let SquareCell { squares, negative } = &self.squares[square];
+                (squares.iter().map(|&square| table(at).ids[square]).collect(), *negative)
+            }
+        })
     }
 
     /// A number in units of the source, which `round` rounds to what the source can hold; none where it
@@ -248,31 +362,45 @@ impl<'a> Content<'a> {
         phase: usize,
         round: impl Fn(f64) -> f64,
     ) -> Option<f64> {
-        let role = self.pieces[piece]?;
+        let (ids, negative) = self.features(piece, square)?;
         let phase = self.phases[phase];
-        let value = match self.squares.get(square) {
-            None => self.values.material(role, phase),
-            Some(of) => {
-                let sum: f64 = of.iter().map(|square| self.values.value(64 * role + square, phase)).sum();
-                sum / of.len() as f64
+        let value = self.values.value(&ids, phase);
+        let offset = match (self.marking.offset, self.pieces[piece]?) {
+            (Some(Offset::Numbers(numbers)), _) => numbers[phase],
+            (Some(Offset::Material), Source::Table(at)) => {
+                self.values.value(self.values.tables.0[at].piece_ids(), phase) * self.marking.scale
             }
+            _ => 0.0,
         };
-        let offset = self.marking.offset.map_or(0.0, |offset| match offset {
-            Offset::Numbers(numbers) => numbers[phase],
-            Offset::Material => self.values.material(role, phase) * self.marking.scale,
-        });
         // Rounded apart, so that the engine's sum is the rounded value.
-        Some(round(round(value * self.marking.scale) - round(offset)))
+        let number = round(round(value * self.marking.scale) - round(offset));
+        Some(if negative && number != 0.0 { -number } else { number })
     }
 
     /// The name of a number, for messages.
     pub fn name(&self, piece: usize, square: usize, phase: usize) -> String {
-        let role = self.pieces[piece].map_or("", |role| ROLE_NAMES[role]);
-        let square = self
-            .squares
-            .get(square)
-            .map_or(String::new(), |of| format!("_{}", shakmaty::Square::new(of[0] as u32)));
-        format!("{role}{square}.{}", PHASES[self.phases[phase]])
+        let phase = PHASES[self.phases[phase]];
+        match (self.pieces[piece], self.features(piece, square)) {
+            (Some(Source::Mean(at)), _) => format!("{}.{phase}", self.values.tables.0[at].name),
+            (_, Some((ids, _))) => format!("{}.{phase}", self.values.features[ids[0]].name),
+            _ => phase.to_string(),
+        }
+    }
+}
+
+/// The features of a table that are pawn, knight, bishop, rook, queen and king, and nothing else.
+fn piece_features(values: &TableValues, table: &FeatureTable) -> Option<[usize; 6]> {
+    let ids: [usize; 6] = table.ids[..].try_into().ok()?;
+    let same = |(id, role): (&usize, &&str)| values.features[*id].name.eq_ignore_ascii_case(role);
+    ids.iter().zip(&ROLE_NAMES).all(same).then_some(ids)
+}
+
+/// Whether a place has one number, or one table, for each of the six pieces.
+fn is_pieces(values: &TableValues, place: Place) -> bool {
+    match place {
+        Place::Tables(_) | Place::Material(_) => true,
+        Place::Table(at) => piece_features(values, &values.tables.0[at]).is_some(),
+        Place::Feature(_) | Place::Mean(_) => false,
     }
 }
 
@@ -283,7 +411,7 @@ mod tests {
 
     fn pst() -> TableValues {
         let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
-        TableValues::try_new(set, (0..768).map(f64::from).collect()).unwrap()
+        TableValues::try_new(set.features, (0..768).map(f64::from).collect()).unwrap()
     }
 
     fn numbers(values: &TableValues, text: &str) -> Vec<f64> {
@@ -305,7 +433,7 @@ mod tests {
     #[test]
     fn every_name_that_is_listed_can_be_had() {
         let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
-        let material = TableValues::try_new(set, (0..12).map(f64::from).collect()).unwrap();
+        let material = TableValues::try_new(set.features, (0..12).map(f64::from).collect()).unwrap();
         for values in [pst(), material] {
             let names = values.names();
             for TableName { name, shape, numbers: count } in &names {
@@ -346,7 +474,7 @@ mod tests {
     fn offsets_and_material_add_up_to_the_rounded_value() {
         let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
         let theta: Vec<f64> = (0..768).map(|i| (f64::from(i) * 0.377).sin() * 90.0).collect();
-        let values = TableValues::try_new(set, theta.clone()).unwrap();
+        let values = TableValues::try_new(set.features, theta.clone()).unwrap();
         for role in ROLE_NAMES {
             let whole = numbers(&values, &format!("{role}.mg scale 1.5"));
             let parts = numbers(&values, &format!("{role}.mg offset material scale 1.5"));

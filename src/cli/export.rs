@@ -1,0 +1,324 @@
+//! `gputexel export` and `gputexel import-params`: tuned values as text for engines, and back.
+
+use std::path::{Path, PathBuf};
+
+use gputexel::chess::PhaseSettings;
+use gputexel::model::{Colors, FeatureKind, FeatureSet, ParameterFile, SquareOrder};
+use gputexel::report::{
+    self, CodeOptions, ExportOptions, Format, Like, NameStyle, Normalization, Rounding, Target,
+};
+use gputexel::{Error, Result, write_atomically};
+use serde_json::json;
+
+use super::table::grouped;
+use super::{Context, say};
+
+/// Flags of `export`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  gputexel export runs/first --to cpp -o src/psqt.hpp
+  gputexel export params.json --to c --orientation a8 --split-material
+  gputexel export params.json --to rust --fixed 256 --normalize pawn.eg=100
+  gputexel export params.json --to csharp --colors both --module Psqt
+  gputexel export params.json --to go --files 4 -o tables.go --force
+  gputexel export params.json --to uci --style pascal --prefix Tune
+  gputexel export params.json --to csv --decimals all --no-header
+
+What each index means is said at the top of what is written, and in docs/exports.md; \
+`gputexel import-params` reads all of it back.")]
+pub struct ExportArgs {
+    /// A parameter file (params.json), or the folder of a run
+    #[arg(value_name = "PARAMS|RUN")]
+    source: PathBuf,
+    /// c, cpp, rust, csharp, go, python, json, csv or uci [default: by the ending of --output]
+    #[arg(long, value_name = "FORMAT")]
+    to: Option<String>,
+    /// The file to write to [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Replace an existing file
+    #[arg(long, requires = "output")]
+    force: bool,
+    /// The first square of tables: a1, h1, a8 or h8 [default: a1]
+    #[arg(long, value_name = "SQUARE", help_heading = "Tables of squares")]
+    orientation: Option<String>,
+    /// one table for both colors (Black's squares are flipped), both written out, or both with Black's
+    /// values negated [default: one]
+    #[arg(long, value_name = "one|both|negated", help_heading = "Tables of squares")]
+    colors: Option<String>,
+    /// Squares of a rank: 8, or 4 for half tables of symmetric values [default: 8]
+    #[arg(long, value_name = "N", help_heading = "Tables of squares")]
+    files: Option<String>,
+    /// Write piece values (means of tables) apart; tables then hold what is left
+    #[arg(long, help_heading = "Tables of squares")]
+    split_material: bool,
+    /// Digits behind the point: 0 to 12, or all [default: 0; json and csv: all]
+    #[arg(long, value_name = "N", help_heading = "Numbers", conflicts_with = "fixed")]
+    decimals: Option<String>,
+    /// Whole numbers in this part of a centipawn: 256 writes 1 as 256
+    #[arg(long, value_name = "PARTS", help_heading = "Numbers", value_parser = clap::value_parser!(u32).range(2..=1 << 20))]
+    fixed: Option<u32>,
+    /// Scale all values, and K the other way, so that one has this value: pawn.eg=100
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Numbers")]
+    normalize: Option<String>,
+    /// Write pairs of middlegame and endgame values [default for cpp and rust]
+    #[arg(long, help_heading = "Names", conflicts_with = "separate")]
+    pairs: bool,
+    /// Write a table for the middlegame and one for the endgame [default for others]
+    #[arg(long, help_heading = "Names")]
+    separate: bool,
+    /// snake, pascal or screaming [default: what is usual; uci: the parameters' own names]
+    #[arg(long, value_name = "STYLE", help_heading = "Names")]
+    style: Option<String>,
+    /// What all names begin with
+    #[arg(long, value_name = "WORD", help_heading = "Names")]
+    prefix: Option<String>,
+    /// The class (csharp) or package (go) [default: Tables, tables]
+    #[arg(long, value_name = "NAME", help_heading = "Names")]
+    module: Option<String>,
+    /// Leave out where the values come from; K and phase weights are then lost
+    #[arg(long)]
+    no_header: bool,
+}
+
+impl ExportArgs {
+    fn format(&self) -> Result<Format> {
+        if let Some(name) = &self.to {
+            return name.parse();
+        }
+        let ending =
+            self.output.as_ref().and_then(|path| path.extension()).and_then(|ending| ending.to_str());
+        ending.and_then(Format::of_ending).ok_or_else(|| {
+            Error::Usage("what to write is not said: use --to, or an --output whose ending tells".to_string())
+        })
+    }
+
+    /// The flags as a request.
+    fn options(&self, format: Format) -> Result<ExportOptions> {
+        self.check_use(format)?;
+        let rounding = match (&self.decimals, self.fixed, format) {
+            (Some(decimals), ..) => decimals.parse()?,
+            (None, Some(parts), _) => Rounding::Fixed(parts),
+            (None, None, Format::Json | Format::Csv) => Rounding::All,
+            (None, None, _) => Rounding::Whole,
+        };
+        let style = self.style.as_deref().map(|name| {
+            NameStyle::parse(name)
+                .ok_or_else(|| Error::Usage(format!("style '{name}': expected snake, pascal or screaming")))
+        });
+        let style = style.transpose()?;
+        let prefix = self.prefix.clone().unwrap_or_default();
+        let target = match format {
+            Format::Json => Target::Json,
+            Format::Csv => Target::Csv,
+            Format::Uci => Target::Uci { style, prefix },
+            Format::Code(language) => {
+                let usual = CodeOptions::new(language);
+                Target::Code(CodeOptions {
+                    order: self.order()?,
+                    pairs: (usual.pairs || self.pairs) && !self.separate,
+                    split: self.split_material,
+                    style: style.unwrap_or(usual.style),
+                    prefix,
+                    module: self.module.clone(),
+                    language,
+                })
+            }
+        };
+        let normalization = self.normalize.as_deref().map(str::parse::<Normalization>).transpose()?;
+        Ok(ExportOptions { target, rounding, normalization, header: !self.no_header })
+    }
+
+    fn order(&self) -> Result<SquareOrder> {
+        let mut order: SquareOrder = self.orientation.as_deref().unwrap_or("a1").parse()?;
+        order.files = match self.files.as_deref() {
+            None | Some("8") => 8,
+            Some("4") => 4,
+            Some(other) => return Err(Error::Usage(format!("files '{other}': expected 8 or 4"))),
+        };
+        order.colors = match self.colors.as_deref() {
+            None | Some("one") => Colors::One,
+            Some("both") => Colors::Both,
+            Some("negated") => Colors::Negated,
+            Some(other) => {
+                return Err(Error::Usage(format!("colors '{other}': expected one, both or negated")));
+            }
+        };
+        Ok(order)
+    }
+
+    /// Flags that a format has no use for are mistakes.
+    fn check_use(&self, format: Format) -> Result<()> {
+        let code = matches!(format, Format::Code(_));
+        let names = code || format == Format::Uci;
+        let module = matches!(format, Format::Code(language) if language.module().is_some());
+        for (given, used, flag) in [
+            (self.orientation.is_some(), code, "orientation"),
+            (self.colors.is_some(), code, "colors"),
+            (self.files.is_some(), code, "files"),
+            (self.split_material, code, "split-material"),
+            (self.pairs, code, "pairs"),
+            (self.separate, code, "separate"),
+            (self.style.is_some(), names, "style"),
+            (self.prefix.is_some(), names, "prefix"),
+            (self.module.is_some(), module, "module"),
+            (self.fixed.is_some(), format != Format::Json, "fixed"),
+            (self.no_header, format != Format::Json, "no-header"),
+        ] {
+            if given && !used {
+                return Err(Error::Usage(format!("--{flag} says nothing about {}", format.name())));
+            }
+        }
+        if self.no_header && self.fixed.is_some() && !code {
+            return Err(Error::Usage(format!(
+                "--fixed needs the header: nothing else of {} says what the numbers mean",
+                format.name()
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The parameter file that a path stands for: itself, or that of a run's folder.
+fn parameter_file(path: &Path) -> Result<ParameterFile> {
+    let file = if path.is_dir() { path.join("params.json") } else { path.to_path_buf() };
+    let read = ParameterFile::read(&file)?;
+    read.phase.validate().map_err(|error| Error::input(&file, error.to_string()))?;
+    Ok(read)
+}
+
+/// Refuses to replace a file unless that is asked for.
+fn check_output(path: &Path, force: bool) -> Result<()> {
+    match path.exists() && !force {
+        true => Err(Error::Usage(format!("{}: exists; use --force to replace it", path.display()))),
+        false => Ok(()),
+    }
+}
+
+/// Runs `export`.
+///
+/// # Errors
+/// Files that cannot be read or written, values that do not fit what is asked for.
+pub fn run(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
+    let format = args.format()?;
+    let options = args.options(format)?;
+    if let Some(path) = &args.output {
+        check_output(path, args.force)?;
+    }
+    let file = parameter_file(&args.source)?;
+    let exported = report::export(&file, &options)?;
+    let Some(path) = &args.output else {
+        return Ok(say(&exported.text)?);
+    };
+    write_atomically(path, exported.text.as_bytes())?;
+    let count = 2 * file.parameters.len();
+    let text = if context.json {
+        let told_apart: serde_json::Map<String, serde_json::Value> =
+            exported.told_apart.iter().map(|(name, identifier)| (name.clone(), json!(identifier))).collect();
+        let object = json!({
+            "file": path, "format": format.name(), "parameters": count, "factor": exported.factor,
+            "k": exported.k, "told_apart": told_apart,
+        });
+        format!("{object}\n")
+    } else if context.quiet {
+        String::new()
+    } else {
+        let mut text = format!(
+            "written     {}: {} values as {}\n",
+            path.display(),
+            grouped(count as u64),
+            format.name()
+        );
+        if let Some(factor) = exported.factor {
+            let k = match (file.k, exported.k) {
+                (Some(old), Some(new)) => format!("; K {old:.6} becomes {new:.6}"),
+                _ => String::new(),
+            };
+            text += &format!("scaled      by {factor:.6}{k}\n");
+        }
+        for (name, identifier) in &exported.told_apart {
+            text += &format!("name        {name:?} becomes {identifier}: others would be called the same\n");
+        }
+        text
+    };
+    Ok(say(&text)?)
+}
+
+/// Flags of `import-params`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  gputexel import-params tables.hpp -o params.json
+  gputexel import-params src/psqt.cpp --model pst -o psqt.json
+  gputexel import-params options.txt --like runs/first/params.json -o changed.json
+
+Reads what `gputexel export` writes, arrays with markers as `gputexel patch tables` has them, CSV with \
+the columns name, mg and eg, and setoption lines. What the file does not say is named.")]
+pub struct ImportParamsArgs {
+    /// An export: source code, CSV, UCI options or JSON
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// A parameter file with the same parameters, which lends what the file lacks
+    #[arg(long, value_name = "PARAMS|RUN", conflicts_with = "model")]
+    like: Option<PathBuf>,
+    /// The feature set: pst or material [default: what the file says]
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// The parameter file to write [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Replace an existing file
+    #[arg(long, requires = "output")]
+    force: bool,
+}
+
+/// Runs `import-params`.
+///
+/// # Errors
+/// Files that are no exports or do not belong together, and those that cannot be read or written.
+pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<()> {
+    if let Some(path) = &args.output {
+        check_output(path, args.force)?;
+    }
+    let like = match (&args.like, args.model.as_deref()) {
+        (Some(path), _) => Some(Like::File(parameter_file(path)?)),
+        (None, Some("pst")) => Some(Like::Set(FeatureSet::new(FeatureKind::Pst, PhaseSettings::default()))),
+        (None, Some("material")) => {
+            Some(Like::Set(FeatureSet::new(FeatureKind::Material, PhaseSettings::default())))
+        }
+        (None, Some(other)) => {
+            return Err(Error::Usage(format!("model '{other}': expected pst or material")).into());
+        }
+        (None, None) => None,
+    };
+    if args.file.is_dir() {
+        return Err(Error::input(&args.file, "is a folder; expected an export").into());
+    }
+    let bytes = std::fs::read(&args.file).map_err(|error| Error::io(&args.file, error))?;
+    let imported = report::import(&bytes, &args.file, like.as_ref())?;
+    let Some(path) = &args.output else {
+        if !context.quiet {
+            for note in &imported.notes {
+                eprintln!("gputexel: {}: {note}", args.file.display());
+            }
+        }
+        return Ok(say(&imported.file.to_json())?);
+    };
+    write_atomically(path, imported.file.to_json().as_bytes())?;
+    let count = 2 * imported.file.parameters.len();
+    let text = if context.json {
+        let object = json!({
+            "file": path, "format": imported.format.name(), "feature_set": imported.file.feature_set,
+            "parameters": count, "k": imported.file.k, "notes": imported.notes,
+        });
+        format!("{object}\n")
+    } else if context.quiet {
+        String::new()
+    } else {
+        let set = &imported.file.feature_set;
+        let notes: String = imported.notes.iter().map(|note| format!("note        {note}\n")).collect();
+        format!("written     {}: {} values ({set})\n{notes}", path.display(), grouped(count as u64))
+    };
+    Ok(say(&text)?)
+}

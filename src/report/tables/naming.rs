@@ -1,0 +1,166 @@
+//! Identifiers from names of any kind.
+
+use std::collections::HashSet;
+
+use deunicode::deunicode;
+use heck::{ToPascalCase, ToShoutySnakeCase, ToSnakeCase};
+
+/// How words become one identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NameStyle {
+    /// `knight_mobility`
+    Snake,
+    /// `KnightMobility`
+    Pascal,
+    /// `KNIGHT_MOBILITY`
+    Screaming,
+}
+
+/// Words that are no identifiers, or no good ones, in one of the languages: keywords, types and functions
+/// that everything knows, macros of common headers.
+const RESERVED: &str = "\
+    abstract alignas alignof and any append as asm assert async await auto base become bool boolean box break \
+    byte cap case catch chan char checked class clear close compl complex complex128 complex64 const consteval \
+    constexpr constinit const_cast continue copy crate decimal decltype def default defer del delegate delete do \
+    double dyn dynamic_cast elif else enum error event except explicit export extern fallthrough false False \
+    final finally fixed float float32 float64 fn for foreach friend from func gen global go goto if imag \
+    impl implicit import in init inline int int16 int32 int64 int8 interface internal iota is lambda len let \
+    linux lock long loop macro main make map match max min mod move mut namespace new nil noexcept None nonlocal not \
+    not_eq null nullptr object operator or or_eq out override package panic params pass priv print println private protected \
+    public pub pure raise range readonly real recover ref register reinterpret_cast requires return rune sbyte sealed \
+    select self Self short signed sizeof stackalloc static static_assert static_cast string String struct super \
+    switch template this thread_local throw trait true True try tuple type typedef typeid typename typeof uint uint16 \
+    uint32 uint64 uint8 uintptr ulong unchecked union unix unsafe unsigned unsized use ushort using var virtual \
+    void volatile wchar_t where while with xor xor_eq yield \
+    EOF NAN NULL INFINITY S Equals Finalize GetHashCode GetType MemberwiseClone ReferenceEquals ToString \
+    i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 str usize isize Option Some Ok Err Result Vec";
+
+impl NameStyle {
+    /// By name: snake, pascal or screaming.
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "snake" => Some(Self::Snake),
+            "pascal" => Some(Self::Pascal),
+            "screaming" => Some(Self::Screaming),
+            _ => None,
+        }
+    }
+
+    /// An identifier of ASCII letters, digits and underscores, whatever the name.
+    pub fn identifier(self, prefix: &str, name: &str) -> String {
+        // What is no letter or digit parts words; what is no ASCII is spelled in it.
+        let spelled = deunicode(name);
+        let words = match self {
+            Self::Snake => spelled.to_snake_case(),
+            Self::Pascal => spelled.to_pascal_case(),
+            Self::Screaming => spelled.to_shouty_snake_case(),
+        };
+        let words = if words.is_empty() { self.join(&["unnamed"]) } else { words };
+        match prefix.is_empty() && words.starts_with(|c: char| c.is_ascii_digit()) {
+            true => self.join(&["n"]) + &words,
+            false => format!("{prefix}{words}"),
+        }
+    }
+
+    /// Words, which are in lower case, as one.
+    pub fn join(self, words: &[&str]) -> String {
+        let words = words.join(" ");
+        match self {
+            Self::Snake => words.to_snake_case(),
+            Self::Pascal => words.to_pascal_case(),
+            Self::Screaming => words.to_shouty_snake_case(),
+        }
+    }
+
+    /// An ending of an identifier: `_mg`, `Mg`, `_MG`.
+    pub fn ending(self, word: &str) -> String {
+        match self {
+            Self::Pascal => self.join(&[word]),
+            Self::Snake | Self::Screaming => format!("_{}", self.join(&[word])),
+        }
+    }
+}
+
+/// Hands out identifiers, each once.
+pub struct Identifiers<'a> {
+    style: NameStyle,
+    prefix: &'a str,
+    /// What comes behind every one.
+    endings: Vec<String>,
+    reserved: HashSet<String>,
+    taken: HashSet<String>,
+}
+
+impl<'a> Identifiers<'a> {
+    /// Identifiers that go with one of the `endings`; none is one of the `reserved`.
+    pub fn new(style: NameStyle, prefix: &'a str, endings: &[String], reserved: &[&str]) -> Self {
+        let words = RESERVED.split_whitespace().chain(reserved.iter().copied());
+        let endings = if endings.is_empty() { vec![String::new()] } else { endings.to_vec() };
+        Self { style, prefix, endings, reserved: words.map(str::to_string).collect(), taken: HashSet::new() }
+    }
+
+    /// The identifier of a name, without an ending, and whether it had to be told apart by a number.
+    pub fn take(&mut self, name: &str) -> (String, bool) {
+        let mut first = self.style.identifier(self.prefix, name);
+        let with_endings = |own: &str| -> Vec<String> {
+            self.endings.iter().map(|ending| format!("{own}{ending}")).collect()
+        };
+        if with_endings(&first).iter().any(|name| self.reserved.contains(name)) {
+            first.push('_');
+        }
+        let mut number = 1;
+        loop {
+            let own =
+                if number == 1 { first.clone() } else { format!("{}_{number}", first.trim_end_matches('_')) };
+            let all = with_endings(&own);
+            if !all.iter().any(|name| self.taken.contains(name)) {
+                self.taken.extend(all);
+                return (own, number > 1);
+            }
+            number += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_name_becomes_an_identifier() {
+        for (name, snake, pascal, screaming) in [
+            ("knight_mobility", "knight_mobility", "KnightMobility", "KNIGHT_MOBILITY"),
+            ("KnightOutpost", "knight_outpost", "KnightOutpost", "KNIGHT_OUTPOST"),
+            ("passed <pawn> \"x\"", "passed_pawn_x", "PassedPawnX", "PASSED_PAWN_X"),
+            ("Läufer-Paar", "laufer_paar", "LauferPaar", "LAUFER_PAAR"),
+            ("3rd rank", "n3rd_rank", "N3rdRank", "N3RD_RANK"),
+            ("<>", "unnamed", "Unnamed", "UNNAMED"),
+            ("\u{200b}", "unnamed", "Unnamed", "UNNAMED"),
+        ] {
+            let styles = [NameStyle::Snake, NameStyle::Pascal, NameStyle::Screaming];
+            assert_eq!(styles.map(|style| style.identifier("", name)), [snake, pascal, screaming], "{name}");
+        }
+        assert_eq!(NameStyle::Snake.identifier("k", "3"), "k3");
+        let chinese = NameStyle::Snake.identifier("", "北京");
+        assert!(
+            !chinese.is_empty() && chinese.chars().all(|c| c.is_ascii_lowercase() || c == '_'),
+            "{chinese}"
+        );
+    }
+
+    #[test]
+    fn identifiers_are_unique_and_no_keywords() {
+        let mut plain = Identifiers::new(NameStyle::Snake, "", &[], &["tables"]);
+        let names = ["while", "a b", "a-b", "a b 2", "A B", "tables", "return"];
+        let got: Vec<(String, bool)> = names.iter().map(|name| plain.take(name)).collect();
+        let expected =
+            ["while_", "a_b", "a_b_2", "a_b_2_2", "a_b_3", "tables_", "return_"].map(str::to_string);
+        assert_eq!(got.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(), expected);
+        assert_eq!(got.iter().filter(|(_, told)| *told).count(), 3);
+        // With an ending, keywords are none.
+        let endings = [NameStyle::Snake.ending("mg"), NameStyle::Snake.ending("eg")];
+        let mut ended = Identifiers::new(NameStyle::Snake, "", &endings, &[]);
+        assert_eq!(ended.take("while").0, "while");
+    }
+}
