@@ -2,15 +2,18 @@
 
 mod backend;
 mod basis;
+mod compare;
 mod devices;
 mod eval;
 mod extract;
 mod games;
 mod info;
 mod inputs;
+mod live;
 mod matches;
 mod memory;
 mod pso;
+mod report;
 mod run_folder;
 mod selection;
 mod spsa;
@@ -68,6 +71,10 @@ enum Command {
     Info(info::InfoArgs),
     /// Print the loss of a parameter file on a dataset
     Eval(eval::EvalArgs),
+    /// Compare two parameter files or runs: losses, boards of differences, largest changes
+    Compare(compare::CompareArgs),
+    /// Write the report of a run again: its folder as one page
+    Report(report::ReportArgs),
     /// Let two engines or parameter files play: Elo, errors, a sequential test
     Match(Box<matches::MatchArgs>),
     /// Print a basis: what is tuned, and which parameters it moves
@@ -103,6 +110,8 @@ pub fn main() -> ExitCode {
         Command::Extract(args) => extract::run(args, &context),
         Command::Info(args) => info::run(args, &context),
         Command::Eval(args) => eval::run(args, &context),
+        Command::Compare(args) => compare::run(args, &context),
+        Command::Report(args) => report::run(args, &context),
         Command::Match(args) => matches::run(args, &context),
         Command::Basis(args) => basis::run(args, &context),
         Command::Uci(args) => uci::run(args, &context),
