@@ -96,7 +96,10 @@ fn grids_are_ranked_and_the_best_is_written() {
         assert!(entry["settings"]["l2"].is_number() && entry["settings"]["learning-rate"].is_number());
     }
     assert_eq!(bench.names("best"), ["params.json", "tables.h", "tables.hpp", "tables.rs"]);
-    assert_eq!(bench.names("out"), ["checkpoint.safetensors", "runs.csv", "sweep.json", "sweep.svg"]);
+    assert_eq!(
+        bench.names("out"),
+        ["checkpoint.safetensors", "report.html", "runs.csv", "sweep.json", "sweep.svg"]
+    );
     assert_eq!(bench.bytes("out/runs.csv"), bench.bytes("r.csv"));
     assert_eq!(bench.bytes("out/sweep.svg"), bench.bytes("r.svg"));
     let csv = String::from_utf8(bench.bytes("r.csv")).unwrap();

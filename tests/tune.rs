@@ -7,10 +7,11 @@ use common::program::{Bench, positions};
 use gputexel::model::FeatureKind;
 use serde_json::Value;
 
-const FILES: [&str; 7] = [
+const FILES: [&str; 8] = [
     "checkpoint.safetensors",
     "metrics.jsonl",
     "params.json",
+    "report.html",
     "run.json",
     "tables.h",
     "tables.hpp",

@@ -3,6 +3,7 @@
 mod backend;
 mod basis;
 mod check;
+mod compare;
 mod devices;
 mod eval;
 mod export;
@@ -12,10 +13,12 @@ mod games;
 mod import;
 mod info;
 mod inputs;
+mod live;
 mod matches;
 mod memory;
 mod patch;
 mod pso;
+mod report;
 mod run_folder;
 mod selection;
 mod spsa;
@@ -79,6 +82,10 @@ enum Command {
     Info(info::InfoArgs),
     /// Print the loss of a parameter file on a dataset
     Eval(eval::EvalArgs),
+    /// Compare two parameter files or runs: losses, boards of differences, largest changes
+    Compare(compare::CompareArgs),
+    /// Write the report of a run again: its folder as one page
+    Report(report::ReportArgs),
     /// Write tuned values as source code (C, C++, Rust, C#, Go, Python), JSON, CSV or UCI options
     Export(Box<export::ExportArgs>),
     /// Read an export back: a parameter file from source code, CSV or UCI options
@@ -125,6 +132,8 @@ pub fn main() -> ExitCode {
         Command::Check(args) => check::run(args, &context),
         Command::Info(args) => info::run(args, &context),
         Command::Eval(args) => eval::run(args, &context),
+        Command::Compare(args) => compare::run(args, &context),
+        Command::Report(args) => report::run(args, &context),
         Command::Export(args) => export::run(args, &context),
         Command::ImportParams(args) => export::run_import(args, &context),
         Command::Match(args) => matches::run(args, &context),

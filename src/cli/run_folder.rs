@@ -34,7 +34,9 @@ impl RunFolder {
             }
             if force {
                 // What an earlier run left must not be taken for this one's.
-                for name in ["checkpoint.safetensors", "metrics.jsonl", "params.json", "z.json"] {
+                for name in
+                    ["checkpoint.safetensors", "metrics.jsonl", "params.json", "z.json", "report.html"]
+                {
                     match std::fs::remove_file(path.join(name)) {
                         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                             return Err(Error::io(path.join(name), error));

@@ -1,5 +1,7 @@
 //! Aligned columns and readable numbers for the terminal.
 
+pub use gputexel::report::grouped;
+
 /// Rows of text, padded so that columns line up; numbers (cells that start with a digit) go to
 /// the right. Trailing blanks are dropped.
 pub fn aligned(rows: &[Vec<String>], indent: usize) -> String {
@@ -18,19 +20,6 @@ pub fn aligned(rows: &[Vec<String>], indent: usize) -> String {
         }
         text += line.trim_end();
         text.push('\n');
-    }
-    text
-}
-
-/// `1234567` as `1,234,567`.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
     }
     text
 }

@@ -7,6 +7,7 @@
 mod ahead;
 mod checkpoint;
 mod config;
+mod diagnostics;
 mod driver;
 mod exact;
 mod regularization;
@@ -22,6 +23,10 @@ mod values;
 pub use checkpoint::{Checkpoint, Progress};
 pub use config::{
     OptimizerConfig, RequiesceRecord, RoundRecord, RunConfig, RunRecord, UncertaintyRequest, space_of,
+};
+pub use diagnostics::{
+    Calibration, CalibrationBin, Diagnostics, Residual, ScaleNeighborhood, SetDiagnostics, diagnose,
+    paired_difference,
 };
 pub use driver::{Event, Outcome, Tuning};
 pub use exact::{exact_loss, exact_scores};

@@ -15,6 +15,7 @@ use gputexel::{Error, Result};
 
 use super::backend::{Backend, BackendArgs};
 use super::basis::BasisArgs;
+use super::live::{TensorboardArgs, Watch, WatchArgs};
 use super::run_folder::RunFolder;
 use super::tune::{self, Reopened, ScaleArgs, Work};
 use super::{Context, inputs, memory};
@@ -55,6 +56,10 @@ pub struct PsoArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
     checkpoint_every: f64,
     #[command(flatten)]
+    watch: WatchArgs,
+    #[command(flatten)]
+    tensorboard: TensorboardArgs,
+    #[command(flatten)]
     backend: BackendArgs,
 }
 
@@ -64,13 +69,16 @@ pub struct PsoArgs {
 /// Anything that keeps the run from its end; an interrupted run can be resumed.
 pub fn run(args: &PsoArgs, context: &Context) -> anyhow::Result<()> {
     tune::check_common(args.checkpoint_every, &args.board)?;
-    match &args.resume {
-        Some(folder) => resume(args, folder, context),
-        None => start(args, context),
-    }
+    let watch = args.watch.open(Some(&args.tensorboard))?;
+    let result = match &args.resume {
+        Some(folder) => resume(args, folder, context, &watch),
+        None => start(args, context, &watch),
+    };
+    watch.end();
+    result
 }
 
-fn start(args: &PsoArgs, context: &Context) -> anyhow::Result<()> {
+fn start(args: &PsoArgs, context: &Context, watch: &Watch) -> anyhow::Result<()> {
     let fresh = &args.fresh;
     // Everything that can be refused is refused before anything is written.
     let backend = args.backend.open()?;
@@ -116,7 +124,7 @@ fn start(args: &PsoArgs, context: &Context) -> anyhow::Result<()> {
         .write("run.json", &(serde_json::to_string_pretty(&record)? + "\n"))
         .map_err(anyhow::Error::from)
         .and_then(|()| {
-            execute(args, context, &backend, &folder, &record.config, &data, &split, None, fitted_loss)
+            execute(args, context, watch, &backend, &folder, &record.config, &data, &split, None, fitted_loss)
         });
     if result.is_err() {
         folder.discard();
@@ -129,7 +137,7 @@ fn check_memory(settings: &ParticleSwarmSettings, dimension: usize) -> Result<()
     memory::check_population(members, ParticleSwarmSettings::bytes_per_particle(dimension))
 }
 
-fn resume(args: &PsoArgs, path: &Path, context: &Context) -> anyhow::Result<()> {
+fn resume(args: &PsoArgs, path: &Path, context: &Context, watch: &Watch) -> anyhow::Result<()> {
     let backend = args.backend.open()?;
     let Reopened { folder, record, checkpoint, data, split } = tune::reopen(path)?;
     let config = record.config;
@@ -137,13 +145,14 @@ fn resume(args: &PsoArgs, path: &Path, context: &Context) -> anyhow::Result<()> 
         return Err(Error::Usage(format!("{}: is not a run of 'gputexel pso'", path.display())).into());
     };
     check_memory(settings, config.parameterization().dimension())?;
-    execute(args, context, &backend, &folder, &config, &data, &split, checkpoint, None)
+    execute(args, context, watch, &backend, &folder, &config, &data, &split, checkpoint, None)
 }
 
 #[allow(clippy::too_many_arguments, reason = "the two ways into a run share its parts, not a type")]
 fn execute(
     args: &PsoArgs,
     context: &Context,
+    watch: &Watch,
     backend: &Backend,
     folder: &RunFolder,
     config: &RunConfig,
@@ -153,9 +162,10 @@ fn execute(
     fitted_loss: Option<f64>,
 ) -> anyhow::Result<()> {
     let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n))?;
-    let work = Work { context, backend, folder, config, data, split, layout: &layout };
+    let work = Work { context, watch, backend, folder, config, data, split, layout: &layout };
     let mut outcome = work.drive(checkpoint, args.resume.is_some(), fitted_loss, args.checkpoint_every)?;
     if outcome.reason == StopReason::Interrupted {
+        work.leave_report();
         return Err(Error::Interrupted(format!(
             "after {} iterations; 'gputexel pso --resume {}' goes on",
             outcome.epochs,
@@ -171,13 +181,19 @@ fn execute(
     let (original, swarm) = (exact(&basis.start()), exact(&outcome.z));
     let mut polished = match config.optimizer {
         OptimizerConfig::ParticleSwarm { polish: true, .. } => {
-            Some(polish::polish(context, folder, config, data, &layout, split, backend, &mut outcome)?)
+            let polished =
+                polish::polish(context, folder, config, data, &layout, split, backend, &mut outcome);
+            if matches!(polished, Err(Error::Interrupted(_))) {
+                work.leave_report();
+            }
+            Some(polished?)
         }
         _ => None,
     };
     let whole = polished.as_mut().and_then(|polish| polish.whole.take());
     let summary = work.summary(outcome, None, whole);
     tune::write_results(folder, config, data, &summary)?;
+    work.leave_report();
     let losses = (original, swarm);
     Ok(output::print_results(
         context,

@@ -88,6 +88,7 @@ pub fn print_results(
     } else {
         out += &board(&data.metadata.feature_set, &outcome.parameters, piece).unwrap_or_default();
     }
-    let _ = writeln!(out, "\nwritten     {}: params.json, z.json and tables", folder.path().display());
+    let _ =
+        writeln!(out, "\nwritten     {}: params.json, z.json, tables, report.html", folder.path().display());
     say(&out)
 }

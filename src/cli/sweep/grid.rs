@@ -15,10 +15,13 @@ use gputexel::tuning::{Checkpoint, StopReason, exact_scores, fit_scale};
 use gputexel::{Error, Result};
 
 use super::super::backend::Backend;
+use super::super::live::Watch;
+use super::super::report;
 use super::super::run_folder::RunFolder;
 use super::super::table::grouped;
 use super::super::{Context, say};
 use super::output::{self, BestTarget, check_best, check_target, holds_best_only};
+use super::picture::curve;
 use super::progress::Observer;
 use super::{MANY, SweepArgs, base_factor};
 
@@ -47,7 +50,7 @@ impl MachineRoom for Room<'_> {
 ///
 /// # Errors
 /// Bad usage, files that cannot be read or written, devices that fail, interruption.
-pub fn start(args: &SweepArgs, context: &Context) -> anyhow::Result<()> {
+pub fn start(args: &SweepArgs, context: &Context, watch: &Watch) -> anyhow::Result<()> {
     // Everything that can be refused is refused before anything is written.
     check_numbers(args)?;
     let outputs = SweepOutputs {
@@ -79,7 +82,7 @@ pub fn start(args: &SweepArgs, context: &Context) -> anyhow::Result<()> {
         if let Some(folder) = &folder {
             store(folder, &record)?;
         }
-        execute(args, context, &backend, folder.as_ref(), &record, &outputs, &data, None)
+        execute(args, context, watch, &backend, folder.as_ref(), &record, &outputs, &data, None)
     })();
     if result.is_err()
         && let Some(folder) = &folder
@@ -93,7 +96,7 @@ pub fn start(args: &SweepArgs, context: &Context) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// As [`start`], and where the folder is not that of a sweep.
-pub fn resume(args: &SweepArgs, path: &Path, context: &Context) -> anyhow::Result<()> {
+pub fn resume(args: &SweepArgs, path: &Path, context: &Context, watch: &Watch) -> anyhow::Result<()> {
     check_numbers(args)?;
     let (folder, mut record) = RunFolder::open_with::<SweepRecord>(path, RECORD, "sweep")?;
     let outputs = resumed_outputs(args, &folder, &record.outputs)?;
@@ -113,7 +116,7 @@ pub fn resume(args: &SweepArgs, path: &Path, context: &Context) -> anyhow::Resul
         record.outputs = recorded;
         store(&folder, &record)?;
     }
-    execute(args, context, &backend, Some(&folder), &record, &outputs, &data, checkpoint)
+    execute(args, context, watch, &backend, Some(&folder), &record, &outputs, &data, checkpoint)
 }
 
 fn store(folder: &RunFolder, record: &SweepRecord) -> anyhow::Result<()> {
@@ -289,6 +292,7 @@ fn blend_scale(args: &SweepArgs, data: &Dataset, grid: &Grid) -> Result<Option<f
 fn execute(
     args: &SweepArgs,
     context: &Context,
+    watch: &Watch,
     backend: &Backend,
     folder: Option<&RunFolder>,
     record: &SweepRecord,
@@ -311,6 +315,9 @@ fn execute(
         if talks {
             output::print_opening(config, data, folder, resumed)?;
         }
+        if let Some(folder) = folder {
+            watch.follow(context, folder, &data.metadata.feature_set)?;
+        }
         let ends_early = matches!(config.method, SweepMethod::GaussNewton { .. });
         let mut observer = Observer::new(context, folder, args.checkpoint_every, ends_early);
         let outcome = sweep.run(&room, context.cancel, &mut |event| observer.observe(event));
@@ -322,6 +329,9 @@ fn execute(
         let unfinished = interrupted.then(|| format!("{done} of {planned} epochs"));
         let (csv, svg) = (outputs.csv.as_deref(), outputs.svg.as_deref());
         output::write_files(csv, svg, folder, config, &ranking, unfinished.as_deref())?;
+        if let Some(folder) = folder {
+            report::leave_sweep(folder, &ranking);
+        }
         // What was learnt is shown even where the last training is interrupted.
         let best = match (&target, ranking.ranked.first()) {
             (Some(target), Some(first)) if !interrupted && first.held_out.mean.is_finite() => {
@@ -332,6 +342,12 @@ fn execute(
             _ => Ok(None),
         };
         let written = best.as_ref().ok().and_then(Option::as_ref);
+        if talks
+            && watch.chart
+            && let Some(chart) = curve(config, &ranking, unfinished.as_deref())
+        {
+            say(&format!("{}\n", chart.to_terminal()))?;
+        }
         output::print_results(context, args.top, config, data, &outcome, &ranking, written)?;
         best?;
         if interrupted {

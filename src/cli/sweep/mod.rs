@@ -13,6 +13,7 @@ use gputexel::{Error, Result};
 use super::Context;
 use super::backend::BackendArgs;
 use super::basis::BasisArgs;
+use super::live::WatchArgs;
 use super::tune::ScaleArgs;
 pub use output::check_target;
 
@@ -63,6 +64,8 @@ pub struct SweepArgs {
     /// Seconds between checkpoints
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, help_heading = "Output")]
     checkpoint_every: f64,
+    #[command(flatten)]
+    watch: WatchArgs,
     #[command(flatten)]
     backend: BackendArgs,
 }
@@ -123,15 +126,23 @@ const MANY: usize = 100_000;
 /// Bad usage, files that cannot be read or written, devices that fail, interruption.
 pub fn run(args: &SweepArgs, context: &Context) -> anyhow::Result<()> {
     let fresh = &args.fresh;
-    match (&args.resume, &fresh.scale) {
-        (Some(folder), _) => grid::resume(args, folder, context),
+    let watched = args.resume.is_some() || (args.out.is_some() && fresh.scale.is_none());
+    if args.watch.needs_folder() && !watched {
+        let text = "--live shows what is in the folder of a sweep: it needs --grid with --out, or --resume";
+        return Err(Error::Usage(text.to_string()).into());
+    }
+    let watch = args.watch.open(None)?;
+    let result = match (&args.resume, &fresh.scale) {
+        (Some(folder), _) => grid::resume(args, folder, context, &watch),
         (None, Some(values)) => scale::run(args, values, context),
         (None, None) if fresh.grid.is_empty() => {
             let text = "sweep needs --scale, --grid or --resume; 'gputexel sweep --help' tells more";
             Err(Error::Usage(text.to_string()).into())
         }
-        (None, None) => grid::start(args, context),
-    }
+        (None, None) => grid::start(args, context, &watch),
+    };
+    watch.end();
+    result
 }
 
 /// A factor that takes K from the form given to base 10.

@@ -1,5 +1,6 @@
 //! `gputexel tune`: from a dataset, or games or positions, to parameters and tables.
 
+mod chart;
 mod flags;
 mod output;
 mod requiesce;
@@ -21,6 +22,8 @@ use gputexel::{Error, Result};
 
 use super::backend::BackendArgs;
 use super::basis::BasisArgs;
+use super::live::{TensorboardArgs, Watch, WatchArgs};
+use super::report;
 use super::run_folder::RunFolder;
 use super::{Context, inputs};
 use flags::Fresh;
@@ -72,6 +75,10 @@ pub struct TuneArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
     checkpoint_every: f64,
     #[command(flatten)]
+    watch: WatchArgs,
+    #[command(flatten)]
+    tensorboard: TensorboardArgs,
+    #[command(flatten)]
     backend: BackendArgs,
 }
 
@@ -81,10 +88,13 @@ pub struct TuneArgs {
 /// Anything that keeps the run from its end; an interrupted run can be resumed.
 pub fn run(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
     check_common(args.checkpoint_every, &args.board)?;
-    match &args.resume {
-        Some(folder) => resume(args, folder, context),
-        None => start(args, context),
-    }
+    let watch = args.watch.open(Some(&args.tensorboard))?;
+    let result = match &args.resume {
+        Some(folder) => resume(args, folder, context, &watch),
+        None => start(args, context, &watch),
+    };
+    watch.end();
+    result
 }
 
 /// Checks flags that runs of all kinds have.
@@ -101,7 +111,7 @@ pub fn check_common(checkpoint_every: f64, board: &str) -> Result<()> {
     Ok(())
 }
 
-fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
+fn start(args: &TuneArgs, context: &Context, watch: &Watch) -> anyhow::Result<()> {
     let fresh = &args.fresh;
     // Everything that can be refused is refused before anything is written.
     let backend = args.backend.open()?;
@@ -173,10 +183,12 @@ fn start(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
         record.requiesce = rounds.as_ref().map(Rounds::record);
         folder.write_record(&record)?;
         match rounds {
-            None => execute(args, context, &backend, &folder, &record, &data, &split, None, fitted_loss),
+            None => {
+                execute(args, context, watch, &backend, &folder, &record, &data, &split, None, fitted_loss)
+            }
             Some(rounds) => {
                 let first = Ready { record, data, split, fitted_loss };
-                rounds.run(args, context, &backend, &folder, first)
+                rounds.run(args, context, watch, &backend, &folder, first)
             }
         }
     })();
@@ -274,7 +286,7 @@ pub fn reopen(path: &Path) -> Result<Reopened> {
     Ok(Reopened { folder, record, checkpoint, data, split })
 }
 
-fn resume(args: &TuneArgs, path: &Path, context: &Context) -> anyhow::Result<()> {
+fn resume(args: &TuneArgs, path: &Path, context: &Context, watch: &Watch) -> anyhow::Result<()> {
     let backend = args.backend.open()?;
     let Reopened { folder, record, checkpoint, data, split } = reopen(path)?;
     let uncertainty = args.uncertainty.request(record.uncertainty, record.config.loss)?;
@@ -284,13 +296,14 @@ fn resume(args: &TuneArgs, path: &Path, context: &Context) -> anyhow::Result<()>
         return Err(Error::Usage(format!("{path}: is a run of 'gputexel pso --resume {path}'")).into());
     }
     uncertainty::check(record.uncertainty, &record.config, &data, &split)?;
-    execute(args, context, &backend, &folder, &record, &data, &split, checkpoint, None)
+    execute(args, context, watch, &backend, &folder, &record, &data, &split, checkpoint, None)
 }
 
 #[allow(clippy::too_many_arguments, reason = "the two ways into a run share its parts, not a type")]
 fn execute(
     args: &TuneArgs,
     context: &Context,
+    watch: &Watch,
     backend: &super::backend::Backend,
     folder: &RunFolder,
     record: &RunRecord,
@@ -299,7 +312,7 @@ fn execute(
     checkpoint: Option<Checkpoint>,
     fitted_loss: Option<f64>,
 ) -> anyhow::Result<()> {
-    let run = Run { args, context, backend, folder, record, data, split };
+    let run = Run { args, context, watch, backend, folder, record, data, split };
     let (summary, failure) = run.carry_out(checkpoint, fitted_loss)?;
     output::print_results(context, folder, &record.config, data, &summary, &args.board, &[])?;
     failure.map_or(Ok(()), |error| Err(error.into()))
@@ -317,6 +330,7 @@ struct Ready {
 struct Run<'a> {
     args: &'a TuneArgs,
     context: &'a Context,
+    watch: &'a Watch,
     backend: &'a super::backend::Backend,
     folder: &'a RunFolder,
     record: &'a RunRecord,
@@ -332,10 +346,23 @@ impl Run<'_> {
         checkpoint: Option<Checkpoint>,
         fitted_loss: Option<f64>,
     ) -> Result<(Summary, Option<Error>)> {
-        let Self { args, context, backend, folder, record, data, split } = *self;
+        let Self { folder, data, split, .. } = *self;
+        let result = self.compute(checkpoint, fitted_loss);
+        if matches!(result, Ok(_) | Err(Error::Interrupted(_))) {
+            report::leave(folder, data, split);
+        }
+        result
+    }
+
+    fn compute(
+        &self,
+        checkpoint: Option<Checkpoint>,
+        fitted_loss: Option<f64>,
+    ) -> Result<(Summary, Option<Error>)> {
+        let Self { args, context, watch, backend, folder, record, data, split } = *self;
         let config = &record.config;
         let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n))?;
-        let work = Work { context, backend, folder, config, data, split, layout: &layout };
+        let work = Work { context, watch, backend, folder, config, data, split, layout: &layout };
         let mut outcome =
             work.drive(checkpoint, args.resume.is_some(), fitted_loss, args.checkpoint_every)?;
         let interrupted = |at: String| {

@@ -8,14 +8,16 @@ use gputexel::Result;
 use gputexel::dataset::{Dataset, Split};
 use gputexel::model::{Coordinate, ParameterFile, Parameterization, Provenance};
 use gputexel::objective::ScaleForms;
-use gputexel::report::{Language, board, tables};
+use gputexel::report::{EventWriter, Language, board, tables};
 use gputexel::tuning::{Checkpoint, Event, Outcome, RoundRecord, RunConfig};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 
+use super::super::live::Watch;
 use super::super::run_folder::{RunFolder, append_line};
 use super::super::table::grouped;
 use super::super::{Context, say, shows_progress};
+use super::chart::LossChart;
 use super::uncertainty::Findings;
 use super::whole::Whole;
 
@@ -24,6 +26,8 @@ const WEAK_SUPPORT: u64 = 100;
 
 /// Features that are listed at the end where there is no board to show.
 const LISTED: usize = 24;
+/// Time between two drawings of the chart.
+const CHART_EVERY: Duration = Duration::from_millis(500);
 
 /// Centipawns away from its prior beyond which a parameter is called far.
 const FAR_CP: f64 = 1000.0;
@@ -121,6 +125,11 @@ pub struct Observer<'a> {
     last_checkpoint: Instant,
     checkpoint_every: Duration,
     last_seconds: f64,
+    events: Option<EventWriter>,
+    /// Losses to draw: of held-out positions where there are any.
+    chart: Option<LossChart>,
+    /// The chart as it was drawn last, under the bar.
+    drawn: String,
 }
 
 impl<'a> Observer<'a> {
@@ -130,6 +139,7 @@ impl<'a> Observer<'a> {
     /// When the metrics file cannot be opened.
     pub fn new(
         context: &Context,
+        watch: &Watch,
         folder: &'a RunFolder,
         config: &'a RunConfig,
         kept: u64,
@@ -142,10 +152,14 @@ impl<'a> Observer<'a> {
         if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} {msg}") {
             bar.set_style(style);
         }
+        let chart = watch.chart && !context.quiet && !context.json;
         Ok(Self {
             folder,
             config,
             metrics: folder.metrics(kept)?,
+            events: watch.events(folder, kept)?,
+            chart: chart.then(|| LossChart::of(folder)),
+            drawn: String::new(),
             bar,
             lines: !shows_progress(context) && !context.quiet && !context.json,
             last_line: None,
@@ -171,6 +185,21 @@ impl<'a> Observer<'a> {
                 }
                 append_line(&mut self.metrics, &self.folder.file("metrics.jsonl"), &line)?;
                 let rate = pairs as f64 / (seconds - self.last_seconds).max(1e-9);
+                if let Some(events) = &mut self.events {
+                    let swarms = |name: &str| details[name].as_f64().unwrap_or(f64::NAN);
+                    let scalars = [
+                        ("loss/training", loss),
+                        ("loss/held_out", held_out.unwrap_or(f64::NAN)),
+                        ("gradient/largest", gradient_norm.unwrap_or(f64::NAN)),
+                        ("positions_per_second", rate),
+                        ("swarms/median", swarms("swarm_median")),
+                        ("swarms/worst", swarms("swarm_worst")),
+                    ];
+                    events.scalars(epoch, &scalars)?;
+                }
+                if let Some(chart) = &mut self.chart {
+                    chart.add(epoch, loss, held_out);
+                }
                 self.last_seconds = seconds;
                 self.show(epoch, loss, held_out, seconds, rate, &details);
                 Ok(())
@@ -222,13 +251,23 @@ impl<'a> Observer<'a> {
             }
         } else {
             self.bar.set_position(epoch);
-            self.bar.set_message(text);
+            // Drawing takes longer than many an epoch.
+            let due = self.last_line.is_none_or(|at| at.elapsed() >= CHART_EVERY);
+            if let Some(chart) = self.chart.as_ref().filter(|_| due).and_then(LossChart::draw) {
+                self.last_line = Some(Instant::now());
+                self.drawn = format!("\n{chart}");
+            }
+            self.bar.set_message(text + &self.drawn);
         }
     }
 
-    /// Clears the bar.
+    /// Clears the bar and leaves the chart, if there is one.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
+        if let Some(chart) = self.chart.as_ref().and_then(LossChart::draw) {
+            // As with progress.
+            let _ = say(&format!("{chart}\n"));
+        }
     }
 }
 
@@ -448,7 +487,12 @@ pub fn print_results(
     }
     let files: Vec<&str> = Language::RUN.iter().map(|language| language.file_name()).collect();
     let z = if config.named_basis().is_some() { "z.json, " } else { "" };
-    let _ = writeln!(out, "written     {}: params.json, {z}{}", folder.path().display(), files.join(", "));
+    let _ = writeln!(
+        out,
+        "written     {}: params.json, {z}{}, report.html",
+        folder.path().display(),
+        files.join(", ")
+    );
     say(&out)
 }
 

@@ -13,6 +13,8 @@ use gputexel::{Error, Result};
 use serde_json::json;
 
 use super::super::backend::Backend;
+use super::super::live::Watch;
+use super::super::report;
 use super::super::run_folder::{RunFolder, append_line};
 use super::super::table::{grouped, percent};
 use super::super::{Context, say};
@@ -138,10 +140,12 @@ impl Rounds {
 
     /// The run on the dataset as it is, then the rounds. Each round has a folder of its own; the
     /// folder of the whole has the results of the last one that was finished.
+    #[allow(clippy::too_many_arguments, reason = "the run's parts, and what it began with")]
     pub(super) fn run(
         mut self,
         args: &TuneArgs,
         context: &Context,
+        watch: &Watch,
         backend: &Backend,
         folder: &RunFolder,
         first: Ready,
@@ -152,7 +156,7 @@ impl Rounds {
         // Only the last result is asked how sure it is.
         let quiet =
             RunRecord { uncertainty: gputexel::tuning::UncertaintyRequest::default(), ..record.clone() };
-        let run = Run { args, context, backend, folder, record: &quiet, data: &data, split: &split };
+        let run = Run { args, context, watch, backend, folder, record: &quiet, data: &data, split: &split };
         let (mut summary, mut failure) = run.carry_out(None, fitted_loss)?;
         let mut config = record.config.clone();
         for round in 1..=self.count {
@@ -200,8 +204,16 @@ impl Rounds {
             super::uncertainty::check(uncertainty, &config, &data, &split)?;
             let of_round = RunRecord { uncertainty, ..RunRecord::new(&context.command_line, config.clone()) };
             own.write_record(&of_round)?;
-            let run =
-                Run { args, context, backend, folder: &own, record: &of_round, data: &data, split: &split };
+            let run = Run {
+                args,
+                context,
+                watch,
+                backend,
+                folder: &own,
+                record: &of_round,
+                data: &data,
+                split: &split,
+            };
             (summary, failure) = run.carry_out(None, None)?;
             output::write_results(folder, &config, &data, &summary)?;
 
@@ -246,6 +258,7 @@ impl Rounds {
             self.done.push(done);
             record.requiesce = Some(self.record());
             folder.write_record(&record)?;
+            report::leave(folder, &data, &split);
         }
         output::print_results(context, folder, &config, &data, &summary, &args.board, &self.done)?;
         failure.map_or(Ok(()), |error| Err(error.into()))

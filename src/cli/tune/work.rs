@@ -7,6 +7,8 @@ use gputexel::tuning::{Checkpoint, Outcome, RunConfig, Tuning, exact_loss};
 
 use super::super::Context;
 use super::super::backend::Backend;
+use super::super::live::Watch;
+use super::super::report;
 use super::super::run_folder::RunFolder;
 use super::output::{Observer, Summary, print_opening};
 use super::uncertainty::Findings;
@@ -16,6 +18,8 @@ use super::whole::Whole;
 pub struct Work<'a> {
     /// How to talk.
     pub context: &'a Context,
+    /// How it is watched.
+    pub watch: &'a Watch,
     /// What computes.
     pub backend: &'a Backend,
     /// Where results and state go.
@@ -42,7 +46,7 @@ impl Work<'_> {
         fitted_loss: Option<f64>,
         checkpoint_every: f64,
     ) -> Result<Outcome> {
-        let Self { context, backend, folder, config, data, split, layout } = *self;
+        let Self { context, watch, backend, folder, config, data, split, layout } = *self;
         let (evaluator, line) = backend.evaluator(layout)?;
         let resumed = resuming.then(|| checkpoint.as_ref().map_or(0, |c| c.progress.epochs));
         let kept = checkpoint.as_ref().map_or(0, |c| c.progress.metrics);
@@ -53,12 +57,18 @@ impl Work<'_> {
         if !context.quiet && !context.json {
             print_opening(folder, config, data, split, &line, fitted_loss, resumed)?;
         }
-        let mut observer = Observer::new(context, folder, config, kept, checkpoint_every)?;
+        watch.follow(context, folder, &data.metadata.feature_set)?;
+        let mut observer = Observer::new(context, watch, folder, config, kept, checkpoint_every)?;
         let outcome = run.run(evaluator, |_| backend.replacement(layout), context.cancel, &mut |event| {
             observer.observe(event)
         });
         observer.finish();
         outcome
+    }
+
+    /// Writes the report of the folder as it is now.
+    pub fn leave_report(&self) {
+        report::leave(self.folder, self.data, self.split);
     }
 
     /// The result with its exact losses beside the prior's.

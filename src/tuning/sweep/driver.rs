@@ -143,18 +143,10 @@ impl<'a> Sweep<'a> {
         if config.start.len() != 2 * data.feature_count() {
             return Err(Error::Usage("the prior does not belong to the dataset".to_string()));
         }
-        let combinations: Vec<_> = (0..config.grid.len()).map(|c| config.setting(c).loss).collect();
-        let mut order = Vec::with_capacity(combinations.len() * config.folds);
-        for loss in config.grid.losses(config.loss) {
-            for fold in 0..config.folds {
-                let alike = (0..combinations.len()).filter(|&c| combinations[c] == loss);
-                order.extend(alike.map(|c| (c, fold)));
-            }
-        }
         Ok(Self {
             config,
             data,
-            order,
+            order: order(config),
             results: Vec::new(),
             portion: members_per_portion(config.method, config.start.len()),
             resumed: None,
@@ -175,19 +167,8 @@ impl<'a> Sweep<'a> {
     ) -> Result<Self> {
         let mut sweep = Self::try_new(config, data)?;
         let mut state = checkpoint.optimizer;
-        let results = state.vectors.remove(RESULTS).unwrap_or_default();
-        let runs = sweep.order.len() * config.seeds.len();
-        if state.scalars["method"] != "sweep" || !results.len().is_multiple_of(3) || results.len() / 3 > runs
-        {
-            return Err(Error::input(path, "the checkpoint belongs to another sweep, or is damaged"));
-        }
-        let number = |value: f64| if value == f64::MAX { f64::NAN } else { value };
-        let result = |three: &[f64]| RunResult {
-            held_out: number(three[0]),
-            own_held_out: number(three[1]),
-            training: number(three[2]),
-        };
-        sweep.results = results.chunks_exact(3).map(result).collect();
+        sweep.results = recorded_results(&state, sweep.order.len() * config.seeds.len(), path)?;
+        state.vectors.remove(RESULTS);
         sweep.seconds_before = checkpoint.progress.seconds;
         state.scalars = state.scalars["portion"].take();
         if !state.scalars.is_null() {
@@ -321,19 +302,57 @@ impl<'a> Sweep<'a> {
             let checkpoint = || self.checkpoint(None, epochs, whole.then_some(reason));
             observe(SweepEvent::State { checkpoint: &checkpoint, last: true })?;
         }
-        let runs = self.results.iter().chain(&unfinished).enumerate().map(|(i, &result)| {
-            let (combination, fold) = self.order[i % self.order.len()];
-            SweepRun { seed: i / self.order.len(), combination, fold, result }
-        });
-        Ok(SweepOutcome {
-            reason,
-            runs: runs.collect(),
-            epochs,
-            planned: self.planned(),
-            seconds: self.seconds(),
-            together,
-        })
+        let runs = numbered(&self.order, self.results.iter().chain(&unfinished).copied());
+        Ok(SweepOutcome { reason, runs, epochs, planned: self.planned(), seconds: self.seconds(), together })
     }
+}
+
+/// Combinations and folds in the order in which their results are kept, the same for every seed.
+fn order(config: &SweepConfig) -> Vec<(usize, usize)> {
+    let combinations: Vec<_> = (0..config.grid.len()).map(|c| config.setting(c).loss).collect();
+    let mut order = Vec::with_capacity(combinations.len() * config.folds);
+    for loss in config.grid.losses(config.loss) {
+        for fold in 0..config.folds {
+            let alike = (0..combinations.len()).filter(|&c| combinations[c] == loss);
+            order.extend(alike.map(|c| (c, fold)));
+        }
+    }
+    order
+}
+
+/// Results of the runs that have ended, out of a stored state.
+fn recorded_results(state: &OptimizerState, runs: usize, path: &Path) -> Result<Vec<RunResult>> {
+    let results = state.vectors.get(RESULTS).map_or(&[][..], Vec::as_slice);
+    if state.scalars["method"] != "sweep" || !results.len().is_multiple_of(3) || results.len() / 3 > runs {
+        return Err(Error::input(path, "the checkpoint belongs to another sweep, or is damaged"));
+    }
+    let number = |value: f64| if value == f64::MAX { f64::NAN } else { value };
+    let result = |three: &[f64]| RunResult {
+        held_out: number(three[0]),
+        own_held_out: number(three[1]),
+        training: number(three[2]),
+    };
+    Ok(results.chunks_exact(3).map(result).collect())
+}
+
+/// The runs that had ended when a checkpoint was written, which stands at `path`.
+///
+/// # Errors
+/// [`Error::Input`] when the checkpoint does not belong to the configuration.
+pub fn recorded_runs(config: &SweepConfig, checkpoint: &Checkpoint, path: &Path) -> Result<Vec<SweepRun>> {
+    config.validate()?;
+    let order = order(config);
+    let results = recorded_results(&checkpoint.optimizer, order.len() * config.seeds.len(), path)?;
+    Ok(numbered(&order, results.into_iter()))
+}
+
+/// Results in their order, with the runs that they are of.
+fn numbered(order: &[(usize, usize)], results: impl Iterator<Item = RunResult>) -> Vec<SweepRun> {
+    let run = |(i, result): (usize, RunResult)| {
+        let (combination, fold) = order[i % order.len()];
+        SweepRun { seed: i / order.len(), combination, fold, result }
+    };
+    results.enumerate().map(run).collect()
 }
 
 /// The plan and layout of one partition.

@@ -14,7 +14,9 @@ mod ranking;
 mod train;
 
 pub use config::{SweepConfig, SweepMethod, SweepOutputs, SweepRecord};
-pub use driver::{Machine, MachineRoom, Retrained, Sweep, SweepEvent, SweepOutcome, SweepRun, retrain};
+pub use driver::{
+    Machine, MachineRoom, Retrained, Sweep, SweepEvent, SweepOutcome, SweepRun, recorded_runs, retrain,
+};
 pub use grid::{Axis, AxisKey, AxisValues, Grid, Setting};
 pub use plan::Plan;
 pub use ranking::{Estimate, Ranked, Ranking, rank};

@@ -1,0 +1,123 @@
+//! What `compare` shows.
+
+use std::fmt::Write as _; // to strings, which cannot fail
+use std::path::Path;
+
+use gputexel::report::{change_boards, grouped};
+use serde_json::{Value, json};
+
+use super::super::table::aligned;
+use super::super::{Context, say};
+use super::{Change, ERRORS, Found};
+
+/// Names that are shown of those that only one has.
+const NAMES: usize = 12;
+
+/// Shows what was found.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub fn print(
+    context: &Context,
+    found: &Found,
+    top: usize,
+    board: Option<&str>,
+    html: Option<&Path>,
+) -> anyhow::Result<()> {
+    if context.json {
+        return Ok(say(&format!("{}\n", json(found, top)))?);
+    }
+    if context.quiet {
+        return Ok(());
+    }
+    let mut out = String::new();
+    for (name, side) in ["A", "B"].into_iter().zip(&found.sides) {
+        let provenance = &side.file.provenance;
+        let loss = provenance.loss.map(|loss| format!(", training loss {loss:.10}")).unwrap_or_default();
+        let optimizer = match provenance.optimizer.as_str() {
+            "" => String::new(),
+            optimizer => format!(", {optimizer}"),
+        };
+        let _ = writeln!(out, "{name:<12}{} ({}{optimizer}{loss})", side.name, side.file.feature_set);
+    }
+    let _ = writeln!(
+        out,
+        "values      {} of both, {} differ; change {:.2} cp (root mean square), {:.1} at most",
+        grouped(found.changes.len() as u64),
+        grouped(found.changed() as u64),
+        found.rms(),
+        found.most()
+    );
+    let (known, beyond) = found.beyond();
+    if known > 0 {
+        let (known, beyond) = (grouped(known as u64), grouped(beyond as u64));
+        let _ =
+            writeln!(out, "errors      {beyond} of {known} values differ by more than two standard errors");
+    }
+    if let Some(losses) = &found.losses {
+        let table = losses.table();
+        let _ = writeln!(out, "\n{}", table.caption);
+        let rows: Vec<Vec<String>> = std::iter::once(table.header).chain(table.rows).collect();
+        out += &aligned(&rows, 2);
+        if let Some(text) = losses.difference_in_words() {
+            let _ = writeln!(out, "B less A    {text}");
+        }
+    }
+    let boards = change_boards(&found.both, board);
+    if !boards.is_empty() {
+        let _ = write!(out, "\nChanges from A to B, centipawns:\n\n{boards}");
+    }
+    if found.changed() > 0 {
+        let _ = writeln!(out, "\nLargest changes:");
+        let mut rows = vec![["", "A", "±", "B", "±", "change", "in errors"].map(str::to_string).to_vec()];
+        rows.extend(found.changes.iter().take(top).filter(|change| change.difference() != 0.0).map(row));
+        out += &aligned(&rows, 2);
+        if known > 0 {
+            let _ = writeln!(out, "{ERRORS}");
+        }
+    }
+    for (only, side) in found.only.iter().zip(["A", "B"]) {
+        if !only.is_empty() {
+            let more = only.len().saturating_sub(NAMES);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let names = only[..only.len().min(NAMES)].join(", ");
+            let _ = writeln!(out, "only in {side}   {names}{more}");
+        }
+    }
+    if let Some(path) = html {
+        let _ = writeln!(out, "written     {}", path.display());
+    }
+    Ok(say(&out)?)
+}
+
+fn row(change: &Change) -> Vec<String> {
+    let error = |error: Option<f64>| error.map_or("-".to_string(), |error| format!("{error:.1}"));
+    vec![
+        change.name.clone(),
+        format!("{:.1}", change.values[0]),
+        error(change.errors[0]),
+        format!("{:.1}", change.values[1]),
+        error(change.errors[1]),
+        format!("{:+.1}", change.difference()),
+        change.in_errors().map_or("-".to_string(), |z| format!("{z:+.1}")),
+    ]
+}
+
+fn json(found: &Found, top: usize) -> Value {
+    let change = |change: &Change| {
+        json!({
+            "name": change.name, "a": change.values[0], "b": change.values[1], "change": change.difference(),
+            "error_a": change.errors[0], "error_b": change.errors[1], "in_errors": change.in_errors(),
+        })
+    };
+    let (known, beyond) = found.beyond();
+    json!({
+        "a": found.sides[0].name, "b": found.sides[1].name,
+        "values": found.changes.len(), "changed": found.changed(),
+        "rms": found.rms(), "largest": found.most(),
+        "with_errors": known, "beyond_two_errors": beyond,
+        "losses": found.losses.as_ref().map(super::Losses::json),
+        "changes": found.changes.iter().take(top).map(change).collect::<Vec<_>>(),
+        "only_a": found.only[0], "only_b": found.only[1],
+    })
+}

@@ -1,0 +1,134 @@
+//! Watching a run while it goes on: a page in the browser, a chart in the terminal, event files
+//! for TensorBoard. Nothing here has an effect on what is computed.
+
+mod server;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use gputexel::Result;
+use gputexel::model::FeatureSet;
+use gputexel::report::EventWriter;
+
+use super::report::live_page;
+use super::run_folder::RunFolder;
+use super::{Context, say};
+use server::{Bound, Server};
+
+/// Flags of commands that can be watched.
+#[derive(Debug, clap::Args)]
+#[group(id = "Watch", multiple = true)]
+#[command(next_help_heading = "Watching")]
+pub struct WatchArgs {
+    /// Serve the growing report on 127.0.0.1 while the run goes on, on a free port or on PORT
+    #[arg(
+        long,
+        value_name = "PORT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "0"
+    )]
+    live: Option<u16>,
+    /// Draw the loss in the terminal: at the end, and while the run goes on where there is a bar
+    #[arg(long)]
+    chart: bool,
+}
+
+/// The flag of commands that have losses to log.
+#[derive(Debug, clap::Args)]
+#[group(id = "Tensorboard", multiple = true)]
+#[command(next_help_heading = "Watching")]
+pub struct TensorboardArgs {
+    /// Write event files for TensorBoard into a folder of DIR with the name of the run's folder
+    #[arg(long, value_name = "DIR")]
+    tensorboard: Option<PathBuf>,
+}
+
+/// What the page of a server shows.
+#[derive(Default)]
+struct Subject {
+    folder: PathBuf,
+    features: Option<FeatureSet>,
+}
+
+/// How a run is watched.
+pub struct Watch {
+    bound: Mutex<Option<Bound>>,
+    server: Mutex<Option<Server>>,
+    subject: Arc<Mutex<Subject>>,
+    /// Whether to draw the loss in the terminal.
+    pub chart: bool,
+    tensorboard: Option<PathBuf>,
+}
+
+impl WatchArgs {
+    /// Whether the growing report is to be served, which takes a folder.
+    pub fn needs_folder(&self) -> bool {
+        self.live.is_some()
+    }
+
+    /// Takes the port, so that a run whose port is taken does not begin.
+    ///
+    /// # Errors
+    /// [`Error::Usage`](gputexel::Error::Usage) when it cannot be had.
+    pub fn open(&self, tensorboard: Option<&TensorboardArgs>) -> Result<Watch> {
+        Ok(Watch {
+            bound: Mutex::new(self.live.map(Bound::take).transpose()?),
+            server: Mutex::new(None),
+            subject: Arc::default(),
+            chart: self.chart,
+            tensorboard: tensorboard.and_then(|args| args.tensorboard.clone()),
+        })
+    }
+}
+
+impl Watch {
+    /// Shows a run's folder from now on; says at the first time where.
+    ///
+    /// # Errors
+    /// When the server cannot start or standard output cannot be written.
+    pub fn follow(&self, context: &Context, folder: &RunFolder, features: &FeatureSet) -> Result<()> {
+        if let Ok(mut subject) = self.subject.lock() {
+            *subject = Subject { folder: folder.path().to_path_buf(), features: Some(features.clone()) };
+        }
+        let Some(bound) = self.bound.lock().ok().and_then(|mut bound| bound.take()) else { return Ok(()) };
+        let address = bound.address()?;
+        let subject = Arc::clone(&self.subject);
+        let server = bound.serve(Box::new(move |live| {
+            let (folder, features) = match subject.lock() {
+                Ok(subject) => (subject.folder.clone(), subject.features.clone()),
+                Err(_) => Default::default(),
+            };
+            live_page(&folder, features.as_ref(), live)
+        }))?;
+        if let Ok(mut place) = self.server.lock() {
+            *place = Some(server);
+        }
+        if context.json {
+            // Standard output is for the one object at the end.
+            eprintln!("gputexel: live: {address}");
+        } else if !context.quiet {
+            say(&format!("live        {address}\n"))?;
+        }
+        Ok(())
+    }
+
+    /// Event files of a run, if they were asked for. `after` steps are kept from before.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn events(&self, folder: &RunFolder, after: u64) -> Result<Option<EventWriter>> {
+        let Some(base) = &self.tensorboard else { return Ok(None) };
+        let absolute = std::path::absolute(folder.path()).unwrap_or_else(|_| folder.path().to_path_buf());
+        let name = absolute.file_name().map(Path::new).unwrap_or(Path::new("run"));
+        EventWriter::create(&base.join(name), after).map(Some)
+    }
+
+    /// Lets a page that is open show how the run ended, then ends the server.
+    pub fn end(&self) {
+        let server = self.server.lock().ok().and_then(|mut server| server.take());
+        if let Some(server) = server {
+            server.let_look();
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! From the folder of a run to what its report shows.
+
+use gputexel::Result;
+use gputexel::model::{Feature, ParameterFile};
+use gputexel::objective::{Objective, ScaleForms};
+use gputexel::report::{CoordinateValue, Parameter, RunReport, Step, Swarms, grouped};
+use gputexel::tuning::{Checkpoint, OptimizerConfig, RunConfig, RunRecord, diagnose};
+use serde_json::Value;
+
+use super::super::run_folder::RunFolder;
+use super::Known;
+use super::record;
+
+/// Positions below which a feature is called rare.
+const RARE: u64 = 100;
+
+/// Reads a run's folder, which may be that of a run under way.
+///
+/// # Errors
+/// Files that are damaged or cannot be read.
+pub fn gather(folder: &RunFolder, known: &Known<'_>) -> Result<RunReport> {
+    let (_, record) = RunFolder::open(folder.path())?;
+    let config = &record.config;
+    let checkpoint = folder.read_checkpoint()?;
+    let path = folder.file("params.json");
+    let file = if path.exists() { Some(ParameterFile::read(&path)?) } else { None };
+    let finished = checkpoint.as_ref().and_then(|c| c.progress.finished).filter(|_| file.is_some());
+    let swarm = matches!(config.optimizer, OptimizerConfig::ParticleSwarm { .. });
+    let step_name = if swarm { "iteration" } else { "epoch" };
+    let steps = steps(folder, known.positions.is_none())?;
+    let theta = match &file {
+        Some(file) => {
+            let (mg, eg) = (file.parameters.iter().map(|p| p.mg), file.parameters.iter().map(|p| p.eg));
+            Some(mg.chain(eg).collect())
+        }
+        None => so_far(config, checkpoint.as_ref()),
+    };
+    let theta: Option<Vec<f64>> = theta.filter(|theta: &Vec<f64>| theta.len() == config.start.len());
+    let features = known.features.or(known.positions.map(|(data, _)| &data.metadata.feature_set));
+    let parameters = match (&file, &theta, features) {
+        (Some(file), Some(_), _) => of_file(file, config),
+        (None, Some(theta), Some(set)) => of_theta(&set.features, theta, config),
+        _ => Vec::new(),
+    };
+    let fits = |count: usize| count == config.start.len() / 2;
+    let positions = known.positions.filter(|(data, _)| fits(data.feature_count()) && !data.is_empty());
+    let diagnostics = positions.zip(theta.as_ref()).map(|((data, split), theta)| {
+        diagnose(data, split, Objective { k: config.k, loss: config.loss }, theta, &config.start)
+    });
+    let warnings = match (&theta, &positions) {
+        (Some(theta), Some((data, _))) => record::warnings(config, theta, data.len()),
+        _ => Vec::new(),
+    };
+    let command = if swarm { "pso" } else { "tune" };
+    let last = steps.last().map_or(0, |step| step.number);
+    let status = match finished {
+        Some(reason) => format!("after {last} {step_name}s: {reason}"),
+        None => format!(
+            "after {last} {step_name}s; 'gputexel {command} --resume' goes on where it was interrupted"
+        ),
+    };
+    let mut report = RunReport {
+        title: format!("gputexel {command}: {}", folder.path().display()),
+        status,
+        final_: finished.is_some(),
+        loss_name: if config.optimizer.regularizes() { "loss with L2" } else { "training loss" }.to_string(),
+        step_name: step_name.to_string(),
+        steps,
+        parameters,
+        reference: "the prior".to_string(),
+        rare: RARE,
+        coordinates: coordinates(folder, config, checkpoint.as_ref()),
+        errors_note: file.as_ref().map(record::errors_note).unwrap_or_default(),
+        diagnostics_note: if diagnostics.is_none() { known.note.to_string() } else { String::new() },
+        diagnostics,
+        warnings,
+        rounds: record::rounds(&record),
+        configuration: record::configuration(&record, file.as_ref()),
+        inputs: Some(record::inputs(config, known.positions.map(|(data, _)| data))),
+        record: record::readable(&record),
+        ..RunReport::default()
+    };
+    report.facts = facts(&report, &record, file.as_ref());
+    Ok(report)
+}
+
+/// The steps of `metrics.jsonl`. Of a run under way, the last line may be torn.
+fn steps(folder: &RunFolder, may_be_torn: bool) -> Result<Vec<Step>> {
+    let path = folder.file("metrics.jsonl");
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(gputexel::Error::io(&path, error)),
+    };
+    let mut steps = Vec::new();
+    for (n, line) in text.lines().enumerate() {
+        let value: Value = match serde_json::from_str(line) {
+            Ok(value) => value,
+            Err(_) if may_be_torn => continue,
+            Err(error) => {
+                return Err(gputexel::Error::line(&path, n as u64 + 1, format!("not a step: {error}")));
+            }
+        };
+        // Other lines tell of rounds.
+        let Some(number) = value["epoch"].as_u64() else { continue };
+        let swarms = &value["details"];
+        steps.push(Step {
+            number,
+            loss: value["loss"].as_f64().unwrap_or(f64::NAN),
+            held_out: value["held_out"].as_f64(),
+            gradient: value["gradient_norm"].as_f64(),
+            seconds: value["seconds"].as_f64().unwrap_or(f64::NAN),
+            swarms: swarms["swarm_median"].as_f64().map(|median| Swarms {
+                each: swarms["swarms"].as_array().into_iter().flatten().filter_map(Value::as_f64).collect(),
+                median,
+                worst: swarms["swarm_worst"].as_f64().unwrap_or(f64::NAN),
+                deaths: swarms["deaths"].as_u64().unwrap_or(0),
+                restarts: swarms["restarts"].as_u64().unwrap_or(0),
+            }),
+        });
+    }
+    Ok(steps)
+}
+
+/// The best θ that a checkpoint knows.
+fn so_far(config: &RunConfig, checkpoint: Option<&Checkpoint>) -> Option<Vec<f64>> {
+    let basis = config.parameterization();
+    let z = checkpoint.map(|checkpoint| &checkpoint.progress.best_parameters)?;
+    (z.len() == basis.dimension()).then(|| basis.theta(z))
+}
+
+fn of_file(file: &ParameterFile, config: &RunConfig) -> Vec<Parameter> {
+    let (mg, eg) = config.start.split_at(config.start.len() / 2);
+    let parameter = |(id, record): (usize, &gputexel::model::ParameterRecord)| Parameter {
+        name: record.name.clone(),
+        group: record.group.clone(),
+        values: [record.mg, record.eg],
+        reference: Some([mg[id], eg[id]]),
+        errors: record.errors.map_or([None; 2], |errors| [errors.mg, errors.eg]),
+        support: record.occurrences,
+    };
+    file.parameters.iter().enumerate().map(parameter).collect()
+}
+
+fn of_theta(features: &[Feature], theta: &[f64], config: &RunConfig) -> Vec<Parameter> {
+    let count = features.len();
+    let both = |all: &[f64], id: usize| [all[id], all[count + id]];
+    let parameter = |(id, feature): (usize, &Feature)| Parameter {
+        name: feature.name.clone(),
+        group: feature.group.clone(),
+        values: both(theta, id),
+        reference: Some(both(&config.start, id)),
+        ..Parameter::default()
+    };
+    match theta.len() == 2 * count {
+        true => features.iter().enumerate().map(parameter).collect(),
+        false => Vec::new(),
+    }
+}
+
+/// What was tuned, where it was not every parameter by itself.
+fn coordinates(
+    folder: &RunFolder,
+    config: &RunConfig,
+    checkpoint: Option<&Checkpoint>,
+) -> Vec<CoordinateValue> {
+    let Some(basis) = config.named_basis() else { return Vec::new() };
+    let read = || -> Option<Value> {
+        serde_json::from_str(&std::fs::read_to_string(folder.file("z.json")).ok()?).ok()
+    };
+    if let Some(value) = read() {
+        let coordinate = |c: &Value| CoordinateValue {
+            name: c["name"].as_str().unwrap_or_default().to_string(),
+            value: c["value"].as_f64().unwrap_or(f64::NAN),
+            min: c["min"].as_f64(),
+            max: c["max"].as_f64(),
+            error: c["uncertainty"]["error"].as_f64(),
+        };
+        return value["coordinates"].as_array().into_iter().flatten().map(coordinate).collect();
+    }
+    let z = checkpoint.map(|checkpoint| &checkpoint.progress.best_parameters);
+    let values = z.filter(|z| z.len() == basis.dimension()).into_iter().flatten();
+    let coordinate = |(c, value): (&gputexel::model::Coordinate, &f64)| CoordinateValue {
+        name: c.name.clone(),
+        value: *value,
+        min: c.min,
+        max: c.max,
+        error: None,
+    };
+    basis.coordinates.iter().zip(values).map(coordinate).collect()
+}
+
+/// Headline figures.
+fn facts(report: &RunReport, record: &RunRecord, file: Option<&ParameterFile>) -> Vec<(String, String)> {
+    let config = &record.config;
+    let mut facts = Vec::new();
+    let mut fact = |name: &str, value: String| facts.push((name.to_string(), value));
+    let change = |before: f64, after: f64| {
+        format!("{before:.8} → {after:.8} ({:+.2} %)", 100.0 * (after / before - 1.0))
+    };
+    let kind = config.loss.to_string();
+    match &report.diagnostics {
+        Some(diagnostics) => {
+            for set in &diagnostics.sets {
+                let name = if set.held_out { "held-out loss" } else { "training loss" };
+                fact(&format!("{name} ({kind})"), change(set.prior_loss, set.loss));
+            }
+            let positions: u64 = diagnostics.sets.iter().map(|set| set.positions).sum();
+            fact("positions", grouped(positions));
+        }
+        None => {
+            if let Some(file) = file {
+                if let Some((before, after)) = file.provenance.loss_before.zip(file.provenance.loss) {
+                    fact(&format!("training loss ({kind})"), change(before, after));
+                }
+                if let Some(loss) = file.provenance.loss_held_out {
+                    fact(&format!("held-out loss ({kind})"), format!("{loss:.8}"));
+                }
+                fact("positions", grouped(file.provenance.positions));
+            } else if let Some(last) = report.steps.last() {
+                fact(&report.loss_name, format!("{:.8}", last.loss));
+                if let Some(loss) = last.held_out {
+                    fact("held-out loss", format!("{loss:.8}"));
+                }
+            }
+        }
+    }
+    fact("parameters", grouped(config.start.len() as u64));
+    if let Some(basis) = config.named_basis() {
+        fact("tuned", format!("{} coordinates ({})", grouped(basis.dimension() as u64), basis.name));
+    }
+    let forms = ScaleForms::new(config.k);
+    fact("K", format!("{:.6} base 10, {:.6} base e", forms.k, forms.k_e));
+    if let Some(last) = report.steps.last() {
+        fact("time", format!("{:.1} s, {} {}s", last.seconds, grouped(last.number), report.step_name));
+    }
+    fact("begun", record.started.clone());
+    facts
+}

@@ -1,0 +1,174 @@
+//! Configuration, inputs and warnings of a run, in words.
+
+use gputexel::dataset::Dataset;
+use gputexel::model::ParameterFile;
+use gputexel::objective::ScaleForms;
+use gputexel::report::{Table, grouped};
+use gputexel::tuning::{OptimizerConfig, RunConfig, RunRecord};
+use serde::Serialize;
+use serde_json::Value;
+
+/// Longer lists of numbers than this are told by their length.
+const LONG: usize = 24;
+
+fn strings<const N: usize>(texts: [&str; N]) -> Vec<String> {
+    texts.map(str::to_string).to_vec()
+}
+
+/// What is to be noticed, by the rules of what `tune` says at its end.
+pub fn warnings(config: &RunConfig, theta: &[f64], positions: usize) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let dimension = config.parameterization().dimension();
+    if theta == config.start {
+        warnings.push("The values are those of the prior: nothing was better.".to_string());
+    }
+    if (positions as u64) < 10 * dimension as u64 {
+        warnings.push(format!(
+            "{} positions are few for {} parameters: expect noise.",
+            grouped(positions as u64),
+            grouped(dimension as u64)
+        ));
+    }
+    warnings
+}
+
+/// Where standard errors come from.
+pub fn errors_note(file: &ParameterFile) -> String {
+    let Some(record) = &file.uncertainty else { return String::new() };
+    let mut note = format!(
+        "± are standard errors in centipawns, {} {}s counted as independent.",
+        grouped(record.clusters),
+        record.clustered_by
+    );
+    if record.undetermined > 0 {
+        note += &format!(
+            " {} directions change no score, such as a constant on all king squares; errors leave them out.",
+            record.undetermined
+        );
+    }
+    if record.curvature == "gauss-newton" {
+        note += " The values are no minimum: errors are from the Gauss–Newton matrix.";
+    }
+    note
+}
+
+/// The configuration by name.
+pub fn configuration(record: &RunRecord, file: Option<&ParameterFile>) -> Vec<(String, String)> {
+    let config = &record.config;
+    let forms = ScaleForms::new(config.k);
+    let optimizer = match file.map(|file| file.provenance.optimizer.as_str()).filter(|text| !text.is_empty())
+    {
+        Some(text) => text.to_string(),
+        None => match &config.optimizer {
+            OptimizerConfig::GaussNewton(_) => "gauss-newton".to_string(),
+            OptimizerConfig::Adam { runs, .. } => format!("adam, {} runs", runs.len()),
+            OptimizerConfig::Local(_) => "local".to_string(),
+            OptimizerConfig::ParticleSwarm { settings, .. } => {
+                format!("{} swarms of {} particles", settings.swarms, settings.particles)
+            }
+        },
+    };
+    let mut rows = vec![
+        ("program", record.program.clone()),
+        ("command", record.command_line.clone()),
+        ("begun", record.started.clone()),
+        ("optimizer", optimizer),
+        ("loss", config.loss.to_string()),
+        (
+            "K",
+            format!(
+                "{:.6} base 10 = {:.6} base e = win scale {:.2} = scale {:.2}",
+                forms.k, forms.k_e, forms.win_scale, forms.e_scale
+            ),
+        ),
+        ("prior", config.prior.clone()),
+        (
+            "held out",
+            if config.holdout > 0.0 { format!("{} of the games", config.holdout) } else { "nothing".into() },
+        ),
+        ("seed", config.seed.to_string()),
+        ("whole numbers", config.round.to_string()),
+    ];
+    if let Some(basis) = config.named_basis() {
+        rows.push(("basis", format!("{}, {} coordinates", basis.name, basis.dimension())));
+    }
+    if let Some(file) = file {
+        rows.push(("feature set", format!("{}, phase {}", file.feature_set, file.phase)));
+    }
+    rows.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+}
+
+/// The datasets with their checksums and, where they are at hand, what they came from.
+pub fn inputs(config: &RunConfig, data: Option<&Dataset>) -> Table {
+    let mut rows = Vec::new();
+    let checksums: Vec<&str> = config.checksum.split('+').collect();
+    for (i, path) in config.datasets.iter().enumerate() {
+        let checksum = checksums.get(i).copied().unwrap_or(&config.checksum);
+        rows.push(vec![path.clone(), "dataset".to_string(), format!("xxh3 {checksum}")]);
+    }
+    if let Some(data) = data {
+        if data.checksum != config.checksum {
+            rows.push(strings(["the last round's", "dataset", &format!("xxh3 {}", data.checksum)]));
+        }
+        for source in &data.metadata.sources {
+            let positions =
+                format!("{} positions of {} records", grouped(source.positions), grouped(source.records));
+            rows.push(vec![source.path.clone(), source.format.clone(), positions]);
+        }
+    }
+    Table { caption: "Inputs".to_string(), header: strings(["file", "format", "contents"]), rows }
+}
+
+/// Rounds of positions resolved anew.
+pub fn rounds(record: &RunRecord) -> Option<Table> {
+    let rounds = record.requiesce.as_ref().filter(|rounds| !rounds.done.is_empty())?;
+    let number = |loss: Option<f64>| loss.map_or("–".to_string(), |loss| format!("{loss:.8}"));
+    let row = |round: &gputexel::tuning::RoundRecord| {
+        vec![
+            round.round.to_string(),
+            grouped(round.positions),
+            format!("{:.1} %", 100.0 * round.changed_share),
+            number(round.loss_before),
+            number(round.loss),
+            number(round.held_out),
+            format!("{:.1}", round.moved_rms_cp),
+            format!("{:.1} s", round.seconds),
+        ]
+    };
+    Some(Table {
+        caption: format!(
+            "Positions resolved anew by {}, {} of {} rounds",
+            rounds.from,
+            rounds.done.len(),
+            rounds.rounds
+        ),
+        header: strings([
+            "round",
+            "positions",
+            "changed",
+            "loss before",
+            "loss",
+            "held out",
+            "moved, cp (rms)",
+            "time",
+        ]),
+        rows: rounds.done.iter().map(row).collect(),
+    })
+}
+
+/// A record as indented JSON, with long lists of numbers told by their length.
+pub fn readable<T: Serialize>(record: &T) -> String {
+    fn shorten(value: &mut Value) {
+        match value {
+            Value::Array(list) if list.len() > LONG => {
+                *value = Value::String(format!("({} entries)", list.len()));
+            }
+            Value::Array(list) => list.iter_mut().for_each(shorten),
+            Value::Object(map) => map.values_mut().for_each(shorten),
+            _ => {}
+        }
+    }
+    let Ok(mut value) = serde_json::to_value(record) else { return String::new() };
+    shorten(&mut value);
+    serde_json::to_string_pretty(&value).unwrap_or_default()
+}

@@ -1,0 +1,65 @@
+//! The loss drawn in the terminal.
+
+use std::collections::BTreeMap;
+
+use gputexel::report::{Curve, Spacing};
+use serde_json::Value;
+
+use super::super::run_folder::RunFolder;
+
+/// Losses by step: held-out ones where there are any.
+pub struct LossChart {
+    training: BTreeMap<u64, f64>,
+    held_out: BTreeMap<u64, f64>,
+}
+
+impl LossChart {
+    /// The losses that a run's folder holds already, of one that is resumed.
+    pub fn of(folder: &RunFolder) -> Self {
+        let mut chart = Self { training: BTreeMap::new(), held_out: BTreeMap::new() };
+        let text = std::fs::read_to_string(folder.file("metrics.jsonl")).unwrap_or_default();
+        for line in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+            if let (Some(epoch), Some(loss)) = (line["epoch"].as_u64(), line["loss"].as_f64()) {
+                chart.add(epoch, loss, line["held_out"].as_f64());
+            }
+        }
+        chart
+    }
+
+    /// Takes note of a step.
+    pub fn add(&mut self, epoch: u64, loss: f64, held_out: Option<f64>) {
+        self.training.insert(epoch, loss);
+        if let Some(loss) = held_out {
+            self.held_out.insert(epoch, loss);
+        }
+    }
+
+    /// The chart, once there is something to draw.
+    pub fn draw(&self) -> Option<String> {
+        let (name, losses) = match self.held_out.is_empty() {
+            true => ("loss", &self.training),
+            false => ("held-out loss", &self.held_out),
+        };
+        let points: Vec<(f64, f64)> = losses.iter().map(|(epoch, loss)| (*epoch as f64, *loss)).collect();
+        let finite = points.iter().filter(|point| point.1.is_finite());
+        let mark = *finite.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        if points.len() < 2 {
+            return None;
+        }
+        let curve = Curve {
+            title: String::new(),
+            x_name: "step".to_string(),
+            y_name: name.to_string(),
+            points,
+            errors: Vec::new(),
+            mark,
+            spacing: Spacing::Linear,
+        };
+        Some(format!(
+            "{}\n{name} by step; the dotted line is at the lowest, {:.8} at {}",
+            curve.to_terminal().trim_end_matches('\n'),
+            mark.1,
+            mark.0
+        ))
+    }
+}

@@ -1,0 +1,239 @@
+//! Lists with bars: parameters that are on no square, material, and coordinates of a basis.
+
+use maud::{Markup, html};
+
+use super::data::{CoordinateValue, Parameter};
+use super::groups::{Group, Shape, untapered};
+use super::number::{centipawns, grouped, signed};
+
+/// Most rows of a page; of more, those that changed most are shown.
+const ROWS: usize = 3000;
+
+/// A bar from zero, on a scale from `-full` to `full` or from 0 where nothing is below.
+fn bar(value: f64, full: f64, below: bool) -> Markup {
+    let share = if full > 0.0 { (value / full).clamp(-1.0, 1.0) } else { 0.0 };
+    let (zero, scale) = if below { (50.0, 50.0) } else { (0.0, 100.0) };
+    let (left, width) =
+        if share < 0.0 { (zero + share * scale, -share * scale) } else { (zero, share * scale) };
+    let kind = if share < 0.0 { "down" } else { "up" };
+    html! { span.bar aria-hidden="true" { span class=(kind) style={ "left:" (format!("{left:.1}")) "%;width:" (format!("{width:.1}")) "%" } {} } }
+}
+
+/// A scale for bars: the largest size, and whether anything is below zero.
+fn scale(values: impl Iterator<Item = f64>) -> (f64, bool) {
+    values
+        .filter(|value| value.is_finite())
+        .fold((0.0, false), |(full, below), value| (f64::max(full, value.abs()), below || value < 0.0))
+}
+
+fn change(value: f64, reference: Option<f64>) -> Markup {
+    html! { @if let Some(reference) = reference { span.soft { " " (signed(value - reference)) } } }
+}
+
+fn plus_minus(error: Option<f64>) -> Markup {
+    html! { @if let Some(error) = error { span.soft { " ±" (format!("{error:.1}")) } } }
+}
+
+/// Lists of the parameters that are on no board.
+pub(super) fn lists(parameters: &[Parameter], groups: &[Group<'_>], reference: &str) -> Markup {
+    let listed = |group: &Group<'_>| match &group.shape {
+        Shape::List(ids) => ids.clone(),
+        Shape::Board(_) => Vec::new(),
+    };
+    let all: usize = groups.iter().map(|group| listed(group).len()).sum();
+    let distance = |id: usize| {
+        let Parameter { values, reference, .. } = &parameters[id];
+        let reference = reference.unwrap_or([0.0; 2]);
+        (values[0] - reference[0]).abs().max((values[1] - reference[1]).abs())
+    };
+    // The distance from which on parameters are shown.
+    let least = (all > ROWS).then(|| {
+        let mut distances: Vec<f64> = groups.iter().flat_map(listed).map(distance).collect();
+        distances.sort_unstable_by(|a, b| b.total_cmp(a));
+        distances[ROWS]
+    });
+    html! {
+        @if least.is_some() { p.note { "Of " (grouped(all as u64)) " parameters, the " (grouped(ROWS as u64)) " that changed most are listed; params.json has all of them." } }
+        @for group in groups {
+            @let ids: Vec<usize> = listed(group).into_iter().filter(|&id| least.is_none_or(|least| distance(id) > least)).collect();
+            @if !ids.is_empty() {
+                @let single = untapered(parameters, ids.iter().copied());
+                @let values = ids.iter().flat_map(|&id| parameters[id].values);
+                @let (full, below) = scale(values);
+                details.list open[ids.len() <= 40] {
+                    summary { (group.name) span.soft { " " (ids.len()) @if ids.len() == 1 { " parameter" } @else { " parameters" } } }
+                    div.scroll { table.bars {
+                        caption { (group.name) ", centipawns" @if parameters[ids[0]].reference.is_some() { "; in gray: change against " (reference) } }
+                        thead { tr {
+                            th scope="col" { "name" }
+                            @if single { th scope="col" { "value" } } @else { th scope="col" { "middlegame" } th scope="col" { "endgame" } }
+                            @if parameters[ids[0]].support.is_some() { th scope="col" { "positions" } }
+                        } }
+                        tbody { @for &id in &ids {
+                            @let Parameter { name, values, reference, errors, support, .. } = &parameters[id];
+                            tr class=[(*support == Some(0)).then_some("u")] {
+                                th scope="row" { (name) }
+                                @for phase in 0..if single { 1 } else { 2 } { td {
+                                    (centipawns(values[phase])) (plus_minus(errors[phase])) (change(values[phase], reference.map(|r| r[phase])))
+                                    (bar(values[phase], full, below))
+                                } }
+                                @if let Some(support) = support { td { (grouped(*support)) } }
+                            }
+                        } }
+                    } }
+                }
+            }
+        }
+    }
+}
+
+/// What pieces are worth: means of their tables over the positions, or parameters called material.
+fn material_of(parameters: &[Parameter], groups: &[Group<'_>]) -> Vec<(String, [f64; 2], Option<[f64; 2]>)> {
+    let mut rows = Vec::new();
+    for group in groups {
+        match &group.shape {
+            // A constant on all squares of the kings changes no score.
+            Shape::Board(_) if group.name.eq_ignore_ascii_case("king") => {}
+            Shape::Board(places) => {
+                let ids: Vec<usize> = places.iter().flatten().copied().collect();
+                let weight = |id: usize| parameters[id].support.map_or(1.0, |n| n as f64);
+                let total: f64 = ids.iter().map(|&id| weight(id)).sum();
+                if total <= 0.0 {
+                    continue;
+                }
+                let mean = |of: &dyn Fn(usize) -> f64| {
+                    ids.iter().map(|&id| weight(id) * of(id)).sum::<f64>() / total
+                };
+                let values = [0, 1].map(|phase| mean(&|id| parameters[id].values[phase]));
+                let known = ids.iter().all(|&id| parameters[id].reference.is_some());
+                let reference = known.then(|| {
+                    [0, 1].map(|phase| mean(&|id| parameters[id].reference.map_or(f64::NAN, |r| r[phase])))
+                });
+                rows.push((group.name.to_string(), values, reference));
+            }
+            Shape::List(ids) if group.name.to_lowercase().contains("material") => {
+                rows.extend(ids.iter().map(|&id| {
+                    let Parameter { name, values, reference, .. } = &parameters[id];
+                    (name.clone(), *values, *reference)
+                }));
+            }
+            Shape::List(_) => {}
+        }
+    }
+    rows
+}
+
+/// Material as bars; empty where there is none.
+pub(super) fn material(parameters: &[Parameter], groups: &[Group<'_>], reference: &str) -> Markup {
+    let rows = material_of(parameters, groups);
+    let (full, below) = scale(rows.iter().flat_map(|row| row.1));
+    html! {
+        @if !rows.is_empty() {
+            h3 { "Material" }
+            p.note { "What a piece is worth on average: the mean of its table over the squares, each counted as often as positions have a piece there. Terms outside the tables add to it." }
+            div.scroll { table.bars {
+                caption { "Material, centipawns" @if rows.iter().any(|row| row.2.is_some()) { "; in gray: change against " (reference) } }
+                thead { tr { th scope="col" { "table" } th scope="col" { "middlegame" } th scope="col" { "endgame" } } }
+                tbody { @for (name, values, before) in &rows { tr {
+                    th scope="row" { (name) }
+                    @for phase in 0..2 { td {
+                        (format!("{:.0}", values[phase].round() + 0.0)) (change(values[phase], before.map(|b| b[phase])))
+                        (bar(values[phase], full, below))
+                    } }
+                } } }
+            } }
+        }
+    }
+}
+
+/// Coordinates of a basis with their bounds.
+pub(super) fn coordinates(coordinates: &[CoordinateValue]) -> Markup {
+    let shown = &coordinates[..coordinates.len().min(ROWS)];
+    let (full, below) = scale(shown.iter().map(|c| c.value));
+    let bound = |bound: Option<f64>| bound.map_or("–".to_string(), centipawns);
+    html! {
+        details.list open[shown.len() <= 80] {
+            summary { "Coordinates " span.soft { (grouped(coordinates.len() as u64)) @if shown.len() < coordinates.len() { ", the first " (grouped(shown.len() as u64)) " are shown" } } }
+            div.scroll { table.bars {
+                caption { "What was tuned; the parameters follow from it" }
+                thead { tr { th scope="col" { "name" } th scope="col" { "value" } th scope="col" { "least" } th scope="col" { "most" } } }
+                tbody { @for CoordinateValue { name, value, min, max, error } in shown {
+                    @let held = *min == Some(*value) || *max == Some(*value);
+                    tr {
+                        th scope="row" { (name) }
+                        td { (centipawns(*value)) (plus_minus(*error)) @if held { " " span.tag { "at bound" } } (bar(*value, full, below)) }
+                        td { (bound(*min)) } td { (bound(*max)) }
+                    }
+                } }
+            } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::groups::groups;
+    use super::*;
+
+    fn parameter(name: &str, group: &str, mg: f64, support: u64) -> Parameter {
+        Parameter {
+            name: name.to_string(),
+            group: group.to_string(),
+            values: [mg, mg / 2.0],
+            reference: Some([10.0, 10.0]),
+            errors: [Some(1.25), None],
+            support: Some(support),
+        }
+    }
+
+    #[test]
+    fn lists_name_value_change_error_and_support() {
+        let all = vec![
+            parameter("open \"file\" <x>", "rook & co", 20.0, 1234),
+            parameter("closed", "rook & co", -40.0, 0),
+        ];
+        let text = lists(&all, &groups(&all), "the prior").into_string();
+        for part in [
+            "open &quot;file&quot; &lt;x&gt;",
+            "rook &amp; co",
+            "±1.2",
+            ">1,234<",
+            " +10<",
+            " -50<",
+            "tr class=\"u\"",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        // The longest bar is half the width, left of the middle.
+        assert!(text.contains("left:0.0%;width:50.0%") && text.contains("left:50.0%;width:25.0%"), "{text}");
+    }
+
+    #[test]
+    fn long_lists_keep_what_changed_most() {
+        let all: Vec<Parameter> =
+            (0..5000).map(|i| parameter(&format!("f{i}"), "g", f64::from(i), 5)).collect();
+        let text = lists(&all, &groups(&all), "the prior").into_string();
+        assert_eq!(text.matches("<th scope=\"row\">").count(), ROWS);
+        assert!(text.contains(">f4999<") && !text.contains(">f100<") && text.contains("Of 5,000 parameters"));
+    }
+
+    #[test]
+    fn material_is_the_mean_over_the_positions() {
+        let square = |i: usize| format!("{}{}", (b'a' + (i % 8) as u8) as char, i / 8 + 1);
+        let mut all: Vec<Parameter> =
+            (0..64).map(|i| parameter(&format!("rook_{}", square(i)), "rook", 500.0, 0)).collect();
+        (all[0].support, all[0].values) = (Some(3), [400.0, 600.0]);
+        (all[1].support, all[1].values) = (Some(1), [800.0, 200.0]);
+        all.push(parameter("queen", "material", 900.0, 7));
+        let rows = material_of(&all, &groups(&all));
+        assert_eq!(rows[0], ("rook".to_string(), [500.0, 500.0], Some([10.0, 10.0])));
+        assert_eq!(rows[1].0, "queen");
+        let text = coordinates(&[CoordinateValue {
+            name: "a<".into(),
+            value: 3.0,
+            max: Some(3.0),
+            ..Default::default()
+        }]);
+        assert!(text.into_string().contains("at bound"));
+    }
+}

@@ -1,0 +1,43 @@
+//! The page of two sets of parameters side by side.
+
+use maud::{Markup, html};
+
+use super::boards::{boards, switch, views};
+use super::data::Comparison;
+use super::groups::groups;
+use super::{bars, document, facts, names, table};
+
+impl Comparison {
+    /// The page, one self-contained HTML document.
+    pub fn to_html(&self) -> String {
+        let title = format!("{} and {}", self.names[0], self.names[1]);
+        document(&title, &self.body(&title), None)
+    }
+
+    fn body(&self, title: &str) -> Markup {
+        let [first, second] = &self.names;
+        let groups = groups(&self.parameters);
+        let views = views(&self.parameters, second, first);
+        html! {
+            header { h1 { (title) } p.status { "two sets of parameters: changes are from " (first) " to " (second) } (facts(&self.facts)) }
+            @if let Some(losses) = &self.losses { section id="losses" { h2 { "Loss" } (table(losses)) } }
+            section id="largest" { h2 { "Largest changes" }
+                @if !self.errors_note.is_empty() { p.note { (self.errors_note) } }
+                (table(&self.largest))
+            }
+            @if !self.parameters.is_empty() {
+                section id="parameters" {
+                    h2 { "Parameters of both" }
+                    (bars::material(&self.parameters, &groups, first))
+                    h3 { "Boards" }
+                    (switch(&views))
+                    (boards(&self.parameters, &groups, &views))
+                    (bars::lists(&self.parameters, &groups, first))
+                }
+            }
+            @for (only, name) in self.only.iter().zip(&self.names) { @if !only.is_empty() {
+                section { h2 { "Only in " (name) } (names(only)) }
+            } }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Numbers as texts of the page.
+
+/// With its sign, without decimals; 0 has none.
+pub(super) fn signed(value: f64) -> String {
+    if value.round() == 0.0 { "0".to_string() } else { format!("{value:+.0}") }
+}
+
+/// A count in at most four characters.
+pub(super) fn count(number: u64) -> String {
+    match number {
+        0..1_000 => number.to_string(),
+        1_000..10_000 => format!("{}.{}k", number / 1_000, number % 1_000 / 100),
+        10_000..1_000_000 => format!("{}k", number / 1_000),
+        1_000_000..10_000_000 => format!("{}.{}M", number / 1_000_000, number % 1_000_000 / 100_000),
+        10_000_000..1_000_000_000 => format!("{}M", number / 1_000_000),
+        _ => format!("{}G", number / 1_000_000_000),
+    }
+}
+
+/// `1234567` as `1,234,567`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Centipawns, with a decimal where the number is not whole.
+pub(super) fn centipawns(value: f64) -> String {
+    if (value - value.round()).abs() < 0.05 {
+        format!("{:.0}", value.round() + 0.0)
+    } else {
+        format!("{value:.1}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(
+            [0, 999, 1_000, 1_949, 9_999, 12_345, 999_999].map(count),
+            ["0", "999", "1.0k", "1.9k", "9.9k", "12k", "999k"]
+        );
+        assert_eq!([1_500_000, 72_000_000, 3_000_000_000].map(count), ["1.5M", "72M", "3G"]);
+        assert_eq!([0.4, -0.4, 3.0, -3.0].map(signed), ["0", "0", "+3", "-3"]);
+        assert_eq!([1.0, -0.01, 2.25].map(centipawns), ["1", "0", "2.2"]);
+        assert_eq!(grouped(1_234_567), "1,234,567");
+    }
+}

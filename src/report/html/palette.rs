@@ -1,0 +1,132 @@
+//! Colors, for light and dark. Cells of boards have one of a few levels as their class, so that
+//! both themes are one document; text is legible on every level, which a test computes.
+
+use std::fmt::Write as _; // to strings, which cannot fail
+
+use plotters::style::RGBColor;
+
+/// Levels to either side of the middle.
+pub(super) const LEVELS: i32 = 7;
+
+/// Texts and axes of pictures.
+pub(super) const INK: RGBColor = RGBColor(0x1c, 0x20, 0x26);
+/// What is to stay in the background.
+pub(super) const SOFT: RGBColor = RGBColor(0x57, 0x60, 0x6a);
+/// Grid lines.
+pub(super) const GRID: RGBColor = RGBColor(0xd4, 0xd9, 0xdf);
+/// Lines and points.
+pub(super) const SERIES: [RGBColor; 4] = [
+    RGBColor(0x0b, 0x62, 0xc4),
+    RGBColor(0xb3, 0x47, 0x00),
+    RGBColor(0x6b, 0x3f, 0xa0),
+    RGBColor(0x0f, 0x76, 0x62),
+];
+
+/// The same in the dark.
+const DARK_INK: RGBColor = RGBColor(0xe6, 0xe9, 0xed);
+const DARK_SOFT: RGBColor = RGBColor(0x9a, 0xa4, 0xb0);
+const DARK_GRID: RGBColor = RGBColor(0x36, 0x3d, 0x46);
+const DARK_SERIES: [RGBColor; 4] = [
+    RGBColor(0x6c, 0xb0, 0xff),
+    RGBColor(0xff, 0x9d, 0x57),
+    RGBColor(0xc3, 0x9b, 0xff),
+    RGBColor(0x57, 0xd0, 0xb0),
+];
+
+const CARD: RGBColor = RGBColor(0xff, 0xff, 0xff);
+const DARK_CARD: RGBColor = RGBColor(0x1b, 0x1f, 0x25);
+/// Ends of the scale: above, below; blue and orange, which nearly everyone can tell apart.
+const ENDS: [RGBColor; 2] = [RGBColor(0x6f, 0xac, 0xf5), RGBColor(0xf2, 0x9a, 0x52)];
+const DARK_ENDS: [RGBColor; 2] = [RGBColor(0x1c, 0x5c, 0xac), RGBColor(0x9c, 0x4a, 0x0a)];
+
+fn hex(color: RGBColor) -> String {
+    format!("#{:02X}{:02X}{:02X}", color.0, color.1, color.2)
+}
+
+fn mix(from: RGBColor, to: RGBColor, share: f64) -> RGBColor {
+    let part = |a: u8, b: u8| (f64::from(a) + share * (f64::from(b) - f64::from(a))).round() as u8;
+    RGBColor(part(from.0, to.0), part(from.1, to.1), part(from.2, to.2))
+}
+
+/// Background of a level.
+fn level_color(level: i32, dark: bool) -> RGBColor {
+    let (card, ends) = if dark { (DARK_CARD, DARK_ENDS) } else { (CARD, ENDS) };
+    let end = ends[usize::from(level < 0)];
+    mix(card, end, f64::from(level.abs()) / f64::from(LEVELS))
+}
+
+/// The class of a value, where `full` is what has the strongest color; its sign decides which.
+pub(super) fn level_class(value: f64, full: f64) -> &'static str {
+    const UP: [&str; 8] = ["z", "p1", "p2", "p3", "p4", "p5", "p6", "p7"];
+    const DOWN: [&str; 8] = ["z", "n1", "n2", "n3", "n4", "n5", "n6", "n7"];
+    if !(value.is_finite() && full > 0.0) {
+        return "z";
+    }
+    let level = (value.abs() / full * f64::from(LEVELS)).round().min(f64::from(LEVELS)) as usize;
+    if value < 0.0 { DOWN[level] } else { UP[level] }
+}
+
+/// Rules for both themes: levels, and the colors of pictures, which are drawn for the light one.
+pub(super) fn rules() -> String {
+    let mut text = String::new();
+    let theme = |text: &mut String, dark: bool| {
+        for level in 1..=LEVELS {
+            let (up, down) = (hex(level_color(level, dark)), hex(level_color(-level, dark)));
+            let _ = writeln!(text, ".p{level}{{background:{up}}}.n{level}{{background:{down}}}");
+        }
+    };
+    theme(&mut text, false);
+    text += "@media (prefers-color-scheme:dark){\n";
+    theme(&mut text, true);
+    let pairs = [(INK, DARK_INK), (SOFT, DARK_SOFT), (GRID, DARK_GRID)];
+    for (light, dark) in pairs.into_iter().chain(SERIES.into_iter().zip(DARK_SERIES)) {
+        let (light, dark) = (hex(light), hex(dark));
+        let _ = writeln!(
+            text,
+            ".plot [fill=\"{light}\"]{{fill:{dark}}}.plot [stroke=\"{light}\"]{{stroke:{dark}}}"
+        );
+    }
+    text += "}\n";
+    let second = hex(SERIES[1]);
+    let third = hex(SERIES[2]);
+    // Not by color alone.
+    let _ = writeln!(text, ".plot polyline[stroke=\"{second}\"]{{stroke-dasharray:7 4}}");
+    let _ = writeln!(text, ".plot polyline[stroke=\"{third}\"]{{stroke-dasharray:2 3}}");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Relative luminance and contrast of WCAG 2.
+    fn contrast(a: RGBColor, b: RGBColor) -> f64 {
+        let linear = |c: u8| {
+            let c = f64::from(c) / 255.0;
+            if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
+        };
+        let luminance = |c: RGBColor| 0.2126 * linear(c.0) + 0.7152 * linear(c.1) + 0.0722 * linear(c.2);
+        let (a, b) = (luminance(a), luminance(b));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    #[test]
+    fn text_is_legible_on_every_level_in_both_themes() {
+        for level in -LEVELS..=LEVELS {
+            let light = contrast(INK, level_color(level, false));
+            let dark = contrast(DARK_INK, level_color(level, true));
+            assert!(light > 4.5 && dark > 4.5, "{level}: {light:.2} {dark:.2}");
+        }
+        for (light, dark) in SERIES.into_iter().zip(DARK_SERIES).chain([(SOFT, DARK_SOFT)]) {
+            let (light, dark) = (contrast(light, CARD), contrast(dark, DARK_CARD));
+            assert!(light > 4.5 && dark > 4.5, "{light:.2} {dark:.2}");
+        }
+    }
+
+    #[test]
+    fn levels_follow_sign_and_size() {
+        let classes = [0.0, 3.0, 30.0, -15.0, -1e9, f64::NAN].map(|value| level_class(value, 30.0));
+        assert_eq!(classes, ["z", "p1", "p7", "n4", "n7", "z"]);
+        assert_eq!(level_class(5.0, 0.0), "z");
+    }
+}
