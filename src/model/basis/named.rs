@@ -60,7 +60,9 @@ impl NamedBasis {
         }
         let fits = match self {
             Self::Values { mirrored: false, .. } => true,
-            Self::Values { mirrored: true, .. } => matches!(set.kind, FeatureKind::Pst | FeatureKind::Classical),
+            Self::Values { mirrored: true, .. } => {
+                matches!(set.kind, FeatureKind::Pst | FeatureKind::Classical)
+            }
             Self::MadChess | Self::MadChess2018 => set.kind == FeatureKind::Pst,
             Self::Schema => true,
         };
