@@ -32,13 +32,17 @@ impl TableValues {
     /// Values θ (mg of every feature, then eg of every feature, centipawns).
     ///
     /// # Errors
-    /// [`Error::Numeric`] when one is not finite.
+    /// [`Error::Numeric`] when one is not finite, [`Error::Usage`] for imported features, which are no
+    /// tables of pieces.
     ///
     /// # Panics
     /// If `theta` is not twice as long as the feature set.
     pub fn try_new(set: FeatureSet, theta: Vec<f64>) -> Result<Self> {
         let count = set.features.len();
         assert_eq!(theta.len(), 2 * count);
+        if set.kind == FeatureKind::Imported {
+            return Err(Error::Usage("imported features are no tables of pieces".to_string()));
+        }
         if let Some(index) = theta.iter().position(|value| !value.is_finite()) {
             let name = &set.features[index % count].name;
             return Err(Error::Numeric(format!("parameter '{name}' is {}", theta[index])));
@@ -84,7 +88,7 @@ impl TableValues {
         for role in ROLE_NAMES {
             match self.set.kind {
                 FeatureKind::Pst => add(&format!("{role}.material"), &[]),
-                FeatureKind::Material => add(role, &[]),
+                FeatureKind::Material | FeatureKind::Imported => add(role, &[]),
             }
         }
         if self.set.kind == FeatureKind::Pst {
@@ -126,7 +130,7 @@ impl TableValues {
     /// squares where they stand.
     fn material(&self, role: usize, phase: usize) -> f64 {
         match self.set.kind {
-            FeatureKind::Material => self.value(role, phase),
+            FeatureKind::Material | FeatureKind::Imported => self.value(role, phase),
             FeatureKind::Pst => {
                 let squares = if role == 0 { 8..56 } else { 0..64 };
                 let count = squares.len() as f64;
