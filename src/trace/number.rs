@@ -78,6 +78,16 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        #[test]
+        fn any_decimal_is_that_of_the_standard_library(
+            text in "[-+]?[0-9]{0,18}(\\.[0-9]{0,18})?([eE][-+]?[0-9]{1,3})?"
+        ) {
+            let wanted = text.parse::<f64>().ok().filter(|value| value.is_finite());
+            assert_eq!(parse_number(text.as_bytes()).map(f64::to_bits), wanted.map(f64::to_bits), "{text}");
+        }
+    }
+
     #[test]
     fn what_is_no_finite_number_is_refused() {
         for text in [
