@@ -26,9 +26,9 @@ fn relative_difference(got: &[f64], wanted: &[f64]) -> f64 {
 #[test]
 fn losses_gradients_and_matrices_agree_with_the_reference() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut worst_loss, mut worst_gradient, mut worst_matrix) = (0.0f64, 0.0f64, 0.0f64);
     // Rows of `classical` have features several times.
     for kind in FeatureKind::COMPUTED {
+        let (mut worst_loss, mut worst_gradient, mut worst_matrix) = (0.0f64, 0.0f64, 0.0f64);
         for (positions, members) in [(1, 1), (1, 33), (511, 3), (512, 16), (513, 34), (1025, 65), (4000, 35)]
         {
             let data =
@@ -65,12 +65,16 @@ fn losses_gradients_and_matrices_agree_with_the_reference() {
                 assert!(again.gradients.is_empty() && again.curvatures.is_empty());
             }
         }
+        eprintln!(
+            "{kind:?}: loss {worst_loss:.1e}, gradient {worst_gradient:.1e}, matrix {worst_matrix:.1e}"
+        );
+        // The bounds leave a factor of about three to what was measured. Rows of `classical` are four
+        // times as long as others, and so are the scores of random parameters.
+        let most = if kind == FeatureKind::Classical { 1.3e-5 } else { 3e-6 };
+        assert!(worst_loss < 1e-6, "{worst_loss:e}");
+        assert!(worst_gradient < most, "{worst_gradient:e}");
+        assert!(worst_matrix < 3e-6, "{worst_matrix:e}");
     }
-    eprintln!("worst: loss {worst_loss:.1e}, gradient {worst_gradient:.1e}, matrix {worst_matrix:.1e}");
-    // The bounds leave a factor of about three to what was measured.
-    assert!(worst_loss < 1e-6, "{worst_loss:e}");
-    assert!(worst_gradient < 3e-6, "{worst_gradient:e}");
-    assert!(worst_matrix < 3e-6, "{worst_matrix:e}");
 }
 
 #[test]
