@@ -283,12 +283,8 @@ pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<
     }
     let like = match (&args.like, args.model.as_deref()) {
         (Some(path), _) => Some(Like::File(parameter_file(path)?)),
-        (None, Some("pst")) => Some(Like::Set(FeatureSet::new(FeatureKind::Pst, PhaseSettings::default()))),
-        (None, Some("material")) => {
-            Some(Like::Set(FeatureSet::new(FeatureKind::Material, PhaseSettings::default())))
-        }
-        (None, Some(other)) => {
-            return Err(Error::Usage(format!("model '{other}': expected pst or material")).into());
+        (None, Some(model)) => {
+            Some(Like::Set(FeatureSet::new(FeatureKind::parse(model)?, PhaseSettings::default())))
         }
         (None, None) => None,
     };

@@ -63,11 +63,8 @@ impl TableValues {
     pub fn read(path: &Path) -> Result<Self> {
         let file = ParameterFile::read(path)?;
         file.phase.validate()?;
-        let set = [FeatureKind::Material, FeatureKind::Pst]
-            .map(|kind| FeatureSet::new(kind, file.phase.clone()))
-            .into_iter()
-            .find(|set| set.name() == file.feature_set);
-        if let Some(set) = set {
+        if let Some(kind) = FeatureKind::COMPUTED.into_iter().find(|kind| kind.name() == file.feature_set) {
+            let set = FeatureSet::new(kind, file.phase.clone());
             let theta = file.theta(&set, path)?;
             return Self::try_new(set.features, theta);
         }

@@ -166,9 +166,7 @@ fn format_of(text: &str, path: &Path, header: Option<&Header>) -> Result<Format>
 }
 
 fn known_set(name: &str) -> Option<FeatureKind> {
-    [FeatureKind::Material, FeatureKind::Pst]
-        .into_iter()
-        .find(|&kind| FeatureSet::new(kind, PhaseSettings::default()).name() == name)
+    FeatureKind::COMPUTED.into_iter().find(|kind| kind.name() == name)
 }
 
 fn features_of(kind: FeatureKind) -> Vec<Feature> {
@@ -362,9 +360,8 @@ fn whose(
                 known.len() == features.len()
                     && known.iter().all(|known| features.iter().any(|own| own.name == known.name))
             };
-            let kind = [FeatureKind::Material, FeatureKind::Pst].into_iter().find(same);
-            let name = kind.map(|kind| FeatureSet::new(kind, PhaseSettings::default()).name());
-            Ok((name.unwrap_or("imported").to_string(), PhaseSettings::default()))
+            let kind = FeatureKind::COMPUTED.into_iter().find(same);
+            Ok((kind.map_or("imported", FeatureKind::name).to_string(), PhaseSettings::default()))
         }
     }
 }
