@@ -88,6 +88,11 @@ impl Bench {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
+    /// Whole lines of the metrics of a run under way.
+    pub fn metrics_so_far(&self, run: &str) -> usize {
+        String::from_utf8_lossy(&self.bytes(&format!("{run}/metrics.jsonl"))).matches('\n').count()
+    }
+
     /// Names in a folder, sorted.
     pub fn names(&self, folder: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.path(folder)).unwrap();

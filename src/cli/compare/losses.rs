@@ -71,8 +71,8 @@ impl Losses {
     pub fn difference_in_words(&self) -> Option<String> {
         self.difference.map(|(mean, error)| {
             let surely = match mean.abs() > 2.0 * error {
-                true if mean < 0.0 => "B is better",
-                true => "A is better",
+                true if mean < 0.0 => "B's is lower",
+                true => "A's is lower",
                 false => "not told apart",
             };
             format!("{mean:+.8} ± {error:.8}: {surely}")

@@ -39,7 +39,13 @@ pub fn gather(folder: &RunFolder, ranking: Option<&Ranking>) -> Result<RunReport
     let mut facts = vec![
         ("runs".to_string(), grouped(config.runs() as u64)),
         ("settings".to_string(), grouped(config.grid.len() as u64)),
-        ("folds".to_string(), format!("{}, {} times over", config.folds, config.seeds.len())),
+        (
+            "folds".to_string(),
+            match config.seeds.len() {
+                1 => config.folds.to_string(),
+                seeds => format!("{}, {seeds} times over", config.folds),
+            },
+        ),
         ("time".to_string(), format!("{seconds:.1} s")),
     ];
     if let Some(best) = ranking.ranked.first() {

@@ -132,7 +132,7 @@ impl<'a> Shown<'a> {
     }
 
     fn colors(&self, phase: usize) -> String {
-        let (middle, full) = (self.middle[phase], self.full);
+        let (middle, full) = (self.middle[phase].round() + 0.0, self.full);
         match self.view {
             View::Value | View::Reference => {
                 format!("mean {middle:.0}; blue: more, orange: less, strongest from {full:.0} on")

@@ -2,9 +2,9 @@
 
 use maud::{Markup, html};
 
-use super::boards::{boards, switch, views};
+use super::boards::{View, boards, switch, views};
 use super::data::Comparison;
-use super::groups::groups;
+use super::groups::{Shape, groups};
 use super::{bars, document, facts, names, table};
 
 impl Comparison {
@@ -17,7 +17,14 @@ impl Comparison {
     fn body(&self, title: &str) -> Markup {
         let [first, second] = &self.names;
         let groups = groups(&self.parameters);
-        let views = views(&self.parameters, second, first);
+        let mut views = views(&self.parameters, second, first);
+        // Differences are what the page is for.
+        views.sort_by_key(|(view, _)| *view != View::Change);
+        for (view, name) in &mut views {
+            if *view == View::Error {
+                *name = "standard errors of the change".to_string();
+            }
+        }
         html! {
             header { h1 { (title) } p.status { "two sets of parameters: changes are from " (first) " to " (second) } (facts(&self.facts)) }
             @if let Some(losses) = &self.losses { section id="losses" { h2 { "Loss" } (table(losses)) } }
@@ -29,9 +36,11 @@ impl Comparison {
                 section id="parameters" {
                     h2 { "Parameters of both" }
                     (bars::material(&self.parameters, &groups, first))
-                    h3 { "Boards" }
-                    (switch(&views))
-                    (boards(&self.parameters, &groups, &views))
+                    @if groups.iter().any(|group| matches!(group.shape, Shape::Board(_))) {
+                        h3 { "Boards" }
+                        (switch(&views))
+                        (boards(&self.parameters, &groups, &views))
+                    }
                     (bars::lists(&self.parameters, &groups, first))
                 }
             }

@@ -197,3 +197,79 @@ impl RunReport {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run of 500 features of an author's own, whose names are meant to break the page.
+    fn report() -> RunReport {
+        let evil = "</style><script>x</script>\"'&";
+        let parameter = |i: usize| Parameter {
+            name: format!("{evil} {i}"),
+            group: format!("{evil} {}", i / 50),
+            values: [i as f64 / 7.0, -(i as f64)],
+            reference: Some([0.0, 1.0]),
+            errors: [Some(0.5), None],
+            support: Some(i as u64 * 17),
+        };
+        let step =
+            |i: u64| Step { number: i, loss: 0.1 + 1.0 / i as f64, seconds: i as f64, ..Step::default() };
+        RunReport {
+            title: evil.to_string(),
+            status: evil.to_string(),
+            facts: vec![(evil.to_string(), evil.to_string())],
+            warnings: vec![evil.to_string()],
+            steps: (1..=5000).map(step).collect(),
+            step_name: evil.to_string(),
+            loss_name: evil.to_string(),
+            parameters: (0..500).map(parameter).collect(),
+            reference: evil.to_string(),
+            rare: 100,
+            errors_note: evil.to_string(),
+            diagnostics_note: evil.to_string(),
+            configuration: vec![(evil.to_string(), evil.to_string())],
+            record: evil.to_string(),
+            ..RunReport::default()
+        }
+    }
+
+    #[test]
+    fn a_page_of_a_thousand_parameters_is_small_and_no_text_becomes_markup() {
+        let page = report().to_html(None).unwrap();
+        assert!(page.len() < 1_000_000, "{} bytes", page.len());
+        assert!(!page.contains("<script") && page.matches("</style>").count() == 1);
+        assert!(page.matches("&lt;script&gt;").count() > 500);
+        assert_eq!(
+            page.matches("<details class=\"list\"").count(),
+            10 + 2 + 1,
+            "groups, rare ones and none, record"
+        );
+    }
+
+    #[test]
+    fn only_a_live_page_has_a_script_and_it_has_the_word() {
+        let live = Live { nonce: "word".to_string(), every: 3 };
+        let page = RunReport::default().to_html(Some(&live)).unwrap();
+        assert!(page.contains("<script nonce=\"word\">") && page.contains("data-every=\"3\""));
+        assert!(!page.contains("http-equiv"), "the policy comes with the answer");
+        assert!(live.policy().contains("script-src 'nonce-word'"));
+        assert!(page.contains("No step is done yet."));
+    }
+
+    #[test]
+    fn comparisons_begin_with_the_changes() {
+        let mut parameters = report().parameters;
+        parameters.truncate(64);
+        for (i, parameter) in parameters.iter_mut().enumerate() {
+            parameter.name = format!("rook_{}{}", (b'a' + (i % 8) as u8) as char, i / 8 + 1);
+            parameter.group = "rook".to_string();
+        }
+        let comparison =
+            Comparison { names: ["a<b".into(), "c".into()], parameters, ..Comparison::default() };
+        let page = comparison.to_html();
+        assert!(page.contains("a&lt;b and c") && !page.contains("a<b"));
+        let first = page.find("id=\"view-change\" checked").unwrap();
+        assert!(first < page.find("id=\"view-value\"").unwrap());
+    }
+}

@@ -90,8 +90,8 @@ pub(super) fn rules() -> String {
     let second = hex(SERIES[1]);
     let third = hex(SERIES[2]);
     // Not by color alone.
-    let _ = writeln!(text, ".plot polyline[stroke=\"{second}\"]{{stroke-dasharray:7 4}}");
-    let _ = writeln!(text, ".plot polyline[stroke=\"{third}\"]{{stroke-dasharray:2 3}}");
+    let _ = writeln!(text, ".plot polyline[stroke=\"{second}\"][stroke-width=\"2\"]{{stroke-dasharray:7 4}}");
+    let _ = writeln!(text, ".plot polyline[stroke=\"{third}\"][stroke-width=\"2\"]{{stroke-dasharray:2 3}}");
     text
 }
 

@@ -44,11 +44,13 @@ pub(super) struct Axis {
     pub logarithmic: bool,
     /// Whether only whole numbers mean anything.
     pub whole: bool,
+    /// Texts of the places 0, 1, …, for what is no number or not spread evenly.
+    pub texts: Vec<String>,
 }
 
 impl Axis {
     pub(super) fn linear(name: &str) -> Self {
-        Self { name: name.to_string(), logarithmic: false, whole: false }
+        Self { name: name.to_string(), logarithmic: false, whole: false, texts: Vec::new() }
     }
 
     pub(super) fn logarithmic(name: &str) -> Self {
@@ -57,6 +59,19 @@ impl Axis {
 
     pub(super) fn whole(name: &str) -> Self {
         Self { whole: true, ..Self::linear(name) }
+    }
+
+    pub(super) fn of_texts(name: &str, texts: Vec<String>) -> Self {
+        Self { texts, ..Self::whole(name) }
+    }
+
+    /// The text of a value.
+    fn value_text(&self, value: f64) -> String {
+        match self.texts.is_empty() {
+            true => short(value),
+            // The first place is 0, and nothing is drawn but places.
+            false => self.texts.get(value as usize).filter(|_| value >= 0.0).cloned().unwrap_or_default(),
+        }
     }
 
     fn place(&self, value: f64) -> f64 {
@@ -157,7 +172,7 @@ impl Drawn {
     fn text(&self, place: f64) -> String {
         let value = if self.axis.logarithmic { 10f64.powf(place) } else { place };
         match self.axis.logarithmic || self.axis.whole {
-            true => short(value),
+            true => self.axis.value_text(value),
             false => {
                 let text = format!("{value:.*}", self.digits);
                 if text.trim_matches(['-', '0', '.']).is_empty() { "0".to_string() } else { text }
@@ -199,7 +214,7 @@ impl Plot {
         Ok(html! {
             figure {
                 figcaption { strong { (self.title) } @if let Some((at, what)) = &self.mark {
-                    " " span.soft { (what) ": " (short(*at)) }
+                    " " span.soft { (what) ": " (self.x.value_text(*at)) }
                 } }
                 (picture)
                 @if self.series.len() > 1 || self.series.iter().any(|s| s.style != Style::Line) {
@@ -239,7 +254,7 @@ impl Plot {
                             @if !series.errors.is_empty() { th scope="col" { "±" } }
                         } } }
                         tbody { @for i in chosen(longest) { tr {
-                            th scope="row" { (short(self.series[0].points[i].0)) }
+                            th scope="row" { (self.x.value_text(self.series[0].points[i].0)) }
                             @for series in &self.series {
                                 td { (precise(series.points[i].1)) }
                                 @if !series.errors.is_empty() { td { (precise(series.errors[i])) } }
@@ -249,7 +264,7 @@ impl Plot {
                         thead { tr { th scope="col" { "series" } th scope="col" { (self.x.name) } th scope="col" { (self.y.name) } th scope="col" { "±" } } }
                         tbody { @for series in &self.series { @for i in chosen(series.points.len()) { tr {
                             th scope="row" { (series.name) }
-                            td { (short(series.points[i].0)) }
+                            td { (self.x.value_text(series.points[i].0)) }
                             td { (precise(series.points[i].1)) }
                             td { (series.errors.get(i).map_or(String::new(), |e| precise(*e))) }
                         } } } }

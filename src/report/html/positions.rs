@@ -100,21 +100,20 @@ pub(super) fn residuals(diagnostics: &Diagnostics) -> Result<Markup> {
             };
             figures.push(plot.figure(&format!("{what}-{key}"))?);
         }
-        let losses = diagnostics.sets.iter().flat_map(|set| {
-            let line = |name: &str, loss: fn(&Residual) -> f64| Series {
-                name: format!("{}, {name}", set_name(set)),
-                points: of(set).iter().map(|r| (f64::from(r.key), loss(r))).collect(),
-                errors: Vec::new(),
-                style: Style::Both,
-            };
-            [line("result", |r| r.loss), line("prior", |r| r.prior_loss)]
-        });
+        // Held-out positions, where there are any: they are the honest ones.
+        let Some(set) = diagnostics.sets.last() else { continue };
+        let line = |name: &str, loss: fn(&Residual) -> f64| Series {
+            name: name.to_string(),
+            points: of(set).iter().map(|r| (f64::from(r.key), loss(r))).collect(),
+            errors: Vec::new(),
+            style: Style::Both,
+        };
         let plot = Plot {
-            title: format!("Loss by {axis}"),
+            title: format!("Loss by {axis} ({})", set_name(set)),
             description: "Mean loss of the result and of the prior.".to_string(),
             x: Axis::whole(axis),
             y: Axis::linear("loss"),
-            series: losses.collect(),
+            series: vec![line("result", |r| r.loss), line("prior", |r| r.prior_loss)],
             mark: None,
             guide: Vec::new(),
         };

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::super::curve::Spacing;
 use super::data::{SweepReport, SweepSetting};
 use super::palette::level_class;
 use super::plot::{Axis, Plot, Series, Style};
@@ -39,25 +40,35 @@ pub(super) fn section(sweep: &SweepReport) -> Result<Markup> {
         let others = if varied.len() > 1 { ", the other settings at their best" } else { "" };
         match &sweep.axes[axis].numbers {
             Some(numbers) => {
-                let known: Vec<(f64, (f64, f64))> =
-                    numbers.iter().zip(&best).filter_map(|(n, s)| s.map(|s| (*n, s.held_out))).collect();
-                let mut known: Vec<_> = known.into_iter().filter(|(_, h)| h.0.is_finite()).collect();
+                let known = numbers.iter().zip(&sweep.axes[axis].labels).zip(&best);
+                let known = known.filter_map(|((number, label), setting)| {
+                    setting.filter(|s| s.held_out.0.is_finite()).map(|s| (*number, label.clone(), s.held_out))
+                });
+                let mut known: Vec<(f64, String, (f64, f64))> = known.collect();
                 known.sort_by(|a, b| a.0.total_cmp(&b.0));
-                let wide = known.first().is_some_and(|first| first.0 > 0.0)
-                    && known.last().zip(known.first()).is_some_and(|(last, first)| last.0 / first.0 >= 20.0);
-                let lowest = known.iter().min_by(|a, b| a.1.0.total_cmp(&b.1.0)).map(|point| point.0);
+                let places: Vec<f64> = known.iter().map(|point| point.0).collect();
+                let (x, places) = match Spacing::fitting(&places) {
+                    Spacing::Linear => (Axis::linear(name), places),
+                    Spacing::Logarithmic => (Axis::logarithmic(name), places),
+                    Spacing::Equal => {
+                        let texts: Vec<String> = known.iter().map(|point| point.1.clone()).collect();
+                        (Axis::of_texts(name, texts), (0..known.len()).map(|i| i as f64).collect())
+                    }
+                };
+                let of = |point: &(f64, String, (f64, f64))| point.2.0;
+                let lowest = (0..known.len()).min_by(|&a, &b| of(&known[a]).total_cmp(&of(&known[b])));
                 let plot = Plot {
                     title: format!("Held-out loss by {name}"),
                     description: format!("Mean over the folds with its standard error{others}. Folds differ more than settings do; the ranking compares fold by fold."),
-                    x: if wide { Axis::logarithmic(name) } else { Axis::linear(name) },
+                    x,
                     y: Axis::linear(&format!("held-out {} loss", sweep.judge)),
                     series: vec![Series {
                         name: "best settings".to_string(),
-                        points: known.iter().map(|(x, h)| (*x, h.0)).collect(),
-                        errors: known.iter().map(|(_, h)| h.1).collect(),
+                        points: places.iter().copied().zip(known.iter().map(of)).collect(),
+                        errors: known.iter().map(|point| point.2.1).collect(),
                         style: Style::Both,
                     }],
-                    mark: lowest.map(|at| (at, "lowest at".to_string())),
+                    mark: lowest.map(|at| (places[at], "lowest at".to_string())),
                     guide: Vec::new(),
                 };
                 figures.push(plot.figure(&format!("axis-{axis}"))?);
