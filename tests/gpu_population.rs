@@ -58,12 +58,17 @@ fn every_list_does_what_its_definition_says() {
     for kind in FeatureKind::COMPUTED {
         let data = match kind {
             FeatureKind::Pst => common::weighted_dataset(&folder.path().join("p.bin"), 700, 5),
+            FeatureKind::Classical => common::random_dataset(&folder.path().join("c.bin"), kind, 200, 5),
             _ => common::random_dataset(&folder.path().join("m.bin"), kind, 700, 5),
         };
         let layout = layout(&data);
         let mut evaluator = GpuEvaluator::try_new(context, &layout).unwrap();
         for (members, shared) in [(1, false), (5, false), (34, true)] {
             for lists in 0..8 {
+                // Rows that repeat an id are what is new in these, and their matrices are large.
+                if kind == FeatureKind::Classical && (members > 1 || lists % 4 != 3) {
+                    continue;
+                }
                 let population = population(&data, &layout, members, lists, shared);
                 let losses = [LossKind::Squared, LossKind::CrossEntropy, LossKind::Power(2.5)];
                 let (loss, parts) = (losses[lists % 3], [0..5, 1..4][lists % 2].clone());
