@@ -1,6 +1,7 @@
 //! Inputs that several integration tests share.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub mod exports;
 pub mod games;
 pub mod gpu;
 pub mod players;
