@@ -268,7 +268,7 @@ pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<
         check_output(path, args.force)?;
     }
     let like = match (&args.like, args.model.as_deref()) {
-        (Some(path), _) => Some(Like::File(parameter_file(path)?)),
+        (Some(path), _) => Some(Like::File(Box::new(parameter_file(path)?))),
         (None, Some("pst")) => Some(Like::Set(FeatureSet::new(FeatureKind::Pst, PhaseSettings::default()))),
         (None, Some("material")) => {
             Some(Like::Set(FeatureSet::new(FeatureKind::Material, PhaseSettings::default())))

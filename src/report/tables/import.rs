@@ -19,7 +19,7 @@ use crate::patch::tables::{Precision, ReadTables, SourceLanguage, read, utf8};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Like {
     /// Those of a parameter file, which lends its values to what the export lacks.
-    File(ParameterFile),
+    File(Box<ParameterFile>),
     /// Those of a feature set; all must be there.
     Set(FeatureSet),
 }

@@ -220,7 +220,7 @@ fn names_of_any_kind_come_back_from_all_formats() {
                 got.sort_by(|a, b| a.0.cmp(&b.0));
                 wanted.sort_by(|a, b| a.0.cmp(&b.0));
                 assert_eq!(got, wanted, "{text}");
-                let like = Like::File(file.clone());
+                let like = Like::File(Box::new(file.clone()));
                 assert_eq!(
                     values(&read_back(&text, Format::Code(language), Some(&like)).file),
                     values(&file)
@@ -247,7 +247,7 @@ fn styled_options_come_back_by_what_they_are_like() {
     let options = ExportOptions { target, rounding: Rounding::Fixed(100), normalization: None, header: true };
     let text = export(&file, &options).unwrap().text;
     assert!(text.contains("\nsetoption name TuneKnightF3Mg value "), "{text}");
-    let like = Like::File(file.clone());
+    let like = Like::File(Box::new(file.clone()));
     let imported = read_back(&text, Format::Uci, Some(&like));
     assert_eq!(values(&imported.file), rounded(&file, Rounding::Fixed(100)));
     // pst is known; what is not needs --like.
@@ -473,7 +473,7 @@ proptest! {
             file.iter().map(|(name, mg, eg)| (name.clone(), (*mg, *eg))).collect()
         };
         let wanted = by_name(&rounded(&file, rounding));
-        for like in [None, Some(Like::File(file.clone()))] {
+        for like in [None, Some(Like::File(Box::new(file.clone())))] {
             let imported = import(text.as_bytes(), Path::new(language.file_name()), like.as_ref());
             let imported = imported.unwrap_or_else(|e| panic!("{e}\n{text}")).file;
             prop_assert_eq!(&by_name(&values(&imported)), &wanted, "{}", text);
