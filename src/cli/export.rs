@@ -16,15 +16,6 @@ use super::{Context, say};
 /// Flags of `export`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Examples:
-  gputexel export runs/first --to cpp -o src/psqt.hpp
-  gputexel export params.json --to c --orientation a8 --split-material
-  gputexel export params.json --to rust --fixed 256 --normalize pawn.eg=100
-  gputexel export params.json --to csharp --colors both --module Psqt
-  gputexel export params.json --to go --files 4 -o tables.go --force
-  gputexel export params.json --to uci --style pascal --prefix Tune
-  gputexel export params.json --to csv --decimals all --no-header
-
 What each index means is said at the top of what is written, and in docs/exports.md; \
 `gputexel import-params` reads all of it back.")]
 pub struct ExportArgs {
@@ -248,11 +239,6 @@ pub fn run(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
 /// Flags of `import-params`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Examples:
-  gputexel import-params tables.hpp -o params.json
-  gputexel import-params src/psqt.cpp --model pst -o psqt.json
-  gputexel import-params options.txt --like runs/first/params.json -o changed.json
-
 Reads what `gputexel export` writes, arrays with markers as `gputexel patch tables` has them, CSV with \
 the columns name, mg and eg, and setoption lines. What the file does not say is named.")]
 pub struct ImportParamsArgs {
@@ -282,7 +268,7 @@ pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<
         check_output(path, args.force)?;
     }
     let like = match (&args.like, args.model.as_deref()) {
-        (Some(path), _) => Some(Like::File(parameter_file(path)?)),
+        (Some(path), _) => Some(Like::File(Box::new(parameter_file(path)?))),
         (None, Some(model)) => {
             Some(Like::Set(FeatureSet::new(FeatureKind::parse(model)?, PhaseSettings::default())))
         }

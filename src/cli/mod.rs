@@ -4,8 +4,10 @@ mod backend;
 mod basis;
 mod check;
 mod compare;
+mod completions;
 mod devices;
 mod eval;
+mod examples;
 mod export;
 mod extract;
 mod features;
@@ -31,7 +33,7 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches, Parser, Subcommand};
 
 /// What all subcommands share.
 #[allow(dead_code, reason = "not every subcommand needs everything")]
@@ -102,13 +104,18 @@ enum Command {
     Uci(uci::UciArgs),
     /// List GPU adapters, and what the backend choices would take
     Devices(devices::DevicesArgs),
+    /// Print completions for a shell
+    Completions(completions::CompletionsArgs),
+    /// Print the manual's page, or write those of all commands
+    Man(completions::ManArgs),
 }
 
 static CANCEL: AtomicBool = AtomicBool::new(false);
 
 /// Parses the command line and runs it.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let matches = examples::command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     // Without a handler, Ctrl-C still ends the program; only less tidily.
     let _ = ctrlc::set_handler(|| {
         if CANCEL.swap(true, Ordering::Relaxed) {
@@ -142,6 +149,8 @@ pub fn main() -> ExitCode {
         Command::Basis(args) => basis::run(args, &context),
         Command::Uci(args) => uci::run(args, &context),
         Command::Devices(args) => devices::run(args, &context),
+        Command::Completions(args) => completions::run(args, &context),
+        Command::Man(args) => completions::run_man(args, &context),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

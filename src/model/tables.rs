@@ -28,8 +28,8 @@ impl FeatureTable {
 
     /// The piece whose table of squares this is, by its name: 0 for the pawn's, 5 for the king's.
     pub fn role(&self) -> Option<usize> {
-        let is = |role: &&str| self.name.eq_ignore_ascii_case(role);
-        self.is_squares().then(|| ROLE_NAMES.iter().position(|role| is(&role)))?
+        let is = |role: &str| self.name.eq_ignore_ascii_case(role);
+        self.is_squares().then(|| ROLE_NAMES.iter().position(|role| is(role)))?
     }
 
     /// The features of which a piece's own value is the mean: all squares, of pawns those where they

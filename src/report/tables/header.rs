@@ -69,6 +69,12 @@ impl Header {
             "Evaluation parameters in {units}, written by gputexel {}.",
             env!("CARGO_PKG_VERSION")
         )];
+        // Python takes what the first two lines say of a coding for its own.
+        let PhaseSettings { pawn, knight, bishop, rook, queen, max } = &self.phase;
+        let pawn = if *pawn > 0 { format!("pawn {pawn}, ") } else { String::new() };
+        lines.push(format!(
+            "Phase: {pawn}knight {knight}, bishop {bishop}, rook {rook}, queen {queen}, at most {max}; score = (mg * phase + eg * ({max} - phase)) / {max}."
+        ));
         let Provenance { datasets, positions, loss, loss_kind, changed, .. } = &self.provenance;
         let mut parts = vec![format!("{} parameters ({})", 2 * file.parameters.len(), self.feature_set)];
         if !datasets.is_empty() {
@@ -87,11 +93,6 @@ impl Header {
         if let Some(changed) = changed {
             lines.push(escape_unseen(&format!("Since then {changed}; the loss is from before.")));
         }
-        let PhaseSettings { pawn, knight, bishop, rook, queen, max } = &self.phase;
-        let pawn = if *pawn > 0 { format!("pawn {pawn}, ") } else { String::new() };
-        lines.push(format!(
-            "Phase: {pawn}knight {knight}, bishop {bishop}, rook {rook}, queen {queen}, at most {max}; score = (mg * phase + eg * ({max} - phase)) / {max}."
-        ));
         lines
     }
 

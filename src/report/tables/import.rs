@@ -19,7 +19,7 @@ use crate::patch::tables::{Precision, ReadTables, SourceLanguage, read, utf8};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Like {
     /// Those of a parameter file, which lends its values to what the export lacks.
-    File(ParameterFile),
+    File(Box<ParameterFile>),
     /// Those of a feature set; all must be there.
     Set(FeatureSet),
 }
@@ -89,7 +89,7 @@ pub fn import(bytes: &[u8], path: &Path, like: Option<&Like>) -> Result<Imported
     }
     let known = match (like, &header) {
         (Some(like), _) => Some(like.features()),
-        (None, Some(header)) => known_set(&header.feature_set).map(|kind| features_of(kind)),
+        (None, Some(header)) => known_set(&header.feature_set).map(features_of),
         (None, None) => None,
     };
     let mut notes = Vec::new();
@@ -151,7 +151,7 @@ fn format_of(text: &str, path: &Path, header: Option<&Header>) -> Result<Format>
     let has = |title: &str| titles.iter().any(|own| own == title);
     if first.starts_with('{') {
         Ok(Format::Json)
-    } else if lines().any(|line| is_option(line)) {
+    } else if lines().any(is_option) {
         Ok(Format::Uci)
     } else if has("name") && has("mg") && has("eg") {
         Ok(Format::Csv)

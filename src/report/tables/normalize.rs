@@ -38,7 +38,7 @@ impl Normalization {
     /// [`Error::Usage`] for names that are none, for a parameter that is 0 or of the other sign, and for
     /// values that become too large.
     pub fn apply(&self, file: &mut ParameterFile) -> Result<f64> {
-        let old = self.find(file)?;
+        let old = self.find(file)? + 0.0; // no -0
         let Self { name, value } = self;
         let factor = value / old;
         if old == 0.0 || !factor.is_finite() {

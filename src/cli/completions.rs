@@ -1,0 +1,98 @@
+//! `gputexel completions` and `gputexel man`: what shells and `man` know of the command line.
+
+use std::path::{Path, PathBuf};
+
+use clap::Command;
+use clap_complete::Shell;
+use gputexel::{Error, Result, write_atomically};
+
+use super::{Context, examples, say};
+
+/// Flags of `completions`.
+#[derive(Debug, clap::Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    shell: Shell,
+    /// The file to write to [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Replace an existing file
+    #[arg(long, requires = "output")]
+    force: bool,
+}
+
+/// Runs `completions`.
+///
+/// # Errors
+/// A file that exists or cannot be written.
+pub fn run(args: &CompletionsArgs, context: &Context) -> anyhow::Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut examples::command(), "gputexel", &mut script);
+    match &args.output {
+        Some(path) => Ok(write(&[(path.clone(), script)], args.force, context)?),
+        None => Ok(say(&String::from_utf8_lossy(&script))?),
+    }
+}
+
+/// Flags of `man`.
+#[derive(Debug, clap::Args)]
+pub struct ManArgs {
+    /// A folder for a page of each command [default: the page of gputexel itself on standard output]
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Replace existing files
+    #[arg(long, requires = "output")]
+    force: bool,
+}
+
+/// Runs `man`.
+///
+/// # Errors
+/// Files that exist or cannot be written.
+pub fn run_man(args: &ManArgs, context: &Context) -> anyhow::Result<()> {
+    let mut command = examples::command().disable_help_subcommand(true);
+    command.build();
+    let Some(folder) = &args.output else {
+        return Ok(say(&String::from_utf8_lossy(&page(&command)?))?);
+    };
+    std::fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;
+    let mut pages = Vec::new();
+    collect(&command, "gputexel", folder, &mut pages)?;
+    Ok(write(&pages, args.force, context)?)
+}
+
+fn page(command: &Command) -> Result<Vec<u8>> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command.clone())
+        .render(&mut page)
+        .map_err(|error| Error::io("the manual's page", error))?;
+    Ok(page)
+}
+
+/// A page for a command and each below it, by the name that `man` finds it under.
+fn collect(command: &Command, name: &str, folder: &Path, pages: &mut Vec<(PathBuf, Vec<u8>)>) -> Result<()> {
+    for sub in command.get_subcommands() {
+        collect(sub, &format!("{name}-{}", sub.get_name()), folder, pages)?;
+    }
+    pages.push((folder.join(format!("{name}.1")), page(&command.clone().display_name(name.to_string()))?));
+    Ok(())
+}
+
+/// Writes files, none if one exists and is not to be replaced.
+fn write(files: &[(PathBuf, Vec<u8>)], force: bool, context: &Context) -> Result<()> {
+    if let Some((path, _)) = files.iter().find(|(path, _)| path.exists() && !force) {
+        return Err(Error::Usage(format!("{}: exists; use --force to replace it", path.display())));
+    }
+    for (path, text) in files {
+        write_atomically(path, text)?;
+    }
+    let names: Vec<&PathBuf> = files.iter().map(|(path, _)| path).collect();
+    if context.json {
+        say(&format!("{}\n", serde_json::json!({ "files": names })))
+    } else if context.quiet {
+        Ok(())
+    } else {
+        say(&names.iter().map(|path| format!("written     {}\n", path.display())).collect::<String>())
+    }
+}

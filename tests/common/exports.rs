@@ -1,0 +1,66 @@
+//! Parameter files to be exported, and the commands that do it.
+
+use gputexel::chess::PhaseSettings;
+use gputexel::model::{FeatureKind, FeatureSet, ParameterFile, ParameterRecord};
+
+use super::program::Bench;
+
+fn record(name: &str, group: &str, mg: f64, eg: f64) -> ParameterRecord {
+    let (name, group) = (name.to_string(), group.to_string());
+    ParameterRecord { name, group, mg, eg, occurrences: None, errors: None, bootstrap: None }
+}
+
+/// Piece-square values, uneven or with equal files.
+pub fn pst(bench: &Bench, name: &str, mirrored: bool) -> ParameterFile {
+    let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
+    let piece = [100.0, 300.0, 320.0, 500.0, 900.0, 0.0];
+    let theta: Vec<f64> = (0..768)
+        .map(|i: usize| {
+            let square = if mirrored && i % 8 > 3 { i ^ 7 } else { i };
+            piece[i / 64 % 6] + 70.0 * (square as f64 * 2.11).sin()
+        })
+        .collect();
+    let file = ParameterFile::new(&set, &theta, None, Some(0.8));
+    bench.write(name, file.to_json());
+    file
+}
+
+/// Names as authors have them, with the identifiers that they should become.
+pub const ODD: [(&str, &str, &str); 10] = [
+    ("mobility 0", "mobility", "mobility"),
+    ("mobility 1", "mobility", "mobility"),
+    ("back\\slash\\", "<b>\"bold\"</b> \\", "b_bold_b"),
+    ("line // comment */ ??/", "<b>\"bold\"</b> \\", "b_bold_b"),
+    ("int", "int", "int"),
+    ("3 checks", "", "n3_checks"),
+    ("läufer", "läufer", "laufer"),
+    ("laufer", "laufer", "laufer_2"),
+    ("while", "", "while"),
+    ("turned \u{202e} around", "", "turned_around"),
+];
+
+pub fn odd(bench: &Bench, name: &str) -> ParameterFile {
+    let one = |(i, (name, group, _)): (usize, &(&str, &str, &str))| {
+        record(name, group, 1.0 + i as f64, -10.25 - i as f64)
+    };
+    let parameters = ODD.iter().enumerate().map(one).collect();
+    let file = ParameterFile::of("imported", PhaseSettings::default(), Some(0.9), parameters);
+    bench.write(name, file.to_json());
+    file
+}
+
+/// Exports to a file, which must work.
+#[track_caller]
+pub fn export(bench: &Bench, args: &[&str]) -> serde_json::Value {
+    let (code, out, err) = bench.run(&[&["--json", "export"], args].concat(), "");
+    assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+    serde_json::from_str(&out).unwrap()
+}
+
+#[track_caller]
+pub fn import(bench: &Bench, args: &[&str]) -> ParameterFile {
+    let all = [&["--quiet", "import-params"], args, &["-o", "back.json", "--force"]].concat();
+    let (code, out, err) = bench.run(&all, "");
+    assert_eq!((code, out.as_str(), err.as_str()), (0, "", ""), "{args:?}");
+    ParameterFile::read(&bench.path("back.json")).unwrap()
+}
