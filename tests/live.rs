@@ -165,7 +165,7 @@ fn crc(data: &[u8]) -> u32 {
 fn records(bytes: &[u8]) -> Vec<Vec<u8>> {
     let masked = |data: &[u8]| {
         let crc = crc(data);
-        ((crc >> 15) | (crc << 17)).wrapping_add(0xa282_ead8).to_le_bytes()
+        crc.rotate_right(15).wrapping_add(0xa282_ead8).to_le_bytes()
     };
     let mut rest = bytes;
     let mut found = Vec::new();

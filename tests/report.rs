@@ -81,7 +81,7 @@ fn a_run_leaves_a_report_with_its_numbers() {
         "standard errors",
         "The record of the run",
         "xxh3",
-        "Rare:",
+        "No position has them",
     ] {
         assert!(html.contains(part), "{part}");
     }

@@ -10,6 +10,9 @@ use crate::tuning::{Calibration, Diagnostics, Residual, SetDiagnostics};
 /// A value, and its standard error.
 type Estimate = fn(&Residual) -> (f64, f64);
 
+/// Residuals of a set by one thing or another.
+type Grouped = fn(&SetDiagnostics) -> &Vec<Residual>;
+
 const BANDS: [(&str, &str); 4] =
     [("all", "all phases"), ("opening", "opening"), ("middlegame", "middlegame"), ("endgame", "endgame")];
 
@@ -70,7 +73,7 @@ pub(super) fn residuals(diagnostics: &Diagnostics) -> Result<Markup> {
     let bold = "Above zero, the side that is predicted to do better does even better: evaluations are too timid there; \
                 below, they are too bold.";
     let white = "Above zero, White does better than predicted; below, Black does.";
-    let keys: [(&str, &str, fn(&SetDiagnostics) -> &Vec<Residual>); 2] =
+    let keys: [(&str, &str, Grouped); 2] =
         [("phase", "phase units", |set| &set.by_phase), ("pieces", "pieces", |set| &set.by_pieces)];
     let mut figures = Vec::new();
     for (key, axis, of) in keys {
