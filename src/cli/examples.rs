@@ -48,8 +48,38 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "gputexel extract positions.epd --model material -o d.bin",
         ],
     ),
+    (
+        "import",
+        &[
+            "gputexel import --schema-from trace.svm -o schema.json",
+            "gputexel import trace.svm --schema schema.json -o dataset.bin",
+        ],
+    ),
+    ("trace", &["gputexel trace dataset.bin -o trace.svm --schema schema.json"]),
+    (
+        "check",
+        &[
+            "gputexel check trace.svm --schema schema.json",
+            "gputexel check dataset.bin --params runs/first/params.json",
+        ],
+    ),
     ("info", &["gputexel info dataset.bin"]),
     ("eval", &["gputexel eval dataset.bin runs/first/params.json"]),
+    (
+        "features",
+        &["gputexel features classical", "gputexel features classical --group knight_mobility --names"],
+    ),
+    (
+        "compare",
+        &[
+            "gputexel compare runs/first runs/second --dataset dataset.bin",
+            "gputexel compare old.json runs/second --html changes.html --sort errors",
+        ],
+    ),
+    (
+        "report",
+        &["gputexel report runs/first", "gputexel report runs/first -o first.html --dataset dataset.bin"],
+    ),
     (
         "export",
         &[
