@@ -365,7 +365,7 @@ mod tests {
         let total: f64 = terms.iter().map(|t| t.1).sum();
         let expected = terms.iter().map(|t| t.1 * t.2).sum::<f64>() / total;
         let of_game =
-            |game: i32| -> f64 { terms.iter().filter(|t| t.0 == game).map(|t| t.1 * (t.2 - expected)).sum() };
+            |game: u32| -> f64 { terms.iter().filter(|t| t.0 == game).map(|t| t.1 * (t.2 - expected)).sum() };
         let squares: f64 = [1, 4, 7].map(|game| of_game(game).powi(2)).iter().sum();
         assert!((mean - expected).abs() < 1e-15);
         assert!((error - squares.sqrt() / total).abs() < 1e-15, "{error}");
