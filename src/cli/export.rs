@@ -11,6 +11,7 @@ use gputexel::{Error, Result, write_atomically};
 use serde_json::json;
 
 use super::table::grouped;
+use super::targets::{check_apart, check_target};
 use super::{Context, say};
 
 /// Flags of `export`.
@@ -179,14 +180,6 @@ fn parameter_file(path: &Path) -> Result<ParameterFile> {
     Ok(read)
 }
 
-/// Refuses to replace a file unless that is asked for.
-fn check_output(path: &Path, force: bool) -> Result<()> {
-    match path.exists() && !force {
-        true => Err(Error::Usage(format!("{}: exists; use --force to replace it", path.display()))),
-        false => Ok(()),
-    }
-}
-
 /// Runs `export`.
 ///
 /// # Errors
@@ -194,9 +187,8 @@ fn check_output(path: &Path, force: bool) -> Result<()> {
 pub fn run(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
     let format = args.format()?;
     let options = args.options(format)?;
-    if let Some(path) = &args.output {
-        check_output(path, args.force)?;
-    }
+    check_target(args.output.as_deref(), args.force)?;
+    check_apart(&[args.output.as_deref()], &[&args.source])?;
     let file = parameter_file(&args.source)?;
     let exported = report::export(&file, &options)?;
     let Some(path) = &args.output else {
@@ -264,9 +256,8 @@ pub struct ImportParamsArgs {
 /// # Errors
 /// Files that are no exports or do not belong together, and those that cannot be read or written.
 pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<()> {
-    if let Some(path) = &args.output {
-        check_output(path, args.force)?;
-    }
+    check_target(args.output.as_deref(), args.force)?;
+    check_apart(&[args.output.as_deref()], &[&args.file])?;
     let like = match (&args.like, args.model.as_deref()) {
         (Some(path), _) => Some(Like::File(Box::new(parameter_file(path)?))),
         (None, Some(model)) => {

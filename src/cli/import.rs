@@ -12,6 +12,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use super::table::{aligned, bytes, grouped, percent};
+use super::targets::{check_apart, check_target};
 use super::{Context, say, shows_progress};
 
 /// Flags of `import`.
@@ -78,6 +79,7 @@ pub fn run(args: &ImportArgs, context: &Context) -> anyhow::Result<()> {
         return Ok(write_schema(path, args, context)?);
     }
     let schema = args.schema.as_deref().unwrap_or(Path::new(""));
+    check_apart(&[Some(&args.output)], &[schema])?;
     let mut settings = ImportSettings::new(Plan::read(schema)?);
     settings.max_bad_share = args.max_bad_share;
     settings.threads = args.threads.unwrap_or(settings.threads);
@@ -98,8 +100,10 @@ pub fn run(args: &ImportArgs, context: &Context) -> anyhow::Result<()> {
 /// # Errors
 /// Those of reading datasets and of [`gputexel::trace::export`].
 pub fn run_trace(args: &TraceArgs, context: &Context) -> anyhow::Result<()> {
-    check_target(&args.output, args.force)?;
-    check_target(&args.schema, args.force)?;
+    let inputs: Vec<&Path> = args.datasets.iter().map(PathBuf::as_path).collect();
+    check_target(Some(&args.output), args.force)?;
+    check_target(Some(&args.schema), args.force)?;
+    check_apart(&[Some(&args.output), Some(&args.schema)], &inputs)?;
     let data = dataset::read_many(&args.datasets)?;
     let folder = match args.output.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -131,15 +135,9 @@ pub fn run_trace(args: &TraceArgs, context: &Context) -> anyhow::Result<()> {
     Ok(say(&text)?)
 }
 
-fn check_target(path: &Path, force: bool) -> Result<()> {
-    match path.exists() && !force {
-        true => Err(Error::Usage(format!("{}: exists; use --force to replace it", path.display()))),
-        false => Ok(()),
-    }
-}
-
 fn write_schema(path: &Path, args: &ImportArgs, context: &Context) -> Result<()> {
-    check_target(&args.output, args.force)?;
+    check_target(Some(&args.output), args.force)?;
+    check_apart(&[Some(&args.output)], &[path])?;
     let found = survey(path)?;
     let schema = found.schema();
     write_atomically(&args.output, schema.to_json().as_bytes())?;

@@ -26,6 +26,7 @@ mod selection;
 mod spsa;
 mod sweep;
 mod table;
+mod targets;
 mod tune;
 mod uci;
 

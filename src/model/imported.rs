@@ -228,6 +228,8 @@ pub fn check_name(name: &str) -> std::result::Result<(), String> {
         "stands for all parameters"
     } else if name.chars().any(char::is_control) {
         "has a control character"
+    } else if name.contains(',') {
+        "has a comma, which parts names in lists such as --freeze"
     } else if name.trim() != name {
         "begins or ends with a blank"
     } else if name.ends_with(".mg") || name.ends_with(".eg") {

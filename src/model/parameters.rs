@@ -223,6 +223,9 @@ impl ParameterFile {
     /// [`Error::Io`] when it cannot be read, [`Error::Input`] with the line when it is not a
     /// parameter file or holds a value that is not finite.
     pub fn read(path: &Path) -> Result<Self> {
+        let inside = path.join("params.json");
+        // The folder of a run stands for its result.
+        let path = if path.is_dir() && inside.is_file() { inside.as_path() } else { path };
         let text = std::fs::read_to_string(path).map_err(|source| match source.kind() {
             std::io::ErrorKind::InvalidData => {
                 Error::input(path, "not a parameter file (params.json): it is not text")

@@ -128,6 +128,13 @@ impl Reader<'_> {
             Some(at) => (&line[..at], line[at + 1..].trim_ascii()),
             None => (line, &line[line.len()..]),
         };
+        // Of a file with nothing else at its line ends, all would be one line's comment.
+        if memchr::memchr(b'\r', line).is_some() {
+            return fault(
+                "carriage return",
+                "a carriage return within the line; lines end with a line feed".to_string(),
+            );
+        }
         let first_entry = batch.ids.len();
         self.values = [None; Column::COUNT];
         self.pending.clear();

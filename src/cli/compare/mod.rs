@@ -11,7 +11,7 @@ use gputexel::report::{Comparison, Parameter, Table, grouped};
 use gputexel::{Error, Result, write_atomically};
 
 use super::Context;
-use super::sweep::check_target;
+use super::targets::{check_apart, check_target};
 use super::tune::ScaleArgs;
 use losses::Losses;
 
@@ -19,12 +19,7 @@ use losses::Losses;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Changes are from A to B. Parameters are matched by name, so that sets of features that overlap can be \
-compared too.
-
-Examples:
-  gputexel compare runs/first runs/second --dataset dataset.bin
-  gputexel compare old.json runs/second --html changes.html
-  gputexel compare a.json b.json --sort errors --top 50")]
+compared too.")]
 pub struct CompareArgs {
     /// A parameter file, or the folder of a run
     #[arg(value_name = "A")]
@@ -125,6 +120,8 @@ pub struct Found {
 /// Files that cannot be read or written, or that have nothing in common.
 pub fn run(args: &CompareArgs, context: &Context) -> anyhow::Result<()> {
     check_target(args.html.as_deref(), args.force)?;
+    let inputs = [&args.a, &args.b].into_iter().chain(&args.dataset).map(PathBuf::as_path);
+    check_apart(&[args.html.as_deref()], &inputs.collect::<Vec<_>>())?;
     let k = args.scale.k()?;
     if k.is_some() && args.dataset.is_empty() {
         return Err(Error::Usage("a fixed K is for losses, which need --dataset".to_string()).into());

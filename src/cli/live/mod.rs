@@ -72,12 +72,16 @@ impl WatchArgs {
     /// # Errors
     /// [`Error::Usage`](gputexel::Error::Usage) when it cannot be had.
     pub fn open(&self, tensorboard: Option<&TensorboardArgs>) -> Result<Watch> {
+        let tensorboard = tensorboard.and_then(|args| args.tensorboard.clone());
+        if let Some(folder) = &tensorboard {
+            std::fs::create_dir_all(folder).map_err(|e| gputexel::Error::io(folder, e))?;
+        }
         Ok(Watch {
             bound: Mutex::new(self.live.map(Bound::take).transpose()?),
             server: Mutex::new(None),
             subject: Arc::default(),
             chart: self.chart,
-            tensorboard: tensorboard.and_then(|args| args.tensorboard.clone()),
+            tensorboard,
         })
     }
 }

@@ -15,7 +15,7 @@ use gputexel::{Error, Result, write_atomically};
 use serde_json::json;
 
 use super::run_folder::RunFolder;
-use super::sweep::check_target;
+use super::targets::{check_apart, check_target};
 use super::{Context, say};
 
 /// The report's name in a run's folder.
@@ -25,11 +25,7 @@ pub const REPORT: &str = "report.html";
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Every run writes report.html at its end; this writes it again, for example with another version of the \
-program, or where the run was killed.
-
-Examples:
-  gputexel report runs/first
-  gputexel report runs/first -o first.html --dataset moved/dataset.bin")]
+program, or where the run was killed.")]
 pub struct ReportArgs {
     /// The folder of a run of tune, pso or sweep
     #[arg(value_name = "RUN_FOLDER")]
@@ -63,6 +59,14 @@ pub struct Known<'a> {
 pub fn run(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
     check_target(args.output.as_deref(), args.force)?;
     let path = &args.folder;
+    if let Some(output) = &args.output {
+        // All that is in the folder but the report is what reports are made of.
+        let inside = path.canonicalize().ok().zip(output.canonicalize().ok());
+        if inside.is_some_and(|(folder, output)| output.starts_with(&folder) && output != folder.join(REPORT))
+        {
+            return Err(Error::Usage(format!("{}: is a part of the run", output.display())).into());
+        }
+    }
     let report = if path.join("sweep.json").exists() && !path.join("run.json").exists() {
         let (folder, _) = RunFolder::open_with::<SweepRecord>(path, "sweep.json", "sweep")?;
         if let Some(dataset) = args.dataset.first() {
@@ -72,6 +76,9 @@ pub fn run(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
         sweep::gather(&folder, None)?
     } else {
         let (folder, record) = RunFolder::open(path)?;
+        let named =
+            record.config.datasets.iter().map(Path::new).chain(args.dataset.iter().map(PathBuf::as_path));
+        check_apart(&[args.output.as_deref()], &named.collect::<Vec<_>>())?;
         match positions(&folder, &record, &args.dataset)? {
             Ok((data, split)) => {
                 let known = Known { positions: Some((&data, &split)), ..Known::default() };

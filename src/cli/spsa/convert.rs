@@ -9,7 +9,7 @@ use gputexel::spsa::lists::{
 use gputexel::{Error, Result, write_atomically};
 use serde_json::json;
 
-use super::super::sweep::check_target;
+use super::super::targets::check_target;
 use super::super::{Context, say};
 
 /// Flags of `spsa convert`.

@@ -16,7 +16,7 @@ use gputexel::{Error, Result, write_atomically};
 use serde_json::json;
 
 use super::super::games::deadline;
-use super::super::sweep::check_target;
+use super::super::targets::check_target;
 use super::super::{Context, say};
 use super::candidates::{Candidates, Settings, builtin, uci};
 use super::convert::remark;

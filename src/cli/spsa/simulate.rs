@@ -9,7 +9,7 @@ use gputexel::spsa::variables::positive;
 use gputexel::{Error, Result, write_atomically};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::super::sweep::check_target;
+use super::super::targets::check_target;
 use super::super::{Context, shows_progress};
 use super::backend::BackendArgs;
 use super::cells::{Cell, ScenarioArgs};

@@ -19,8 +19,9 @@ use super::super::live::Watch;
 use super::super::report;
 use super::super::run_folder::RunFolder;
 use super::super::table::grouped;
+use super::super::targets::{check_apart, check_target};
 use super::super::{Context, say};
-use super::output::{self, BestTarget, check_best, check_target, holds_best_only};
+use super::output::{self, BestTarget, check_best, holds_best_only};
 use super::picture::curve;
 use super::progress::Observer;
 use super::{MANY, SweepArgs, base_factor};
@@ -63,6 +64,8 @@ pub fn start(args: &SweepArgs, context: &Context, watch: &Watch) -> anyhow::Resu
     outputs.best.as_deref().map_or(Ok(()), |path| check_best(path, args.force))?;
     check_target(outputs.csv.as_deref(), args.force)?;
     check_target(outputs.svg.as_deref(), args.force)?;
+    let inputs: Vec<&Path> = args.datasets.iter().map(PathBuf::as_path).collect();
+    check_apart(&[outputs.csv.as_deref(), outputs.svg.as_deref()], &inputs)?;
     let backend = args.backend.open()?;
     let data = dataset::read_many(&args.datasets)?;
     if data.is_empty() {

@@ -15,7 +15,6 @@ use super::backend::BackendArgs;
 use super::basis::BasisArgs;
 use super::live::WatchArgs;
 use super::tune::ScaleArgs;
-pub use output::check_target;
 
 /// Flags of `sweep`.
 #[derive(Debug, clap::Args)]

@@ -14,31 +14,10 @@ use serde_json::{Value, json};
 
 use super::super::run_folder::RunFolder;
 use super::super::table::{aligned, grouped};
+use super::super::targets::check_target;
 use super::super::tune::scale_forms;
 use super::super::{Context, say};
 use super::picture::picture;
-
-/// Refuses a file whose folder does not exist, and one that exists unless it may.
-///
-/// # Errors
-/// [`Error::Usage`].
-pub fn check_target(path: Option<&Path>, may_exist: bool) -> Result<()> {
-    let Some(path) = path else { return Ok(()) };
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let refuse = |why: &str| Err(Error::Usage(format!("{}: cannot be written: {why}", path.display())));
-    match (folder.is_dir(), path.is_dir()) {
-        (false, _) => refuse("there is no such folder"),
-        (_, true) => refuse("it is a folder"),
-        // A link to nowhere is there, too.
-        _ if !may_exist && path.symlink_metadata().is_ok() => {
-            Err(Error::Usage(format!("{}: exists; use --force to write over it", path.display())))
-        }
-        _ => Ok(()),
-    }
-}
 
 /// Whether best parameters are meant to go to one file.
 fn is_file(path: &Path) -> bool {

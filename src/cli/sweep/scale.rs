@@ -1,5 +1,7 @@
 //! `sweep --scale`: the loss as a function of K.
 
+use std::path::{Path, PathBuf};
+
 use gputexel::dataset::{self, Layout};
 use gputexel::model::Prior;
 use gputexel::objective::LossKind;
@@ -9,9 +11,10 @@ use gputexel::{Error, write_atomically};
 use serde_json::json;
 
 use super::super::table::grouped;
+use super::super::targets::{check_apart, check_target};
 use super::super::tune::scale_forms;
 use super::super::{Context, say};
-use super::output::{check_target, write_csv};
+use super::output::write_csv;
 use super::{MANY, SweepArgs, base_factor};
 
 /// Runs `sweep --scale`.
@@ -56,6 +59,8 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
     }
     check_target(args.csv.as_deref(), args.force)?;
     check_target(args.svg.as_deref(), args.force)?;
+    let inputs: Vec<&Path> = args.datasets.iter().map(PathBuf::as_path).collect();
+    check_apart(&[args.csv.as_deref(), args.svg.as_deref()], &inputs)?;
     let loss: LossKind = fresh.loss.as_deref().map(str::parse).transpose()?.unwrap_or_default();
     let prior: Option<Prior> = fresh.prior.as_deref().map(str::parse).transpose()?;
     let backend = args.backend.open()?;

@@ -230,6 +230,7 @@ impl<'a> Observer<'a> {
         details: &serde_json::Value,
     ) {
         let left = seconds / epoch as f64 * (self.config.stopping.epochs.saturating_sub(epoch)) as f64;
+        let left = self.config.stopping.seconds.map_or(left, |limit| left.min((limit - seconds).max(0.0)));
         let swarms = swarm_bests(details);
         let (noun, label) = match (&swarms, self.config.optimizer.regularizes()) {
             (Some(_), _) => ("iteration", "best"),

@@ -6,6 +6,7 @@ use gputexel::dataset::{Dataset, Layout, Split};
 use gputexel::evaluator::Evaluator;
 use gputexel::model::{BothPhases, FeatureSet, Interval, ParameterFile, UncertaintyRecord};
 use gputexel::objective::{LossKind, Objective};
+use gputexel::tuning::OptimizerConfig;
 use gputexel::tuning::{
     Bootstrap, Curvature, FEWEST_CLUSTERS, Fit, LARGEST_ERROR_CP, Outcome, RunConfig, Sandwich, Spread,
     Standing, UncertaintyRequest, bootstrap, check_members, sandwich, space_of,
@@ -312,8 +313,14 @@ impl Findings {
         if off > 0 {
             let _ = writeln!(
                 out,
-                "warning     {off} parameters are more than {OFF_OPTIMUM} errors from the optimum: run longer, \
-                 or --optimizer gauss-newton"
+                "warning     {off} parameters are more than {OFF_OPTIMUM} errors from the optimum of the training \
+                 games: {}",
+                match config.optimizer {
+                    _ if config.holdout > 0.0 && outcome.epochs > 1 =>
+                        "held-out games may have chosen another step",
+                    OptimizerConfig::GaussNewton(_) => "run longer",
+                    _ => "run longer, or --optimizer gauss-newton",
+                }
             );
         }
         if let Some(bootstrap) = &self.bootstrap {

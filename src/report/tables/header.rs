@@ -17,6 +17,9 @@ pub struct Header {
     pub format: String,
     /// Name of the feature set.
     pub feature_set: String,
+    /// Number of features; 0 where it is not known.
+    #[serde(default)]
+    pub features: usize,
     /// Phase convention of the values.
     pub phase: PhaseSettings,
     /// Scale constant K, base-10 form.
@@ -50,6 +53,7 @@ impl Header {
         Self {
             format: format.to_string(),
             feature_set: file.feature_set.clone(),
+            features: file.parameters.len(),
             phase: file.phase.clone(),
             k: file.k,
             scale: 1.0,
@@ -72,9 +76,14 @@ impl Header {
         // Python takes what the first two lines say of a coding for its own.
         let PhaseSettings { pawn, knight, bishop, rook, queen, max } = &self.phase;
         let pawn = if *pawn > 0 { format!("pawn {pawn}, ") } else { String::new() };
-        lines.push(format!(
+        let counted = [knight, bishop, rook, queen].into_iter().any(|weight| *weight > 0);
+        lines.push(match counted {
+            false => format!(
+                "Phase: as the trace had it, at most {max}; score = (mg * phase + eg * ({max} - phase)) / {max}, eg times the trace's scale factor where it had one."
+            ),
+            true => format!(
             "Phase: {pawn}knight {knight}, bishop {bishop}, rook {rook}, queen {queen}, at most {max}; score = (mg * phase + eg * ({max} - phase)) / {max}."
-        ));
+        )});
         let Provenance { datasets, positions, loss, loss_kind, changed, .. } = &self.provenance;
         let mut parts = vec![format!("{} parameters ({})", 2 * file.parameters.len(), self.feature_set)];
         if !datasets.is_empty() {

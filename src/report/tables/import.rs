@@ -99,6 +99,16 @@ pub fn import(bytes: &[u8], path: &Path, like: Option<&Like>) -> Result<Imported
         _ => options(text, path, header.as_ref(), known)?,
     };
     let (feature_set, phase) = whose(like, header.as_ref(), &features, path, &mut notes)?;
+    if let Some(header) = header.as_ref().filter(|_| like.is_none())
+        && header.features > features.len()
+    {
+        let reason = format!(
+            "has {} of the {} parameters that its header counts; --like lends the others",
+            features.len(),
+            header.features
+        );
+        return Err(Error::input(path, reason));
+    }
     let theta = complete(&features, theta, like, path, &mut notes)?;
     let count = features.len();
     let record = |(id, feature): (usize, &Feature)| ParameterRecord {

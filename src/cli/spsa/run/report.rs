@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use gputexel::spsa::run::{Story, read};
 use gputexel::write_atomically;
 
-use super::super::super::sweep::check_target;
+use super::super::super::targets::check_target;
 use super::super::super::{Context, say};
 use super::outputs;
 
