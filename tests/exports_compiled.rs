@@ -270,9 +270,9 @@ const POSITIONS: [&str; 6] = [
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
     "r1bqk2r/pp2bppp/2n1pn2/2pp4/3P1B2/2PBPN2/PP1N1PPP/R2QK2R b KQkq - 3 8",
     "8/5pk1/4p1p1/7p/3R3P/6P1/r4PK1/8 w - - 0 1",
-    "8/8/4k3/8/2n5/5P2/3K4/6N1 b - - 0 1",
+    "8/8/4k3/2n5/8/5P2/3K4/6N1 b - - 0 1",
     "3rr1k1/1p3ppp/p1q2n2/2P5/1P1Q4/P4B2/5PPP/3RR1K1 w - - 1 20",
-    "6k1/PP6/8/8/8/8/6pp/1K6 b - - 0 1",
+    "6k1/PP6/8/8/8/8/5p1p/1K6 b - - 0 1",
 ];
 
 /// An evaluation in C, by its tables' lookup; prints 24 times the score of each position, White's view.
