@@ -73,9 +73,12 @@ fn check(kind: FeatureKind) {
         groups.iter().map(|(group, count)| line(group, *count)).collect()
     };
 
+    // A group of one is no array.
+    let at = |count: usize| if count > 1 { "[i]" } else { "" };
     let prints = each(&|group, count| {
+        let at = at(count);
         format!(
-            "    for (int i = 0; i < {count}; i++) printf(\"{group} %d %d %d\\n\", i, {group}_mg[i], {group}_eg[i]);\n"
+            "    for (int i = 0; i < {count}; i++) printf(\"{group} %d %d %d\\n\", i, {group}_mg{at}, {group}_eg{at});\n"
         )
     });
     let c = format!(
@@ -88,8 +91,9 @@ fn check(kind: FeatureKind) {
     }
 
     let prints = each(&|group, count| {
+        let at = at(count);
         format!(
-            "    for (int i = 0; i < {count}; i++) std::printf(\"{group} %d %d %d\\n\", i, MG({group}_score[i]), EG({group}_score[i]));\n"
+            "    for (int i = 0; i < {count}; i++) std::printf(\"{group} %d %d %d\\n\", i, MG({group}_score{at}), EG({group}_score{at}));\n"
         )
     });
     let plain = "#define MG(s) (s).mg\n#define EG(s) (s).eg\n#include \"r/tables.hpp\"\n";
@@ -115,10 +119,11 @@ fn check(kind: FeatureKind) {
         }
     }
 
-    let prints = each(&|group, _| {
+    let prints = each(&|group, count| {
+        let name = group.to_uppercase();
+        let all = if count > 1 { name } else { format!("[{name}]") };
         format!(
-            "    for (i, (mg, eg)) in {}.iter().enumerate() {{ println!(\"{group} {{i}} {{mg}} {{eg}}\"); }}\n",
-            group.to_uppercase()
+            "    for (i, (mg, eg)) in {all}.iter().enumerate() {{ println!(\"{group} {{i}} {{mg}} {{eg}}\"); }}\n"
         )
     });
     let rust = format!("#[path = \"r/tables.rs\"]\nmod tables;\nuse tables::*;\nfn main() {{\n{prints}}}\n");

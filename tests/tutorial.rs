@@ -52,9 +52,9 @@ fn all_commands_of_the_tutorial_work() {
             scores.push(String::from_utf8_lossy(&output.stdout).trim().parse::<i32>().unwrap());
         }
     }
-    // A white knight in the center against a black one in the corner.
-    if let [center, corner] = scores[..] {
-        assert!(center > 250 && corner < -250 && center > -corner, "{center} {corner}");
+    // A knight on f3 against one on h3.
+    if let [center, edge] = scores[..] {
+        assert!(center > edge + 5, "{center} {edge}");
     }
     let source = std::fs::read_to_string(folder.path().join("engine/psqt.cpp")).unwrap();
     assert!(source.contains("gputexel: pst") && source.matches("S( 300,  300)").count() < 32, "{source}");
