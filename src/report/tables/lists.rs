@@ -62,7 +62,7 @@ fn short(rounding: Rounding, units: f64) -> String {
     }
 }
 
-/// Reads what [`csv`] writes, columns in any order.
+/// Reads what [`csv()`] writes, columns in any order.
 ///
 /// # Errors
 /// [`Error::Input`] with the line.

@@ -1,7 +1,7 @@
 //! Tuned values as text for engines: source code of six languages, JSON, CSV and UCI options.
 //!
 //! Owns formats, orders of squares, rounding and names of exports, and what they say of themselves; the way
-//! back is in [`import`]. Markers of arrays, and how arrays are read, are those of
+//! back is in [`import()`]. Markers of arrays, and how arrays are read, are those of
 //! [`patch::tables`](crate::patch::tables).
 
 mod code;
