@@ -32,4 +32,4 @@ pub mod trace;
 pub mod tuning;
 
 pub use error::{Error, Result};
-pub use files::write_atomically;
+pub use files::{Scratch, write_atomically};

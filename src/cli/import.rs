@@ -2,12 +2,12 @@
 //! way back.
 
 use std::fmt::Write as _;
-use std::io::{BufWriter, Write as _};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use gputexel::extraction::{Hooks, Progress};
 use gputexel::trace::{ImportReport, ImportSettings, Plan, export, import, survey};
-use gputexel::{Error, Result, dataset, write_atomically};
+use gputexel::{Error, Result, Scratch, dataset, write_atomically};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
@@ -105,24 +105,12 @@ pub fn run_trace(args: &TraceArgs, context: &Context) -> anyhow::Result<()> {
     check_target(Some(&args.schema), args.force)?;
     check_apart(&[Some(&args.output), Some(&args.schema)], &inputs)?;
     let data = dataset::read_many(&args.datasets)?;
-    let folder = match args.output.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
     let io = |error: std::io::Error| Error::io(&args.output, error);
-    let file = tempfile::Builder::new().prefix(".gputexel-").tempfile_in(folder).map_err(io)?;
-    let mut out = BufWriter::with_capacity(1 << 18, file);
+    let mut out = BufWriter::with_capacity(1 << 18, Scratch::beside(&args.output).map_err(io)?);
     let schema = export(&data, &mut out, &args.output)?;
-    out.flush().map_err(io)?;
-    let mut file = out.into_inner().map_err(|error| io(error.into_error()))?;
-    file.as_file_mut().sync_all().map_err(io)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644)).map_err(io)?;
-    }
+    let file = out.into_inner().map_err(|error| io(error.into_error()))?;
     write_atomically(&args.schema, schema.to_json().as_bytes())?;
-    file.persist(&args.output).map_err(|error| io(error.error))?;
+    file.finish().map_err(io)?;
     let text = if context.json {
         let object = json!({ "trace": args.output, "schema": args.schema, "positions": data.len() });
         format!("{object}\n")

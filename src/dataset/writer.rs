@@ -14,6 +14,7 @@ use xxhash_rust::xxh3::Xxh3;
 use super::container::{METADATA_KEY, names};
 use super::{Metadata, SourceRecord};
 use crate::error::{Error, Result};
+use crate::files::{Scratch, folder_for};
 use crate::model::FeatureRow;
 
 /// Everything about a position but its features.
@@ -185,10 +186,7 @@ impl DatasetWriter {
         if path.is_dir() {
             return Err(Error::input(path, "is a folder"));
         }
-        let folder = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
-            _ => PathBuf::from("."),
-        };
+        let folder = folder_for(path);
         let column = |name, dtype| Column::try_new(name, dtype, &folder);
         Ok(Self {
             row_lengths: column(names::ROW_LENGTHS, Dtype::U16)?,
@@ -483,7 +481,7 @@ impl DatasetWriter {
         let mut header = serde_json::to_vec(&header)?;
         header.resize(header.len().next_multiple_of(8), b' ');
 
-        let mut output = tempfile::Builder::new().prefix(".gputexel-").tempfile_in(&self.folder)?;
+        let mut output = Scratch::beside(&self.path)?;
         let file = output.as_file_mut();
         file.write_all(&(header.len() as u64).to_le_bytes())?;
         file.write_all(&header)?;
@@ -492,9 +490,7 @@ impl DatasetWriter {
             column.file.seek(SeekFrom::Start(0))?;
             std::io::copy(&mut column.file, file)?;
         }
-        output.as_file().sync_all()?;
-        crate::files::set_default_permissions(output.as_file())?;
-        output.persist(&self.path).map_err(|e| e.error)?;
+        output.finish()?;
         Ok(self.metadata)
     }
 }

@@ -3,14 +3,13 @@
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
 use crate::error::{Error, Result};
+use crate::files::Scratch;
 
 /// A file that appears when it is finished.
 pub struct SkippedList {
     path: PathBuf,
-    file: BufWriter<NamedTempFile>,
+    file: BufWriter<Scratch>,
 }
 
 impl SkippedList {
@@ -21,12 +20,7 @@ impl SkippedList {
         if !force && path.exists() {
             return Err(Error::Usage(format!("{}: exists; use --force to replace it", path.display())));
         }
-        let folder = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        let file = tempfile::Builder::new().prefix(".gputexel-").tempfile_in(folder);
-        let file = BufWriter::new(file.map_err(|e| Error::io(path, e))?);
+        let file = BufWriter::new(Scratch::beside(path).map_err(|e| Error::io(path, e))?);
         Ok(Self { path: path.to_path_buf(), file })
     }
 
@@ -35,13 +29,7 @@ impl SkippedList {
     }
 
     pub fn finish(self) -> Result<()> {
-        let finish = |file: BufWriter<NamedTempFile>| -> std::io::Result<()> {
-            let file = file.into_inner().map_err(|e| e.into_error())?;
-            file.as_file().sync_all()?;
-            crate::files::set_default_permissions(file.as_file())?;
-            file.persist(&self.path).map_err(|e| e.error)?;
-            Ok(())
-        };
-        finish(self.file).map_err(|e| Error::io(&self.path, e))
+        let file = self.file.into_inner().map_err(|e| Error::io(&self.path, e.into_error()))?;
+        file.finish().map_err(|e| Error::io(&self.path, e))
     }
 }
