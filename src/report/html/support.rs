@@ -27,8 +27,12 @@ fn decades(most: u64) -> Vec<(u64, u64)> {
     let mut rows = vec![(0, 0)];
     let mut low = 1;
     while low <= most {
-        rows.push((low, low.saturating_mul(10) - 1));
-        low = low.saturating_mul(10);
+        let Some(next) = low.checked_mul(10) else {
+            rows.push((low, u64::MAX));
+            break;
+        };
+        rows.push((low, next - 1));
+        low = next;
     }
     rows
 }
@@ -137,7 +141,9 @@ mod tests {
     fn decades_meet_without_gaps() {
         assert_eq!(decades(0), [(0, 0)]);
         assert_eq!(decades(100), [(0, 0), (1, 9), (10, 99), (100, 999)]);
-        assert!(decades(u64::MAX).len() > 15);
+        let all = decades(u64::MAX);
+        assert_eq!(all.last(), Some(&(10_000_000_000_000_000_000, u64::MAX)));
+        assert!(all.windows(2).all(|pair| pair[0].1 + 1 == pair[1].0));
     }
 
     #[test]
