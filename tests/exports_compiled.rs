@@ -13,26 +13,6 @@ use gputexel::model::{FeatureKind, FeatureSet, ParameterFile, ParameterRecord, T
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess, Position as _};
 
-/// Compiles without a warning and runs; `None` where there is no such compiler.
-fn compiled(bench: &Bench, compiler: &str, flags: &[&str], name: &str, source: &str) -> Option<String> {
-    if Command::new(compiler).arg("--version").output().is_err() {
-        eprintln!("SKIPPED: there is no {compiler} to compile {name}");
-        return None;
-    }
-    bench.write(name, source);
-    let built = Command::new(compiler)
-        .args(flags)
-        .args([name, "-o", "program"])
-        .current_dir(bench.folder.path())
-        .output()
-        .unwrap();
-    let messages = String::from_utf8_lossy(&built.stderr).into_owned();
-    assert!(built.status.success() && messages.is_empty(), "{compiler} {name}: {messages}\n{source}");
-    let run = Command::new(bench.path("program")).output().unwrap();
-    assert!(run.status.success());
-    Some(String::from_utf8(run.stdout).unwrap())
-}
-
 /// Runs an interpreter in the folder; `None` where there is none.
 fn interpreted(bench: &Bench, program: &str, args: &[&str]) -> Option<String> {
     let Ok(run) = Command::new(program).args(args).current_dir(bench.folder.path()).output() else {
@@ -98,10 +78,10 @@ fn odd_names_compile_in_c() {
         )
     };
     let flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"];
-    if let Some(out) = compiled(&bench, "gcc", &flags, "main.c", &source(&prints)) {
+    if let Some(out) = bench.compiled("gcc", &flags, "main.c", &source(&prints)) {
         assert_eq!(out, wanted(&file, 0));
     }
-    if let Some(out) = compiled(&bench, "gcc", &flags, "main.c", &source(&pairs)) {
+    if let Some(out) = bench.compiled("gcc", &flags, "main.c", &source(&pairs)) {
         assert_eq!(out, wanted(&file, 2));
     }
 }
@@ -143,7 +123,7 @@ fn odd_names_compile_in_cpp() {
     };
     let flags = ["-std=c++11", "-Wall", "-Wextra", "-pedantic", "-Werror"];
     let pairs = print("%d", &|name, at| format!("{name}_score{at}.mg, {name}_score{at}.eg"));
-    if let Some(out) = compiled(&bench, "g++", &flags, "main.cpp", &source(&pairs)) {
+    if let Some(out) = bench.compiled("g++", &flags, "main.cpp", &source(&pairs)) {
         assert_eq!(out, wanted(&file, 0));
     }
     let pascal = |name: &str| -> String {
@@ -156,7 +136,7 @@ fn odd_names_compile_in_cpp() {
         }
     };
     let plain = print("%.2f", &|name, at| format!("{0}Mg{at}, {0}Eg{at}", pascal(name)));
-    if let Some(out) = compiled(&bench, "g++", &flags, "main.cpp", &source(&plain)) {
+    if let Some(out) = bench.compiled("g++", &flags, "main.cpp", &source(&plain)) {
         assert_eq!(out, wanted(&file, 2));
     }
 }
@@ -180,7 +160,7 @@ fn odd_names_compile_in_rust() {
     }
     let source = format!("mod pairs;\nmod snake;\nfn main() {{\n{prints}{separate}}}\n");
     let flags = ["--edition", "2021", "-Dwarnings"];
-    if let Some(out) = compiled(&bench, "rustc", &flags, "main.rs", &source) {
+    if let Some(out) = bench.compiled("rustc", &flags, "main.rs", &source) {
         assert_eq!(out, wanted(&file, 0) + &wanted(&file, 2));
     }
 }
@@ -378,7 +358,7 @@ fn an_engine_in_c_scores_positions_alike() {
         assert!(theta.iter().all(|value| value.fract() == 0.0));
         let evaluation = TableEvaluation::try_new(&set, &theta).unwrap();
         let flags_c = ["-std=c99", "-Wall", "-Wextra", "-Werror"];
-        let Some(out) = compiled(&bench, "gcc", &flags_c, "engine.c", &engine("t.h", &lookup)) else {
+        let Some(out) = bench.compiled("gcc", &flags_c, "engine.c", &engine("t.h", &lookup)) else {
             return;
         };
         let mut scores = std::collections::BTreeSet::new();

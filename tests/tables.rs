@@ -2,9 +2,6 @@
 
 mod common;
 
-use std::path::Path;
-use std::process::Command;
-
 use common::program::Bench;
 use gputexel::model::FeatureKind;
 use serde_json::Value;
@@ -36,30 +33,6 @@ fn groups(file: &Value) -> Vec<(String, usize)> {
     groups
 }
 
-/// Compiles a source beside the tables and runs it; `None` where there is no such compiler.
-fn output(bench: &Bench, compiler: &str, flags: &[&str], name: &str, source: &str) -> Option<String> {
-    if Command::new(compiler).arg("--version").output().is_err() {
-        eprintln!("SKIPPED: there is no {compiler} to compile {name}");
-        return None;
-    }
-    bench.write(name, source);
-    let built = Command::new(compiler)
-        .args(flags)
-        .args([name, "-o", "program"])
-        .current_dir(bench.folder.path())
-        .output()
-        .unwrap();
-    let messages = String::from_utf8_lossy(&built.stderr).into_owned();
-    assert!(
-        built.status.success() && messages.is_empty(),
-        "{compiler} {flags:?} {name}: {messages}\n{source}"
-    );
-    let program = Path::new(bench.folder.path()).join("program");
-    let run = Command::new(program).output().unwrap();
-    assert!(run.status.success());
-    Some(String::from_utf8(run.stdout).unwrap())
-}
-
 fn check(kind: FeatureKind) {
     let bench = Bench::new();
     bench.dataset("d.bin", kind, 3000, 31);
@@ -85,7 +58,7 @@ fn check(kind: FeatureKind) {
         "#include <stdio.h>\n#include \"r/tables.h\"\n#include \"r/tables.h\"\nint main(void) {{\n{prints}    return 0;\n}}\n"
     );
     for flags in [&["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"][..], &["-std=c11", "-O2"]] {
-        if let Some(out) = output(&bench, "cc", flags, "main.c", &c) {
+        if let Some(out) = bench.compiled("cc", flags, "main.c", &c) {
             assert_eq!(out, wanted);
         }
     }
@@ -113,7 +86,7 @@ fn check(kind: FeatureKind) {
         );
         for standard in ["-std=c++11", "-std=c++17"] {
             let flags = [standard, "-Wall", "-Wextra", "-Werror"];
-            if let Some(out) = output(&bench, "c++", &flags, "main.cpp", &source) {
+            if let Some(out) = bench.compiled("c++", &flags, "main.cpp", &source) {
                 assert_eq!(out, wanted, "{source}");
             }
         }
@@ -127,7 +100,7 @@ fn check(kind: FeatureKind) {
         )
     });
     let rust = format!("#[path = \"r/tables.rs\"]\nmod tables;\nuse tables::*;\nfn main() {{\n{prints}}}\n");
-    if let Some(out) = output(&bench, "rustc", &["--edition", "2021", "-Dwarnings"], "main.rs", &rust) {
+    if let Some(out) = bench.compiled("rustc", &["--edition", "2021", "-Dwarnings"], "main.rs", &rust) {
         assert_eq!(out, wanted);
     }
 }

@@ -47,6 +47,7 @@ impl PhaseRow {
             let row = &mut rows[usize::from(phase / width)];
             row.positions += 1;
             row.mean_result += f64::from(result);
+            // Results between the three are rounded to the nearest; the mean has them as they are.
             match result {
                 r if r < 0.25 => row.black_wins += 1,
                 r if r > 0.75 => row.white_wins += 1,

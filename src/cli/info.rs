@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use gputexel::checking::PhaseRow;
 use gputexel::chess::PhaseSettings;
 use gputexel::dataset::{self, ChecksumState, Dataset, Metadata, SourceRecord, TensorInfo};
 use serde::Serialize;
@@ -21,9 +22,6 @@ pub struct InfoArgs {
     #[arg(long)]
     features: bool,
 }
-
-/// Rows of the table of results by phase.
-const PHASE_ROWS: u16 = 6;
 
 /// Rare features that are named.
 const RARE_NAMES: usize = 8;
@@ -69,17 +67,6 @@ struct Contents {
     rarest: Vec<Occurrences>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     features: Vec<Occurrences>,
-}
-
-#[derive(Debug, Serialize)]
-struct PhaseRow {
-    from: u16,
-    to: u16,
-    positions: u64,
-    white_wins: u64,
-    draws: u64,
-    black_wins: u64,
-    mean_result: f64,
 }
 
 /// The features of one table.
@@ -179,44 +166,12 @@ fn contents(data: &Dataset, all_features: bool) -> Contents {
         scored_positions: data.search_scores().iter().filter(|score| !score.is_nan()).count() as u64,
         evaluated_positions: data.static_evaluations().iter().filter(|value| !value.is_nan()).count() as u64,
         scale_factors: data.scales().iter().collect::<std::collections::BTreeSet<_>>().len(),
-        results_by_phase: results_by_phase(data),
+        results_by_phase: PhaseRow::all(data),
         groups: groups(data, &counts),
         unseen: named.iter().filter(|one| one.positions == 0).map(|one| one.name.clone()).collect(),
         rarest,
         features: if all_features { named } else { Vec::new() },
     }
-}
-
-fn results_by_phase(data: &Dataset) -> Vec<PhaseRow> {
-    let max = data.phase_max();
-    let width = (max + 1).div_ceil(PHASE_ROWS);
-    let mut rows: Vec<PhaseRow> = (0..=max)
-        .step_by(usize::from(width))
-        .map(|from| PhaseRow {
-            from,
-            to: (from + width - 1).min(max),
-            positions: 0,
-            white_wins: 0,
-            draws: 0,
-            black_wins: 0,
-            mean_result: 0.0,
-        })
-        .collect();
-    for (&phase, &result) in data.phases().iter().zip(data.results()) {
-        let row = &mut rows[usize::from(phase / width)];
-        row.positions += 1;
-        row.mean_result += f64::from(result);
-        // Results between the three are rounded to the nearest; the mean has them as they are.
-        match result {
-            r if r < 0.25 => row.black_wins += 1,
-            r if r > 0.75 => row.white_wins += 1,
-            _ => row.draws += 1,
-        }
-    }
-    rows.retain(|row| row.positions > 0);
-    rows.iter_mut().for_each(|row| row.mean_result /= row.positions as f64);
-    rows.reverse();
-    rows
 }
 
 fn groups(data: &Dataset, counts: &[u64]) -> Vec<Group> {

@@ -22,7 +22,7 @@ use std::sync::atomic::AtomicBool;
 pub use again::{Leaf, LeafChanges};
 pub use report::{FunnelStep, Report, Results, SourceReport};
 
-pub(crate) use sources::{Chunk, read_chunks};
+pub(crate) use sources::{Chunk, check_reading, read_chunks, work};
 
 use crate::chess::labels::LabelSyntax;
 use crate::chess::selection::Selection;
@@ -70,23 +70,7 @@ impl ExtractSettings {
     }
 
     fn validate(&self, inputs: &[PathBuf], output: &Path) -> Result<()> {
-        if inputs.is_empty() {
-            return Err(Error::Usage("no input was given".to_string()));
-        }
-        if inputs.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
-            return Err(Error::Usage("-: standard input can be read only once".to_string()));
-        }
-        if !(0.0..=1.0).contains(&self.max_bad_share) {
-            return Err(Error::Usage(format!("bad share {}: must be from 0 to 1", self.max_bad_share)));
-        }
-        if self.threads == 0 || self.threads > 1024 {
-            return Err(Error::Usage(format!("{} threads: must be from 1 to 1024", self.threads)));
-        }
-        if let Ok(target) = output.canonicalize()
-            && inputs.iter().any(|input| input.canonicalize().is_ok_and(|path| path == target))
-        {
-            return Err(Error::Usage(format!("{}: is an input, too", output.display())));
-        }
+        check_reading(inputs, output, self.max_bad_share, self.threads)?;
         if self.list_skipped.as_deref().is_some_and(|list| list == output || inputs.iter().any(|i| i == list))
         {
             return Err(Error::Usage("the list of skipped games is an input or the output, too".to_string()));

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::assembly::Assembly;
@@ -150,12 +150,12 @@ fn spawn(
     for _ in 0..settings.threads {
         let (chunks, sender) = (Arc::clone(&chunks), sender.clone());
         let shared = Arc::clone(&shared);
-        std::thread::spawn(move || work(&chunks, &sender, &shared));
+        std::thread::spawn(move || search_and_work(&chunks, &sender, &shared));
     }
     Channels { finished, buffers: buffer_sender }
 }
 
-fn work(
+fn search_and_work(
     chunks: &Mutex<Receiver<(u64, Result<Chunk>)>>,
     finished: &Sender<(u64, std::thread::Result<Result<Finished>>)>,
     shared: &Work,
@@ -169,20 +169,7 @@ fn work(
         search: search.as_ref().map(|search| search as &dyn PositionSearch),
         named_games: shared.named_games,
     };
-    loop {
-        let received = chunks.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let (index, result) = match received {
-            Err(_) => return,
-            Ok((index, Err(error))) => (index, Ok(Err(error))),
-            Ok((index, Ok(chunk))) => {
-                let process = || process(chunk, shared, criteria);
-                (index, std::panic::catch_unwind(std::panic::AssertUnwindSafe(process)).map(Ok))
-            }
-        };
-        if finished.send((index, result)).is_err() {
-            return;
-        }
-    }
+    super::work(chunks, finished, &|chunk| process(chunk, shared, criteria));
 }
 
 fn process(chunk: Chunk, shared: &Work, criteria: Criteria<'_>) -> Finished {

@@ -2,9 +2,9 @@
 //! cuts them into chunks of whole records.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::mpsc::{Receiver, SyncSender};
+use std::sync::mpsc::{Receiver, Sender, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::ExtractSettings;
 use crate::chess::detection::{Detection, InputKind, detect_kind, detect_text};
@@ -109,6 +109,55 @@ pub fn read_chunks(
             }
         }
     }
+}
+
+/// Processes chunks until there are no more or nobody wants them. A panic goes the way of the result, so
+/// that the caller can go on with it.
+pub fn work<T>(
+    chunks: &Mutex<Receiver<(u64, Result<Chunk>)>>,
+    finished: &Sender<(u64, std::thread::Result<Result<T>>)>,
+    process: &dyn Fn(Chunk) -> T,
+) {
+    loop {
+        let received = chunks.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let (index, result) = match received {
+            Err(_) => return,
+            Ok((index, Err(error))) => (index, Ok(Err(error))),
+            Ok((index, Ok(chunk))) => {
+                let process = || process(chunk);
+                (index, std::panic::catch_unwind(std::panic::AssertUnwindSafe(process)).map(Ok))
+            }
+        };
+        if finished.send((index, result)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Checks what all readers of positions are told: inputs, an output that is none of them, the share of
+/// broken lines, threads.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub fn check_reading(inputs: &[PathBuf], output: &Path, max_bad_share: f64, threads: usize) -> Result<()> {
+    if inputs.is_empty() {
+        return Err(Error::Usage("no input was given".to_string()));
+    }
+    if inputs.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+        return Err(Error::Usage("-: standard input can be read only once".to_string()));
+    }
+    if !(0.0..=1.0).contains(&max_bad_share) {
+        return Err(Error::Usage(format!("bad share {}: must be from 0 to 1", max_bad_share)));
+    }
+    if threads == 0 || threads > 1024 {
+        return Err(Error::Usage(format!("{} threads: must be from 1 to 1024", threads)));
+    }
+    if let Ok(target) = output.canonicalize()
+        && inputs.iter().any(|input| input.canonicalize().is_ok_and(|path| path == target))
+    {
+        return Err(Error::Usage(format!("{}: is an input, too", output.display())));
+    }
+    Ok(())
 }
 
 /// Cuts one input; returns whether anyone still listens.

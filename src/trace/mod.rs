@@ -30,8 +30,8 @@ pub use schema::{
 };
 pub use survey::{Survey, survey};
 
-use crate::error::{Error, Result};
-use crate::extraction::Hooks;
+use crate::error::Result;
+use crate::extraction::{Hooks, check_reading};
 
 /// Most distinct endgame scale factors: each of them times each phase is a bucket with a table of
 /// its own.
@@ -65,24 +65,7 @@ impl ImportSettings {
     }
 
     fn validate(&self, inputs: &[PathBuf], output: &Path) -> Result<()> {
-        if inputs.is_empty() {
-            return Err(Error::Usage("no input was given".to_string()));
-        }
-        if inputs.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
-            return Err(Error::Usage("-: standard input can be read only once".to_string()));
-        }
-        if !(0.0..=1.0).contains(&self.max_bad_share) {
-            return Err(Error::Usage(format!("bad share {}: must be from 0 to 1", self.max_bad_share)));
-        }
-        if self.threads == 0 || self.threads > 1024 {
-            return Err(Error::Usage(format!("{} threads: must be from 1 to 1024", self.threads)));
-        }
-        if let Ok(target) = output.canonicalize()
-            && inputs.iter().any(|input| input.canonicalize().is_ok_and(|path| path == target))
-        {
-            return Err(Error::Usage(format!("{}: is an input, too", output.display())));
-        }
-        Ok(())
+        check_reading(inputs, output, self.max_bad_share, self.threads)
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::ImportSettings;
@@ -19,7 +19,7 @@ use crate::chess::detection::InputKind;
 use crate::chess::input::Input;
 use crate::dataset::{DatasetWriter, Metadata};
 use crate::error::{Error, Result};
-use crate::extraction::{Chunk, Hooks, Progress, read_chunks};
+use crate::extraction::{Chunk, Hooks, Progress, read_chunks, work};
 
 pub(super) fn run(
     inputs: &[PathBuf],
@@ -127,25 +127,4 @@ fn spawn(
         });
     }
     Channels { finished, buffers: buffer_sender }
-}
-
-fn work(
-    chunks: &Mutex<Receiver<(u64, Result<Chunk>)>>,
-    finished: &Sender<(u64, std::thread::Result<Result<Finished>>)>,
-    process: &dyn Fn(Chunk) -> Finished,
-) {
-    loop {
-        let received = chunks.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let (index, result) = match received {
-            Err(_) => return,
-            Ok((index, Err(error))) => (index, Ok(Err(error))),
-            Ok((index, Ok(chunk))) => {
-                let process = || process(chunk);
-                (index, std::panic::catch_unwind(std::panic::AssertUnwindSafe(process)).map(Ok))
-            }
-        };
-        if finished.send((index, result)).is_err() {
-            return;
-        }
-    }
 }

@@ -20,6 +20,29 @@ impl Bench {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
+    /// Compiles a source without a warning and runs it; `None` where there is no such compiler.
+    pub fn compiled(&self, compiler: &str, flags: &[&str], name: &str, source: &str) -> Option<String> {
+        if std::process::Command::new(compiler).arg("--version").output().is_err() {
+            eprintln!("SKIPPED: there is no {compiler} to compile {name}");
+            return None;
+        }
+        self.write(name, source);
+        let built = std::process::Command::new(compiler)
+            .args(flags)
+            .args([name, "-o", "program"])
+            .current_dir(self.folder.path())
+            .output()
+            .unwrap();
+        let messages = String::from_utf8_lossy(&built.stderr).into_owned();
+        assert!(
+            built.status.success() && messages.is_empty(),
+            "{compiler} {flags:?} {name}: {messages}\n{source}"
+        );
+        let run = std::process::Command::new(self.path("program")).output().unwrap();
+        assert!(run.status.success());
+        Some(String::from_utf8(run.stdout).unwrap())
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
