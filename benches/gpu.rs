@@ -62,7 +62,7 @@ fn bench(criterion: &mut Criterion) {
     let summary = context.summary().clone();
     let positions = if summary.software { 1 << 11 } else { 1 << 21 };
     let layout = layout(positions);
-    let entries = layout.ids.len() as f64 / positions as f64;
+    let entries = layout.ids().len() as f64 / positions as f64;
     eprintln!(
         "{} ({}, {}): {positions} positions, {entries:.1} features a position",
         summary.name, summary.kind, summary.backend
@@ -71,7 +71,7 @@ fn bench(criterion: &mut Criterion) {
     single(criterion, &context, &layout, &prior);
     for members in [1usize, 16, 64, 1024, 4096] {
         let parameters = prior.iter().copied().cycle().take(prior.len() * members).collect();
-        let population = Population::new(layout.features, parameters, vec![0.8; members]);
+        let population = Population::new(layout.features(), parameters, vec![0.8; members]);
         let pairs = (positions * members) as u64;
         let mut group = criterion.benchmark_group(format!("gpu/{members}"));
         group.throughput(Throughput::Elements(pairs)).sample_size(10).warm_up_time(Duration::from_secs(1));

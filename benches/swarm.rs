@@ -19,7 +19,7 @@ fn benches(criterion: &mut Criterion) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin");
     let data = dataset::read(&path).expect("the sample is readable");
     let layout = Layout::whole(&data).expect("the sample is not empty");
-    let set = &data.metadata.feature_set;
+    let set = &data.metadata().feature_set;
     let prior = Prior::default().theta(set).expect("the default prior fits");
     let Ok(basis) = "madchess".parse::<Basis>();
     let basis = basis.resolve(set, &prior, &[]).expect("the sample has squares");

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 fn gradients_are_those_of_central_differences() {
     let bench = Bench::new();
     let data = random_dataset(&bench.path("d.bin"), FeatureKind::Pst, 600, 3);
-    let set = &data.metadata.feature_set;
+    let set = &data.metadata().feature_set;
     let prior = Prior::default().theta(set).unwrap();
     let objective = Objective { k: 0.8, loss: LossKind::Squared };
     let all: Vec<u32> = (0..data.len() as u32).collect();

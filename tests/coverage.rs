@@ -23,21 +23,22 @@ fn coverage(shared: bool, loss: LossKind) -> (f64, f64, usize) {
     let basis = Parameterization::identity(&truth);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(2024);
     let expected: Vec<f64> = layout
-        .rows
+        .rows()
         .iter()
         .map(|&n| objective::expected_score(K, objective::score(&data, &truth, n as usize)))
         .collect();
     let (mut by_game, mut by_position, mut checks) = (0, 0, 0);
-    let own_games = layout.games.clone();
+    let own_games = layout.games().to_vec();
     for replication in 0..REPLICATIONS {
         let draws: Vec<f64> = (0..800).map(|_| rng.random_range(0.0..1.0)).collect();
+        let mut targets = vec![0.0; layout.positions()];
         for (n, &p) in expected.iter().enumerate() {
             let draw = if shared { draws[own_games[n] as usize] } else { rng.random_range(0.0..1.0) };
             // Half of the samples with draws: ½ with twice the smaller probability, so that the
             // mean stays p.
             let drawn = if replication % 2 == 0 { 0.0 } else { 0.6 * p.min(1.0 - p) };
             let win = p - drawn / 2.0;
-            layout.targets[n] = if draw < win {
+            targets[n] = if draw < win {
                 1.0
             } else if draw < win + drawn {
                 0.5
@@ -45,7 +46,7 @@ fn coverage(shared: bool, loss: LossKind) -> (f64, f64, usize) {
                 0.0
             };
         }
-        layout.games.clone_from(&own_games);
+        layout = layout.with_targets(targets).unwrap().with_games(own_games.clone()).unwrap();
         let z = minimize(&layout, &basis, &truth, 0.0, objective);
         let count = |layout: &Layout, covered: &mut usize| {
             let fit = Fit {
@@ -68,7 +69,7 @@ fn coverage(shared: bool, loss: LossKind) -> (f64, f64, usize) {
             here
         };
         checks += count(&layout, &mut by_game);
-        layout.games.clear();
+        layout = layout.with_games(Vec::new()).unwrap();
         count(&layout, &mut by_position);
     }
     (by_game as f64 / checks as f64, by_position as f64 / checks as f64, checks)

@@ -9,7 +9,7 @@ use gputexel::model::FeatureKind;
 use gputexel::objective::{self, LossKind, Objective};
 
 fn population(data: &Dataset, members: usize, whole: bool) -> Population {
-    let set = &data.metadata.feature_set;
+    let set = &data.metadata().feature_set;
     Population::new(
         data.feature_count(),
         (0..members).flat_map(|m| common::random_theta(set, whole, 77 + m as u64)).collect(),
@@ -82,9 +82,9 @@ fn scores_of_whole_numbers_are_exact() {
     let folder = tempfile::tempdir().unwrap();
     for kind in FeatureKind::COMPUTED {
         let data = common::random_dataset(&folder.path().join("d.bin"), kind, 3000, 3);
-        let theta = common::random_theta(&data.metadata.feature_set, true, 1);
+        let theta = common::random_theta(&data.metadata().feature_set, true, 1);
         let layout = Layout::whole(&data).unwrap();
-        let rows = layout.rows.clone();
+        let rows = layout.rows();
         let scores = CpuEvaluator::new(&layout).scores(&theta).unwrap();
         for (position, &n) in rows.iter().enumerate() {
             // In phase units everything is a whole number; one product remains.
@@ -129,7 +129,7 @@ struct Sums {
 
 fn sums(data: &Dataset, layout: &Layout, population: &Population, member: usize, request: &Request) -> Sums {
     let loss = request.loss;
-    let (features, parts) = (data.feature_count(), layout.parts.len());
+    let (features, parts) = (data.feature_count(), layout.parts().len());
     let size = 2 * features;
     let mut sums = Sums {
         losses: vec![0.0; parts],
@@ -138,9 +138,9 @@ fn sums(data: &Dataset, layout: &Layout, population: &Population, member: usize,
         matrices: vec![vec![0.0; if request.curvature { size * size } else { 0 }]; parts],
     };
     let per_cp = objective::x_per_cp(population.k[member]);
-    for (p, part) in layout.parts.iter().enumerate() {
+    for (p, part) in layout.parts().iter().enumerate() {
         for position in part.positions.clone() {
-            let n = layout.rows[position] as usize;
+            let n = layout.rows()[position] as usize;
             let row = data.row(n);
             let mut w = f64::from(row.weight);
             if let Some(&seed) = population.resamples.get(member) {
@@ -148,7 +148,7 @@ fn sums(data: &Dataset, layout: &Layout, population: &Population, member: usize,
             }
             let mut y = f64::from(row.result);
             if let Some(&blend) = population.blends.get(member) {
-                y += f64::from(blend) * (f64::from(layout.search[position]) - y);
+                y += f64::from(blend) * (f64::from(layout.search()[position]) - y);
             }
             let x = per_cp * objective::score(data, population.member(member), n);
             sums.losses[p] += w * loss.value(x, y);
@@ -192,8 +192,9 @@ fn members_count_positions_as_they_say() {
     let losses = [LossKind::Squared, LossKind::CrossEntropy, LossKind::Power(2.5)];
     let (mut worst_loss, mut worst_gradient, mut worst_matrix) = (0.0f64, 0.0f64, 0.0f64);
     for (data, loss) in datasets.iter().zip(losses) {
-        let mut layout = Layout::try_new(data, 3, |n| (n / 10) % 3).unwrap();
-        layout.search = layout.rows.iter().map(|&n| (n % 97) as f32 / 96.0).collect();
+        let layout = Layout::try_new(data, 3, |n| (n / 10) % 3).unwrap();
+        let search = layout.rows().iter().map(|&n| (n % 97) as f32 / 96.0).collect();
+        let layout = layout.with_search(search).unwrap();
         // Every combination of part weights, blends, resamples and a common θ, for one-member
         // kernels, for one tile with padding, and for several tiles.
         for (options, members) in (0..16).flat_map(|options| [1, 2, 7, 35].map(|members| (options, members)))
@@ -276,7 +277,7 @@ fn a_part_without_weight_has_no_loss() {
             assert!(got.part_losses[2 * member].is_finite());
             assert_eq!(got.part_losses[2 * member + 1].is_nan(), !drawn);
             assert_eq!(got.losses[member].is_nan(), !drawn);
-            assert_eq!(got.gradients[member * 2 * layout.features].is_nan(), !drawn);
+            assert_eq!(got.gradients[member * 2 * layout.features()].is_nan(), !drawn);
         }
         assert_eq!((0..members as u32).any(|seed| poisson_weight(data.game(0), seed) == 0), members > 1);
         population.resamples.clear();
@@ -297,7 +298,7 @@ fn broken_members_leave_the_others_alone() {
         let mut population = population(&data, 64, false);
         let request = Request { parts: 0..1, loss: LossKind::Squared, gradients: true, curvature: false };
         let whole = evaluator.evaluate(&population, &request).unwrap();
-        let size = 2 * layout.features;
+        let size = 2 * layout.features();
         population.parameters[3 * size..4 * size].fill(f64::NAN);
         population.parameters[20 * size..21 * size].fill(f64::INFINITY);
         let got = evaluator.evaluate(&population, &request).unwrap();
@@ -325,7 +326,7 @@ fn threads_do_not_change_a_bit() {
     let matrix = Request { curvature: true, ..request.clone() };
     let resampled = Population { resamples: (0..34).collect(), ..population.clone() };
     let mut sweep = population.clone();
-    sweep.parameters.truncate(2 * layout.features);
+    sweep.parameters.truncate(2 * layout.features());
     let mut results = Vec::new();
     for threads in [1, 2, 3, 5] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -357,4 +358,59 @@ fn mistakes_are_refused_and_broken_numbers_show() {
     theta[2] = f64::NAN;
     let got = evaluator.evaluate(&Population::single(&theta, 1.0), &request).unwrap();
     assert!(!got.losses[0].is_finite());
+}
+
+/// Every list of a population and every part of a request is checked before a kernel sees it.
+#[test]
+fn nothing_reaches_a_kernel_unchecked() {
+    let folder = tempfile::tempdir().unwrap();
+    for kind in [FeatureKind::Material, FeatureKind::Pst] {
+        let data = common::random_dataset(&folder.path().join("d.bin"), kind, 100, 4);
+        let layout = Layout::try_new(&data, 2, |n| n / 50).unwrap();
+        let size = 2 * layout.features();
+        let request = Request { parts: 0..2, loss: LossKind::Squared, gradients: true, curvature: false };
+        for members in [1, 3, 40] {
+            let sound = Population {
+                part_weights: vec![1.0; 2 * members],
+                resamples: vec![7; members],
+                ..Population::new(layout.features(), vec![1.0; size * members], vec![1.0; members])
+            };
+            let mut evaluator = CpuEvaluator::new(&layout);
+            evaluator.evaluate(&sound, &request).unwrap();
+            type Break = fn(&mut Population);
+            let ways: [Break; 16] = [
+                |p| p.features += 1,
+                |p| p.features -= 1,
+                |p| p.features = 0,
+                |p| p.features = usize::MAX,
+                |p| drop(p.parameters.split_off(p.parameters.len() - 1)),
+                |p| p.parameters.push(0.0),
+                |p| p.parameters.clear(),
+                |p| p.k.extend_from_slice(&[1.0; 2]),
+                |p| p.k.clear(),
+                |p| p.part_weights.push(1.0),
+                |p| p.part_weights[0] = -1.0,
+                |p| p.part_weights[0] = f32::NAN,
+                |p| p.resamples.push(1),
+                |p| p.blends = vec![0.5; p.k.len()],
+                |p| p.blends = vec![0.0; p.k.len() + 1],
+                |p| p.blends = vec![2.0; p.k.len()],
+            ];
+            for (i, way) in ways.into_iter().enumerate() {
+                let mut broken = sound.clone();
+                way(&mut broken);
+                assert!(evaluator.evaluate(&broken, &request).is_err(), "{i}, {members} members");
+            }
+            #[allow(clippy::reversed_empty_ranges, reason = "that is what is refused")]
+            for parts in [0..0, 2..2, 1..3, 2..3, 1..0, 0..usize::MAX, usize::MAX..0] {
+                let nowhere = Request { parts, ..request.clone() };
+                assert!(evaluator.evaluate(&sound, &nowhere).is_err(), "{nowhere:?}");
+            }
+        }
+        let mut evaluator = CpuEvaluator::new(&layout);
+        for length in [0, 1, size - 1, size + 1, 2 * size] {
+            assert!(evaluator.scores(&vec![0.0; length]).is_err(), "{length}");
+        }
+        assert_eq!(evaluator.scores(&vec![0.0; size]).unwrap(), [0.0; 100]);
+    }
 }

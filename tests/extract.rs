@@ -126,7 +126,7 @@ fn game_numbers_follow_the_inputs() {
     bench.write("x.txt", text);
     let (_, data) = bench.extract(&["x.txt"], "");
     assert_eq!((0..6).map(|n| data.game(n)).collect::<Vec<_>>(), [0, 1, 2, 0, 1, 2]);
-    assert_eq!(data.metadata.games, 3);
+    assert_eq!(data.metadata().games, 3);
 }
 
 #[test]

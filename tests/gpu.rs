@@ -32,7 +32,7 @@ fn random(kind: FeatureKind, positions: usize, seed: u64) -> Dataset {
 fn population(data: &Dataset, members: usize, whole: bool) -> Population {
     let mut parameters = Vec::new();
     for member in 0..members {
-        let theta = common::random_theta(&data.metadata.feature_set, whole, member as u64);
+        let theta = common::random_theta(&data.metadata().feature_set, whole, member as u64);
         parameters.extend(theta.into_iter().map(|value| f64::from(value as f32)));
     }
     let k = (0..members).map(|member| 0.3 + 0.4 * member as f64 / members as f64).collect();
@@ -40,7 +40,7 @@ fn population(data: &Dataset, members: usize, whole: bool) -> Population {
 }
 
 fn request(layout: &Layout, loss: LossKind) -> Request {
-    Request { parts: 0..layout.parts.len(), loss, gradients: true, curvature: false }
+    Request { parts: 0..layout.parts().len(), loss, gradients: true, curvature: false }
 }
 
 /// Largest errors of losses, and of gradients relative to their largest component and their norm.
@@ -145,7 +145,7 @@ fn scores_of_whole_number_weights_are_exact() {
     {
         let data = random(kind, positions, 3);
         let layout = Layout::whole(&data).unwrap();
-        let theta = common::random_theta(&data.metadata.feature_set, true, 5);
+        let theta = common::random_theta(&data.metadata().feature_set, true, 5);
         let options = GpuOptions { binding_bytes: 64 << 10, ..GpuOptions::new(context) };
         for options in [GpuOptions::new(context), options] {
             let mut evaluator = GpuEvaluator::with_options(context, &layout, options).unwrap();
@@ -153,7 +153,7 @@ fn scores_of_whole_number_weights_are_exact() {
             assert_eq!(got.len(), positions);
             let (mg, eg) = theta.split_at(data.feature_count());
             for (position, &score) in got.iter().enumerate() {
-                let row = data.row(layout.rows[position] as usize);
+                let row = data.row(layout.rows()[position] as usize);
                 let (mg_units, eg_units) = (f64::from(row.phase), f64::from(data.phase_max() - row.phase));
                 let sum: f64 = row
                     .entries()
@@ -189,7 +189,7 @@ fn weights_and_offsets_count() {
     let plain = random(FeatureKind::Pst, 700, 13);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("weighted.bin");
-    let set = plain.metadata.feature_set.clone();
+    let set = plain.metadata().feature_set.clone();
     let mut writer = DatasetWriter::create(&path, Metadata::new(set), true).unwrap();
     for n in 0..plain.len() {
         let view = plain.row(n);
@@ -202,22 +202,22 @@ fn weights_and_offsets_count() {
     }
     writer.finish(Vec::new(), []).unwrap();
     let data = dataset::read(&path).unwrap();
-    let mut layout = Layout::whole(&data).unwrap();
+    let layout = Layout::whole(&data).unwrap();
     let all: Vec<usize> = (0..data.len()).collect();
     let population = population(&data, 5, false);
     let mut evaluator = GpuEvaluator::try_new(context, &layout).unwrap();
     let got = evaluator.evaluate(&population, &request(&layout, LossKind::Squared)).unwrap();
     compare(&data, &population, LossKind::Squared, &all, &got);
 
-    layout.offsets = (0..data.len()).map(|n| (n % 200) as f32 - 100.0).collect();
+    let layout = layout.with_offsets((0..data.len()).map(|n| (n % 200) as f32 - 100.0).collect()).unwrap();
     let mut evaluator = GpuEvaluator::try_new(context, &layout).unwrap();
     let got = evaluator.evaluate(&population, &request(&layout, LossKind::Squared)).unwrap();
     for member in 0..population.members() {
         let (mut sum, mut weights) = (0.0, 0.0);
-        for (position, &n) in layout.rows.iter().enumerate() {
+        for (position, &n) in layout.rows().iter().enumerate() {
             let view = data.row(n as usize);
             let score = objective::score(&data, population.member(member), n as usize)
-                + f64::from(layout.offsets[position]);
+                + f64::from(layout.offsets()[position]);
             let x = objective::x_per_cp(population.k[member]) * score;
             sum += f64::from(view.weight) * LossKind::Squared.value(x, f64::from(view.result));
             weights += f64::from(view.weight);
@@ -277,7 +277,7 @@ fn far_tails_stay_finite_and_precise() {
     let data = random(FeatureKind::Pst, 400, 8);
     let layout = Layout::whole(&data).unwrap();
     let mut evaluator = GpuEvaluator::try_new(context, &layout).unwrap();
-    let theta = common::random_theta(&data.metadata.feature_set, true, 1);
+    let theta = common::random_theta(&data.metadata().feature_set, true, 1);
     // Scores of tens of thousands of centipawns: e^x would overflow an f32.
     let huge: Vec<f64> = theta.iter().map(|value| value * 20.0).collect();
     for loss in LOSSES {

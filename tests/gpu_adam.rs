@@ -25,7 +25,7 @@ fn dataset(kind: FeatureKind, positions: usize) -> Dataset {
 
 /// `steps` steps of some members that differ in everything.
 fn batch(data: &Dataset, members: usize, steps: usize) -> AdamBatch {
-    let set = &data.metadata.feature_set;
+    let set = &data.metadata().feature_set;
     let theta: Vec<f64> = (0..members).flat_map(|m| common::random_theta(set, false, m as u64)).collect();
     let k = (0..members).map(|m| 0.5 + 0.1 * m as f64).collect();
     let zeros = vec![0.0; theta.len()];
@@ -175,9 +175,9 @@ fn config(data: &Dataset, l2: f64) -> RunConfig {
     let run = |learning_rate| AdamSettings { learning_rate, l2, ..AdamSettings::default() };
     RunConfig {
         datasets: vec![],
-        checksum: data.checksum.clone(),
+        checksum: data.checksum().to_string(),
         prior: "default".to_string(),
-        start: Prior::default().theta(&data.metadata.feature_set).unwrap(),
+        start: Prior::default().theta(&data.metadata().feature_set).unwrap(),
         basis: None,
         round: Rounding::None,
         k: 0.8,

@@ -19,13 +19,12 @@ fn dataset(kind: FeatureKind, positions: usize) -> Dataset {
 
 fn layout(data: &Dataset) -> Layout {
     let split = Split::try_new(data, 0.25, 2, 3).unwrap();
-    let mut layout = Layout::try_new(data, split.parts(), |n| split.part_of(n)).unwrap();
-    layout.search = (0..data.len()).map(|n| (n % 11) as f32 / 10.0).collect();
-    layout
+    let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n)).unwrap();
+    layout.with_search((0..data.len()).map(|n| (n % 11) as f32 / 10.0).collect()).unwrap()
 }
 
 fn population(data: &Dataset, members: usize) -> Population {
-    let set = &data.metadata.feature_set;
+    let set = &data.metadata().feature_set;
     let theta = (0..members).flat_map(|m| common::random_theta(set, false, m as u64)).collect();
     Population::new(data.feature_count(), theta, (0..members).map(|m| 0.5 + 0.01 * m as f64).collect())
 }

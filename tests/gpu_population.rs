@@ -15,7 +15,7 @@ use gputexel::model::FeatureKind;
 use gputexel::objective::LossKind;
 
 fn theta(data: &Dataset, members: usize) -> Vec<f64> {
-    let set = &data.metadata.feature_set;
+    let set = &data.metadata().feature_set;
     let of = |member| common::random_theta(set, false, 7 + member as u64);
     (0..members).flat_map(of).map(|value| f64::from(value as f32)).collect()
 }
@@ -23,15 +23,14 @@ fn theta(data: &Dataset, members: usize) -> Vec<f64> {
 /// Five parts, with search scores that are not the results.
 fn layout(data: &Dataset) -> Layout {
     let split = Split::try_new(data, 0.2, 4, 3).unwrap();
-    let mut layout = Layout::try_new(data, split.parts(), |n| split.part_of(n)).unwrap();
-    layout.search = (0..data.len()).map(|n| (n % 11) as f32 / 10.0).collect();
-    layout
+    let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n)).unwrap();
+    layout.with_search((0..data.len()).map(|n| (n % 11) as f32 / 10.0).collect()).unwrap()
 }
 
 /// Every combination of the lists.
 fn population(data: &Dataset, layout: &Layout, members: usize, lists: usize, shared: bool) -> Population {
     let all = 0..members;
-    let parts = layout.parts.len();
+    let parts = layout.parts().len();
     let k = all.clone().map(|m| 0.4 + 0.3 * m as f64 / members as f64).collect();
     let theta = theta(data, if shared { 1 } else { members });
     let mut population = Population::new(data.feature_count(), theta, k);
@@ -143,13 +142,14 @@ fn games_count_exactly_as_often_as_on_the_host() {
     }
     let counts = |&game: &u32| seeds.iter().all(|&seed| poisson_weight(game, seed) > 0);
     let drawn = (0..).find(counts).unwrap();
-    layout.games = vec![0; layout.positions()];
-    for (part, range) in layout.parts.iter().enumerate() {
+    let (mut targets, mut games) = (layout.targets().to_vec(), vec![0; layout.positions()]);
+    for (part, range) in layout.parts().iter().enumerate() {
         let [first, second] = [range.positions.start, range.positions.start + 1];
         assert_eq!(range.positions.end, second + 1);
-        (layout.targets[first], layout.games[first]) = (1.0, close[part % close.len()]);
-        (layout.targets[second], layout.games[second]) = (0.5, drawn);
+        (targets[first], games[first]) = (1.0, close[part % close.len()]);
+        (targets[second], games[second]) = (0.5, drawn);
     }
+    let layout = layout.with_targets(targets).unwrap().with_games(games).unwrap();
     let mut population =
         Population::new(data.feature_count(), vec![0.0; 2 * data.feature_count()], vec![1.0; seeds.len()]);
     population.resamples = seeds.clone();
@@ -158,11 +158,11 @@ fn games_count_exactly_as_often_as_on_the_host() {
         let request = Request { parts: 0..parts, loss: LossKind::Squared, gradients, curvature: false };
         let got = evaluator.evaluate(&population, &request).unwrap();
         for (member, &seed) in seeds.iter().enumerate() {
-            for (part, range) in layout.parts.iter().enumerate() {
+            for (part, range) in layout.parts().iter().enumerate() {
                 let (mut sum, mut weight) = (0.0, 0.0);
                 for position in range.positions.clone() {
                     let count = f64::from(poisson_weight(layout.game(position), seed));
-                    let decided = layout.targets[position] != 0.5;
+                    let decided = layout.targets()[position] != 0.5;
                     sum += count * if decided { 0.25 } else { 0.0 };
                     weight += count;
                 }

@@ -346,7 +346,7 @@ fn tables_of_one_kind_of_index_become_features() {
     let bench = bench("1 0:1 2:2 4:5 6:-1 8:24 9:77\n0 0:1 2:-1 7:1\n", &schema);
     import(&bench, &["t.svm"], "");
     let data = dataset::read(&bench.path("out.bin")).unwrap();
-    let set = &data.metadata.feature_set;
+    let set = &data.metadata().feature_set;
     let names: Vec<(&str, &str)> = set.features.iter().map(|f| (f.name.as_str(), f.group.as_str())).collect();
     let wanted = [
         ("mobility_0", "mobility"),
@@ -473,8 +473,8 @@ fn a_dataset_becomes_a_trace_and_a_dataset_again() {
     let again = dataset::read(&bench.path("out.bin")).unwrap();
     assert_eq!(again.len(), data.len());
     let prior = gputexel::model::Prior::default();
-    let theta = prior.theta(&data.metadata.feature_set).unwrap();
-    assert_eq!(again.metadata.feature_set.imported_prior().unwrap(), theta);
+    let theta = prior.theta(&data.metadata().feature_set).unwrap();
+    assert_eq!(again.metadata().feature_set.imported_prior().unwrap(), theta);
     for n in 0..data.len() {
         let (a, b) = (data.row(n), again.row(n));
         assert_eq!((a.phase, a.result, data.game(n)), (b.phase, b.result, again.game(n)));
@@ -499,7 +499,7 @@ fn a_dataset_becomes_a_trace_and_a_dataset_again() {
     import(&bench, &["t.svm"], "");
     assert!(tensors(&bench.path("out.bin")) == first);
     let again = dataset::read(&bench.path("out.bin")).unwrap();
-    assert_eq!(again.metadata.feature_set, set.metadata.feature_set);
+    assert_eq!(again.metadata().feature_set, set.metadata().feature_set);
 }
 
 #[test]

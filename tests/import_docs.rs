@@ -45,7 +45,7 @@ fn run(language: &str, compiler: &str, args: &[&str]) -> Option<String> {
         .run(&["import", "trace.svm", "--schema", "schema.json", "-o", "d.bin", "--max-bad-share", "0"], "");
     assert_eq!((code, err.as_str()), (0, ""));
     let data = dataset::read(&bench.path("d.bin")).unwrap();
-    assert_eq!((data.len(), data.metadata.games), (600, 30));
+    assert_eq!((data.len(), data.metadata().games), (600, 30));
     bench.tune(&["d.bin", "--out", "run", "--l2", "0.01"]);
     Some(String::from_utf8(bench.bytes("trace.svm")).unwrap())
 }

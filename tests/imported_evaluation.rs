@@ -127,13 +127,13 @@ fn tapers_share_buckets_in_the_smallest_units() {
     let (made, data) = data(3000, 5, false);
     let layout = Layout::whole(&data).unwrap();
     // Factors 0, 16, 40, 64 and 80 of 64 are 0, 2, 5, 8 and 10 of 8.
-    assert_eq!(layout.phase_max, 24 * 8);
+    assert_eq!(layout.phase_max(), 24 * 8);
     let mut tapers = std::collections::BTreeSet::new();
-    for bucket in &layout.buckets {
+    for bucket in &layout.buckets() {
         let units = (bucket.mg_units, bucket.eg_units);
         // Where the endgame does not count, neither does its scale, but buckets are told apart by it.
         assert!(tapers.insert(units) || units.1 == 0, "two buckets of {units:?}");
-        for &row in &layout.rows[bucket.positions.clone()] {
+        for &row in &layout.rows()[bucket.positions.clone()] {
             let one = &made[row as usize];
             let wanted = (8 * one.phase, (24 - one.phase) * one.scale / 8);
             assert_eq!((u32::from(units.0), u32::from(units.1)), wanted);
@@ -218,7 +218,7 @@ fn standard_errors_are_those_of_the_untapered_twin() {
     let own = errors(&tapered, &Parameterization::identity(&point));
     let prior = vec![0.0; 4 * PARAMETERS];
     let basis = "schema".parse::<gputexel::model::Basis>().unwrap();
-    let basis = basis.resolve(&twin.metadata.feature_set, &prior, &[]).unwrap();
+    let basis = basis.resolve(&twin.metadata().feature_set, &prior, &[]).unwrap();
     let others = errors(&twin, &basis);
     assert_eq!(own.len(), 2 * PARAMETERS);
     for (i, (own, other)) in own.iter().zip(&others).enumerate() {

@@ -45,7 +45,7 @@ fn the_fitted_scale_is_that_of_other_tuners() {
         ("material:100,300,300,500,900", 0.819_095_9, 0.087_136_792_8, 1e-9),
         ("material:100,300,320,500,900", 0.837_314_712_5, 0.086_531_8, 5e-8),
     ] {
-        let theta = prior.parse::<Prior>().unwrap().theta(&data.metadata.feature_set).unwrap();
+        let theta = prior.parse::<Prior>().unwrap().theta(&data.metadata().feature_set).unwrap();
         let fit =
             fit_scale(data, &exact_scores(data, &theta, &all(data)), &all(data), LossKind::Squared).unwrap();
         assert!((fit.k - k).abs() < 1e-6, "{prior}: {fit:?}");
@@ -82,9 +82,9 @@ fn trajectory(data: &Dataset, k: f64, updates: u64) -> Vec<f64> {
         AdamSettings { learning_rate: 1.0, epsilon: 1e-8, bias_correction: false, ..AdamSettings::default() };
     let config = RunConfig {
         datasets: vec![],
-        checksum: data.checksum.clone(),
+        checksum: data.checksum().to_string(),
         prior: prior.to_string(),
-        start: prior.theta(&data.metadata.feature_set).unwrap(),
+        start: prior.theta(&data.metadata().feature_set).unwrap(),
         basis: None,
         round: Rounding::None,
         k,

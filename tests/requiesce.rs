@@ -17,7 +17,7 @@ fn sample() -> String {
 fn leaves(bench: &Bench, data: &str, params: &str) -> Vec<gputexel::extraction::Leaf> {
     let path = bench.path(data);
     let (inputs, mut settings) =
-        ExtractSettings::of_dataset(&path, &dataset::read(&path).unwrap().metadata).unwrap();
+        ExtractSettings::of_dataset(&path, dataset::read(&path).unwrap().metadata()).unwrap();
     let (set, theta) = named_parameters(params).unwrap();
     settings.evaluation = Some(TableEvaluation::try_new(&set, &theta).unwrap());
     settings.force = true;

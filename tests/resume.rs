@@ -268,7 +268,7 @@ fn config(data: &Dataset, optimizer: OptimizerConfig, epochs: u64) -> RunConfig 
         datasets: vec![],
         checksum: String::new(),
         prior: "default".to_string(),
-        start: Prior::default().theta(&data.metadata.feature_set).unwrap(),
+        start: Prior::default().theta(&data.metadata().feature_set).unwrap(),
         basis: None,
         k: 0.8,
         loss: LossKind::Squared,

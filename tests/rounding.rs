@@ -69,7 +69,7 @@ fn exact_changes_are_differences_of_the_reference() {
             FeatureKind::Classical => random_dataset(&path, kind, 120, 3),
             _ => random_dataset(&path, kind, 700, 3),
         };
-        let set = &data.metadata.feature_set;
+        let set = &data.metadata().feature_set;
         let theta = random_theta(set, true, 5);
         let prior = random_theta(set, false, 6);
         let split = Split::try_new(&data, share, 1, 9).unwrap();
@@ -122,7 +122,7 @@ fn exact_changes_are_differences_of_the_reference() {
 fn a_descent_ends_where_the_reference_says() {
     let folder = tempfile::tempdir().unwrap();
     let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 400, 8);
-    let theta = random_theta(&data.metadata.feature_set, true, 5);
+    let theta = random_theta(&data.metadata().feature_set, true, 5);
     let split = Split::try_new(&data, 0.0, 1, 9).unwrap();
     let layout = Layout::whole(&data).unwrap();
     let objective = Objective { k: 0.8, loss: LossKind::Squared };
@@ -235,7 +235,7 @@ fn number(report: &Value, path: &[&str]) -> f64 {
 /// θ of a run, which must be whole and the same in the tables.
 fn whole_theta(bench: &Bench, run: &str, data: &Dataset) -> Vec<f64> {
     let path = bench.path(run).join("params.json");
-    let theta = ParameterFile::read(&path).unwrap().theta(&data.metadata.feature_set, &path).unwrap();
+    let theta = ParameterFile::read(&path).unwrap().theta(&data.metadata().feature_set, &path).unwrap();
     assert!(theta.iter().all(|value| value.fract() == 0.0), "{theta:?}");
     let text = String::from_utf8(bench.bytes(&format!("{run}/tables.h"))).unwrap();
     let table = |name: &str| -> Vec<f64> {
@@ -280,7 +280,7 @@ fn a_rounded_run_is_minimal_and_costs_less() {
     let theta = whole_theta(&bench, "r", &data);
     let all: Vec<u32> = (0..data.len() as u32).collect();
     let k = number(&report, &["k"]);
-    let prior = gputexel::model::Prior::default().theta(&data.metadata.feature_set).unwrap();
+    let prior = gputexel::model::Prior::default().theta(&data.metadata().feature_set).unwrap();
     assert_minimal(&data, k, &theta, &all, &prior, 1e-5);
     assert_eq!(number(&report, &["single_steps", "improving"]), 0.0);
     assert!(number(&report, &["single_steps", "smallest_increase"]) > 0.0);
@@ -305,7 +305,7 @@ fn a_rounded_run_is_minimal_and_costs_less() {
     // Naive rounding is rounding of the real run, whose tables are the same.
     let rounded: Vec<f64> = {
         let path = bench.path("real/params.json");
-        let real = ParameterFile::read(&path).unwrap().theta(&data.metadata.feature_set, &path).unwrap();
+        let real = ParameterFile::read(&path).unwrap().theta(&data.metadata().feature_set, &path).unwrap();
         assert!(real.iter().any(|value| value.fract() != 0.0));
         assert!(bench.json("real/params.json")["provenance"]["rounding"].is_null());
         real.iter().map(|value| value.round()).collect()
@@ -344,7 +344,7 @@ fn adam_is_rounded_with_its_own_weight_and_without_held_out_positions() {
     let split = Split::try_new(&data, 0.3, 1, 1).unwrap();
     let training: Vec<u32> = split.training().map(|n| n as u32).collect();
     let l2 = if report["optimizer"].as_str().unwrap().contains("L2 0.5") { 0.5 } else { 0.02 };
-    let prior = gputexel::model::Prior::default().theta(&data.metadata.feature_set).unwrap();
+    let prior = gputexel::model::Prior::default().theta(&data.metadata().feature_set).unwrap();
     let theta = whole_theta(&bench, "r", &data);
     assert_minimal(&data, 0.8, &theta, &training, &prior, l2);
     let held_out: Vec<u32> = split.held_out().map(|n| n as u32).collect();
@@ -362,7 +362,7 @@ fn the_local_search_ends_in_proof() {
     assert_eq!(report["members"].as_array().unwrap().len(), 1, "{report}");
     assert_eq!(number(&report, &["single_steps", "improving"]), 0.0);
     let all: Vec<u32> = (0..data.len() as u32).collect();
-    let prior = gputexel::model::Prior::default().theta(&data.metadata.feature_set).unwrap();
+    let prior = gputexel::model::Prior::default().theta(&data.metadata().feature_set).unwrap();
     let theta = whole_theta(&bench, "r", &data);
     assert_minimal(&data, 0.8, &theta, &all, &prior, 0.001);
     assert!(bench.json("r/params.json")["provenance"]["rounding"].is_null());

@@ -101,14 +101,14 @@ impl MachineRoom for Cpu {
 }
 
 fn config(data: &Dataset, axes: &[&str], method: SweepMethod, epochs: u64) -> SweepConfig {
-    let axis = |text: &&str| Axis::parse(text, &data.metadata.sources, 1.0).unwrap();
+    let axis = |text: &&str| Axis::parse(text, &data.metadata().sources, 1.0).unwrap();
     let grid = Grid { axes: axes.iter().map(axis).collect() };
     let kinds = grid.losses(LossKind::Squared);
     SweepConfig {
         datasets: Vec::new(),
         checksum: String::new(),
         prior: Prior::default().to_string(),
-        start: Prior::default().theta(&data.metadata.feature_set).unwrap(),
+        start: Prior::default().theta(&data.metadata().feature_set).unwrap(),
         basis: None,
         loss: LossKind::Squared,
         k: kinds.iter().map(|&kind| (kind, 0.9)).collect(),
@@ -173,7 +173,7 @@ fn folds_keep_games_whole_and_sizes_alike() {
 fn curves_of_k_are_exact_and_have_the_minimum_of_brent() {
     let folder = tempfile::tempdir().unwrap();
     let data = weighted_dataset(&folder.path().join("d.bin"), 4000, 3);
-    let theta = Prior::default().theta(&data.metadata.feature_set).unwrap();
+    let theta = Prior::default().theta(&data.metadata().feature_set).unwrap();
     let layout = Layout::whole(&data).unwrap();
     let mut evaluator = CpuEvaluator::new(&layout);
     let all: Vec<u32> = (0..data.len() as u32).collect();

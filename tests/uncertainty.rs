@@ -119,7 +119,7 @@ fn errors_are_those_of_the_formula() {
         // A third of the games is held out.
         let held_out = |n: usize| data.game(n).is_multiple_of(3);
         let which: Vec<usize> = (0..data.len()).filter(|&n| !held_out(n)).collect();
-        let prior = common::random_theta(&data.metadata.feature_set, false, 3);
+        let prior = common::random_theta(&data.metadata().feature_set, false, 3);
         let objective = Objective { k: K / 3.0, loss };
         let bases = match kind {
             FeatureKind::Material => vec![Parameterization::identity(&prior), tied(&prior)],
@@ -129,7 +129,7 @@ fn errors_are_those_of_the_formula() {
             for by_game in [true, false] {
                 let mut layout = Layout::try_new(&data, 2, |n| usize::from(held_out(n))).unwrap();
                 if !by_game {
-                    layout.games.clear();
+                    layout = layout.with_games(Vec::new()).unwrap();
                 }
                 let z = minimize(&layout, basis, &prior, l2, objective);
                 let fit = Fit {
@@ -170,9 +170,9 @@ fn copies_of_a_game_s_positions_tell_nothing_new() {
         let data = games(&path, FeatureKind::Material, 100, 6, copies, 9);
         let mut layout = Layout::whole(&data).unwrap();
         if !by_game {
-            layout.games.clear();
+            layout = layout.with_games(Vec::new()).unwrap();
         }
-        let prior = common::random_theta(&data.metadata.feature_set, false, 3);
+        let prior = common::random_theta(&data.metadata().feature_set, false, 3);
         material_fit(&layout, &prior, 0.0)
     };
     let (once, thrice) = (errors(1, true), errors(3, true));
@@ -200,7 +200,7 @@ fn what_the_data_leave_open_has_no_part_in_errors() {
     let folder = tempfile::tempdir().unwrap();
     let data = games(&folder.path().join("d.bin"), FeatureKind::Pst, 1200, 8, 1, 21);
     let layout = Layout::whole(&data).unwrap();
-    let prior = gputexel::model::Prior::default().theta(&data.metadata.feature_set).unwrap();
+    let prior = gputexel::model::Prior::default().theta(&data.metadata().feature_set).unwrap();
     let basis = Parameterization::identity(&prior);
     let objective = Objective { k: K, loss: LossKind::Squared };
     let errors = |z: &[f64], l2: f64| {
@@ -234,7 +234,7 @@ fn bounds_fix_a_coordinate_and_spare_the_rest() {
     let folder = tempfile::tempdir().unwrap();
     let data = games(&folder.path().join("d.bin"), FeatureKind::Material, 150, 6, 1, 4);
     let layout = Layout::whole(&data).unwrap();
-    let prior = common::random_theta(&data.metadata.feature_set, false, 3);
+    let prior = common::random_theta(&data.metadata().feature_set, false, 3);
     let objective = Objective { k: K / 3.0, loss: LossKind::Squared };
     let open = tied(&prior);
     let z = minimize(&layout, &open, &prior, 0.0, objective);
@@ -277,7 +277,7 @@ fn nothing_depends_on_threads_and_bad_fits_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let data = games(&folder.path().join("d.bin"), FeatureKind::Pst, 400, 5, 1, 8);
     let layout = Layout::whole(&data).unwrap();
-    let prior = gputexel::model::Prior::default().theta(&data.metadata.feature_set).unwrap();
+    let prior = gputexel::model::Prior::default().theta(&data.metadata().feature_set).unwrap();
     let basis = Parameterization::identity(&prior);
     let good = Fit {
         layout: &layout,
@@ -314,7 +314,7 @@ fn resamples_reach_the_optima_of_datasets_with_those_weights() {
     let folder = tempfile::tempdir().unwrap();
     let data = games(&folder.path().join("d.bin"), FeatureKind::Material, 400, 6, 1, 12);
     let held_out = |n: usize| data.game(n) % 4 == 1;
-    let prior = common::random_theta(&data.metadata.feature_set, false, 3);
+    let prior = common::random_theta(&data.metadata().feature_set, false, 3);
     let identity = Parameterization::identity(&prior);
     // A bound near the optimum of all, which stops one of the two resamples.
     let mut bounded = tied(&prior);
@@ -346,13 +346,9 @@ fn resamples_reach_the_optima_of_datasets_with_those_weights() {
         let direct: Vec<Vec<f64>> = resample_seeds(7, 2)
             .into_iter()
             .map(|seed| {
-                let mut weighted = layout.clone();
                 let count = |n: usize| poisson_weight(layout.game(n), seed) as f32;
-                weighted.weights = (0..layout.positions()).map(|n| layout.weights[n] * count(n)).collect();
-                for part in &mut weighted.parts {
-                    part.weight =
-                        weighted.weights[part.positions.clone()].iter().map(|&w| f64::from(w)).sum();
-                }
+                let weights = (0..layout.positions()).map(|n| layout.weights()[n] * count(n)).collect();
+                let weighted = layout.clone().with_weights(weights).unwrap();
                 let optimum = minimize(&weighted, basis, &prior, l2, objective);
                 // What a resample is evaluated to is what weights say.
                 let population = Population {
@@ -393,7 +389,7 @@ fn resamples_reach_the_optima_of_datasets_with_those_weights() {
 fn resamples_arrive_wherever_bounds_stop_them() {
     let folder = tempfile::tempdir().unwrap();
     let data = games(&folder.path().join("d.bin"), FeatureKind::Material, 300, 6, 1, 17);
-    let prior = common::random_theta(&data.metadata.feature_set, false, 3);
+    let prior = common::random_theta(&data.metadata().feature_set, false, 3);
     let objective = Objective { k: K / 3.0, loss: LossKind::Squared };
     let layout = Layout::whole(&data).unwrap();
     let mut bounded = tied(&prior);
@@ -443,12 +439,9 @@ fn resamples_arrive_wherever_bounds_stop_them() {
     let direct: Vec<Vec<f64>> = resample_seeds(7, members)
         .into_iter()
         .map(|seed| {
-            let mut weighted = layout.clone();
             let count = |n: usize| poisson_weight(layout.game(n), seed) as f32;
-            weighted.weights = (0..layout.positions()).map(|n| layout.weights[n] * count(n)).collect();
-            for part in &mut weighted.parts {
-                part.weight = weighted.weights[part.positions.clone()].iter().map(|&w| f64::from(w)).sum();
-            }
+            let weights = (0..layout.positions()).map(|n| layout.weights()[n] * count(n)).collect();
+            let weighted = layout.clone().with_weights(weights).unwrap();
             let optimum = minimize(&weighted, &bounded, &prior, 0.0, objective);
             for (here, there) in at_bounds(&z).into_iter().zip(at_bounds(&optimum)) {
                 left += usize::from(here && !there);
@@ -512,7 +505,7 @@ fn bootstrap_and_sandwich_agree_on_real_games() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin");
     let data = dataset::read(&path).unwrap();
     let layout = Layout::whole(&data).unwrap();
-    let prior = gputexel::model::Prior::default().theta(&data.metadata.feature_set).unwrap();
+    let prior = gputexel::model::Prior::default().theta(&data.metadata().feature_set).unwrap();
     let basis = Parameterization::identity(&prior);
     let objective = Objective { k: 1.2, loss: LossKind::Squared };
     let z = minimize(&layout, &basis, &prior, 1e-4, objective);

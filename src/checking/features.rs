@@ -52,7 +52,7 @@ pub struct FeatureFindings {
 
 impl FeatureFindings {
     pub(super) fn new(data: &Dataset) -> Self {
-        let set = &data.metadata.feature_set;
+        let set = &data.metadata().feature_set;
         let max = u32::from(data.phase_max());
         let mut counts = vec![[0u64; 3]; set.features.len()];
         let mut last_seen = vec![usize::MAX; set.features.len()];

@@ -78,7 +78,7 @@ impl GradientFindings {
             // A derivative that is no number differs from all.
             if difference > largest || difference.is_nan() || found.at.is_empty() {
                 largest = if difference.is_nan() { f64::INFINITY } else { difference };
-                found.at = data.metadata.feature_set.parameter_name(at);
+                found.at = data.metadata().feature_set.parameter_name(at);
             }
         }
         found.largest_difference = largest / found.largest_derivative.max(1e-12);

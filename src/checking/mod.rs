@@ -155,7 +155,7 @@ pub fn check(
     }
     Ok(Findings {
         positions: data.len() as u64,
-        games: data.metadata.games,
+        games: data.metadata().games,
         evaluation,
         labels,
         features: FeatureFindings::new(data),

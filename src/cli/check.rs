@@ -73,8 +73,8 @@ pub fn run(args: &CheckArgs, context: &Context) -> anyhow::Result<()> {
     };
     let (data, theta, reference, comparison, report) = if datasets {
         let data = dataset::read_many(&args.inputs)?;
-        let theta = theta_of(&data.metadata.feature_set)?;
-        let reference = Reference::new(&data.metadata.feature_set, theta.clone(), args.tolerance);
+        let theta = theta_of(&data.metadata().feature_set)?;
+        let reference = Reference::new(&data.metadata().feature_set, theta.clone(), args.tolerance);
         let comparison = compare(&data, &theta, &reference);
         (data, theta, reference, comparison, None)
     } else {

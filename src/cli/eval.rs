@@ -38,7 +38,7 @@ pub fn run(args: &EvalArgs, context: &Context) -> anyhow::Result<()> {
     };
     let file = ParameterFile::read(parameters)?;
     let data = dataset::read_many(datasets)?;
-    let theta = file.theta(&data.metadata.feature_set, parameters)?;
+    let theta = file.theta(&data.metadata().feature_set, parameters)?;
     let all: Vec<u32> = (0..data.len() as u32).collect();
     if all.is_empty() {
         return Err(Error::input(&datasets[0], "holds no position").into());

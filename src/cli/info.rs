@@ -150,7 +150,7 @@ fn summary(metadata: Metadata) -> Summary {
 
 fn contents(data: &Dataset, all_features: bool) -> Contents {
     let counts = data.occurrences();
-    let features = &data.metadata.feature_set.features;
+    let features = &data.metadata().feature_set.features;
     let entries: usize = (0..data.len()).map(|n| data.row(n).entry_count()).sum();
     let named: Vec<Occurrences> = features
         .iter()
@@ -161,7 +161,7 @@ fn contents(data: &Dataset, all_features: bool) -> Contents {
     rarest.sort_by_key(|one| one.positions);
     rarest.truncate(RARE_NAMES);
     Contents {
-        checksum: data.checksum.clone(),
+        checksum: data.checksum().to_string(),
         entries_a_position: entries as f64 / data.len().max(1) as f64,
         scored_positions: data.search_scores().iter().filter(|score| !score.is_nan()).count() as u64,
         evaluated_positions: data.static_evaluations().iter().filter(|value| !value.is_nan()).count() as u64,
@@ -176,7 +176,7 @@ fn contents(data: &Dataset, all_features: bool) -> Contents {
 
 fn groups(data: &Dataset, counts: &[u64]) -> Vec<Group> {
     let mut names: Vec<&str> = Vec::new();
-    let features = &data.metadata.feature_set.features;
+    let features = &data.metadata().feature_set.features;
     for feature in features {
         if !names.contains(&feature.group.as_str()) {
             names.push(&feature.group);

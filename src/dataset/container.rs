@@ -1,13 +1,13 @@
 //! Reading a dataset: a safetensors container, verified before anything trusts it.
 
-use std::fs::File;
 use std::path::Path;
 
 use half::f16;
-use safetensors::{Dtype, SafeTensors};
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use safetensors::Dtype;
+use xxhash_rust::xxh3::Xxh3;
 
 use super::coefficients::Coefficients;
+use super::stored::Stored;
 use super::{Dataset, Metadata};
 use crate::error::{Error, Result};
 
@@ -40,9 +40,28 @@ pub(super) mod names {
     /// f32, static evaluations that the engine printed, centipawns, White's view, NaN where unknown;
     /// absent when none is known.
     pub const EVALUATIONS: &str = "static_evaluations";
-    /// u32, game numbers; absent when the input had no games.
+    /// u32, game numbers, [`NO_GAME`](super::NO_GAME) for none; absent when the input had no games.
     pub const GAMES: &str = "games";
+
+    /// All of them.
+    pub const ALL: [&str; 12] = [
+        ROW_LENGTHS,
+        WHITE_COUNTS,
+        IDS,
+        COEFFICIENTS,
+        PHASES,
+        SCALES,
+        RESULTS,
+        WEIGHTS,
+        OFFSETS,
+        SCORES,
+        EVALUATIONS,
+        GAMES,
+    ];
 }
+
+/// Game number of a position of no game, where others have one.
+const NO_GAME: u32 = u32::MAX;
 
 /// Name, type and size of a stored tensor.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -71,92 +90,26 @@ pub enum ChecksumState {
     Missing,
 }
 
-struct Container {
-    map: memmap2::Mmap,
-}
-
-impl Container {
-    fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|e| Error::io(path, e))?;
-        let meta = file.metadata().map_err(|e| Error::io(path, e))?;
-        if meta.is_dir() {
-            return Err(Error::input(path, "is a folder, not a dataset"));
-        }
-        if meta.len() < 8 {
-            return Err(Error::input(path, format!("not a dataset: only {} bytes long", meta.len())));
-        }
-        let mut start = [0u8; 9];
-        let read = std::io::Read::read(&mut &file, &mut start).map_err(|e| Error::io(path, e))?;
-        if read == start.len() && start[0] == b'{' {
-            return Err(Error::input(path, "is JSON, not a dataset"));
-        }
-        if start[..read].iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()) {
-            return Err(Error::input(path, "is text, not a dataset; 'gputexel extract' makes one of it"));
-        }
-        // SAFETY: the map is private to this function's caller, read once into owned columns and
-        // dropped; as with every memory map, another process that truncates the file meanwhile
-        // ends ours, which the format's documentation says.
-        let map = unsafe { memmap2::Mmap::map(&file) }.map_err(|e| Error::io(path, e))?;
-        #[cfg(unix)]
-        let _ = map.advise(memmap2::Advice::Sequential); // only a hint: refusal changes nothing
-        Ok(Self { map })
-    }
-
-    fn parse(&self, path: &Path) -> Result<(SafeTensors<'_>, Metadata)> {
-        let foreign =
-            |e: safetensors::SafeTensorError| Error::input(path, format!("not a dataset, or truncated: {e}"));
-        let (_, header) = SafeTensors::read_metadata(&self.map).map_err(foreign)?;
-        let tensors = SafeTensors::deserialize(&self.map).map_err(foreign)?;
-        let json = header
-            .metadata()
-            .as_ref()
-            .and_then(|all| all.get(METADATA_KEY))
-            .ok_or_else(|| Error::input(path, "a safetensors file, but not one that gputexel wrote"))?;
-        let version: serde_json::Value =
-            serde_json::from_str(json).map_err(|e| Error::input(path, format!("broken metadata: {e}")))?;
-        match version.get("schema").and_then(serde_json::Value::as_u64) {
-            Some(schema) if schema == u64::from(Metadata::SCHEMA) => {}
-            Some(schema) => {
-                return Err(Error::input(
-                    path,
-                    format!("schema {schema} is not supported (this version reads {})", Metadata::SCHEMA),
-                ));
-            }
-            None => return Err(Error::input(path, "broken metadata: no schema version")),
-        }
-        let metadata = serde_json::from_value(version)
-            .map_err(|e| Error::input(path, format!("broken metadata: {e}")))?;
-        Ok((tensors, metadata))
-    }
-}
-
-fn checksum_state(metadata: &Metadata, name: &str, bytes: &[u8]) -> ChecksumState {
-    match metadata.checksums.get(name) {
-        None => ChecksumState::Missing,
-        Some(stored) if *stored == format!("{:016x}", xxh3_64(bytes)) => ChecksumState::Ok,
-        Some(_) => ChecksumState::Wrong,
-    }
-}
-
 /// Metadata and the state of every tensor, also of a file whose checksums are wrong.
 ///
 /// # Errors
 /// As [`read`], except that a wrong checksum is reported in the list.
 pub fn tensors(path: &Path) -> Result<(Metadata, Vec<TensorInfo>)> {
-    let container = Container::open(path)?;
-    let (stored, metadata) = container.parse(path)?;
-    let mut list: Vec<TensorInfo> = stored
-        .iter()
-        .map(|(name, view)| TensorInfo {
-            name: name.to_string(),
-            dtype: format!("{:?}", view.dtype()),
-            elements: view.shape().iter().product(),
-            bytes: view.data().len(),
-            checksum: checksum_state(&metadata, name, view.data()),
-        })
-        .collect();
+    let mut file = Stored::open(path)?;
+    let mut list = Vec::new();
+    for name in file.names() {
+        let checksum = file.verify(&name)?;
+        let info = file.info(&name);
+        list.push(TensorInfo {
+            dtype: format!("{:?}", info.dtype),
+            elements: info.shape.iter().product(),
+            bytes: info.data_offsets.1 - info.data_offsets.0,
+            name,
+            checksum,
+        });
+    }
     list.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok((metadata, list))
+    Ok((file.metadata, list))
 }
 
 /// Reads and verifies a dataset.
@@ -165,20 +118,19 @@ pub fn tensors(path: &Path) -> Result<(Metadata, Vec<TensorInfo>)> {
 /// [`Error::Io`] when the file cannot be read; [`Error::Input`] when it is not a dataset, is
 /// truncated, has a wrong checksum, or holds a value outside its range.
 pub fn read(path: &Path) -> Result<Dataset> {
-    let container = Container::open(path)?;
-    let (stored, metadata) = container.parse(path)?;
-    metadata.feature_set.validate().map_err(|e| Error::input(path, e.to_string()))?;
-    for (name, view) in stored.iter() {
-        if checksum_state(&metadata, name, view.data()) != ChecksumState::Ok {
-            return Err(Error::input(path, format!("damaged: the checksum of '{name}' does not match")));
-        }
-    }
-    let positions = usize::try_from(metadata.positions)
+    let mut file = Stored::open(path)?;
+    file.metadata.feature_set.validate().map_err(|e| Error::input(path, e.to_string()))?;
+    let positions = usize::try_from(file.metadata.positions)
         .ok()
         .filter(|&n| n <= u32::MAX as usize)
         .ok_or_else(|| Error::input(path, "too many positions for one dataset"))?;
-    let reader = Reader { path, stored: &stored };
-    let row_lengths: Vec<u16> = reader.required(names::ROW_LENGTHS, Dtype::U16, positions)?;
+    for name in file.names().iter().filter(|name| !names::ALL.contains(&name.as_str())) {
+        match file.verify(name)? {
+            ChecksumState::Ok => {}
+            _ => return Err(file.damaged(name)),
+        }
+    }
+    let row_lengths: Vec<u16> = file.required(names::ROW_LENGTHS, Dtype::U16, positions)?;
     let mut row_starts = Vec::with_capacity(positions + 1);
     row_starts.push(0u64);
     let mut total = 0u64;
@@ -187,31 +139,31 @@ pub fn read(path: &Path) -> Result<Dataset> {
         row_starts.push(total);
     }
     let total = usize::try_from(total).map_err(|_| Error::input(path, "too many entries"))?;
-    let unit = metadata.feature_set.unit_rows();
+    let unit = file.metadata.feature_set.unit_rows();
     let mut checksum = Xxh3::new();
-    metadata.checksums.iter().for_each(|(name, sum)| {
+    file.metadata.checksums.iter().for_each(|(name, sum)| {
         checksum.update(name.as_bytes());
         checksum.update(sum.as_bytes());
     });
     let dataset = Dataset {
         checksum: format!("{:016x}", checksum.digest()),
         white_counts: if unit {
-            reader.required(names::WHITE_COUNTS, Dtype::U16, positions)?
+            file.required(names::WHITE_COUNTS, Dtype::U16, positions)?
         } else {
             Vec::new()
         },
-        ids: reader.required(names::IDS, Dtype::U16, total)?,
-        coefficients: if unit { Coefficients::Unit } else { reader.coefficients(total)? },
-        phases: reader.required(names::PHASES, Dtype::U16, positions)?,
-        scales: reader.optional(names::SCALES, Dtype::U16, positions)?,
-        results: reader.required(names::RESULTS, Dtype::F32, positions)?,
-        weights: reader.optional(names::WEIGHTS, Dtype::F32, positions)?,
-        offsets: reader.optional(names::OFFSETS, Dtype::F32, positions)?,
-        scores: reader.optional(names::SCORES, Dtype::F32, positions)?,
-        evaluations: reader.optional(names::EVALUATIONS, Dtype::F32, positions)?,
-        games: reader.optional(names::GAMES, Dtype::U32, positions)?,
+        ids: file.required(names::IDS, Dtype::U16, total)?,
+        coefficients: if unit { Coefficients::Unit } else { coefficients(&mut file, total)? },
+        phases: file.required(names::PHASES, Dtype::U16, positions)?,
+        scales: file.optional(names::SCALES, Dtype::U16, positions)?,
+        results: file.required(names::RESULTS, Dtype::F32, positions)?,
+        weights: file.optional(names::WEIGHTS, Dtype::F32, positions)?,
+        offsets: file.optional(names::OFFSETS, Dtype::F32, positions)?,
+        scores: file.optional(names::SCORES, Dtype::F32, positions)?,
+        evaluations: file.optional(names::EVALUATIONS, Dtype::F32, positions)?,
+        games: file.optional(names::GAMES, Dtype::U32, positions)?,
         row_starts,
-        metadata,
+        metadata: file.metadata,
     };
     validate(&dataset, path)?;
     Ok(dataset)
@@ -261,12 +213,17 @@ impl Dataset {
         let one = self.scale_one();
         join(&mut self.scales, mine, other.scales, theirs, |_| one);
         // A shard without games counts each of its positions as a game of its own.
-        let next_game = match self.games.iter().max() {
-            Some(&last) => last + 1,
-            None if self.games.is_empty() => mine as u32,
-            None => 0,
+        let games_of = |games: &[u32], positions: usize| match games {
+            [] => positions as u64,
+            _ => games.iter().filter(|&&game| game != NO_GAME).max().map_or(0, |&last| u64::from(last) + 1),
         };
-        let shifted = other.games.iter().map(|game| game + next_game).collect();
+        let next_game = games_of(&self.games, mine);
+        if next_game + games_of(&other.games, theirs) > u64::from(NO_GAME) {
+            return Err(Error::input(path, "too many games for one dataset"));
+        }
+        let next_game = next_game as u32; // not above the sum
+        let shift = |&game: &u32| if game == NO_GAME { NO_GAME } else { game + next_game };
+        let shifted = other.games.iter().map(shift).collect();
         let own = if self.games.is_empty() { 0 } else { next_game };
         join(&mut self.games, mine, shifted, theirs, |i| {
             if own == 0 { i as u32 } else { own + (i - mine) as u32 }
@@ -280,7 +237,7 @@ impl Dataset {
         self.results.extend(other.results);
         self.checksum = format!("{}+{}", self.checksum, other.checksum);
         self.metadata.positions += other.metadata.positions;
-        self.metadata.games += other.metadata.games;
+        self.metadata.games = self.metadata.games.saturating_add(other.metadata.games);
         self.metadata.sources.extend(other.metadata.sources);
         Ok(())
     }
@@ -302,51 +259,12 @@ fn join<T>(mine: &mut Vec<T>, my_len: usize, theirs: Vec<T>, their_len: usize, d
     }
 }
 
-struct Reader<'a> {
-    path: &'a Path,
-    stored: &'a SafeTensors<'a>,
-}
-
-impl Reader<'_> {
-    fn required<T: bytemuck::AnyBitPattern>(
-        &self,
-        name: &str,
-        dtype: Dtype,
-        elements: usize,
-    ) -> Result<Vec<T>> {
-        let view = self
-            .stored
-            .tensor(name)
-            .map_err(|_| Error::input(self.path, format!("broken: tensor '{name}' is missing")))?;
-        if view.dtype() != dtype || view.shape() != [elements] {
-            return Err(Error::input(
-                self.path,
-                format!(
-                    "broken: tensor '{name}' is {:?} {:?}, expected {dtype:?} [{elements}]",
-                    view.dtype(),
-                    view.shape()
-                ),
-            ));
+fn coefficients(file: &mut Stored<'_>, elements: usize) -> Result<Coefficients> {
+    match file.dtype(names::COEFFICIENTS) {
+        Some(Dtype::F32) => {
+            file.required(names::COEFFICIENTS, Dtype::F32, elements).map(Coefficients::Single)
         }
-        Ok(collect(view.data()))
-    }
-
-    fn coefficients(&self, elements: usize) -> Result<Coefficients> {
-        match self.stored.tensor(names::COEFFICIENTS).map(|view| view.dtype()) {
-            Ok(Dtype::F32) => {
-                self.required(names::COEFFICIENTS, Dtype::F32, elements).map(Coefficients::Single)
-            }
-            _ => self.required::<f16>(names::COEFFICIENTS, Dtype::F16, elements).map(Coefficients::Half),
-        }
-    }
-
-    fn optional<T: bytemuck::AnyBitPattern>(
-        &self,
-        name: &str,
-        dtype: Dtype,
-        elements: usize,
-    ) -> Result<Vec<T>> {
-        if self.stored.tensor(name).is_err() { Ok(Vec::new()) } else { self.required(name, dtype, elements) }
+        _ => file.required::<f16>(names::COEFFICIENTS, Dtype::F16, elements).map(Coefficients::Half),
     }
 }
 
@@ -380,12 +298,4 @@ fn validate(dataset: &Dataset, path: &Path) -> Result<()> {
         return broken("a White count is above the row's length");
     }
     Ok(())
-}
-
-/// Numbers from bytes that need not be aligned.
-fn collect<T: bytemuck::AnyBitPattern>(bytes: &[u8]) -> Vec<T> {
-    match bytemuck::try_cast_slice(bytes) {
-        Ok(values) => values.to_vec(),
-        Err(_) => bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect(),
-    }
 }

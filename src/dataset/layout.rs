@@ -5,6 +5,8 @@
 //! every row has the same length, so inner loops do not mispredict. Entries of a feature that
 //! both sides have cancel and are dropped: on real piece-square rows a quarter of all entries.
 
+mod columns;
+
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -60,37 +62,40 @@ impl Shape {
 }
 
 /// A dataset in evaluation order.
+///
+/// Its columns are private: kernels look features up by `ids` without checking bounds, so nothing
+/// but this module may change them. [`try_new`](Self::try_new) checks every id; the columns that
+/// may be exchanged are checked where they are (see [`with_targets`](Self::with_targets) and its
+/// like).
+///
+/// ```compile_fail,E0616
+/// fn grow(mut layout: gputexel::dataset::Layout) -> gputexel::dataset::Layout {
+///     layout.features = 1; // fewer than the ids name
+///     layout
+/// }
+/// ```
+///
+/// ```compile_fail,E0616
+/// fn stray(mut layout: gputexel::dataset::Layout) -> gputexel::dataset::Layout {
+///     layout.ids = vec![u16::MAX; layout.ids().len()];
+///     layout
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// Number of features F.
-    pub features: usize,
-    /// Units of the buckets that stand for a share of 1: the phase units of φ = 1, times what stands
-    /// for an endgame scale factor of 1 where there are such factors.
-    pub phase_max: u16,
-    /// Parts in order.
-    pub parts: Vec<Part>,
-    /// Buckets in order.
-    pub buckets: Vec<Bucket>,
-    /// Shapes in order.
-    pub shapes: Vec<Shape>,
-    /// Feature ids, rows one after another, ascending within each sign. A row without coefficients
-    /// has an id as often as its coefficient says, with one sign; others have each id once.
-    pub ids: Vec<u16>,
-    /// Parallel to `ids`; empty when every coefficient is ±1.
-    pub coefficients: Vec<f32>,
-    /// What p is compared with, White's view, 0 to 1.
-    pub targets: Vec<f32>,
-    /// Weights; empty when all are 1.
-    pub weights: Vec<f32>,
-    /// Fixed parts of scores, centipawns; empty when all are 0.
-    pub offsets: Vec<f32>,
-    /// Row of the dataset behind each position of the layout.
-    pub rows: Vec<u32>,
-    /// Game of each position; empty when the input had no games, and rows stand for themselves.
-    pub games: Vec<u32>,
-    /// Expected scores by search, White's view, which targets may be blended with; the target
-    /// itself where there is no search score. Empty unless set.
-    pub search: Vec<f32>,
+    features: usize,
+    phase_max: u16,
+    parts: Vec<Part>,
+    buckets: Vec<Bucket>,
+    shapes: Vec<Shape>,
+    ids: Vec<u16>,
+    coefficients: Vec<f32>,
+    targets: Vec<f32>,
+    weights: Vec<f32>,
+    offsets: Vec<f32>,
+    rows: Vec<u32>,
+    games: Vec<u32>,
+    search: Vec<f32>,
 }
 
 /// Canonical rows of consecutive positions: sorted, cancelled, merged.
@@ -107,7 +112,8 @@ impl Layout {
     /// Orders a dataset whose position n belongs to part `part_of(n)`, of `parts` parts.
     ///
     /// # Errors
-    /// [`Error::Usage`] when a part would have no position.
+    /// [`Error::Usage`] when a part would have no position, `part_of` names a part that there is not,
+    /// or an id of the dataset is not below its number of features.
     pub fn try_new(dataset: &Dataset, parts: usize, part_of: impl Fn(usize) -> usize + Sync) -> Result<Self> {
         let positions = dataset.len();
         let unit = dataset.unit_rows();
@@ -144,11 +150,14 @@ impl Layout {
                 let (plus, minus) = counts(n);
                 let scale = dataset.scales.get(n).copied().unwrap_or(scale_one);
                 let taper = u64::from(dataset.phases[n]) << 16 | u64::from(scale);
-                let bucket = (part_of(n) as u64) << 32 | taper;
+                let bucket = (part_of(n).min(u32::MAX as usize) as u64) << 32 | taper;
                 (bucket, u64::from(plus) << 48 | u64::from(minus) << 32 | n as u64)
             })
             .collect();
         order.par_sort_unstable();
+        if order.last().is_some_and(|&(bucket, _)| bucket >> 32 >= parts as u64) {
+            return Err(Error::Usage(format!("a position belongs to none of the {parts} parts")));
+        }
 
         let mut layout = Self {
             features: dataset.feature_count(),
@@ -234,7 +243,7 @@ impl Layout {
                 "{positions} positions are too few for {parts} batches or held-out sets of them"
             )));
         }
-        Ok(layout)
+        layout.check()
     }
 
     /// A layout of one part.

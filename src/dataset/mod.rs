@@ -11,6 +11,7 @@ mod layout;
 mod metadata;
 mod resample;
 mod split;
+mod stored;
 mod transpose;
 mod writer;
 
@@ -29,13 +30,21 @@ use crate::error::{Error, Result};
 /// Positions in extraction order, columns in memory.
 ///
 /// Invariants, checked on reading: ids are below the number of features, phases at most the
-/// maximum, results in 0..=1, weights finite and positive, coefficients and offsets finite.
+/// maximum, results in 0..=1, weights finite and positive, coefficients and offsets finite. Nothing
+/// can break them afterwards, for the columns and what says how to read them are not to be changed:
+///
+/// ```compile_fail,E0616
+/// fn shrink(mut data: gputexel::dataset::Dataset) -> gputexel::dataset::Dataset {
+///     data.metadata.feature_set.features.truncate(1);
+///     data
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Dataset {
     /// What the columns mean and where they came from.
-    pub metadata: Metadata,
+    metadata: Metadata,
     /// Checksum of the container, hexadecimal; several files are joined by `+`.
-    pub checksum: String,
+    checksum: String,
     /// Start of each row in `ids`; one more than positions.
     pub(crate) row_starts: Vec<u64>,
     /// Entries of each row that have coefficient +1; empty for coefficient rows.
@@ -89,6 +98,16 @@ impl RowView<'_> {
 }
 
 impl Dataset {
+    /// What the columns mean and where they came from.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// Checksum of the container, hexadecimal; several files are joined by `+`.
+    pub fn checksum(&self) -> &str {
+        &self.checksum
+    }
+
     /// Number of positions.
     pub fn len(&self) -> usize {
         self.phases.len()

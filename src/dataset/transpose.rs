@@ -54,7 +54,7 @@ impl Transpose {
     pub fn new(layout: &Layout, block: usize) -> Self {
         assert!((1..=1 << 15).contains(&block));
         let mut blocks = Vec::new();
-        for (index, bucket) in layout.buckets.iter().enumerate() {
+        for (index, bucket) in layout.buckets().iter().enumerate() {
             let mut start = bucket.positions.start;
             while start < bucket.positions.end {
                 let end = (start + block).min(bucket.positions.end);
@@ -66,7 +66,7 @@ impl Transpose {
             .par_chunks(64)
             .map(|chunk| {
                 let mut piece = Self::default();
-                let mut scratch = Scratch { heads: vec![0; 2 * layout.features], ..Scratch::default() };
+                let mut scratch = Scratch { heads: vec![0; 2 * layout.features()], ..Scratch::default() };
                 for block in chunk {
                     let (first_run, first_entry) = (piece.runs.len(), piece.entries.len());
                     scratch.transpose(layout, block.positions.clone(), &mut piece);
@@ -109,7 +109,7 @@ impl Scratch {
         self.touched.clear();
         let slot = |id: u16, minus: bool| 2 * usize::from(id) + usize::from(minus);
         for shape in layout.shapes_in(positions.clone()) {
-            let rows = &layout.ids[shape.first_entry..][..shape.positions.len() * shape.row_length()];
+            let rows = &layout.ids()[shape.first_entry..][..shape.positions.len() * shape.row_length()];
             for row in rows.chunks_exact(shape.row_length().max(1)) {
                 for (i, &id) in row.iter().enumerate() {
                     if self.heads[slot(id, false)] + self.heads[slot(id, true)] == 0 {
@@ -137,10 +137,10 @@ impl Scratch {
             for (i, position) in shape.positions.clone().enumerate() {
                 let start = shape.first_entry + i * shape.row_length();
                 for entry in 0..shape.row_length() {
-                    let head = &mut self.heads[slot(layout.ids[start + entry], entry >= shape.plus)];
+                    let head = &mut self.heads[slot(layout.ids()[start + entry], entry >= shape.plus)];
                     out.entries[*head as usize] = (position - first) as u16;
                     if !layout.unit_rows() {
-                        out.coefficients[*head as usize] = layout.coefficients[start + entry];
+                        out.coefficients[*head as usize] = layout.coefficients()[start + entry];
                     }
                     *head += 1;
                 }

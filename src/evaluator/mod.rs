@@ -102,10 +102,11 @@ impl Population {
     pub fn validate(&self, layout: &Layout) -> Result<()> {
         let members = self.members();
         let usage = |text: String| Err(Error::Usage(text));
-        if self.features != layout.features {
+        if self.features != layout.features() {
             return usage(format!(
                 "the population has {} features, the dataset {}",
-                self.features, layout.features
+                self.features,
+                layout.features()
             ));
         }
         if !self.is_shared() && self.parameters.len() != 2 * self.features * members {
@@ -115,7 +116,7 @@ impl Population {
                 self.features
             ));
         }
-        let parts = layout.parts.len();
+        let parts = layout.parts().len();
         let lists = [
             ("part weights", self.part_weights.len(), members * parts),
             ("blends", self.blends.len(), members),
@@ -132,7 +133,7 @@ impl Population {
         if self.blends.iter().any(|blend| !(0.0..=1.0).contains(blend)) {
             return usage("blends must be from 0 to 1".to_string());
         }
-        if self.blends.iter().any(|&blend| blend > 0.0) && layout.search.is_empty() {
+        if self.blends.iter().any(|&blend| blend > 0.0) && layout.search().is_empty() {
             return usage("the dataset has no search scores to blend into the results".to_string());
         }
         Ok(())
@@ -150,6 +151,21 @@ pub struct Request {
     pub gradients: bool,
     /// Whether Gauss–Newton matrices are wanted; one is 2 F × 2 F a member.
     pub curvature: bool,
+}
+
+impl Request {
+    /// Checks the request against a layout.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for parts that the layout has not, or none.
+    pub fn validate(&self, layout: &Layout) -> Result<()> {
+        let Range { start, end } = self.parts;
+        let parts = layout.parts().len();
+        match start < end && end <= parts {
+            true => Ok(()),
+            false => Err(Error::Usage(format!("parts {start}..{end} asked for, the dataset has {parts}"))),
+        }
+    }
 }
 
 /// What an evaluator found out about a population, in member order.

@@ -24,7 +24,7 @@ pub fn export(dataset: &Dataset, out: &mut dyn Write, path: &Path) -> Result<Sch
 
 /// The schema, and the index of the first feature.
 fn schema_of(dataset: &Dataset) -> Result<(Schema, u32)> {
-    let set = &dataset.metadata.feature_set;
+    let set = &dataset.metadata().feature_set;
     let theta = Prior::default_for(set).theta(set)?;
     let count = set.features.len();
     let mut next = 1;

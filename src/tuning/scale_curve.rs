@@ -51,8 +51,8 @@ pub fn scale_curve(
     let mut ks = ks.to_vec();
     ks.sort_by(f64::total_cmp);
     ks.dedup();
-    let population = Population::new(layout.features, theta.to_vec(), ks.clone());
-    let request = Request { parts: 0..layout.parts.len(), loss, gradients: false, curvature: false };
+    let population = Population::new(layout.features(), theta.to_vec(), ks.clone());
+    let request = Request { parts: 0..layout.parts().len(), loss, gradients: false, curvature: false };
     let losses = evaluator.evaluate(&population, &request)?.losses;
     let lowest = (0..ks.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b]));
     let Some(lowest) = lowest else { return Err(Error::Usage("there is no K to evaluate".to_string())) };

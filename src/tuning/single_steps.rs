@@ -128,17 +128,17 @@ pub struct SingleSteps<'a> {
 
 impl Index {
     fn new(layout: &Layout, positions: &Range<usize>) -> Self {
-        let mut starts = vec![0usize; layout.features + 1];
+        let mut starts = vec![0usize; layout.features() + 1];
         for shape in layout.shapes_in(positions.clone()) {
             for i in 0..shape.positions.len() {
                 entries(layout, &shape, i, |id, _| starts[id + 1] += 1);
             }
         }
-        for id in 0..layout.features {
+        for id in 0..layout.features() {
             starts[id + 1] += starts[id];
         }
         let mut next = starts.clone();
-        let total = starts[layout.features];
+        let total = starts[layout.features()];
         let (mut list, mut coefficients) = (vec![0u32; total], vec![0f32; total]);
         for shape in layout.shapes_in(positions.clone()) {
             for (i, position) in shape.positions.clone().enumerate() {
@@ -163,9 +163,9 @@ impl Index {
 fn entries(layout: &Layout, shape: &Shape, i: usize, mut visit: impl FnMut(usize, f32)) {
     let first = shape.first_entry + i * shape.row_length();
     let range = first..first + shape.row_length();
-    let ids = &layout.ids[range.clone()];
+    let ids = &layout.ids()[range.clone()];
     if !layout.unit_rows() {
-        let row = ids.iter().zip(&layout.coefficients[range]);
+        let row = ids.iter().zip(&layout.coefficients()[range]);
         row.for_each(|(&id, &coefficient)| visit(usize::from(id), coefficient));
         return;
     }
@@ -212,15 +212,15 @@ impl<'a> SingleSteps<'a> {
     pub fn try_new(problem: &ExactProblem<'a>, z: &[f64]) -> Result<Self> {
         let problem = problem.clone();
         let (layout, basis) = (problem.layout, problem.parameterization);
-        let lengths = [basis.parameters(), problem.prior.len()] == [2 * layout.features; 2]
+        let lengths = [basis.parameters(), problem.prior.len()] == [2 * layout.features(); 2]
             && [problem.space.dimension(), z.len()] == [basis.dimension(); 2]
             && problem.parts.start < problem.parts.end
-            && problem.parts.end <= layout.parts.len();
+            && problem.parts.end <= layout.parts().len();
         if !lengths {
             return Err(Error::Usage("parameters, bounds and positions do not belong together".to_string()));
         }
-        let range = layout.parts[problem.parts.start].positions.start
-            ..layout.parts[problem.parts.end - 1].positions.end;
+        let range = layout.parts()[problem.parts.start].positions.start
+            ..layout.parts()[problem.parts.end - 1].positions.end;
         let mut units = vec![Units::default(); range.len()];
         for (bucket, positions) in layout.buckets_in(range.clone()) {
             let own = positions.start - range.start..positions.end - range.start;
@@ -229,10 +229,10 @@ impl<'a> SingleSteps<'a> {
         let wide = |column: &[f32]| -> Vec<f64> {
             column.get(range.clone()).unwrap_or(&[]).iter().map(|&value| f64::from(value)).collect()
         };
-        let weights = wide(&layout.weights);
+        let weights = wide(&layout.weights());
         let weight = if weights.is_empty() { range.len() as f64 } else { weights.iter().sum() };
         let index = Index::new(layout, &range);
-        let pulls = pulls_of(basis, layout.features);
+        let pulls = pulls_of(basis, layout.features());
         let touches = |pull: &Pull| {
             let positions = index.feature(pull.feature).0;
             positions.iter().any(|&n| units[n as usize].blend(pull.mg, pull.eg) != 0.0)
@@ -243,7 +243,7 @@ impl<'a> SingleSteps<'a> {
             pulls,
             index,
             units,
-            targets: wide(&layout.targets),
+            targets: wide(&layout.targets()),
             weights,
             weight,
             z: Vec::new(),
@@ -269,16 +269,16 @@ impl<'a> SingleSteps<'a> {
         self.z = z.to_vec();
         self.theta = self.problem.parameterization.theta(z);
         let layout = self.problem.layout;
-        let first = layout.parts[self.problem.parts.start].positions.start;
-        let last = layout.parts[self.problem.parts.end - 1].positions.end;
-        let (mg, eg) = self.theta.split_at(layout.features);
-        let max = f64::from(layout.phase_max);
+        let first = layout.parts()[self.problem.parts.start].positions.start;
+        let last = layout.parts()[self.problem.parts.end - 1].positions.end;
+        let (mg, eg) = self.theta.split_at(layout.features());
+        let max = f64::from(layout.phase_max());
         let score_of = |position: usize, units: Units, entries: Range<usize>, plus: usize| {
-            let mut score = f64::from(layout.offsets.get(position).copied().unwrap_or(0.0)) * max;
+            let mut score = f64::from(layout.offsets().get(position).copied().unwrap_or(0.0)) * max;
             for (i, entry) in entries.enumerate() {
-                let id = usize::from(layout.ids[entry]);
+                let id = usize::from(layout.ids()[entry]);
                 let blended = units.blend(mg[id], eg[id]);
-                score += match layout.coefficients.get(entry) {
+                score += match layout.coefficients().get(entry) {
                     Some(&coefficient) => f64::from(coefficient) * blended,
                     None if i < plus => blended,
                     None => -blended,
@@ -337,7 +337,7 @@ impl<'a> SingleSteps<'a> {
     /// w · ℓ of a position with a score in phase units.
     fn value(&self, position: usize, score: f64) -> f64 {
         let objective = self.problem.objective;
-        let x = x_per_cp(objective.k) * (score / f64::from(self.problem.layout.phase_max));
+        let x = x_per_cp(objective.k) * (score / f64::from(self.problem.layout.phase_max()));
         let value = objective.loss.value(x, self.targets[position]);
         self.weights.get(position).map_or(value, |weight| weight * value)
     }
@@ -392,7 +392,7 @@ impl<'a> SingleSteps<'a> {
         if self.problem.l2 == 0.0 {
             return 0.0;
         }
-        let features = self.problem.layout.features;
+        let features = self.problem.layout.features();
         let of = |index: usize, factor: f64| {
             let (distance, step) = (self.theta[index] - self.problem.prior[index], factor * by);
             step * (2.0 * distance + step)
@@ -418,7 +418,7 @@ impl<'a> SingleSteps<'a> {
             self.losses[n] = self.value(n, score);
             self.scores[n] = score;
         }
-        let features = self.problem.layout.features;
+        let features = self.problem.layout.features();
         for pull in &self.pulls[coordinate] {
             self.theta[pull.feature] += pull.mg * by;
             self.theta[features + pull.feature] += pull.eg * by;

@@ -34,10 +34,10 @@ pub fn reference(data: &Dataset, layout: &Layout, population: &Population, reque
         let mut gradient = vec![0.0; size];
         let mut matrix = vec![0.0; if request.curvature { size * size } else { 0 }];
         for part in request.parts.clone() {
-            let factor = f64::from(population.part_weight(member, part, layout.parts.len()));
+            let factor = f64::from(population.part_weight(member, part, layout.parts().len()));
             let (mut s, mut w) = (0.0, 0.0);
-            for position in layout.parts[part].positions.clone() {
-                let n = layout.rows[position] as usize;
+            for position in layout.parts()[part].positions.clone() {
+                let n = layout.rows()[position] as usize;
                 let row = data.row(n);
                 let count = population
                     .resamples
@@ -46,7 +46,7 @@ pub fn reference(data: &Dataset, layout: &Layout, population: &Population, reque
                 let weight = f64::from(row.weight) * f64::from(count);
                 let blend = f64::from(population.blends.get(member).copied().unwrap_or(0.0));
                 let result = f64::from(row.result);
-                let search = layout.search.get(position).map_or(result, |&search| f64::from(search));
+                let search = layout.search().get(position).map_or(result, |&search| f64::from(search));
                 let y = result + blend * (search - result);
                 let x = kappa * objective::score(data, theta, n);
                 s += weight * request.loss.value(x, y);
@@ -79,7 +79,7 @@ pub fn reference(data: &Dataset, layout: &Layout, population: &Population, reque
         }
         out.curvatures.extend(matrix.into_iter().map(|value| value / all_w));
     }
-    out.positions = request.parts.clone().map(|part| layout.parts[part].positions.len()).sum();
+    out.positions = request.parts.clone().map(|part| layout.parts()[part].positions.len()).sum();
     out
 }
 

@@ -44,7 +44,8 @@ impl Losses {
         if data.is_empty() {
             return Err(Error::input(&paths[0], "holds no position"));
         }
-        let thetas = [0, 1].map(|side| sides[side].file.theta(&data.metadata.feature_set, &sides[side].path));
+        let thetas =
+            [0, 1].map(|side| sides[side].file.theta(&data.metadata().feature_set, &sides[side].path));
         if let [Err(_), Err(_)] = &thetas {
             let [Err(error), _] = thetas else { unreachable!("both are errors") };
             return Err(error);
@@ -137,5 +138,5 @@ fn loss_of(
         k.ok_or_else(|| Error::input(&side.path, "has no K, and none can be fitted; give it with --k"))?;
     let loss = exact_loss(data, Objective { k, loss: kind }, theta, all);
     let tuned = &side.file.provenance.datasets;
-    Ok(Loss { k, loss, best, trained_on: !tuned.is_empty() && tuned.join("+") == data.checksum })
+    Ok(Loss { k, loss, best, trained_on: !tuned.is_empty() && tuned.join("+") == data.checksum() })
 }

@@ -95,7 +95,7 @@ fn start(args: &PsoArgs, context: &Context, watch: &Watch) -> anyhow::Result<()>
     if data.is_empty() {
         return Err(Error::input(&args.inputs[0], "holds no position").into());
     }
-    let set = &data.metadata.feature_set;
+    let set = &data.metadata().feature_set;
     let prior = prior.unwrap_or_else(|| Prior::default_for(set));
     let theta = prior.theta(set)?;
     let basis = fresh.space(args.basis.explicit("madchess", set, &theta)?)?;
@@ -105,7 +105,7 @@ fn start(args: &PsoArgs, context: &Context, watch: &Watch) -> anyhow::Result<()>
     let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
     let config = RunConfig {
         datasets: args.inputs.iter().map(|path| absolute(path).display().to_string()).collect(),
-        checksum: data.checksum.clone(),
+        checksum: data.checksum().to_string(),
         prior: prior.to_string(),
         start: theta,
         basis: Some(basis),

@@ -86,7 +86,7 @@ pub fn print_results(
         let row = |row: usize| cells.iter().skip(row).step_by(rows).cloned().collect();
         out += &aligned(&(0..rows).map(row).collect::<Vec<_>>(), 2);
     } else {
-        out += &board(&data.metadata.feature_set, &outcome.parameters, piece).unwrap_or_default();
+        out += &board(&data.metadata().feature_set, &outcome.parameters, piece).unwrap_or_default();
     }
     let _ =
         writeln!(out, "\nwritten     {}: params.json, z.json, tables, report.html", folder.path().display());

@@ -36,7 +36,7 @@ pub fn gather(folder: &RunFolder, known: &Known<'_>) -> Result<RunReport> {
         None => so_far(config, checkpoint.as_ref()),
     };
     let theta: Option<Vec<f64>> = theta.filter(|theta: &Vec<f64>| theta.len() == config.start.len());
-    let features = known.features.or(known.positions.map(|(data, _)| &data.metadata.feature_set));
+    let features = known.features.or(known.positions.map(|(data, _)| &data.metadata().feature_set));
     let parameters = match (&file, &theta, features) {
         (Some(file), Some(_), _) => of_file(file, config),
         (None, Some(theta), Some(set)) => of_theta(&set.features, theta, config),

@@ -131,7 +131,7 @@ fn positions(
         )));
     }
     let data = dataset::read_many(paths)?;
-    if round.is_none() && data.checksum != config.checksum {
+    if round.is_none() && data.checksum() != config.checksum {
         let reason = "is not the dataset that the run was on";
         return match given.is_empty() {
             true => Ok(Err(format!(

@@ -107,10 +107,10 @@ pub fn inputs(config: &RunConfig, data: Option<&Dataset>) -> Table {
         rows.push(vec![path.clone(), "dataset".to_string(), format!("xxh3 {checksum}")]);
     }
     if let Some(data) = data {
-        if data.checksum != config.checksum {
-            rows.push(strings(["the last round's", "dataset", &format!("xxh3 {}", data.checksum)]));
+        if data.checksum() != config.checksum {
+            rows.push(strings(["the last round's", "dataset", &format!("xxh3 {}", data.checksum())]));
         }
-        for source in &data.metadata.sources {
+        for source in &data.metadata().sources {
             let positions =
                 format!("{} positions of {} records", grouped(source.positions), grouped(source.records));
             rows.push(vec![source.path.clone(), source.format.clone(), positions]);

@@ -107,7 +107,7 @@ pub fn resume(args: &SweepArgs, path: &Path, context: &Context, watch: &Watch) -
     let config = &record.config;
     let checkpoint = folder.read_checkpoint()?;
     let data = dataset::read_many(&config.datasets)?;
-    if data.checksum != config.checksum {
+    if data.checksum() != config.checksum {
         return Err(Error::input(&config.datasets[0], "is not the dataset that the sweep began with").into());
     }
     config.validate().map_err(|e| Error::input(folder.file(RECORD), e.to_string()))?;
@@ -174,7 +174,7 @@ fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
     let loss: LossKind = fresh.loss.as_deref().map(str::parse).transpose()?.unwrap_or_default();
     let prior: Option<Prior> = fresh.prior.as_deref().map(str::parse).transpose()?;
     let factor = base_factor(&fresh.k_base)?;
-    let axis = |text: &String| Axis::parse(text, &data.metadata.sources, factor);
+    let axis = |text: &String| Axis::parse(text, &data.metadata().sources, factor);
     let mut grid = Grid { axes: fresh.grid.iter().map(axis).collect::<Result<_>>()? };
     let method = match fresh.optimizer.as_deref().unwrap_or("adam") {
         "adam" => {
@@ -206,12 +206,12 @@ fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
     }
     let judge: Option<LossKind> = fresh.judge.as_deref().map(str::parse).transpose()?;
     let judge = judge.unwrap_or(if kinds.len() == 1 { kinds[0] } else { LossKind::Squared });
-    let prior = prior.unwrap_or_else(|| Prior::default_for(&data.metadata.feature_set));
-    let start = prior.theta(&data.metadata.feature_set)?;
-    let basis = args.basis.resolve("identity", &data.metadata.feature_set, &start)?;
+    let prior = prior.unwrap_or_else(|| Prior::default_for(&data.metadata().feature_set));
+    let start = prior.theta(&data.metadata().feature_set)?;
+    let basis = args.basis.resolve("identity", &data.metadata().feature_set, &start)?;
     let mut config = SweepConfig {
         datasets: args.datasets.iter().map(|path| absolute(path).display().to_string()).collect(),
-        checksum: data.checksum.clone(),
+        checksum: data.checksum().to_string(),
         prior: prior.to_string(),
         start,
         basis,
@@ -319,7 +319,7 @@ fn execute(
             output::print_opening(config, data, folder, resumed)?;
         }
         if let Some(folder) = folder {
-            watch.follow(context, folder, &data.metadata.feature_set)?;
+            watch.follow(context, folder, &data.metadata().feature_set)?;
         }
         let ends_early = matches!(config.method, SweepMethod::GaussNewton { .. });
         let mut observer = Observer::new(context, folder, args.checkpoint_every, ends_early);

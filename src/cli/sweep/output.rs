@@ -116,7 +116,7 @@ impl BestTarget {
         combination: usize,
         trained: &Retrained,
     ) -> Result<BestWritten> {
-        let set = &data.metadata.feature_set;
+        let set = &data.metadata().feature_set;
         let setting = config.setting(combination);
         let all: Vec<u32> = (0..data.len() as u32).collect();
         let objective = Objective { k: setting.k, loss: setting.loss };
@@ -127,7 +127,7 @@ impl BestTarget {
             let _ = write!(optimizer, ", blend {}", setting.blend);
         }
         for (source, factor) in config.grid.sources().iter().zip(&setting.sources) {
-            let _ = write!(optimizer, ", source {} times {factor}", data.metadata.sources[*source].path);
+            let _ = write!(optimizer, ", source {} times {factor}", data.metadata().sources[*source].path);
         }
         file.provenance = Provenance {
             program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
@@ -170,7 +170,7 @@ pub fn print_opening(
 ) -> Result<()> {
     let mut out = String::new();
     let what = match data.has_games() {
-        true => format!("{} games", grouped(data.metadata.games)),
+        true => format!("{} games", grouped(data.metadata().games)),
         false => "no games: folds go by position".to_string(),
     };
     let _ = writeln!(
@@ -178,7 +178,7 @@ pub fn print_opening(
         "dataset     {} positions, {what}, {} parameters ({})",
         grouped(data.len() as u64),
         config.start.len(),
-        data.metadata.feature_set.name()
+        data.metadata().feature_set.name()
     );
     if let Some(basis) = &config.basis {
         let _ = writeln!(out, "basis       {}, {} coordinates", basis.name, basis.dimension());

@@ -69,8 +69,8 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
     if data.is_empty() {
         return Err(Error::input(&args.datasets[0], "holds no position").into());
     }
-    let prior = prior.unwrap_or_else(|| Prior::default_for(&data.metadata.feature_set));
-    let theta = prior.theta(&data.metadata.feature_set)?;
+    let prior = prior.unwrap_or_else(|| Prior::default_for(&data.metadata().feature_set));
+    let theta = prior.theta(&data.metadata().feature_set)?;
     let layout = Layout::whole(&data)?;
     let (mut evaluator, line) = backend.evaluator(&layout)?;
     let ks: Vec<f64> = values.numbers.iter().map(|k| k * factor).collect();

@@ -137,9 +137,9 @@ fn start(args: &TuneArgs, context: &Context, watch: &Watch) -> anyhow::Result<()
     };
     let ready = if inputs::are_datasets(&args.inputs)? {
         let data = dataset::read_many(&args.inputs)?;
-        let set = &data.metadata.feature_set;
+        let set = &data.metadata().feature_set;
         let theta = prior.get_or_insert_with(|| Prior::default_for(set)).theta(set)?;
-        let basis = tuned(&data.metadata.feature_set, &theta)?;
+        let basis = tuned(&data.metadata().feature_set, &theta)?;
         Ok((basis, prepare(fresh, data, &args.inputs[0], loss, given_k, theta)?))
     } else {
         let theta = prior.get_or_insert_default().theta(&inputs::default_features())?;
@@ -164,7 +164,7 @@ fn start(args: &TuneArgs, context: &Context, watch: &Watch) -> anyhow::Result<()
         let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let config = RunConfig {
             datasets: paths.iter().map(|path| absolute(path).display().to_string()).collect(),
-            checksum: data.checksum.clone(),
+            checksum: data.checksum().to_string(),
             prior: prior.to_string(),
             start: theta,
             basis,
@@ -276,7 +276,7 @@ pub fn reopen(path: &Path) -> Result<Reopened> {
         return Err(Error::Usage(format!("{}: the run is finished ({reason})", path.display())));
     }
     let data = dataset::read_many(&config.datasets)?;
-    if data.checksum != config.checksum {
+    if data.checksum() != config.checksum {
         return Err(Error::input(&config.datasets[0], "is not the dataset that the run began with"));
     }
     if config.start.len() != 2 * data.feature_count() {

@@ -76,7 +76,7 @@ pub fn print_opening(
 ) -> Result<()> {
     let mut out = String::new();
     let games = match data.has_games() {
-        true => format!("{} games", grouped(data.metadata.games)),
+        true => format!("{} games", grouped(data.metadata().games)),
         false => "no games: splits go by position".to_string(),
     };
     let _ = writeln!(
@@ -85,7 +85,7 @@ pub fn print_opening(
         grouped(data.len() as u64),
         games,
         2 * data.feature_count(),
-        data.metadata.feature_set.name()
+        data.metadata().feature_set.name()
     );
     if split.held_out_part().is_some() {
         let _ = writeln!(out, "held out    {} positions", grouped(split.held_out().count() as u64));
@@ -295,7 +295,7 @@ pub fn write_results(
     data: &Dataset,
     summary: &Summary,
 ) -> Result<()> {
-    let set = &data.metadata.feature_set;
+    let set = &data.metadata().feature_set;
     let theta = &summary.outcome.parameters;
     let mut file = ParameterFile::new(set, theta, Some(&summary.occurrences), Some(config.k));
     file.provenance = Provenance {
@@ -354,7 +354,7 @@ pub fn print_results(
     rounds: &[RoundRecord],
 ) -> Result<()> {
     let outcome = &summary.outcome;
-    let set = &data.metadata.feature_set;
+    let set = &data.metadata().feature_set;
     let unsupported: Vec<&str> = named(data, summary, |count| count == 0);
     let weak: Vec<&str> = named(data, summary, |count| count > 0 && count < WEAK_SUPPORT);
     if context.json {
@@ -498,7 +498,7 @@ pub fn print_results(
 }
 
 fn named<'a>(data: &'a Dataset, summary: &Summary, wanted: impl Fn(u64) -> bool) -> Vec<&'a str> {
-    let features = data.metadata.feature_set.features.iter().zip(&summary.occurrences);
+    let features = data.metadata().feature_set.features.iter().zip(&summary.occurrences);
     features.filter(|(_, count)| wanted(**count)).map(|(feature, _)| feature.name.as_str()).collect()
 }
 

@@ -76,16 +76,18 @@ impl RequiesceArgs {
         context: &Context,
     ) -> Result<Option<Rounds>> {
         let Some(count) = self.requiesce else { return Ok(None) };
-        let (inputs, mut settings) = ExtractSettings::of_dataset(path, &data.metadata)?;
+        let (inputs, mut settings) = ExtractSettings::of_dataset(path, data.metadata())?;
         let again = folder.file("again.bin");
         settings.force = true;
         let leaves = extract_again(&inputs, &settings, &again, context);
-        let checksum = leaves.as_ref().ok().map(|_| dataset::read(&again).map(|data| data.checksum));
+        let checksum =
+            leaves.as_ref().ok().map(|_| dataset::read(&again).map(|data| data.checksum().to_string()));
         // Gone already where nothing was written.
         let _ = std::fs::remove_file(&again);
         let leaves = leaves?;
-        if checksum.transpose()?.is_none_or(|checksum| checksum != data.checksum) {
-            let names: Vec<&str> = data.metadata.sources.iter().map(|source| source.path.as_str()).collect();
+        if checksum.transpose()?.is_none_or(|checksum| checksum != data.checksum()) {
+            let names: Vec<&str> =
+                data.metadata().sources.iter().map(|source| source.path.as_str()).collect();
             let now = grouped(leaves.len() as u64);
             return Err(Error::input(
                 path,
@@ -181,7 +183,7 @@ impl Rounds {
             let absolute = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
             config = RunConfig {
                 datasets: vec![absolute.display().to_string()],
-                checksum: data.checksum.clone(),
+                checksum: data.checksum().to_string(),
                 basis: Some(from_there(config.parameterization(), &summary.outcome.z)),
                 ..config
             };

@@ -57,7 +57,7 @@ impl Work<'_> {
         if !context.quiet && !context.json {
             print_opening(folder, config, data, split, &line, fitted_loss, resumed)?;
         }
-        watch.follow(context, folder, &data.metadata.feature_set)?;
+        watch.follow(context, folder, &data.metadata().feature_set)?;
         let mut observer = Observer::new(context, watch, folder, config, kept, checkpoint_every)?;
         let outcome = run.run(evaluator, |_| backend.replacement(layout), context.cancel, &mut |event| {
             observer.observe(event)

@@ -18,7 +18,7 @@ impl CpuEvaluator<'_> {
     /// Σ v w r h c_i c_j φ_i φ_j of a member, with its part weights v and counts r, in units of the
     /// sigmoid's argument: symmetric, row-major, 2F × 2F.
     pub(super) fn curvature(&self, population: &Population, member: usize, request: &Request) -> Vec<f64> {
-        let features = self.layout.features;
+        let features = self.layout.features();
         let size = 2 * features;
         let parameters = MemberParameters::new(population.member(member), population.k[member]);
         let targets = Targets {
@@ -36,7 +36,7 @@ impl CpuEvaluator<'_> {
                 let mut table = vec![0.0f32; features];
                 let mut curvatures: Vec<f32> = Vec::new();
                 for (bucket, positions) in self.layout.buckets_in(positions) {
-                    let weight = population.part_weight(member, bucket.part, self.layout.parts.len());
+                    let weight = population.part_weight(member, bucket.part, self.layout.parts().len());
                     parameters.blend(bucket, &mut table);
                     for shape in self.layout.shapes_in(positions) {
                         curvatures.resize(shape.positions.len(), 0.0);
@@ -79,12 +79,12 @@ impl Targets<'_> {
         let x_per_cp = x_per_cp(self.k);
         for (position, value) in (first..).zip(values) {
             let x = x_per_cp * f64::from(*value);
-            let mut weight = self.layout.weights.get(position).copied().unwrap_or(1.0);
+            let mut weight = self.layout.weights().get(position).copied().unwrap_or(1.0);
             if let Some(seed) = self.seed {
                 weight *= poisson_weight(self.layout.game(position), seed) as f32;
             }
-            let mut target = self.layout.targets[position];
-            if let Some(search) = self.layout.search.get(position) {
+            let mut target = self.layout.targets()[position];
+            if let Some(search) = self.layout.search().get(position) {
                 target += self.blend * (search - target);
             }
             *value = weight * self.loss.curvature(x, f64::from(target)) as f32;
@@ -94,14 +94,14 @@ impl Targets<'_> {
 
 /// Adds h x xᵀ of the positions of a shape to its bucket's matrix, lower triangle.
 fn accumulate(layout: &Layout, shape: &Shape, curvatures: &[f32], matrix: &mut [f32]) {
-    let features = layout.features;
+    let features = layout.features();
     let length = shape.row_length();
     let mut entries: Vec<(u32, f32)> = Vec::with_capacity(length);
     for (i, &h) in curvatures.iter().enumerate() {
         let start = shape.first_entry + i * length;
         // Ascending, distinct ids keep every product in the lower triangle, once. Those that both
         // signs share have cancelled; what a sign has several times is merged here.
-        let (plus, minus) = layout.ids[start..start + length].split_at(shape.plus);
+        let (plus, minus) = layout.ids()[start..start + length].split_at(shape.plus);
         entries.clear();
         if layout.unit_rows() {
             let mut minus = minus.iter().peekable();
@@ -117,7 +117,7 @@ fn accumulate(layout: &Layout, shape: &Shape, curvatures: &[f32], matrix: &mut [
             }
             minus.for_each(|&id| push(id, -1.0));
         } else {
-            let coefficients = &layout.coefficients[start..start + length];
+            let coefficients = &layout.coefficients()[start..start + length];
             entries.extend(plus.iter().zip(coefficients).map(|(&id, &c)| (u32::from(id), c)));
         }
         for (n, &(row, a)) in entries.iter().enumerate() {
@@ -133,9 +133,9 @@ fn accumulate(layout: &Layout, shape: &Shape, curvatures: &[f32], matrix: &mut [
 /// Splits a bucket's matrix, times its part's weight, into the blocks of the whole one, lower
 /// triangle, and clears it.
 fn flush(layout: &Layout, bucket: &Bucket, part_weight: f32, bucket_matrix: &mut [f32], matrix: &mut [f64]) {
-    let features = layout.features;
+    let features = layout.features();
     let size = 2 * features;
-    let scale = 1.0 / f64::from(layout.phase_max);
+    let scale = 1.0 / f64::from(layout.phase_max());
     let (mg, eg) = (f64::from(bucket.mg_units) * scale, f64::from(bucket.eg_units) * scale);
     for i in 0..features {
         for j in 0..=i {

@@ -21,7 +21,7 @@ use self::sigmoid::with_lane_loss;
 use self::single::{MemberKernel, MemberParameters, MemberSums};
 use super::{Evaluations, Evaluator, Population, Request};
 use crate::dataset::Layout;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::objective::{LossKind, x_per_cp};
 
 /// Work items wanted a call, so that threads finish together.
@@ -56,20 +56,13 @@ impl<'a> CpuEvaluator<'a> {
 
     /// Positions of consecutive parts.
     fn positions(&self, parts: &Range<usize>) -> Range<usize> {
-        let parts = &self.layout.parts[parts.clone()];
+        let parts = &self.layout.parts()[parts.clone()];
         parts[0].positions.start..parts[parts.len() - 1].positions.end
     }
 
     fn check(&self, population: &Population, request: &Request) -> Result<()> {
         population.validate(self.layout)?;
-        if request.parts.is_empty() || request.parts.end > self.layout.parts.len() {
-            return Err(Error::Usage(format!(
-                "parts {:?} asked for, the dataset has {}",
-                request.parts,
-                self.layout.parts.len()
-            )));
-        }
-        Ok(())
+        request.validate(self.layout)
     }
 
     /// Scores under one θ of the positions named, centipawns.
@@ -79,7 +72,7 @@ impl<'a> CpuEvaluator<'a> {
             .into_par_iter()
             .map(|positions| {
                 let mut scores = vec![0.0f32; positions.len()];
-                let mut table = vec![0.0f32; self.layout.features];
+                let mut table = vec![0.0f32; self.layout.features()];
                 for (bucket, range) in self.layout.buckets_in(positions.clone()) {
                     parameters.blend(bucket, &mut table);
                     for shape in self.layout.shapes_in(range) {
@@ -103,8 +96,8 @@ impl<'a> CpuEvaluator<'a> {
             scores: self.scores_in(population.member(0), positions),
         });
         let plain = self.layout.unit_rows()
-            && self.layout.weights.is_empty()
-            && (shared.is_some() || self.layout.offsets.is_empty())
+            && self.layout.weights().is_empty()
+            && (shared.is_some() || self.layout.offsets().is_empty())
             && population.blends.is_empty()
             && population.resamples.is_empty();
         (0..tiles)
@@ -146,9 +139,9 @@ impl<'a> CpuEvaluator<'a> {
     /// What tells the members of a tile apart, transposed; the last member fills up an incomplete
     /// tile.
     fn tile_parameters(&self, population: &Population, tile: usize, parts: &Range<usize>) -> TileParameters {
-        let (width, features) = (self.tile_width, self.layout.features);
+        let (width, features) = (self.tile_width, self.layout.features());
         let member = |lane: usize| (tile * width + lane).min(population.members() - 1);
-        let units = if population.is_shared() { 1.0 } else { f64::from(self.layout.phase_max) };
+        let units = if population.is_shared() { 1.0 } else { f64::from(self.layout.phase_max()) };
         let x2 = |lane: usize| (x_per_cp(population.k[member(lane)]) * LOG2_E / units) as f32;
         let rows = if population.is_shared() { 0 } else { features * width };
         let mut parameters = TileParameters {
@@ -161,7 +154,7 @@ impl<'a> CpuEvaluator<'a> {
             seeds: Vec::new(),
         };
         if !population.part_weights.is_empty() {
-            let weight = |part, lane| population.part_weight(member(lane), part, self.layout.parts.len());
+            let weight = |part, lane| population.part_weight(member(lane), part, self.layout.parts().len());
             parameters.part_weights =
                 parts.clone().flat_map(|part| (0..width).map(move |lane| weight(part, lane))).collect();
         }
@@ -218,7 +211,7 @@ impl<'a> CpuEvaluator<'a> {
     fn part_weights<'p>(&self, population: &'p Population, member: usize, parts: &Range<usize>) -> &'p [f32] {
         match &population.part_weights[..] {
             [] => &[],
-            all => &all[member * self.layout.parts.len()..][parts.clone()],
+            all => &all[member * self.layout.parts().len()..][parts.clone()],
         }
     }
 }
@@ -262,9 +255,9 @@ fn add(sum: &mut [f64], next: &[f64]) {
 impl Evaluator for CpuEvaluator<'_> {
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
         self.check(population, request)?;
-        let (members, size) = (population.members(), 2 * self.layout.features);
+        let (members, size) = (population.members(), 2 * self.layout.features());
         let weights: Vec<f64> =
-            self.layout.parts[request.parts.clone()].iter().map(|part| part.weight).collect();
+            self.layout.parts()[request.parts.clone()].iter().map(|part| part.weight).collect();
         let rest = members % self.tile_width;
         let bare = population.blends.is_empty() && population.resamples.is_empty();
         let singles = if rest <= SINGLES && bare { rest } else { 0 };
@@ -321,6 +314,7 @@ impl Evaluator for CpuEvaluator<'_> {
     }
 
     fn scores(&mut self, theta: &[f64]) -> Result<Vec<f32>> {
+        Population::single(theta, 1.0).validate(self.layout)?;
         Ok(self.scores_in(theta, 0..self.layout.positions()))
     }
 

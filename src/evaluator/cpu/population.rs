@@ -131,7 +131,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> TileSums {
-        let features = self.item.layout.features;
+        let features = self.item.layout.features();
         let width = V * S::F32_LANES;
         assert_eq!(self.item.parameters.width, width);
         let zero = Row([simd.splat_f32s(0.0); V]);
@@ -244,10 +244,10 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
         out: &mut [Row<S::f32s, V>],
     ) {
         let length = piece.row_length();
-        let ids = &self.item.layout.ids[piece.first_entry..piece.first_entry + out.len() * length];
+        let ids = &self.item.layout.ids()[piece.first_entry..piece.first_entry + out.len() * length];
         let zero = Row([simd.splat_f32s(0.0); V]);
-        if !PLAIN && !self.item.layout.coefficients.is_empty() {
-            let coefficients = &self.item.layout.coefficients[piece.first_entry..];
+        if !PLAIN && !self.item.layout.coefficients().is_empty() {
+            let coefficients = &self.item.layout.coefficients()[piece.first_entry..];
             for (i, out) in out.iter_mut().enumerate() {
                 let mut sum = zero;
                 for (&id, &c) in ids[i * length..][..length].iter().zip(&coefficients[i * length..]) {
@@ -325,9 +325,9 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
         };
         let seeds = if PLAIN { None } else { self.item.parameters.seeds.get(lanes) };
         // Scores that are given hold their offsets.
-        let offsets = if PLAIN || self.item.shared.is_some() { &[] } else { &self.item.layout.offsets[..] };
-        let phase_max = f32::from(self.item.layout.phase_max);
-        let targets = &self.item.layout.targets[first..first + turn.len()];
+        let offsets = if PLAIN || self.item.shared.is_some() { &[] } else { &self.item.layout.offsets()[..] };
+        let phase_max = f32::from(self.item.layout.phase_max());
+        let targets = &self.item.layout.targets()[first..first + turn.len()];
         let (mut loss, mut weight) = (zero, zero);
         let mut start = 0;
         while start < turn.len() {
@@ -344,11 +344,11 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
                     if let Some(&offset) = offsets.get(first + i) {
                         sums[j] = simd.add_f32s(sums[j], simd.splat_f32s(offset * phase_max));
                     }
-                    if let Some(&weight) = self.item.layout.weights.get(first + i) {
+                    if let Some(&weight) = self.item.layout.weights().get(first + i) {
                         w[j] = simd.splat_f32s(weight);
                     }
                     if let Some(blend) = blend {
-                        let difference = simd.splat_f32s(self.item.layout.search[first + i] - targets[i]);
+                        let difference = simd.splat_f32s(self.item.layout.search()[first + i] - targets[i]);
                         y[j] = simd.mul_add_e_f32s(blend, difference, y[j]);
                     }
                     if let Some(seeds) = seeds {
@@ -387,9 +387,9 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
                 // A copy, which stays in registers while sums are written.
                 let slope = *slopes.next().expect("pieces cover the turn");
                 let start = piece.first_entry + i * length;
-                let ids = &self.item.layout.ids[start..start + length];
-                if !PLAIN && !self.item.layout.coefficients.is_empty() {
-                    for (&id, &c) in ids.iter().zip(&self.item.layout.coefficients[start..]) {
+                let ids = &self.item.layout.ids()[start..start + length];
+                if !PLAIN && !self.item.layout.coefficients().is_empty() {
+                    for (&id, &c) in ids.iter().zip(&self.item.layout.coefficients()[start..]) {
                         let (sum, c) = (row_mut(&mut scratch.gradient, id), simd.splat_f32s(c));
                         for v in 0..V {
                             sum.0[v] = simd.mul_add_e_f32s(slope.0[v], c, sum.0[v]);
@@ -481,8 +481,9 @@ fn vectors<S: Simd, const V: usize>(values: &[f32]) -> [S::f32s; V] {
 #[inline(always)]
 fn row<T: Copy>(table: &[T], id: u16) -> T {
     debug_assert!(usize::from(id) < table.len());
-    // SAFETY: feature ids are below the number of features, which is the table's length: checked
-    // when a dataset is read, and the layout only copies them. The check costs a tenth here.
+    // SAFETY: `with_simd` makes the table with `Layout::features` rows unless scores are given, and
+    // then no row is asked for; every id of a layout is below that number: `Layout::try_new` checks
+    // it, and its columns are private to that module. A check costs a tenth here.
     unsafe { *table.get_unchecked(usize::from(id)) }
 }
 
@@ -490,7 +491,8 @@ fn row<T: Copy>(table: &[T], id: u16) -> T {
 #[inline(always)]
 fn row_mut<T>(table: &mut [T], id: u16) -> &mut T {
     debug_assert!(usize::from(id) < table.len());
-    // SAFETY: as in `row`.
+    // SAFETY: as in `row`; `with_simd` makes the gradient as long where there are `GRADIENTS`, and
+    // only then is a row asked for.
     unsafe { table.get_unchecked_mut(usize::from(id)) }
 }
 
@@ -506,7 +508,7 @@ fn flush<T: bytemuck::Pod, const V: usize>(
     gradients: &mut [f64],
     zero: Row<T, V>,
 ) {
-    let scale = 1.0 / f64::from(layout.phase_max);
+    let scale = 1.0 / f64::from(layout.phase_max());
     let (mg_share, eg_share) = (f64::from(bucket.mg_units) * scale, f64::from(bucket.eg_units) * scale);
     let (mg, eg) = gradients.split_at_mut(gradients.len() / 2);
     let width = V * size_of::<T>() / size_of::<f32>();

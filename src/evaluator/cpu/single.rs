@@ -71,12 +71,12 @@ const ONES: [f32; TURN] = [1.0; TURN];
 /// phase units, so that backends agree to the bit wherever the sums are exact.
 #[inline(always)]
 pub(super) fn scores(layout: &Layout, shape: &Shape, table: &[f32], out: &mut [f32]) {
-    let per_unit = 1.0 / f32::from(layout.phase_max);
+    let per_unit = 1.0 / f32::from(layout.phase_max());
     let length = shape.row_length();
-    let ids = &layout.ids[shape.first_entry..shape.first_entry + out.len() * length];
+    let ids = &layout.ids()[shape.first_entry..shape.first_entry + out.len() * length];
     if !layout.unit_rows() {
         for (i, out) in out.iter_mut().enumerate() {
-            let coefficients = &layout.coefficients[shape.first_entry + i * length..][..length];
+            let coefficients = &layout.coefficients()[shape.first_entry + i * length..][..length];
             let row = ids[i * length..][..length].iter().zip(coefficients);
             *out = row.map(|(&id, &c)| value(table, id) * c).sum::<f32>() * per_unit;
         }
@@ -105,8 +105,8 @@ pub(super) fn scores(layout: &Layout, shape: &Shape, table: &[f32], out: &mut [f
             *out = (sum(&row[..shape.plus]) - sum(&row[shape.plus..])) * per_unit;
         }
     }
-    if !layout.offsets.is_empty() {
-        for (score, offset) in out.iter_mut().zip(&layout.offsets[shape.positions.clone()]) {
+    if !layout.offsets().is_empty() {
+        for (score, offset) in out.iter_mut().zip(&layout.offsets()[shape.positions.clone()]) {
             *score += offset;
         }
     }
@@ -116,8 +116,8 @@ pub(super) fn scores(layout: &Layout, shape: &Shape, table: &[f32], out: &mut [f
 #[inline(always)]
 fn value(table: &[f32], id: u16) -> f32 {
     debug_assert!(usize::from(id) < table.len());
-    // SAFETY: feature ids are below the number of features, which is the table's length: checked
-    // when a dataset is read, and the layout only copies them.
+    // SAFETY: tables are made with `Layout::features` entries, and every id of a layout is below
+    // that: `Layout::try_new` checks it, and its columns are private to that module.
     unsafe { *table.get_unchecked(usize::from(id)) }
 }
 
@@ -135,7 +135,7 @@ impl<L: LaneLoss> WithSimd for MemberKernel<'_, L> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> MemberSums {
-        let features = self.layout.features;
+        let features = self.layout.features();
         let mut table = vec![0.0f32; features];
         // Two copies, so that neighbors rarely wait for each other's stores.
         let mut bucket_gradient = [(); 2].map(|()| vec![0.0f32; if self.gradients { features } else { 0 }]);
@@ -179,11 +179,11 @@ impl<L: LaneLoss> MemberKernel<'_, L> {
     #[inline(always)]
     fn losses_and_slopes<S: Simd>(&self, simd: S, piece: &Shape, scores: &mut [f32]) -> f64 {
         let count = scores.len();
-        let targets = &self.layout.targets[piece.positions.clone()];
-        let weights = if self.layout.weights.is_empty() {
+        let targets = &self.layout.targets()[piece.positions.clone()];
+        let weights = if self.layout.weights().is_empty() {
             &ONES[..count]
         } else {
-            &self.layout.weights[piece.positions.clone()]
+            &self.layout.weights()[piece.positions.clone()]
         };
         let scale = Scale::new(simd, simd.splat_f32s(self.parameters.x2_per_cp));
         let mut total = [simd.splat_f32s(0.0); IN_STEP];
@@ -222,10 +222,10 @@ impl<L: LaneLoss> MemberKernel<'_, L> {
     #[inline(always)]
     fn scatter(&self, piece: &Shape, slopes: &[f32], gradient: &mut [Vec<f32>; 2]) {
         let length = piece.row_length();
-        let ids = &self.layout.ids[piece.first_entry..piece.first_entry + slopes.len() * length];
+        let ids = &self.layout.ids()[piece.first_entry..piece.first_entry + slopes.len() * length];
         if !self.layout.unit_rows() {
             for (i, &slope) in slopes.iter().enumerate() {
-                let coefficients = &self.layout.coefficients[piece.first_entry + i * length..];
+                let coefficients = &self.layout.coefficients()[piece.first_entry + i * length..];
                 for (&id, &c) in ids[i * length..][..length].iter().zip(coefficients) {
                     gradient[i % 2][usize::from(id)] += slope * c;
                 }
@@ -235,7 +235,8 @@ impl<L: LaneLoss> MemberKernel<'_, L> {
         let [even, odd] = gradient;
         let add = |gradient: &mut [f32], id: u16, slope: f32| {
             debug_assert!(usize::from(id) < gradient.len());
-            // SAFETY: as in `value`; the gradient is as long as the table.
+            // SAFETY: as in `value`; `with_simd` makes the gradient as long as the table where
+            // gradients are wanted, and only then is this called.
             unsafe { *gradient.get_unchecked_mut(usize::from(id)) += slope }
         };
         for (i, pair) in slopes.chunks(2).enumerate() {
@@ -268,7 +269,7 @@ fn flush(
     bucket_gradient: &mut [Vec<f32>; 2],
     gradient: &mut [f64],
 ) {
-    let scale = f64::from(part_weight) / f64::from(layout.phase_max);
+    let scale = f64::from(part_weight) / f64::from(layout.phase_max());
     let (mg_share, eg_share) = (f64::from(bucket.mg_units) * scale, f64::from(bucket.eg_units) * scale);
     let (mg, eg) = gradient.split_at_mut(gradient.len() / 2);
     for copy in bucket_gradient {

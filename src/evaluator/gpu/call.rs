@@ -160,7 +160,7 @@ impl GpuEvaluator<'_> {
         tiling: Tiling,
         request: &Request,
     ) -> Result<Call> {
-        let features = self.layout.features;
+        let features = self.layout.features();
         let (padded, width) = (tiling.padded(), tiling.tile.min(4));
         let (loss, power) = match request.loss {
             LossKind::Squared => (0, 2.0),
@@ -210,7 +210,7 @@ impl GpuEvaluator<'_> {
             record: if self.extended { 2 } else { 1 },
             chunk: CHUNK as u32,
             member_rows: (member_rows / width) as u32,
-            scale: 1.0 / f32::from(self.layout.phase_max),
+            scale: 1.0 / f32::from(self.layout.phase_max()),
             power,
             ..Uniforms::default()
         };
@@ -220,7 +220,7 @@ impl GpuEvaluator<'_> {
         let tables = self.buffers.tables.reserve(gpu, 4 * (member_rows + 4 * padded) as u64)?;
         let factors = match shape.weighted && (request.gradients || request.curvature) {
             true => {
-                let parts = self.layout.parts.len();
+                let parts = self.layout.parts().len();
                 let mut factors = vec![0f32; parts * padded];
                 for (column, member) in members.clone().enumerate() {
                     for part in 0..parts {
@@ -253,7 +253,7 @@ impl GpuEvaluator<'_> {
             whole(self.taper_units.raw()),
             whole(&call.tables),
         ];
-        let elements = (self.layout.features + 1) * (call.sizes.columns as usize).max(1);
+        let elements = (self.layout.features() + 1) * (call.sizes.columns as usize).max(1);
         let groups = [groups_for(elements.max(4 * call.stride())), self.tapers as u32 + 1];
         self.gpu.dispatch(encoder, &pipeline, &bindings, groups)
     }
@@ -272,7 +272,7 @@ impl GpuEvaluator<'_> {
         pass: Pass,
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<()> {
-        let features = self.layout.features;
+        let features = self.layout.features();
         let count = slice.segments.len();
         let kernel = if call.gradients { Kernel::Gradient } else { Kernel::Loss };
         let walk = self.pipeline(kernel, call)?;
@@ -331,7 +331,7 @@ impl GpuEvaluator<'_> {
     /// Segments whose slabs fit their memory.
     pub(super) fn slab_segments(&self, tiling: Tiling) -> usize {
         // As much again as a fifth of the slabs is kept for partial sums.
-        let slab = 4 * (self.layout.features.max(1) * tiling.padded()) as u64;
+        let slab = 4 * (self.layout.features().max(1) * tiling.padded()) as u64;
         let room = self.budget.slabs.min(self.options.binding_bytes);
         (room.saturating_sub(4 * slab) / (slab + slab / 16)).clamp(1, 65_535) as usize
     }
@@ -399,7 +399,7 @@ impl GpuEvaluator<'_> {
         }
         if pass == Pass::Whole {
             let rows = call.loss_rows(&plan);
-            let sides = if call.gradients { 2 * self.layout.features as u64 } else { 0 };
+            let sides = if call.gradients { 2 * self.layout.features() as u64 } else { 0 };
             self.buffers.readback.begin(&self.gpu, (rows + sides) * call.row())?;
             let mut encoder = self.gpu.encoder();
             let losses = self.buffers.losses.reserve(&self.gpu, 0)?;

@@ -36,7 +36,7 @@ impl GpuEvaluator<'_> {
         request: &Request,
         weight: f64,
     ) -> Result<Vec<f64>> {
-        let features = self.layout.features;
+        let features = self.layout.features();
         if features > RESIDUALS {
             return Err(Error::Usage(format!(
                 "{features} features: the GPU evaluator has Gauss-Newton matrices of at most {RESIDUALS}"
@@ -83,14 +83,14 @@ impl GpuEvaluator<'_> {
         let totals = self.buffers.totals.reserve(&self.gpu, 0)?;
         self.buffers.readback.push(&mut encoder, &totals, bytes);
         self.gpu.submit(Some(encoder))?;
-        let scale = (x_per_cp(population.k[member]) / f64::from(self.layout.phase_max)).powi(2) / weight;
+        let scale = (x_per_cp(population.k[member]) / f64::from(self.layout.phase_max())).powi(2) / weight;
         let scale = if super::is_finite(population, member) { scale } else { f64::NAN };
         self.buffers.readback.finish(&self.gpu, |blocks| assemble(blocks, features, scale))
     }
 
     /// Segments of matrices whose slabs fit their memory.
     fn matrix_segments(&self) -> Result<usize> {
-        let slab = 4 * (self.layout.features * self.layout.features).max(1) as u64;
+        let slab = 4 * (self.layout.features() * self.layout.features()).max(1) as u64;
         // A slab, and three blocks of partial sums a chunk, of two chunks more than are full.
         let room = |budget: &Budget| {
             let room = budget.slabs.min(self.options.binding_bytes);
@@ -100,7 +100,7 @@ impl GpuEvaluator<'_> {
             0 => {
                 let reason = Error::Gpu(format!(
                     "a Gauss-Newton matrix of {} features does not fit beside the dataset",
-                    self.layout.features
+                    self.layout.features()
                 ));
                 let Some(memory) = self.planned else { return Err(reason) };
                 let enough = |&memory: &u64| room(&Budget::new(&self.options, Some(memory))) > 0;
@@ -119,7 +119,7 @@ impl GpuEvaluator<'_> {
         range: std::ops::Range<usize>,
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<()> {
-        let features = self.layout.features;
+        let features = self.layout.features();
         let size = (features * features) as u64;
         let slice = plan.slice(shard, range);
         let count = slice.segments.len();

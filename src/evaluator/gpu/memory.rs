@@ -108,9 +108,9 @@ impl GpuEvaluator<'_> {
         loop {
             let segments = self.cut(&self.key(request, tiling, Walk::of(request))).iter().map(Vec::len).sum();
             let sizes = Sizes {
-                features: self.layout.features,
+                features: self.layout.features(),
                 tapers: self.tapers,
-                parts: if population.part_weights.is_empty() { 0 } else { self.layout.parts.len() },
+                parts: if population.part_weights.is_empty() { 0 } else { self.layout.parts().len() },
                 segments,
                 gradients: request.gradients,
             };
@@ -180,7 +180,7 @@ mod tests {
     fn refused_memory_means_smaller_pieces_and_then_an_error() {
         let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
         let context = super::super::GpuContext::from_device(device, queue);
-        let layout = super::super::shard::test_layout(&[4000; 12], 8);
+        let layout = crate::dataset::Layout::of_buckets(&[4000; 12], 8);
         let population = Population::new(8, vec![1.0; 16 * 600], vec![1.0; 600]);
         let request = |gradients| Request {
             parts: 0..1,

@@ -152,10 +152,10 @@ impl<'a> GpuEvaluator<'a> {
     /// As [`try_new`](Self::try_new); [`Error::Usage`] also for options out of their range.
     pub fn with_options(context: &GpuContext, layout: &'a Layout, options: GpuOptions) -> Result<Self> {
         context.check()?;
-        if layout.features > usize::from(u16::MAX) {
+        if layout.features() > usize::from(u16::MAX) {
             return Err(Error::Usage(format!(
                 "{} features: the GPU evaluator takes at most 65535",
-                layout.features
+                layout.features()
             )));
         }
         options.validate()?;
@@ -177,7 +177,7 @@ impl<'a> GpuEvaluator<'a> {
             plans: HashMap::new(),
             buffers: Buffers::new(),
             steps: StepBuffers::new(),
-            extended: !layout.offsets.is_empty(),
+            extended: !layout.offsets().is_empty(),
             paces: [pace; 3],
         })
     }
@@ -210,18 +210,13 @@ impl<'a> GpuEvaluator<'a> {
 
     /// Checks a call.
     fn validate(&self, population: &Population, request: &Request) -> Result<()> {
-        let usage = |text: String| Err(Error::Usage(text));
         population.validate(self.layout)?;
-        let Range { start, end } = request.parts;
-        if start >= end || end > self.layout.parts.len() {
-            return usage(format!("parts {start}..{end} of {}", self.layout.parts.len()));
-        }
-        Ok(())
+        request.validate(self.layout)
     }
 
     /// Positions of parts that follow each other.
     fn positions(&self, parts: &Range<usize>) -> Range<usize> {
-        self.layout.parts[parts.start].positions.start..self.layout.parts[parts.end - 1].positions.end
+        self.layout.parts()[parts.start].positions.start..self.layout.parts()[parts.end - 1].positions.end
     }
 
     /// Σ w ℓ and Σ w of the members of a chunk to means, by part and over all of them.
@@ -236,14 +231,14 @@ impl<'a> GpuEvaluator<'a> {
         out: &mut Evaluations,
     ) -> Vec<f64> {
         let count = members.len();
-        let all = self.layout.parts.len();
+        let all = self.layout.parts().len();
         let mut weights = Vec::with_capacity(count);
         for (column, member) in members.enumerate() {
             let finite = is_finite(population, member);
             let (mut loss, mut weight) = (0.0, 0.0);
             for (i, part) in request.parts.clone().enumerate() {
                 let w = match sums.weights.is_empty() {
-                    true => self.layout.parts[part].weight,
+                    true => self.layout.parts()[part].weight,
                     false => sums.weights[i * count + column],
                 };
                 let s = sums.losses[i * count + column];
@@ -257,10 +252,10 @@ impl<'a> GpuEvaluator<'a> {
             }
             out.losses.push(if finite { loss / weight } else { f64::NAN });
             if request.gradients {
-                let scale = x_per_cp(population.k[member]) / (f64::from(self.layout.phase_max) * weight);
+                let scale = x_per_cp(population.k[member]) / (f64::from(self.layout.phase_max()) * weight);
                 let scale = if finite { scale } else { f64::NAN };
                 let row = |row: usize| scale * sums.gradients[row * count + column];
-                out.gradients.extend((0..2 * self.layout.features).map(row));
+                out.gradients.extend((0..2 * self.layout.features()).map(row));
             }
             weights.push(weight);
         }
@@ -300,7 +295,7 @@ impl Evaluator for GpuEvaluator<'_> {
     fn scores(&mut self, theta: &[f64]) -> Result<Vec<f32>> {
         self.gpu.context().check()?;
         let population = Population::single(theta, 1.0);
-        let parts = 0..self.layout.parts.len();
+        let parts = 0..self.layout.parts().len();
         let request = Request { parts, loss: LossKind::Squared, gradients: false, curvature: false };
         self.validate(&population, &request)?;
         self.persist(|this| this.all_scores(&population, &request))

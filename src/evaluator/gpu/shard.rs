@@ -29,7 +29,7 @@ pub(super) fn positions(spans: &[Span]) -> Range<usize> {
 pub(super) fn tapers(layout: &Layout) -> (Vec<[f32; 2]>, Vec<u32>) {
     let mut tapers: Vec<[f32; 2]> = Vec::new();
     let mut index = HashMap::new();
-    let of_bucket = layout.buckets.iter().map(|bucket| {
+    let of_bucket = layout.buckets().iter().map(|bucket| {
         *index.entry((bucket.mg_units, bucket.eg_units)).or_insert_with(|| {
             tapers.push([f32::from(bucket.mg_units), f32::from(bucket.eg_units)]);
             tapers.len() as u32 - 1
@@ -51,7 +51,7 @@ impl Cost {
             row_bytes += positions * if layout.unit_rows() { length.div_ceil(4) * 8 } else { length * 8 };
             entries += positions * length;
         }
-        let features = layout.features as u64;
+        let features = layout.features() as u64;
         let blocks = |length: usize| cell.len().div_ceil(length) as u64;
         // At most this many runs with the shortest blocks.
         let runs = entries.min(blocks(BLOCKS[0]) * features);
@@ -91,7 +91,7 @@ pub(super) fn cut(layout: &Layout, limits: &Limits, cell: usize) -> Result<(Vec<
     let (_, taper_of) = tapers(layout);
     let mut shards: Vec<Vec<Span>> = vec![Vec::new()];
     let (mut used, mut total) = (Cost::default(), Cost::default());
-    for (bucket, &taper) in layout.buckets.iter().zip(&taper_of) {
+    for (bucket, &taper) in layout.buckets().iter().zip(&taper_of) {
         for start in bucket.positions.clone().step_by(cell) {
             let cell = start..(start + cell).min(bucket.positions.end);
             let cost = Cost::of(layout, cell.clone());
@@ -132,12 +132,12 @@ pub(super) fn pack_places(layout: &Layout, positions: Range<usize>, extended: bo
             places.extend([
                 row as u32,
                 shape.plus as u32 | (shape.minus as u32) << 16,
-                layout.targets[n].to_bits(),
-                layout.weights.get(n).copied().unwrap_or(1.0).to_bits(),
+                layout.targets()[n].to_bits(),
+                layout.weights().get(n).copied().unwrap_or(1.0).to_bits(),
             ]);
             if extended {
-                let offset = layout.offsets.get(n).copied().unwrap_or(0.0);
-                let search = layout.search.get(n).copied().unwrap_or(layout.targets[n]);
+                let offset = layout.offsets().get(n).copied().unwrap_or(0.0);
+                let search = layout.search().get(n).copied().unwrap_or(layout.targets()[n]);
                 places.extend([offset.to_bits(), search.to_bits(), layout.game(n), 0]);
             }
             row += if layout.unit_rows() { length.div_ceil(4) } else { length };
@@ -148,20 +148,20 @@ pub(super) fn pack_places(layout: &Layout, positions: Range<usize>, extended: bo
 
 /// Rows: binding 3 of the kernels.
 pub(super) fn pack_rows(layout: &Layout, positions: Range<usize>) -> Vec<u32> {
-    let padding = layout.features as u16;
+    let padding = layout.features() as u16;
     let mut rows: Vec<u32> = Vec::new();
     for shape in layout.shapes_in(positions) {
         let length = shape.row_length();
         for i in 0..shape.positions.len() {
             let range = shape.first_entry + i * length..shape.first_entry + (i + 1) * length;
-            let ids = &layout.ids[range.clone()];
+            let ids = &layout.ids()[range.clone()];
             if layout.unit_rows() {
                 for ids in ids.chunks(4) {
                     let id = |i: usize| u32::from(ids.get(i).copied().unwrap_or(padding));
                     rows.extend([id(0) | id(1) << 16, id(2) | id(3) << 16]);
                 }
             } else {
-                for (&id, c) in ids.iter().zip(&layout.coefficients[range]) {
+                for (&id, c) in ids.iter().zip(&layout.coefficients()[range]) {
                     rows.extend([u32::from(id), c.to_bits()]);
                 }
             }
@@ -245,72 +245,25 @@ impl Gather {
 }
 
 #[cfg(test)]
-pub(super) use tests::layout as test_layout;
-
-#[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::{Bucket, Part, Shape};
-
-    /// One part, buckets of the sizes given, rows of `length` distinct ids.
-    pub(in super::super) fn layout(sizes: &[usize], length: usize) -> Layout {
-        let mut layout = Layout {
-            features: length,
-            phase_max: 2,
-            parts: Vec::new(),
-            buckets: Vec::new(),
-            shapes: Vec::new(),
-            ids: Vec::new(),
-            coefficients: Vec::new(),
-            targets: Vec::new(),
-            weights: Vec::new(),
-            offsets: Vec::new(),
-            rows: Vec::new(),
-            games: Vec::new(),
-            search: Vec::new(),
-        };
-        let mut start = 0;
-        for (i, &size) in sizes.iter().enumerate() {
-            let positions = start..start + size;
-            layout.shapes.push(Shape {
-                positions: positions.clone(),
-                plus: length,
-                minus: 0,
-                first_entry: start * length,
-            });
-            let units = i as u16 % 3;
-            layout.buckets.push(Bucket {
-                part: 0,
-                mg_units: units,
-                eg_units: 2 - units,
-                positions,
-                shapes: i..i + 1,
-            });
-            layout.ids.extend((0..size).flat_map(|_| 0..length as u16));
-            layout.rows.extend(start as u32..(start + size) as u32);
-            start += size;
-        }
-        layout.targets = vec![0.5; start];
-        layout.parts = vec![Part { positions: 0..start, buckets: 0..sizes.len(), weight: start as f64 }];
-        layout
-    }
 
     #[test]
     fn shards_cover_every_position_once_and_start_on_blocks() {
-        let layout = layout(&[1, 1024, 1025, 5000, 3], 4);
+        let layout = Layout::of_buckets(&[1, 1024, 1025, 5000, 3], 4);
         assert_eq!(tapers(&layout).1, [0, 1, 2, 0, 1]);
         for (binding, shard) in [(40_000, 1 << 30), (1 << 30, 100_000), (1 << 30, 1 << 30)] {
             let (shards, total) = cut(&layout, &Limits { binding, shard }, MAX_BLOCK).unwrap();
             assert_eq!(shards.len() > 1, binding.min(shard) < 1 << 30);
             let whole: Vec<_> =
-                layout.buckets.iter().map(|b| Cost::of(&layout, b.positions.clone())).collect();
+                layout.buckets().iter().map(|b| Cost::of(&layout, b.positions.clone())).collect();
             assert!(total.total() >= whole.iter().map(|cost| cost.total()).sum());
             let mut next = 0;
             for span in shards.iter().flatten() {
                 assert_eq!(span.positions.start, next);
-                let bucket = layout.buckets.iter().position(|b| b.positions.contains(&next)).unwrap();
-                assert_eq!((next - layout.buckets[bucket].positions.start) % MAX_BLOCK, 0);
-                assert!(span.positions.end <= layout.buckets[bucket].positions.end);
+                let bucket = layout.buckets().iter().position(|b| b.positions.contains(&next)).unwrap();
+                assert_eq!((next - layout.buckets()[bucket].positions.start) % MAX_BLOCK, 0);
+                assert!(span.positions.end <= layout.buckets()[bucket].positions.end);
                 assert_eq!(span.taper, [0, 1, 2, 0, 1][bucket]);
                 next = span.positions.end;
             }

@@ -66,7 +66,7 @@ impl GpuEvaluator<'_> {
         let plan = self.plan(&self.key(&request, tiling, Walk::Gradients))?;
         let mut call = self.begin_call(population, 0..members, tiling, &request)?;
         let padded = tiling.padded();
-        let size = 2 * self.layout.features * padded;
+        let size = 2 * self.layout.features() * padded;
         let loss_bytes = call.loss_rows(&plan) * call.row();
         let step_bytes = 16 * size as u64 + loss_bytes + call.row();
         let steps = (batch.rates.len() / members).min((HISTORY / step_bytes).max(1) as usize);
@@ -129,7 +129,7 @@ impl GpuEvaluator<'_> {
     /// Uploads moments, settings and rates.
     fn write_state(&mut self, call: &Call, batch: &AdamBatch, steps: usize) -> Result<()> {
         let (features, padded, members) =
-            (self.layout.features, call.tiling.padded(), batch.population.members());
+            (self.layout.features(), call.tiling.padded(), batch.population.members());
         let size = 2 * features * padded;
         let mut state = vec![0f32; 3 * size];
         let theta = &batch.population.parameters;
@@ -142,7 +142,7 @@ impl GpuEvaluator<'_> {
         let high = batch.prior.iter().map(|&value| value as f32);
         let low = batch.prior.iter().map(|&value| (value - f64::from(value as f32)) as f32);
         let prior: Vec<f32> = high.chain(low).collect();
-        let parts = self.layout.parts.len();
+        let parts = self.layout.parts().len();
         let mut settings = vec![0f32; 7 * padded];
         for (column, member) in batch.settings.iter().enumerate() {
             let weight: f64 = batch
@@ -150,7 +150,7 @@ impl GpuEvaluator<'_> {
                 .parts
                 .clone()
                 .map(|p| {
-                    f64::from(batch.population.part_weight(column, p, parts)) * self.layout.parts[p].weight
+                    f64::from(batch.population.part_weight(column, p, parts)) * self.layout.parts()[p].weight
                 })
                 .sum();
             let kappa = x_per_cp(batch.population.k[column]);
@@ -161,7 +161,7 @@ impl GpuEvaluator<'_> {
                 1.0 - member.beta2,
                 member.epsilon,
                 member.pull,
-                kappa / (f64::from(self.layout.phase_max) * weight),
+                kappa / (f64::from(self.layout.phase_max()) * weight),
             ];
             for (row, value) in values.into_iter().enumerate() {
                 settings[row * padded + column] = value as f32;
@@ -188,7 +188,7 @@ impl GpuEvaluator<'_> {
 
     fn encode_update(&mut self, call: &Call, step: usize, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
         let pipeline = self.pipeline(Kernel::Adam, call)?;
-        let elements = 2 * self.layout.features * call.tiling.padded();
+        let elements = 2 * self.layout.features() * call.tiling.padded();
         let row = call.row();
         let totals = self.buffers.totals.reserve(&self.gpu, 0)?;
         let steps = &mut self.steps;
@@ -223,7 +223,7 @@ impl GpuEvaluator<'_> {
         request: &Request,
         steps: usize,
     ) -> Result<Vec<AdamStep>> {
-        let (features, padded, members) = (self.layout.features, call.tiling.padded(), call.members);
+        let (features, padded, members) = (self.layout.features(), call.tiling.padded(), call.members);
         let size = 2 * features * padded;
         let positions = self.positions(&request.parts).len();
         let floats = self.buffers.readback.finish(&self.gpu, <[f32]>::to_vec)?;

@@ -158,7 +158,7 @@ impl<'a> Store<'a> {
                 for index in 0..self.shards.len() {
                     let gather = Gather::pack(&transpose, positions(index))?;
                     if length == MAX_BLOCK {
-                        all.push(((index, Array::Heads), gather.heads(self.layout.features)));
+                        all.push(((index, Array::Heads), gather.heads(self.layout.features())));
                     }
                     all.push(((index, Array::Runs(length)), gather.runs));
                     all.push(((index, Array::Entries(length)), gather.entries));

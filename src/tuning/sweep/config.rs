@@ -199,7 +199,7 @@ impl SweepConfig {
     /// [`Error::Usage`]; see [`Folds::try_new`].
     pub fn check_data(&self, data: &Dataset) -> Result<()> {
         let varied = self.grid.sources();
-        let sources = data.metadata.sources.iter().enumerate();
+        let sources = data.metadata().sources.iter().enumerate();
         let fixed = |(i, source): (usize, &SourceRecord)| source.positions > 0 && !varied.contains(&i);
         let has_zero = |axis: &Axis| {
             !matches!(axis.key, AxisKey::Source(_)) || (0..axis.len()).any(|i| axis.number(i) == Some(0.0))

@@ -36,7 +36,7 @@ impl Plan {
         parts.dedup();
         let part_of = |n: usize| parts.binary_search(&key(n)).expect("every key is listed");
         let layout = Layout::try_new(dataset, parts.len(), part_of)?;
-        let weights = layout.parts.iter().map(|part| part.weight).collect();
+        let weights = layout.parts().iter().map(|part| part.weight).collect();
         Ok((Self { parts, weights, folds: folds.count() }, layout))
     }
 

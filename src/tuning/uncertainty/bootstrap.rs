@@ -100,7 +100,7 @@ pub fn bootstrap(
         false => SharedModel::Inverse(&sandwich.inverse),
     };
     let seeds = resample_seeds(seed, members);
-    let member_bytes = 8 * (size * (2 * QUASI_NEWTON_PAIRS + 6) + 4 * fit.layout.features);
+    let member_bytes = 8 * (size * (2 * QUASI_NEWTON_PAIRS + 6) + 4 * fit.layout.features());
     let portion = (WORK_BYTES / member_bytes).clamp(16, 1024);
     let mut optima: Vec<f64> = Vec::with_capacity(members * size);
     let (mut unfinished, mut evaluations) = (0, 0);
@@ -166,7 +166,7 @@ fn evaluate(
     let theta = fit.parameterization.theta(z);
     let parameters = if shared { theta[..fit.prior.len()].to_vec() } else { theta.clone() };
     let k = vec![fit.objective.k; members];
-    let population = Population { resamples, ..Population::new(fit.layout.features, parameters, k) };
+    let population = Population { resamples, ..Population::new(fit.layout.features(), parameters, k) };
     let request =
         Request { parts: fit.parts.clone(), loss: fit.objective.loss, gradients: true, curvature: false };
     let mut answer = evaluator.evaluate(&population, &request)?;

@@ -66,15 +66,15 @@ impl Fit<'_> {
                 self.objective.loss
             ));
         }
-        let (size, dimension) = (2 * self.layout.features, self.parameterization.dimension());
+        let (size, dimension) = (2 * self.layout.features(), self.parameterization.dimension());
         if self.parameterization.parameters() != size || self.prior.len() != size {
             return usage(format!("the parameters do not belong to a dataset of {size} parameters"));
         }
         if self.z.len() != dimension || self.z.iter().any(|value| !value.is_finite()) {
             return usage(format!("z must be {dimension} finite numbers"));
         }
-        if self.parts.is_empty() || self.parts.end > self.layout.parts.len() {
-            return usage(format!("parts {:?} of {}", self.parts, self.layout.parts.len()));
+        if self.parts.is_empty() || self.parts.end > self.layout.parts().len() {
+            return usage(format!("parts {:?} of {}", self.parts, self.layout.parts().len()));
         }
         Ok(())
     }

@@ -94,7 +94,7 @@ pub struct Sandwich {
 pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
     fit.validate()?;
     let sums = sums(fit);
-    let by_game = !fit.layout.games.is_empty();
+    let by_game = !fit.layout.games().is_empty();
     if (sums.clusters.count as u64) < FEWEST_CLUSTERS {
         let what = if by_game { "games" } else { "positions" };
         return Err(Error::Usage(format!(

@@ -101,8 +101,8 @@ struct Stripe {
 
 /// All sums of a fit.
 pub(super) fn sums(fit: &Fit<'_>) -> Sums {
-    let size = 2 * fit.layout.features;
-    let parts = &fit.layout.parts[fit.parts.clone()];
+    let size = 2 * fit.layout.features();
+    let parts = &fit.layout.parts()[fit.parts.clone()];
     let all = parts[0].positions.start..parts[parts.len() - 1].positions.end;
     let theta = fit.parameterization.theta(fit.z);
     let stripes: Vec<Stripe> = cut(all.len(), stripe_count(size, 2))
@@ -159,7 +159,7 @@ fn mirror(matrix: &mut [f64], size: usize) {
 
 fn stripe(fit: &Fit<'_>, theta: &[f64], range: Range<usize>) -> Stripe {
     let layout = fit.layout;
-    let features = layout.features;
+    let features = layout.features();
     let size = 2 * features;
     let x_per_cp = x_per_cp(fit.objective.k);
     let loss = fit.objective.loss;
@@ -172,13 +172,13 @@ fn stripe(fit: &Fit<'_>, theta: &[f64], range: Range<usize>) -> Stripe {
     let mut cells = vec![[0.0f64; 2]; features * features];
     let mut row = Vec::new();
     for (bucket, positions) in layout.buckets_in(range) {
-        let units = f64::from(layout.phase_max);
+        let units = f64::from(layout.phase_max());
         let (mg_share, eg_share) = (f64::from(bucket.mg_units) / units, f64::from(bucket.eg_units) / units);
         let (mg, eg) = theta.split_at(features);
         table.iter_mut().enumerate().for_each(|(i, cell)| *cell = mg_share * mg[i] + eg_share * eg[i]);
         for shape in layout.shapes_in(positions) {
             for (i, n) in shape.positions.clone().enumerate() {
-                let weight = layout.weights.get(n).copied().unwrap_or(1.0);
+                let weight = layout.weights().get(n).copied().unwrap_or(1.0);
                 let mut position = Position {
                     start: (shape.first_entry + i * shape.row_length()) as u32,
                     length: shape.row_length() as u16,
@@ -189,9 +189,9 @@ fn stripe(fit: &Fit<'_>, theta: &[f64], range: Range<usize>) -> Stripe {
                     slope: 0.0,
                 };
                 entries(layout, &position, &mut row);
-                let offset = f64::from(layout.offsets.get(n).copied().unwrap_or(0.0));
+                let offset = f64::from(layout.offsets().get(n).copied().unwrap_or(0.0));
                 let score = offset + row.iter().map(|&(id, c)| c * table[id as usize]).sum::<f64>();
-                let (x, y, weight) = (x_per_cp * score, f64::from(layout.targets[n]), f64::from(weight));
+                let (x, y, weight) = (x_per_cp * score, f64::from(layout.targets()[n]), f64::from(weight));
                 position.slope = weight * loss.slope(x, y);
                 let second = loss.second_derivative(x, y);
                 let second = if second.is_finite() { second } else { 0.0 };
@@ -216,7 +216,7 @@ fn stripe(fit: &Fit<'_>, theta: &[f64], range: Range<usize>) -> Stripe {
 /// The entries of a row with ascending ids, each once.
 fn entries(layout: &Layout, position: &Position, out: &mut Vec<(u32, f64)>) {
     let range = position.start as usize..position.start as usize + usize::from(position.length);
-    let ids = &layout.ids[range.clone()];
+    let ids = &layout.ids()[range.clone()];
     out.clear();
     if layout.unit_rows() {
         let (plus, minus) = ids.split_at(usize::from(position.plus));
@@ -233,16 +233,16 @@ fn entries(layout: &Layout, position: &Position, out: &mut Vec<(u32, f64)>) {
         }
         minus.for_each(|&id| push(id, -1.0));
     } else {
-        let coefficients = &layout.coefficients[range];
+        let coefficients = &layout.coefficients()[range];
         out.extend(ids.iter().zip(coefficients).map(|(&id, &c)| (u32::from(id), f64::from(c))));
     }
 }
 
 /// Splits a bucket's sums into the blocks of the whole matrices, lower triangles, and clears them.
 fn flush(layout: &Layout, bucket: &Bucket, cells: &mut [[f64; 2]], matrices: &mut [Vec<f64>; 2]) {
-    let features = layout.features;
+    let features = layout.features();
     let size = 2 * features;
-    let scale = 1.0 / f64::from(layout.phase_max);
+    let scale = 1.0 / f64::from(layout.phase_max());
     let (mg, eg) = (f64::from(bucket.mg_units) * scale, f64::from(bucket.eg_units) * scale);
     for i in 0..features {
         for j in 0..=i {
@@ -265,7 +265,7 @@ fn flush(layout: &Layout, bucket: &Bucket, cells: &mut [[f64; 2]], matrices: &mu
 /// The sums over clusters: games, or positions where the input had no games. `first` is the
 /// layout's number of the first of `positions`.
 fn cluster_sums(layout: &Layout, first: usize, positions: &[Position]) -> Clusters {
-    let size = 2 * layout.features;
+    let size = 2 * layout.features();
     // Positions by game, each game's in layout order.
     let mut order: Vec<(u32, u32)> =
         (0..positions.len()).map(|i| (layout.game(first + i), i as u32)).collect();
@@ -281,7 +281,7 @@ fn cluster_sums(layout: &Layout, first: usize, positions: &[Position]) -> Cluste
 }
 
 fn clusters_of(layout: &Layout, positions: &[Position], games: &[&[(u32, u32)]]) -> Clusters {
-    let features = layout.features;
+    let features = layout.features();
     let size = 2 * features;
     let mut out = Clusters::new(size);
     out.count = games.len();
@@ -296,7 +296,7 @@ fn clusters_of(layout: &Layout, positions: &[Position], games: &[&[(u32, u32)]])
             let position = &positions[i as usize];
             weight += f64::from(position.weight);
             entries(layout, position, &mut row);
-            let share = |units: u16| f64::from(units) / f64::from(layout.phase_max);
+            let share = |units: u16| f64::from(units) / f64::from(layout.phase_max());
             let (mg_share, eg_share) = (share(position.mg_units), share(position.eg_units));
             for &(id, coefficient) in &row {
                 for (at, share) in [(id, mg_share), (id + features as u32, eg_share)] {
