@@ -124,7 +124,7 @@ fn games_count_exactly_as_often_as_on_the_host() {
     // With θ = 0 a decided game loses ¼ and a drawn one nothing: sums are whole numbers of quarters,
     // and a part of two positions tells how often each counts.
     let parts = 2000;
-    let mut layout = Layout::try_new(&data, parts, |n| (n * 7 + n / parts) % parts).unwrap();
+    let layout = Layout::try_new(&data, parts, |n| (n * 7 + n / parts) % parts).unwrap();
     let seeds: Vec<u32> = (0..9u32).map(|i| i.wrapping_mul(0x0123_4567) ^ i << 31).collect();
     // In each part a decided game whose hash is close to a threshold, from below or above, under one
     // of the seeds, and a drawn one that counts.

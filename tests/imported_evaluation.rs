@@ -129,7 +129,7 @@ fn tapers_share_buckets_in_the_smallest_units() {
     // Factors 0, 16, 40, 64 and 80 of 64 are 0, 2, 5, 8 and 10 of 8.
     assert_eq!(layout.phase_max(), 24 * 8);
     let mut tapers = std::collections::BTreeSet::new();
-    for bucket in &layout.buckets() {
+    for bucket in layout.buckets() {
         let units = (bucket.mg_units, bucket.eg_units);
         // Where the endgame does not count, neither does its scale, but buckets are told apart by it.
         assert!(tapers.insert(units) || units.1 == 0, "two buckets of {units:?}");
