@@ -32,7 +32,7 @@ pub struct ExportArgs {
     /// Replace an existing file
     #[arg(long, requires = "output")]
     force: bool,
-    /// The first square of tables: a1, h1, a8 or h8 [default: a1]
+    /// The first square of tables: a1, h1, a8 or h8 [default: a1; of imported datasets that of the schema]
     #[arg(long, value_name = "SQUARE", help_heading = "Tables of squares")]
     orientation: Option<String>,
     /// one table for both colors (Black's squares are flipped), both written out, or both with Black's
@@ -109,6 +109,7 @@ impl ExportArgs {
                 let usual = CodeOptions::new(language);
                 Target::Code(CodeOptions {
                     order: self.order()?,
+                    oriented: self.orientation.is_some(),
                     pairs: (usual.pairs || self.pairs) && !self.separate,
                     split: self.split_material,
                     style: style.unwrap_or(usual.style),
@@ -243,6 +244,9 @@ pub struct ImportParamsArgs {
     /// The feature set: pst or material [default: what the file says]
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
+    /// Read arrays as their markers say even where the values of --like are in another order
+    #[arg(long)]
+    trust_marker: bool,
     /// The parameter file to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -269,7 +273,7 @@ pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<
         return Err(Error::input(&args.file, "is a folder; expected an export").into());
     }
     let bytes = std::fs::read(&args.file).map_err(|error| Error::io(&args.file, error))?;
-    let imported = report::import(&bytes, &args.file, like.as_ref())?;
+    let imported = report::import_as(&bytes, &args.file, like.as_ref(), args.trust_marker)?;
     let Some(path) = &args.output else {
         if !context.quiet {
             for note in &imported.notes {

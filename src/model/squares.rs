@@ -84,16 +84,29 @@ impl SquareOrder {
         8 * self.files
     }
 
+    /// The four orders of all squares that the first square tells.
+    pub const ORIENTATIONS: [&'static str; 4] = ["a1", "h1", "a8", "h8"];
+
+    /// The square at each index of a whole table: the last is the one opposite to the first.
+    pub fn squares(&self) -> [usize; 64] {
+        let ranks = if self.ranks_down { 56 } else { 0 };
+        let files = if self.files_down { 7 } else { 0 };
+        std::array::from_fn(|index| index ^ ranks ^ files)
+    }
+
     /// The entries of a piece in order: White's, then Black's if both have their own.
     pub fn cells(&self) -> Vec<SquareCell> {
+        self.cells_of(&self.squares())
+    }
+
+    /// As [`cells`](Self::cells), of whole tables in any order of squares, half ones in that of ranks.
+    pub fn cells_of(&self, squares: &[usize; 64]) -> Vec<SquareCell> {
         let mut cells = Vec::with_capacity(2 * self.entries());
-        for row in 0..8 {
-            for column in 0..self.files {
-                let rank = if self.ranks_down { 7 - row } else { row };
-                let file = if self.files_down { 7 - column } else { column };
+        for row in squares.chunks(8) {
+            for &square in &row[..self.files] {
                 // Of half a table, each square stands for the one that mirrors it, too.
-                let mirrored = (self.files == 4).then_some(8 * rank + 7 - file);
-                let squares = std::iter::once(8 * rank + file).chain(mirrored).collect();
+                let mirrored = (self.files == 4).then_some(square ^ 7);
+                let squares = std::iter::once(square).chain(mirrored).collect();
                 cells.push(SquareCell { squares, negative: false });
             }
         }

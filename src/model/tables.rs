@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::{Feature, ROLE_NAMES};
+use super::{Feature, ROLE_NAMES, SquareOrder};
 
 /// Features of one group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,21 @@ impl FeatureTable {
     /// Whether there is a feature for each square.
     pub fn is_squares(&self) -> bool {
         self.prefix.is_some()
+    }
+
+    /// The squares of a table of squares in the order in which its features come, which is that of the
+    /// schema for imported ones; none for other tables.
+    pub fn listed(&self) -> Option<[usize; 64]> {
+        let mut squares: [usize; 64] = std::array::from_fn(|square| square);
+        self.is_squares().then(|| squares.sort_by_key(|&square| self.ids[square]))?;
+        Some(squares)
+    }
+
+    /// The order of [`listed`](Self::listed), if it is one of those that the first square tells.
+    pub fn listed_order(&self) -> Option<SquareOrder> {
+        let listed = self.listed()?;
+        let orders = SquareOrder::ORIENTATIONS.into_iter().filter_map(|first| first.parse().ok());
+        orders.into_iter().find(|order: &SquareOrder| order.squares() == listed)
     }
 
     /// The piece whose table of squares this is, by its name: 0 for the pawn's, 5 for the king's.
@@ -109,10 +124,16 @@ mod tests {
         assert_eq!(tables.pieces(), Some([0, 1, 2, 3, 4, 5]));
         assert_eq!(tables.0[1].ids, (64..128).collect::<Vec<_>>());
         assert_eq!((tables.0[0].piece_ids().len(), tables.0[1].piece_ids().len()), (48, 64));
+        assert_eq!(tables.0[1].listed_order().map(|order| order.first()), Some("a1"));
         features.reverse();
         let reversed = FeatureTables::new(&features);
         assert_eq!(reversed.pieces(), Some([5, 4, 3, 2, 1, 0]));
         assert_eq!(reversed.0[5].ids[..2], [383, 382]);
+        assert_eq!(reversed.0[5].listed_order().map(|order| order.first()), Some("h8"));
+        assert_eq!(reversed.0[5].listed().unwrap()[..2], [63, 62]);
+        features.swap(0, 1);
+        let swapped = FeatureTables::new(&features);
+        assert_eq!((swapped.0[0].listed_order(), swapped.0[0].listed().unwrap()[0]), (None, 62));
         features[7].name = "king_a9".into();
         assert_eq!(FeatureTables::new(&features).pieces(), None);
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use gputexel::patch::tables::{self, Filled, TableValues};
+use gputexel::patch::tables::{self, Compared, Filled, KnownValues, TableValues, TablesOptions};
 use gputexel::patch::{self, Written};
 use serde_json::json;
 
@@ -20,13 +20,20 @@ pub struct TablesArgs {
     /// Serve only the marker of this name; can be given several times [default: all]
     #[arg(long, value_name = "NAME")]
     marker: Vec<String>,
+    /// Values that the sources hold now, where those are neither what the run started from nor its result
+    #[arg(long, value_name = "PARAMS|RUN")]
+    start: Option<PathBuf>,
+    /// Fill arrays as their markers say even where the numbers in them are none that are known, or are
+    /// known to be in another order
+    #[arg(long)]
+    trust_marker: bool,
     /// Print a unified diff and write nothing
     #[arg(long, short = 'n')]
     dry_run: bool,
     #[command(flatten)]
     backup: BackupArgs,
     /// List the names that markers may have, with shapes, and do nothing else
-    #[arg(long, conflicts_with_all = ["sources", "marker", "dry_run"])]
+    #[arg(long, conflicts_with_all = ["sources", "marker", "dry_run", "start", "trust_marker"])]
     list: bool,
 }
 
@@ -39,7 +46,9 @@ pub fn run(args: &TablesArgs, context: &Context) -> anyhow::Result<()> {
     if args.list {
         return list(&values, context);
     }
-    let plan = tables::plan(&values, &args.sources, &args.marker)?;
+    let known = KnownValues::find(&values, &args.params, args.start.as_deref())?;
+    let options = TablesOptions { markers: args.marker.clone(), trust: args.trust_marker };
+    let plan = tables::plan(&values, &known, &args.sources, &options)?;
     let written = match args.dry_run {
         true => Written::default(),
         false => patch::write(&plan.plan, &plan.folder, "tables", &args.backup.backup())?,
@@ -58,10 +67,13 @@ pub fn run(args: &TablesArgs, context: &Context) -> anyhow::Result<()> {
     if context.quiet {
         return Ok(());
     }
+    let notes = notes(&plan.filled);
     if args.dry_run {
+        notes.iter().for_each(|note| eprintln!("gputexel: {note}"));
         return Ok(say(&plan.plan.diff())?);
     }
     let mut text: String = plan.filled.iter().map(line).collect();
+    text.extend(notes.into_iter().map(|note| note + "\n"));
     if plan.plan.changes.is_empty() {
         text += "nothing to write: all files are so already\n";
     }
@@ -69,11 +81,34 @@ pub fn run(args: &TablesArgs, context: &Context) -> anyhow::Result<()> {
     Ok(say(&text)?)
 }
 
-/// `psqt.cpp:12: knight.mg: 64 numbers, 40 changed`.
+/// `psqt.cpp:12: knight.mg: 64 numbers, 40 changed; a8 first`.
 fn line(filled: &Filled) -> String {
-    let Filled { file, line, marker, numbers, changed, .. } = filled;
+    let Filled { file, line, marker, numbers, changed, order, also, .. } = filled;
     let plural = if *numbers == 1 { "" } else { "s" };
-    format!("{}:{line}: {marker}: {numbers} number{plural}, {changed} changed\n", file.display())
+    let order = order.as_ref().map(|order| format!("; {order}")).unwrap_or_default();
+    let also = match also[..] {
+        [] => String::new(),
+        _ => format!(" ({} would go with the old numbers as well)", also.join(", ")),
+    };
+    format!("{}:{line}: {marker}: {numbers} number{plural}, {changed} changed{order}{also}\n", file.display())
+}
+
+/// What could not be compared, and why.
+fn notes(filled: &[Filled]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for Filled { file, line, marker, compared, note, .. } in filled {
+        let Some(note) = note else { continue };
+        let trusted = if *compared == Compared::Trusted { "filled on trust, although " } else { "" };
+        notes.push(format!("{}:{line}: {marker}: {trusted}{note}", file.display()));
+    }
+    match filled.iter().filter(|filled| filled.compared == Compared::NotCompared).count() {
+        0 => {}
+        1 => notes.push("1 single number was not compared with anything: no start values are known".into()),
+        count => notes.push(format!(
+            "{count} single numbers were not compared with anything: no start values are known"
+        )),
+    }
+    notes
 }
 
 fn list(values: &TableValues, context: &Context) -> anyhow::Result<()> {

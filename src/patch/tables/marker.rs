@@ -6,7 +6,8 @@ use crate::model::{Colors, ROLE_NAMES, SquareOrder};
 const SIGN: &str = "gputexel:";
 
 /// Options with values.
-const OPTIONS: [&str; 8] = ["orientation", "files", "colors", "prefix", "scale", "offset", "pieces", "name"];
+const OPTIONS: [&str; 10] =
+    ["orientation", "files", "colors", "by", "first", "prefix", "scale", "offset", "pieces", "name"];
 
 /// A marker and where it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +30,12 @@ pub(super) struct Marking {
     pub name: String,
     /// Which square an index means.
     pub order: SquareOrder,
+    /// Whether it is said which square comes first; otherwise imported tables have the schema's order.
+    pub oriented: bool,
+    /// What goes together where both colors have tables of several pieces.
+    pub by: Option<Grouping>,
+    /// Black's tables stand before White's.
+    pub black_first: bool,
     /// With what the names of squares begin, where that is not the name and an underscore.
     pub prefix: Option<String>,
     pub scale: f64,
@@ -37,6 +44,24 @@ pub(super) struct Marking {
     pub pieces: Option<Vec<Option<usize>>>,
     /// The options that are about squares, for messages.
     pub square_option: Option<&'static str>,
+}
+
+/// How the tables of two colors and several pieces follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Grouping {
+    /// All pieces of a color, then all of the other.
+    Color,
+    /// Both colors of a piece, then both of the next.
+    Piece,
+}
+
+impl Grouping {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Color => "color",
+            Self::Piece => "piece",
+        }
+    }
 }
 
 /// What the engine adds on its own.
@@ -80,6 +105,9 @@ pub(super) fn parse(said: &str) -> Result<Marking, String> {
         name: what.clone(),
         what,
         order: SquareOrder::default(),
+        oriented: false,
+        by: None,
+        black_first: false,
         prefix: None,
         scale: 1.0,
         offset: None,
@@ -96,6 +124,7 @@ pub(super) fn parse(said: &str) -> Result<Marking, String> {
         let option = option.as_str();
         if option == "flip" {
             flip = true;
+            marking.oriented = true;
             marking.square_option = Some("flip");
             continue;
         }
@@ -112,6 +141,7 @@ pub(super) fn parse(said: &str) -> Result<Marking, String> {
                 let first = first.map_err(|_| wrong("the first square: a1, a8, h1 or h8"))?;
                 let SquareOrder { files, colors, .. } = marking.order;
                 marking.order = SquareOrder { files, colors, ..first };
+                marking.oriented = true;
                 marking.square_option = Some("orientation");
             }
             "files" => {
@@ -129,6 +159,22 @@ pub(super) fn parse(said: &str) -> Result<Marking, String> {
                     _ => return Err(wrong("both or negated")),
                 };
                 marking.square_option = Some("colors");
+            }
+            "by" => {
+                marking.by = Some(match value {
+                    "color" => Grouping::Color,
+                    "piece" => Grouping::Piece,
+                    _ => return Err(wrong("color or piece")),
+                });
+                marking.square_option = Some("by");
+            }
+            "first" => {
+                marking.black_first = match value {
+                    "white" => false,
+                    "black" => true,
+                    _ => return Err(wrong("white or black")),
+                };
+                marking.square_option = Some("first");
             }
             "prefix" => {
                 marking.prefix = Some(unquoted(value));
@@ -156,7 +202,62 @@ pub(super) fn parse(said: &str) -> Result<Marking, String> {
         }
     }
     marking.order.ranks_down ^= flip;
+    if marking.order.colors == Colors::One
+        && let Some(option) = given.iter().find(|option| ["by", "first"].contains(&option.as_str()))
+    {
+        return Err(format!("option '{option}' is for tables of both colors; there is 'colors both'"));
+    }
     Ok(marking)
+}
+
+impl Marking {
+    /// The marker as it would be written.
+    pub fn text(&self) -> String {
+        let mut text = format!("{SIGN} {}", self.what);
+        if let Some(prefix) = &self.prefix {
+            text += &format!(" prefix {}", quote(prefix));
+        }
+        if self.oriented {
+            text += &format!(" orientation {}", self.order.first());
+        }
+        if self.order.files == 4 {
+            text += " files 4";
+        }
+        match self.order.colors {
+            Colors::One => {}
+            Colors::Both => text += " colors both",
+            Colors::Negated => text += " colors negated",
+        }
+        if let Some(by) = self.by {
+            text += &format!(" by {}", by.name());
+        }
+        if self.black_first {
+            text += " first black";
+        }
+        if self.scale != 1.0 {
+            text += &format!(" scale {}", self.scale);
+        }
+        match self.offset {
+            Some(Offset::Numbers([mg, eg])) if mg == eg => text += &format!(" offset {mg}"),
+            Some(Offset::Numbers([mg, eg])) => text += &format!(" offset {mg}/{eg}"),
+            Some(Offset::Material) => text += " offset material",
+            None => {}
+        }
+        if let Some(pieces) = &self.pieces {
+            let letter = |piece: &Option<usize>| piece.map_or('-', |role| letter(ROLE_NAMES[role]));
+            text += &format!(" pieces {}", pieces.iter().map(letter).collect::<String>());
+        }
+        if self.name != self.what {
+            let plain = self.name.chars().all(|c| c.is_alphanumeric() || "._".contains(c));
+            text += &format!(" name {}", if plain { self.name.clone() } else { quote(&self.name) });
+        }
+        text
+    }
+}
+
+/// The letter of a piece.
+fn letter(role: &str) -> char {
+    if role == "knight" { 'n' } else { role.chars().next().unwrap_or(' ') }
 }
 
 /// Words between blanks, commas and equals signs. A word that begins with a quote goes on to the end of
@@ -209,7 +310,6 @@ fn unquoted(word: &str) -> String {
 }
 
 fn pieces(text: &str) -> Option<Vec<Option<usize>>> {
-    let letter = |role: &str| if role == "knight" { 'n' } else { role.chars().next().unwrap_or(' ') };
     let mut pieces = Vec::new();
     for c in text.chars().map(|c| c.to_ascii_lowercase()) {
         let piece = ROLE_NAMES.iter().position(|role| letter(role) == c);
@@ -256,6 +356,10 @@ mod tests {
             ("k pieces --", "letters of pnbrqk"),
             ("k pieces x", "letters of pnbrqk"),
             ("k flip flip", "given twice"),
+            ("k colors both by rank", "color or piece"),
+            ("k colors both first red", "white or black"),
+            ("k by color", "is for tables of both colors"),
+            ("k first white", "is for tables of both colors"),
             ("k tuned today", "'tuned' is not known"),
         ] {
             let why = parse(text).unwrap_err();

@@ -88,6 +88,19 @@ impl Number {
         self.style.decimals.filter(|_| self.style.exponent.is_none())
     }
 
+    /// What its last digit counts.
+    pub fn unit(&self) -> f64 {
+        match (self.style.exponent, self.style.decimals) {
+            (_, None) => 1.0,
+            (None, Some(decimals)) => 0.1f64.powi(decimals.min(17) as i32),
+            (Some(_), Some(_)) if self.value == 0.0 => 1.0,
+            (Some(_), Some(_)) => {
+                let power = self.value.abs().log10().floor() as i32;
+                10f64.powi(power - self.style.digits_behind(self.value).min(17) as i32)
+            }
+        }
+    }
+
     /// Whether it is an integer.
     pub fn is_integer(&self) -> bool {
         self.style.decimals.is_none()

@@ -5,12 +5,13 @@
 
 use std::path::Path;
 
-use super::array::{self, Array};
+use super::array;
+use super::compare::{Compared, Reference, check_read};
 use super::lexer::{self, Kind, Language, Token};
 use super::marker::{self, Marker, Marking, Offset, quoted};
 use super::number::Number;
 use super::values::{Content, Source, TableValues, phases, plain};
-use super::{Order, utf8};
+use super::{Job, arrange, is_export, utf8};
 use crate::error::{Error, Result};
 use crate::model::{Colors, Feature, ROLE_NAMES};
 
@@ -27,6 +28,23 @@ pub(crate) struct ReadTables {
     pub both_colors: bool,
     /// Whether there were half tables.
     pub halves: bool,
+    /// How squares were counted, where markers do not say it; the markers' names.
+    pub taken: Option<(String, Vec<String>)>,
+    /// Why markers that were trusted were in doubt.
+    pub doubts: Vec<String>,
+}
+
+/// What is known of the parameters that a source has.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ReadAs {
+    /// The names; those that the source tells of itself if there are none.
+    pub features: Option<Vec<Feature>>,
+    /// Values that the numbers of the source are like.
+    pub theta: Option<Vec<f64>>,
+    /// Whether tables of squares have the order in which the names come, unless markers say otherwise.
+    pub own_order: bool,
+    /// Read arrays as their markers say even where the values say otherwise.
+    pub trust: bool,
 }
 
 /// How finely values were written.
@@ -39,10 +57,10 @@ pub(crate) struct Precision {
 }
 
 /// A marker with its array.
-struct Found<'a> {
+struct Found {
     at: usize,
-    marking: &'a Marking,
-    array: Array,
+    marking: Marking,
+    array: array::Array,
     /// Comments behind the numbers, on their lines; as many as there are numbers.
     comments: Vec<Option<String>>,
 }
@@ -52,12 +70,7 @@ struct Found<'a> {
 /// # Errors
 /// [`Error::Input`] with the line for what is not UTF-8, a source without markers, arrays that do not fit,
 /// and values that contradict each other.
-pub(crate) fn read(
-    bytes: &[u8],
-    path: &Path,
-    language: Language,
-    features: Option<Vec<Feature>>,
-) -> Result<ReadTables> {
+pub(crate) fn read(bytes: &[u8], path: &Path, language: Language, read_as: ReadAs) -> Result<ReadTables> {
     let source = utf8(bytes, path)?;
     let tokens = lexer::lex(source, language);
     let markers = marker::find(source, &tokens);
@@ -68,18 +81,38 @@ pub(crate) fn read(
     }
     let code: Vec<Token> = tokens.iter().filter(|token| token.kind != Kind::Comment).copied().collect();
     let mut found = Vec::new();
-    for Marker { start, end, at, marking } in &markers {
-        let marking = marking.as_ref().map_err(|why| wrong(*at, why.clone()))?;
-        let array =
-            array::find(source, &code, (*start, *end), language).map_err(|(at, why)| wrong(at, why))?;
+    let own_export = is_export(source);
+    for Marker { start, end, at, marking } in markers {
+        let mut marking = marking.map_err(|why| wrong(at, why))?;
+        marking.oriented |= own_export;
+        let array = array::find(source, &code, (start, end), language).map_err(|(at, why)| wrong(at, why))?;
         let comments = array.entries.iter().map(|entry| comment(source, &tokens, entry.end)).collect();
-        found.push(Found { at: *at, marking, array, comments });
+        found.push(Found { at, marking, array, comments });
     }
+    let ReadAs { features, theta, own_order, trust } = read_as;
     let features = match features {
         Some(features) => features,
         None => described(&found).map_err(|(at, why)| wrong(at, why))?,
     };
-    let values = TableValues::names_only(features);
+    let values = TableValues::names_only(features, own_order);
+    let like = theta.map(|theta| Reference { compared: Compared::Like, values: values.with_theta(theta) });
+    let (mut taken, mut doubts) = (Taken::default(), Vec::new());
+    for Found { at, marking, array, .. } in &found {
+        let Some(named) = values.resolve(&marking.what) else { continue };
+        let job =
+            Job { at: *at, marking: marking.clone(), named, array: array.clone(), element: None, source };
+        let mut known = own_export;
+        if let Some(like) = like.as_ref().filter(|_| !own_export) {
+            match check_read(like, &job) {
+                Ok(fits) => known = fits,
+                Err(why) if trust => doubts.push(format!("line {}: {why}", line_of(*at))),
+                Err(why) => return Err(wrong(*at, format!("{why}, or --trust-marker"))),
+            }
+        }
+        if !known && !marking.oriented {
+            taken.add(&values, &job);
+        }
+    }
     let mut sink = Sink::new(&values);
     // Piece values first: tables may need them.
     for tables_of_offsets in [false, true] {
@@ -92,14 +125,34 @@ pub(crate) fn read(
         }
     }
     let theta = sink.theta.iter().map(|value| value.map_or(f64::NAN, |(value, _)| value)).collect();
-    let order = |of: &dyn Fn(&Marking) -> bool| found.iter().any(|found| of(found.marking));
+    let order = |of: &dyn Fn(&Marking) -> bool| found.iter().any(|found| of(&found.marking));
     Ok(ReadTables {
         theta,
         precision: sink.precision,
         both_colors: order(&|marking| marking.order.colors != Colors::One),
         halves: order(&|marking| marking.order.files == 4),
+        taken: taken.order.map(|order| (order, taken.markers)),
+        doubts,
         features: values.features,
     })
+}
+
+/// How squares are counted where markers do not say it.
+#[derive(Default)]
+struct Taken {
+    order: Option<String>,
+    markers: Vec<String>,
+}
+
+impl Taken {
+    fn add(&mut self, values: &TableValues, job: &Job<'_>) {
+        let Some(order) = Content::new(values, &job.named, &job.marking).order_name() else { return };
+        match &self.order {
+            Some(other) if *other != order => self.order = Some("in the schema's order".to_string()),
+            _ => self.order = Some(order),
+        }
+        self.markers.push(job.marking.name.clone());
+    }
 }
 
 /// The comment behind a number, on its line, if it is no marker.
@@ -140,28 +193,21 @@ impl<'a> Sink<'a> {
     fn take(
         &mut self,
         marking: &Marking,
-        array: &Array,
+        array: &array::Array,
         comments: &[Option<String>],
     ) -> std::result::Result<(), array::Wrong> {
         let about = |why: String| (0, why);
         let named = self.values.resolve(&marking.what).ok_or_else(|| {
             about(format!("'{}' is no name of the parameters; see --like and --model", marking.what))
         })?;
-        let mut content = Content::new(self.values, &named, marking);
-        content.check(&named).map_err(about)?;
-        if content.king_optional && array.entries.len() == 5 * content.phases.len() {
-            content.pieces.truncate(5);
+        let (content, order) = arrange(self.values, &named, marking, array)?;
+        if order.unsaid {
+            return Err(about(
+                "neither the brackets nor the marker say how the tables of both colors follow each other; add \
+                 'by color' (all of White's, then all of Black's) or 'by piece' (by turns)"
+                    .to_string(),
+            ));
         }
-        if array.entries.len() != content.count() {
-            let why = format!(
-                "the array has {} numbers, '{}' has {}",
-                array.entries.len(),
-                marking.what,
-                content.count()
-            );
-            return Err((array.start, why));
-        }
-        let order = Order::of(array.shape.as_deref(), &content).map_err(|why| (array.start, why))?;
         self.precision.scale = self.precision.scale.max(marking.scale.abs());
         for (index, (entry, comment)) in array.entries.iter().zip(comments).enumerate() {
             let (piece, square, phase) = order.place(index);
@@ -243,7 +289,7 @@ impl<'a> Sink<'a> {
 }
 
 /// The features that a source tells of itself: by markers, and by comments behind numbers.
-fn described(found: &[Found<'_>]) -> std::result::Result<Vec<Feature>, array::Wrong> {
+fn described(found: &[Found]) -> std::result::Result<Vec<Feature>, array::Wrong> {
     let mut groups: Vec<Described> = Vec::new();
     for Found { at, marking, array, comments } in found {
         let (name, phase_count) = base_name(&marking.what);

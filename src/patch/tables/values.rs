@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use super::marker::{Marking, Offset, quote, quoted};
+use super::marker::{Grouping, Marking, Offset, quote, quoted};
 use crate::error::{Error, Result};
 use crate::model::{
-    Feature, FeatureKind, FeatureSet, FeatureTable, FeatureTables, ParameterFile, ROLE_NAMES, SquareCell,
+    Colors, Feature, FeatureKind, FeatureSet, FeatureTable, FeatureTables, ParameterFile, ROLE_NAMES,
+    SquareCell, SquareOrder,
 };
 
 /// Tuned values by the names that markers call them.
@@ -15,6 +16,9 @@ pub struct TableValues {
     pub(super) tables: FeatureTables,
     /// Middlegame, then endgame values.
     pub(super) theta: Vec<f64>,
+    /// Whether the order in which features come is their author's, so that tables of squares have it
+    /// unless their markers say otherwise.
+    pub(super) own_order: bool,
 }
 
 /// Something that a marker may name.
@@ -47,12 +51,18 @@ impl TableValues {
             let name = &features[index % count].name;
             return Err(Error::Numeric(format!("parameter '{name}' is {}", theta[index])));
         }
-        Ok(Self { tables: FeatureTables::new(&features), features, theta })
+        Ok(Self { tables: FeatureTables::new(&features), features, theta, own_order: false })
     }
 
-    /// Names without values.
-    pub(super) fn names_only(features: Vec<Feature>) -> Self {
-        Self { tables: FeatureTables::new(&features), theta: vec![f64::NAN; 2 * features.len()], features }
+    /// Names without values; `own_order` as in the field.
+    pub(super) fn names_only(features: Vec<Feature>, own_order: bool) -> Self {
+        let theta = vec![f64::NAN; 2 * features.len()];
+        Self { tables: FeatureTables::new(&features), theta, features, own_order }
+    }
+
+    /// The same parameters with other values.
+    pub(super) fn with_theta(&self, theta: Vec<f64>) -> Self {
+        Self { theta, ..self.clone() }
     }
 
     /// Reads a parameter file of any feature set; of those that the program computes, it has to be
@@ -61,7 +71,14 @@ impl TableValues {
     /// # Errors
     /// Those of [`ParameterFile::read`] and [`ParameterFile::theta`]; a name that is listed twice.
     pub fn read(path: &Path) -> Result<Self> {
-        let file = ParameterFile::read(path)?;
+        Self::of(&ParameterFile::read(path)?, path)
+    }
+
+    /// As [`read`](Self::read), of a file that is read already; `path` is for messages.
+    ///
+    /// # Errors
+    /// As those of [`read`](Self::read).
+    pub fn of(file: &ParameterFile, path: &Path) -> Result<Self> {
         file.phase.validate()?;
         if let Some(kind) = FeatureKind::COMPUTED.into_iter().find(|kind| kind.name() == file.feature_set) {
             let set = FeatureSet::new(kind, file.phase.clone());
@@ -78,7 +95,8 @@ impl TableValues {
         };
         let features = file.parameters.iter().map(feature).collect();
         let mg = file.parameters.iter().map(|record| record.mg);
-        Self::try_new(features, mg.chain(file.parameters.iter().map(|record| record.eg)).collect())
+        let eg = file.parameters.iter().map(|record| record.eg);
+        Ok(Self { own_order: true, ..Self::try_new(features, mg.chain(eg).collect())? })
     }
 
     /// All names, the largest first.
@@ -176,6 +194,22 @@ impl TableValues {
         }
     }
 
+    /// How a marker would call a table in some phases; `own` is how the marker does whose table is meant
+    /// where it is none of a single group's.
+    pub(super) fn name_of(&self, named: &Named, own: &str) -> String {
+        let base = match named.place {
+            Place::Table(at) => marker_name(&self.tables.0[at].name),
+            _ => match quoted(own) {
+                Ok((_, end)) => own[..end].to_string(),
+                Err(_) => phases(own).map_or(own, |(base, _)| base).to_string(),
+            },
+        };
+        match named.phases[..] {
+            [phase] => format!("{base}.{}", PHASES[phase]),
+            _ => base,
+        }
+    }
+
     /// The mean of some features.
     pub(super) fn value(&self, ids: &[usize], phase: usize) -> f64 {
         let value = |id: &usize| self.theta[phase * self.features.len() + id];
@@ -251,8 +285,8 @@ pub(super) struct Content<'a> {
     marking: &'a Marking,
     /// None where the source keeps its own.
     pub pieces: Vec<Option<Source>>,
-    /// Empty for values without squares.
-    squares: Vec<SquareCell>,
+    /// One list a piece; no lists for values without squares.
+    cells: Vec<Vec<SquareCell>>,
     pub phases: Vec<usize>,
     /// How many squares a row has.
     pub row: usize,
@@ -279,11 +313,20 @@ impl<'a> Content<'a> {
             Place::Mean(at) => vec![Some(Source::Mean(at))],
         };
         let has_squares = pieces.iter().flatten().any(|source| matches!(source, Source::Table(_)));
+        let cells = |source: &Option<Source>| match source {
+            Some(Source::Table(at)) => match table(*at).listed() {
+                Some(listed) if values.own_order && !marking.oriented => marking.order.cells_of(&listed),
+                _ => marking.order.cells(),
+            },
+            // Counted, but never asked for.
+            _ => marking.order.cells(),
+        };
+        let cells = if has_squares { pieces.iter().map(cells).collect() } else { Vec::new() };
         let king_optional = pieces.len() == 6 && !has_squares && is_pieces(values, named.place);
         Self {
             values,
             marking,
-            squares: if has_squares { marking.order.cells() } else { Vec::new() },
+            cells,
             pieces,
             phases: named.phases.clone(),
             row: marking.order.files,
@@ -297,7 +340,7 @@ impl<'a> Content<'a> {
     /// The one that does not.
     pub fn check(&self, named: &Named) -> std::result::Result<(), String> {
         let what = &self.marking.what;
-        let squares = matches!(named.place, Place::Tables(_)) || !self.squares.is_empty();
+        let squares = matches!(named.place, Place::Tables(_)) || self.has_squares();
         if let (Some(prefix), Place::Table(at)) = (&self.marking.prefix, named.place)
             && squares
             && self.values.tables.0[at].prefix.as_ref() != Some(prefix)
@@ -311,16 +354,63 @@ impl<'a> Content<'a> {
             Marking { square_option: Some(option), .. } if !squares => {
                 Err(format!("option '{option}' is for tables of squares, which '{what}' is not"))
             }
-            Marking { offset: Some(Offset::Material), .. } if self.squares.is_empty() => {
+            Marking { offset: Some(Offset::Material), .. } if !self.has_squares() => {
                 Err(format!("option 'offset material' leaves nothing of '{what}'"))
             }
+            Marking { by: Some(_), .. } if self.pieces.len() == 1 => {
+                Err(format!("option 'by' is for several pieces; '{what}' is one's"))
+            }
+            _ if self.row == 4 && self.listed_orders().contains(&None) => Err(format!(
+                "the schema lists the squares of '{what}' in an order of its own; half tables of it need an 'orientation'"
+            )),
             _ => Ok(()),
+        }
+    }
+
+    /// Whether there are tables of squares.
+    pub fn has_squares(&self) -> bool {
+        !self.cells.is_empty()
+    }
+
+    /// The orders that the tables have from the schema, as no marker gives one; none for orders of the
+    /// schema's own.
+    fn listed_orders(&self) -> Vec<Option<SquareOrder>> {
+        if self.marking.oriented || !self.values.own_order || !self.has_squares() {
+            return Vec::new();
+        }
+        let table = |source: &Source| match source {
+            Source::Table(at) => Some(self.values.tables.0[*at].listed_order()),
+            _ => None,
+        };
+        self.pieces.iter().flatten().filter_map(table).collect()
+    }
+
+    /// The order of squares for people, where there are squares: `a8 first`.
+    pub fn order_name(&self) -> Option<String> {
+        let listed = self.listed_orders();
+        match listed.first() {
+            _ if !self.has_squares() => None,
+            None => Some(format!("{} first", self.marking.order.first())),
+            Some(Some(order)) if listed.iter().all(|other| *other == Some(*order)) => {
+                Some(format!("{} first as in the schema", order.first()))
+            }
+            Some(_) => Some("squares in the schema's order".to_string()),
         }
     }
 
     /// Squares a piece, at least 1.
     pub fn squares(&self) -> usize {
-        self.squares.len().max(1)
+        self.cells.first().map_or(1, Vec::len)
+    }
+
+    /// How many colors have tables of their own.
+    pub fn colors(&self) -> usize {
+        if self.has_squares() && self.marking.order.colors != Colors::One { 2 } else { 1 }
+    }
+
+    /// The marker.
+    pub fn marking(&self) -> &Marking {
+        self.marking
     }
 
     /// How many numbers there are.
@@ -330,8 +420,13 @@ impl<'a> Content<'a> {
 
     /// Lengths as the user should read them.
     pub fn shape(&self) -> Vec<usize> {
-        let colors = if self.squares() == 2 * self.marking.order.entries() { 2 } else { 1 };
-        let mut shape = vec![self.pieces.len(), colors, self.squares() / colors, self.phases.len()];
+        let colors = self.colors();
+        let (pieces, squares) = (self.pieces.len(), self.squares() / colors);
+        let outer = match self.marking.by {
+            Some(Grouping::Color) => [colors, pieces],
+            _ => [pieces, colors],
+        };
+        let mut shape = vec![outer[0], outer[1], squares, self.phases.len()];
         shape.retain(|&length| length > 1);
         shape
     }
@@ -344,10 +439,28 @@ impl<'a> Content<'a> {
             Source::Feature(id) => (vec![id], false),
             Source::Mean(at) => (table(at).piece_ids().to_vec(), false),
             Source::Table(at) => {
-                let SquareCell { squares, negative } = &self.squares[square];
+                let SquareCell { squares, negative } = &self.cells[piece][square];
                 (squares.iter().map(|&square| table(at).ids[square]).collect(), *negative)
             }
         })
+    }
+
+    /// −1 for Black's values of the opposite sign.
+    pub fn sign(&self, piece: usize, square: usize) -> f64 {
+        let negative =
+            |cell: &SquareCell| cell.negative && matches!(self.pieces[piece], Some(Source::Table(_)));
+        if self.cells.get(piece).is_some_and(|cells| negative(&cells[square])) { -1.0 } else { 1.0 }
+    }
+
+    /// The square of each index of the first color, by piece; none for those that the source keeps.
+    pub fn first_squares(&self) -> Vec<Option<&[SquareCell]>> {
+        let cells = self.cells.iter().map(|cells| &cells[..cells.len() / self.colors()]);
+        cells.zip(&self.pieces).map(|(cells, piece)| piece.map(|_| cells)).collect()
+    }
+
+    /// The value of a table's piece, centipawns.
+    pub fn material(&self, table: usize, phase: usize) -> f64 {
+        self.values.value(self.values.tables.0[table].piece_ids(), phase)
     }
 
     /// A number in units of the source, which `round` rounds to what the source can hold; none where it
@@ -393,7 +506,7 @@ fn piece_features(values: &TableValues, table: &FeatureTable) -> Option<[usize; 
 }
 
 /// Whether a place has one number, or one table, for each of the six pieces.
-fn is_pieces(values: &TableValues, place: Place) -> bool {
+pub(super) fn is_pieces(values: &TableValues, place: Place) -> bool {
     match place {
         Place::Tables(_) | Place::Material(_) => true,
         Place::Table(at) => piece_features(values, &values.tables.0[at]).is_some(),

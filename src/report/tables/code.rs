@@ -5,7 +5,9 @@ use super::language::{Declaration, Language};
 use super::naming::Identifiers;
 use super::{CodeOptions, Rounding};
 use crate::error::{Error, Result};
-use crate::model::{Colors, Feature, FeatureTable, FeatureTables, ParameterFile, ROLE_NAMES, SquareOrder};
+use crate::model::{
+    Colors, Feature, FeatureKind, FeatureTable, FeatureTables, ParameterFile, ROLE_NAMES, SquareOrder,
+};
 use crate::patch::tables::{marker_name, quote};
 
 const PHASES: [&str; 2] = ["mg", "eg"];
@@ -43,6 +45,8 @@ pub struct Writer<'a> {
     overflow: Overflow,
     features: Vec<Feature>,
     tables: FeatureTables,
+    /// Whether the features are not the program's own.
+    imported: bool,
     /// Names that had to be told apart by numbers, with their identifiers.
     pub told_apart: Vec<(String, String)>,
 }
@@ -60,7 +64,8 @@ impl<'a> Writer<'a> {
         };
         let features: Vec<Feature> = file.parameters.iter().map(feature).collect();
         let tables = FeatureTables::new(&features);
-        Self { file, options, rounding, overflow, features, tables, told_apart: Vec::new() }
+        let imported = FeatureKind::parse(&file.feature_set).is_err();
+        Self { file, options, rounding, overflow, features, tables, imported, told_apart: Vec::new() }
     }
 
     /// The whole text.
@@ -111,10 +116,20 @@ impl<'a> Writer<'a> {
 
     /// What index means which square, for people.
     fn about_squares(&self) -> Vec<String> {
-        let CodeOptions { order, split, .. } = self.options;
+        let CodeOptions { split, .. } = self.options;
         let mut lines = Vec::new();
-        if self.tables.0.iter().any(FeatureTable::is_squares) {
-            lines.push(describe_order(order));
+        let mut of_squares = self.tables.0.iter().filter(|table| table.is_squares());
+        if let Some(first) = of_squares.next() {
+            let order = self.order(first);
+            match of_squares.all(|table| self.order(table) == order) {
+                true => lines.push(describe_order(&order)),
+                false => {
+                    for table in self.tables.0.iter().filter(|table| table.is_squares()) {
+                        let name = marker_name(&table.name);
+                        lines.push(format!("{name}: {}", describe_order(&self.order(table))));
+                    }
+                }
+            }
             if *split {
                 lines.push(
                     "Piece values are apart: what a piece is worth is its value plus that of its square."
@@ -125,6 +140,16 @@ impl<'a> Writer<'a> {
             lines.push("Pawn, knight, bishop, rook, queen, king.".into());
         }
         lines
+    }
+
+    /// The order of a table's squares: the one asked for, else the schema's of imported tables.
+    fn order(&self, table: &FeatureTable) -> SquareOrder {
+        let CodeOptions { order, oriented, .. } = self.options;
+        let unasked = !oriented && order.first() == SquareOrder::default().first();
+        match table.listed_order().filter(|_| unasked && self.imported) {
+            Some(listed) => SquareOrder { files: order.files, colors: order.colors, ..listed },
+            None => *order,
+        }
     }
 
     /// All tables, with piece values before them if they are apart.
@@ -200,8 +225,9 @@ impl<'a> Writer<'a> {
     }
 
     fn squares(&self, at: usize, identifier: String) -> Result<Item<'a>> {
-        let CodeOptions { order, split, .. } = self.options;
+        let CodeOptions { split, .. } = self.options;
         let table = &self.tables.0[at];
+        let order = self.order(table);
         let mut numbers = [Vec::new(), Vec::new()];
         for (phase, numbers) in numbers.iter_mut().enumerate() {
             let offset = if *split { self.mean(at, phase) } else { 0.0 };
@@ -230,7 +256,8 @@ impl<'a> Writer<'a> {
         if let Some(prefix) = table.prefix.as_ref().filter(|prefix| **prefix != format!("{}_", table.name)) {
             options += &format!(" prefix {}", quote(prefix));
         }
-        if (order.ranks_down, order.files_down) != (false, false) {
+        // Without it, the schema's order would be meant.
+        if self.imported || (order.ranks_down, order.files_down) != (false, false) {
             options += &format!(" orientation {}", order.first());
         }
         if order.files == 4 {

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::{NameStyle, Rounding};
 use crate::chess::PhaseSettings;
 use crate::model::{ParameterFile, Provenance};
-use crate::patch::tables::escape_unseen;
+use crate::patch::tables::{EXPORT_SIGN, escape_unseen};
 
 /// What the line for programs begins with.
-const SIGN: &str = "gputexel-export:";
+const SIGN: &str = EXPORT_SIGN;
 
 /// What an export says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

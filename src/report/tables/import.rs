@@ -13,7 +13,7 @@ use super::lists::{self, Listed};
 use crate::chess::PhaseSettings;
 use crate::error::{Error, Result};
 use crate::model::{Feature, FeatureKind, FeatureSet, ParameterFile, ParameterRecord};
-use crate::patch::tables::{Precision, ReadTables, SourceLanguage, read, utf8};
+use crate::patch::tables::{Precision, ReadAs, ReadTables, SourceLanguage, read, utf8};
 
 /// Whose parameters an export has.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,6 +78,14 @@ struct Values {
 /// # Errors
 /// [`Error::Input`] with the line for what is no export, does not belong to `like`, or lacks a value.
 pub fn import(bytes: &[u8], path: &Path, like: Option<&Like>) -> Result<Imported> {
+    import_as(bytes, path, like, false)
+}
+
+/// As [`import`], where `trust` is set even if the values of `like` say that markers of arrays are wrong.
+///
+/// # Errors
+/// As those of [`import`].
+pub fn import_as(bytes: &[u8], path: &Path, like: Option<&Like>, trust: bool) -> Result<Imported> {
     let text = utf8(bytes, path)?;
     let header = match Header::find(text) {
         Some((line, header)) => Some(header.map_err(|why| Error::line(path, line, why))?),
@@ -94,7 +102,18 @@ pub fn import(bytes: &[u8], path: &Path, like: Option<&Like>) -> Result<Imported
     };
     let mut notes = Vec::new();
     let Values { features, theta, precision, records } = match format {
-        Format::Code(language) => code(bytes, path, language, known, &mut notes)?,
+        Format::Code(language) => {
+            let theta = match like {
+                Some(Like::File(file)) => {
+                    let mg = file.parameters.iter().map(|record| record.mg);
+                    Some(mg.chain(file.parameters.iter().map(|record| record.eg)).collect())
+                }
+                _ => None,
+            };
+            // Features that the program computes come in an order of its own.
+            let own_order = like.is_some_and(|like| known_set(like.feature_set()).is_none());
+            code(bytes, path, language, ReadAs { features: known, theta, own_order, trust }, &mut notes)?
+        }
         Format::Csv => rows(text, path, header.as_ref(), known)?,
         _ => options(text, path, header.as_ref(), known)?,
     };
@@ -219,7 +238,7 @@ fn code(
     bytes: &[u8],
     path: &Path,
     language: Language,
-    known: Option<Vec<Feature>>,
+    read_as: ReadAs,
     notes: &mut Vec<String>,
 ) -> Result<Values> {
     let source = match language {
@@ -229,7 +248,19 @@ fn code(
         Language::Go => SourceLanguage::Go,
         Language::Python => SourceLanguage::Python,
     };
-    let ReadTables { features, theta, precision, both_colors, halves } = read(bytes, path, source, known)?;
+    let ReadTables { features, theta, precision, both_colors, halves, taken, doubts } =
+        read(bytes, path, source, read_as)?;
+    notes.extend(doubts.into_iter().map(|doubt| format!("{doubt}; the marker was trusted")));
+    if let Some((order, markers)) = taken {
+        let first = &markers[0];
+        let more = match markers.len() {
+            1 => String::new(),
+            count => format!(" and {} more", count - 1),
+        };
+        notes.push(format!(
+            "squares are taken to be {order}, as no marker says otherwise and nothing confirms it: {first}{more}"
+        ));
+    }
     if both_colors {
         notes.push("both colors' tables are there, and agree".to_string());
     }

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::model::{ParameterFile, SquareOrder};
 use code::{Overflow, Writer};
 use header::Header;
-pub use import::{Imported, Like, import};
+pub use import::{Imported, Like, import, import_as};
 pub use language::Language;
 pub use naming::NameStyle;
 pub use normalize::Normalization;
@@ -92,6 +92,9 @@ pub struct CodeOptions {
     pub language: Language,
     /// Which square an index means, and whose tables there are.
     pub order: SquareOrder,
+    /// Whether the first square was asked for; imported tables have the schema's otherwise, if that is one of
+    /// the four.
+    pub oriented: bool,
     /// Pairs of a middlegame and an endgame value, not one array a phase.
     pub pairs: bool,
     /// Piece values apart from tables of squares.
@@ -110,6 +113,7 @@ impl CodeOptions {
         Self {
             language,
             order: SquareOrder::default(),
+            oriented: false,
             pairs: language.pairs(),
             split: false,
             style: language.style(),
@@ -244,7 +248,8 @@ fn check_word(what: &str, word: &str) -> Result<()> {
 
 /// The tables of a run's folder: whole centipawns, half away from zero, as is usual in the language.
 ///
-/// Square a1 is index 0, h8 is 63, from White's side; Black's squares are flipped (`square ^ 56`).
+/// Square a1 is index 0, h8 is 63, from White's side, unless a schema counts them otherwise; Black's squares are
+/// flipped (`square ^ 56`).
 /// Parameters that nothing holds back can run away; what does not fit 32 bits becomes the nearest that does.
 pub fn tables(file: &ParameterFile, language: Language) -> String {
     let options = CodeOptions::new(language);

@@ -1,0 +1,139 @@
+//! The order of an array's numbers: which piece, square and phase a place in it stands for, as its brackets
+//! and its marker say.
+
+use super::marker::Grouping;
+use super::values::Content;
+
+/// In which order an array has pieces, colors, squares and phases: squares behind the others, but for
+/// the phase, which may be anywhere.
+pub(super) struct Order {
+    pieces: usize,
+    /// Squares of a piece, both colors' where there are two.
+    squares: usize,
+    phases: usize,
+    /// Numbers of a phase that follow each other.
+    run: usize,
+    /// Tables of two colors, and how those of several pieces follow each other.
+    colors: Option<Grouping>,
+    black_first: bool,
+    /// Whether neither the brackets nor the marker say how they follow each other.
+    pub unsaid: bool,
+}
+
+impl Order {
+    /// # Errors
+    /// Brackets that do not go with what the marker says.
+    pub fn of(shape: Option<&[usize]>, content: &Content<'_>) -> Result<Self, String> {
+        let Some(shape) = shape else {
+            return Err("the rows of the array have different lengths".to_string());
+        };
+        let phases = content.phases.len();
+        let mut rest = shape.to_vec();
+        let mut run = 1;
+        if phases == 2 {
+            // Pairs are innermost, or there is one other place that they may be in.
+            let mut twos = (0..shape.len()).filter(|&axis| shape[axis] == 2);
+            let axis = match (shape.last(), twos.next(), twos.next()) {
+                (Some(2), ..) => shape.len() - 1,
+                (_, Some(axis), None) => axis,
+                _ => {
+                    let why = "the array has no pairs of a middlegame and an endgame value; there are '.mg' and '.eg'";
+                    return Err(why.to_string());
+                }
+            };
+            rest.remove(axis);
+            run = rest[axis..].iter().product();
+        }
+        let lengths = |shape: &[usize]| shape.iter().map(|n| format!("[{n}]")).collect::<String>();
+        let (grouping, unsaid) =
+            grouping(&rest, content).map_err(|why| format!("the array is {}, {why}", lengths(shape)))?;
+        let block = match grouping {
+            Some(Grouping::Color) => content.squares() / 2,
+            _ => content.squares(),
+        };
+        let mut inner = 1;
+        for length in rest.iter().rev() {
+            inner *= length;
+            let fits = |of: usize| of == 1 || inner.is_multiple_of(of) || of.is_multiple_of(inner);
+            let row = if content.has_squares() { content.row } else { 1 };
+            // Half a table has rows of 4, which two of make 8, but not columns of 8.
+            if !fits(block) || !fits(row) || (row == 4 && *length == 8 && inner == 8) {
+                return Err(format!(
+                    "the array is {}, which does not go with {}",
+                    lengths(shape),
+                    lengths(&content.shape())
+                ));
+            }
+        }
+        Ok(Self {
+            pieces: content.pieces.len(),
+            squares: content.squares(),
+            phases,
+            run,
+            colors: grouping,
+            black_first: content.marking().black_first,
+            unsaid,
+        })
+    }
+
+    /// Piece, square (Black's behind White's) and phase of a number.
+    pub fn place(&self, index: usize) -> (usize, usize, usize) {
+        let phase = index / self.run % self.phases;
+        let rest = index / (self.run * self.phases) * self.run + index % self.run;
+        let Some(grouping) = self.colors else {
+            return (rest / self.squares, rest % self.squares, phase);
+        };
+        let half = self.squares / 2;
+        let (piece, color) = match grouping {
+            Grouping::Piece => (rest / self.squares, rest / half % 2),
+            Grouping::Color => (rest / half % self.pieces, rest / (half * self.pieces)),
+        };
+        let color = if self.black_first { 1 - color } else { color };
+        (piece, color * half + rest % half, phase)
+    }
+
+    /// How the tables of two colors follow each other, for people.
+    pub fn describe_colors(&self) -> Option<String> {
+        let grouping = self.colors?;
+        let (one, other) = if self.black_first { ("Black", "White") } else { ("White", "Black") };
+        Some(match grouping {
+            _ if self.pieces == 1 => format!("{one}'s before {other}'s"),
+            Grouping::Color => format!("all of {one}'s before all of {other}'s"),
+            Grouping::Piece => format!("{one}'s and {other}'s by turns"),
+        })
+    }
+}
+
+/// How the tables of two colors follow each other, and whether nothing says so; none for one color's.
+fn grouping(rest: &[usize], content: &Content<'_>) -> Result<(Option<Grouping>, bool), String> {
+    if content.colors() == 1 {
+        return Ok((None, false));
+    }
+    let pieces = content.pieces.len();
+    if pieces == 1 {
+        return Ok((Some(Grouping::Piece), false));
+    }
+    let half = content.squares() / 2;
+    let mut inner = 1;
+    let inners: Vec<usize> = rest
+        .iter()
+        .rev()
+        .map(|length| {
+            inner *= length;
+            inner
+        })
+        .collect();
+    let said = match (inners.contains(&(half * pieces)), inners.contains(&(2 * half))) {
+        (true, false) => Some(Grouping::Color),
+        (false, true) => Some(Grouping::Piece),
+        _ => None,
+    };
+    match (content.marking().by, said) {
+        (Some(by), Some(said)) if by != said => {
+            Err(format!("which is by {}, not 'by {}'", said.name(), by.name()))
+        }
+        (Some(by), _) => Ok((Some(by), false)),
+        (None, Some(said)) => Ok((Some(said), false)),
+        (None, None) => Ok((Some(Grouping::Piece), true)),
+    }
+}
