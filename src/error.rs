@@ -2,12 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::messages::{escaped, printable};
+
 /// What went wrong, worded for one line on standard error: the thing first, then the reason.
+///
+/// Whatever files, engines or users put into the reason, it is [printable](crate::printable()).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused to read or write a file: mend the path, rights or disk.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {}", place(path), printable(&source.to_string()))]
     Io {
         /// The file or folder that was being read or written.
         path: PathBuf,
@@ -15,7 +19,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// An input file says something that cannot be used: mend the file.
-    #[error("{}{}: {reason}", path.display(), line.map(|n| format!(":{n}")).unwrap_or_default())]
+    #[error("{}{}: {}", place(path), line.map(|n| format!(":{n}")).unwrap_or_default(), printable(reason))]
     Input {
         /// The offending file.
         path: PathBuf,
@@ -25,16 +29,16 @@ pub enum Error {
         reason: String,
     },
     /// The request contradicts itself or the data: call again, corrected. Exit code 2.
-    #[error("{0}")]
+    #[error("{}", printable(.0))]
     Usage(String),
     /// A GPU that is missing, lost, too small, or that rejected a shader.
-    #[error("GPU: {0}")]
+    #[error("GPU: {}", printable(.0))]
     Gpu(String),
     /// The arithmetic left the finite numbers or a linear system could not be solved.
-    #[error("{0}")]
+    #[error("{}", printable(.0))]
     Numeric(String),
     /// Another program that plays as an engine does not do its part: mend its command.
-    #[error("{engine}: {reason}")]
+    #[error("{}: {}", printable(engine), printable(reason))]
     Engine {
         /// The command line by which it is started.
         engine: String,
@@ -42,8 +46,13 @@ pub enum Error {
         reason: String,
     },
     /// The user asked to stop before there was anything to keep.
-    #[error("interrupted: {0}")]
+    #[error("interrupted: {}", printable(.0))]
     Interrupted(String),
+}
+
+/// A path in full: whoever reads of it is to find it.
+fn place(path: &Path) -> String {
+    escaped(&path.display().to_string()).into_owned()
 }
 
 /// Shorthand for results of this library.

@@ -22,6 +22,7 @@ pub mod extraction;
 mod files;
 mod journal;
 pub mod matches;
+mod messages;
 pub mod model;
 pub mod objective;
 pub mod optimizer;
@@ -33,3 +34,4 @@ pub mod tuning;
 
 pub use error::{Error, Result};
 pub use files::{Scratch, write_atomically};
+pub use messages::printable;

@@ -1,4 +1,5 @@
-//! `gputexel spsa run` with engines that are other programs: what they are told, and how they fail.
+//! `gputexel spsa run` with engines that are other programs: what they are told, how they fail, and
+//! that none outlives a run or a match, however that ends.
 #![cfg(unix)]
 
 mod common;
@@ -147,4 +148,157 @@ fn bad_lines_of_books_are_named_and_passed_over() {
     bench.write("book.epd", "nonsense\n");
     let (code, _, err) = run(&bench, &uci(&filtered("cat"), 4, "book = \"book.epd\""));
     assert!(code == 1 && err.contains("book.epd"), "{err}");
+}
+
+/// Programs in a folder of their own, found by a variable that every process of theirs inherits.
+#[cfg(target_os = "linux")]
+mod processes {
+    use std::process::{Child, Command, ExitStatus, Stdio};
+    use std::time::{Duration, Instant};
+
+    use super::Bench;
+
+    /// Far more than anything here may take, and less than the 60 s after which engines count as hung.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    pub struct Marked {
+        pub bench: Bench,
+        mark: String,
+    }
+
+    impl Marked {
+        pub fn new() -> Self {
+            let bench = Bench::new();
+            let mark = format!("GPUTEXEL_TEST_MARK={}", bench.folder.path().display());
+            Self { bench, mark }
+        }
+
+        pub fn spawn(&self, args: &[&str]) -> Child {
+            let (name, value) = self.mark.split_once('=').unwrap();
+            let program = assert_cmd::cargo::cargo_bin!("gputexel");
+            let mut command = Command::new(program);
+            command.current_dir(self.bench.folder.path()).args(args);
+            command.env(name, value).env("GPUTEXEL", program);
+            // Files, as engines that are left would keep pipes open.
+            let file = |name| std::fs::File::create(self.bench.path(name)).unwrap();
+            command.stdin(Stdio::null()).stdout(file("out")).stderr(file("err")).spawn().unwrap()
+        }
+
+        /// Living processes with the mark.
+        pub fn alive(&self) -> Vec<(i32, String)> {
+            let mut alive = Vec::new();
+            for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+                let Ok(pid) = entry.file_name().to_string_lossy().parse() else { continue };
+                let Ok(environment) = std::fs::read(entry.path().join("environ")) else { continue };
+                if environment.split(|byte| *byte == 0).any(|variable| variable == self.mark.as_bytes()) {
+                    let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+                    alive.push((pid, String::from_utf8_lossy(&line).replace('\0', " ")));
+                }
+            }
+            alive
+        }
+
+        pub fn wait_for(&self, what: &str, happened: impl Fn() -> bool) {
+            let until = Instant::now() + PATIENCE;
+            while !happened() {
+                let err = String::from_utf8_lossy(&self.bench.bytes("err")).into_owned();
+                assert!(Instant::now() < until, "{what}; alive: {:?}; {err}", self.alive());
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+
+        pub fn ended(&self, child: &mut Child) -> ExitStatus {
+            self.wait_for("it does not end", || {
+                !std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap().contains(") R")
+                    && std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap().contains(") Z")
+            });
+            child.wait().unwrap()
+        }
+    }
+
+    impl Drop for Marked {
+        fn drop(&mut self) {
+            for (pid, _) in self.alive() {
+                let _ = Command::new("kill").args(["-KILL", &pid.to_string()]).status();
+            }
+        }
+    }
+}
+
+/// Plays well for a while, then neither answers nor ends, whatever it is told or sent, and has a child
+/// in a session of its own that does not end either.
+#[cfg(target_os = "linux")]
+const HOSTILE: &str = "trap '' INT TERM HUP\n\
+    setsid sleep 1000 < /dev/null > /dev/null 2>&1 &\n\
+    { sed -u 60q; read line && echo hung >> hung; exec sleep 1000; } | \"$GPUTEXEL\" uci --params material\n\
+    sleep 1000\n";
+
+#[cfg(target_os = "linux")]
+#[test]
+fn no_engine_outlives_a_match_or_a_run() {
+    let config = uci("sh engine.sh", 1000, "concurrency = 2").replace("max_plies = 100", "max_plies = 4");
+    let play_match: &[&str] = &[
+        "match",
+        "cmd:sh engine.sh",
+        "cmd:sh engine.sh",
+        "--games",
+        "1000",
+        "--max-plies",
+        "4",
+        "--nodes",
+        "40",
+        "--concurrency",
+        "2",
+        "--out",
+        "r",
+    ];
+    for (args, journal) in
+        [(play_match, "r/match.jsonl"), (&["spsa", "run", "run.toml", "--out", "r"], "r/spsa.jsonl")]
+    {
+        for (signals, code) in [
+            (&["-INT"][..], Some(1)),
+            (&["-TERM"], Some(1)),
+            (&["-HUP"], Some(1)),
+            (&["-INT", "-INT"], Some(130)),
+            (&["-KILL"], None),
+        ] {
+            let marked = processes::Marked::new();
+            let bench = &marked.bench;
+            bench.write("engine.sh", HOSTILE);
+            bench.write("run.toml", &config);
+            let mut child = marked.spawn(args);
+            marked.wait_for("no engine hangs", || bench.path("hung").exists());
+            let engines: Vec<_> = marked.alive();
+            assert!(engines.iter().any(|(_, line)| line.starts_with("sleep 1000")), "{engines:?}");
+            for signal in signals {
+                bench.shell(&format!("kill {signal} {}", child.id()));
+                // Alike signals that come together are one.
+                std::thread::sleep(std::time::Duration::from_millis(100));
+            }
+            let status = marked.ended(&mut child);
+            let err = String::from_utf8(bench.bytes("err")).unwrap();
+            assert_eq!(status.code(), code, "{args:?} {signals:?}: {err}");
+            marked.wait_for("something is left", || marked.alive().is_empty());
+            if code == Some(1) {
+                assert!(err.contains("interrupted: ") && err.contains("--resume r"), "{err}");
+            }
+            // What was played is kept, and a game that was broken off is not among it.
+            let text = String::from_utf8(bench.bytes(journal)).unwrap();
+            let finished = text.lines().count() - 1;
+            assert!(!text.contains("\"died\"") && !text.contains("\"hung\""), "{text}");
+            if *signals == ["-KILL"] || *signals == ["-INT"] {
+                bench.write("engine.sh", "exec \"$GPUTEXEL\" uci --params material\n");
+                let (pairs, games) = ((finished + 3).to_string(), (2 * finished + 6).to_string());
+                let again: &[&str] = match args[0] {
+                    "match" => &["match", "--resume", "r", "--games", &games],
+                    _ => &["spsa", "run", "--resume", "r", "--replan", "--iterations", &pairs],
+                };
+                let status = marked.ended(&mut marked.spawn(again));
+                let err = String::from_utf8(bench.bytes("err")).unwrap();
+                assert_eq!(status.code(), Some(0), "{err}");
+                let text = String::from_utf8(bench.bytes(journal)).unwrap();
+                assert!(text.lines().count() >= finished + 4, "{text}");
+            }
+        }
+    }
 }

@@ -120,7 +120,9 @@ pub fn main() -> ExitCode {
     // Without a handler, Ctrl-C still ends the program; only less tidily.
     let _ = ctrlc::set_handler(|| {
         if CANCEL.swap(true, Ordering::Relaxed) {
-            std::process::exit(130); // asked twice: at once
+            // Asked twice: at once.
+            gputexel::matches::client::kill_all_engines();
+            std::process::exit(130);
         }
     });
     let context = Context {

@@ -1,6 +1,6 @@
 //! The built-in engine as a player, in this process.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use shakmaty::zobrist::Zobrist64;
@@ -83,6 +83,10 @@ impl<E: Evaluation + Send> Player for BuiltinPlayer<E> {
     fn choose(&mut self, game: &GameSoFar, limits: &Limits, _deadline: Duration) -> Result<Choice, Failure> {
         self.follow(game);
         let chosen = self.engine.search(&game.position, &self.keys, limits, self.stop, &mut |_| {});
+        // A search that was broken off says nothing about the engine.
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Failure::Stopped);
+        }
         let chosen = chosen.ok_or_else(|| Failure::NoMove("(none)".to_string()))?;
         Ok(Choice {
             m: chosen.best,

@@ -114,7 +114,8 @@ impl From<&Failure> for End {
         match failure {
             Failure::IllegalMove(_) => Self::IllegalMove,
             Failure::NoMove(_) => Self::NoMove,
-            Failure::Died(_) | Failure::NotStarted(_) => Self::Died,
+            // Games with engines that were stopped are not finished.
+            Failure::Died(_) | Failure::NotStarted(_) | Failure::Stopped => Self::Died,
             Failure::Hung(_) => Self::Hung,
         }
     }
@@ -233,7 +234,7 @@ pub(super) fn playable(position: &Chess) -> Result<(), &'static str> {
 /// An engine that fails loses. Time is measured around the call, so that what a pipe takes counts.
 ///
 /// # Errors
-/// [`Unplayed`] when an engine cannot be made ready, or `cancel` is set between two moves.
+/// [`Unplayed`] when an engine cannot be made ready or was stopped, or `cancel` is set between two moves.
 pub fn play_game(
     white: &mut dyn Player,
     black: &mut dyn Player,
@@ -302,6 +303,7 @@ pub fn play_game(
                 let failure = Failure::IllegalMove(UciMove::from_standard(choice.m).to_string());
                 return Ok(finish(moves, (lost, End::IllegalMove), Some(failure.to_string())));
             }
+            Err(Failure::Stopped) => return Err(Unplayed::Cancelled),
             Err(failure) => {
                 return Ok(finish(moves, (lost, End::from(&failure)), Some(failure.to_string())));
             }
@@ -356,7 +358,10 @@ pub fn play_pair(
 
 fn make_ready(player: &mut dyn Player, chess960: bool) -> Result<(), Unplayed> {
     let ready = player.new_game(chess960);
-    ready.map_err(|failure| Unplayed::NotReady { name: player.name().to_string(), failure })
+    ready.map_err(|failure| match failure {
+        Failure::Stopped => Unplayed::Cancelled,
+        failure => Unplayed::NotReady { name: player.name().to_string(), failure },
+    })
 }
 
 fn play(game: &mut GameSoFar, keys: &mut Vec<Zobrist64>, m: Move) {

@@ -52,6 +52,9 @@ pub enum Failure {
     /// It could not be started.
     #[error("cannot be started: {0}")]
     NotStarted(String),
+    /// The user has asked to stop: no failure of the engine, and no reason to lose.
+    #[error("was stopped")]
+    Stopped,
 }
 
 /// An engine that takes part in games, one at a time.

@@ -238,7 +238,12 @@ fn play(work: &Work<'_>, mut take: impl FnMut(PairSummary) -> Result<bool>) -> R
 
 impl Work<'_> {
     fn play_pairs(&self, send: &mut dyn FnMut(PairSummary) -> bool) -> Result<()> {
-        let [mut a, mut b] = [(self.make)(0)?, (self.make)(1)?];
+        let made = (self.make)(0).and_then(|a| Ok([a, (self.make)(1)?]));
+        let [mut a, mut b] = match made {
+            // The match is called off before this thread has played.
+            Err(Error::Interrupted(_)) => return Ok(()),
+            made => made?,
+        };
         let mut in_vain = 0;
         loop {
             let pair = self.next.fetch_add(1, Ordering::Relaxed);

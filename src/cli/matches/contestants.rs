@@ -111,7 +111,7 @@ fn is_executable(path: &Path) -> bool {
 /// An engine with what it needs to be made many times.
 pub enum Contestant {
     BuiltIn { evaluation: Box<TableEvaluation>, hash_mib: usize, stop: &'static AtomicBool },
-    Uci(EngineCommand),
+    Uci(EngineCommand, &'static AtomicBool),
 }
 
 impl Contestant {
@@ -130,11 +130,11 @@ impl Contestant {
                 .iter()
                 .map(|(name, value)| Setting { name: name.clone(), value: value.clone() })
                 .collect();
-            let player = UciPlayer::start(command.clone())?;
+            let player = UciPlayer::start_stoppable(command.clone(), stop)?;
             if config.name.is_empty() {
                 config.name = player.name().to_string();
             }
-            return Ok(Self::Uci(command));
+            return Ok(Self::Uci(command, stop));
         }
         let (set, theta) = named_parameters(&config.source)?;
         if !Prior::is_word(&config.source) {
@@ -149,16 +149,16 @@ impl Contestant {
     /// A player of its own for one of the games at a time.
     ///
     /// # Errors
-    /// Those of [`UciPlayer::start`].
+    /// Those of [`UciPlayer::start_stoppable`].
     pub fn player(&self, name: &str) -> Result<Box<dyn Player>> {
         match self {
             Self::BuiltIn { evaluation, hash_mib, stop } => {
                 let evaluation = TableEvaluation::clone(evaluation);
                 Ok(Box::new(BuiltinPlayer::new(name, evaluation, *hash_mib).with_stop(stop)))
             }
-            Self::Uci(command) => {
+            Self::Uci(command, stop) => {
                 let command = EngineCommand { name: Some(name.to_string()), ..command.clone() };
-                Ok(Box::new(UciPlayer::start(command)?))
+                Ok(Box::new(UciPlayer::start_stoppable(command, stop)?))
             }
         }
     }

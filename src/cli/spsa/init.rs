@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use gputexel::matches::Pace;
 use gputexel::matches::client::{EngineCommand, OptionKind, Setting, UciPlayer};
@@ -91,7 +92,7 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
     let pairs = args.games / 2;
     let settings = Settings { pairs, draw_rate: args.draw_rate, elo: args.elo };
     let (engine, found) = match (&args.engine, &args.params) {
-        (Some(command), _) => args.uci(command, settings)?,
+        (Some(command), _) => args.uci(command, settings, context.cancel)?,
         (None, Some(params)) => args.builtin(params, settings)?,
         (None, None) => return Err(Error::Usage("give --engine or --params".to_string()).into()),
     };
@@ -161,7 +162,12 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
 }
 
 impl InitArgs {
-    fn uci(&self, text: &str, settings: Settings) -> Result<(EngineSection, Candidates)> {
+    fn uci(
+        &self,
+        text: &str,
+        settings: Settings,
+        stop: &'static AtomicBool,
+    ) -> Result<(EngineSection, Candidates)> {
         let mut command: EngineCommand = text.parse()?;
         command.settings = self.option.clone();
         if let Some(seconds) = self.start_deadline {
@@ -169,7 +175,7 @@ impl InitArgs {
                 Error::Usage("--start-deadline: expected seconds, more than 0 and at most a day".to_string())
             })?;
         }
-        let player = UciPlayer::start(command.clone())?;
+        let player = UciPlayer::start_stoppable(command.clone(), stop)?;
         let mut found = uci(player.options(), &self.option, &self.tune, settings)?;
         let mut options = BTreeMap::new();
         for option in player.options() {

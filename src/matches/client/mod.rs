@@ -5,25 +5,35 @@
 //! a failure means for a game, is the business of the match.
 
 mod command;
+mod containment;
 mod options;
 mod process;
 mod protocol;
 
+use std::io::ErrorKind;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use shakmaty::Position;
 
 pub use command::{EngineCommand, Setting};
+pub use containment::{kill_all_engines, supervise_engines};
 pub use options::{EngineOption, OptionKind};
 
 use super::{Choice, Failure, GameSoFar, Player};
 use crate::engine::Limits;
 use crate::error::{Error, Result};
-use process::{EngineProcess, Silence};
+use process::{EngineProcess, ReadError};
 use protocol::Report;
 
 /// The option by which engines are told how castling is written.
 const CHESS960: &str = "UCI_Chess960";
+
+/// How long an engine may take to end its search once the user has asked to stop.
+const STOP_TIMEOUT: Duration = Duration::from_millis(1500);
+
+/// Never set.
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// More options than this are not listened to.
 const MOST_OPTIONS: usize = 4096;
@@ -34,6 +44,8 @@ pub struct UciPlayer {
     name: String,
     options: Vec<EngineOption>,
     process: Option<EngineProcess>,
+    /// Set when the user wants all to stop.
+    stop: &'static AtomicBool,
     /// What the running process was told last; it begins with `false`.
     chess960: bool,
 }
@@ -53,16 +65,26 @@ impl UciPlayer {
     /// [`EngineCommand::start_deadline`]; [`Error::Usage`] for a setting that it does not offer or a
     /// value out of the range that it names.
     pub fn start(command: EngineCommand) -> Result<Self> {
-        let failed =
-            |failure| Error::Engine { engine: command.to_string(), reason: Failure::to_string(&failure) };
-        let Introduction { process, name, options } = introduce(&command).map_err(failed)?;
+        Self::start_stoppable(command, &NEVER)
+    }
+
+    /// As [`start`](Self::start). Once `stop` is set, now or later, the engine is waited for no more: it is
+    /// told to stop and to quit, and killed if it has not done so within two seconds; what it was asked
+    /// for ends with [`Failure::Stopped`].
+    ///
+    /// # Errors
+    /// Those of [`start`](Self::start); [`Error::Interrupted`] when `stop` is set.
+    pub fn start_stoppable(command: EngineCommand, stop: &'static AtomicBool) -> Result<Self> {
+        let failed = |failure| match failure {
+            Failure::Stopped => Error::Interrupted("before the engines were ready".to_string()),
+            failure => Error::Engine { engine: command.to_string(), reason: failure.to_string() },
+        };
+        let Introduction { process, name, options } = introduce(&command, stop).map_err(failed)?;
         let name = command.name.clone().or(name).unwrap_or_else(|| command.stem());
         let lines = setting_lines(&command.settings, &options, &name)?;
-        let mut player = Self { name, options, process: Some(process), chess960: false, command };
-        player.make_ready(lines).map_err(|failure| Error::Engine {
-            engine: player.command.to_string(),
-            reason: failure.to_string(),
-        })?;
+        let (process, command_copy) = (Some(process), command.clone());
+        let mut player = Self { name, options, process, stop, chess960: false, command: command_copy };
+        player.make_ready(lines).map_err(failed)?;
         Ok(player)
     }
 
@@ -96,25 +118,51 @@ impl UciPlayer {
             match process.next_line(until) {
                 Ok(line) if line.split_whitespace().next() == Some("readyok") => return Ok(()),
                 Ok(_) => {}
-                Err(silence) => break silence,
+                Err(error) => break error,
             }
         };
         Err(self.fail(failure, deadline))
     }
 
     /// Ends a process that failed; the next game starts another.
-    fn fail(&mut self, silence: Silence, deadline: Duration) -> Failure {
-        match (silence, self.process.take()) {
-            (Silence::Ended, Some(process)) => Failure::Died(process.last_words()),
-            (Silence::Ended, None) => not_running(),
+    fn fail(&mut self, error: ReadError, deadline: Duration) -> Failure {
+        let process = self.process.take();
+        // An engine that was killed because all is to stop has not failed.
+        if error == ReadError::Stopped || self.stop.load(Ordering::Relaxed) {
+            return Failure::Stopped;
+        }
+        match (error, process) {
+            (ReadError::Ended, Some(process)) => Failure::Died(process.exit_report()),
+            (ReadError::Ended, None) => not_running(),
             // Dropping would ask it to quit first, and it had its time.
-            (Silence::Deadline, process) => {
+            (ReadError::Deadline | ReadError::Stopped, process) => {
                 if let Some(mut process) = process {
                     process.kill();
                 }
                 Failure::Hung(deadline)
             }
         }
+    }
+
+    /// Lets a search end that is wanted no more, so that the engine can be asked to quit; kills it if
+    /// it does not.
+    fn end_search(&mut self) -> Failure {
+        if let Some(process) = &mut self.process {
+            process.send("stop".to_string());
+            let until = Instant::now() + STOP_TIMEOUT;
+            loop {
+                match process.next_line_stopping(until) {
+                    Ok(line) if line.split_whitespace().next() == Some("bestmove") => break,
+                    Ok(_) => {}
+                    Err(_) => {
+                        process.kill();
+                        break;
+                    }
+                }
+            }
+        }
+        self.process = None;
+        Failure::Stopped
     }
 }
 
@@ -123,9 +171,17 @@ fn not_running() -> Failure {
 }
 
 /// Starts a process and listens until it has named its options.
-fn introduce(command: &EngineCommand) -> std::result::Result<Introduction, Failure> {
-    let process = EngineProcess::spawn(command);
-    let mut process = process.map_err(|reason| Failure::NotStarted(reason.to_string()))?;
+fn introduce(
+    command: &EngineCommand,
+    stop: &'static AtomicBool,
+) -> std::result::Result<Introduction, Failure> {
+    let late =
+        |what| Failure::NotStarted(format!("{what} within {:.1} s", command.start_deadline.as_secs_f64()));
+    let mut process = EngineProcess::spawn(command, stop).map_err(|reason| match reason.kind() {
+        ErrorKind::Interrupted => Failure::Stopped,
+        ErrorKind::TimedOut => late("the program does not run"),
+        _ => Failure::NotStarted(reason.to_string()),
+    })?;
     process.send("uci".to_string());
     let until = Instant::now() + command.start_deadline;
     let (mut name, mut options) = (None, Vec::new());
@@ -137,11 +193,11 @@ fn introduce(command: &EngineCommand) -> std::result::Result<Introduction, Failu
                 Some("option") if options.len() < MOST_OPTIONS => options.extend(EngineOption::parse(&line)),
                 _ => {}
             },
-            Err(Silence::Ended) => return Err(Failure::Died(process.last_words())),
-            Err(Silence::Deadline) => {
+            Err(_) if process.is_stopped() => return Err(Failure::Stopped),
+            Err(ReadError::Ended) => return Err(Failure::Died(process.exit_report())),
+            Err(ReadError::Deadline | ReadError::Stopped) => {
                 process.kill();
-                let seconds = command.start_deadline.as_secs_f64();
-                return Err(Failure::NotStarted(format!("no 'uciok' within {seconds:.1} s")));
+                return Err(late("no 'uciok'"));
             }
         }
     }
@@ -170,7 +226,7 @@ impl Player for UciPlayer {
             self.process = None;
         }
         if self.process.is_none() {
-            let Introduction { process, options, .. } = introduce(&self.command)?;
+            let Introduction { process, options, .. } = introduce(&self.command, self.stop)?;
             let lines = setting_lines(&self.command.settings, &options, &self.name)
                 .map_err(|error| Failure::NotStarted(error.to_string()))?;
             self.process = Some(process);
@@ -203,16 +259,17 @@ impl Player for UciPlayer {
         process.send(protocol::go(limits, game.position.turn(), game.clocks));
         let until = Instant::now() + deadline;
         let mut report = Report::default();
-        let silence = loop {
+        let error = loop {
             match process.next_line(until) {
                 Ok(line) => match line.split_whitespace().next() {
                     Some("info") => report.read(&line),
                     Some("bestmove") => return report.choose(&line, &game.position),
                     _ => {}
                 },
-                Err(silence) => break silence,
+                Err(ReadError::Stopped) => return Err(self.end_search()),
+                Err(error) => break error,
             }
         };
-        Err(self.fail(silence, deadline))
+        Err(self.fail(error, deadline))
     }
 }

@@ -4,14 +4,16 @@
 //! that writes without end, can stop the caller. Knows nothing of UCI but the word `quit`.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::ChildStdin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::command::EngineCommand;
-use super::protocol::quoted;
+use super::containment::{self, Contained, KILL_TIMEOUT};
+use crate::messages::shown;
 
 /// What is longer than this is cut; the longest lines of real engines are some KiB.
 const LONGEST_LINE_BYTES: usize = 64 * 1024;
@@ -20,26 +22,32 @@ const LONGEST_LINE_BYTES: usize = 64 * 1024;
 const LINES_AHEAD: usize = 256;
 
 /// How long an engine may take to follow `quit`.
-const QUIT_DEADLINE: Duration = Duration::from_secs(1);
+const QUIT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The same where somebody waits for the program to end.
+const QUIT_TIMEOUT_STOPPED: Duration = Duration::from_millis(400);
 
 /// How often it is looked whether a silent process has ended without closing its pipes (a child of
-/// its own may hold them).
+/// its own may hold them), and whether all is to stop.
 const PULSE: Duration = Duration::from_millis(100);
 
 /// Why there was no line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Silence {
+pub(super) enum ReadError {
     /// The deadline passed.
     Deadline,
     /// The process ended or closed its output.
     Ended,
+    /// The user has asked to stop.
+    Stopped,
 }
 
 /// A running process; dropping it asks it to quit and, failing that, kills it.
 pub(super) struct EngineProcess {
-    child: Child,
-    /// Set once the process is waited for: then its id may already be another's.
-    status: Option<ExitStatus>,
+    contained: Arc<dyn Contained>,
+    killed: bool,
+    /// Set when the user wants all to stop.
+    stop: &'static AtomicBool,
     /// To the thread that writes; `None` once the input is closed.
     commands: Option<Sender<String>>,
     lines: Receiver<String>,
@@ -49,28 +57,24 @@ pub(super) struct EngineProcess {
 }
 
 impl EngineProcess {
-    pub(super) fn spawn(command: &EngineCommand) -> io::Result<Self> {
-        let mut call = Command::new(&command.program);
-        call.args(&command.arguments);
-        call.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own: the process can be killed with all its children, and Ctrl-C at the
-        // terminal does not reach it, so that games can be ended in order.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut call, 0);
-        let mut child = call.spawn()?;
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    /// Starts the program; `stop` ends all waiting for it.
+    ///
+    /// # Errors
+    /// Those of starting programs and threads; [`io::ErrorKind::TimedOut`] behind the command's deadline.
+    pub(super) fn spawn(command: &EngineCommand, stop: &'static AtomicBool) -> io::Result<Self> {
+        let (contained, pipes) = containment::start(command, stop)?;
         let (commands, to_write) = channel();
         let (to_read, lines) = sync_channel(LINES_AHEAD);
         let complaint = Arc::new(Mutex::new(String::new()));
+        let last = Arc::clone(&complaint);
+        let commands = Some(commands);
+        // If a thread cannot be started, the process is killed by being dropped.
         let mut process =
-            Self { child, status: None, commands: Some(commands), lines, complaint, complaints: None };
-        if let (Some(stdin), Some(stdout), Some(stderr)) = (stdin, stdout, stderr) {
-            let last = Arc::clone(&process.complaint);
-            let builder = || thread::Builder::new().name("engine".to_string());
-            builder().spawn(move || write_lines(stdin, &to_write))?;
-            builder().spawn(move || read_lines(stdout, &to_read))?;
-            process.complaints = Some(builder().spawn(move || keep_last_line(stderr, &last))?);
-        }
+            Self { contained, killed: false, stop, commands, lines, complaint, complaints: None };
+        let builder = || thread::Builder::new().name("engine".to_string());
+        builder().spawn(move || write_lines(pipes.stdin, &to_write))?;
+        builder().spawn(move || read_lines(pipes.stdout, &to_read))?;
+        process.complaints = Some(builder().spawn(move || keep_last_line(pipes.stderr, &last))?);
         Ok(process)
     }
 
@@ -82,21 +86,38 @@ impl EngineProcess {
     }
 
     /// The next line, as soon as there is one.
-    pub(super) fn next_line(&mut self, until: Instant) -> Result<String, Silence> {
+    pub(super) fn next_line(&mut self, until: Instant) -> Result<String, ReadError> {
+        self.wait_for_line(until, true)
+    }
+
+    /// The next line, also when all is to stop.
+    pub(super) fn next_line_stopping(&mut self, until: Instant) -> Result<String, ReadError> {
+        self.wait_for_line(until, false)
+    }
+
+    fn wait_for_line(&mut self, until: Instant, stoppable: bool) -> Result<String, ReadError> {
         loop {
+            if stoppable && self.is_stopped() {
+                return Err(ReadError::Stopped);
+            }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(Silence::Deadline);
+                return Err(ReadError::Deadline);
             }
             match self.lines.recv_timeout(left.min(PULSE)) {
                 Ok(line) => return Ok(line),
-                Err(RecvTimeoutError::Disconnected) => return Err(Silence::Ended),
+                Err(RecvTimeoutError::Disconnected) => return Err(ReadError::Ended),
                 Err(RecvTimeoutError::Timeout) if self.has_exited() => {
-                    return self.lines.recv_timeout(PULSE).map_err(|_| Silence::Ended);
+                    return self.lines.recv_timeout(PULSE).map_err(|_| ReadError::Ended);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
+    }
+
+    /// Whether the user has asked to stop.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 
     /// Drops the lines that have come.
@@ -107,29 +128,23 @@ impl EngineProcess {
 
     /// Whether the process has ended. Its children may live on.
     pub(super) fn has_exited(&mut self) -> bool {
-        self.status.is_some() || ended(&mut self.child)
+        self.killed || self.contained.has_exited()
     }
 
     /// Kills the process and its children, and waits for it so that no zombie is left.
     pub(super) fn kill(&mut self) {
-        if self.status.is_some() {
-            return;
+        if !self.killed {
+            self.killed = true;
+            self.contained.kill();
+            self.contained.wait(Instant::now() + KILL_TIMEOUT);
         }
-        // It is not waited for yet, so its id, and that of its group, is still its own.
-        #[cfg(unix)]
-        {
-            let group = rustix::process::Pid::from_child(&self.child);
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-        }
-        let _ = self.child.kill();
-        self.status = self.child.wait().ok();
     }
 
     /// How a process that fell silent ended, with its last line on standard error.
-    pub(super) fn last_words(mut self) -> String {
+    pub(super) fn exit_report(mut self) -> String {
         let exited = self.wait_for(Duration::from_millis(500), Self::has_exited);
         self.kill();
-        let mut words = match self.status {
+        let mut words = match self.contained.status() {
             Some(status) if exited => status.to_string(),
             _ => "closed its output".to_string(),
         };
@@ -160,11 +175,12 @@ impl EngineProcess {
 
 impl Drop for EngineProcess {
     fn drop(&mut self) {
-        if self.status.is_none() {
+        if !self.killed {
             self.send("quit".to_string());
             // Closes its input, which is another reason to end.
             self.commands = None;
-            self.wait_for(QUIT_DEADLINE, |process| {
+            let timeout = if self.is_stopped() { QUIT_TIMEOUT_STOPPED } else { QUIT_TIMEOUT };
+            self.wait_for(timeout, |process| {
                 // It may wait for its output to be read.
                 process.forget_lines();
                 process.has_exited()
@@ -172,19 +188,6 @@ impl Drop for EngineProcess {
         }
         self.kill();
     }
-}
-
-/// Whether a child has ended, without taking its status, which would free its id.
-#[cfg(unix)]
-fn ended(child: &mut Child) -> bool {
-    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-    !matches!(waitid(WaitId::Pid(Pid::from_child(child)), options), Ok(None))
-}
-
-#[cfg(not(unix))]
-fn ended(child: &mut Child) -> bool {
-    !matches!(child.try_wait(), Ok(None))
 }
 
 fn write_lines(mut stdin: ChildStdin, lines: &Receiver<String>) {
@@ -213,7 +216,7 @@ fn keep_last_line(stderr: impl Read, last: &Mutex<String>) {
         let text = String::from_utf8_lossy(&line);
         // Rust's panics end with a note on how to see more; the line before says what happened.
         if !text.trim().is_empty() && !text.starts_with("note: ") {
-            *last.lock().unwrap_or_else(PoisonError::into_inner) = quoted(text.trim());
+            *last.lock().unwrap_or_else(PoisonError::into_inner) = shown(text.trim());
         }
     }
 }

@@ -9,9 +9,7 @@ use shakmaty::{CastlingMode, Chess, Color, EnPassantMode};
 
 use super::{Choice, Failure, GameSoFar};
 use crate::engine::{Clock, Limits, Score};
-
-/// Longest part of an engine's line that is quoted, in characters.
-const LONGEST_QUOTE: usize = 60;
+use crate::messages::shown;
 
 /// The `position` line of a game so far.
 pub(super) fn position(game: &GameSoFar) -> String {
@@ -70,12 +68,7 @@ pub(super) fn engine_name(line: &str) -> Option<String> {
     let mut words = line.split_whitespace();
     (words.next()? == "id" && words.next()? == "name").then_some(())?;
     let name = words.collect::<Vec<_>>().join(" ");
-    (!name.is_empty()).then(|| quoted(&name))
-}
-
-/// What an engine wrote, fit for one line of a report.
-pub(super) fn quoted(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(LONGEST_QUOTE).collect()
+    (!name.is_empty()).then(|| shown(&name))
 }
 
 /// What a search has said of itself so far.
@@ -119,9 +112,9 @@ impl Report {
     pub(super) fn choose(self, line: &str, position: &Chess) -> Result<Choice, Failure> {
         let word = line.split_whitespace().nth(1).unwrap_or_default();
         if ["", "(none)", "none", "0000", "null", "NULL"].contains(&word) {
-            return Err(Failure::NoMove(quoted(line.trim())));
+            return Err(Failure::NoMove(shown(line.trim())));
         }
-        let illegal = || Failure::IllegalMove(quoted(word));
+        let illegal = || Failure::IllegalMove(shown(word));
         // Some engines write promotions as e7e8Q.
         let uci = UciMove::from_ascii(word.to_ascii_lowercase().as_bytes()).map_err(|_| illegal())?;
         let m = uci.to_move(position).map_err(|_| illegal())?;
@@ -175,7 +168,7 @@ mod tests {
             ("bestmove e2e5", "e2e5"),
             ("bestmove e4", "e4"),
             ("bestmove P@e4", "P@e4"),
-            ("bestmove \u{7}é", "\u{fffd}é"),
+            ("bestmove \u{7}é", "\\u{7}é"),
         ] {
             assert_eq!(choose(line, &start), Err(Failure::IllegalMove(word.to_string())), "{line}");
         }

@@ -10,6 +10,7 @@ use super::paths::{resolve, resolve_command};
 use super::{Conf, EngineSection, GamesSection, RunConfig, RunSection, Simulation};
 use crate::error::{Error, Result};
 use crate::matches::{DrawRule, Pace, WinRule};
+use crate::messages::shown;
 use crate::spsa::lists::{Columns, read_variables};
 use crate::spsa::{MethodKind, Noise, Rounding, Settings, Tuner};
 
@@ -134,16 +135,6 @@ impl<'a> Ini<'a> {
             Err(_) => self.refuse(self.required(section, key)?, "is too large"),
         }
     }
-}
-
-/// Text of a file for a message, shortened.
-fn shown(text: &str) -> String {
-    let mut short: String =
-        text.chars().take(60).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    if text.chars().count() > 60 {
-        short.push('…');
-    }
-    short
 }
 
 /// Reads a configuration and the list of variables that it names; `path` is for messages and

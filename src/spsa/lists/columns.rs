@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::ListEntry;
 use crate::error::{Error, Result};
+use crate::messages::shown;
 
 /// A parameter with its line.
 pub(super) type Numbered = (u64, ListEntry);
@@ -54,22 +55,31 @@ pub(super) fn is_integer(name: &str, text: &str) -> std::result::Result<bool, St
     }
 }
 
-/// Text of a file for a message: short, without control characters.
-pub(super) fn shown(text: &str) -> String {
-    let mut short: String =
-        text.chars().take(40).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    if text.chars().count() > 40 {
-        short.push('…');
-    }
-    short
-}
-
 /// Refuses names that would fall apart.
 pub(super) fn check_names(entries: &[ListEntry]) -> Result<()> {
     match entries.iter().find(|entry| entry.name.contains(',')) {
         Some(entry) => Err(Error::Usage(format!("{}: a name in this list cannot have a comma", entry.name))),
+        None => check_ends(entries),
+    }
+}
+
+/// Refuses names whose blanks at an end would be lost.
+pub(super) fn check_ends(entries: &[ListEntry]) -> Result<()> {
+    match entries.iter().find(|entry| entry.name.trim() != entry.name) {
+        Some(entry) => {
+            let reason = "a name in this list cannot begin or end with a blank";
+            Err(Error::Usage(format!("'{}': {reason}", entry.name)))
+        }
         None => Ok(()),
     }
+}
+
+/// Whether a row names columns, other than one of a parameter that is called `Name`: no other column of
+/// such a row is a number.
+pub(super) fn is_header(row: &[&str]) -> bool {
+    row.len() > 1
+        && row[0].eq_ignore_ascii_case("name")
+        && row[1..].iter().all(|column| column.parse::<f64>().is_err() && !column.is_empty())
 }
 
 /// The value of a setting that was found to be there.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::ListFormat;
-use super::columns::{columns, rows};
+use super::columns::{columns, is_header, rows};
 use crate::error::{Error, Result};
 
 /// The format of a text that is not blank, by the ending of its file and what it holds. Adds a note
@@ -19,12 +19,16 @@ pub(super) fn detect(text: &str, path: &Path, notes: &mut Vec<String>) -> Result
     if text.trim_start().starts_with('{') {
         return Ok(ListFormat::WeatherFactory);
     }
-    let is_table = |line: &str| line.starts_with("[[parameter]]") || line.starts_with("[run]");
+    // Nothing else stands in such a line, other than in one of a parameter that is called like that.
+    let is_table = |line: &str| {
+        let content = line.split_once('#').map_or(line, |(content, _)| content).trim_end();
+        ["[[parameter]]", "[run]"].contains(&content)
+    };
     if text.lines().any(|line| is_table(line.trim())) {
         return Ok(ListFormat::Toml);
     }
-    let word = text.split_whitespace().next().unwrap_or_default();
-    if word.eq_ignore_ascii_case("setoption") {
+    let mut words = text.split_whitespace();
+    if ["setoption", "name"].iter().all(|word| words.next().is_some_and(|w| w.eq_ignore_ascii_case(word))) {
         return Ok(ListFormat::Uci);
     }
     let Some((line, first)) = rows(text).next() else { return Err(Error::input(path, "is empty")) };
@@ -41,7 +45,7 @@ pub(super) fn detect(text: &str, path: &Path, notes: &mut Vec<String>) -> Result
             ListFormat::OpenBench
         }
         2 => ListFormat::Values,
-        _ if first[0].eq_ignore_ascii_case("name") => ListFormat::Values,
+        _ if is_header(&first) => ListFormat::Values,
         6 => ListFormat::Fishtest,
         7 => ListFormat::Spsa,
         8 => ListFormat::Bspsa,

@@ -383,7 +383,7 @@ pub fn write_list(entries: &[ListEntry], format: ListFormat, options: ListOption
         ListFormat::Fishtest => fishtest::write(entries)?,
         ListFormat::WeatherFactory => weather_factory::write(entries, options, &mut notes)?,
         ListFormat::Params => params::write(entries)?,
-        ListFormat::Uci => uci::write(entries),
+        ListFormat::Uci => uci::write(entries)?,
         ListFormat::Values => values::write(entries)?,
         ListFormat::Toml => tables::write(entries)?,
     };

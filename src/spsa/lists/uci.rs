@@ -4,8 +4,9 @@ use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
 use super::ListEntry;
-use super::columns::{Numbered, number, shown};
+use super::columns::{Numbered, check_ends, number};
 use crate::error::{Error, Result};
+use crate::messages::shown;
 
 pub(super) fn parse(text: &str, path: &Path) -> Result<Vec<Numbered>> {
     let mut entries = Vec::new();
@@ -23,17 +24,28 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<Vec<Numbered>> {
         let (Some(at), true) = (at, at.is_some_and(|at| at + 2 == words.len())) else {
             return refuse(format!("'{}' has no value, or one that is not a number", shown(line)));
         };
-        let name = words[2..at].join(" ");
+        // Blanks within the name are part of it.
+        let (name, behind_name) = (behind_words(line, 2), behind_words(line, at));
+        let name = name[..name.len() - behind_name.len()].trim();
         let value =
-            number(&name, "value", words[at + 1]).map_err(|why| Error::line(path, line_number, why))?;
+            number(name, "value", words[at + 1]).map_err(|why| Error::line(path, line_number, why))?;
         let integer = value.fract() == 0.0;
         entries.push((line_number, ListEntry { integer, ..ListEntry::new(name, value) }));
     }
     Ok(entries)
 }
 
+/// What is left of a line behind so many words.
+fn behind_words(line: &str, count: usize) -> &str {
+    (0..count).fold(line, |rest, _| {
+        let rest = rest.trim_start();
+        &rest[rest.find(char::is_whitespace).unwrap_or(rest.len())..]
+    })
+}
+
 /// Whole numbers are rounded as they are for engines.
-pub(super) fn write(entries: &[ListEntry]) -> String {
+pub(super) fn write(entries: &[ListEntry]) -> Result<String> {
+    check_ends(entries)?;
     let mut text = String::new();
     for entry in entries {
         let value = match (entry.integer, entry.min, entry.max) {
@@ -48,5 +60,5 @@ pub(super) fn write(entries: &[ListEntry]) -> String {
         // A zero without a sign.
         let _ = writeln!(text, "setoption name {} value {}", entry.name, value + 0.0);
     }
-    text
+    Ok(text)
 }

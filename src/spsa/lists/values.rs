@@ -3,18 +3,19 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
-use super::columns::{Numbered, check_names, number, rows};
+use super::columns::{Numbered, check_names, is_header, number, rows};
 use super::{ListEntry, ListOptions, parse_list, text_of};
 use crate::error::{Error, Result};
 
 /// Headers of columns of values, the best first: OpenBench's digest has `Curr` and `Start`.
 const VALUES: [&str; 4] = ["value", "curr", "current", "start"];
 
-/// `name, value` lines, or columns under a header with `name` and one of [`VALUES`].
+/// `name, value` lines, or columns under a header with `name` and one of [`VALUES`]. A parameter may be
+/// called `Name` as well.
 pub(super) fn parse(text: &str, path: &Path) -> Result<Vec<Numbered>> {
     let mut rows = rows(text).peekable();
     let mut places = (0, 1, 2);
-    if let Some((line, header)) = rows.next_if(|(_, row)| row[0].eq_ignore_ascii_case("name")) {
+    if let Some((line, header)) = rows.next_if(|(_, row)| is_header(row)) {
         let find = |name: &str| header.iter().position(|column| column.eq_ignore_ascii_case(name));
         let Some(value) = VALUES.iter().find_map(|name| find(name)) else {
             return Err(Error::line(path, line, "has no column 'value'"));
@@ -54,7 +55,11 @@ pub fn read_values(path: &Path, entries: &mut [ListEntry]) -> Result<Vec<String>
     let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
     let text = text_of(&bytes, path)?;
     let mut unnamed = Vec::new();
-    if let Some((line, values)) = last_of_log(text, path, entries.len())? {
+    let is_named = |name: &str| entries.iter().any(|entry| entry.name == name);
+    // Parameters may be called by numbers, too.
+    let is_list = rows(text).all(|(_, row)| row.len() == 2 && is_named(row[0]));
+    let log = if is_list { None } else { last_of_log(text, path, entries.len())? };
+    if let Some((line, values)) = log {
         for (entry, value) in entries.iter_mut().zip(values) {
             entry.start = value;
             entry.check().map_err(|reason| Error::line(path, line, reason))?;

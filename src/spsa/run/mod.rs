@@ -167,7 +167,12 @@ impl Worker<'_, '_> {
             let name = format!("{} ({})", engine.name(), names[side]);
             engine.player(&name, &variables, &start)
         };
-        let [mut plus, mut minus] = [make(0)?, make(1)?];
+        let made = make(0).and_then(|plus| Ok([plus, make(1)?]));
+        let [mut plus, mut minus] = match made {
+            // The run is called off before this thread has played.
+            Err(Error::Interrupted(_)) => return Ok(()),
+            made => made?,
+        };
         while let Some(pair) = self.ask() {
             plus.set_values(&variables, &pair.plus)?;
             minus.set_values(&variables, &pair.minus)?;

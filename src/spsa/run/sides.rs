@@ -29,7 +29,7 @@ pub struct TunedEngine {
 
 enum Kind {
     BuiltIn(Box<Tables>),
-    Uci(EngineCommand),
+    Uci(EngineCommand, &'static AtomicBool),
 }
 
 /// What evaluations of the built-in engine are made of.
@@ -49,20 +49,25 @@ impl Tables {
 
 impl TunedEngine {
     /// Makes sure that an engine can be started and has all variables within its own bounds.
-    /// `stop` ends searches of the built-in engine.
+    /// `stop` ends searches, and all waiting for engines that are other programs.
     ///
     /// # Errors
     /// Those of starting engines and of reading parameters; [`Error::Usage`] naming the engine and
     /// the parameter that it does not have, or not like that.
     pub fn open(section: &EngineSection, variables: &[Variable], stop: &'static AtomicBool) -> Result<Self> {
         match (&section.command, &section.params) {
-            (Some(command), None) => Self::open_uci(command, section, variables),
+            (Some(command), None) => Self::open_uci(command, section, variables, stop),
             (None, Some(params)) => Self::open_built_in(params, section, variables, stop),
             _ => Err(Error::Usage("an engine needs either 'command' or 'params'".to_string())),
         }
     }
 
-    fn open_uci(command: &str, section: &EngineSection, variables: &[Variable]) -> Result<Self> {
+    fn open_uci(
+        command: &str,
+        section: &EngineSection,
+        variables: &[Variable],
+        stop: &'static AtomicBool,
+    ) -> Result<Self> {
         let mut command: EngineCommand = command.parse()?;
         let seconds = section.start_deadline.unwrap_or(START_SECONDS);
         command.start_deadline = Duration::try_from_secs_f64(seconds)
@@ -70,7 +75,7 @@ impl TunedEngine {
         let setting =
             |(name, value): (&String, &_)| Setting { name: name.clone(), value: format!("{value}") };
         command.settings = section.options.iter().map(setting).collect();
-        let player = UciPlayer::start(command.clone())?;
+        let player = UciPlayer::start_stoppable(command.clone(), stop)?;
         let name = section.name.clone().unwrap_or_else(|| player.name().to_string());
         for variable in variables {
             check_option(&player, variable)
@@ -79,7 +84,7 @@ impl TunedEngine {
         let chess960 = player.options().iter().any(|option| option.name.eq_ignore_ascii_case("UCI_Chess960"));
         let checksum =
             program(&command).and_then(|path| std::fs::read(path).ok()).map(|bytes| checksum(&bytes));
-        Ok(Self { name, checksum, chess960, kind: Kind::Uci(command) })
+        Ok(Self { name, checksum, chess960, kind: Kind::Uci(command, stop) })
     }
 
     fn open_built_in(
@@ -156,10 +161,10 @@ impl TunedEngine {
                 let player = BuiltinPlayer::new(name, evaluation, tables.hash_mib).with_stop(tables.stop);
                 TunedPlayer::BuiltIn { player: Box::new(player), tables: tables.clone() }
             }
-            Kind::Uci(command) => {
+            Kind::Uci(command, stop) => {
                 let mut command = EngineCommand { name: Some(name.to_string()), ..command.clone() };
                 command.settings.extend(variables.iter().zip(values).map(|(v, x)| tuned_setting(v, *x)));
-                TunedPlayer::Uci(Box::new(UciPlayer::start(command)?))
+                TunedPlayer::Uci(Box::new(UciPlayer::start_stoppable(command, stop)?))
             }
         })
     }
