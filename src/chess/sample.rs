@@ -43,6 +43,10 @@ pub struct Batch {
     pub complaints: Vec<(u64, String)>,
     /// Games that were left out or cut short, as many as were asked for.
     pub skipped: Vec<SkippedGame>,
+    /// Plies of the games that can be used at least in part, and of those that are faulty.
+    pub plies: u64,
+    /// How many of them cannot be played.
+    pub plies_lost: u64,
     /// How labels and material agree.
     pub agreement: Agreement,
 }
@@ -66,6 +70,9 @@ impl Batch {
 
     /// Skipped games named for a batch and for a report, unless all are asked for.
     pub const NAMED_GAMES: usize = 20;
+
+    /// Faulty games named for a batch in any case, and where too many are refused.
+    pub const NAMED_FAULTS: usize = 3;
 
     /// Notes a complaint unless there are enough already.
     pub fn complain(&mut self, line: u64, reason: impl FnOnce() -> String) {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use gputexel::chess::PhaseSettings;
 use gputexel::chess::labels::LabelSyntax;
+use gputexel::chess::pgn::PieceLetters;
 use gputexel::chess::sample::Verdict;
 use gputexel::chess::selection::Unit;
 use gputexel::chess::text::PointOfView;
@@ -46,8 +47,13 @@ pub struct ExtractArgs {
     /// Whose view numbers take: white, stm (the side to move) or auto
     #[arg(long, value_name = "VIEW", default_value = "auto", help_heading = "Labelled positions")]
     pov: String,
-    /// Stop, and write nothing, when more than this share of the lines cannot be used
-    #[arg(long, value_name = "SHARE", default_value_t = 0.1, help_heading = "Labelled positions")]
+    /// The letters of king, queen, rook, bishop and knight in games: a language, such as de or fr, or
+    /// the letters themselves, such as KDTLS [default: en, or detected where games make no sense so]
+    #[arg(long, value_name = "LETTERS", help_heading = "Games")]
+    piece_letters: Option<String>,
+    /// Stop, and write nothing, when more than this share of an input cannot be used: of its lines,
+    /// or of its games, or of their plies
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
     max_bad_share: f64,
     /// Features: pst (a parameter for each piece on each square), material, or classical (what a
     /// hand-written evaluation usually knows)
@@ -84,6 +90,7 @@ impl ExtractArgs {
         settings.list_skipped.clone_from(&self.list_skipped);
         settings.labels = self.labels.as_deref().map(str::parse::<LabelSyntax>).transpose()?;
         settings.point_of_view = point_of_view;
+        settings.piece_letters = self.piece_letters.as_deref().map(str::parse::<PieceLetters>).transpose()?;
         settings.max_bad_share = self.max_bad_share;
         settings.threads = self.threads.unwrap_or(settings.threads);
         settings.force = self.force;
@@ -215,6 +222,10 @@ fn describe_source(text: &mut String, source: &SourceReport) {
         let evidence = source.evidence.as_deref().unwrap_or_default();
         let view = if view == "stm" { "side to move" } else { view };
         let _ = writeln!(text, "  point of view {view}: {evidence}");
+    }
+    if let Some(letters) = record.piece_letters.as_ref().and_then(|name| name.parse::<PieceLetters>().ok()) {
+        let evidence = source.evidence.as_ref().map_or_else(String::new, |evidence| format!(": {evidence}"));
+        let _ = writeln!(text, "  pieces named by {}{evidence}", letters.describe());
     }
     if let Some(rate) = source.agreement.rate() {
         let verdict = match source.verdict {

@@ -19,6 +19,10 @@ pub struct SourceRecord {
     /// For labelled text: `white` or `stm`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub point_of_view: Option<String>,
+    /// For games: the letters of king, queen, rook, bishop and knight, if they are not those of
+    /// English.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub piece_letters: Option<String>,
     /// Games (PGN) or lines (text) read.
     pub records: u64,
     /// Positions kept.

@@ -97,6 +97,12 @@ impl ExtractSettings {
                 });
             }
         }
+        let games: Vec<_> = metadata.sources.iter().filter(|source| source.format == "pgn").collect();
+        if let Some((first, rest)) = games.split_first()
+            && rest.iter().all(|source| source.piece_letters == first.piece_letters)
+        {
+            settings.piece_letters = first.piece_letters.as_deref().map(str::parse).transpose()?;
+        }
         Ok((inputs, settings))
     }
 }

@@ -24,8 +24,8 @@ use crate::dataset::{DatasetWriter, PositionLabels, SourceRecord};
 use crate::error::{Error, Result};
 use crate::model::FeatureRow;
 
-/// Lines after which the share of broken ones is first judged.
-const LINES_BEFORE_JUDGING: u64 = 1000;
+/// Lines or games after which the share of bad ones is first judged.
+const RECORDS_BEFORE_JUDGING: u64 = 1000;
 
 /// Keys are hashes already.
 #[derive(Default)]
@@ -157,6 +157,9 @@ impl<'a> Assembly<'a> {
             if let Some(list) = &mut self.skipped {
                 list.add(&text)?;
             }
+            if report.faults.len() < Batch::NAMED_FAULTS && game.reason.is_fault() {
+                report.faults.push(text.clone());
+            }
             if report.skipped_games.len() < Batch::NAMED_GAMES && !game.reason.is_choice() {
                 report.skipped_games.push(text);
             }
@@ -167,14 +170,17 @@ impl<'a> Assembly<'a> {
         report.left_out.merge(&encoded.left_out);
         report.left_out.merge(&left_out);
         report.agreement.merge(&encoded.agreement);
+        report.plies += encoded.plies;
+        report.plies_lost += encoded.plies_lost;
         let room = Batch::COMPLAINTS.saturating_sub(report.complaints.len());
         for (line, reason) in encoded.complaints.iter().take(room) {
             report.complaints.push(format!("{}:{line}: {reason}", report.record.path));
         }
         report.bad_lines = report.left_out.bad_lines();
-        let judged = finished.last || report.record.records >= LINES_BEFORE_JUDGING;
+        report.bad_games = report.left_out.faulty_games();
+        let judged = finished.last || report.record.records >= RECORDS_BEFORE_JUDGING;
         if judged && report.bad_share() > self.settings.max_bad_share {
-            return Err(too_many_bad_lines(report, self.settings.max_bad_share));
+            return Err(too_bad(report, self.settings));
         }
         Ok(())
     }
@@ -297,6 +303,7 @@ impl<'a> Assembly<'a> {
         for report in &mut self.reports {
             report.verdict = report.agreement.verdict();
             report.warnings.extend(report.agreement_warning());
+            report.warnings.extend(report.losses());
             report.record.left_out = report.left_out.by_label();
             report.funnel = FunnelStep::all(report.positions_read, &report.left_out);
             let skipped = report.left_out.sum(Unit::Game) + report.left_out.sum(Unit::GameRest);
@@ -336,6 +343,7 @@ impl<'a> Assembly<'a> {
 const SAMPLE: u64 = 0x5a4d_504c;
 
 fn empty_report(source: &Source, game_rules: &[&str]) -> SourceReport {
+    let lettering = source.lettering.as_ref();
     let format = source.detection.as_ref().map(|detection| &detection.format);
     let mut warnings: Vec<String> =
         source.detection.iter().filter_map(|detection| detection.warning.clone()).collect();
@@ -351,11 +359,15 @@ fn empty_report(source: &Source, game_rules: &[&str]) -> SourceReport {
             format: if source.kind == InputKind::Pgn { "pgn" } else { "text" }.to_string(),
             labels: format.map(|format| format.syntax.name().to_string()),
             point_of_view: format.map(|format| format.point_of_view.name().to_string()),
+            piece_letters: lettering.filter(|l| !l.letters.is_english()).map(|l| l.letters.name()),
             ..SourceRecord::default()
         },
         positions_read: 0,
         resolved: 0,
-        evidence: source.detection.as_ref().map(|detection| detection.evidence.clone()),
+        evidence: match &source.detection {
+            Some(detection) => Some(detection.evidence.clone()),
+            None => lettering.and_then(|lettering| lettering.evidence.clone()),
+        },
         agreement: Agreement::default(),
         verdict: Verdict::CannotTell,
         warnings,
@@ -364,8 +376,34 @@ fn empty_report(source: &Source, game_rules: &[&str]) -> SourceReport {
         skipped_games_unnamed: 0,
         funnel: Vec::new(),
         bad_lines: 0,
+        bad_games: 0,
+        plies: 0,
+        plies_lost: 0,
+        faults: Vec::new(),
         left_out: LeftOut::default(),
     }
+}
+
+fn too_bad(report: &SourceReport, settings: &ExtractSettings) -> Error {
+    match report.losses() {
+        Some(losses) => too_many_faults(report, &losses, settings),
+        None => too_many_bad_lines(report, settings.max_bad_share),
+    }
+}
+
+fn too_many_faults(report: &SourceReport, losses: &str, settings: &ExtractSettings) -> Error {
+    let limit = 100.0 * settings.max_bad_share;
+    let named = report.faults.join("; ");
+    let hint = match settings.piece_letters {
+        None if report.left_out.count(Reason::UnreadableMove) > 0 => {
+            "; --piece-letters names the pieces of other languages"
+        }
+        _ => "",
+    };
+    Error::input(
+        &report.record.path,
+        format!("{losses}; the limit is {limit:.1} %; the first: {named}{hint}"),
+    )
 }
 
 fn too_many_bad_lines(report: &SourceReport, limit: f64) -> Error {

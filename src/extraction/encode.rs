@@ -31,6 +31,8 @@ pub struct Encoded {
     pub left_out: LeftOut,
     pub complaints: Vec<(u64, String)>,
     pub skipped: Vec<SkippedGame>,
+    pub plies: u64,
+    pub plies_lost: u64,
     pub agreement: Agreement,
 }
 
@@ -48,6 +50,8 @@ impl Encoded {
             left_out: batch.left_out,
             complaints: batch.complaints,
             skipped: batch.skipped,
+            plies: batch.plies,
+            plies_lost: batch.plies_lost,
             agreement: batch.agreement,
         };
         for sample in batch.samples {

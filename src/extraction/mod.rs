@@ -9,6 +9,7 @@
 mod again;
 mod assembly;
 mod encode;
+mod lettering;
 mod pipeline;
 mod report;
 mod search;
@@ -25,6 +26,7 @@ pub use report::{FunnelStep, Report, Results, SourceReport};
 pub(crate) use sources::{Chunk, check_reading, read_chunks, work};
 
 use crate::chess::labels::LabelSyntax;
+use crate::chess::pgn::PieceLetters;
 use crate::chess::selection::Selection;
 use crate::chess::text::PointOfView;
 use crate::error::{Error, Result};
@@ -41,7 +43,10 @@ pub struct ExtractSettings {
     pub labels: Option<LabelSyntax>,
     /// Point of view of numeric results; detected where `None`.
     pub point_of_view: Option<PointOfView>,
-    /// Share of broken lines of a text above which nothing is written.
+    /// Letters by which games name the pieces; English ones, or else detected, where `None`.
+    pub piece_letters: Option<PieceLetters>,
+    /// Share of broken lines of a text, or of faulty games or plies of a file, above which nothing is
+    /// written.
     pub max_bad_share: f64,
     /// Worker threads beside the one that decompresses.
     pub threads: usize,
@@ -61,6 +66,7 @@ impl ExtractSettings {
             selection: Selection::default(),
             labels: None,
             point_of_view: None,
+            piece_letters: None,
             max_bad_share: 0.1,
             evaluation: None,
             list_skipped: None,
@@ -110,7 +116,7 @@ pub struct Hooks<'a> {
 ///
 /// # Errors
 /// [`Error::Usage`] for contradictory settings or an output that exists; [`Error::Input`] when an
-/// input has no results, too many broken lines, or nothing that could be kept;
+/// input has no results, too many broken lines or games, or nothing that could be kept;
 /// [`Error::Interrupted`] after `cancel`. Nothing is written then.
 pub fn extract(
     inputs: &[PathBuf],

@@ -19,7 +19,7 @@ use super::search::evaluation_of;
 use super::sources::{Chunk, Source, read_chunks};
 use super::{ExtractSettings, Hooks, Leaf, Progress};
 use crate::chess::detection::InputKind;
-use crate::chess::pgn::read_pgn;
+use crate::chess::pgn::{PieceLetters, read_pgn_with_letters};
 use crate::chess::quiescence::Quiescence;
 use crate::chess::sample::Batch;
 use crate::chess::selection::{Criteria, NODE_LIMIT, PositionSearch, Selection};
@@ -41,6 +41,8 @@ pub struct Finished {
 struct Work {
     /// Of each source; `None` for games.
     formats: Vec<Option<TextFormat>>,
+    /// Of each source whose games name the pieces by other letters than those of English.
+    letters: Vec<Option<PieceLetters>>,
     feature_set: FeatureSet,
     selection: Selection,
     evaluation: Option<TableEvaluation>,
@@ -65,6 +67,11 @@ pub fn run(
     {
         return Err(Error::Usage(
             "--labels and --pov are about labelled positions, but every input holds games".to_string(),
+        ));
+    }
+    if settings.piece_letters.is_some() && sources.iter().all(|source| source.kind == InputKind::Text) {
+        return Err(Error::Usage(
+            "--piece-letters is about games, but every input holds labelled positions".to_string(),
         ));
     }
     let bytes_total = sources.iter().map(|source| source.bytes).sum::<Option<u64>>();
@@ -129,6 +136,7 @@ fn spawn(
 ) -> Channels {
     let shared = Arc::new(Work {
         formats: sources.iter().map(|s| s.detection.as_ref().map(|d| d.format.clone())).collect(),
+        letters: sources.iter().map(|s| s.lettering.as_ref().map(|l| l.letters.clone())).collect(),
         feature_set: settings.feature_set.clone(),
         selection: settings.selection.clone(),
         evaluation,
@@ -175,7 +183,10 @@ fn search_and_work(
 fn process(chunk: Chunk, shared: &Work, criteria: Criteria<'_>) -> Finished {
     let batch = match shared.formats.get(chunk.source) {
         Some(Some(format)) => read_text(&chunk.bytes, chunk.first_line, format, criteria),
-        _ => read_pgn(&chunk.bytes, chunk.first_line, criteria),
+        _ => {
+            let letters = shared.letters.get(chunk.source).and_then(Option::as_ref);
+            read_pgn_with_letters(&chunk.bytes, chunk.first_line, criteria, letters)
+        }
     };
     Finished {
         source: chunk.source,

@@ -90,6 +90,15 @@ pub struct SourceReport {
     pub funnel: Vec<FunnelStep>,
     /// Lines that were broken.
     pub bad_lines: u64,
+    /// Games that could have been used but for a fault, in whole or from some move on.
+    pub bad_games: u64,
+    /// Plies of all games that could have been used, played or not.
+    pub plies: u64,
+    /// Those that could not be played.
+    pub plies_lost: u64,
+    /// The first games with faults, as in `skipped_games`.
+    #[serde(skip)]
+    pub faults: Vec<String>,
     /// Counts by reason; the record has them by name.
     #[serde(skip)]
     pub left_out: LeftOut,
@@ -127,9 +136,32 @@ impl SourceReport {
         }
     }
 
-    /// Share of lines that are broken.
+    /// Share of lines that are broken; of games with faults or of plies lost, whichever is larger.
     pub fn bad_share(&self) -> f64 {
-        self.bad_lines as f64 / self.record.records.max(1) as f64
+        let share = |bad: u64, all: u64| bad as f64 / all.max(1) as f64;
+        let games = share(self.bad_games, self.usable_games());
+        share(self.bad_lines, self.record.records).max(games).max(share(self.plies_lost, self.plies))
+    }
+
+    /// Games that could have been used.
+    fn usable_games(&self) -> u64 {
+        self.record.records - self.left_out.useless_games()
+    }
+
+    /// How much of the games was lost to faults; `None` where nothing was.
+    pub(super) fn losses(&self) -> Option<String> {
+        let percent = |part: u64, all: u64| 100.0 * part as f64 / all.max(1) as f64;
+        let games = self.usable_games();
+        (self.bad_games > 0).then(|| {
+            format!(
+                "{} of {games} games ({:.1} %) cannot be read to their ends, {} of {} plies ({:.1} %) are lost",
+                self.bad_games,
+                percent(self.bad_games, games),
+                self.plies_lost,
+                self.plies,
+                percent(self.plies_lost, self.plies)
+            )
+        })
     }
 
     /// Counts of what was left out, with their names, of one unit.

@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::ExtractSettings;
+use super::lettering::{Lettering, detect_letters};
 use crate::chess::detection::{Detection, InputKind, detect_kind, detect_text};
 use crate::chess::input::{Input, split_point};
 use crate::error::{Error, Result};
@@ -25,6 +26,8 @@ pub struct Source {
     pub kind: InputKind,
     /// For labelled text.
     pub detection: Option<Detection>,
+    /// For games whose pieces have other letters than in English.
+    pub lettering: Option<Lettering>,
     /// File size, unless it is a pipe.
     pub bytes: Option<u64>,
     /// Pipes stay open, since they cannot be read twice. Files are opened anew: there may be more
@@ -60,8 +63,20 @@ impl Source {
                 settings.point_of_view,
             )?),
         };
+        let lettering = match (&settings.piece_letters, kind) {
+            (_, InputKind::Text) => None,
+            (Some(letters), _) => Some(Lettering { letters: letters.clone(), evidence: None }),
+            (None, _) => detect_letters(path, input.head(), input.head_is_complete())?,
+        };
         let opened = if file.is_some() { None } else { Some(input) };
-        Ok(Self { path: path.to_path_buf(), kind, detection, bytes: file.map(|m| m.len()), opened })
+        Ok(Self {
+            path: path.to_path_buf(),
+            kind,
+            detection,
+            lettering,
+            bytes: file.map(|m| m.len()),
+            opened,
+        })
     }
 
     /// Whether its positions belong to games.

@@ -6,7 +6,7 @@ use shakmaty::{CastlingMode, Chess, FromSetup, Move, Position, PositionErrorKind
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::scores::{comment_scores, is_book};
-use super::tags::GameTags;
+use super::tags::{GameTags, KnownTag};
 use crate::chess::fen::{legal_position, parse_fen};
 use crate::chess::selection::{Criteria, Ply, Reason, draw};
 
@@ -15,6 +15,8 @@ use crate::chess::selection::{Criteria, Ply, Reason, draw};
 pub enum TagResult {
     Missing,
     Known(f32),
+    /// Two tags of one game name different results.
+    Contradictory,
 }
 
 pub struct Game {
@@ -25,11 +27,16 @@ pub struct Game {
     variant: Variant,
     fen: Option<Vec<u8>>,
     tags: GameTags,
+    /// The first of the known tags, and a bit for each.
+    first_tag: Option<KnownTag>,
+    known_tags: u32,
     /// The positions so far, the current one last; empty before the game is set up.
     pub plies: Vec<Ply>,
     /// Set when the game, or the rest of it, cannot be used.
     pub stopped: Option<Stop>,
     pub terminated: bool,
+    /// Plies that could not be played.
+    pub lost: u64,
     /// Hash of tags and moves, where something is drawn by game.
     pub identity: u64,
 }
@@ -75,9 +82,12 @@ impl Game {
             variant: Variant::Standard,
             fen: None,
             tags: GameTags::default(),
+            first_tag: None,
+            known_tags: 0,
             plies,
             stopped: None,
             terminated: false,
+            lost: 0,
             identity: 0,
         }
     }
@@ -92,24 +102,54 @@ impl Game {
         self.plies.len().saturating_sub(1)
     }
 
-    pub fn tag(&mut self, name: &[u8], value: &[u8], criteria: &Criteria<'_>) {
-        match name {
-            b"Result" => {
-                self.tag_result = match value.trim_ascii() {
+    /// Whether a tag belongs to another game although this one has no moves yet: headers without
+    /// moves are games, too. A blank line within a header does not end it, but a tag that comes
+    /// again after one does; and so does the first tag where others stood between.
+    pub fn ends_at_tag(&self, tag: Option<KnownTag>, after_blank_line: bool) -> bool {
+        let (Some(tag), Some(first)) = (tag, self.first_tag) else { return false };
+        let again = self.known_tags & tag.bit() != 0;
+        if after_blank_line {
+            return again || tag == KnownTag::Event;
+        }
+        again && tag == first && self.known_tags != tag.bit()
+    }
+
+    pub fn tag(&mut self, known: Option<KnownTag>, name: &[u8], value: &[u8], criteria: &Criteria<'_>) {
+        if let Some(tag) = known {
+            self.first_tag = self.first_tag.or(known);
+            self.known_tags |= tag.bit();
+            self.known_tag(tag, value);
+        }
+        if criteria.draws_by_game() {
+            self.identity = xxh3_64_with_seed(value, xxh3_64_with_seed(name, self.identity));
+        }
+    }
+
+    fn known_tag(&mut self, tag: KnownTag, value: &[u8]) {
+        match tag {
+            KnownTag::Result => {
+                let result = match value.trim_ascii() {
                     b"1-0" => TagResult::Known(1.0),
                     b"0-1" => TagResult::Known(0.0),
                     b"1/2-1/2" | b"1/2" | b"\xc2\xbd-\xc2\xbd" => TagResult::Known(0.5),
                     _ => TagResult::Missing,
-                }
+                };
+                self.tag_result = match (self.tag_result, result) {
+                    (TagResult::Known(one), TagResult::Known(other)) if one != other => {
+                        TagResult::Contradictory
+                    }
+                    (TagResult::Contradictory, _) => TagResult::Contradictory,
+                    _ => result,
+                };
             }
-            b"FEN" if !matches!(value.trim_ascii(), b"" | b"?" | b"startpos") => {
-                self.fen = Some(value.trim_ascii().to_vec());
+            KnownTag::Fen if !matches!(value.trim_ascii(), b"" | b"?" | b"startpos") => {
+                let value = value.trim_ascii();
+                let contradicted = self.fen.as_ref().is_some_and(|fen| fen != value);
+                // No position is read from nothing, so that neither is played from.
+                self.fen = Some(if contradicted { Vec::new() } else { value.to_vec() });
             }
-            b"Variant" => self.variant = Variant::parse(value),
-            _ => self.tags.tag(name, value),
-        }
-        if criteria.draws_by_game() {
-            self.identity = xxh3_64_with_seed(value, xxh3_64_with_seed(name, self.identity));
+            KnownTag::Variant => self.variant = Variant::parse(value),
+            _ => self.tags.tag(tag, value),
         }
     }
 

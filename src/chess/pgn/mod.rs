@@ -6,18 +6,26 @@
 //! unnoticed and every position behind it is wrong. So the parser gets stretches of text that no
 //! comment may leave (`split`, which also cuts files into chunks), its text is walked beside it to
 //! see what it passes over (`trail`), and games are told apart by their tags and results as they
-//! are played (`player`, `game`, `moves`), and judged as a whole at their ends. Comments may say
+//! are played (`player`, `game`, `moves`), and judged as a whole at their ends. Moves are
+//! found however they are spelled, if only one can be meant (`moves`, `spelling`), and in whatever
+//! letters a language has for the pieces (`letters`). Comments may say
 //! something about scores and books (`scores`), tags about players and clocks (`tags`). Files,
 //! decompression and threads are the callers' business.
 
 mod game;
+mod header;
+mod letters;
 mod moves;
 mod player;
 mod scores;
+mod spelling;
 mod split;
 mod tags;
+#[cfg(test)]
+mod tests;
 mod trail;
 
-pub use player::read_pgn;
+pub use letters::PieceLetters;
+pub use player::{read_pgn, read_pgn_with_letters};
 pub use scores::{CommentScores, comment_scores};
 pub use split::{is_tag_pair, last_game_start};

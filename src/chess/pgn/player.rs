@@ -10,8 +10,10 @@ use pgn_reader::{KnownOutcome, Outcome, RawComment, RawTag, Skip, Visitor};
 use shakmaty::san::{San, SanPlus};
 
 use super::game::{Game, Stop, TagResult};
+use super::letters::PieceLetters;
 use super::moves::{find_move, spells};
-use super::split::{is_tag_pair, stretch_ends, tag_name};
+use super::spelling::{Fault, castling_side};
+use super::split::{is_tag_pair, stretch_ends};
 use super::trail::{Piece, Trail, is_null_move, is_remark, named_result};
 use crate::chess::sample::{Batch, SkippedGame};
 use crate::chess::selection::{Criteria, Illegal, LeftOut, MAX_PLIES, Ply, Reason, Unit};
@@ -23,9 +25,20 @@ const LONGEST: usize = 4096;
 ///
 /// Positions are numbered by their game in the chunk.
 pub fn read_pgn<'c>(chunk: &'c [u8], first_line: u64, criteria: impl Into<Criteria<'c>>) -> Batch {
+    read_pgn_with_letters(chunk, first_line, criteria, None)
+}
+
+/// As [`read_pgn`], for games in which pieces have other letters than in English.
+pub fn read_pgn_with_letters<'c>(
+    chunk: &'c [u8],
+    first_line: u64,
+    criteria: impl Into<Criteria<'c>>,
+    letters: Option<&'c PieceLetters>,
+) -> Batch {
     let mut player = Player {
         batch: Batch::default(),
         criteria: criteria.into(),
+        letters: letters.filter(|letters| !letters.is_english()),
         chunk,
         trail: Trail::new(chunk, 0),
         line: (0, first_line),
@@ -45,12 +58,14 @@ pub fn read_pgn<'c>(chunk: &'c [u8], first_line: u64, criteria: impl Into<Criter
 
 /// Visits what the parser finds. Games are told apart here, by tags and results: for the parser,
 /// they end at any blank line.
-struct Player<'a> {
+pub(super) struct Player<'a> {
     batch: Batch,
-    criteria: Criteria<'a>,
-    chunk: &'a [u8],
+    pub(super) criteria: Criteria<'a>,
+    /// Those of the pieces, where they are not those of English.
+    letters: Option<&'a PieceLetters>,
+    pub(super) chunk: &'a [u8],
     /// Where the parser is.
-    trail: Trail<'a>,
+    pub(super) trail: Trail<'a>,
     /// An offset and the number of its line, to count lines from.
     line: (usize, u64),
     game: Option<Game>,
@@ -67,7 +82,7 @@ struct Player<'a> {
 
 /// Why the parser hands control back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Handed {
+pub(super) enum Handed {
     /// It takes the game for ended.
     Back,
     /// It has to begin again where the trail is, having taken something for what it is not.
@@ -175,14 +190,14 @@ impl<'a> Player<'a> {
         if let Some(result) = named_result(word) {
             self.result(result, offset);
         } else if is_null_move(word) {
-            self.null_move(offset);
-        } else if !is_remark(word) {
+            self.null_move(word, offset);
+        } else if !is_remark(word) || castling_side(word).is_some() {
             self.play(word, None, offset);
         }
     }
 
     /// The game that something belongs to; another one if the last is over.
-    fn game_at(&mut self, offset: usize, over: impl Fn(&Game) -> bool) -> &mut Game {
+    pub(super) fn game_at(&mut self, offset: usize, over: impl Fn(&Game) -> bool) -> &mut Game {
         if self.game.as_ref().is_some_and(over) {
             self.finish();
         }
@@ -195,10 +210,12 @@ impl<'a> Player<'a> {
         game.terminated = true;
     }
 
-    fn null_move(&mut self, offset: usize) {
+    fn null_move(&mut self, word: &[u8], offset: usize) {
         let criteria = self.criteria;
-        self.game_at(offset, |game| game.terminated).begin(&criteria);
-        self.stop(Reason::NullMove, offset, "null move");
+        let game = self.game_at(offset, |game| game.terminated);
+        game.begin(&criteria);
+        game.lost += 1;
+        self.stop(Reason::NullMove, offset, &format!("null move '{}'", shown(word)));
     }
 
     fn never_closed(&mut self, offset: usize) {
@@ -207,22 +224,10 @@ impl<'a> Player<'a> {
         self.stop(Reason::OpenComment, offset, "a comment or variation is never closed");
     }
 
-    fn close_variations(&mut self) {
+    pub(super) fn close_variations(&mut self) {
         if std::mem::take(&mut self.variations) > 0 {
             self.never_closed(self.variation);
         }
-    }
-
-    /// Passes a tag pair that the parser gave up on. Whatever it says cannot be used.
-    fn tag_too_long(&mut self) {
-        self.trail.skip_brackets();
-        let offset = self.trail.offset();
-        if let Some((name, _)) = tag_name(self.trail.rest()) {
-            self.close_variations();
-            let criteria = self.criteria;
-            self.game_at(offset, Game::ends_at_tags).tag(name, b"too long", &criteria);
-        }
-        self.trail.next_line();
     }
 
     /// Finds the brace of the current comment.
@@ -235,10 +240,11 @@ impl<'a> Player<'a> {
     }
 
     fn play(&mut self, text: &[u8], san: Option<San>, offset: usize) {
-        let criteria = self.criteria;
+        let (criteria, letters, rest) = (self.criteria, self.letters, self.trail.rest());
         let game = self.game_at(offset, |game| game.terminated);
         game.begin(&criteria);
         if game.stopped.is_some() {
+            game.lost += 1;
             return;
         }
         let Some(ply) = game.plies.last() else { return };
@@ -246,12 +252,16 @@ impl<'a> Player<'a> {
             self.stop(Reason::LongGame, offset, &format!("more than {MAX_PLIES} positions"));
             return;
         }
-        match find_move(&ply.position, text, san) {
+        match find_move(&ply.position, text, san, rest, letters) {
             Ok(next) => game.play(next, &criteria),
-            Err(reason) => {
-                let what = if reason == Reason::IllegalMove { "illegal" } else { "unreadable" };
-                let shown = String::from_utf8_lossy(&text[..text.len().min(20)]).into_owned();
-                self.stop(reason, offset, &format!("{what} move '{}'", shown.escape_debug()));
+            Err(fault) => {
+                game.lost += 1;
+                let (reason, what) = match fault {
+                    Fault::Unreadable => (Reason::UnreadableMove, "unreadable"),
+                    Fault::Illegal => (Reason::IllegalMove, "illegal"),
+                    Fault::Ambiguous => (Reason::IllegalMove, "ambiguous"),
+                };
+                self.stop(reason, offset, &format!("{what} move '{}'", shown(text)));
             }
         }
     }
@@ -283,6 +293,7 @@ impl<'a> Player<'a> {
         game.begin(&self.criteria);
         self.batch.records += 1;
         let result = match (game.tag_result, game.token_result) {
+            (TagResult::Contradictory, _) => Err(Reason::Contradiction),
             (TagResult::Known(tag), Some(token)) if tag != token => Err(Reason::Contradiction),
             (TagResult::Known(value), _) | (TagResult::Missing, Some(value)) => Ok(value),
             (TagResult::Missing, None) => Err(Reason::NoResult),
@@ -291,13 +302,18 @@ impl<'a> Player<'a> {
         let drop_broken = self.criteria.selection.illegal == Illegal::Drop;
         let whole_game = match (stopped, result) {
             (Some(reason @ (Reason::Variant | Reason::BadFen | Reason::BadCastling)), _) => Some(reason),
+            (None, _) if game.moves() == 0 => Some(Reason::NoMoves),
             (_, Err(reason)) => Some(reason),
             (Some(reason), _) if reason.unit() == Unit::Game => Some(reason),
             (Some(reason), _) if drop_broken && reason != Reason::LongGame => Some(Reason::Broken),
-            (None, Ok(_)) if game.moves() == 0 => Some(Reason::NoMoves),
             _ => None,
         };
-        if let Some(reason) = whole_game.or(stopped) {
+        let reason = whole_game.or(stopped);
+        if reason.is_none_or(Reason::is_fault) {
+            self.batch.plies += game.moves() as u64 + game.lost;
+            self.batch.plies_lost += game.lost;
+        }
+        if let Some(reason) = reason {
             self.skip(&game, reason);
         }
         if whole_game.is_none() {
@@ -334,7 +350,10 @@ impl<'a> Player<'a> {
             self.batch.complain(line, || reason.about_one().to_string());
         }
         let named = self.criteria.named_games;
-        if self.batch.skipped.len() >= named || (reason.is_choice() && named <= Batch::NAMED_GAMES) {
+        let listed = self.batch.skipped.len() < named && (!reason.is_choice() || named > Batch::NAMED_GAMES);
+        // The first faults are named even where other games fill the list.
+        let first = reason.is_fault() && self.batch.left_out.faulty_games() <= Batch::NAMED_FAULTS as u64;
+        if !listed && !first {
             return;
         }
         let place = game.stopped.as_ref().and_then(|stop| stop.place.as_ref());
@@ -362,27 +381,12 @@ impl Visitor for Player<'_> {
     }
 
     fn tag(&mut self, _: &mut (), name: &[u8], value: RawTag<'_>) -> ControlFlow<Handed> {
-        self.trail.skip_brackets();
-        let offset = self.trail.offset();
-        let name = name.trim_ascii();
-        let named = !name.is_empty() && name.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_');
-        let mut value = value.as_bytes();
-        if !self.trail.skip_tag(value.len()) {
-            // No closing quote, or a backslash before it that was not meant to escape it.
-            value = value.trim_ascii_end();
-            value = value.strip_suffix(b"]").unwrap_or(value);
-        }
-        if named {
-            self.close_variations();
-            let criteria = self.criteria;
-            self.game_at(offset, Game::ends_at_tags).tag(name, value, &criteria);
-        }
-        ControlFlow::Continue(())
+        self.read_tag(name, value.as_bytes().len())
     }
 
     fn begin_movetext(&mut self, (): ()) -> ControlFlow<Handed> {
         self.in_tags = false;
-        self.trail.skip_brackets();
+        self.bare_tags();
         ControlFlow::Continue(())
     }
 
@@ -391,7 +395,7 @@ impl Visitor for Player<'_> {
             && let Some((offset, word)) = self.pass_to(Sought::Move(&san))?
         {
             match san.san {
-                San::Null => self.null_move(offset),
+                San::Null => self.null_move(word, offset),
                 san => self.play(word, Some(san), offset),
             }
         }
@@ -454,131 +458,16 @@ impl Visitor for Player<'_> {
     }
 }
 
+/// A word for messages.
+fn shown(word: &[u8]) -> String {
+    String::from_utf8_lossy(&word[..word.len().min(20)]).escape_debug().to_string()
+}
+
 /// White's points, if they are known.
 fn points(outcome: Outcome) -> Option<f32> {
     match outcome {
         Outcome::Known(KnownOutcome::Draw) => Some(0.5),
         Outcome::Known(KnownOutcome::Decisive { winner }) => Some(f32::from(u8::from(winner.is_white()))),
         Outcome::Unknown => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::chess::selection::Selection;
-    use proptest::prelude::*;
-
-    fn read(text: &str) -> Batch {
-        {
-            let rules = Selection { skip_plies: 0, ..Selection::default() };
-            read_pgn(text.as_bytes(), 1, &rules)
-        }
-    }
-
-    #[test]
-    fn results_come_from_the_tag_or_the_last_token() {
-        let results = |text: &str| read(text).samples.iter().map(|s| s.result).next();
-        assert_eq!(results("[Result \"1-0\"]\n\n1. e4 e5 *"), Some(1.0));
-        assert_eq!(results("[Result \"*\"]\n\n1. e4 e5 0-1"), Some(0.0));
-        assert_eq!(results("[Result \"?\"]\n\n1. e4 e5 1/2-1/2"), Some(0.5));
-        assert_eq!(results("1. e4 e5 1-0"), Some(1.0));
-        assert_eq!(results("[Result \"1-0\"]\n\n1. e4 e5"), Some(1.0));
-        assert_eq!(results("[Result \"*\"]\n\n1. e4 e5 *"), None);
-        assert_eq!(results("[Result \"1-0\"]\n\n1. e4 e5 0-1"), None);
-    }
-
-    #[test]
-    fn games_without_tags_end_at_their_results() {
-        let batch = read("1. e4 e5 1-0\n\n1. d4 d5 0-1 1. c4 c5 1/2-1/2");
-        assert_eq!(batch.records, 3);
-        let results: Vec<f32> = batch.samples.iter().map(|s| s.result).collect();
-        assert_eq!(results, [1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.5]);
-    }
-
-    #[test]
-    fn plies_count_from_the_fen_tag() {
-        let text = "[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 0 5\"]\n\n5. e3 Kd8 6. e4 Kd7 1-0";
-        let kept = |skip_plies| {
-            let rules = Selection { skip_plies, ..Selection::default() };
-            read_pgn(text.as_bytes(), 1, &rules).samples.len()
-        };
-        assert_eq!((kept(8), kept(9), kept(12), kept(13)), (5, 4, 1, 0));
-    }
-
-    #[test]
-    fn words_that_the_parser_skips_are_played_or_counted() {
-        let whole = read("1. e4 e5 2. Nf3 Nc6 1-0");
-        assert_eq!((whole.samples.len(), whole.left_out.sum(Unit::GameRest)), (5, 0));
-        for text in [
-            "1. e4 e5 (1... c5\n\n2. d4) 2. Nf3\r\n\r\nNc6 1\u{2013}0",
-            "1. e2e4 e7e5 2. g1f3 b8c6 1-0",
-            "1. e4 e5 2. Nf3 Nc6 1-0\n\n% Nf3 (",
-            "1. e4 {a {b} Nf3 ; c} e5 {x}2.Nf3 = N Nc6 +/- 1-0",
-            "1e4 e5 2\u{2026}Nf3 $1Nc6 1-0",
-            "1. e4 e5 2. Nf3 } Nc6 }1-0",
-            "1. e4 e5 ; (d4\n%{\n2. Nf3 Nc6 1-0",
-        ] {
-            let batch = read(text);
-            let keys = |batch: &Batch| batch.samples.iter().map(|s| s.key).collect::<Vec<_>>();
-            assert_eq!(keys(&batch), keys(&whole), "{text}: {:?}", batch.complaints);
-        }
-        for (text, samples, line) in [
-            ("1. e4 e5\n2. Nf3Nc6 Nc3 1-0", 2, 2),
-            ("1. e4 e5\n2. Qx9 Nf3 Nc6 1-0", 2, 2),
-            ("1. e4 [x] e5\n2. Nf3 Nc6 1-0", 1, 1),
-            ("1. e4 e5,Nf3 Nc6\n1-0", 1, 1),
-            ("1. e4 e5\n\n2. Nf3 1-0 Nc6 {x\n[Event \"y\"]\n\n1. d4 1-0", 6, 3),
-        ] {
-            let batch = read(text);
-            assert_eq!(batch.samples.len(), samples, "{text}");
-            assert_eq!(batch.complaints[0].0, line, "{text}");
-        }
-    }
-
-    #[test]
-    fn tags_begin_games_wherever_they_stand() {
-        let games = "[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\"] 1. e4 1-0";
-        for between in [" ", "\r", "\n  ", "\n", "\n\n\u{feff}", "\n% (\n", "\n{a}"] {
-            let batch = read(&format!("{games}{between}{games}"));
-            assert_eq!((batch.records, batch.samples.len()), (2, 4), "{between:?}");
-        }
-        // A FEN tag that cannot be read must not become the usual start.
-        let long = format!("[FEN \"{}\"]\n\n1. e4 1-0", "x".repeat(40_000));
-        assert_eq!((read(&long).records, read(&long).samples.len()), (1, 0));
-    }
-
-    proptest! {
-        #[test]
-        fn every_position_is_kept_or_counted(
-            words in proptest::collection::vec(
-                prop_oneof![
-                    Just("1. e4 e5 2. Nf3 Nc6"), Just("e4"), Just("d5"), Just("exd5"), Just("Qh5"), Just("0-0"),
-                    Just("{+0.35/12}"), Just("{[%eval #3]"), Just("}"), Just("("), Just(")"), Just("1-0"), Just("*"),
-                    Just("0-1"), Just("--"), Just("\n\n"), Just("\n[Event \"x\"]\n"), Just("\n[Result \"1-0\"]"),
-                    Just("\n[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\"]"), Just("\n[Variant \"960\"]\n"), Just(";"),
-                    Just("%"), Just("$3"), Just("[\""), Just("\u{2026}"), Just("\\"),
-                ],
-                0..60,
-            ),
-        ) {
-            let text = words.join(" ");
-            let batch = read(&text);
-            let positions_out = batch.left_out.sum(Unit::Position);
-            prop_assert_eq!(batch.positions_read, batch.samples.len() as u64 + positions_out);
-            prop_assert!(batch.left_out.sum(Unit::Game) + batch.left_out.sum(Unit::GameRest) <= batch.records);
-            // Cutting at a game's start changes nothing, except where that is in a comment.
-            if let Some(at) = crate::chess::pgn::last_game_start(text.as_bytes())
-                && text[..at].rfind('{') <= text[..at].rfind('}')
-            {
-                let parts = [read(&text[..at]), read(&text[at..])];
-                prop_assert!(parts[0].records + parts[1].records >= batch.records);
-            }
-        }
-
-        #[test]
-        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-            let _ = read_pgn(&bytes, 1, &Selection::default());
-        }
     }
 }

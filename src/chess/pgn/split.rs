@@ -23,16 +23,27 @@ pub fn is_tag_pair(line: &[u8]) -> bool {
 }
 
 /// The start of the last game in `text` that is not at its very start: a tag pair that follows
-/// something else than tag pairs.
+/// something else than tag pairs, or an Event tag behind a blank line, since headers without moves
+/// are games, too.
 pub fn last_game_start(text: &[u8]) -> Option<usize> {
     let mut end = text.len();
     while let Some(at) = memchr::memrchr(b'[', &text[..end]) {
         end = at;
-        if at > 0 && text[at - 1] == b'\n' && is_tag_pair(&text[at..]) && !follows_tag(&text[..at]) {
+        if at > 0
+            && text[at - 1] == b'\n'
+            && let Some((name, _)) = tag_name(&text[at..])
+            && (!follows_tag(&text[..at]) || (name == b"Event" && follows_blank_line(&text[..at])))
+        {
             return Some(at);
         }
     }
     None
+}
+
+/// Whether a text ends with blank lines, or at least one.
+pub fn follows_blank_line(text: &[u8]) -> bool {
+    let space = text.iter().rev().take_while(|b| b.is_ascii_whitespace());
+    space.filter(|b| **b == b'\n').take(2).count() == 2
 }
 
 /// Whether the last line that is not blank is nothing but a tag pair.

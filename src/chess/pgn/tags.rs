@@ -2,6 +2,35 @@
 
 use crate::chess::selection::{Reason, Selection, Termination};
 
+macro_rules! known_tags {
+    ($($tag:ident $name:literal),*) => {
+        /// Tags that say something, or by which games can be told apart.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum KnownTag { $($tag,)* }
+
+        impl KnownTag {
+            /// The tag of a name, whose letters may be small or capital.
+            pub fn parse(name: &[u8]) -> Option<Self> {
+                $(if name.len() == $name.len() && name.eq_ignore_ascii_case($name) {
+                    return Some(Self::$tag);
+                })*
+                None
+            }
+
+            /// One bit of a set of tags.
+            pub fn bit(self) -> u32 {
+                1 << self as u32
+            }
+        }
+    };
+}
+
+known_tags! {
+    Event b"Event", Site b"Site", Date b"Date", Round b"Round", White b"White", Black b"Black",
+    Result b"Result", Fen b"FEN", SetUp b"SetUp", Variant b"Variant", WhiteElo b"WhiteElo",
+    BlackElo b"BlackElo", TimeControl b"TimeControl", Termination b"Termination"
+}
+
 /// The tags that rules ask for.
 #[derive(Clone, Debug, Default)]
 pub struct GameTags {
@@ -12,12 +41,12 @@ pub struct GameTags {
 }
 
 impl GameTags {
-    pub fn tag(&mut self, name: &[u8], value: &[u8]) {
-        match name {
-            b"WhiteElo" => self.white_elo = parse_elo(value),
-            b"BlackElo" => self.black_elo = parse_elo(value),
-            b"TimeControl" => self.time_s = time_for_40_moves_s(value),
-            b"Termination" => self.broken_off = is_broken_off(value),
+    pub fn tag(&mut self, tag: KnownTag, value: &[u8]) {
+        match tag {
+            KnownTag::WhiteElo => self.white_elo = parse_elo(value),
+            KnownTag::BlackElo => self.black_elo = parse_elo(value),
+            KnownTag::TimeControl => self.time_s = time_for_40_moves_s(value),
+            KnownTag::Termination => self.broken_off = is_broken_off(value),
             _ => {}
         }
     }

@@ -8,6 +8,8 @@
 
 use memchr::{memchr, memchr3};
 
+use super::split::tag_name;
+
 /// What comes next in a movetext.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Piece<'a> {
@@ -105,27 +107,42 @@ impl<'a> Trail<'a> {
         }
     }
 
-    /// Steps over brackets without a quoted value, which are no tag pairs.
-    pub fn skip_brackets(&mut self) {
-        while let [b'[', rest @ ..] = self.rest() {
-            match memchr3(b'"', b'\n', b']', rest) {
-                Some(end) if rest[end] != b'"' => {
-                    self.advance(end + 2);
-                    self.close_tag();
-                }
-                _ => return,
-            }
-        }
+    /// Steps over a bracket without a quoted value, which the parser takes for no tag pair; returns
+    /// what is in it.
+    pub fn pass_bracket(&mut self) -> Option<&'a [u8]> {
+        let rest = self.rest().strip_prefix(b"[")?;
+        let end = memchr3(b'"', b'\n', b']', rest).filter(|end| rest[*end] != b'"')?;
+        self.advance(end + 2);
+        self.close_tag();
+        Some(if rest[end] == b']' { &rest[..end] } else { b"" })
     }
 
-    /// Steps over a tag pair whose value has `length` bytes; `false` when no quote closes it.
-    pub fn skip_tag(&mut self, length: usize) -> bool {
+    /// Steps over a tag pair whose value has `length` bytes for the parser. Returns its value, and
+    /// whether the parser stands at its end, too.
+    pub fn pass_tag(&mut self, length: usize) -> (&'a [u8], bool) {
         let quote = memchr(b'"', self.rest()).unwrap_or_default();
-        self.advance(quote + 1 + length);
-        let closed = self.rest().starts_with(b"\"");
-        self.advance(usize::from(closed));
+        self.advance(quote + 1);
+        let rest = self.rest();
+        let end = match rest.get(length) {
+            Some(b'"') => quote_inside(rest, length),
+            _ => broken_value(rest, length),
+        };
+        if let Some(end) = end {
+            self.advance(end + 1);
+            self.close_tag();
+            return (&rest[..end], false);
+        }
+        self.advance(length);
+        let mut value = &rest[..length.min(rest.len())];
+        if self.rest().starts_with(b"\"") {
+            self.at += 1;
+        } else {
+            // No closing quote, or a backslash before it that was not meant to escape it.
+            value = value.trim_ascii_end();
+            value = value.strip_suffix(b"]").unwrap_or(value);
+        }
         self.close_tag();
-        closed
+        (value, true)
     }
 
     fn close_tag(&mut self) {
@@ -161,6 +178,34 @@ impl<'a> Trail<'a> {
     }
 }
 
+/// Where the value of a tag pair ends, if not at the quote at `at`: a quote that is followed by
+/// neither a bracket nor the end of the line is part of the value.
+fn quote_inside(text: &[u8], at: usize) -> Option<usize> {
+    let is_end = |quote: usize| text[quote + 1..].trim_ascii_start().first() == Some(&b']');
+    let behind = text[at + 1..].iter().find(|b| !matches!(b, b' ' | b'\t' | b'\r'));
+    if matches!(behind, None | Some(b']' | b'\n')) {
+        return None;
+    }
+    let line = &text[..memchr(b'\n', text).unwrap_or(text.len())];
+    let mut ends = memchr::memchr_iter(b'"', line).filter(|quote| *quote > at && is_end(*quote));
+    // Another tag pair may follow on the line; otherwise the last is meant.
+    let followed = |quote: usize| {
+        let rest = line[quote + 1..].trim_ascii_start().strip_prefix(b"]").unwrap_or_default();
+        tag_name(rest.trim_ascii_start()).is_some()
+    };
+    ends.clone().find(|quote| followed(*quote)).or_else(|| ends.next_back())
+}
+
+/// Where the value of a tag pair ends whose line ends at `at` without a quote: on the next line, if
+/// nothing else can be meant by it.
+fn broken_value(text: &[u8], at: usize) -> Option<usize> {
+    let begun = text.get(..at)?.trim_ascii_end();
+    let next = text.get(at..)?.strip_prefix(b"\n")?;
+    let line = &next[..memchr(b'\n', next).unwrap_or(next.len())];
+    let quote = line.trim_ascii_end().strip_suffix(b"]")?.trim_ascii_end().strip_suffix(b"\"")?;
+    (!begun.ends_with(b"]") && !quote.is_empty() && !line.starts_with(b"[")).then(|| at + 1 + quote.len())
+}
+
 fn ends_word(byte: &u8) -> bool {
     matches!(byte, b'{' | b'}' | b'(' | b')' | b';' | b'$' | b'!' | b'?' | b'*') || byte.is_ascii_whitespace()
 }
@@ -172,7 +217,7 @@ fn digits(text: &[u8]) -> usize {
 /// The length of a move number that a word begins with. Zeros may be castling or a null move.
 fn move_number(word: &[u8]) -> usize {
     let ellipsis = "\u{2026}".as_bytes();
-    if !word[0].is_ascii_digit() || word.starts_with(b"0000") {
+    if !word[0].is_ascii_digit() || word.starts_with(b"0000") || matches!(word, b"00" | b"000") {
         return if word.starts_with(ellipsis) { ellipsis.len() } else { 0 };
     }
     let digits = digits(word);
@@ -182,6 +227,9 @@ fn move_number(word: &[u8]) -> usize {
         _ if word[number..].starts_with(ellipsis) => number + ellipsis.len(),
         None => number,
         Some(byte) if dots > 0 || byte.is_ascii_alphabetic() => number,
+        // A figurine, or a letter of another script.
+        Some(0xd0..=0xd1) => number,
+        Some(0xe2) if word[number..].starts_with(b"\xe2\x99") => number,
         Some(_) => 0,
     }
 }
@@ -209,12 +257,13 @@ pub fn named_result(word: &[u8]) -> Option<Option<f32>> {
 /// Whether a word stands for a null move.
 pub fn is_null_move(word: &[u8]) -> bool {
     matches!(word, b"--" | b"Z0" | b"@@@@" | b"0000" | b"null" | b"pass")
+        || word == "\u{2013}\u{2013}".as_bytes()
 }
 
 /// Whether a word only remarks on a move: marks of novelties, diagrams and captures en passant,
 /// and judgments such as `+-`, `=`, `+/=`, `∞`.
 pub fn is_remark(word: &[u8]) -> bool {
-    matches!(word, b"N" | b"D" | b"TN" | b"e.p." | b"ep" | b"ch" | b"mate")
+    matches!(word, b"N" | b"D" | b"TN" | b"e.p." | b"e.p" | b"ep" | b"ch" | b"ch." | b"mate" | b"[]")
         || word.iter().all(|b| b"+-=/~<>^#".contains(b) || *b >= 0x80)
 }
 
@@ -280,13 +329,34 @@ mod tests {
     }
 
     #[test]
+    fn quotes_may_stand_in_values() {
+        for (text, parsed, value, rest) in [
+            (r#"[E "the "big" one"] x"#, 4, r#"the "big" one"#, "x"),
+            (r#"[E "a "b" c"] [F "d"]"#, 2, r#"a "b" c"#, r#"[F "d"]"#),
+            (r#"[E "see "x"] y"]"#, 4, r#"see "x"] y"#, ""),
+            (r#"[E ""x""]"#, 0, r#""x""#, ""),
+            ("[E \"a\nb\"]\nc", 1, "a\nb", "c"),
+        ] {
+            let mut trail = Trail::new(text.as_bytes(), 0);
+            assert_eq!(trail.pass_tag(parsed), (value.as_bytes(), false), "{text}");
+            assert_eq!(trail.rest(), rest.as_bytes(), "{text}");
+        }
+        for text in
+            ["[E \"a\" b\nc", "[E \"a\n[F \"b\"]", "[E \"a\n\"]", "[E \"a\"]", "[E \"a\"\nb\"]", "[E \"a"]
+        {
+            let mut trail = Trail::new(text.as_bytes(), 0);
+            assert_eq!(trail.pass_tag(1), (&b"a"[..], true), "{text}");
+        }
+    }
+
+    #[test]
     fn tag_pairs_are_passed_like_the_parser_does() {
         let mut trail = Trail::new(b"\xef\xbb\xbf\n %x\n[a]\n[B \"c\"] [D \"e\n1. e4", 0);
         trail.skip_to_tags();
-        trail.skip_brackets();
+        assert_eq!((trail.pass_bracket(), trail.pass_bracket()), (Some(&b"a"[..]), None));
         assert!(trail.rest().starts_with(b"[B"));
-        assert!(trail.skip_tag(1));
-        assert!(!trail.skip_tag(1));
+        assert_eq!(trail.pass_tag(1), (&b"c"[..], true));
+        assert_eq!(trail.pass_tag(1), (&b"e"[..], true));
         assert_eq!(trail.rest(), b"1. e4");
     }
 }

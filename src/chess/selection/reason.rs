@@ -99,6 +99,22 @@ impl Reason {
         )
     }
 
+    /// Whether it is a fault of a game that could have been used: something that cannot be read or
+    /// played, or that contradicts itself.
+    pub fn is_fault(self) -> bool {
+        matches!(
+            self,
+            Self::Contradiction
+                | Self::BadFen
+                | Self::BadCastling
+                | Self::Broken
+                | Self::IllegalMove
+                | Self::UnreadableMove
+                | Self::NullMove
+                | Self::OpenComment
+        )
+    }
+
     /// What it says of one game.
     pub fn about_one(self) -> &'static str {
         match self {
@@ -164,6 +180,18 @@ impl LeftOut {
     /// Counts by label, as a dataset records them.
     pub fn by_label(&self) -> BTreeMap<String, u64> {
         self.iter().map(|(reason, count)| (reason.label().to_string(), count)).collect()
+    }
+
+    /// Games with a fault.
+    pub fn faulty_games(&self) -> u64 {
+        self.iter().filter(|(reason, _)| reason.is_fault()).map(|(_, count)| count).sum()
+    }
+
+    /// Games that are of no use whatever their moves: without a result or moves, of other variants,
+    /// or left out by choice.
+    pub fn useless_games(&self) -> u64 {
+        let useless = |reason: Reason| reason.unit() == Unit::Game && !reason.is_fault();
+        self.iter().filter(|(reason, _)| useless(*reason)).map(|(_, count)| count).sum()
     }
 
     /// Lines that count as broken: all that are left out but those whose result is unknown.
