@@ -4,6 +4,7 @@
 use half::f16;
 
 use crate::chess::sample::{Agreement, Batch, SkippedGame};
+use crate::chess::scale::ResultTally;
 use crate::chess::selection::LeftOut;
 use crate::model::{FeatureRow, FeatureSet};
 
@@ -32,6 +33,8 @@ pub struct Encoded {
     pub complaints: Vec<(u64, String)>,
     pub skipped: Vec<SkippedGame>,
     pub agreement: Agreement,
+    pub score_agreement: Agreement,
+    pub tally: ResultTally,
 }
 
 impl Encoded {
@@ -49,6 +52,8 @@ impl Encoded {
             complaints: batch.complaints,
             skipped: batch.skipped,
             agreement: batch.agreement,
+            score_agreement: batch.score_agreement,
+            tally: batch.tally,
         };
         for sample in batch.samples {
             set.compute(&sample.board, sample.turn, &mut row);
