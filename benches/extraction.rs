@@ -41,7 +41,7 @@ fn readers(criterion: &mut Criterion) {
     let (games, fens) = random_games(200);
     let lines: String = fens.iter().map(|fen| format!("{fen} c9 \"1-0\";\n")).collect();
     let selection = Selection::default();
-    let format = TextFormat { syntax: LabelSyntax::Opcode, columns: None, point_of_view: PointOfView::White };
+    let format = TextFormat::new(LabelSyntax::Opcode, PointOfView::White);
 
     let mut group = criterion.benchmark_group("positions");
     group.throughput(Throughput::Elements(fens.len() as u64));

@@ -1,7 +1,7 @@
 //! Any bytes as labelled positions: detection, then every syntax from both points of view.
 #![no_main]
 
-use gputexel::chess::detection::{detect_kind, detect_text};
+use gputexel::chess::detection::{Asked, detect_kind, detect_text};
 use gputexel::chess::labels::LabelSyntax;
 use gputexel::chess::selection::{Selection, Unit};
 use gputexel::chess::text::{PointOfView, TextFormat, read_text};
@@ -12,9 +12,9 @@ fuzz_target!(|data: &[u8]| {
     let selection = Selection::default();
     let mut formats: Vec<TextFormat> = LabelSyntax::ALL
         .into_iter()
-        .map(|syntax| TextFormat { syntax, columns: None, point_of_view: PointOfView::Stm })
+        .map(|syntax| TextFormat::new(syntax, PointOfView::Stm))
         .collect();
-    formats.extend(detect_text("-", data, true, None, None).map(|found| found.format));
+    formats.extend(detect_text("-", data, true, Asked::default()).map(|found| found.format));
     for format in formats {
         let batch = read_text(data, 1, &format, &selection);
         assert_eq!(batch.positions_read + batch.left_out.sum(Unit::Line), batch.records);

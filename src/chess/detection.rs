@@ -10,10 +10,14 @@ use serde::Serialize;
 use shakmaty::{CastlingMode, Position};
 
 use super::fen::{legal_position, parse_board, parse_fen};
+use super::foreign::{
+    DELIMITERS, POSITIONS, RESULTS, SCORES, instead_of_result, is_json, is_plain, lacking_column, titles,
+};
 use super::labels::{LabelError, LabelSyntax, Outcome, parse_label};
 use super::pgn::is_tag_pair;
-use super::sample::{Agreement, tendency};
-use super::text::{Columns, PointOfView, TextFormat, read_columns, significant_lines, split_columns};
+use super::sample::{Agreement, TELLING_SCORE_CP, Verdict, material_balance, tendency};
+use super::scale::ResultScale;
+use super::text::{Columns, PointOfView, TextFormat, read_columns, significant_lines};
 use crate::error::{Error, Result};
 
 /// Lines that are looked at.
@@ -29,17 +33,36 @@ pub enum InputKind {
     Text,
 }
 
+pub use super::foreign::foreign_format;
+
+/// What the user said of labelled texts; the rest is detected.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Asked {
+    /// How results are written.
+    pub syntax: Option<LabelSyntax>,
+    /// What numbers stand for a loss and a win.
+    pub scale: Option<ResultScale>,
+    /// Whose view results take.
+    pub point_of_view: Option<PointOfView>,
+    /// Whose view scores take.
+    pub score_view: Option<PointOfView>,
+}
+
 /// What was found out about a labelled text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Detection {
     /// How to read it.
     pub format: TextFormat,
-    /// On what grounds, in words.
+    /// On what grounds the point of view of results was chosen, in words.
     pub evidence: String,
+    /// On what grounds that of scores was, where the first lines have any.
+    pub score_evidence: Option<String>,
     /// Whether the first lines have game numbers.
     pub has_games: bool,
     /// What the user should look at, if anything.
     pub warning: Option<String>,
+    /// The same of scores.
+    pub score_warning: Option<String>,
 }
 
 /// Tells games from labelled positions: by content, and by name where the content is not clear.
@@ -49,7 +72,7 @@ pub fn detect_kind(name: &str, head: &[u8]) -> InputKind {
         if is_tag_pair(first) {
             return InputKind::Pgn;
         }
-        if is_position(first) || find_columns(first, 1).is_some() {
+        if is_position(first) || find_columns(first, 1).is_some() || is_json(first) || is_plain(first) {
             return InputKind::Text;
         }
     }
@@ -74,22 +97,16 @@ fn is_position(line: &[u8]) -> bool {
     parse_board(line).is_ok_and(|(_, used)| line.get(used) == Some(&b' '))
 }
 
-/// Finds out how the results of a text are written and whose view they take.
+/// Finds out how the results of a text are written and whose view they and the scores take.
 ///
 /// `head` is its beginning; unless `complete`, its last line may be cut and is not looked at.
 ///
 /// # Errors
-/// [`Error::Input`] with the first line when no line holds a position, or positions have no
-/// result.
-pub fn detect_text(
-    name: &str,
-    head: &[u8],
-    complete: bool,
-    syntax: Option<LabelSyntax>,
-    point_of_view: Option<PointOfView>,
-) -> Result<Detection> {
-    if head.len() > 8 && head[8] == b'{' && head[4..8] == [0; 4] {
-        return Err(Error::input(name, "is a dataset already, not games or positions"));
+/// [`Error::Input`] with the first line when no line holds a position, positions have no result, or
+/// the results of the first lines clearly run against material.
+pub fn detect_text(name: &str, head: &[u8], complete: bool, asked: Asked) -> Result<Detection> {
+    if let Some(reason) = foreign_format(head) {
+        return Err(Error::input(name, reason));
     }
     let head = match memchr::memrchr(b'\n', head) {
         Some(end) if !complete => &head[..=end],
@@ -99,23 +116,39 @@ pub fn detect_text(
         return Err(Error::input(name, "is empty: it holds no positions"));
     };
     let columns = find_columns(first, first_number);
-    let (syntax, columns) = match (syntax, columns) {
+    let lacking = || lacking_column(first).filter(|_| !is_position(first));
+    let (syntax, columns) = match (asked.syntax, columns) {
         (None | Some(LabelSyntax::Csv), Some(columns)) => (LabelSyntax::Csv, Some(columns)),
         (Some(LabelSyntax::Csv), None) => {
-            return Err(Error::line(
-                name,
-                first_number,
-                "no header line with a column fen and a column result, wdl or label",
-            ));
+            let reason = lacking().unwrap_or_else(|| {
+                "no header line with a column fen and a column result, wdl or label".to_string()
+            });
+            return Err(Error::line(name, first_number, reason));
         }
         (Some(syntax), _) => (syntax, None),
-        (None, None) => (detect_syntax(name, head)?, None),
+        (None, None) => match lacking() {
+            Some(reason) => return Err(Error::line(name, first_number, reason)),
+            None => (detect_syntax(name, head)?, None),
+        },
     };
-    let mut format = TextFormat { syntax, columns, point_of_view: PointOfView::White };
+    let mut format = TextFormat {
+        columns,
+        scale: asked.scale.unwrap_or_default(),
+        ..TextFormat::new(syntax, PointOfView::White)
+    };
     let reading = as_white(head, &format);
-    let (point_of_view, evidence, warning) = judge(&reading, syntax, point_of_view);
-    format.point_of_view = point_of_view;
-    Ok(Detection { format, evidence, has_games: reading.any_game_number, warning })
+    let judged = judge(&reading, syntax, asked.point_of_view);
+    format.point_of_view = judged.view;
+    let scores = judge_scores(&reading, asked.score_view, judged.view);
+    format.score_view = scores.view;
+    Ok(Detection {
+        format,
+        evidence: judged.evidence,
+        score_evidence: reading.any_score.then_some(scores.evidence),
+        has_games: reading.any_game_number,
+        warning: judged.warning,
+        score_warning: scores.warning,
+    })
 }
 
 /// The syntax that most lines follow.
@@ -123,17 +156,24 @@ fn detect_syntax(name: &str, head: &[u8]) -> Result<LabelSyntax> {
     let mut votes = [0u32; LabelSyntax::ALL.len()];
     let mut first_position = None;
     let mut first_error = None;
+    let mut instead = None;
     for (number, line) in significant_lines(head, 1).take(DETECTION_LINES) {
         match parse_fen(line) {
             Err(error) => {
                 first_error.get_or_insert((number, error));
+                if first_position.is_none() && instead.is_none() {
+                    instead = instead_of_result(line, None).map(|reason| (number, reason));
+                }
             }
             Ok((_, used)) => {
-                first_position.get_or_insert(number);
+                if first_position.is_none() {
+                    first_position = Some(number);
+                    instead = instead_of_result(line, Some(&line[used..])).map(|reason| (number, reason));
+                }
                 for (vote, syntax) in votes.iter_mut().zip(LabelSyntax::ALL) {
-                    *vote += match parse_label(syntax, &line[used..]) {
+                    *vote += match parse_label(syntax, &line[used..], ResultScale::default()) {
                         Ok(_) => 1000,
-                        Err(LabelError::Unknown | LabelError::OutOfRange) => 1,
+                        Err(LabelError::Unknown | LabelError::OutOfRange(_) | LabelError::Word) => 1,
                         Err(LabelError::Missing) => 0,
                     };
                 }
@@ -141,6 +181,9 @@ fn detect_syntax(name: &str, head: &[u8]) -> Result<LabelSyntax> {
         }
     }
     let best = votes.iter().copied().max().unwrap_or(0);
+    if let (0, Some((number, reason))) = (best, instead) {
+        return Err(Error::line(name, number, reason));
+    }
     match (votes.iter().position(|&vote| vote == best && best > 0), first_position, first_error) {
         (Some(index), _, _) => Ok(LabelSyntax::ALL[index]),
         (None, Some(number), _) => Err(Error::line(name, number, "no result after the position")),
@@ -151,18 +194,15 @@ fn detect_syntax(name: &str, head: &[u8]) -> Result<LabelSyntax> {
 
 /// Reads a header line: a column for the position, one for the result, perhaps one for a score.
 fn find_columns(line: &[u8], header_line: u64) -> Option<Columns> {
-    [b',', b';', b'\t', b'|'].into_iter().find_map(|delimiter| {
-        let titles: Vec<String> = split_columns(line, delimiter)
-            .iter()
-            .map(|title| String::from_utf8_lossy(title).trim().to_ascii_lowercase())
-            .collect();
+    DELIMITERS.into_iter().find_map(|delimiter| {
+        let titles = titles(line, delimiter);
         let find = |names: &[&str]| names.iter().find_map(|name| titles.iter().position(|t| t == name));
         Some(Columns {
             header_line,
             delimiter,
-            fen: find(&["fen", "epd", "position", "board"])?,
-            result: find(&["result", "wdl", "outcome", "label", "target", "game_result", "white_result"])?,
-            score: find(&["score", "cp", "score_cp", "eval", "evaluation", "centipawns"]),
+            fen: find(POSITIONS)?,
+            result: find(RESULTS)?,
+            score: find(SCORES),
             game: find(&["game", "game_id", "game_number"]),
         })
     })
@@ -173,6 +213,9 @@ fn find_columns(line: &[u8], header_line: u64) -> Option<Columns> {
 struct Reading {
     /// Numbers held against material.
     numbers: Agreement,
+    /// Scores, likewise.
+    scores: Agreement,
+    any_score: bool,
     any_number: bool,
     any_game_result: bool,
     any_game_number: bool,
@@ -186,37 +229,86 @@ fn as_white(head: &[u8], format: &TextFormat) -> Reading {
             continue;
         }
         let read = match &format.columns {
-            Some(columns) => read_columns(line, columns)
+            Some(columns) => read_columns(line, columns, format.scale)
                 .ok()
                 .and_then(|(fen, label)| Some((parse_fen(&fen).ok()?.0, label))),
-            None => parse_fen(line)
-                .ok()
-                .and_then(|(setup, used)| Some((setup, parse_label(format.syntax, &line[used..]).ok()?))),
+            None => parse_fen(line).ok().and_then(|(setup, used)| {
+                Some((setup, parse_label(format.syntax, &line[used..], format.scale).ok()?))
+            }),
         };
         let Some((setup, label)) = read else { continue };
         reading.any_game_number |= label.game.is_some();
-        match label.outcome {
-            Outcome::Game(_) => reading.any_game_result = true,
-            Outcome::Number(value) => {
-                reading.any_number = true;
-                if let Ok(position) = legal_position(setup, CastlingMode::Chess960) {
-                    reading.numbers.add(position.board(), position.turn(), value);
-                }
+        let scored = !label.score_cp.is_nan();
+        reading.any_score |= scored;
+        let number = match label.outcome {
+            Outcome::Game(_) => None,
+            Outcome::Number(value) => Some(value),
+        };
+        reading.any_game_result |= number.is_none();
+        reading.any_number |= number.is_some();
+        if (number.is_some() || scored)
+            && let Ok(position) = legal_position(setup, CastlingMode::Chess960)
+        {
+            if let Some(value) = number {
+                reading.numbers.add(position.board(), position.turn(), value);
+            }
+            if label.score_cp.abs() >= TELLING_SCORE_CP {
+                let balance = material_balance(position.board());
+                reading.scores.add_balance(balance, position.turn(), label.score_cp > 0.0);
             }
         }
     }
     reading
 }
 
-/// Decides on the point of view; returns it with the evidence and perhaps a warning.
+/// A point of view, why it was chosen, and perhaps a warning.
+struct Judged {
+    view: PointOfView,
+    evidence: String,
+    warning: Option<String>,
+}
+
+/// Which view the counts of numbers that were read as White's speak for, if any.
 ///
-/// Only lines with Black to move differ between the readings, so they alone decide, and only
-/// when at least ten of them are three standard deviations off a coin's toss.
-fn judge(
-    reading: &Reading,
-    syntax: LabelSyntax,
-    asked: Option<PointOfView>,
-) -> (PointOfView, String, Option<String>) {
+/// Lines with Black to move differ between the readings, and decide when at least ten of them are
+/// three standard deviations off a coin's toss; but where those with White to move run against
+/// material, it is the meaning of the numbers that is wrong, and no view mends it.
+fn told_view(counts: &Agreement) -> Option<PointOfView> {
+    let white = tendency(counts.white_to_move_agree, counts.white_to_move);
+    match (white, tendency(counts.black_to_move_agree, counts.black_to_move)) {
+        (-1, _) => None,
+        (_, 1) => Some(PointOfView::White),
+        (_, -1) => Some(PointOfView::Stm),
+        _ => None,
+    }
+}
+
+/// The counts with Black to move in words.
+fn counted(counts: &Agreement, what: &str) -> String {
+    let percent = |agree: u64| 100.0 * agree as f64 / counts.black_to_move.max(1) as f64;
+    format!(
+        "with Black to move, {:.0} % of {} {what} go to the side with more material \
+         when read as White's view, {:.0} % when read as the side to move's",
+        percent(counts.black_to_move_agree),
+        counts.black_to_move,
+        percent(counts.black_to_move - counts.black_to_move_agree),
+    )
+}
+
+/// Why a default is taken.
+fn untold(counts: &Agreement, default: &str, what: &str) -> String {
+    if counts.verdict() == Verdict::Reversed {
+        format!("{default}, {what} run against material whoever is to move")
+    } else if counts.black_to_move < 10 {
+        format!("{default}; the first lines hold only {} {what} with Black to move", counts.black_to_move)
+    } else {
+        format!("{default}, material does not tell: {}", counted(counts, what))
+    }
+}
+
+/// Decides on the point of view of results.
+fn judge(reading: &Reading, syntax: LabelSyntax, asked: Option<PointOfView>) -> Judged {
+    const WHAT: &str = "decisive, imbalanced results";
     let default = match syntax {
         LabelSyntax::Ce => PointOfView::Stm,
         _ => PointOfView::White,
@@ -224,23 +316,12 @@ fn judge(
     if !reading.any_number && reading.any_game_result {
         let warning = (asked == Some(PointOfView::Stm))
             .then(|| "results such as 1-0 are White's view; --pov stm applies to numbers only".to_string());
-        return (asked.unwrap_or(PointOfView::White), "game results are always White's view".into(), warning);
+        let evidence = "game results are always White's view".to_string();
+        return Judged { view: asked.unwrap_or(PointOfView::White), evidence, warning };
     }
     let numbers = &reading.numbers;
-    let found = match tendency(numbers.black_to_move_agree, numbers.black_to_move) {
-        1 => Some(PointOfView::White),
-        -1 => Some(PointOfView::Stm),
-        _ => None,
-    };
-    let percent = |agree: u64| 100.0 * agree as f64 / numbers.black_to_move.max(1) as f64;
-    let counted = format!(
-        "with Black to move, {:.0} % of {} decisive, imbalanced results go to the side with more material \
-         when read as White's view, {:.0} % when read as the side to move's",
-        percent(numbers.black_to_move_agree),
-        numbers.black_to_move,
-        percent(numbers.black_to_move - numbers.black_to_move_agree),
-    );
-    match (asked, found) {
+    let counted = counted(numbers, WHAT);
+    let (view, evidence, warning) = match (asked, told_view(numbers)) {
         (Some(asked), Some(found)) if asked != found => (
             asked,
             format!("asked for; {counted}"),
@@ -258,18 +339,31 @@ fn judge(
             )),
         ),
         (None, Some(found)) => (found, counted, None),
-        (None, None) => {
-            let why = if numbers.black_to_move < 10 {
-                format!(
-                    "default; the first lines hold only {} decisive, imbalanced results with Black to move",
-                    numbers.black_to_move
-                )
-            } else {
-                format!("default, material does not tell: {counted}")
-            };
-            (default, why, None)
-        }
-    }
+        (None, None) => (default, untold(numbers, "default", WHAT), None),
+    };
+    Judged { view, evidence, warning }
+}
+
+/// Decides on the point of view of scores: engines print the side to move's beside White's results.
+fn judge_scores(reading: &Reading, asked: Option<PointOfView>, results: PointOfView) -> Judged {
+    const WHAT: &str = "imbalanced scores of half a pawn or more";
+    let scores = &reading.scores;
+    let counted = counted(scores, WHAT);
+    let (view, evidence, warning) = match (asked, told_view(scores)) {
+        (Some(asked), Some(found)) if asked != found => (
+            asked,
+            format!("asked for; {counted}"),
+            Some(format!(
+                "--score-pov {} was asked for, but the scores look like {}",
+                asked.name(),
+                found.name()
+            )),
+        ),
+        (Some(asked), _) => (asked, "asked for".to_string(), None),
+        (None, Some(found)) => (found, counted, None),
+        (None, None) => (results, untold(scores, "that of the results", WHAT), None),
+    };
+    Judged { view, evidence, warning }
 }
 
 #[cfg(test)]
@@ -301,7 +395,7 @@ mod tests {
     }
 
     fn detect(text: &str) -> Detection {
-        detect_text("x.epd", text.as_bytes(), true, None, None).unwrap()
+        detect_text("x.epd", text.as_bytes(), true, Asked::default()).unwrap()
     }
 
     #[test]
@@ -333,15 +427,17 @@ mod tests {
     #[test]
     fn what_was_asked_for_is_done_but_questioned() {
         let text = lines(PointOfView::White, |result| format!("[{result}]"));
-        let found = detect_text("x", text.as_bytes(), true, None, Some(PointOfView::Stm)).unwrap();
+        let asked = Asked { point_of_view: Some(PointOfView::Stm), ..Asked::default() };
+        let found = detect_text("x", text.as_bytes(), true, asked).unwrap();
         assert_eq!(found.format.point_of_view, PointOfView::Stm);
         assert!(found.warning.unwrap().contains("look like white"));
     }
 
     #[test]
     fn missing_results_are_named_with_their_line() {
-        let message =
-            |text: &str| detect_text("x.epd", text.as_bytes(), true, None, None).unwrap_err().to_string();
+        let message = |text: &str| {
+            detect_text("x.epd", text.as_bytes(), true, Asked::default()).unwrap_err().to_string()
+        };
         assert_eq!(
             message("# a book\n4k3/8/8/8/8/8/8/4K3 w - - 0 1\n"),
             "x.epd:2: no result after the position"
@@ -361,6 +457,8 @@ mod tests {
             ("x.book.gz", "rubbish\n4k3/8/8/8/8/8/8/4K3 w - - [1.0]\n", InputKind::Text),
             ("-", "rubbish\n4k3/8/8/8/8/8/8/4K3 w - - [1.0]\n", InputKind::Text),
             ("-", "1. e4 e5 1-0\n", InputKind::Pgn),
+            ("-", "{\"a\" comment} 1. e4 e5 1-0\n", InputKind::Pgn),
+            ("x.jsonl", "{\"fen\":\"4k3/8/8/8/8/8/8/4K3 w - -\",\"evals\":[]}\n", InputKind::Text),
         ] {
             assert_eq!(detect_kind(name, head.as_bytes()), kind, "{name} {head}");
         }

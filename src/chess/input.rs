@@ -2,7 +2,7 @@
 //! bytes with a look at its beginning.
 //!
 //! Compression is told by the first bytes, never by the name. Only the beginning is held in
-//! memory.
+//! memory. What follows the last gzip member and is none is left out, as gzip does, and told.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::gzip::Members;
 use crate::error::{Error, Result};
 
 /// Bytes of the beginning that are decompressed for detection; a few thousand lines.
@@ -23,6 +24,8 @@ pub struct Input {
     taken: usize,
     complete: bool,
     rest: Box<dyn Read + Send>,
+    /// Where compressed data ended before the file did, [`u64::MAX`] until then.
+    garbage_at: Arc<AtomicU64>,
 }
 
 impl std::fmt::Debug for Input {
@@ -97,6 +100,7 @@ impl Input {
             ));
         }
         let stream = std::io::Cursor::new(magic.clone()).chain(raw);
+        let garbage_at = Arc::new(AtomicU64::new(u64::MAX));
         // Parallel compressors write many frames, some of them after a skippable one; the decoder
         // goes on over both.
         let skippable = matches!(magic[..], [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]);
@@ -106,11 +110,11 @@ impl Input {
             decoder.window_log_max(31).map_err(|e| Error::io(&name, e))?;
             Box::new(decoder)
         } else if magic.starts_with(b"\x1f\x8b") {
-            Box::new(flate2::read::MultiGzDecoder::new(BufReader::with_capacity(1 << 16, stream)))
+            Box::new(Members::new(BufReader::with_capacity(1 << 16, stream), Arc::clone(&garbage_at)))
         } else {
             Box::new(stream)
         };
-        Ok(Self { name, head: Vec::new(), taken: 0, complete: false, rest })
+        Ok(Self { name, head: Vec::new(), taken: 0, complete: false, rest, garbage_at })
     }
 
     /// The name as given.
@@ -126,6 +130,17 @@ impl Input {
     /// Whether the beginning is everything there is.
     pub fn head_is_complete(&self) -> bool {
         self.complete
+    }
+
+    /// What was left out at the end of the file, once that is reached.
+    pub fn warning(&self) -> Option<String> {
+        match self.garbage_at.load(Ordering::Relaxed) {
+            u64::MAX => None,
+            offset => Some(format!(
+                "the gzip data of {} end at byte {offset}; what follows is not gzip and was left out",
+                self.name
+            )),
+        }
     }
 
     /// Fills `buffer` up to `size` bytes; returns whether the input has ended.

@@ -5,6 +5,7 @@
 
 use std::str::FromStr;
 
+use super::scale::ResultScale;
 use crate::error::{Error, Result};
 
 /// A way of writing the result behind a position.
@@ -97,7 +98,7 @@ impl FromStr for LabelSyntax {
 pub enum Outcome {
     /// `1-0` and its like; the value is White's.
     Game(f32),
-    /// A number from 0 to 1.
+    /// A number, as the expected score from 0 to 1 that it means.
     Number(f32),
 }
 
@@ -113,12 +114,14 @@ pub struct Label {
 }
 
 /// Why there is no usable label.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LabelError {
     /// Nothing of the syntax's shape follows the position.
     Missing,
-    /// A number that is not from 0 to 1.
-    OutOfRange,
+    /// This number, which is not on the scale of results.
+    OutOfRange(f32),
+    /// A word for a result, such as `W`, `draw` or `black`, which authors do not agree on.
+    Word,
     /// `*`: the game had no result.
     Unknown,
 }
@@ -132,8 +135,9 @@ type Parsed<T> = std::result::Result<T, LabelError>;
 ///
 /// # Errors
 /// See [`LabelError`].
-pub fn parse_label(syntax: LabelSyntax, rest: &[u8]) -> Parsed<Label> {
+pub fn parse_label(syntax: LabelSyntax, rest: &[u8], scale: ResultScale) -> Parsed<Label> {
     let rest = rest.trim_ascii();
+    let parse_outcome = |text: &[u8]| parse_outcome(text, scale);
     let plain = |outcome| Label { outcome, score_cp: f32::NAN, game: None };
     match syntax {
         LabelSyntax::Opcode => operation(rest, comment_opcode, parse_outcome).map(plain),
@@ -145,11 +149,11 @@ pub fn parse_label(syntax: LabelSyntax, rest: &[u8]) -> Parsed<Label> {
             Ok(Label { outcome, score_cp: clamp_cp(100.0 * pawns), game: None })
         }),
         LabelSyntax::Ce => operation(rest, |name| name == b"ce", parse_outcome).map(plain),
-        LabelSyntax::Brackets => bracketed(rest).map(plain),
+        LabelSyntax::Brackets => bracketed(rest, parse_outcome).map(plain),
         LabelSyntax::Semicolon => {
             let value = rest.strip_prefix(b";").ok_or(LabelError::Missing)?.trim_ascii();
             if value.starts_with(b"[") {
-                return bracketed(value).map(plain);
+                return bracketed(value, parse_outcome).map(plain);
             }
             let end = value.iter().position(|b| *b == b';').unwrap_or(value.len());
             parse_outcome(&value[..end]).map(plain)
@@ -217,33 +221,46 @@ fn operation<T>(
     Err(error)
 }
 
-fn bracketed(text: &[u8]) -> Parsed<Outcome> {
+fn bracketed(text: &[u8], parse: impl Fn(&[u8]) -> Parsed<Outcome>) -> Parsed<Outcome> {
     let inner = text.strip_prefix(b"[").ok_or(LabelError::Missing)?;
     let end = memchr::memchr(b']', inner).ok_or(LabelError::Missing)?;
-    parse_outcome(&inner[..end])
+    parse(&inner[..end])
 }
 
-/// A game result or a number from 0 to 1, with or without quotes.
+/// A game result or a number on the scale, with or without quotes. Where losses are the higher
+/// numbers, game results are turned, too.
 ///
 /// # Errors
 /// See [`LabelError`].
-pub fn parse_outcome(text: &[u8]) -> Parsed<Outcome> {
+pub fn parse_outcome(text: &[u8], scale: ResultScale) -> Parsed<Outcome> {
     let text = unquoted(text);
+    let game = |value: f32| Ok(Outcome::Game(if scale.is_reversed() { 1.0 - value } else { value }));
     match text {
-        b"1-0" => Ok(Outcome::Game(1.0)),
-        b"0-1" => Ok(Outcome::Game(0.0)),
+        b"1-0" => game(1.0),
+        b"0-1" => game(0.0),
         b"1/2-1/2" | b"1/2" | b"0.5-0.5" | b"\xc2\xbd-\xc2\xbd" | b"\xc2\xbd" => Ok(Outcome::Game(0.5)),
         b"*" => Err(LabelError::Unknown),
-        b"1.0" | b"1" => Ok(Outcome::Number(1.0)),
-        b"0.0" | b"0" => Ok(Outcome::Number(0.0)),
-        b"0.5" => Ok(Outcome::Number(0.5)),
-        _ => match parse_number(text) {
-            // Adding zero turns -0.0 into 0.0.
-            Some(value) if (0.0..=1.0).contains(&value) => Ok(Outcome::Number(value + 0.0)),
-            Some(_) => Err(LabelError::OutOfRange),
-            None => Err(LabelError::Missing),
-        },
+        _ => {
+            let number = match text {
+                b"1.0" | b"1" => 1.0,
+                b"0.0" | b"0" => 0.0,
+                b"0.5" => 0.5,
+                _ => match parse_number(text) {
+                    Some(number) => number,
+                    None if is_word(text) => return Err(LabelError::Word),
+                    None => return Err(LabelError::Missing),
+                },
+            };
+            scale.value(number).map(Outcome::Number).ok_or(LabelError::OutOfRange(number))
+        }
     }
+}
+
+/// Whether it is a word that someone may mean a result by.
+fn is_word(text: &[u8]) -> bool {
+    const WORDS: [&str; 13] =
+        ["w", "d", "l", "b", "=", "win", "draw", "loss", "white", "black", "drawn", "won", "lost"];
+    WORDS.iter().any(|word| text.eq_ignore_ascii_case(word.as_bytes()))
 }
 
 fn unquoted(text: &[u8]) -> &[u8] {
@@ -298,7 +315,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn label(syntax: LabelSyntax, rest: &str) -> Parsed<(Outcome, Option<f32>, Option<u64>)> {
-        parse_label(syntax, rest.as_bytes())
+        parse_label(syntax, rest.as_bytes(), ResultScale::default())
             .map(|l| (l.outcome, Some(l.score_cp).filter(|s| !s.is_nan()), l.game))
     }
 
@@ -352,11 +369,12 @@ mod tests {
 
     #[test]
     fn unusable_results_are_told_apart() {
-        assert_eq!(label(LabelSyntax::Brackets, " [1.5]"), Err(LabelError::OutOfRange));
+        assert_eq!(label(LabelSyntax::Brackets, " [1.5]"), Err(LabelError::OutOfRange(1.5)));
         assert_eq!(label(LabelSyntax::Brackets, " [nan]"), Err(LabelError::Missing));
         assert_eq!(label(LabelSyntax::Opcode, " c9 \"*\";"), Err(LabelError::Unknown));
         assert_eq!(label(LabelSyntax::Bare, ""), Err(LabelError::Missing));
-        assert_eq!(label(LabelSyntax::Ce, " ce -35"), Err(LabelError::OutOfRange));
+        assert_eq!(label(LabelSyntax::Ce, " ce -35"), Err(LabelError::OutOfRange(-35.0)));
+        assert_eq!(label(LabelSyntax::Pipe, "|Draw"), Err(LabelError::Word));
     }
 
     #[test]
@@ -374,7 +392,7 @@ mod tests {
         #[test]
         fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
             for syntax in LabelSyntax::ALL {
-                if let Ok(label) = parse_label(syntax, &bytes) {
+                if let Ok(label) = parse_label(syntax, &bytes, ResultScale::default()) {
                     let (Outcome::Game(value) | Outcome::Number(value)) = label.outcome;
                     prop_assert!((0.0..=1.0).contains(&value));
                     prop_assert!(label.score_cp.is_nan() || label.score_cp.abs() <= MAX_SCORE_CP);

@@ -9,12 +9,15 @@
 pub mod detection;
 pub mod evaluation;
 pub mod fen;
+mod foreign;
+mod gzip;
 pub mod input;
 pub mod labels;
 pub mod pgn;
 mod phase;
 pub mod quiescence;
 pub mod sample;
+pub mod scale;
 pub mod selection;
 pub mod text;
 

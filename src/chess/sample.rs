@@ -5,6 +5,7 @@ use serde::Serialize;
 use shakmaty::{Board, Chess, Color, EnPassantMode, Position, Role};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::scale::ResultTally;
 use super::selection::{LeftOut, Reason};
 
 /// One labelled position that the rules of selection let through.
@@ -49,6 +50,10 @@ pub struct Batch {
     pub plies_lost: u64,
     /// How labels and material agree.
     pub agreement: Agreement,
+    /// How scores of labelled text and material agree.
+    pub score_agreement: Agreement,
+    /// Results of labelled text as they are written.
+    pub tally: ResultTally,
 }
 
 /// A game that was left out, wholly or from some move on.
@@ -73,6 +78,23 @@ impl Batch {
 
     /// Faulty games named for a batch in any case, and where too many are refused.
     pub const NAMED_FAULTS: usize = 3;
+    /// Holds result and score of a labelled position against the material on its board.
+    pub(super) fn hold_against_material(&mut self, sample: &Sample) {
+        let decisive = is_decisive(sample.result);
+        let scored = sample.score_cp.abs() >= TELLING_SCORE_CP;
+        if !decisive && !scored {
+            return;
+        }
+        let balance = material_balance(&sample.board);
+        if decisive
+            && let Some(agrees) = self.agreement.add_balance(balance, sample.turn, sample.result > 0.5)
+        {
+            self.tally.decisive(sample.result, agrees);
+        }
+        if scored {
+            self.score_agreement.add_balance(balance, sample.turn, sample.score_cp > 0.0);
+        }
+    }
 
     /// Notes a complaint unless there are enough already.
     pub fn complain(&mut self, line: u64, reason: impl FnOnce() -> String) {
@@ -80,6 +102,13 @@ impl Batch {
             self.complaints.push((line, reason()));
         }
     }
+}
+
+/// Scores below which nothing is made of their sign, centipawns.
+pub(super) const TELLING_SCORE_CP: f32 = 50.0;
+
+fn is_decisive(result: f32) -> bool {
+    (result - 0.5).abs() >= 0.1
 }
 
 /// Hash of everything that makes two positions the same: board, side to move, castling rights,
@@ -130,6 +159,12 @@ pub struct Agreement {
     pub black_to_move_agree: u64,
 }
 
+/// Positions below which no fault is clear.
+const MIN_CLEAR: u64 = 100;
+
+/// Share of results that go with material below which they clearly run against it.
+const AGAINST: f64 = 1.0 / 3.0;
+
 /// What the final labels say when held against material.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -152,22 +187,24 @@ impl Agreement {
     /// Counts one position with a result from White's view, if it is decisive and the board
     /// imbalanced; returns whether it is.
     pub fn add(&mut self, board: &Board, turn: Color, result: f32) -> bool {
-        if (result - 0.5).abs() < 0.1 {
-            return false;
-        }
-        let balance = material_balance(board);
+        is_decisive(result) && self.add_balance(material_balance(board), turn, result > 0.5).is_some()
+    }
+
+    /// Counts one position with its material balance and whom its result or score favors, if the
+    /// board is imbalanced; returns whether they agree.
+    pub(super) fn add_balance(&mut self, balance: i32, turn: Color, favors_white: bool) -> Option<bool> {
         if balance.abs() < 2 {
-            return false;
+            return None;
         }
-        let agrees = u64::from((balance > 0) == (result > 0.5));
+        let agrees = (balance > 0) == favors_white;
         if turn.is_white() {
             self.white_to_move += 1;
-            self.white_to_move_agree += agrees;
+            self.white_to_move_agree += u64::from(agrees);
         } else {
             self.black_to_move += 1;
-            self.black_to_move_agree += agrees;
+            self.black_to_move_agree += u64::from(agrees);
         }
-        true
+        Some(agrees)
     }
 
     /// Adds all counts of another.
@@ -192,6 +229,26 @@ impl Agreement {
     /// The same results read from the other point of view.
     pub fn flipped(&self) -> Self {
         Self { black_to_move_agree: self.black_to_move - self.black_to_move_agree, ..*self }
+    }
+
+    /// The verdict, where the counts leave so little doubt that nothing should be written: two of
+    /// three go against material, for one side to move or for both, or one side's go nowhere.
+    pub fn clear_fault(&self) -> Option<Verdict> {
+        let rate = |agree: u64, total: u64| agree as f64 / total.max(1) as f64;
+        let white = rate(self.white_to_move_agree, self.white_to_move);
+        let black = rate(self.black_to_move_agree, self.black_to_move);
+        let (low, high) = (white.min(black), white.max(black));
+        let fewest = self.white_to_move.min(self.black_to_move);
+        let verdict = self.verdict();
+        let clear = match verdict {
+            Verdict::Agree | Verdict::CannotTell => false,
+            Verdict::Reversed => {
+                self.positions() >= MIN_CLEAR && self.rate().is_some_and(|rate| rate < AGAINST)
+            }
+            Verdict::WrongPointOfView => 2 * fewest >= MIN_CLEAR && low < AGAINST,
+            Verdict::MixedPointOfView => 2 * fewest >= MIN_CLEAR && low <= 0.6 && high - low >= 0.15,
+        };
+        clear.then_some(verdict)
     }
 
     /// What the counts say. The thresholds are three standard deviations of a fair coin, and a
@@ -259,6 +316,17 @@ mod tests {
         assert_eq!(agreement((3, 4), (3, 4)).verdict(), Verdict::CannotTell);
         assert_eq!(Agreement::default().verdict(), Verdict::CannotTell);
         assert_eq!(agreement((80, 100), (22, 100)).flipped().verdict(), Verdict::Agree);
+    }
+
+    #[test]
+    fn only_clear_faults_stop_a_run() {
+        assert_eq!(agreement((12, 100), (13, 100)).clear_fault(), Some(Verdict::Reversed));
+        assert_eq!(agreement((35, 100), (40, 100)).clear_fault(), None);
+        assert_eq!(agreement((4, 40), (4, 40)).clear_fault(), None);
+        assert_eq!(agreement((80, 100), (22, 100)).clear_fault(), Some(Verdict::WrongPointOfView));
+        assert_eq!(agreement((800, 1000), (500, 1000)).clear_fault(), Some(Verdict::MixedPointOfView));
+        assert_eq!(agreement((900, 1000), (780, 1000)).clear_fault(), None);
+        assert_eq!(agreement((80, 100), (78, 100)).clear_fault(), None);
     }
 
     #[test]

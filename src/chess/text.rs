@@ -3,12 +3,15 @@
 //! Owns blank lines, comments, line ends and columns. Syntaxes of results are in `labels`; which
 //! of them a file has, and whose view it takes, is found out in `detection`.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use shakmaty::{CastlingMode, Chess, Position as _};
 
 use super::fen::{FenError, legal_position, parse_fen};
 use super::labels::{Label, LabelError, LabelSyntax, Outcome, parse_cp, parse_label, parse_outcome};
 use super::sample::{Batch, Sample};
+use super::scale::{ResultScale, ResultTally};
 use super::selection::{Criteria, Reason};
 
 /// Longest line that is looked at, in bytes; labelled positions have about a hundred.
@@ -52,14 +55,31 @@ pub struct Columns {
 }
 
 /// How to read a labelled text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TextFormat {
     /// How results are written.
     pub syntax: LabelSyntax,
     /// The columns, for [`LabelSyntax::Csv`].
     pub columns: Option<Columns>,
-    /// Whose view numbers take.
+    /// What numbers stand for a loss and a win.
+    pub scale: ResultScale,
+    /// Whose view results take that are numbers.
     pub point_of_view: PointOfView,
+    /// Whose view scores take.
+    pub score_view: PointOfView,
+}
+
+impl TextFormat {
+    /// A format without columns, all of whose numbers take one view, results from 0 to 1.
+    pub fn new(syntax: LabelSyntax, point_of_view: PointOfView) -> Self {
+        Self {
+            syntax,
+            columns: None,
+            scale: ResultScale::default(),
+            point_of_view,
+            score_view: point_of_view,
+        }
+    }
 }
 
 /// Reads the lines of a chunk; `first_line` is the number of its first line, from 1.
@@ -76,17 +96,17 @@ pub fn read_text<'c>(
             continue;
         }
         batch.records += 1;
-        match read_line(line, number, format, &criteria) {
+        match read_line(line, number, format, &criteria, &mut batch.tally) {
             Ok(sample) => {
                 batch.positions_read += 1;
-                batch.agreement.add(&sample.board, sample.turn, sample.result);
+                batch.hold_against_material(&sample);
                 batch.samples.push(sample);
             }
             Err(refusal) => {
                 batch.left_out.add(refusal.reason);
                 match refusal.text {
                     Some(_) if refusal.reason == Reason::UnknownResult => {}
-                    Some(text) => batch.complain(number, || text.to_string()),
+                    Some(text) => batch.complain(number, || text.into_owned()),
                     None => batch.positions_read += 1,
                 }
             }
@@ -118,7 +138,7 @@ pub fn significant_lines(chunk: &[u8], first_line: u64) -> impl Iterator<Item = 
 /// leave out have none.
 struct Refusal {
     reason: Reason,
-    text: Option<&'static str>,
+    text: Option<Cow<'static, str>>,
 }
 
 impl From<FenError> for Refusal {
@@ -127,16 +147,24 @@ impl From<FenError> for Refusal {
             FenError::Kings | FenError::Pawns | FenError::OppositeCheck => Reason::IllegalPosition,
             _ => Reason::BadPosition,
         };
-        Self { reason, text: Some(error.reason()) }
+        Self { reason, text: Some(error.reason().into()) }
     }
 }
 
-impl From<LabelError> for Refusal {
-    fn from(error: LabelError) -> Self {
+impl Refusal {
+    fn of_label(error: LabelError, scale: ResultScale) -> Self {
         let (reason, text) = match error {
-            LabelError::Missing => (Reason::NoLabel, "no result after the position"),
-            LabelError::OutOfRange => (Reason::BadLabel, "the result is not from 0 to 1"),
-            LabelError::Unknown => (Reason::UnknownResult, "the result is unknown (*)"),
+            LabelError::Missing => (Reason::NoLabel, "no result after the position".into()),
+            LabelError::OutOfRange(number) if scale == ResultScale::default() => {
+                (Reason::BadLabel, format!("the result {number} is not from 0 to 1").into())
+            }
+            LabelError::OutOfRange(number) => {
+                (Reason::BadLabel, format!("the result {number} is not on the scale {scale}").into())
+            }
+            LabelError::Word => {
+                (Reason::BadLabel, "the result is a word, neither a number nor 1-0 and its like".into())
+            }
+            LabelError::Unknown => (Reason::UnknownResult, "the result is unknown (*)".into()),
         };
         Self { reason, text: Some(text) }
     }
@@ -147,13 +175,30 @@ fn read_line(
     number: u64,
     format: &TextFormat,
     criteria: &Criteria<'_>,
+    tally: &mut ResultTally,
 ) -> Result<Sample, Refusal> {
     if line.len() > MAX_LINE_BYTES {
-        return Err(Refusal { reason: Reason::LongLine, text: Some("the line is too long") });
+        return Err(Refusal { reason: Reason::LongLine, text: Some("the line is too long".into()) });
     }
-    let (position, label) = read_position(line, format)?;
-    let flipped = format.point_of_view == PointOfView::Stm && position.turn().is_black();
-    let score_cp = if flipped { 0.0 - label.score_cp } else { label.score_cp };
+    let (position, label) = read_position(line, format).map_err(|fault| match fault {
+        Fault::Position(error) => Refusal::from(error),
+        Fault::Label(error) => {
+            match error {
+                LabelError::OutOfRange(result) => tally.out_of_range(result, number),
+                LabelError::Word => tally.word(number),
+                LabelError::Missing | LabelError::Unknown => {}
+            }
+            Refusal::of_label(error, format.scale)
+        }
+    })?;
+    match label.outcome {
+        Outcome::Number(value) => tally.number(value),
+        Outcome::Game(value) => tally.game(value),
+    }
+    let black = position.turn().is_black();
+    let flipped = format.point_of_view == PointOfView::Stm && black;
+    let score_flipped = format.score_view == PointOfView::Stm && black;
+    let score_cp = if score_flipped { 0.0 - label.score_cp } else { label.score_cp };
     let sample =
         criteria.judge_line(&position, score_cp, number).map_err(|reason| Refusal { reason, text: None })?;
     Ok(Sample {
@@ -166,15 +211,33 @@ fn read_line(
     })
 }
 
-fn read_position(line: &[u8], format: &TextFormat) -> Result<(Chess, Label), Refusal> {
+/// What of a line cannot be read.
+enum Fault {
+    Position(FenError),
+    Label(LabelError),
+}
+
+impl From<FenError> for Fault {
+    fn from(error: FenError) -> Self {
+        Self::Position(error)
+    }
+}
+
+impl From<LabelError> for Fault {
+    fn from(error: LabelError) -> Self {
+        Self::Label(error)
+    }
+}
+
+fn read_position(line: &[u8], format: &TextFormat) -> Result<(Chess, Label), Fault> {
     match &format.columns {
         None => {
             let (setup, used) = parse_fen(line)?;
             let position = legal_position(setup, CastlingMode::Chess960)?;
-            Ok((position, parse_label(format.syntax, &line[used..])?))
+            Ok((position, parse_label(format.syntax, &line[used..], format.scale)?))
         }
         Some(columns) => {
-            let (fen, label) = read_columns(line, columns)?;
+            let (fen, label) = read_columns(line, columns, format.scale)?;
             let (setup, _) = parse_fen(&fen)?;
             Ok((legal_position(setup, CastlingMode::Chess960)?, label))
         }
@@ -182,10 +245,14 @@ fn read_position(line: &[u8], format: &TextFormat) -> Result<(Chess, Label), Ref
 }
 
 /// The text of the position and the label of a line with columns.
-pub(super) fn read_columns(line: &[u8], columns: &Columns) -> Result<(Vec<u8>, Label), LabelError> {
+pub(super) fn read_columns(
+    line: &[u8],
+    columns: &Columns,
+    scale: ResultScale,
+) -> Result<(Vec<u8>, Label), LabelError> {
     let fields = split_columns(line, columns.delimiter);
     let field = |index: usize| fields.get(index).map(|field| field.trim_ascii());
-    let outcome = parse_outcome(field(columns.result).ok_or(LabelError::Missing)?)?;
+    let outcome = parse_outcome(field(columns.result).ok_or(LabelError::Missing)?, scale)?;
     let label = Label {
         outcome,
         score_cp: columns.score.and_then(field).and_then(parse_cp).unwrap_or(f32::NAN),
@@ -214,7 +281,7 @@ mod tests {
     const KINGS: &str = "4k3/8/8/8/8/8/4P3/4K3";
 
     fn format(syntax: LabelSyntax, point_of_view: PointOfView) -> TextFormat {
-        TextFormat { syntax, columns: None, point_of_view }
+        TextFormat::new(syntax, point_of_view)
     }
 
     #[test]
@@ -263,11 +330,8 @@ mod tests {
     fn columns_may_be_quoted() {
         let columns =
             Columns { header_line: 1, delimiter: b',', fen: 1, result: 2, score: Some(0), game: None };
-        let format = TextFormat {
-            syntax: LabelSyntax::Csv,
-            columns: Some(columns),
-            point_of_view: PointOfView::White,
-        };
+        let format =
+            TextFormat { columns: Some(columns), ..TextFormat::new(LabelSyntax::Csv, PointOfView::White) };
         let text =
             format!("cp,fen,wdl\n12,\"{KINGS} w - - 0 1\",0.5\n-5,{KINGS} b - -,1-0\n7,{KINGS} w - -\n");
         let batch = read_text(text.as_bytes(), 1, &format, &Selection::default());

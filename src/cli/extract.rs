@@ -28,8 +28,9 @@ what they are is told by their content. Results of labelled positions may be wri
   FEN c9 \"0.33|1-0\";  FEN ;1-0          FEN|1-0
   FEN ce 0.5          FEN ; [0.5]       FEN : 1 : 35 : 30 : 17    (texelutil)
 
-or as columns under a header line (fen,result,score). The syntax, and whether numbers are White's \
-view or the side to move's, are detected and reported.")]
+or as columns under a header line (fen,result,score). The syntax, and whether results and scores are \
+White's view or the side to move's, each by itself, are detected and reported. Numbers other than 0 to 1 \
+(-1, 0 and 1; 0, 1 and 2; percent) are read when --results says so.")]
 pub struct ExtractArgs {
     /// Games or labelled positions; - is standard input
     #[arg(required = true, value_name = "INPUT")]
@@ -44,7 +45,11 @@ pub struct ExtractArgs {
     /// texelutil, bare or csv [default: detected]
     #[arg(long, value_name = "NAME", help_heading = "Labelled positions")]
     labels: Option<String>,
-    /// Whose view numbers take: white, stm (the side to move) or auto
+    /// Results that are numbers: those of a loss and a win, such as -1..1, 0..2, 0..100, or 1..0 where
+    /// 1 is a loss [default: 0..1; files that seem to mean another scale are refused]
+    #[arg(long, value_name = "LOSS..WIN", allow_hyphen_values = true, help_heading = "Labelled positions")]
+    results: Option<String>,
+    /// Whose view results take that are numbers: white, stm (the side to move) or auto
     #[arg(long, value_name = "VIEW", default_value = "auto", help_heading = "Labelled positions")]
     pov: String,
     /// The letters of king, queen, rook, bishop and knight in games: a language, such as de or fr, or
@@ -55,6 +60,9 @@ pub struct ExtractArgs {
     /// or of its games, or of their plies
     #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
     max_bad_share: f64,
+    /// Whose view scores take: white, stm or auto (--pov's where material does not tell)
+    #[arg(long, value_name = "VIEW", default_value = "auto", help_heading = "Labelled positions")]
+    score_pov: String,
     /// Features: pst (a parameter for each piece on each square), material, or classical (what a
     /// hand-written evaluation usually knows)
     #[arg(long, value_name = "NAME", default_value = "pst", help_heading = "Features")]
@@ -75,26 +83,28 @@ pub struct ExtractArgs {
 impl ExtractArgs {
     fn settings(&self) -> gputexel::Result<ExtractSettings> {
         let kind = FeatureKind::parse(&self.model)?;
-        let point_of_view = match self.pov.as_str() {
-            "auto" => None,
-            "white" => Some(PointOfView::White),
-            "stm" => Some(PointOfView::Stm),
-            other => {
-                return Err(gputexel::Error::Usage(format!(
-                    "point of view '{other}': expected white, stm or auto"
-                )));
-            }
-        };
         let mut settings = ExtractSettings::new(FeatureSet::new(kind, PhaseSettings::parse(&self.phase)?));
         settings.selection = self.selection.selection()?;
         settings.list_skipped.clone_from(&self.list_skipped);
         settings.labels = self.labels.as_deref().map(str::parse::<LabelSyntax>).transpose()?;
-        settings.point_of_view = point_of_view;
         settings.piece_letters = self.piece_letters.as_deref().map(str::parse::<PieceLetters>).transpose()?;
+        settings.results = self.results.as_deref().map(str::parse).transpose()?;
+        settings.point_of_view = parse_view(&self.pov)?;
+        settings.score_view = parse_view(&self.score_pov)?;
         settings.max_bad_share = self.max_bad_share;
         settings.threads = self.threads.unwrap_or(settings.threads);
         settings.force = self.force;
         Ok(settings)
+    }
+}
+
+/// A point of view; none for `auto`.
+fn parse_view(name: &str) -> gputexel::Result<Option<PointOfView>> {
+    match name {
+        "auto" => Ok(None),
+        "white" => Ok(Some(PointOfView::White)),
+        "stm" => Ok(Some(PointOfView::Stm)),
+        other => Err(gputexel::Error::Usage(format!("point of view '{other}': expected white, stm or auto"))),
     }
 }
 
@@ -218,10 +228,15 @@ fn describe_source(text: &mut String, source: &SourceReport) {
     *text += &aligned(&rows, 2);
     if let (Some(labels), Some(view)) = (&record.labels, &record.point_of_view) {
         let example = labels.parse::<LabelSyntax>().map_or("", LabelSyntax::example);
-        let _ = writeln!(text, "  results as {labels} (such as {example})");
+        let scale = record.results.as_ref().map_or(String::new(), |scale| format!(", numbers from {scale}"));
+        let _ = writeln!(text, "  results as {labels} (such as {example}){scale}");
         let evidence = source.evidence.as_deref().unwrap_or_default();
-        let view = if view == "stm" { "side to move" } else { view };
-        let _ = writeln!(text, "  point of view {view}: {evidence}");
+        let in_words = |view: &str| if view == "stm" { "side to move" } else { "white" }.to_string();
+        let _ = writeln!(text, "  point of view {}: {evidence}", in_words(view));
+        if let Some(evidence) = &source.score_evidence {
+            let view = record.score_point_of_view.as_ref().unwrap_or(view);
+            let _ = writeln!(text, "  point of view of scores {}: {evidence}", in_words(view));
+        }
     }
     if let Some(letters) = record.piece_letters.as_ref().and_then(|name| name.parse::<PieceLetters>().ok()) {
         let evidence = source.evidence.as_ref().map_or_else(String::new, |evidence| format!(": {evidence}"));

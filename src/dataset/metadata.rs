@@ -23,6 +23,15 @@ pub struct SourceRecord {
     /// English.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub piece_letters: Option<String>,
+    /// For labelled text: what numbers stand for a loss and a win, where that is not `0..1`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub results: Option<String>,
+    /// For labelled text: whose view scores take, where that is not the view of the results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score_point_of_view: Option<String>,
+    /// The earlier input whose content this one has, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_as: Option<String>,
     /// Games (PGN) or lines (text) read.
     pub records: u64,
     /// Positions kept.

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::ExtractSettings;
+use crate::chess::scale::ResultScale;
 use crate::chess::selection::Selection;
 use crate::chess::text::PointOfView;
-use crate::dataset::Metadata;
+use crate::dataset::{Metadata, SourceRecord};
 use crate::error::{Error, Result};
 
 /// Which position a row of a dataset stands for, and which its features are taken from.
@@ -90,12 +91,21 @@ impl ExtractSettings {
             if rest.iter().all(|source| source.labels == first.labels) {
                 settings.labels = first.labels.as_deref().map(str::parse).transpose()?;
             }
+            let view = |name: &str| if name == "stm" { PointOfView::Stm } else { PointOfView::White };
             if rest.iter().all(|source| source.point_of_view == first.point_of_view) {
-                settings.point_of_view = first.point_of_view.as_deref().map(|name| match name {
-                    "stm" => PointOfView::Stm,
-                    _ => PointOfView::White,
-                });
+                settings.point_of_view = first.point_of_view.as_deref().map(view);
             }
+            let of_scores = |source: &SourceRecord| {
+                source.score_point_of_view.as_deref().or(source.point_of_view.as_deref()).map(view)
+            };
+            if rest.iter().all(|source| of_scores(source) == of_scores(first)) {
+                settings.score_view = of_scores(first);
+            }
+            // One scale holds for all; where none is recorded it is the default, which was not doubted.
+            settings.results = Some(match &first.results {
+                Some(scale) => scale.parse()?,
+                None => ResultScale::default(),
+            });
         }
         let games: Vec<_> = metadata.sources.iter().filter(|source| source.format == "pgn").collect();
         if let Some((first, rest)) = games.split_first()

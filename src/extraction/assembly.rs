@@ -10,15 +10,17 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::path::{Path, PathBuf};
 
+use super::doubt::{can_judge, doubt, other_scale};
 use super::encode::EncodedLabel;
 use super::pipeline::Finished;
 use super::report::{FunnelStep, Report, Results, SourceReport};
 use super::skipped::SkippedList;
-use super::sources::Source;
+use super::sources::{Contents, Source, repeats};
 use super::weights::PhaseWeights;
 use super::{ExtractSettings, Leaf};
 use crate::chess::detection::InputKind;
 use crate::chess::sample::{Agreement, Batch, Verdict};
+use crate::chess::scale::{ResultScale, ResultTally};
 use crate::chess::selection::{Duplicates, LeftOut, Reason, Unit, draw};
 use crate::dataset::{DatasetWriter, PositionLabels, SourceRecord};
 use crate::error::{Error, Result};
@@ -77,6 +79,7 @@ pub struct Assembly<'a> {
     next_game: u32,
     /// Numbers given to the game column of the current text.
     columns: (usize, HashMap<u64, u32>),
+    contents: Contents,
 }
 
 /// What becomes of a position that the readers kept.
@@ -110,6 +113,7 @@ impl<'a> Assembly<'a> {
             numbered: sources.iter().any(Source::has_games),
             next_game: 0,
             columns: (0, HashMap::new()),
+            contents: Contents::default(),
         })
     }
 
@@ -172,14 +176,31 @@ impl<'a> Assembly<'a> {
         report.agreement.merge(&encoded.agreement);
         report.plies += encoded.plies;
         report.plies_lost += encoded.plies_lost;
+        report.score_agreement.merge(&encoded.score_agreement);
+        report.tally.merge(&encoded.tally);
         let room = Batch::COMPLAINTS.saturating_sub(report.complaints.len());
         for (line, reason) in encoded.complaints.iter().take(room) {
             report.complaints.push(format!("{}:{line}: {reason}", report.record.path));
         }
         report.bad_lines = report.left_out.bad_lines();
         report.bad_games = report.left_out.faulty_games();
-        let judged = finished.last || report.record.records >= RECORDS_BEFORE_JUDGING;
+        let last = finished.ending.is_some();
+        if let Some(ending) = &finished.ending {
+            report.warnings.extend(ending.warning.clone());
+            report.record.same_as = self.contents.same_as(&report.record.path, ending);
+            report.warnings.extend(report.record.same_as.as_deref().map(repeats));
+        }
+        if !pgn
+            && can_judge(report, last)
+            && let Some(refusal) = doubt(report, self.settings, last)
+        {
+            return Err(refusal);
+        }
+        let judged = last || report.record.records >= RECORDS_BEFORE_JUDGING;
         if judged && report.bad_share() > self.settings.max_bad_share {
+            if let Some(refusal) = other_scale(report, self.settings) {
+                return Err(refusal);
+            }
             return Err(too_bad(report, self.settings));
         }
         Ok(())
@@ -304,6 +325,8 @@ impl<'a> Assembly<'a> {
             report.verdict = report.agreement.verdict();
             report.warnings.extend(report.agreement_warning());
             report.warnings.extend(report.losses());
+            let scale = self.settings.results;
+            report.warnings.extend(report.tally.warnings(scale.unwrap_or_default(), scale.is_some()));
             report.record.left_out = report.left_out.by_label();
             report.funnel = FunnelStep::all(report.positions_read, &report.left_out);
             let skipped = report.left_out.sum(Unit::Game) + report.left_out.sum(Unit::GameRest);
@@ -345,8 +368,12 @@ const SAMPLE: u64 = 0x5a4d_504c;
 fn empty_report(source: &Source, game_rules: &[&str]) -> SourceReport {
     let lettering = source.lettering.as_ref();
     let format = source.detection.as_ref().map(|detection| &detection.format);
-    let mut warnings: Vec<String> =
-        source.detection.iter().filter_map(|detection| detection.warning.clone()).collect();
+    let mut warnings: Vec<String> = source
+        .detection
+        .iter()
+        .flat_map(|one| [one.warning.clone(), one.score_warning.clone()])
+        .flatten()
+        .collect();
     if format.is_some() && !game_rules.is_empty() {
         warnings.push(format!(
             "labelled positions have no moves and tags, so these rules do not apply: {}",
@@ -360,6 +387,13 @@ fn empty_report(source: &Source, game_rules: &[&str]) -> SourceReport {
             labels: format.map(|format| format.syntax.name().to_string()),
             point_of_view: format.map(|format| format.point_of_view.name().to_string()),
             piece_letters: lettering.filter(|l| !l.letters.is_english()).map(|l| l.letters.name()),
+            results: format
+                .map(|format| format.scale)
+                .filter(|s| *s != ResultScale::default())
+                .map(|s| s.to_string()),
+            score_point_of_view: format
+                .filter(|format| format.score_view != format.point_of_view)
+                .map(|format| format.score_view.name().to_string()),
             ..SourceRecord::default()
         },
         positions_read: 0,
@@ -368,7 +402,9 @@ fn empty_report(source: &Source, game_rules: &[&str]) -> SourceReport {
             Some(detection) => Some(detection.evidence.clone()),
             None => lettering.and_then(|lettering| lettering.evidence.clone()),
         },
+        score_evidence: source.detection.as_ref().and_then(|detection| detection.score_evidence.clone()),
         agreement: Agreement::default(),
+        score_agreement: Agreement::default(),
         verdict: Verdict::CannotTell,
         warnings,
         complaints: Vec::new(),
@@ -381,6 +417,7 @@ fn empty_report(source: &Source, game_rules: &[&str]) -> SourceReport {
         plies_lost: 0,
         faults: Vec::new(),
         left_out: LeftOut::default(),
+        tally: ResultTally::default(),
     }
 }
 

@@ -4,6 +4,7 @@
 use half::f16;
 
 use crate::chess::sample::{Agreement, Batch, SkippedGame};
+use crate::chess::scale::ResultTally;
 use crate::chess::selection::LeftOut;
 use crate::model::{FeatureRow, FeatureSet};
 
@@ -34,6 +35,8 @@ pub struct Encoded {
     pub plies: u64,
     pub plies_lost: u64,
     pub agreement: Agreement,
+    pub score_agreement: Agreement,
+    pub tally: ResultTally,
 }
 
 impl Encoded {
@@ -53,6 +56,8 @@ impl Encoded {
             plies: batch.plies,
             plies_lost: batch.plies_lost,
             agreement: batch.agreement,
+            score_agreement: batch.score_agreement,
+            tally: batch.tally,
         };
         for sample in batch.samples {
             set.compute(&sample.board, sample.turn, &mut row);

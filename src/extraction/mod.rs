@@ -8,6 +8,7 @@
 
 mod again;
 mod assembly;
+mod doubt;
 mod encode;
 mod lettering;
 mod pipeline;
@@ -23,10 +24,12 @@ use std::sync::atomic::AtomicBool;
 pub use again::{Leaf, LeafChanges};
 pub use report::{FunnelStep, Report, Results, SourceReport};
 
-pub(crate) use sources::{Chunk, check_reading, read_chunks, work};
+pub(crate) use sources::{Chunk, Contents, Ending, check_reading, read_chunks, repeats, work};
 
+use crate::chess::detection::Asked;
 use crate::chess::labels::LabelSyntax;
 use crate::chess::pgn::PieceLetters;
+use crate::chess::scale::ResultScale;
 use crate::chess::selection::Selection;
 use crate::chess::text::PointOfView;
 use crate::error::{Error, Result};
@@ -41,10 +44,15 @@ pub struct ExtractSettings {
     pub selection: Selection,
     /// Syntax of results in labelled text; detected where `None`.
     pub labels: Option<LabelSyntax>,
+    /// What numbers stand for a loss and a win in labelled text; 0 and 1 where `None`, unless the
+    /// file shows that it means others, which is refused.
+    pub results: Option<ResultScale>,
     /// Point of view of numeric results; detected where `None`.
     pub point_of_view: Option<PointOfView>,
     /// Letters by which games name the pieces; English ones, or else detected, where `None`.
     pub piece_letters: Option<PieceLetters>,
+    /// Point of view of scores in labelled text; detected where `None`.
+    pub score_view: Option<PointOfView>,
     /// Share of broken lines of a text, or of faulty games or plies of a file, above which nothing is
     /// written.
     pub max_bad_share: f64,
@@ -65,13 +73,25 @@ impl ExtractSettings {
             feature_set,
             selection: Selection::default(),
             labels: None,
+            results: None,
             point_of_view: None,
             piece_letters: None,
+            score_view: None,
             max_bad_share: 0.1,
             evaluation: None,
             list_skipped: None,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             force: false,
+        }
+    }
+
+    /// What is said of labelled texts.
+    fn asked(&self) -> Asked {
+        Asked {
+            syntax: self.labels,
+            scale: self.results,
+            point_of_view: self.point_of_view,
+            score_view: self.score_view,
         }
     }
 

@@ -16,9 +16,9 @@ use super::assembly::Assembly;
 use super::encode::Encoded;
 use super::report::Report;
 use super::search::evaluation_of;
-use super::sources::{Chunk, Source, read_chunks};
+use super::sources::{Chunk, Ending, Source, read_chunks};
 use super::{ExtractSettings, Hooks, Leaf, Progress};
-use crate::chess::detection::InputKind;
+use crate::chess::detection::{Asked, InputKind};
 use crate::chess::pgn::{PieceLetters, read_pgn_with_letters};
 use crate::chess::quiescence::Quiescence;
 use crate::chess::sample::Batch;
@@ -28,11 +28,11 @@ use crate::dataset::{DatasetWriter, Metadata};
 use crate::error::{Error, Result};
 use crate::model::{FeatureSet, TableEvaluation};
 
-/// A chunk on its way to the writer: the counts and rows, whether its source ends with it, and
-/// its buffer, to be used again.
+/// A chunk on its way to the writer: the counts and rows, what is known where its source ends with
+/// it, and its buffer, to be used again.
 pub struct Finished {
     pub source: usize,
-    pub last: bool,
+    pub ending: Option<Ending>,
     pub encoded: Encoded,
     buffer: Vec<u8>,
 }
@@ -62,11 +62,10 @@ pub fn run(
     let writer = DatasetWriter::create(output, Metadata::new(settings.feature_set.clone()), settings.force)?;
     let bytes_read = Arc::new(AtomicU64::new(0));
     let mut sources = Source::prepare(inputs, settings, &bytes_read)?;
-    if sources.iter().all(|source| source.kind == InputKind::Pgn)
-        && (settings.labels.is_some() || settings.point_of_view.is_some())
-    {
+    if sources.iter().all(|source| source.kind == InputKind::Pgn) && settings.asked() != Asked::default() {
         return Err(Error::Usage(
-            "--labels and --pov are about labelled positions, but every input holds games".to_string(),
+            "--labels, --results, --pov and --score-pov are about labelled positions, but every input holds games"
+                .to_string(),
         ));
     }
     if settings.piece_letters.is_some() && sources.iter().all(|source| source.kind == InputKind::Text) {
@@ -190,7 +189,7 @@ fn process(chunk: Chunk, shared: &Work, criteria: Criteria<'_>) -> Finished {
     };
     Finished {
         source: chunk.source,
-        last: chunk.last,
+        ending: chunk.ending,
         encoded: Encoded::new(batch, &shared.feature_set),
         buffer: chunk.bytes,
     }

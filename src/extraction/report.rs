@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::chess::sample::{Agreement, Verdict};
+use crate::chess::scale::ResultTally;
 use crate::chess::selection::{LeftOut, Unit};
 use crate::dataset::SourceRecord;
 
@@ -74,9 +75,14 @@ pub struct SourceReport {
     /// On what grounds the point of view was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
+    /// On what grounds that of scores was chosen, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score_evidence: Option<String>,
     /// Results against material.
     pub agreement: Agreement,
-    /// What that says.
+    /// Scores of labelled text against material.
+    pub score_agreement: Agreement,
+    /// What the results against material say.
     pub verdict: Verdict,
     /// What the user should look at.
     pub warnings: Vec<String>,
@@ -102,6 +108,9 @@ pub struct SourceReport {
     /// Counts by reason; the record has them by name.
     #[serde(skip)]
     pub left_out: LeftOut,
+    /// Results of labelled text as they are written.
+    #[serde(skip)]
+    pub(super) tally: ResultTally,
 }
 
 impl SourceReport {

@@ -1,14 +1,18 @@
 //! The inputs: what each of them is, found out before any is read through, and the thread that
 //! cuts them into chunks of whole records.
 
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use xxhash_rust::xxh3::Xxh3;
+
 use super::ExtractSettings;
 use super::lettering::{Lettering, detect_letters};
-use crate::chess::detection::{Detection, InputKind, detect_kind, detect_text};
+use crate::chess::detection::{Detection, InputKind, detect_kind, detect_text, foreign_format};
 use crate::chess::input::{Input, split_point};
 use crate::error::{Error, Result};
 
@@ -49,19 +53,18 @@ impl Source {
         let file = std::fs::metadata(path).ok().filter(|m| path.as_os_str() != "-" && m.is_file());
         let count = if file.is_some() { Arc::default() } else { Arc::clone(bytes_read) };
         let input = Input::open(path, count)?;
+        if let Some(reason) = foreign_format(input.head()) {
+            return Err(Error::input(path, reason));
+        }
         let kind = detect_kind(input.name(), input.head());
         let detection = match kind {
             InputKind::Pgn if input.head().trim_ascii().is_empty() => {
                 return Err(Error::input(path, "is empty: it holds no games"));
             }
             InputKind::Pgn => None,
-            InputKind::Text => Some(detect_text(
-                input.name(),
-                input.head(),
-                input.head_is_complete(),
-                settings.labels,
-                settings.point_of_view,
-            )?),
+            InputKind::Text => {
+                Some(detect_text(input.name(), input.head(), input.head_is_complete(), settings.asked())?)
+            }
         };
         let lettering = match (&settings.piece_letters, kind) {
             (_, InputKind::Text) => None,
@@ -85,6 +88,37 @@ impl Source {
     }
 }
 
+/// What is known of an input once it has been read.
+#[derive(Clone, Debug, Default)]
+pub struct Ending {
+    /// What was left out after compressed data.
+    pub warning: Option<String>,
+    /// Bytes and hash of the decompressed content, where there are several inputs.
+    pub content: Option<(u64, u64)>,
+}
+
+/// Tells inputs with the same content.
+#[derive(Debug, Default)]
+pub struct Contents(HashMap<(u64, u64), String>);
+
+impl Contents {
+    /// The earlier input that has the content of this one, if any.
+    pub fn same_as(&mut self, path: &str, ending: &Ending) -> Option<String> {
+        match self.0.entry(ending.content?) {
+            Entry::Occupied(earlier) => Some(earlier.get().clone()),
+            Entry::Vacant(entry) => {
+                entry.insert(path.to_string());
+                None
+            }
+        }
+    }
+}
+
+/// The warning about an input that repeats another.
+pub fn repeats(earlier: &str) -> String {
+    format!("has the same content as {earlier}: everything in it was read twice")
+}
+
 /// A piece of an input.
 #[derive(Debug, Default)]
 pub struct Chunk {
@@ -92,8 +126,8 @@ pub struct Chunk {
     pub source: usize,
     /// Number of its first line, from 1.
     pub first_line: u64,
-    /// Whether the source ends with it.
-    pub last: bool,
+    /// Where the source ends with it.
+    pub ending: Option<Ending>,
     pub bytes: Vec<u8>,
 }
 
@@ -107,10 +141,11 @@ pub fn read_chunks(
     chunks: &SyncSender<(u64, Result<Chunk>)>,
 ) {
     let mut index = 0;
+    let several = sources.len() > 1;
     for (source, (path, kind, opened)) in sources.iter_mut().enumerate() {
         let opened = opened.take().map_or_else(|| Input::open(path, Arc::clone(bytes_read)), Ok);
         let read = opened.and_then(|mut input| {
-            cut(&mut input, *kind == InputKind::Pgn, buffers, |chunk| {
+            cut(&mut input, *kind == InputKind::Pgn, several, buffers, |chunk| {
                 index += 1;
                 chunks.send((index - 1, Ok(Chunk { source, ..chunk }))).is_ok()
             })
@@ -161,6 +196,13 @@ pub fn check_reading(inputs: &[PathBuf], output: &Path, max_bad_share: f64, thre
     if inputs.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
         return Err(Error::Usage("-: standard input can be read only once".to_string()));
     }
+    let mut known = HashSet::new();
+    for path in inputs.iter().filter(|path| path.as_os_str() != "-") {
+        // What cannot be found is told when it is opened.
+        if path.canonicalize().is_ok_and(|path| !known.insert(path)) {
+            return Err(Error::Usage(format!("{}: is given twice", path.display())));
+        }
+    }
     if !(0.0..=1.0).contains(&max_bad_share) {
         return Err(Error::Usage(format!("bad share {}: must be from 0 to 1", max_bad_share)));
     }
@@ -179,11 +221,13 @@ pub fn check_reading(inputs: &[PathBuf], output: &Path, max_bad_share: f64, thre
 fn cut(
     input: &mut Input,
     pgn: bool,
+    hashed: bool,
     buffers: &Receiver<Vec<u8>>,
     mut send: impl FnMut(Chunk) -> bool,
 ) -> Result<bool> {
     let mut carried = Vec::new();
     let mut first_line = 1;
+    let (mut hash, mut size_read) = (Xxh3::new(), 0);
     loop {
         let Ok(mut bytes) = buffers.recv() else { return Ok(false) };
         bytes.clear();
@@ -204,7 +248,15 @@ fn cut(
         carried.extend_from_slice(&bytes[end..]);
         bytes.truncate(end);
         let lines = memchr::memchr_iter(b'\n', &bytes).count() as u64;
-        if !send(Chunk { source: 0, first_line, last, bytes }) {
+        if hashed {
+            hash.update(&bytes);
+            size_read += bytes.len() as u64;
+        }
+        let ending = last.then(|| Ending {
+            warning: input.warning(),
+            content: hashed.then(|| (size_read, hash.digest())),
+        });
+        if !send(Chunk { source: 0, first_line, ending, bytes }) {
             return Ok(false);
         }
         if last {

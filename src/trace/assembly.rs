@@ -14,7 +14,7 @@ use super::report::{ImportReport, SourceReport};
 use super::{Comparison, ImportSettings, MAX_SCALES};
 use crate::dataset::{DatasetWriter, SourceRecord};
 use crate::error::{Error, Result};
-use crate::extraction::Results;
+use crate::extraction::{Contents, Ending, Results, repeats};
 
 /// Lines after which the share of broken ones is first judged.
 const LINES_BEFORE_JUDGING: u64 = 1000;
@@ -24,7 +24,7 @@ const COMPLAINTS: usize = 5;
 /// What became of a chunk.
 pub(super) struct Finished {
     pub(super) source: usize,
-    pub(super) last: bool,
+    pub(super) ending: Option<Ending>,
     pub(super) batch: Batch,
     pub(super) bytes: u64,
     pub(super) buffer: Vec<u8>,
@@ -50,6 +50,7 @@ pub(super) struct Assembly<'a> {
     zero: bool,
     /// Of the current source: which columns occurred.
     columns_seen: [bool; Column::COUNT],
+    contents: Contents,
 }
 
 impl<'a> Assembly<'a> {
@@ -78,6 +79,7 @@ impl<'a> Assembly<'a> {
             largest_index: None,
             zero: false,
             columns_seen: [false; Column::COUNT],
+            contents: Contents::default(),
         }
     }
 
@@ -86,7 +88,8 @@ impl<'a> Assembly<'a> {
     }
 
     pub(super) fn add(&mut self, finished: &Finished) -> Result<()> {
-        let Finished { source, last, ref batch, bytes, .. } = *finished;
+        let Finished { source, ref ending, ref batch, bytes, .. } = *finished;
+        let last = ending.is_some();
         let path = self.reports[source].record.path.clone();
         let plan = &self.settings.plan;
         self.bytes += bytes;
@@ -159,6 +162,11 @@ impl<'a> Assembly<'a> {
         report.record.records += batch.records;
         report.record.positions += batch.positions() as u64;
         report.bad_lines += batch.bad_lines();
+        if let Some(ending) = ending {
+            report.warnings.extend(ending.warning.clone());
+            report.record.same_as = self.contents.same_as(&path, ending);
+            report.warnings.extend(report.record.same_as.as_deref().map(repeats));
+        }
         for (kind, count) in &batch.bad {
             *report.record.left_out.entry((*kind).to_string()).or_default() += count;
         }

@@ -119,7 +119,7 @@ fn spawn(
         std::thread::spawn(move || {
             work(&chunks, &sender, &|chunk: Chunk| Finished {
                 source: chunk.source,
-                last: chunk.last,
+                ending: chunk.ending,
                 batch: read_lines(&chunk.bytes, chunk.first_line, &plan, reference.as_ref()),
                 bytes: chunk.bytes.len() as u64,
                 buffer: chunk.bytes,
