@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::characters::{is_space, with_newlines};
+use super::characters::{is_space, shortened, with_newlines};
 use super::params::{Number, ParamKind};
 use super::read_text;
 use crate::error::{Error, Result};
@@ -63,7 +63,11 @@ impl Block {
 
     /// How messages call it.
     pub fn title(&self) -> String {
-        if self.name.is_empty() { "unnamed context".to_string() } else { format!("context {}", self.name) }
+        if self.name.is_empty() {
+            "unnamed context".to_string()
+        } else {
+            format!("context {}", shortened(&self.name))
+        }
     }
 }
 
@@ -126,7 +130,8 @@ impl TuneFile {
                 }
                 let name = words.first().cloned().unwrap_or_default();
                 if !compat && !is_name(&name) {
-                    let reason = format!("'{name}' cannot be the beginning of a parameter's name");
+                    let reason =
+                        format!("'{}' cannot be the beginning of a parameter's name", shortened(&name));
                     return Err(Error::line(path, line, reason));
                 }
                 let adds = std::mem::take(&mut waiting);
@@ -226,7 +231,7 @@ fn sections(text: &str, path: &Path) -> Result<Vec<Section>> {
             if is_preprocessor(&kind) {
                 return Err(preprocessor(path, line, content));
             }
-            let reason = format!("#{kind} is none of #set, #context, #add and #param");
+            let reason = format!("#{} is none of #set, #context, #add and #param", shortened(&kind));
             return Err(Error::line(path, line, reason));
         }
         // `#set` and `#param` have no body.
@@ -269,15 +274,6 @@ fn preprocessor(path: &Path, line: u64, content: &str) -> Error {
         line,
         format!("'{content}' would end the block; write a blank before its # if it is source"),
     )
-}
-
-/// The beginning of a line for a message.
-pub(super) fn shortened(text: &str) -> String {
-    let mut short: String = text.chars().take(60).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    short
 }
 
 /// Headers as `tune.py` takes them: those without a word end a block, and what follows them opens the
@@ -336,12 +332,13 @@ fn set(settings: &mut Settings, words: &[String], line: u64, path: &Path, compat
         "options" => &mut settings.options,
         _ if compat => return Ok(()),
         _ => {
-            let reason = format!("#set {key}: expected file, declaration or options");
+            let reason = format!("#set {}: expected file, declaration or options", shortened(key));
             return Err(Error::line(path, line, reason));
         }
     };
     if !compat && !rest.is_empty() {
-        let reason = format!("#set {key}: '{}' follows the value; values hold no blanks", rest.join(" "));
+        let reason =
+            format!("#set {key}: '{}' follows the value; values hold no blanks", shortened(&rest.join(" ")));
         return Err(Error::line(path, line, reason));
     }
     *place = Some(Setting { value: value.clone(), line });
@@ -356,7 +353,7 @@ fn param(words: &[String], note: Option<String>, line: u64, path: &Path) -> Resu
             "#param needs a name, int or float, v, min, max, step and delta",
         ));
     };
-    let at = |reason: String| Error::line(path, line, format!("#param {name}: {reason}"));
+    let at = |reason: String| Error::line(path, line, format!("#param {}: {reason}", shortened(name)));
     let kind: ParamKind = kind.parse().map_err(at)?;
     let columns = ["v", "min", "max", "step", "delta"];
     if numbers.len() < columns.len() {
@@ -367,7 +364,8 @@ fn param(words: &[String], note: Option<String>, line: u64, path: &Path) -> Resu
     }
     let mut parsed = [const { Number::ZERO }; 5];
     for ((place, column), text) in parsed.iter_mut().zip(columns).zip(numbers) {
-        let number = Number::parse(text).ok_or_else(|| at(format!("{column}: '{text}' is not a number")))?;
+        let number = Number::parse(text)
+            .ok_or_else(|| at(format!("{column}: '{}' is not a number", shortened(text))))?;
         // The file is written in Python's style, whatever the style here.
         *place = Number::new(number.value);
     }

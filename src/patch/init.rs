@@ -7,10 +7,10 @@
 use std::path::{Path, PathBuf};
 
 use super::blocks::is_name;
-use super::characters::is_word;
+use super::characters::{is_word, shortened};
+use super::encoding::decode;
 use super::names::{Segment, Template};
 use super::pattern::{Frequencies, Pattern, Rule};
-use super::read_text;
 use super::warnings::constant;
 use crate::error::{Error, Result};
 
@@ -55,7 +55,8 @@ pub struct Draft {
 /// [`Error::Io`]; [`Error::Input`] for lines that are not there, hold no number that can be marked, or
 /// occur more than once with all that follows.
 pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Result<Draft> {
-    let text = read_text(source)?;
+    let bytes = std::fs::read(source).map_err(|e| Error::io(source, e))?;
+    let (text, _) = decode(&bytes, source)?;
     let lines: Vec<&str> = text.strip_prefix('\u{feff}').unwrap_or(&text).lines().collect();
     let count = lines.len() as u64;
     if first > last {
@@ -67,7 +68,12 @@ pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Re
     }
     let name = match &options.name {
         Some(name) if !name.is_empty() && is_name(name) => name.clone(),
-        Some(name) => return Err(Error::Usage(format!("--name {name}: letters, digits and _ make a name"))),
+        Some(name) => {
+            return Err(Error::Usage(format!(
+                "--name {}: letters, digits and _ make a name",
+                shortened(name)
+            )));
+        }
         None => suggested(&lines[first as usize - 1..last as usize], source, first, &options.taken),
     };
     let mut scanner = Scanner::default();
@@ -80,7 +86,11 @@ pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Re
         push_line(&mut body, &marked);
     }
     if !body.contains('@') {
-        let named = if left.is_empty() { String::new() } else { format!(" ({} cannot be)", left.join(", ")) };
+        let named = if left.is_empty() {
+            String::new()
+        } else {
+            format!(" ({} cannot be)", shortened(&left.join(", ")))
+        };
         return Err(Error::line(source, first, format!("no number that can be marked{named}")));
     }
     if lines[first as usize - 1..last as usize].iter().any(|line| line.contains('@')) {

@@ -10,6 +10,7 @@ mod apply;
 mod blocks;
 mod characters;
 mod check;
+mod encoding;
 mod init;
 mod journal;
 mod layout;
@@ -29,6 +30,7 @@ mod warnings;
 use std::path::Path;
 
 pub use apply::{plan_apply, plan_apply_from};
+pub use characters::shortened;
 pub use check::{BlockCheck, BlockState, CheckReport, check};
 pub use init::{Draft, DraftOptions, draft};
 pub use nearest::Near;

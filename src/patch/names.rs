@@ -5,7 +5,7 @@
 //! anew, so that the same names come out in the same order.
 
 use super::blocks::{Block, Body};
-use super::characters::{ends_with_point, is_digit, is_space, is_word};
+use super::characters::{ends_with_point, is_digit, is_space, is_word, shortened};
 use crate::error::{Error, Result};
 
 /// A part of a body.
@@ -36,8 +36,8 @@ enum Minus {
 }
 
 impl Template {
-    /// Takes a body apart. With `compat`, a minus before a number always belongs to it, and any digits
-    /// are a number; without, `d-25@` subtracts 25.
+    /// Takes a body apart. With `compat`, a minus before a number always belongs to it, any digits
+    /// are a number, and names behind marks hold no underscores; without, `d-25@` subtracts 25.
     ///
     /// # Errors
     /// Without `compat`: what is marked is no number, or a minus whose part is unclear. The reason
@@ -48,7 +48,7 @@ impl Template {
         let mut rest = 0;
         while let Some(at) = memchr::memchr(b'@', &body.as_bytes()[rest..]).map(|at| rest + at) {
             let suffix_end = body[at + 1..]
-                .find(|c: char| !c.is_ascii_alphanumeric())
+                .find(|c: char| !(c.is_ascii_alphanumeric() || (c == '_' && !compat)))
                 .map_or(body.len(), |length| at + 1 + length);
             let mut suffix = body[at + 1..suffix_end].to_string();
             if suffix.is_empty() {
@@ -61,8 +61,8 @@ impl Template {
                     if !compat {
                         start = checked_start(body, start, at)?;
                         if let Some(end) = fraction_behind(&body[at + 1..]) {
-                            let whole = &body[start..at];
-                            let part = &body[at + 1..at + 1 + end];
+                            let whole = shortened(&body[start..at]);
+                            let part = shortened(&body[at + 1..at + 1 + end]);
                             return Err((start, format!("'{whole}@{part}': marked is a part of a number")));
                         }
                     }
@@ -170,18 +170,27 @@ fn checked_start(body: &str, start: usize, at: usize) -> std::result::Result<usi
             Minus::Operator => Ok(start + 1),
             Minus::Unclear => Err((
                 start,
-                format!("')-{unsigned}@': put a blank behind the minus if it subtracts, or else before it"),
+                format!(
+                    "')-{}@': put a blank behind the minus if it subtracts, or else before it",
+                    shortened(unsigned)
+                ),
             )),
         };
     }
     // 007 is 7 either way.
     let octal = number.starts_with('0') && number.trim_start_matches('0').len() > 1;
     if octal && number.bytes().all(|b| b.is_ascii_digit()) {
-        return Err((start, format!("'{number}@': is octal in C; mark it without the zeros in front")));
+        return Err((
+            start,
+            format!("'{}@': is octal in C; mark it without the zeros in front", shortened(number)),
+        ));
     }
     if before.is_some_and(|c| is_word(c) || c == '@') || ends_with_point(&body[..start]) {
         let word_start = body[..start].trim_end_matches(|c| is_word(c) || c == '.').len();
-        return Err((start, format!("'{}@': marked is a part of a word or number", &body[word_start..at])));
+        return Err((
+            start,
+            format!("'{}@': marked is a part of a word or number", shortened(&body[word_start..at])),
+        ));
     }
     Ok(start)
 }

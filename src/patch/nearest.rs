@@ -7,8 +7,7 @@ use std::collections::HashMap;
 
 use similar::{Algorithm, TextDiff};
 
-use super::blocks::shortened;
-use super::characters::{is_space, is_word};
+use super::characters::{is_space, is_word, shortened};
 use super::names::{Segment, Template};
 
 /// Places that are compared.
@@ -88,8 +87,8 @@ pub(super) fn nearest(context: &Template, source: &str) -> Option<Near> {
     Some(Near {
         line,
         begins: lines[start].0,
-        source: shortened(text.trim_matches(is_space)),
-        context: shortened(&wanted[differing]),
+        source: shortened(text.trim_matches(is_space)).into_owned(),
+        context: shortened(&wanted[differing]).into_owned(),
         likeness,
     })
 }

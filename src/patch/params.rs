@@ -7,6 +7,7 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
+use super::characters::shortened;
 use super::read_text;
 use crate::error::{Error, Result};
 
@@ -42,7 +43,7 @@ impl std::str::FromStr for ParamKind {
         match text {
             "int" => Ok(Self::Int),
             "float" => Ok(Self::Float),
-            _ => Err(format!("type '{text}': expected int or float")),
+            _ => Err(format!("type '{}': expected int or float", shortened(text))),
         }
     }
 }
@@ -75,6 +76,11 @@ impl Number {
         let plain = text.trim().replace('_', "");
         let value: f64 = plain.parse().ok()?;
         value.is_finite().then(|| Self { value, text: Some(text.trim().to_string()) })
+    }
+
+    /// How messages show it.
+    fn shown(&self) -> String {
+        shortened(&self.to_string()).into_owned()
     }
 
     /// Forgets how it was written.
@@ -162,11 +168,13 @@ impl ParamEntry {
 
     /// What is odd about the range, or the value in it: `f_1 = 60 is outside of its range, 0.0 to 50.0`.
     pub fn range_problem(&self) -> Option<String> {
-        let Self { name, v, min, max, .. } = self;
-        if min.value > max.value {
+        let Self { v, min, max, .. } = self;
+        let name = shortened(&self.name);
+        let (v, min, max) = (v.shown(), min.shown(), max.shown());
+        if self.min.value > self.max.value {
             return Some(format!("{name}: its range from {min} to {max} is empty"));
         }
-        let outside = v.value < min.value || v.value > max.value;
+        let outside = self.v.value < self.min.value || self.v.value > self.max.value;
         outside.then(|| format!("{name} = {v} is outside of its range, {min} to {max}"))
     }
 
@@ -233,7 +241,11 @@ impl ParamsFile {
             if let Line::Entry(entry) = &parsed
                 && let Some(before) = seen.insert(entry.name.clone(), number)
             {
-                return Err(Error::line(path, number, format!("{} is in line {before} already", entry.name)));
+                return Err(Error::line(
+                    path,
+                    number,
+                    format!("{} is in line {before} already", shortened(&entry.name)),
+                ));
             }
             file.lines.push(parsed);
         }
@@ -335,7 +347,9 @@ fn parse_line(line: &str) -> std::result::Result<Line, String> {
         None => return Err(format!("{} is missing", column(1))),
     };
     let number = |i: usize| match columns.get(i) {
-        Some(text) => Number::parse(text).ok_or_else(|| format!("{}: '{text}' is not a number", column(i))),
+        Some(text) => {
+            Number::parse(text).ok_or_else(|| format!("{}: '{}' is not a number", column(i), shortened(text)))
+        }
         None => Err(format!("{} is missing", column(i))),
     };
     Ok(Line::Entry(Box::new(ParamEntry {

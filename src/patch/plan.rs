@@ -1,9 +1,11 @@
 //! What a command would do, computed before anything is written.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
 
+use super::encoding::{decode, encode};
 use super::params::ParamsFile;
 use super::sources::Sources;
 use crate::error::{Error, Result};
@@ -84,8 +86,8 @@ impl Plan {
         for change in &self.changes {
             let shown = change.shown.display().to_string().replace('\\', "/");
             let shown = shown.trim_start_matches(['.', '/']);
-            let before = String::from_utf8_lossy(change.before.as_deref().unwrap_or_default());
-            let after = String::from_utf8_lossy(&change.after);
+            let before = shown_text(change.before.as_deref().unwrap_or_default());
+            let after = shown_text(&change.after);
             let old = if change.before.is_some() { format!("a/{shown}") } else { "/dev/null".to_string() };
             let diff = TextDiff::from_lines(before.as_ref(), after.as_ref());
             text += &diff.unified_diff().context_radius(3).header(&old, &format!("b/{shown}")).to_string();
@@ -93,9 +95,9 @@ impl Plan {
         text
     }
 
-    pub(super) fn take_sources(&mut self, sources: Sources) {
+    pub(super) fn take_sources(&mut self, sources: Sources) -> Result<()> {
         for source in sources.files {
-            let after = source.text.into_bytes();
+            let after = encode(source.text, source.encoding, &source.shown)?;
             if after != source.bytes {
                 self.changes.push(Change {
                     path: source.path,
@@ -106,7 +108,13 @@ impl Plan {
                 });
             }
         }
+        Ok(())
     }
+}
+
+/// The text of a file for a diff, which is UTF-8 whatever the file is in.
+fn shown_text(bytes: &[u8]) -> Cow<'_, str> {
+    decode(bytes, Path::new("")).map_or_else(|_| String::from_utf8_lossy(bytes), |(text, _)| text)
 }
 
 /// The `.params` file beside a `.tune` file.

@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::blocks::Setting;
 use super::characters::{line_of, line_start, newline_of, next_line, with_newlines};
+use super::encoding::{Encoding, decode_source};
 use super::pattern::Frequencies;
 use crate::error::{Error, Result};
 
@@ -17,6 +18,8 @@ pub(super) struct Source {
     pub path: PathBuf,
     /// How messages call it: the folder as given, and the file below it.
     pub shown: PathBuf,
+    /// What it is written in.
+    pub encoding: Encoding,
     /// The file as it is.
     pub bytes: Vec<u8>,
     /// Its text; with `compat`, every line end is `\n`.
@@ -76,7 +79,7 @@ impl Sources {
     /// The file that a `#set file` names, read once: its index. `tune` is for messages.
     ///
     /// # Errors
-    /// A path that leads outside, a file that is missing, no file, read-only or not UTF-8.
+    /// A path that leads outside, a file that is missing, no file, or is not text.
     pub fn file(&mut self, setting: &Setting, tune: &Path) -> Result<usize> {
         let at = |reason: String| Error::line(tune, setting.line, reason);
         let name = setting.value.replace('\\', "/");
@@ -105,12 +108,12 @@ impl Sources {
             return Err(at(format!("{}: is no regular file", shown.display())));
         }
         let bytes = std::fs::read(&path).map_err(|e| Error::io(&shown, e))?;
-        let text = super::utf8(&bytes, &shown)?;
-        let before = if self.compat { with_newlines(text) } else { text.to_string() };
-        let newline = if self.compat { "\n" } else { newline_of(text) };
+        let (text, encoding) = decode_source(&bytes, &shown, self.compat)?;
+        let before = if self.compat { with_newlines(&text) } else { text.to_string() };
+        let newline = if self.compat { "\n" } else { newline_of(&text) };
         let frequencies = Frequencies::of(&before);
         let text = before.clone();
-        self.files.push(Source { path, shown, bytes, before, text, newline, frequencies });
+        self.files.push(Source { path, shown, encoding, bytes, before, text, newline, frequencies });
         Ok(self.files.len() - 1)
     }
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::Options;
 use super::blocks::{Add, Block, TuneFile};
+use super::characters::shortened;
 use super::layout::{remove_lines, whole_lines};
 use super::names::{Segment, Template};
 use super::nearest;
@@ -100,9 +101,9 @@ pub(super) fn check_names(tune: &TuneFile) -> Result<()> {
         None => Ok(()),
         Some(before) => {
             let reason = if before == line {
-                format!("two numbers of the context would become {name}")
+                format!("two numbers of the context would become {}", shortened(name))
             } else {
-                format!("{name} is the name of a parameter of line {before} already")
+                format!("{} is the name of a parameter of line {before} already", shortened(name))
             };
             Err(Error::line(&tune.path, line, reason))
         }
@@ -127,7 +128,7 @@ pub(super) fn check_names(tune: &TuneFile) -> Result<()> {
             let template = Template::of(&add.body, block, &tune.path, false)?;
             for name in template.names() {
                 if !context.names().any(|known| known == name) {
-                    return at(add.line, format!("{name} is no parameter of this context"));
+                    return at(add.line, format!("{} is no parameter of this context", shortened(name)));
                 }
             }
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Options;
 use super::blocks::{Declared, Setting, TuneFile};
-use super::characters::{is_digit, is_space, is_word, number_value, without_blank_edges};
+use super::characters::{is_digit, is_space, is_word, number_value, shortened, without_blank_edges};
 use super::layout::{apart, replace_part};
 use super::names::Template;
 use super::params::{Number, ParamEntry, ParamKind, ParamsFile, plain, python};
@@ -51,8 +51,7 @@ pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<Plan> 
         }
         for ((name, value), text) in p.context.names().zip(numbers).zip(texts) {
             if !(2.0 * value).is_finite() {
-                let reason =
-                    format!("{}: {} is too large a number", p.block.title(), super::blocks::shortened(text));
+                let reason = format!("{}: {} is too large a number", p.block.title(), shortened(text));
                 return Err(Error::line(&tune.path, p.block.line, reason));
             }
             match params.get_mut(name) {
@@ -89,7 +88,7 @@ pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<Plan> 
     let all = params.entries().count();
     plan.params =
         Some(ParamsSummary { path: params_path.clone(), used: all - not_used, new: all - known, not_used });
-    plan.take_sources(sources);
+    plan.take_sources(sources)?;
     let after = params.text().into_bytes();
     if bytes.as_ref() != Some(&after) {
         let path = if bytes.is_some() {
@@ -112,6 +111,7 @@ fn refuse_taken(p: &Placed<'_>, source: &Source, tune: &Path) -> Result<()> {
         });
         if let Some((at, _)) = taken {
             let (file, line) = (source.shown.display(), source.line(at));
+            let name = shortened(name);
             let reason = format!("{}: the name {name} stands in {file}:{line} already", p.block.title());
             return Err(Error::line(tune, p.block.line, reason));
         }
@@ -338,7 +338,11 @@ pub(super) fn marker_line(
 ) -> Result<usize> {
     let lines = source.lines_with(&marker.value);
     let at = |reason: String| {
-        Err(Error::line(&tune.path, marker.line, format!("{what}: marker {} {reason}", marker.value)))
+        Err(Error::line(
+            &tune.path,
+            marker.line,
+            format!("{what}: marker {} {reason}", shortened(&marker.value)),
+        ))
     };
     match lines[..] {
         [] => at(format!("is not in {}", source.shown.display())),

@@ -2,7 +2,7 @@
 //! parameters that nothing declares or that are declared too late.
 
 use super::blocks::{Block, TuneFile};
-use super::characters::{is_word, line_end, line_of, line_start, number_value};
+use super::characters::{is_word, line_end, line_of, line_start, number_value, shortened};
 use super::sources::Source;
 use super::state::{Placed, State};
 use super::tables::lexer::{Kind, Language, lex};
@@ -45,12 +45,16 @@ pub(super) fn of_block(p: &Placed<'_>, state: &State, source: &Source, tune: &Tu
                 .map(|word| format!("must be known when compiling, in '{word}'")),
         };
         if let Some(reason) = reason {
-            said.push(format!("{} in line {} {reason}", &text[mark.clone()], source.line(mark.start)));
+            said.push(format!(
+                "{} in line {} {reason}",
+                shortened(&text[mark.clone()]),
+                source.line(mark.start)
+            ));
         }
         let number = &text[mark.clone()];
         let whole = !number.contains('.') && p.block.settings.declaration.is_some();
         if whole && !(-2_147_483_648.0..=2_147_483_647.0).contains(&number_value(number)) {
-            said.push(format!("{number} does not fit the int that it is declared as"));
+            said.push(format!("{} does not fit the int that it is declared as", shortened(number)));
         }
     }
     if let Some(marker) = &p.block.settings.declaration
@@ -59,7 +63,7 @@ pub(super) fn of_block(p: &Placed<'_>, state: &State, source: &Source, tune: &Tu
     {
         said.push(format!(
             "marker {} is below, in line {}: parameters would be declared after their use",
-            marker.value,
+            shortened(&marker.value),
             line_of(text, line)
         ));
     }

@@ -1,7 +1,7 @@
 //! `gputexel patch check`: where the blocks match.
 
 use gputexel::Error;
-use gputexel::patch::{self, BlockCheck, BlockState, CheckReport};
+use gputexel::patch::{self, BlockCheck, BlockState, CheckReport, shortened};
 
 use super::output::plural;
 use super::{Context, InputArgs, check_whole, say};
@@ -59,14 +59,17 @@ fn text(report: &CheckReport) -> String {
 }
 
 fn block(block: &BlockCheck) -> String {
-    let name = if block.name.is_empty() { "unnamed".to_string() } else { block.name.clone() };
+    let name = if block.name.is_empty() { "unnamed".into() } else { shortened(&block.name) };
     let line = block.source_lines.first().map(|line| format!(":{line}")).unwrap_or_default();
     let lines = || block.source_lines.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let what = match block.state {
         BlockState::Ready if block.values.is_empty() => "matches".to_string(),
         BlockState::Ready => {
-            let values: Vec<String> =
-                block.values.iter().map(|(name, text)| format!("{name} = {text}")).collect();
+            let values: Vec<String> = block
+                .values
+                .iter()
+                .map(|(name, text)| format!("{} = {}", shortened(name), shortened(text)))
+                .collect();
             format!("matches, {}", values.join(", "))
         }
         BlockState::Done if block.name.is_empty() => "is patched already".to_string(),

@@ -1,6 +1,6 @@
 //! What `tune` and `apply` say of their work.
 
-use gputexel::patch::{Plan, PlannedBlock};
+use gputexel::patch::{Plan, PlannedBlock, shortened};
 use serde_json::{Value, json};
 
 /// One object: blocks, files, parameters.
@@ -40,8 +40,8 @@ fn block(block: &PlannedBlock) -> String {
     let mut values = String::new();
     for value in &block.values {
         let same = value.before == value.value || value.before == value.name || value.before.is_empty();
-        let was = if same { String::new() } else { format!(" (was {})", value.before) };
-        values += &format!(", {} = {}{was}", value.name, value.value);
+        let was = if same { String::new() } else { format!(" (was {})", shortened(&value.before)) };
+        values += &format!(", {} = {}{was}", shortened(&value.name), shortened(&value.value));
     }
-    format!("{}{line}: {name}: {}{values}\n", block.file.display(), block.action)
+    format!("{}{line}: {}: {}{values}\n", block.file.display(), shortened(name), block.action)
 }
