@@ -20,6 +20,7 @@ mod error;
 pub mod evaluator;
 pub mod extraction;
 mod files;
+pub mod folder_lock;
 mod journal;
 pub mod matches;
 pub mod model;
@@ -32,4 +33,4 @@ pub mod trace;
 pub mod tuning;
 
 pub use error::{Error, Result};
-pub use files::{Scratch, write_atomically};
+pub use files::{Growing, Scratch, write_atomically};
