@@ -1,12 +1,19 @@
-//! Writing files whole or not at all.
+//! Writing files whole or not at all, or line by line; and whose they are.
+//!
+//! A file that is replaced passes its mode on, and where the system allows its owner and group; a new
+//! one has what the umask leaves. It is a new file all the same: other hard links to the old one, and
+//! its access control lists, stay behind.
 
-use std::fs::File;
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Seek as _, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
+
+/// How the names of files in the making begin.
+pub(crate) const TEMPORARY: &str = ".gputexel-";
 
 /// Writes `contents` to a temporary file beside `path`, syncs it, and renames it into place. A device or
 /// pipe, such as `/dev/null` or `/dev/stdout`, is written to and stays what it is.
@@ -35,8 +42,17 @@ impl Scratch {
     /// # Errors
     /// What creating a file may fail with.
     pub fn beside(path: &Path) -> std::io::Result<Self> {
-        let folder = folder_for(path);
-        let file = tempfile::Builder::new().prefix(".gputexel-").tempfile_in(folder)?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(TEMPORARY);
+        if let Some(permissions) = permissions_at_birth(path) {
+            builder.permissions(permissions);
+        }
+        let file = builder.tempfile_in(folder_for(path))?;
+        // Whoever clears up what killed processes left sees that this one is alive. Elsewhere than on
+        // Unix, locks keep others from reading.
+        if cfg!(unix) {
+            let _ = file.as_file().try_lock();
+        }
         Ok(Self { path: path.to_path_buf(), file })
     }
 
@@ -62,7 +78,9 @@ impl Scratch {
             return target.flush();
         }
         self.as_file().sync_all()?;
-        set_default_permissions(self.as_file())?;
+        if let Ok(old) = std::fs::metadata(&self.path) {
+            keep_owner_and_mode(self.as_file(), &old)?;
+        }
         self.file.persist(&self.path).map_err(|e| e.error)?;
         Ok(())
     }
@@ -93,6 +111,60 @@ fn is_device(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
+/// What a file is created with that is to stand at `path`: no more than the file has that is there, or
+/// what the umask leaves of everything. `None` leaves it to its owner alone.
+#[cfg(unix)]
+fn permissions_at_birth(path: &Path) -> Option<std::fs::Permissions> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = match std::fs::metadata(path) {
+        Ok(old) if old.is_file() => old.permissions().mode() & 0o777,
+        Ok(_) => return None,
+        Err(_) => 0o666,
+    };
+    Some(std::fs::Permissions::from_mode(mode))
+}
+
+/// Elsewhere, files inherit the rights of their folder.
+#[cfg(not(unix))]
+fn permissions_at_birth(_path: &Path) -> Option<std::fs::Permissions> {
+    None
+}
+
+/// Gives a file that replaces another the mode of that one, and its owner and group as far as that is
+/// allowed. Where it is not, nobody gets to read what only the old group could.
+///
+/// # Errors
+/// When the file would be open to more than the old one was.
+#[cfg(unix)]
+pub(crate) fn keep_owner_and_mode(file: &File, old: &Metadata) -> std::io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
+    let now = file.metadata()?;
+    let mut mode = old.mode() & 0o7777;
+    if old.uid() != now.uid() && fchown(file, Some(old.uid()), None).is_err() {
+        mode &= !0o4000;
+    }
+    if old.gid() != now.gid() && fchown(file, None, Some(old.gid())).is_err() {
+        mode &= !0o2070 | ((mode & 0o007) << 3);
+    }
+    if mode == now.mode() & 0o7777 {
+        return Ok(());
+    }
+    match file.set_permissions(std::fs::Permissions::from_mode(mode)) {
+        // File systems without modes have none to keep.
+        Err(_) if now.mode() & 0o777 & !mode == 0 => Ok(()),
+        set => set,
+    }
+}
+
+/// Elsewhere, files inherit the rights of their folder.
+///
+/// # Errors
+/// None.
+#[cfg(not(unix))]
+pub(crate) fn keep_owner_and_mode(_file: &File, _old: &Metadata) -> std::io::Result<()> {
+    Ok(())
+}
+
 /// Temporary files are private to their owner; results should be as readable as any other file.
 #[cfg(unix)]
 pub(crate) fn set_default_permissions(file: &File) -> std::io::Result<()> {
@@ -104,6 +176,80 @@ pub(crate) fn set_default_permissions(file: &File) -> std::io::Result<()> {
 #[cfg(not(unix))]
 pub(crate) fn set_default_permissions(_file: &File) -> std::io::Result<()> {
     Ok(())
+}
+
+/// Whether an open file is the one with this name, and has not been removed, moved or replaced.
+pub(crate) fn is_at(path: &Path, file: &File) -> bool {
+    match (std::fs::metadata(path), file.metadata()) {
+        (Ok(there), Ok(ours)) => is_same(&there, &ours),
+        _ => false,
+    }
+}
+
+#[cfg(unix)]
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Elsewhere, open files cannot be replaced.
+#[cfg(not(unix))]
+fn is_same(_one: &Metadata, _other: &Metadata) -> bool {
+    true
+}
+
+/// A file that grows line by line, and notices when it is no longer where its lines are looked for.
+#[derive(Debug)]
+pub struct Growing {
+    path: PathBuf,
+    file: File,
+    /// Devices and pipes cannot be lost.
+    is_file: bool,
+}
+
+impl Growing {
+    /// Opens a file to add to it; makes it where it is not there.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn open(path: &Path) -> Result<Self> {
+        let open = || OpenOptions::new().create(true).append(true).open(path);
+        open().and_then(|file| Self::of(path, file)).map_err(|e| Error::io(path, e))
+    }
+
+    /// A file that was opened for appending.
+    ///
+    /// # Errors
+    /// When the system says nothing about it.
+    pub fn of(path: &Path, file: File) -> std::io::Result<Self> {
+        let is_file = file.metadata()?.is_file();
+        Ok(Self { path: path.to_path_buf(), file, is_file })
+    }
+
+    /// Adds to the end; once this returns, the end of the process does not lose it.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Input`] as with [`check`](Self::check), before anything is written.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.check()?;
+        self.file.write_all(bytes).map_err(|e| Error::io(&self.path, e))
+    }
+
+    /// Sees to it that the file is still there.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when it was removed, moved or replaced.
+    pub fn check(&self) -> Result<()> {
+        match !self.is_file || is_at(&self.path, &self.file) {
+            true => Ok(()),
+            false => Err(gone(&self.path)),
+        }
+    }
+}
+
+/// The error that what is being written is no longer there.
+pub(crate) fn gone(path: &Path) -> Error {
+    Error::input(path, "was removed, moved or replaced while it was being written")
 }
 
 #[cfg(all(test, unix))]
@@ -128,5 +274,40 @@ mod tests {
         assert_eq!(reader.join().unwrap(), b"all of it");
         assert!(std::fs::metadata(&path).unwrap().file_type().is_fifo());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_replaced_keeps_its_mode() {
+        use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let link = folder.path().join("link");
+        for mode in [0o600, 0o640, 0o444, 0o755] {
+            std::fs::write(&path, b"old").unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            std::fs::hard_link(&path, &link).unwrap();
+            write_atomically(&path, b"new").unwrap();
+            let metadata = std::fs::metadata(&path).unwrap();
+            assert_eq!(metadata.mode() & 0o7777, mode);
+            // The new file is another one: what has other names keeps them, and what it holds.
+            assert_eq!((metadata.nlink(), std::fs::read(&link).unwrap()), (1, b"old".to_vec()));
+            for path in [&path, &link] {
+                std::fs::remove_file(path).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn lines_do_not_go_into_a_file_that_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines");
+        let mut growing = Growing::open(&path).unwrap();
+        growing.append(b"one\n").unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert!(growing.append(b"two\n").unwrap_err().to_string().contains("was removed"));
+        std::fs::write(&path, b"other\n").unwrap();
+        assert!(growing.check().is_err());
+        assert_eq!(std::fs::read(&path).unwrap(), b"other\n");
+        Growing::open(Path::new("/dev/null")).unwrap().append(b"x").unwrap();
     }
 }

@@ -2,17 +2,18 @@
 //! JSON, so that what was killed can go on.
 //!
 //! Owns what makes that safe: the first line is there as a whole or not at all, a last line that
-//! was cut off does not count, and a journal belongs to one process at a time. What lines mean is
-//! their owners' business.
+//! was cut off does not count, and it is written under the lock of its folder, by one process at a time.
+//! What lines mean is their owners' business.
 
-use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
+use crate::files::Growing;
+use crate::folder_lock::{FolderLock, no_record};
 
 /// Where a journal is, and what it is called in messages.
 #[derive(Clone, Copy, Debug)]
@@ -34,21 +35,9 @@ impl Place<'_> {
     fn missing(&self, error: std::io::Error) -> Error {
         match error.kind() {
             std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
-                let Self { what, name, .. } = self;
-                Error::input(self.folder, format!("is not the folder of a {what}: it has no {name}"))
+                no_record(self.folder, self.name, self.what)
             }
             _ => Error::io(self.path(), error),
-        }
-    }
-
-    /// Two processes that play the same games would count them twice.
-    fn lock(&self, file: &File) -> Result<()> {
-        match file.try_lock() {
-            Err(std::fs::TryLockError::WouldBlock) => {
-                Err(Error::input(self.path(), format!("another process plays this {}", self.what)))
-            }
-            // File systems without locks leave this to the user.
-            _ => Ok(()),
         }
     }
 }
@@ -94,53 +83,63 @@ pub(crate) fn read<H: DeserializeOwned, E: DeserializeOwned>(
 /// An open journal.
 #[derive(Debug)]
 pub(crate) struct LineJournal {
-    path: PathBuf,
-    file: File,
+    file: Growing,
+    /// Held as long as the journal is open.
+    lock: FolderLock,
 }
 
 impl LineJournal {
-    /// Begins a journal in an existing folder, replacing one that is there.
+    /// Begins a journal in its folder, replacing one that is there.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Input`] when it is in use.
-    pub fn create<H: Serialize>(place: Place<'_>, header: &H) -> Result<Self> {
+    /// [`Error::Io`].
+    pub fn create<H: Serialize>(lock: &FolderLock, place: Place<'_>, header: &H) -> Result<Self> {
         let path = place.path();
         let mut line = serde_json::to_vec(header).map_err(|e| Error::io(&path, e.into()))?;
         line.push(b'\n');
         // Nothing can be resumed without it.
         crate::write_atomically(&path, &line)?;
-        let file = OpenOptions::new().append(true).open(&path).map_err(|e| Error::io(&path, e))?;
-        place.lock(&file)?;
-        Ok(Self { path, file })
+        Ok(Self { file: Growing::open(&path)?, lock: lock.clone() })
     }
 
     /// Opens a journal to go on with it. A last line that was cut off is taken away.
     ///
     /// # Errors
-    /// Those of [`read`], [`Error::Io`] when it cannot be written, [`Error::Input`] when it is in
-    /// use.
+    /// Those of [`read`], [`Error::Io`] when it cannot be written.
     pub fn open<H: DeserializeOwned, E: DeserializeOwned>(
+        lock: &FolderLock,
         place: Place<'_>,
         check: impl FnOnce(&H) -> Result<()>,
     ) -> Result<(Self, Contents<H, E>)> {
         let path = place.path();
         let file = OpenOptions::new().read(true).append(true).open(&path).map_err(|e| place.missing(e))?;
-        place.lock(&file)?;
         let contents = read(place, check)?;
         let length = file.metadata().map_err(|e| Error::io(&path, e))?.len();
         if contents.whole < length {
             file.set_len(contents.whole).map_err(|e| Error::io(&path, e))?;
         }
-        Ok((Self { path, file }, contents))
+        let file = Growing::of(&path, file).map_err(|e| Error::io(&path, e))?;
+        Ok((Self { file, lock: lock.clone() }, contents))
     }
 
     /// Adds what happened; once this returns, the end of the process does not lose it.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`Error::Io`]; those of [`check`](Self::check).
     pub fn append<E: Serialize>(&mut self, entry: &E) -> Result<()> {
-        let mut line = serde_json::to_vec(entry).map_err(|e| Error::io(&self.path, e.into()))?;
+        let path = self.lock.folder();
+        let mut line = serde_json::to_vec(entry).map_err(|e| Error::io(path, e.into()))?;
         line.push(b'\n');
-        self.file.write_all(&line).map_err(|e| Error::io(&self.path, e))
+        self.lock.check()?;
+        self.file.append(&line)
+    }
+
+    /// Sees to it that what was added is still there.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when the folder or the journal was removed, moved or replaced.
+    pub fn check(&self) -> Result<()> {
+        self.lock.check()?;
+        self.file.check()
     }
 }

@@ -20,6 +20,7 @@ mod error;
 pub mod evaluator;
 pub mod extraction;
 mod files;
+pub mod folder_lock;
 mod journal;
 pub mod matches;
 mod messages;
@@ -33,5 +34,5 @@ pub mod trace;
 pub mod tuning;
 
 pub use error::{Error, Result};
-pub use files::{Scratch, write_atomically};
+pub use files::{Growing, Scratch, write_atomically};
 pub use messages::printable;

@@ -12,6 +12,7 @@ use common::players::{Scripted, Step, Whim, game, opening, rules, start};
 use gputexel::chess::pgn::read_pgn;
 use gputexel::chess::selection::Selection;
 use gputexel::engine::Score;
+use gputexel::folder_lock::FolderLock;
 use gputexel::matches::journal::{GamesFile, Journal};
 use gputexel::matches::openings::{Book, Openings, Order};
 use gputexel::matches::statistics::SprtState;
@@ -191,6 +192,17 @@ fn failures_are_survived_up_to_a_limit() {
     assert!(kept.pairs.is_empty());
 }
 
+/// A journal in a folder, which its lock keeps from others.
+fn begun<T: serde::Serialize>(folder: &Path, config: &T) -> Journal {
+    Journal::create(&FolderLock::acquire(folder).unwrap(), config).unwrap()
+}
+
+type Opened<T> = (Journal, T, BTreeMap<u64, PairSummary>);
+
+fn opened<T: serde::de::DeserializeOwned>(folder: &Path) -> gputexel::Result<Opened<T>> {
+    Journal::open(&FolderLock::acquire(folder)?)
+}
+
 #[test]
 fn a_killed_match_goes_on_from_any_byte() {
     let folder = tempfile::tempdir().unwrap();
@@ -198,12 +210,12 @@ fn a_killed_match_goes_on_from_any_byte() {
     let whole = folder.path().join("whole");
     std::fs::create_dir(&whole).unwrap();
     let settings = settings(8, 1);
-    let mut kept = Kept { journal: Some(Journal::create(&whole, &config).unwrap()), ..Kept::default() };
+    let mut kept = Kept { journal: Some(begun(&whole, &config)), ..Kept::default() };
     let result = run(&settings, BTreeMap::new(), &mut kept);
     drop(kept);
     let bytes = std::fs::read(whole.join("match.jsonl")).unwrap();
     let header = bytes.iter().position(|b| *b == b'\n').unwrap() + 1;
-    let (journal, _, all) = Journal::open::<String>(&whole).unwrap();
+    let (journal, _, all) = opened::<String>(&whole).unwrap();
     drop(journal);
     assert_eq!(all.len(), 8);
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
@@ -213,7 +225,7 @@ fn a_killed_match_goes_on_from_any_byte() {
         let torn = folder.path().join(format!("torn-{cut}"));
         std::fs::create_dir(&torn).unwrap();
         std::fs::write(torn.join("match.jsonl"), &bytes[..cut]).unwrap();
-        let (journal, read, done) = Journal::open::<String>(&torn).unwrap();
+        let (journal, read, done) = opened::<String>(&torn).unwrap();
         assert_eq!(read, config);
         let complete = bytes[header..cut].iter().filter(|b| **b == b'\n').count();
         assert_eq!(done.len(), complete, "cut at {cut}");
@@ -222,7 +234,7 @@ fn a_killed_match_goes_on_from_any_byte() {
         assert_eq!(kept.pairs.len(), 8 - complete);
         drop(kept);
         assert_eq!(timeless_tally(resumed.tally), timeless_tally(result.tally.clone()));
-        let (_, _, again) = Journal::open::<String>(&torn).unwrap();
+        let (_, _, again) = opened::<String>(&torn).unwrap();
         let timeless =
             |pairs: &BTreeMap<u64, PairSummary>| pairs.values().cloned().map(timeless).collect::<Vec<_>>();
         assert_eq!(timeless(&again), timeless(&all));
@@ -231,12 +243,12 @@ fn a_killed_match_goes_on_from_any_byte() {
     }
     // Without its first line a journal is none; a damaged line in the middle is not passed over.
     std::fs::write(whole.join("match.jsonl"), &bytes[..header - 1]).unwrap();
-    let error = Journal::open::<String>(&whole).unwrap_err().to_string();
+    let error = opened::<String>(&whole).unwrap_err().to_string();
     assert!(error.ends_with("holds no configuration; nothing was played"), "{error}");
     let mut damaged = bytes.clone();
     damaged[header + 2] = b'!';
     std::fs::write(whole.join("match.jsonl"), &damaged).unwrap();
-    assert!(Journal::open::<String>(&whole).unwrap_err().to_string().contains("match.jsonl:2: "));
+    assert!(opened::<String>(&whole).unwrap_err().to_string().contains("match.jsonl:2: "));
 }
 
 #[test]
@@ -244,14 +256,14 @@ fn one_process_at_a_time_and_every_pair_once() {
     let folder = tempfile::tempdir().unwrap();
     let mut kept = Kept::default();
     run(&settings(2, 1), BTreeMap::new(), &mut kept);
-    let mut journal = Journal::create(folder.path(), &1).unwrap();
-    let error = Journal::open::<i32>(folder.path()).unwrap_err().to_string();
-    assert!(error.ends_with("another process plays this match"), "{error}");
+    let mut journal = begun(folder.path(), &1);
+    let error = opened::<i32>(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("is being written by another gputexel"), "{error}");
     for pair in [0, 1, 1, 0] {
         journal.append(&kept.pairs[&pair]).unwrap();
     }
     drop(journal);
-    assert_eq!(Journal::open::<i32>(folder.path()).unwrap().2, kept.pairs);
+    assert_eq!(opened::<i32>(folder.path()).unwrap().2, kept.pairs);
     // Games are written in the order of pairs, whatever the order in which they come.
     let path = folder.path().join("games.pgn");
     let mut games = GamesFile::create(&path).unwrap();
@@ -261,6 +273,10 @@ fn one_process_at_a_time_and_every_pair_once() {
     assert_eq!(std::fs::read(&path).unwrap(), b"abc");
     games.finish().unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), b"abce");
+    // What is gone is said to be.
+    let games = GamesFile::create(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert!(cfg!(not(unix)) || games.finish().unwrap_err().to_string().contains("was removed"));
 }
 
 #[test]

@@ -108,9 +108,14 @@ fn interrupted_runs_say_how_to_go_on() {
     while lines(&bench, "r/spsa.jsonl") < 5 {
         std::thread::sleep(Duration::from_millis(5));
     }
-    // Another process must not play the same run.
+    // Another process must not play the same run, nor begin another one there.
+    let busy = format!("r: is being written by another gputexel (process {})", child.id());
+    let before = bench.bytes("r/spsa.jsonl");
+    let again = bench.fails(&["spsa", "run", "run.toml", "--out", "r", "--force"], 1);
+    assert!(again.contains(&busy), "{again}");
+    assert!(bench.bytes("r/spsa.jsonl").starts_with(&before), "the journal was taken away");
     let refused = bench.fails(&["spsa", "run", "--resume", "r"], 1);
-    assert!(refused.contains("spsa.jsonl: another process plays this run of SPSA"), "{refused}");
+    assert!(refused.contains(&busy), "{refused}");
     assert_eq!(bench.run(&["-q", "spsa", "report", "r"], "").0, 0);
     bench.shell(&format!("kill -INT {}", child.id()));
     let output = child.wait_with_output().unwrap();

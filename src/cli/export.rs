@@ -175,7 +175,7 @@ impl ExportArgs {
 
 /// The parameter file that a path stands for: itself, or that of a run's folder.
 fn parameter_file(path: &Path) -> Result<ParameterFile> {
-    let file = if path.is_dir() { path.join("params.json") } else { path.to_path_buf() };
+    let file = ParameterFile::locate(path)?;
     let read = ParameterFile::read(&file)?;
     read.phase.validate().map_err(|error| Error::input(&file, error.to_string()))?;
     Ok(read)

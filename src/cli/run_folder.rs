@@ -1,84 +1,188 @@
-//! The folder of a run: what is in it, and how it comes into being.
+//! The folder of a run: what is in it, how it comes into being, and whose it is.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use gputexel::folder_lock::{FolderLock, holds_leftovers_only, no_record};
+use gputexel::model::ParameterFile;
 use gputexel::tuning::{Checkpoint, RunRecord};
-use gputexel::{Error, Result, write_atomically};
+use gputexel::{Error, Growing, Result, write_atomically};
+
+use super::targets::is_one;
+
+/// The positions that a run extracts for itself.
+pub const DATASET: &str = "dataset.bin";
+
+/// What a folder is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `tune` and `pso`.
+    Run,
+    /// `sweep`.
+    Sweep,
+    /// `match`, and `spsa verify`.
+    Match,
+    /// `spsa run`.
+    Spsa,
+    /// Parameters and tables only.
+    Parameters,
+}
+
+impl Kind {
+    const RECORDED: [Self; 4] = [Self::Run, Self::Sweep, Self::Match, Self::Spsa];
+
+    /// The file without which there is nothing to resume.
+    const fn record(self) -> Option<&'static str> {
+        match self {
+            Self::Run => Some("run.json"),
+            Self::Sweep => Some("sweep.json"),
+            Self::Match => Some(gputexel::matches::journal::JOURNAL),
+            Self::Spsa => Some(gputexel::spsa::run::JOURNAL),
+            Self::Parameters => None,
+        }
+    }
+
+    /// For people.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Sweep => "sweep",
+            Self::Match => "match",
+            Self::Spsa => "run of SPSA",
+            Self::Parameters => "parameter file",
+        }
+    }
+}
+
+/// What an earlier run left and must not be taken for this one's. Without its record there is nothing to
+/// go on with: it goes first.
+const RESULTS: [&str; 8] = [
+    "checkpoint.safetensors",
+    "metrics.jsonl",
+    "params.json",
+    "z.json",
+    "report.html",
+    "runs.csv",
+    "sweep.svg",
+    "log.csv",
+];
 
 /// A run's folder.
 pub struct RunFolder {
     path: PathBuf,
     /// Whether this process made it, so that it may go again when nothing came of the run.
     fresh: bool,
+    /// Held by those who write to the folder as its run.
+    lock: Option<FolderLock>,
 }
 
 impl RunFolder {
-    /// Makes the folder, or with `None` a dated one under `runs`.
+    /// Makes the folder, or with `None` a dated one under `runs`, and locks it. What a process left there
+    /// that was killed before it had a record of its run is no reason not to begin.
     ///
     /// # Errors
-    /// [`Error::Usage`] when it exists and holds something, unless `force` is set; [`Error::Io`].
-    pub fn create(path: Option<&Path>, force: bool) -> Result<Self> {
-        let path = match path {
-            Some(path) => path.to_path_buf(),
-            None => dated_path(),
+    /// [`Error::Usage`] when it exists and holds something, unless `force` is set, and when it holds a run
+    /// of another kind; [`Error::Input`] when another process writes to it; [`Error::Io`].
+    pub fn create(path: Option<&Path>, kind: Kind, force: bool) -> Result<Self> {
+        let (path, fresh) = match path {
+            Some(path) => (path.to_path_buf(), !path.exists()),
+            None => (dated_folder()?, true),
         };
-        if path.exists() {
-            let mut entries = std::fs::read_dir(&path).map_err(|e| Error::io(&path, e))?;
-            if entries.next().is_some() && !force {
-                return Err(Error::Usage(format!(
-                    "{}: exists and is not empty; use --force to write into it, or --resume to go on",
-                    path.display()
-                )));
-            }
-            if force {
-                // What an earlier run left must not be taken for this one's.
-                for name in
-                    ["checkpoint.safetensors", "metrics.jsonl", "params.json", "z.json", "report.html"]
-                {
-                    match std::fs::remove_file(path.join(name)) {
-                        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                            return Err(Error::io(path.join(name), error));
-                        }
-                        _ => {}
-                    }
-                }
-            }
-            return Ok(Self { path, fresh: false });
+        if fresh {
+            std::fs::create_dir_all(&path).map_err(|e| Error::io(&path, e))?;
+        } else {
+            check_contents(&path, kind, force)?;
         }
-        std::fs::create_dir_all(&path).map_err(|e| Error::io(&path, e))?;
-        Ok(Self { path, fresh: true })
+        let folder = Self { lock: Some(locked(&path)?), path, fresh };
+        // Another process may have been here before the lock was taken.
+        check_contents(&folder.path, kind, force)?;
+        let made = folder.lock.as_ref().filter(|_| holds_leftovers_only(&folder.path).unwrap_or(false));
+        let stale = made.map(FolderLock::made).unwrap_or_default();
+        let earlier = kind.record().into_iter().chain(RESULTS).filter(|_| force);
+        for name in stale.iter().map(String::as_str).chain(earlier) {
+            folder.remove(name)?;
+        }
+        folder.making(&[])?;
+        Ok(folder)
     }
 
-    /// An existing run.
+    /// An existing run, to go on with.
     ///
     /// # Errors
-    /// [`Error::Io`] or [`Error::Input`] when it is not the folder of a run.
+    /// [`Error::Io`] or [`Error::Input`] when it is not the folder of a run, or another process writes to
+    /// it.
     pub fn open(path: &Path) -> Result<(Self, RunRecord)> {
-        Self::open_with(path, "run.json", "run")
+        let folder = Self::enter(path, Kind::Run)?;
+        let record = folder.record(Kind::Run)?;
+        Ok((folder, record))
     }
 
-    /// An existing folder with a record of what is done in it, under the name given; `what` is
-    /// for people.
+    /// The folder of something that has begun, locked.
     ///
     /// # Errors
-    /// [`Error::Io`] or [`Error::Input`] when it has none.
-    pub fn open_with<T: serde::de::DeserializeOwned>(
-        path: &Path,
-        name: &str,
-        what: &str,
-    ) -> Result<(Self, T)> {
-        let record = path.join(name);
+    /// [`Error::Input`] when it is none, or another process writes to it; [`Error::Io`].
+    pub fn enter(path: &Path, kind: Kind) -> Result<Self> {
+        if let Some(record) = kind.record()
+            && !path.join(record).exists()
+        {
+            return Err(no_record(path, record, kind.name()));
+        }
+        Ok(Self { path: path.to_path_buf(), fresh: false, lock: Some(locked(path)?) })
+    }
+
+    /// A folder to read from, which another process may be writing to.
+    pub fn view(path: &Path) -> Self {
+        Self { path: path.to_path_buf(), fresh: false, lock: None }
+    }
+
+    /// What is done in the folder.
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::Input`] when it has no such record.
+    pub fn record<T: serde::de::DeserializeOwned>(&self, kind: Kind) -> Result<T> {
+        let (name, what) = (kind.record().unwrap_or_default(), kind.name());
+        let record = self.path.join(name);
         let text = std::fs::read_to_string(&record).map_err(|e| match e.kind() {
-            std::io::ErrorKind::NotFound => {
-                Error::input(path, format!("is not the folder of a {what}: it has no {name}"))
-            }
+            std::io::ErrorKind::NotFound => no_record(&self.path, name, what),
             _ => Error::io(&record, e),
         })?;
-        let record = serde_json::from_str(&text)
-            .map_err(|e| Error::line(&record, e.line() as u64, format!("not the record of a {what}: {e}")))?;
-        Ok((Self { path: path.to_path_buf(), fresh: false }, record))
+        serde_json::from_str(&text)
+            .map_err(|e| Error::line(&record, e.line() as u64, format!("not the record of a {what}: {e}")))
+    }
+
+    /// The lock, of a folder that was not opened to be read only.
+    pub fn lock(&self) -> &FolderLock {
+        self.lock.as_ref().expect("only readers have none, and they write nothing")
+    }
+
+    /// Sees to it that the folder is still there, and still ours.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when it was removed, moved or replaced.
+    pub fn check(&self) -> Result<()> {
+        self.lock.as_ref().map_or(Ok(()), FolderLock::check)
+    }
+
+    /// Notes what is made before there is a record, see [`FolderLock::making`].
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn making(&self, names: &[&str]) -> Result<()> {
+        self.lock.as_ref().map_or(Ok(()), |lock| lock.making(names))
+    }
+
+    /// Removes a file, if it is there.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn remove(&self, name: &str) -> Result<()> {
+        match std::fs::remove_file(self.file(name)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::io(self.file(name), error))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The folder.
@@ -99,19 +203,30 @@ impl RunFolder {
     /// Writes a file whole or not at all.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`Error::Io`]; those of [`check`](Self::check).
     pub fn write(&self, name: &str, contents: &str) -> Result<()> {
+        self.check()?;
         write_atomically(&self.file(name), contents.as_bytes())
     }
 
-    /// Writes the record of the run.
+    /// Writes the record of the run, which has then begun.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// Those of [`write`](Self::write).
     pub fn write_record(&self, record: &RunRecord) -> Result<()> {
         let text = serde_json::to_string_pretty(record)
             .map_err(|e| Error::Numeric(format!("the record of the run cannot be written: {e}")))?;
-        self.write("run.json", &(text + "\n"))
+        self.write("run.json", &(text + "\n"))?;
+        self.making(&[])
+    }
+
+    /// Stores the state of the run.
+    ///
+    /// # Errors
+    /// Those of [`check`](Self::check) and [`Checkpoint::write`].
+    pub fn write_checkpoint(&self, checkpoint: &Checkpoint) -> Result<()> {
+        self.check()?;
+        checkpoint.write(&self.checkpoint())
     }
 
     /// The state of the run, if one was stored.
@@ -131,7 +246,7 @@ impl RunFolder {
         let Some(mut checkpoint) = self.read_checkpoint()? else { return Ok(()) };
         checkpoint.optimizer.vectors.clear();
         checkpoint.progress.best_parameters.clear();
-        checkpoint.write(&self.checkpoint())
+        self.write_checkpoint(&checkpoint)
     }
 
     /// Opens the metrics file behind its first `keep` lines; later ones belong to steps that the
@@ -139,9 +254,9 @@ impl RunFolder {
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn metrics(&self, keep: u64) -> Result<File> {
+    pub fn metrics(&self, keep: u64) -> Result<Growing> {
         let path = self.file("metrics.jsonl");
-        let open = || -> std::io::Result<File> {
+        let open = || -> std::io::Result<Growing> {
             let mut kept = 0u64;
             if let Ok(file) = File::open(&path) {
                 let mut reader = BufReader::new(file);
@@ -157,36 +272,111 @@ impl RunFolder {
             }
             let file = OpenOptions::new().create(true).append(true).open(&path)?;
             file.set_len(kept)?;
-            Ok(file)
+            Growing::of(&path, file)
         };
         open().map_err(|e| Error::io(&path, e))
     }
 
-    /// Takes the folder away again if this process made it and it is empty.
+    /// Takes the folder away again if this process made it and it is empty, and what was made in it for a
+    /// run that did not begin.
     pub fn discard(&self) {
+        let Some(lock) = &self.lock else { return };
+        for name in lock.made() {
+            let _ = self.remove(&name);
+        }
         if self.fresh {
+            lock.remove_file();
             // A folder that is not empty stays, which is what is wanted.
             let _ = std::fs::remove_dir(&self.path);
         }
     }
 }
 
+/// Locks a folder; warns where that cannot be had.
+///
+/// # Errors
+/// Those of [`FolderLock::acquire`].
+pub fn locked(path: &Path) -> Result<FolderLock> {
+    let lock = FolderLock::acquire(path)?;
+    if let Some(warning) = lock.warning() {
+        eprintln!("gputexel: warning: {warning}");
+    }
+    Ok(lock)
+}
+
+/// Refuses to begin with `force` in a folder whose earlier results are what the new run works with.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub fn check_inputs(folder: &Path, kind: Kind, inputs: &[&Path]) -> Result<()> {
+    let removed: Vec<PathBuf> =
+        kind.record().into_iter().chain(RESULTS).map(|name| folder.join(name)).collect();
+    let located = |input: &Path| ParameterFile::locate(input).unwrap_or_else(|_| input.to_path_buf());
+    match inputs.iter().find(|input| removed.iter().any(|path| is_one(path, &located(input)))) {
+        Some(input) => {
+            let folder = folder.display();
+            Err(Error::Usage(format!(
+                "{}: is an input, too; give another folder than {folder}",
+                input.display()
+            )))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses a folder that holds something, or with `force` something else than is to be written.
+///
+/// # Errors
+/// [`Error::Usage`]; [`Error::Io`] when it cannot be read.
+pub fn check_contents(path: &Path, kind: Kind, force: bool) -> Result<()> {
+    if holds_leftovers_only(path)? {
+        return Ok(());
+    }
+    if !force {
+        return Err(Error::Usage(format!(
+            "{}: exists and is not empty; use --force to write into it{}",
+            path.display(),
+            if kind == Kind::Parameters { "" } else { ", or --resume to go on" }
+        )));
+    }
+    let other = Kind::RECORDED
+        .into_iter()
+        .filter(|other| *other != kind)
+        .find(|other| other.record().is_some_and(|record| path.join(record).exists()));
+    match other {
+        Some(other) => Err(Error::Usage(format!(
+            "{}: holds a {} ({}), which --force does not write over; give another folder",
+            path.display(),
+            other.name(),
+            other.record().unwrap_or_default()
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// Appends a line of metrics.
 ///
 /// # Errors
-/// [`Error::Io`].
-pub fn append_line(file: &mut File, path: &Path, line: &serde_json::Value) -> Result<()> {
-    writeln!(file, "{line}").map_err(|e| Error::io(path, e))
+/// Those of [`Growing::append`].
+pub fn append_line(file: &mut Growing, line: &serde_json::Value) -> Result<()> {
+    file.append(format!("{line}\n").as_bytes())
 }
 
-/// `runs/` and the time, with a number behind it where that exists.
-fn dated_path() -> PathBuf {
+/// Makes a folder under `runs` with the time as its name, and a number behind it where that exists.
+fn dated_folder() -> Result<PathBuf> {
+    let runs = Path::new("runs");
+    std::fs::create_dir_all(runs).map_err(|e| Error::io(runs, e))?;
     let stamp = jiff::Timestamp::now().strftime("%Y-%m-%d-%H%M%S").to_string();
-    let mut path = Path::new("runs").join(&stamp);
+    let mut path = runs.join(&stamp);
     let mut number = 2;
-    while path.exists() {
-        path = Path::new("runs").join(format!("{stamp}-{number}"));
-        number += 1;
+    loop {
+        match std::fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                path = runs.join(format!("{stamp}-{number}"));
+                number += 1;
+            }
+            Err(error) => return Err(Error::io(&path, error)),
+        }
     }
-    path
 }

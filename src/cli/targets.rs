@@ -43,6 +43,11 @@ pub fn check_apart(outputs: &[Option<&Path>], inputs: &[&Path]) -> Result<()> {
     Ok(())
 }
 
+/// Whether two paths lead to the same place, be it there or not.
+pub fn is_one(one: &Path, other: &Path) -> bool {
+    whole(one) == whole(other)
+}
+
 fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

@@ -14,6 +14,8 @@ use serde::de::DeserializeOwned;
 
 use super::tally::PairSummary;
 use crate::error::{Error, Result};
+use crate::files::{gone, is_at};
+use crate::folder_lock::FolderLock;
 use crate::journal::{LineJournal, Place};
 
 /// The journal's name in its folder.
@@ -28,12 +30,12 @@ const fn place(folder: &Path) -> Place<'_> {
 pub struct Journal(LineJournal);
 
 impl Journal {
-    /// Begins a journal in an existing folder, replacing one that is there.
+    /// Begins a journal in a folder that is locked, replacing one that is there.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Input`] when it is in use.
-    pub fn create<T: Serialize>(folder: &Path, config: &T) -> Result<Self> {
-        LineJournal::create(place(folder), config).map(Self)
+    /// [`Error::Io`].
+    pub fn create<T: Serialize>(lock: &FolderLock, config: &T) -> Result<Self> {
+        LineJournal::create(lock, place(lock.folder()), config).map(Self)
     }
 
     /// Opens a journal to go on with it: its configuration, and the pairs that are finished.
@@ -42,10 +44,10 @@ impl Journal {
     /// with the same pair, the first counts.
     ///
     /// # Errors
-    /// [`Error::Io`], or [`Error::Input`] when it is none, is damaged, or in use.
-    pub fn open<T: DeserializeOwned>(folder: &Path) -> Result<(Self, T, BTreeMap<u64, PairSummary>)> {
-        let place = place(folder);
-        let (journal, contents) = LineJournal::open(place, |_| Ok(()))?;
+    /// [`Error::Io`], or [`Error::Input`] when it is none or is damaged.
+    pub fn open<T: DeserializeOwned>(lock: &FolderLock) -> Result<(Self, T, BTreeMap<u64, PairSummary>)> {
+        let place = place(lock.folder());
+        let (journal, contents) = LineJournal::open(lock, place, |_| Ok(()))?;
         let mut pairs = BTreeMap::new();
         for (number, pair) in contents.entries {
             let pair: PairSummary = pair;
@@ -60,9 +62,17 @@ impl Journal {
     /// Adds a finished pair; once this returns, the end of the process does not lose it.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`Error::Io`]; those of [`check`](Self::check).
     pub fn append(&mut self, pair: &PairSummary) -> Result<()> {
         self.0.append(pair)
+    }
+
+    /// Sees to it that what was added is still there.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when the folder or the journal was removed, moved or replaced.
+    pub fn check(&self) -> Result<()> {
+        self.0.check()
     }
 }
 
@@ -104,11 +114,17 @@ impl GamesFile {
     /// Writes what waits.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`Error::Io`]; [`Error::Input`] when the file was removed or replaced while it was written.
     pub fn finish(mut self) -> Result<()> {
         for games in std::mem::take(&mut self.waiting).into_values() {
             self.file.write_all(games.as_bytes()).map_err(|e| Error::io(&self.path, e))?;
         }
-        self.file.flush().map_err(|e| Error::io(&self.path, e))
+        self.file.flush().map_err(|e| Error::io(&self.path, e))?;
+        let file = self.file.get_ref();
+        // Devices and pipes cannot be lost.
+        match file.metadata().is_ok_and(|metadata| metadata.is_file()) && !is_at(&self.path, file) {
+            true => Err(gone(&self.path)),
+            false => Ok(()),
+        }
     }
 }

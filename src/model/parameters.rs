@@ -1,6 +1,6 @@
 //! The parameter file: names and values in JSON, with where they came from.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +10,20 @@ use crate::error::{Error, Result};
 
 const FORMAT: &str = "gputexel-parameters";
 const VERSION: u32 = 1;
+
+/// Why the folder of something that has begun may have no parameters, by what shows that it has.
+const RECORDS: [(&str, &str); 4] = [
+    ("run.json", "the run has not ended; 'gputexel tune --resume DIR' (or pso) goes on with it"),
+    (
+        "sweep.json",
+        "a sweep leaves parameters where --best says; 'gputexel sweep --resume DIR --best FILE' trains them",
+    ),
+    (
+        "spsa.jsonl",
+        "the run has not ended, or tunes another engine; 'gputexel spsa run --resume DIR' goes on with it",
+    ),
+    ("match.jsonl", "it is the folder of a match"),
+];
 
 /// One feature's two parameters, in centipawns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -217,15 +231,34 @@ impl ParameterFile {
         }
     }
 
-    /// Reads and checks a parameter file.
+    /// The file that a path stands for: itself, or the result of the run whose folder it is.
     ///
     /// # Errors
-    /// [`Error::Io`] when it cannot be read, [`Error::Input`] with the line when it is not a
-    /// parameter file or holds a value that is not finite.
-    pub fn read(path: &Path) -> Result<Self> {
+    /// [`Error::Input`] for a folder without a result, with what is missing.
+    pub fn locate(path: &Path) -> Result<PathBuf> {
+        if !path.is_dir() {
+            return Ok(path.to_path_buf());
+        }
         let inside = path.join("params.json");
-        // The folder of a run stands for its result.
-        let path = if path.is_dir() && inside.is_file() { inside.as_path() } else { path };
+        if inside.exists() {
+            return Ok(inside);
+        }
+        let folder = path.display();
+        let reason = match RECORDS.iter().find(|(record, _)| path.join(record).exists()) {
+            Some((_, why)) => format!("has no params.json: {}", why.replace("DIR", &folder.to_string())),
+            None => "is a folder without params.json: neither a parameter file nor the folder of a run"
+                .to_string(),
+        };
+        Err(Error::input(path, reason))
+    }
+
+    /// Reads and checks a parameter file, or that of a run's folder.
+    ///
+    /// # Errors
+    /// Those of [`locate`](Self::locate); [`Error::Io`] when it cannot be read, [`Error::Input`] with the
+    /// line when it is not a parameter file or holds a value that is not finite.
+    pub fn read(path: &Path) -> Result<Self> {
+        let path = &*Self::locate(path)?;
         let text = std::fs::read_to_string(path).map_err(|source| match source.kind() {
             std::io::ErrorKind::InvalidData => {
                 Error::input(path, "not a parameter file (params.json): it is not text")

@@ -147,13 +147,7 @@ pub fn run(args: &CompareArgs, context: &Context) -> anyhow::Result<()> {
 }
 
 fn read(path: &Path) -> Result<Side> {
-    let file = if path.is_dir() { path.join("params.json") } else { path.to_path_buf() };
-    if path.is_dir() && !file.exists() {
-        return Err(Error::input(
-            path,
-            "has no params.json: is it the folder of a run, and has the run ended?",
-        ));
-    }
+    let file = ParameterFile::locate(path)?;
     let read = ParameterFile::read(&file)?;
     Ok(Side { name: path.display().to_string(), path: file, file: read })
 }

@@ -1,11 +1,11 @@
 //! Who plays: telling parameter files from commands, and making players of them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use gputexel::matches::client::{EngineCommand, Setting, UciPlayer};
 use gputexel::matches::{BuiltinPlayer, Player};
-use gputexel::model::{Prior, TableEvaluation, named_parameters};
+use gputexel::model::{ParameterFile, Prior, TableEvaluation, named_parameters};
 use gputexel::{Error, Result};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -34,8 +34,10 @@ pub fn describe(text: &str, name: Option<&str>, options: &[String], flag: &str) 
         Some(command) => (EngineKind::Uci, absolute_command(command)?, String::new()),
         None if Prior::is_word(text) => (EngineKind::BuiltIn, text.to_string(), text.to_string()),
         None => {
-            let path = std::path::absolute(text).unwrap_or_else(|_| PathBuf::from(text));
-            (EngineKind::BuiltIn, path.display().to_string(), stem(text))
+            // The folder of a run stands for its parameters.
+            let file = ParameterFile::locate(Path::new(text))?;
+            let path = std::path::absolute(&file).unwrap_or(file);
+            (EngineKind::BuiltIn, path.display().to_string(), stem(&path))
         }
     };
     if kind == EngineKind::BuiltIn && !options.is_empty() {
@@ -57,8 +59,7 @@ pub fn tell_apart(engines: &mut [EngineConfig; 2]) {
 }
 
 /// The name of a file without folders and ending; `params` says little, its folder more.
-fn stem(path: &str) -> String {
-    let path = Path::new(path);
+fn stem(path: &Path) -> String {
     let stem =
         path.file_stem().map_or_else(|| path.display().to_string(), |s| s.to_string_lossy().into_owned());
     match path.parent().and_then(Path::file_name) {

@@ -14,7 +14,7 @@ use gputexel::matches::{MatchSettings, Observer, PairSummary, Stop, Tally, run_m
 use gputexel::{Error, Result};
 
 use super::games::{check_pairs, warnings};
-use super::run_folder::RunFolder;
+use super::run_folder::{Kind, RunFolder, check_inputs};
 use super::{Context, say};
 use config::Config;
 use contestants::Contestant;
@@ -82,7 +82,8 @@ struct Prepared {
 /// Anything that keeps the match from its end; an interrupted match can be resumed.
 pub fn run(args: &MatchArgs, context: &Context) -> anyhow::Result<()> {
     if let Some(path) = &args.resume {
-        let (journal, mut config, done) = Journal::open::<Config>(path)?;
+        let folder = RunFolder::enter(path, Kind::Match)?;
+        let (journal, mut config, done) = Journal::open::<Config>(folder.lock())?;
         config.check(path)?;
         let played = 2 * done.len() as u64;
         if let Some(games) = args.games.filter(|games| *games < played) {
@@ -109,8 +110,12 @@ pub fn run(args: &MatchArgs, context: &Context) -> anyhow::Result<()> {
     }
     // Everything that can be refused is refused before anything is written.
     let prepared = prepare(args, config, context)?;
-    let folder = RunFolder::create(args.out.as_deref(), args.force)?;
-    let journal = match Journal::create(folder.path(), &prepared.config) {
+    if let Some(out) = &args.out {
+        let inputs = prepared.config.engines.iter().filter(|engine| engine.checksum.is_some());
+        check_inputs(out, Kind::Match, &inputs.map(|engine| Path::new(&engine.source)).collect::<Vec<_>>())?;
+    }
+    let folder = RunFolder::create(args.out.as_deref(), Kind::Match, args.force)?;
+    let journal = match Journal::create(folder.lock(), &prepared.config) {
         Ok(journal) => journal,
         Err(error) => {
             folder.discard();
@@ -199,9 +204,10 @@ fn play(
     let mut keeper = Keeper { journal, games, progress };
     let make = |engine: usize| contestants[engine].player(&settings.names[engine]);
     let result = run_match(&settings, &openings, &make, done, context.cancel, &mut keeper);
-    let Keeper { games, progress, .. } = keeper;
+    let Keeper { journal, games, progress } = keeper;
     let seconds = progress.finish();
-    // Games that are there are worth writing whatever else went wrong.
+    // Games that are there are worth writing whatever else went wrong, if they are still there.
+    journal.check()?;
     games.finish()?;
     let result = result?;
     let text = match context.json {

@@ -16,7 +16,7 @@ use gputexel::{Error, Result};
 use super::backend::{Backend, BackendArgs};
 use super::basis::BasisArgs;
 use super::live::{TensorboardArgs, Watch, WatchArgs};
-use super::run_folder::RunFolder;
+use super::run_folder::{Kind, RunFolder};
 use super::tune::{self, Reopened, ScaleArgs, Work};
 use super::{Context, inputs, memory};
 use flags::Fresh;
@@ -119,13 +119,10 @@ fn start(args: &PsoArgs, context: &Context, watch: &Watch) -> anyhow::Result<()>
     };
     config.validate()?;
     let record = RunRecord::new(&context.command_line, config);
-    let folder = RunFolder::create(args.out.as_deref(), args.force)?;
-    let result = folder
-        .write("run.json", &(serde_json::to_string_pretty(&record)? + "\n"))
-        .map_err(anyhow::Error::from)
-        .and_then(|()| {
-            execute(args, context, watch, &backend, &folder, &record.config, &data, &split, None, fitted_loss)
-        });
+    let folder = RunFolder::create(args.out.as_deref(), Kind::Run, args.force)?;
+    let result = folder.write_record(&record).map_err(anyhow::Error::from).and_then(|()| {
+        execute(args, context, watch, &backend, &folder, &record.config, &data, &split, None, fitted_loss)
+    });
     if result.is_err() {
         folder.discard();
     }
@@ -139,7 +136,9 @@ fn check_memory(settings: &ParticleSwarmSettings, dimension: usize) -> Result<()
 
 fn resume(args: &PsoArgs, path: &Path, context: &Context, watch: &Watch) -> anyhow::Result<()> {
     let backend = args.backend.open()?;
-    let Reopened { folder, record, checkpoint, data, split } = tune::reopen(path)?;
+    let Some(Reopened { folder, record, checkpoint, data, split }) = tune::reopen(path, context)? else {
+        return Ok(());
+    };
     let config = record.config;
     let OptimizerConfig::ParticleSwarm { settings, .. } = &config.optimizer else {
         return Err(Error::Usage(format!("{}: is not a run of 'gputexel pso'", path.display())).into());

@@ -7,7 +7,7 @@ use gputexel::report::{CoordinateValue, Parameter, RunReport, Step, Swarms, grou
 use gputexel::tuning::{Checkpoint, OptimizerConfig, RunConfig, RunRecord, diagnose};
 use serde_json::Value;
 
-use super::super::run_folder::RunFolder;
+use super::super::run_folder::{Kind, RunFolder};
 use super::Known;
 use super::record;
 
@@ -19,7 +19,7 @@ const RARE: u64 = 100;
 /// # Errors
 /// Files that are damaged or cannot be read.
 pub fn gather(folder: &RunFolder, known: &Known<'_>) -> Result<RunReport> {
-    let (_, record) = RunFolder::open(folder.path())?;
+    let record: RunRecord = folder.record(Kind::Run)?;
     let config = &record.config;
     let checkpoint = folder.read_checkpoint()?;
     let path = folder.file("params.json");

@@ -14,7 +14,7 @@ use gputexel::tuning::sweep::{Ranking, SweepRecord};
 use gputexel::{Error, Result, write_atomically};
 use serde_json::json;
 
-use super::run_folder::RunFolder;
+use super::run_folder::{Kind, RunFolder};
 use super::targets::{check_apart, check_target};
 use super::{Context, say};
 
@@ -68,14 +68,16 @@ pub fn run(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
         }
     }
     let report = if path.join("sweep.json").exists() && !path.join("run.json").exists() {
-        let (folder, _) = RunFolder::open_with::<SweepRecord>(path, "sweep.json", "sweep")?;
+        let folder = RunFolder::view(path);
+        folder.record::<SweepRecord>(Kind::Sweep)?;
         if let Some(dataset) = args.dataset.first() {
             let text = format!("--dataset {}: the report of a sweep needs no positions", dataset.display());
             return Err(Error::Usage(text).into());
         }
         sweep::gather(&folder, None)?
     } else {
-        let (folder, record) = RunFolder::open(path)?;
+        let folder = RunFolder::view(path);
+        let record: RunRecord = folder.record(Kind::Run)?;
         let named =
             record.config.datasets.iter().map(Path::new).chain(args.dataset.iter().map(PathBuf::as_path));
         check_apart(&[args.output.as_deref()], &named.collect::<Vec<_>>())?;
@@ -151,7 +153,21 @@ pub fn leave(folder: &RunFolder, data: &Dataset, split: &Split) {
     keep(folder, gather::gather(folder, &known));
 }
 
-/// Writes the report of a sweep into its folder, likewise.
+/// Writes the report of a finished run into its folder, from the positions that it names.
+///
+/// # Errors
+/// Positions that cannot be read, files that cannot be written.
+pub fn leave_again(folder: &RunFolder, record: &RunRecord) -> Result<()> {
+    let report = match positions(folder, record, &[])? {
+        Ok((data, split)) => {
+            gather::gather(folder, &Known { positions: Some((&data, &split)), ..Known::default() })?
+        }
+        Err(note) => gather::gather(folder, &Known { note: &note, ..Known::default() })?,
+    };
+    folder.write(REPORT, &report.to_html(None)?)
+}
+
+/// Writes the report of a sweep into its folder. What goes wrong is a warning: the result is there.
 pub fn leave_sweep(folder: &RunFolder, ranking: &Ranking) {
     keep(folder, sweep::gather(folder, Some(ranking)));
 }
@@ -169,12 +185,10 @@ fn keep(folder: &RunFolder, report: Result<RunReport>) {
 /// When there is no run in the folder yet, or a file is damaged.
 pub fn live_page(path: &Path, features: Option<&FeatureSet>, live: &Live) -> Result<String> {
     let report = if path.join("sweep.json").exists() {
-        let (folder, _) = RunFolder::open_with::<SweepRecord>(path, "sweep.json", "sweep")?;
-        sweep::gather(&folder, None)?
+        sweep::gather(&RunFolder::view(path), None)?
     } else {
-        let (folder, _) = RunFolder::open(path)?;
         let note = "Calibration and residuals follow at the end of the run.";
-        gather::gather(&folder, &Known { features, note, ..Known::default() })?
+        gather::gather(&RunFolder::view(path), &Known { features, note, ..Known::default() })?
     };
     report.to_html(Some(live))
 }

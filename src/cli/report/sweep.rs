@@ -5,7 +5,7 @@ use gputexel::report::{RunReport, SweepAxis, SweepReport, SweepSetting, Table, g
 use gputexel::tuning::StopReason;
 use gputexel::tuning::sweep::{Ranking, SweepConfig, SweepRecord, rank, recorded_runs};
 
-use super::super::run_folder::RunFolder;
+use super::super::run_folder::{Kind, RunFolder};
 use super::record::readable;
 
 /// Reads a sweep's folder. Without a ranking, the one of the runs that its checkpoint holds.
@@ -13,7 +13,7 @@ use super::record::readable;
 /// # Errors
 /// Files that are damaged or cannot be read.
 pub fn gather(folder: &RunFolder, ranking: Option<&Ranking>) -> Result<RunReport> {
-    let (_, record) = RunFolder::open_with::<SweepRecord>(folder.path(), "sweep.json", "sweep")?;
+    let record: SweepRecord = folder.record(Kind::Sweep)?;
     let config = &record.config;
     let checkpoint = folder.read_checkpoint()?;
     let recorded = match (&checkpoint, ranking) {

@@ -17,9 +17,9 @@ use gputexel::{Error, Result};
 use super::super::backend::Backend;
 use super::super::live::Watch;
 use super::super::report;
-use super::super::run_folder::RunFolder;
+use super::super::run_folder::{Kind, RunFolder};
 use super::super::table::grouped;
-use super::super::targets::{check_apart, check_target};
+use super::super::targets::{check_apart, check_target, is_one};
 use super::super::{Context, say};
 use super::output::{self, BestTarget, check_best, holds_best_only};
 use super::picture::curve;
@@ -61,7 +61,8 @@ pub fn start(args: &SweepArgs, context: &Context, watch: &Watch) -> anyhow::Resu
         force: args.force,
         written: false,
     };
-    outputs.best.as_deref().map_or(Ok(()), |path| check_best(path, args.force))?;
+    let own = |best: &Path| args.out.as_deref().is_some_and(|out| is_one(best, out));
+    outputs.best.as_deref().filter(|best| !own(best)).map_or(Ok(()), |path| check_best(path, args.force))?;
     check_target(outputs.csv.as_deref(), args.force)?;
     check_target(outputs.svg.as_deref(), args.force)?;
     let inputs: Vec<&Path> = args.datasets.iter().map(PathBuf::as_path).collect();
@@ -73,7 +74,8 @@ pub fn start(args: &SweepArgs, context: &Context, watch: &Watch) -> anyhow::Resu
     }
     let config = configure(args, &data)?;
     Sweep::try_new(&config, &data)?;
-    let folder = args.out.as_deref().map(|path| RunFolder::create(Some(path), args.force)).transpose()?;
+    let folder =
+        args.out.as_deref().map(|path| RunFolder::create(Some(path), Kind::Sweep, args.force)).transpose()?;
     let record = SweepRecord {
         program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
         command_line: context.command_line.clone(),
@@ -101,7 +103,8 @@ pub fn start(args: &SweepArgs, context: &Context, watch: &Watch) -> anyhow::Resu
 /// As [`start`], and where the folder is not that of a sweep.
 pub fn resume(args: &SweepArgs, path: &Path, context: &Context, watch: &Watch) -> anyhow::Result<()> {
     check_numbers(args)?;
-    let (folder, mut record) = RunFolder::open_with::<SweepRecord>(path, RECORD, "sweep")?;
+    let folder = RunFolder::enter(path, Kind::Sweep)?;
+    let mut record: SweepRecord = folder.record(Kind::Sweep)?;
     let outputs = resumed_outputs(args, &folder, &record.outputs)?;
     let backend = args.backend.open()?;
     let config = &record.config;
@@ -154,7 +157,8 @@ fn resumed_outputs(args: &SweepArgs, folder: &RunFolder, recorded: &SweepOutputs
     let best = choose(&args.best, &recorded.best);
     let ours = best.as_ref().map(absolute) == recorded.best;
     let force = args.force || (ours && (recorded.force || best.as_deref().is_some_and(holds_best_only)));
-    best.as_deref().map_or(Ok(()), |path| check_best(path, force))?;
+    let elsewhere = best.as_deref().filter(|best| !is_one(best, folder.path()));
+    elsewhere.map_or(Ok(()), |path| check_best(path, force))?;
     Ok(SweepOutputs { best, csv, svg, force, written: false })
 }
 
@@ -304,7 +308,8 @@ fn execute(
     checkpoint: Option<Checkpoint>,
 ) -> anyhow::Result<()> {
     let config = &record.config;
-    let target = outputs.best.as_deref().map(|path| BestTarget::open(path, outputs.force)).transpose()?;
+    let target =
+        outputs.best.as_deref().map(|path| BestTarget::open(path, folder, outputs.force)).transpose()?;
     let result = (|| -> anyhow::Result<()> {
         let resumed = checkpoint.is_some();
         let mut sweep = match (checkpoint, folder) {

@@ -4,6 +4,7 @@ use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
 
 use gputexel::dataset::Dataset;
+use gputexel::folder_lock::is_leftover;
 use gputexel::model::{ParameterFile, Provenance};
 use gputexel::objective::Objective;
 use gputexel::report::{Language, tables};
@@ -12,9 +13,9 @@ use gputexel::tuning::{StopReason, exact_loss};
 use gputexel::{Error, Result, write_atomically};
 use serde_json::{Value, json};
 
-use super::super::run_folder::RunFolder;
+use super::super::run_folder::{Kind, RunFolder, check_contents};
 use super::super::table::{aligned, grouped};
-use super::super::targets::check_target;
+use super::super::targets::{check_target, is_one};
 use super::super::tune::scale_forms;
 use super::super::{Context, say};
 use super::picture::picture;
@@ -36,18 +37,17 @@ pub fn check_best(path: &Path, force: bool) -> Result<()> {
     if !path.exists() {
         return Ok(());
     }
-    let mut entries = std::fs::read_dir(path).map_err(|e| Error::io(path, e))?;
-    if entries.next().is_some() && !force {
-        let text = format!("{}: exists and is not empty; use --force to write into it", path.display());
-        return Err(Error::Usage(text));
-    }
-    Ok(())
+    // What was killed before the parameters were there is not worth keeping.
+    let begun = holds_best_only(path) && !path.join(PARAMETERS).exists();
+    check_contents(path, Kind::Parameters, force || begun)
 }
 
 /// Whether there is nothing in a place for the best parameters but what a sweep writes there.
 pub fn holds_best_only(path: &Path) -> bool {
     let ours = |name: &std::ffi::OsStr| {
-        name == PARAMETERS || Language::RUN.iter().any(|language| name == language.file_name())
+        is_leftover(name)
+            || name == PARAMETERS
+            || Language::RUN.iter().any(|language| name == language.file_name())
     };
     match std::fs::read_dir(path) {
         Ok(mut entries) => entries.all(|entry| entry.is_ok_and(|entry| ours(&entry.file_name()))),
@@ -72,11 +72,13 @@ pub fn write_csv(path: &Path, rows: impl IntoIterator<Item = Vec<String>>) -> Re
 const PARAMETERS: &str = "params.json";
 
 /// Where the best parameters go.
-pub enum BestTarget {
+pub enum BestTarget<'a> {
     /// One file.
     File(PathBuf),
     /// A folder for parameters and tables.
     Folder(RunFolder),
+    /// The folder of the sweep.
+    Own(&'a RunFolder),
 }
 
 /// What was written of the best settings.
@@ -85,17 +87,22 @@ pub struct BestWritten {
     loss: f64,
 }
 
-impl BestTarget {
-    /// Checks, and makes the folder where one is meant, before any work is done.
+impl<'a> BestTarget<'a> {
+    /// Checks, and makes the folder where one is meant, before any work is done. `own` is the folder of
+    /// the sweep.
     ///
     /// # Errors
     /// [`Error::Usage`] when it cannot be written to; [`Error::Io`].
-    pub fn open(path: &Path, force: bool) -> Result<Self> {
+    pub fn open(path: &Path, own: Option<&'a RunFolder>, force: bool) -> Result<Self> {
+        if let Some(own) = own.filter(|own| is_one(path, own.path())) {
+            return Ok(Self::Own(own));
+        }
         check_best(path, force)?;
         if is_file(path) {
             return Ok(Self::File(path.to_path_buf()));
         }
-        RunFolder::create(Some(path), force).map(Self::Folder)
+        // Checked above.
+        RunFolder::create(Some(path), Kind::Parameters, true).map(Self::Folder)
     }
 
     /// Takes a folder away again to which nothing was written.
@@ -141,20 +148,19 @@ impl BestTarget {
             loss: Some(loss),
             ..Provenance::default()
         };
-        let path = match self {
+        let folder = match self {
             Self::File(path) => {
                 write_atomically(path, file.to_json().as_bytes())?;
-                path.clone()
+                return Ok(BestWritten { path: path.clone(), loss });
             }
-            Self::Folder(folder) => {
-                for language in Language::RUN {
-                    folder.write(language.file_name(), &tables(&file, language))?;
-                }
-                folder.write(PARAMETERS, &file.to_json())?;
-                folder.path().to_path_buf()
-            }
+            Self::Folder(folder) => folder,
+            Self::Own(folder) => *folder,
         };
-        Ok(BestWritten { path, loss })
+        for language in Language::RUN {
+            folder.write(language.file_name(), &tables(&file, language))?;
+        }
+        folder.write(PARAMETERS, &file.to_json())?;
+        Ok(BestWritten { path: folder.path().to_path_buf(), loss })
     }
 }
 

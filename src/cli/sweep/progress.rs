@@ -90,7 +90,7 @@ impl<'a> Observer<'a> {
                 if !last && self.last_checkpoint.elapsed() < self.checkpoint_every {
                     return Ok(());
                 }
-                let written = checkpoint().write(&folder.checkpoint());
+                let written = folder.write_checkpoint(&checkpoint());
                 self.last_checkpoint = Instant::now();
                 written
             }

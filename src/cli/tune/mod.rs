@@ -11,21 +11,23 @@ mod work;
 use std::path::{Path, PathBuf};
 
 use gputexel::dataset::{self, Dataset, Layout, Split};
-use gputexel::model::{FeatureSet, Parameterization, Prior, ROLE_NAMES};
+use gputexel::model::{FeatureSet, ParameterFile, Parameterization, Prior, ROLE_NAMES};
 use gputexel::objective::LossKind;
 use gputexel::optimizer::Space;
+use gputexel::report::{Language, tables};
 use gputexel::tuning::{
     Checkpoint, OptimizerConfig, RunConfig, RunRecord, StopReason, UncertaintyRequest, exact_scores,
     fit_scale,
 };
 use gputexel::{Error, Result};
+use serde_json::json;
 
 use super::backend::BackendArgs;
 use super::basis::BasisArgs;
 use super::live::{TensorboardArgs, Watch, WatchArgs};
 use super::report;
-use super::run_folder::RunFolder;
-use super::{Context, inputs};
+use super::run_folder::{DATASET, Kind, RunFolder};
+use super::{Context, inputs, say};
 use flags::Fresh;
 pub use flags::GAUSS_NEWTON_LIMIT;
 pub use flags::ScaleArgs;
@@ -146,15 +148,16 @@ fn start(args: &TuneArgs, context: &Context, watch: &Watch) -> anyhow::Result<()
         Err((tuned(&inputs::default_features(), &theta)?, theta))
     };
     let prior = prior.unwrap_or_default();
-    let folder = RunFolder::create(args.out.as_deref(), args.force)?;
+    let folder = RunFolder::create(args.out.as_deref(), Kind::Run, args.force)?;
     let result = (|| -> anyhow::Result<()> {
         let (paths, basis, prepared) = match ready {
             Ok((basis, prepared)) => (args.inputs.clone(), basis, prepared),
             Err((basis, theta)) => {
-                let path = folder.file("dataset.bin");
-                if args.force && path.exists() {
-                    std::fs::remove_file(&path).map_err(|e| Error::io(&path, e))?;
+                let path = folder.file(DATASET);
+                if args.force {
+                    folder.remove(DATASET)?;
                 }
+                folder.making(&[DATASET])?;
                 inputs::extract_first(&args.inputs, &path, context)?;
                 let prepared = prepare(fresh, dataset::read(&path)?, &path, loss, given_k, theta)?;
                 (vec![path], basis, prepared)
@@ -259,11 +262,12 @@ pub struct Reopened {
     pub split: Split,
 }
 
-/// Opens the folder of a run that has not ended, and its data.
+/// Opens the folder of a run that has not ended, and its data. Of a run that was killed when its result was
+/// there, but not all that follows from it, makes what is missing and returns `None`.
 ///
 /// # Errors
 /// When the folder is none, the run is finished, or the data are others.
-pub fn reopen(path: &Path) -> Result<Reopened> {
+pub fn reopen(path: &Path, context: &Context) -> Result<Option<Reopened>> {
     let (folder, record) = RunFolder::open(path)?;
     let config = &record.config;
     config.validate().map_err(|e| Error::input(folder.file("run.json"), e.to_string()))?;
@@ -271,9 +275,15 @@ pub fn reopen(path: &Path) -> Result<Reopened> {
     // A run that ended before its result was stored still has its state.
     if let Some(checkpoint) = &checkpoint
         && let Some(reason) = checkpoint.progress.finished
-        && (folder.file("params.json").exists() || checkpoint.optimizer.vectors.is_empty())
+        && checkpoint.optimizer.vectors.is_empty()
     {
-        return Err(Error::Usage(format!("{}: the run is finished ({reason})", path.display())));
+        return finish_up(&folder, &record, reason, context).map(|()| None);
+    }
+    if let Some(rounds) = &record.requiesce {
+        eprintln!(
+            "gputexel: warning: the {} rounds of --requiesce are not resumed; to have them, begin anew",
+            rounds.rounds
+        );
     }
     let data = dataset::read_many(&config.datasets)?;
     if data.checksum() != config.checksum {
@@ -283,12 +293,47 @@ pub fn reopen(path: &Path) -> Result<Reopened> {
         return Err(Error::input(folder.file("run.json"), "does not belong to the dataset"));
     }
     let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
-    Ok(Reopened { folder, record, checkpoint, data, split })
+    Ok(Some(Reopened { folder, record, checkpoint, data, split }))
+}
+
+/// Makes what a finished run lacks and its parameters are enough for.
+///
+/// # Errors
+/// [`Error::Usage`] when nothing is missing, or the parameters are; those of reading and writing files.
+fn finish_up(folder: &RunFolder, record: &RunRecord, reason: StopReason, context: &Context) -> Result<()> {
+    let finished = format!("{}: the run is finished ({reason})", folder.path().display());
+    let parameters = folder.file("params.json");
+    if !parameters.exists() {
+        return Err(Error::Usage(format!("{finished}, but its params.json is gone; begin anew")));
+    }
+    let mut missing: Vec<&str> = Vec::new();
+    for language in Language::RUN.iter().filter(|language| !folder.file(language.file_name()).exists()) {
+        let file = ParameterFile::read(&parameters)?;
+        folder.write(language.file_name(), &tables(&file, *language))?;
+        missing.push(language.file_name());
+    }
+    if !folder.file(report::REPORT).exists() {
+        report::leave_again(folder, record)?;
+        missing.push(report::REPORT);
+    }
+    match (&missing[..], &record.requiesce) {
+        ([], Some(rounds)) if rounds.done.len() < rounds.rounds as usize => {
+            let (done, all) = (rounds.done.len(), rounds.rounds);
+            let text = format!("{finished}, with {done} of {all} rounds, which are not resumed: begin anew");
+            Err(Error::Usage(text))
+        }
+        ([], _) => Err(Error::Usage(finished)),
+        _ if context.json => say(&format!("{}\n", json!({ "folder": folder.path(), "written": missing }))),
+        _ if context.quiet => Ok(()),
+        _ => say(&format!("{finished}\nwritten     {}\n", missing.join(", "))),
+    }
 }
 
 fn resume(args: &TuneArgs, path: &Path, context: &Context, watch: &Watch) -> anyhow::Result<()> {
     let backend = args.backend.open()?;
-    let Reopened { folder, record, checkpoint, data, split } = reopen(path)?;
+    let Some(Reopened { folder, record, checkpoint, data, split }) = reopen(path, context)? else {
+        return Ok(());
+    };
     let uncertainty = args.uncertainty.request(record.uncertainty, record.config.loss)?;
     let record = RunRecord { uncertainty, ..record };
     if matches!(record.config.optimizer, OptimizerConfig::ParticleSwarm { .. }) {

@@ -1,19 +1,19 @@
 //! What `tune` shows and writes: the opening, progress, results.
 
 use std::fmt::Write as _; // to strings, which cannot fail
-use std::fs::File;
 use std::time::{Duration, Instant};
 
-use gputexel::Result;
 use gputexel::dataset::{Dataset, Split};
 use gputexel::model::{Coordinate, ParameterFile, Parameterization, Provenance};
 use gputexel::objective::ScaleForms;
 use gputexel::report::{EventWriter, Language, board, tables};
 use gputexel::tuning::{Checkpoint, Event, Outcome, RoundRecord, RunConfig};
+use gputexel::{Growing, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 
 use super::super::live::Watch;
+use super::super::report::REPORT;
 use super::super::run_folder::{RunFolder, append_line};
 use super::super::table::grouped;
 use super::super::{Context, say, shows_progress};
@@ -117,7 +117,7 @@ pub fn print_opening(
 pub struct Observer<'a> {
     folder: &'a RunFolder,
     config: &'a RunConfig,
-    metrics: File,
+    metrics: Growing,
     bar: ProgressBar,
     /// Plain lines instead of a bar.
     lines: bool,
@@ -183,7 +183,7 @@ impl<'a> Observer<'a> {
                 if !details.is_null() {
                     line["details"] = details.clone();
                 }
-                append_line(&mut self.metrics, &self.folder.file("metrics.jsonl"), &line)?;
+                append_line(&mut self.metrics, &line)?;
                 let rate = pairs as f64 / (seconds - self.last_seconds).max(1e-9);
                 if let Some(events) = &mut self.events {
                     let swarms = |name: &str| details[name].as_f64().unwrap_or(f64::NAN);
@@ -211,7 +211,7 @@ impl<'a> Observer<'a> {
                 }
                 self.last_checkpoint = Instant::now();
                 let state = optimizer.save();
-                Checkpoint { progress: progress.clone(), optimizer: state }.write(&self.folder.checkpoint())
+                self.folder.write_checkpoint(&Checkpoint { progress: progress.clone(), optimizer: state })
             }
             Event::Replaced { error, evaluator } => {
                 self.bar.suspend(|| eprintln!("gputexel: warning: {error}; going on with the {evaluator}"));
@@ -295,6 +295,8 @@ pub fn write_results(
     data: &Dataset,
     summary: &Summary,
 ) -> Result<()> {
+    // One of an interruption does not belong to the result, and would look as if all was done.
+    folder.remove(REPORT)?;
     let set = &data.metadata().feature_set;
     let theta = &summary.outcome.parameters;
     let mut file = ParameterFile::new(set, theta, Some(&summary.occurrences), Some(config.k));

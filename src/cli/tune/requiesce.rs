@@ -9,13 +9,13 @@ use gputexel::extraction::{ExtractSettings, Hooks, Leaf, LeafChanges, extract_wi
 use gputexel::model::{Parameterization, TableEvaluation};
 use gputexel::objective::Objective;
 use gputexel::tuning::{RequiesceRecord, RoundRecord, RunConfig, RunRecord, exact_loss};
-use gputexel::{Error, Result};
+use gputexel::{Error, Growing, Result};
 use serde_json::json;
 
 use super::super::backend::Backend;
 use super::super::live::Watch;
 use super::super::report;
-use super::super::run_folder::{RunFolder, append_line};
+use super::super::run_folder::{DATASET, Kind, RunFolder, append_line};
 use super::super::table::{grouped, percent};
 use super::super::{Context, say};
 use super::{Ready, Run, TuneArgs, output};
@@ -77,7 +77,7 @@ impl RequiesceArgs {
     ) -> Result<Option<Rounds>> {
         let Some(count) = self.requiesce else { return Ok(None) };
         let (inputs, mut settings) = ExtractSettings::of_dataset(path, data.metadata())?;
-        let again = folder.file("again.bin");
+        let again = folder.file(".gputexel-again");
         settings.force = true;
         let leaves = extract_again(&inputs, &settings, &again, context);
         let checksum =
@@ -172,8 +172,10 @@ impl Rounds {
                 error => error,
             };
             let before = summary.outcome.parameters.clone();
-            let own = RunFolder::create(Some(&folder.file(&format!("round-{round}"))), args.force)?;
-            let path = own.file("dataset.bin");
+            let own =
+                RunFolder::create(Some(&folder.file(&format!("round-{round}"))), Kind::Run, args.force)?;
+            let path = own.file(DATASET);
+            own.making(&[DATASET])?;
             self.settings.evaluation = Some(TableEvaluation::try_new(&self.settings.feature_set, &before)?);
             let mut leaves = extract_again(&self.inputs, &self.settings, &path, context).map_err(kept)?;
             let changes = LeafChanges::between(&mut self.leaves, &mut leaves);
@@ -251,12 +253,7 @@ impl Rounds {
                 ))?;
             }
             let metrics = folder.file("metrics.jsonl");
-            let mut file = std::fs::OpenOptions::new()
-                .append(true)
-                .create(true)
-                .open(&metrics)
-                .map_err(|e| Error::io(&metrics, e))?;
-            append_line(&mut file, &metrics, &json!({ "requiesce": done }))?;
+            append_line(&mut Growing::open(&metrics)?, &json!({ "requiesce": done }))?;
             self.done.push(done);
             record.requiesce = Some(self.record());
             folder.write_record(&record)?;

@@ -9,6 +9,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::folder_lock::FolderLock;
 use crate::journal::{self, LineJournal, Place};
 use crate::matches::End;
 use crate::spsa::Perturbation;
@@ -133,31 +134,40 @@ impl Header {
 pub struct Journal(LineJournal);
 
 impl Journal {
-    /// Begins a journal in an existing folder, replacing one that is there.
+    /// Begins a journal in a folder that is locked, replacing one that is there.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Input`] when it is in use.
-    pub fn create(folder: &Path, header: &Header) -> Result<Self> {
-        LineJournal::create(place(folder), header).map(Self)
+    /// [`Error::Io`].
+    pub fn create(lock: &FolderLock, header: &Header) -> Result<Self> {
+        LineJournal::create(lock, place(lock.folder()), header).map(Self)
     }
 
     /// Opens a journal to go on with it. A last line that was cut off is taken away: what it told of
     /// did not count yet.
     ///
     /// # Errors
-    /// Those of [`read`], [`Error::Io`] when it cannot be written, [`Error::Input`] when it is in
-    /// use.
-    pub fn open(folder: &Path) -> Result<(Self, Header, Events)> {
-        let (journal, contents) = LineJournal::open(place(folder), |header: &Header| header.check(folder))?;
+    /// Those of [`read`], [`Error::Io`] when it cannot be written.
+    pub fn open(lock: &FolderLock) -> Result<(Self, Header, Events)> {
+        let folder = lock.folder();
+        let (journal, contents) =
+            LineJournal::open(lock, place(folder), |header: &Header| header.check(folder))?;
         Ok((Self(journal), contents.header, contents.entries))
     }
 
     /// Adds what happened; once this returns, the end of the process does not lose it.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`Error::Io`]; those of [`check`](Self::check).
     pub fn append(&mut self, entry: &Entry) -> Result<()> {
         self.0.append(entry)
+    }
+
+    /// Sees to it that what was added is still there.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when the folder or the journal was removed, moved or replaced.
+    pub fn check(&self) -> Result<()> {
+        self.0.check()
     }
 }
 

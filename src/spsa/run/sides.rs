@@ -101,6 +101,7 @@ impl TunedEngine {
         let (set, theta) = named_parameters(params)?;
         let checksum = match params.parse::<Prior>()? {
             Prior::File(path) => {
+                let path = ParameterFile::locate(&path)?;
                 let bytes = std::fs::read(&path).map_err(|e| Error::io(&path, e))?;
                 Some(checksum(&bytes))
             }

@@ -1,12 +1,10 @@
 //! What is kept while a run is under way: the journal, and the log of values.
 
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use gputexel::spsa::run::{Chronicler, Entry, Journal, Story};
-use gputexel::{Error, Result, write_atomically};
+use gputexel::{Growing, Result, write_atomically};
 
 /// The log's name in the folder.
 pub const LOG: &str = "log.csv";
@@ -14,7 +12,7 @@ pub const LOG: &str = "log.csv";
 /// The files of a run.
 pub struct Keeper {
     journal: Journal,
-    logs: Vec<(PathBuf, File)>,
+    logs: Vec<Growing>,
 }
 
 impl Keeper {
@@ -27,10 +25,17 @@ impl Keeper {
         let mut logs = Vec::new();
         for path in [Some(folder.join(LOG).as_path()), other].into_iter().flatten() {
             write_atomically(path, known.as_bytes())?;
-            let file = OpenOptions::new().append(true).open(path).map_err(|e| Error::io(path, e))?;
-            logs.push((path.to_path_buf(), file));
+            logs.push(Growing::open(path)?);
         }
         Ok(Self { journal, logs })
+    }
+
+    /// Sees to it that what was kept is still there.
+    ///
+    /// # Errors
+    /// Those of [`Journal::check`].
+    pub fn check(&self) -> Result<()> {
+        self.journal.check()
     }
 
     /// Changes the number of iterations for good.
@@ -53,9 +58,7 @@ impl Chronicler for Keeper {
     fn counted(&mut self, entry: &Entry, story: &Story) -> Result<()> {
         let Entry::Pair(pair) = entry else { return Ok(()) };
         let line = log_line(pair.perturbation.k, story);
-        self.logs
-            .iter_mut()
-            .try_for_each(|(path, file)| file.write_all(line.as_bytes()).map_err(|e| Error::io(&path, e)))
+        self.logs.iter_mut().try_for_each(|log| log.append(line.as_bytes()))
     }
 }
 

@@ -15,7 +15,7 @@ use gputexel::spsa::{MethodKind, Rounding};
 use gputexel::{Error, Result};
 
 use super::super::games::check_pairs;
-use super::super::run_folder::RunFolder;
+use super::super::run_folder::{Kind, RunFolder, check_inputs};
 use super::super::{Context, say};
 use keeper::Keeper;
 use live::Live;
@@ -142,8 +142,14 @@ fn begin(args: &RunArgs, context: &Context) -> anyhow::Result<PathBuf> {
     let mut header = Header::new(&context.command_line, config);
     let story = Story::try_new(&header.config)?;
     let prepared = prepare(&mut header, args.concurrency, context)?;
-    let folder = RunFolder::create(args.out.as_deref(), args.force)?;
-    let journal = match Journal::create(folder.path(), &header) {
+    if let Some(out) = &args.out {
+        let engines = std::iter::once(&header.config.engine).chain(&header.config.opponent);
+        let inputs: Vec<&Path> =
+            engines.filter_map(|engine| engine.params.as_deref().map(Path::new)).collect();
+        check_inputs(out, Kind::Spsa, &inputs)?;
+    }
+    let folder = RunFolder::create(args.out.as_deref(), Kind::Spsa, args.force)?;
+    let journal = match Journal::create(folder.lock(), &header) {
         Ok(journal) => journal,
         Err(error) => {
             folder.discard();
@@ -159,7 +165,8 @@ fn begin(args: &RunArgs, context: &Context) -> anyhow::Result<PathBuf> {
 }
 
 fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<PathBuf> {
-    let (journal, mut header, entries) = Journal::open(folder)?;
+    let locked = RunFolder::enter(folder, Kind::Spsa)?;
+    let (journal, mut header, entries) = Journal::open(locked.lock())?;
     if let Some(path) = &args.config {
         let asked = configured(args, path)?;
         if let Some(difference) = prepare::difference(&header.config, &asked) {
@@ -219,7 +226,8 @@ fn play_on(
     let mut live = Live::new(context, &header, &story);
     let stop = play(&arena, &mut story, &mut keeper, context.cancel, &mut |story| live.show(story));
     let seconds = live.finish();
-    // Whatever ended the run, what is known is worth having.
+    // Whatever ended the run, what is known is worth having, but in its folder and in no other.
+    keeper.check()?;
     let written = outputs::write(folder, &story, prepared.engines()[0]);
     let stop = stop?;
     written?;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::super::super::games::check_pairs;
+use super::super::super::run_folder::locked;
 use super::super::super::{Context, say, shows_progress};
 use super::prepare::{Prepared, prepare};
 
@@ -116,6 +117,7 @@ pub fn play_folder(
         return Ok(());
     }
     let place = folder.join(FOLDER);
+    std::fs::create_dir_all(&place).map_err(|e| Error::io(&place, e))?;
     let (journal, done) = open(&place, &config, force)?;
     let pgn = place.join("games.pgn");
     let mut file = GamesFile::create(&pgn)?;
@@ -146,6 +148,7 @@ pub fn play_folder(
     let mut keeper = Keeper { journal, games: file, bar: &bar };
     let result = run_match(&settings, &openings, &make, done, context.cancel, &mut keeper);
     bar.finish_and_clear();
+    keeper.journal.check()?;
     keeper.games.finish()?;
     let result = result?;
     show(&result, games, &pgn, context)?;
@@ -170,16 +173,17 @@ fn openings(header: &Header, prepared: &Prepared) -> Result<Openings> {
 }
 
 fn open(place: &Path, config: &Config, force: bool) -> Result<(Journal, BTreeMap<u64, PairSummary>)> {
-    std::fs::create_dir_all(place).map_err(|e| Error::io(place, e))?;
+    // The journal keeps it.
+    let lock = locked(place)?;
     if !force && place.join(gputexel::matches::journal::JOURNAL).exists() {
-        let (journal, theirs, done) = Journal::open::<Config>(place)?;
+        let (journal, theirs, done) = Journal::open::<Config>(&lock)?;
         if theirs != *config {
             let why = "holds a match of other values; use --force to write over it";
             return Err(Error::Usage(format!("{}: {why}", place.display())));
         }
         return Ok((journal, done));
     }
-    Ok((Journal::create(place, config)?, BTreeMap::new()))
+    Ok((Journal::create(&lock, config)?, BTreeMap::new()))
 }
 
 fn show(result: &MatchResult, games: u64, pgn: &Path, context: &Context) -> Result<()> {

@@ -1,0 +1,320 @@
+//! The lock of a folder that is being written: one process at a time.
+//!
+//! A file in the folder carries the lock, which the system takes back when the process ends, however it
+//! ends. The file says whose it is, and what that process made before there was a record of the run; a
+//! process that ends by itself takes it away. Readers need no lock: what they read is whole at any time.
+
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use crate::error::{Error, Result};
+use crate::files::{TEMPORARY, gone, is_at};
+
+/// The name of the file with the lock.
+pub const LOCK: &str = ".gputexel.lock";
+
+/// Times that a lock file may vanish under our hands before something else is wrong.
+const TRIES: usize = 100;
+
+/// A folder that no other process of this program writes to, as long as this or a clone of it lives.
+#[derive(Clone, Debug)]
+pub struct FolderLock(Arc<Held>);
+
+#[derive(Debug)]
+struct Held {
+    folder: PathBuf,
+    path: PathBuf,
+    state: Mutex<State>,
+    /// Why the file could not be locked, where it could not.
+    unlocked: Option<String>,
+}
+
+#[derive(Debug)]
+struct State {
+    file: File,
+    /// Bytes that the file has.
+    length: usize,
+    /// Names of files that were made ahead of the record.
+    made: Vec<String>,
+}
+
+impl FolderLock {
+    /// Takes the lock of an existing folder, and away what killed processes left half-written.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when another process has it, or something else than a file of ours stands in its
+    /// place; [`Error::Io`].
+    pub fn acquire(folder: &Path) -> Result<Self> {
+        let path = folder.join(LOCK);
+        for _ in 0..TRIES {
+            let mut file = open(&path)?;
+            let unlocked = match file.try_lock() {
+                Ok(()) => None,
+                Err(TryLockError::WouldBlock) => return Err(busy(folder, &mut file)),
+                Err(TryLockError::Error(error)) => Some(error.to_string()),
+            };
+            // Whoever had it may have taken the file away since it was opened.
+            if !is_at(&path, &file) {
+                continue;
+            }
+            let mut text = Vec::new();
+            file.read_to_end(&mut text).map_err(|e| Error::io(&path, e))?;
+            let state = State { file, length: text.len(), made: made(&String::from_utf8_lossy(&text)) };
+            let state = Mutex::new(state);
+            let lock = Self(Arc::new(Held { folder: folder.to_path_buf(), path, state, unlocked }));
+            lock.write()?;
+            clear_temporaries(folder);
+            return Ok(lock);
+        }
+        Err(Error::input(&path, "vanishes again and again: is another process removing it?"))
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.0.folder
+    }
+
+    /// What has to be said where the file system has no locks.
+    pub fn warning(&self) -> Option<String> {
+        let why = self.0.unlocked.as_ref()?;
+        let folder = self.0.folder.display();
+        Some(format!("{folder}: cannot be locked ({why}): see to it that no other process writes there"))
+    }
+
+    /// Sees to it that the folder is still there, and still ours.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when it was removed, moved or replaced.
+    pub fn check(&self) -> Result<()> {
+        let state = self.0.state();
+        if is_at(&self.0.path, &state.file) { Ok(()) } else { Err(gone(&self.0.folder)) }
+    }
+
+    /// Notes files of the folder that are about to be made ahead of the record of a run: of what is
+    /// killed before there is a record, they are not worth keeping. Replaces what was noted before.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn making(&self, names: &[&str]) -> Result<()> {
+        self.0.state().made = names.iter().map(|name| (*name).to_string()).collect();
+        self.write()
+    }
+
+    /// What was noted by [`making`](Self::making), by this process or a killed one.
+    pub fn made(&self) -> Vec<String> {
+        self.0.state().made.clone()
+    }
+
+    /// Takes the file away ahead of time, so that the folder can go.
+    pub fn remove_file(&self) {
+        self.0.remove_file();
+    }
+
+    fn write(&self) -> Result<()> {
+        let mut state = self.0.state();
+        let mut text = format!("process {}\n", std::process::id());
+        for name in &state.made {
+            text += &format!("made {name}\n");
+        }
+        // Never shorter than before: it is written at once, and never torn.
+        let length = state.length.max(text.len());
+        text += &"\n".repeat(length - text.len());
+        state.length = length;
+        let written = state.file.rewind().and_then(|()| state.file.write_all(text.as_bytes()));
+        written.map_err(|e| Error::io(&self.0.path, e))
+    }
+}
+
+impl Held {
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        // Nothing in it is ever half-done.
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// While it is locked, nobody else can take the file for theirs: they look whether it is still there.
+    /// Elsewhere than on Unix, names of open files stay taken.
+    fn remove_file(&self) {
+        if cfg!(unix) && is_at(&self.path, &self.state().file) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.remove_file();
+    }
+}
+
+/// Opens the file with the lock, which has to be one of ours.
+fn open(path: &Path) -> Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.custom_flags((rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits() as i32);
+    }
+    let strange = || Error::input(path, "is no lock of this program; take it away");
+    let file = options.open(path).map_err(|e| match path.symlink_metadata() {
+        Ok(there) if !there.is_file() => strange(),
+        _ => Error::io(path, e),
+    })?;
+    let metadata = file.metadata().map_err(|e| Error::io(path, e))?;
+    #[cfg(unix)]
+    let linked = std::os::unix::fs::MetadataExt::nlink(&metadata) > 1;
+    #[cfg(not(unix))]
+    let linked = false;
+    if !metadata.is_file() || linked { Err(strange()) } else { Ok(file) }
+}
+
+/// The error that another process has the lock.
+fn busy(folder: &Path, file: &mut File) -> Error {
+    let mut text = String::new();
+    // Where locks keep others from reading, it is not known whose it is.
+    let process = file.read_to_string(&mut text).ok().and_then(|_| {
+        let number = text.lines().next()?.strip_prefix("process ")?;
+        Some(format!(" (process {})", number.parse::<u32>().ok()?))
+    });
+    let process = process.unwrap_or_default();
+    Error::input(folder, format!("is being written by another gputexel{process}"))
+}
+
+/// The names that the text of a lock notes.
+fn made(text: &str) -> Vec<String> {
+    let plain = |name: &&str| Path::new(name).components().count() == 1 && !name.starts_with('.');
+    text.lines().filter_map(|line| line.strip_prefix("made ")).filter(plain).map(str::to_string).collect()
+}
+
+/// Removes files in the making whose process has ended.
+fn clear_temporaries(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten().filter(|entry| is_temporary(&entry.file_name())) {
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        // Those of a living process, such as one that writes a report, are locked.
+        let dead = || File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok());
+        if is_file && dead() {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn is_temporary(name: &OsStr) -> bool {
+    name.to_string_lossy().starts_with(TEMPORARY)
+}
+
+/// Whether a name in a folder is that of a lock or of a file in the making.
+pub fn is_leftover(name: &OsStr) -> bool {
+    name == LOCK || is_temporary(name)
+}
+
+/// Whether nothing is in a folder but what a process left that was killed before there was a record of
+/// its run.
+///
+/// # Errors
+/// [`Error::Io`] when the folder cannot be read.
+pub fn holds_leftovers_only(folder: &Path) -> Result<bool> {
+    let noted = std::fs::read(folder.join(LOCK)).unwrap_or_default();
+    let noted = made(&String::from_utf8_lossy(&noted));
+    for entry in std::fs::read_dir(folder).map_err(|e| Error::io(folder, e))? {
+        let name = entry.map_err(|e| Error::io(folder, e))?.file_name();
+        if !is_leftover(&name) && !noted.iter().any(|noted| name == noted.as_str()) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The error that a folder has no record of what was expected there, such as "match".
+pub fn no_record(folder: &Path, name: &str, what: &str) -> Error {
+    let left = std::fs::read_dir(folder).is_ok_and(|mut entries| {
+        entries.any(|entry| entry.is_ok_and(|entry| is_leftover(&entry.file_name())))
+    });
+    let reason = match left && holds_leftovers_only(folder).unwrap_or(false) {
+        true => format!(
+            "there is nothing to resume: it has no {name} yet; a {what} that was ended at its start begins \
+             anew when its command is given again"
+        ),
+        false => format!("is not the folder of a {what}: it has no {name}"),
+    };
+    Error::input(folder, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_has_one_writer() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = FolderLock::acquire(folder.path()).unwrap();
+        let clone = lock.clone();
+        let error = FolderLock::acquire(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("is being written by another gputexel"), "{error}");
+        assert!(cfg!(not(unix)) || error.ends_with(&format!("(process {})", std::process::id())), "{error}");
+        drop(lock);
+        assert!(FolderLock::acquire(folder.path()).is_err());
+        drop(clone);
+        assert!(cfg!(not(unix)) || !folder.path().join(LOCK).exists());
+        FolderLock::acquire(folder.path()).unwrap().check().unwrap();
+    }
+
+    #[test]
+    fn what_was_killed_is_cleared_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path(LOCK), "process 123456789\nmade dataset.bin\nmade ../evil\n").unwrap();
+        std::fs::write(path("dataset.bin"), "half").unwrap();
+        std::fs::write(path(".gputexel-dead"), "half").unwrap();
+        assert!(holds_leftovers_only(folder.path()).unwrap());
+        let alive = crate::files::Scratch::beside(&path("x")).unwrap();
+        let lock = FolderLock::acquire(folder.path()).unwrap();
+        assert_eq!(lock.made(), ["dataset.bin"]);
+        assert!(!path(".gputexel-dead").exists());
+        alive.finish().unwrap();
+        assert!(path("x").exists() && !holds_leftovers_only(folder.path()).unwrap());
+        lock.making(&[]).unwrap();
+        assert!(!std::fs::read_to_string(path(LOCK)).unwrap().contains("made"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_else_is_taken_for_a_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let (lock, other) = (folder.path().join(LOCK), folder.path().join("other"));
+        std::fs::write(&other, "precious").unwrap();
+        let refused = || FolderLock::acquire(folder.path()).unwrap_err().to_string();
+        std::os::unix::fs::symlink(&other, &lock).unwrap();
+        assert!(refused().ends_with("is no lock of this program; take it away"));
+        std::fs::remove_file(&lock).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("none"), &lock).unwrap();
+        assert!(refused().contains("is no lock"));
+        std::fs::remove_file(&lock).unwrap();
+        std::fs::hard_link(&other, &lock).unwrap();
+        assert!(refused().contains("is no lock"));
+        std::fs::remove_file(&lock).unwrap();
+        std::fs::create_dir(&lock).unwrap();
+        assert!(refused().contains("is no lock"));
+        assert_eq!(std::fs::read(&other).unwrap(), b"precious");
+        assert!(!folder.path().join("none").exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_is_gone_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        std::fs::create_dir(&path).unwrap();
+        let lock = FolderLock::acquire(&path).unwrap();
+        std::fs::remove_dir_all(&path).unwrap();
+        assert!(lock.check().unwrap_err().to_string().contains("was removed, moved or replaced"));
+        std::fs::create_dir(&path).unwrap();
+        let other = FolderLock::acquire(&path).unwrap();
+        assert!(lock.check().is_err());
+        drop(lock);
+        other.check().unwrap();
+    }
+}
