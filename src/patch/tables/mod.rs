@@ -78,7 +78,7 @@ pub fn plan(values: &TableValues, files: &[PathBuf], markers: &[String]) -> Resu
         if seen.contains(&path) {
             continue;
         }
-        let before = std::fs::read(&path).map_err(|e| Error::io(shown, e))?;
+        let before = super::sources::read_as(&path, shown)?;
         let source = utf8(&before, shown)?;
         let after = file(values, source, shown, markers, &mut served, &mut plan.filled)?.into_bytes();
         seen.push(path.clone());
