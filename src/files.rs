@@ -165,19 +165,6 @@ pub(crate) fn keep_owner_and_mode(_file: &File, _old: &Metadata) -> std::io::Res
     Ok(())
 }
 
-/// Temporary files are private to their owner; results should be as readable as any other file.
-#[cfg(unix)]
-pub(crate) fn set_default_permissions(file: &File) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(std::fs::Permissions::from_mode(0o644))
-}
-
-/// Elsewhere, files inherit the rights of their folder.
-#[cfg(not(unix))]
-pub(crate) fn set_default_permissions(_file: &File) -> std::io::Result<()> {
-    Ok(())
-}
-
 /// Whether an open file is the one with this name, and has not been removed, moved or replaced.
 pub(crate) fn is_at(path: &Path, file: &File) -> bool {
     match (std::fs::metadata(path), file.metadata()) {

@@ -1,6 +1,11 @@
 //! `gputexel patch` through the real binary.
 
 mod common;
+#[cfg(unix)]
+#[path = "patch/foreign.rs"]
+mod foreign;
+#[path = "patch/kept.rs"]
+mod kept;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -210,9 +215,11 @@ fn backups_go_where_they_are_told() {
     assert!(bench.fails(&["patch", "undo", "source"], 1).contains("nothing to undo"));
     bench.write("source/s.cpp", SOURCE);
     let out = ok(&bench, &["tune", "x.tune", "source", "--backup", "old/files"]);
-    assert!(out.contains("old/files/0001-tune"), "{out}");
+    // One folder for each tree.
+    let [tree] = &bench.names("old/files")[..] else { panic!("{:?}", bench.names("old/files")) };
+    assert!(tree.starts_with("source-") && out.contains(&format!("old/files/{tree}/0001-tune")), "{out}");
     assert_eq!(bench.names("source"), ["s.cpp"]);
-    assert_eq!(read(&bench, "old/files/0001-tune/0000-s.cpp.before"), SOURCE);
+    assert_eq!(read(&bench, &format!("old/files/{tree}/0001-tune/0000-s.cpp.before")), SOURCE);
     ok(&bench, &["undo", "source", "--backup", "old/files"]);
     assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
     let both = bench.fails(&["patch", "undo", "source", "--backup", "old/files"], 1);

@@ -7,8 +7,8 @@ use gputexel::patch::{Backup, Options, ParamsFile, Plan, plan_apply, plan_tune, 
 use gputexel::{Error, Result};
 use proptest::prelude::*;
 
-const COMPAT: Options = Options { compat: true, strict_numbers: false };
-const DEFAULT: Options = Options { compat: false, strict_numbers: false };
+const COMPAT: Options = Options { compat: true, strict_numbers: false, hidden: false };
+const DEFAULT: Options = Options { compat: false, strict_numbers: false, hidden: false };
 
 /// Where `--compat tune.py` does not do as the script did, though that ended without an error; see
 /// `docs/patch.md`.

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use gputexel::Error;
-use gputexel::patch::{Backup, Change, Plan, Step, interrupted, recover, undo, write, write_observed};
+use gputexel::patch::{Backup, Change, Plan, Step, adopt, interrupted, recover, undo, write, write_observed};
 
 const FILES: usize = 5;
 
@@ -193,7 +193,9 @@ fn undo_puts_back_one_command_after_the_other() {
 fn undo_spares_what_was_changed_since() {
     let bench = Bench::new();
     let kept = bench.folder.path().join("kept");
-    write(&bench.plan(), &bench.sources(), "tune", &Backup::In(kept.clone())).unwrap();
+    let written = write(&bench.plan(), &bench.sources(), "tune", &Backup::In(kept.clone())).unwrap();
+    let folder = written.backup.unwrap();
+    assert!(folder.starts_with(kept.canonicalize().unwrap()) && folder.ends_with("0001-tune"), "{folder:?}");
     // Tuning goes on in the .params file.
     std::fs::write(bench.params(), "p, int, 2, 0, 2, 1, 0.002\n").unwrap();
     std::fs::write(bench.file(1), "edited\n").unwrap();
@@ -202,10 +204,12 @@ fn undo_spares_what_was_changed_since() {
     assert!(refused.contains("1.cpp: was changed after 'patch tune'"), "{refused}");
     assert_eq!(bench.tree(), tuned);
     // By the folder of the replacement, from anywhere.
-    let undone = undo(&kept.join("0001-tune"), None, true).unwrap();
+    let undone = undo(&folder, None, true).unwrap();
     assert_eq!(undone.kept, [bench.params()]);
+    let copy = folder.join("changed/1.cpp.changed");
+    assert_eq!(undone.changed, [(bench.file(1), copy.clone())]);
     assert_eq!(std::fs::read_to_string(bench.file(1)).unwrap(), "old 1\n");
-    assert_eq!(std::fs::read_to_string(kept.join("0001-tune/1.cpp.changed")).unwrap(), "edited\n");
+    assert_eq!(std::fs::read_to_string(copy).unwrap(), "edited\n");
     assert_eq!(std::fs::read_to_string(bench.params()).unwrap(), "p, int, 2, 0, 2, 1, 0.002\n");
 }
 
@@ -215,10 +219,60 @@ fn a_copied_tree_is_undone_in_its_own_place() {
     write(&bench.plan(), &bench.sources(), "tune", &Backup::Beside).unwrap();
     let copy = bench.folder.path().join("copy");
     copy_tree(&bench.sources(), &copy);
+    let before = bench.tree();
+    let refused = undo(&copy, None, false).unwrap_err().to_string();
+    let was = format!("copy/.gputexel-patch: was made in {}, not here", bench.sources().display());
+    assert!(refused.contains(&was), "{refused}");
+    assert_eq!(bench.tree(), before);
+    assert_eq!(adopt(&copy, None).unwrap(), [bench.params()]);
     undo(&copy, None, false).unwrap();
     assert_eq!(std::fs::read_to_string(copy.join("0.cpp")).unwrap(), "old 0\n");
     assert_eq!(std::fs::read_to_string(bench.file(0)).unwrap(), "new 0\n");
     assert!(bench.params().exists(), "the parameters belong to the other tree");
+}
+
+/// A tree whose command was interrupted, copied or moved, can be had back, with the backups in it or not.
+#[test]
+fn interrupted_trees_are_adopted() {
+    for i in 0..2 {
+        for step in [0, FILES, STEPS - 3, STEPS - 1] {
+            let bench = Bench::new();
+            let backup = &bench.backups()[i];
+            assert!(bench.die_at(step, backup));
+            let moved = bench.folder.path().join("moved");
+            std::fs::rename(bench.sources(), &moved).unwrap();
+            let refused = |refusal: gputexel::Result<bool>| {
+                let refusal = refusal.unwrap_err().to_string();
+                assert!(refusal.contains("was made in ") && refusal.contains("--adopt"), "{refusal}");
+            };
+            refused(interrupted(&moved));
+            refused(recover(&moved).map(|_| true));
+            let params = std::fs::read(bench.params()).ok();
+            assert_eq!(adopt(&moved, None).unwrap(), [bench.params()], "step {step}");
+            assert!(interrupted(&moved).unwrap());
+            assert!(recover(&moved).unwrap().is_some());
+            for i in 0..FILES {
+                let name = if i + 1 == FILES { "deep/last.cpp".to_string() } else { format!("{i}.cpp") };
+                assert_eq!(std::fs::read_to_string(moved.join(name)).unwrap(), format!("old {i}\n"));
+            }
+            // Whose parameters those are is not known.
+            assert_eq!(std::fs::read(bench.params()).ok(), params);
+            assert!(!interrupted(&moved).unwrap());
+        }
+    }
+    // While the tree of a backup folder is there, nobody else has a claim to it.
+    let bench = Bench::new();
+    let kept = bench.folder.path().join("kept");
+    let folder =
+        write(&bench.plan(), &bench.sources(), "tune", &Backup::In(kept.clone())).unwrap().backup.unwrap();
+    let copy = bench.folder.path().join("copy");
+    copy_tree(&bench.sources(), &copy);
+    let claimed = adopt(&copy, folder.parent()).unwrap_err().to_string();
+    assert!(claimed.contains("which is still there"), "{claimed}");
+    std::fs::remove_dir_all(bench.sources()).unwrap();
+    adopt(&copy, folder.parent()).unwrap();
+    undo(&copy, folder.parent(), false).unwrap();
+    assert_eq!(std::fs::read_to_string(copy.join("0.cpp")).unwrap(), "old 0\n");
 }
 
 fn copy_tree(from: &Path, to: &Path) {

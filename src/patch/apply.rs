@@ -49,7 +49,7 @@ pub fn plan_apply(tune: &Path, folder: &Path, options: &Options) -> Result<Plan>
 /// As [`plan_apply`].
 pub fn plan_apply_from(params_path: &Path, tune: &Path, folder: &Path, options: &Options) -> Result<Plan> {
     let tune = TuneFile::read(tune, options.compat, !options.compat)?;
-    let mut sources = Sources::open(folder, options.compat)?;
+    let mut sources = Sources::open(folder, options)?;
     let placed = place(&tune, &mut sources, options)?;
     let (params, bytes) = read_params(params_path)?;
     let named = placed.iter().filter(|p| !p.block.name.is_empty());

@@ -93,7 +93,7 @@ pub fn check(tune: &Path, folder: &Path, options: &Options) -> Result<CheckRepor
     if !options.compat {
         check_names(&tune)?;
     }
-    let mut sources = Sources::open(folder, options.compat)?;
+    let mut sources = Sources::open(folder, options)?;
     let mut warnings = Vec::new();
     let check = |block| check_block(block, &tune, &mut sources, options, &mut warnings);
     let blocks: Vec<BlockCheck> = tune.blocks.iter().map(check).collect();

@@ -1,23 +1,27 @@
 //! The journal of a replacement: what was to be written where, and how far it came.
 //!
-//! A folder for each replacement holds the old files and `journal.json`; while one is at work, the file
-//! `pending` in the source folder's [`FOLDER`] names it. Owns these files; the order of steps is the
-//! business of `transaction` and `undo`.
+//! A folder for each replacement holds the old files and `journal.json`. Whoever has a tree can write
+//! such files, so that they are sealed (see `seal`) and name the tree that they were made in; whether to
+//! trust one is for callers to ask, by [`Origin::check`]. The order of steps is the business of
+//! `transaction` and `undo`.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::folder::{Folder, Place};
+use super::seal::Key;
 use crate::error::{Error, Result};
-use crate::files::write_atomically;
 
 /// The folder in a source folder.
 pub(super) const FOLDER: &str = ".gputexel-patch";
 
-const JOURNAL: &str = "journal.json";
-/// Names the folder of the replacement at work.
-pub(super) const PENDING: &str = "pending";
+pub(super) const JOURNAL: &str = "journal.json";
+const KIND: &str = "journal";
+/// The version without seals.
+const FORMER: u32 = 1;
+const VERSION: u32 = 2;
 
 /// How far a replacement came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,14 +40,14 @@ pub(super) enum Progress {
 /// A file of a replacement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Entry {
-    /// Relative to the source folder if it is in there, which may have been moved since.
+    /// Relative to the source folder if it is in there.
     pub path: PathBuf,
     pub shown: PathBuf,
     /// The old file's name in the folder of the replacement; none if there was none.
     pub backup: Option<String>,
-    /// xxh3 of the old file.
+    /// The checksum of the old file.
     pub before: Option<String>,
-    /// xxh3 of the new file.
+    /// The checksum of the new file.
     pub after: String,
     pub params: bool,
 }
@@ -51,171 +55,137 @@ pub(super) struct Entry {
 /// A replacement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Journal {
-    pub version: u32,
+    version: u32,
     pub command: String,
-    /// The source folder.
+    /// The source folder, links resolved.
     pub sources: PathBuf,
     pub progress: Progress,
     pub files: Vec<Entry>,
 }
 
-/// The checksum by which files are known again.
+/// The checksum by which files are known again: nobody can make another file that has it.
 pub(super) fn checksum(bytes: &[u8]) -> String {
-    format!("{:016x}", xxh3_64(bytes))
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+/// Whether a file has a checksum. Journals of the former version have shorter ones.
+pub(super) fn has_checksum(bytes: &[u8], sum: &str) -> bool {
+    if sum.len() == 16 { format!("{:016x}", xxh3_64(bytes)) == sum } else { checksum(bytes) == sum }
+}
+
+/// Where a record comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// This user, on this computer.
+    Own,
+    /// Nobody knows.
+    Foreign,
+    /// Nobody knows: the former version had no seals.
+    Former,
+}
+
+impl Origin {
+    pub fn of(ours: bool) -> Self {
+        if ours { Self::Own } else { Self::Foreign }
+    }
+
+    /// Refuses records that were not made by this user in this very tree. `made_in` is where they claim
+    /// to have been made; `folder` is the one with the records.
+    pub fn check(self, made_in: &Path, tree: &Path, folder: &Path) -> Result<()> {
+        let adopt = "--adopt takes over the old files in it";
+        let reason = match self {
+            Self::Own if made_in == tree => return Ok(()),
+            Self::Own => format!(
+                "was made in {}, not here; if you have moved or copied the tree, {adopt}; else delete it",
+                made_in.display()
+            ),
+            Self::Foreign => format!(
+                "was not made by you on this computer; delete it if it came with the sources; {adopt} if they \
+                 are yours"
+            ),
+            Self::Former => format!(
+                "was made by a former version, whose records anyone could have written; delete it if it came \
+                 with the sources; {adopt} if they are yours"
+            ),
+        };
+        Err(Error::input(folder, reason))
+    }
 }
 
 impl Journal {
-    pub fn read(folder: &Path) -> Result<Self> {
-        let path = folder.join(JOURNAL);
-        let bytes = std::fs::read(&path).map_err(|e| Error::io(&path, e))?;
-        let journal: Self = serde_json::from_slice(&bytes).map_err(|e| Error::input(&path, e.to_string()))?;
-        let plain = |name: &String| Path::new(name).file_name() == Some(name.as_ref());
-        if journal.version != 1 || !journal.files.iter().filter_map(|file| file.backup.as_ref()).all(plain) {
-            return Err(Error::input(&path, "is no journal of this version"));
+    pub fn new(command: &str, sources: &Path, files: Vec<Entry>) -> Self {
+        let (command, sources) = (command.to_string(), sources.to_path_buf());
+        Self { version: VERSION, command, sources, progress: Progress::Writing, files }
+    }
+
+    /// The journal in the folder of a replacement, if there is one, and where it comes from.
+    ///
+    /// # Errors
+    /// A file that is no journal, or one with paths that no journal has.
+    pub fn read(folder: &Folder, key: &Key) -> Result<Option<(Self, Origin)>> {
+        let Some(bytes) = folder.read(JOURNAL)? else { return Ok(None) };
+        let sealed = key.unseal::<Self>(&bytes, KIND);
+        let former = || Some((serde_json::from_slice::<Self>(&bytes).ok()?, Origin::Former));
+        let found = sealed.map(|(journal, ours)| (journal, Origin::of(ours))).or_else(former);
+        let wrong = |reason: &str| Error::input(folder.path().join(JOURNAL), reason);
+        let Some((journal, origin)) = found else { return Err(wrong("is no journal of 'gputexel patch'")) };
+        let version = if origin == Origin::Former { FORMER } else { VERSION };
+        if journal.version != version {
+            return Err(wrong(&format!("is a journal of version {}, which is unknown", journal.version)));
         }
-        Ok(journal)
-    }
-
-    /// Where a file is.
-    pub fn path(&self, entry: &Entry) -> PathBuf {
-        self.sources.join(&entry.path)
-    }
-
-    /// As [`read`](Self::read), for sources that are in a place by now. Of a tree that was copied or
-    /// moved, files outside it are left alone: they may be another's.
-    pub fn read_for(folder: &Path, sources: &Path) -> Result<Self> {
-        let mut journal = Self::read(folder)?;
-        if journal.sources != sources {
-            journal.sources = sources.to_path_buf();
-            journal.files.retain(|file| file.path.is_relative());
+        if let Some(entry) = journal.files.iter().find(|entry| !entry.is_sane()) {
+            return Err(wrong(&format!("has a path that leads astray, {}", entry.path.display())));
         }
-        Ok(journal)
+        Ok(Some((journal, origin)))
     }
 
-    pub fn write(&self, folder: &Path) -> Result<()> {
-        let path = folder.join(JOURNAL);
-        let text = serde_json::to_vec_pretty(self).map_err(|e| Error::input(&path, e.to_string()))?;
-        write_atomically(&path, &text)?;
-        sync(folder)
+    pub fn write(&self, folder: &Folder, key: &Key) -> Result<()> {
+        let sealed = key.seal(self, KIND);
+        let sealed = sealed.map_err(|e| Error::input(folder.path().join(JOURNAL), e.to_string()))?;
+        folder.replace(JOURNAL, &sealed)
     }
 
-    pub fn is_in(folder: &Path) -> bool {
-        folder.join(JOURNAL).is_file()
+    /// The journal once the replacement has come further.
+    pub fn at(&self, progress: Progress) -> Self {
+        Self { progress, ..self.clone() }
+    }
+
+    /// The journal as that of another tree, or of this version.
+    pub fn rebound(self, sources: &Path, files: Vec<Entry>) -> Self {
+        Self { version: VERSION, sources: sources.to_path_buf(), files, ..self }
+    }
+
+    pub fn is_in(folder: &Folder) -> Result<bool> {
+        folder.has(JOURNAL)
     }
 }
 
-/// The source folder's note of what is at work, held by one process at a time.
-#[derive(Debug)]
-pub(super) struct Desk {
-    sources: PathBuf,
-    folder: PathBuf,
-    _lock: std::fs::File,
-}
-
-impl Desk {
-    /// Opens the folder in a source folder, made if need be; git is told to leave it alone.
-    pub fn open(sources: &Path) -> Result<Self> {
-        let sources = sources.canonicalize().map_err(|e| Error::io(sources, e))?;
-        let folder = sources.join(FOLDER);
-        make_folder(&folder)?;
-        let ignore = folder.join(".gitignore");
-        if !ignore.exists() {
-            std::fs::write(&ignore, "*\n").map_err(|e| Error::io(&ignore, e))?;
-        }
-        let path = folder.join("lock");
-        let lock = std::fs::File::create(&path).map_err(|e| Error::io(&path, e))?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Self { sources, folder, _lock: lock }),
-            Err(std::fs::TryLockError::WouldBlock) => {
-                Err(Error::input(&sources, "another 'gputexel patch' is at work there"))
-            }
-            // File systems without locks: alone is assumed.
-            Err(std::fs::TryLockError::Error(_)) => Ok(Self { sources, folder, _lock: lock }),
-        }
+impl Entry {
+    /// Whether the path is below the tree, or a whole one, and the old file lies in the folder.
+    fn is_sane(&self) -> bool {
+        let plain = |name: &String| {
+            let mut parts = Path::new(name).components();
+            matches!((parts.next(), parts.next()), (Some(Component::Normal(part)), None) if part == name.as_str())
+        };
+        let normal = |part: Component<'_>| matches!(part, Component::Normal(_));
+        let below = self.path.components().all(normal) && self.path.file_name().is_some();
+        let own = self.path.components().any(|part| part.as_os_str() == FOLDER);
+        (below && !own || self.path.is_absolute())
+            && self.backup.as_ref().is_none_or(plain)
+            && self.backup.is_some() == self.before.is_some()
     }
 
-    /// The source folder, links resolved.
-    pub fn sources(&self) -> &Path {
-        &self.sources
-    }
-
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    /// The folder of the replacement that was interrupted.
-    pub fn pending(&self) -> Result<Option<PathBuf>> {
-        let path = self.folder.join(PENDING);
-        match std::fs::read_to_string(&path) {
-            Ok(text) => Ok(Some(PathBuf::from(text.trim_end_matches('\n')))),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(Error::io(path, e)),
-        }
-    }
-
-    pub fn set_pending(&self, folder: &Path) -> Result<()> {
-        let path = self.folder.join(PENDING);
-        let text = folder.to_str().ok_or_else(|| Error::input(folder, "has a name that is not UTF-8"))?;
-        write_atomically(&path, format!("{text}\n").as_bytes())?;
-        sync(&self.folder)
-    }
-
-    pub fn clear_pending(&self) -> Result<()> {
-        let path = self.folder.join(PENDING);
-        match std::fs::remove_file(&path) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path, e)),
-            _ => Ok(()),
-        }
+    /// Where the file is; none if its folder is gone.
+    pub fn place(&self, tree: &Folder) -> Result<Option<Place>> {
+        Place::of(tree, &self.path)
     }
 }
 
-impl Drop for Desk {
-    /// Leaves nothing in a source folder that keeps no backup.
-    fn drop(&mut self) {
-        let Ok(entries) = std::fs::read_dir(&self.folder) else { return };
-        let ours = |name: &std::ffi::OsStr| name == ".gitignore" || name == "lock";
-        if entries.flatten().all(|entry| ours(&entry.file_name())) {
-            let _ = std::fs::remove_file(self.folder.join(".gitignore"));
-            let _ = std::fs::remove_file(self.folder.join("lock"));
-            let _ = std::fs::remove_dir(&self.folder);
-        }
-    }
-}
-
-/// Makes a folder with those above it.
-pub(super) fn make_folder(folder: &Path) -> Result<()> {
-    std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))
-}
-
-/// Lets names in a folder survive a power cut.
-#[cfg(unix)]
-pub(super) fn sync(folder: &Path) -> Result<()> {
-    let synced = std::fs::File::open(folder).and_then(|folder| folder.sync_all());
-    synced.map_err(|e| Error::io(folder, e))
-}
-
-/// Elsewhere, folders cannot be synced.
-#[cfg(not(unix))]
-pub(super) fn sync(_folder: &Path) -> Result<()> {
-    Ok(())
-}
-
-/// The numbered folders of replacements below a backup folder, oldest first.
-pub(super) fn replacements(root: &Path) -> Result<Vec<(u32, PathBuf)>> {
-    let entries = match std::fs::read_dir(root) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(Error::io(root, e)),
-    };
-    let mut found = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(|e| Error::io(root, e))?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let number = name.split_once('-').and_then(|(number, _)| number.parse().ok());
-        if let Some(number) = number {
-            found.push((number, path));
-        }
-    }
+/// The numbers and names of the replacements in a folder, oldest first.
+pub(super) fn replacements(root: &Folder) -> Result<Vec<(u32, String)>> {
+    let number = |name: &str| name.split_once('-').and_then(|(number, _)| number.parse().ok());
+    let names = root.folder_names()?.into_iter();
+    let mut found: Vec<(u32, String)> = names.filter_map(|name| Some((number(&name)?, name))).collect();
     found.sort();
     Ok(found)
 }

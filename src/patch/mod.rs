@@ -6,19 +6,24 @@
 //! none, and [`undo()`] brings the old ones back. `docs/patch.md` tells where this differs from the
 //! original, and why. [`tables`] puts tuned tables into marked arrays.
 
+mod adopt;
 mod apply;
 mod blocks;
 mod characters;
 mod check;
 mod encoding;
+mod folder;
 mod init;
 mod journal;
 mod layout;
+mod lock;
 mod names;
 mod nearest;
 pub mod params;
 mod pattern;
 mod plan;
+mod rights;
+mod seal;
 mod sources;
 mod state;
 pub mod tables;
@@ -29,6 +34,7 @@ mod warnings;
 
 use std::path::Path;
 
+pub use adopt::adopt;
 pub use apply::{plan_apply, plan_apply_from};
 pub use characters::shortened;
 pub use check::{BlockCheck, BlockState, CheckReport, check};
@@ -49,11 +55,13 @@ pub struct Options {
     pub compat: bool,
     /// Marked numbers must be those of the source.
     pub strict_numbers: bool,
+    /// Sources may be hidden files, or in hidden folders.
+    pub hidden: bool,
 }
 
 /// The text of a file.
 fn read_text(path: &Path) -> Result<String> {
-    let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+    let bytes = folder::read_file(path)?;
     Ok(utf8(&bytes, path)?.to_string())
 }
 

@@ -132,9 +132,11 @@ pub fn params_path(tune: &Path) -> Result<PathBuf> {
 
 /// A `.params` file and its bytes; empty if there is none.
 pub(super) fn read_params(path: &Path) -> Result<(ParamsFile, Option<Vec<u8>>)> {
-    match std::fs::read(path) {
+    match super::folder::read_file(path) {
         Ok(bytes) => Ok((ParamsFile::parse(super::utf8(&bytes, path)?, path)?, Some(bytes))),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok((ParamsFile::default(), None)),
-        Err(e) => Err(Error::io(path, e)),
+        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            Ok((ParamsFile::default(), None))
+        }
+        Err(error) => Err(error),
     }
 }

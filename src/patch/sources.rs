@@ -1,13 +1,16 @@
 //! The sources below a folder, as texts in memory.
 //!
-//! Owns which files may be touched (none outside the folder, none that is read-only) and what a text
-//! is before it is changed; nothing is written here.
+//! Owns which files may be touched (none outside the folder, none that is hidden or read-only) and what a
+//! text is before it is changed; nothing is written here.
 
 use std::path::{Component, Path, PathBuf};
 
+use super::Options;
 use super::blocks::Setting;
 use super::characters::{line_of, line_start, newline_of, next_line, with_newlines};
 use super::encoding::{Encoding, decode_source};
+use super::folder::{Folder, Place, read_file};
+use super::journal::FOLDER;
 use super::pattern::Frequencies;
 use crate::error::{Error, Result};
 
@@ -60,20 +63,24 @@ impl Source {
 /// The folder.
 #[derive(Debug)]
 pub(super) struct Sources {
-    root: PathBuf,
+    /// Links resolved.
+    root: Folder,
     shown: PathBuf,
     compat: bool,
+    hidden: bool,
     pub files: Vec<Source>,
 }
 
 impl Sources {
     /// Opens a folder.
-    pub fn open(folder: &Path, compat: bool) -> Result<Self> {
+    pub fn open(folder: &Path, options: &Options) -> Result<Self> {
         let root = folder.canonicalize().map_err(|e| Error::io(folder, e))?;
         if !root.is_dir() {
             return Err(Error::input(folder, "is a file; expected the folder with the sources"));
         }
-        Ok(Self { root, shown: folder.to_path_buf(), compat, files: Vec::new() })
+        let Options { compat, hidden, .. } = *options;
+        let root = Folder::open(&root)?;
+        Ok(Self { root, shown: folder.to_path_buf(), compat, hidden, files: Vec::new() })
     }
 
     /// The file that a `#set file` names, read once: its index. `tune` is for messages.
@@ -91,23 +98,25 @@ impl Sources {
             return Err(at(format!("{}: leads outside {}", setting.value, self.shown.display())));
         }
         let shown = self.shown.join(relative);
-        let path =
-            self.root.join(relative).canonicalize().map_err(|e| at(format!("{}: {e}", shown.display())))?;
-        if !path.starts_with(&self.root) {
+        self.check_hidden(relative).map_err(|reason| at(format!("{}: {reason}", setting.value)))?;
+        let path = self.root.path().join(relative).canonicalize();
+        let path = path.map_err(|e| at(format!("{}: {e}", shown.display())))?;
+        let Ok(below) = path.strip_prefix(self.root.path()) else {
             let reason = format!("{}: is a link that leads outside {}", setting.value, self.shown.display());
             return Err(at(reason));
-        }
+        };
+        // A link may lead there, too.
+        self.check_hidden(below).map_err(|reason| at(format!("{}: {reason}", setting.value)))?;
         if let Some(known) = self.files.iter().position(|file| file.path == path) {
             return Ok(known);
         }
         if path.is_dir() {
             return Err(at(format!("{}: is a folder; expected a source", shown.display())));
         }
-        let metadata = std::fs::metadata(&path).map_err(|e| Error::io(&shown, e))?;
-        if !metadata.is_file() {
-            return Err(at(format!("{}: is no regular file", shown.display())));
-        }
-        let bytes = std::fs::read(&path).map_err(|e| Error::io(&shown, e))?;
+        // Reached anew without links: whatever has changed since is noticed.
+        let found = Place::of(&self.root, &path)?.map(|place| place.find()).transpose();
+        let missing = || Error::io(&shown, std::io::Error::from(std::io::ErrorKind::NotFound));
+        let bytes = found.map_err(|e| as_shown(e, &shown))?.flatten().ok_or_else(missing)?.bytes;
         let (text, encoding) = decode_source(&bytes, &shown, self.compat)?;
         let before = if self.compat { with_newlines(&text) } else { text.to_string() };
         let newline = if self.compat { "\n" } else { newline_of(&text) };
@@ -115,5 +124,36 @@ impl Sources {
         let text = before.clone();
         self.files.push(Source { path, shown, encoding, bytes, before, text, newline, frequencies });
         Ok(self.files.len() - 1)
+    }
+
+    /// Refuses what is hidden: programs keep settings there that are commands.
+    fn check_hidden(&self, relative: &Path) -> std::result::Result<(), String> {
+        if relative.components().any(|part| part.as_os_str() == FOLDER) {
+            return Err("is where old files are kept, not a source".to_string());
+        }
+        if !self.hidden && is_hidden(relative) {
+            return Err("is hidden, or in a hidden folder; --hidden allows that".to_string());
+        }
+        Ok(())
+    }
+}
+
+/// Whether any name of a path begins with a dot.
+pub(super) fn is_hidden(relative: &Path) -> bool {
+    let mut names = relative.components().filter(|part| matches!(part, Component::Normal(_)));
+    names.any(|name| name.as_os_str().as_encoded_bytes().starts_with(b"."))
+}
+
+/// The bytes of a file that the user calls by another path.
+pub(super) fn read_as(path: &Path, shown: &Path) -> Result<Vec<u8>> {
+    read_file(path).map_err(|e| as_shown(e, shown))
+}
+
+/// An error about a file, which the user calls by another path.
+fn as_shown(error: Error, shown: &Path) -> Error {
+    match error {
+        Error::Io { source, .. } => Error::io(shown, source),
+        Error::Input { line, reason, .. } => Error::Input { path: shown.to_path_buf(), line, reason },
+        other => other,
     }
 }

@@ -1,6 +1,6 @@
 //! `tune`: names in the place of numbers, declared and offered as options.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Options;
 use super::blocks::{Declared, Setting, TuneFile};
@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<Plan> {
     let params_path = params_path(tune)?;
     let tune = TuneFile::read(tune, options.compat, true)?;
-    let mut sources = Sources::open(folder, options.compat)?;
+    let mut sources = Sources::open(folder, options)?;
     let (mut params, bytes) = read_params(&params_path)?;
     let known = params.entries().count();
     if options.compat {
@@ -91,14 +91,35 @@ pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<Plan> 
     plan.take_sources(sources)?;
     let after = params.text().into_bytes();
     if bytes.as_ref() != Some(&after) {
-        let path = if bytes.is_some() {
-            params_path.canonicalize().map_err(|e| Error::io(&params_path, e))?
-        } else {
-            std::path::absolute(&params_path).map_err(|e| Error::io(&params_path, e))?
-        };
+        let path = resolved(&params_path)?;
         plan.changes.push(Change { path, shown: params_path, before: bytes, after, params: true });
     }
     Ok(plan)
+}
+
+/// Where the parameters are: beside the blocks, which may have come with a tree, so that a link is
+/// followed within that folder only.
+fn resolved(params: &Path) -> Result<PathBuf> {
+    let io = |e| Error::io(params, e);
+    let folder = match params.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let root = folder.canonicalize().map_err(io)?;
+    match params.canonicalize() {
+        Ok(path) if path.starts_with(&root) => Ok(path),
+        Ok(_) => {
+            let folder = folder.display();
+            Err(Error::input(
+                params,
+                format!("is a link that leads outside {folder}; put the file itself there"),
+            ))
+        }
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            Ok(root.join(params.file_name().unwrap_or_default()))
+        }
+        Err(e) => Err(io(e)),
+    }
 }
 
 /// Refuses names that stand in the source already: what is declared would be another's, or hidden by it.

@@ -2,8 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::journal::{Desk, Entry, Journal, Progress, replacements};
-use super::transaction::{Now, now, recover_at, restore};
+use super::folder::{Folder, Found, Place};
+use super::journal::{Entry, FOLDER, Journal, Origin, Progress, replacements};
+use super::lock::PatchLock;
+use super::seal::Key;
+use super::transaction::{FileState, backup_root, recover_at, restore, state};
 use crate::error::{Error, Result};
 
 /// What was undone.
@@ -17,6 +20,9 @@ pub struct Undone {
     pub removed: Vec<PathBuf>,
     /// Files that were changed since and were left so: `.params` files that tuning went on with.
     pub kept: Vec<PathBuf>,
+    /// Files that were changed since and were put back all the same, as the user called them then, with
+    /// the copies of what they were.
+    pub changed: Vec<(PathBuf, PathBuf)>,
     /// Whether the command had been interrupted.
     pub interrupted: bool,
 }
@@ -28,73 +34,95 @@ pub struct Undone {
 /// put back, too; what they were goes to the backup folder.
 ///
 /// # Errors
-/// [`Error::Input`] if there is nothing to undo, or a source was changed since.
+/// [`Error::Input`] if there is nothing to undo, a source was changed since, or the records are another
+/// tree's.
 pub fn undo(place: &Path, backup: Option<&Path>, force: bool) -> Result<Undone> {
     if !place.is_dir() {
         let e = std::io::Error::from(std::io::ErrorKind::NotADirectory);
         return Err(std::fs::metadata(place).map_or_else(|e| Error::io(place, e), |_| Error::io(place, e)));
     }
-    if Journal::is_in(place) {
-        let folder = place.canonicalize().map_err(|e| Error::io(place, e))?;
-        // In the source folder, or in a backup folder of its own, which knows the sources.
-        let above = folder.parent().unwrap_or(&folder);
-        let sources = match (above.file_name(), above.parent()) {
-            (Some(name), Some(sources)) if name == super::journal::FOLDER => sources.to_path_buf(),
-            _ => Journal::read(&folder)?.sources,
-        };
-        let desk = Desk::open(&sources)?;
-        if let Some(undone) = recovered(&desk)? {
-            return Ok(undone);
-        }
-        if let Some(later) = later(&desk, &folder)?.filter(|_| !force) {
-            return Err(Error::input(&folder, format!("{later} came later; undo it first, or use --force")));
-        }
-        return undo_one(&desk, &folder, force);
+    let here = place.canonicalize().map_err(|e| Error::io(place, e))?;
+    let opened = Folder::open(&here)?;
+    let in_tree = opened.has(FOLDER)?;
+    if !in_tree && backup.is_none() && Journal::is_in(&opened)? {
+        return undo_replacement(&opened, force);
     }
     let nothing = || Error::input(place, "there is nothing to undo");
-    if !place.join(super::journal::FOLDER).is_dir() && backup.is_none() {
+    if !in_tree && backup.is_none() {
         return Err(nothing());
     }
-    let desk = Desk::open(place)?;
-    if let Some(undone) = recovered(&desk)? {
+    let lock = PatchLock::open(place)?;
+    if let Some(undone) = recovered(&lock)? {
         return Ok(undone);
     }
-    let root = backup.unwrap_or(desk.folder()).to_path_buf();
-    for (_, folder) in replacements(&root)?.into_iter().rev() {
-        if !Journal::is_in(&folder) {
-            continue;
-        }
-        let journal = Journal::read(&folder)?;
-        // A backup folder may serve several trees.
-        let ours = backup.is_none() || journal.sources == desk.sources();
-        if ours && journal.progress == Progress::Done {
-            return undo_one(&desk, &folder.canonicalize().map_err(|e| Error::io(&folder, e))?, force);
+    let root = match backup {
+        Some(_) => backup_root(&lock, backup)?.ok_or_else(nothing)?,
+        None => lock.folder().below(Path::new(""))?,
+    };
+    for (_, name) in replacements(&root)?.into_iter().rev() {
+        let folder = root.below(Path::new(&name))?;
+        if lock.journal(&folder)?.is_some_and(|journal| journal.progress == Progress::Done) {
+            return undo_one(&lock, &folder, force);
         }
     }
     Err(nothing())
 }
 
+/// Undoes the replacement of a folder in [`FOLDER`], or in a backup folder, where the journal knows the
+/// sources.
+fn undo_replacement(folder: &Folder, force: bool) -> Result<Undone> {
+    let above = folder.path().parent().unwrap_or(folder.path());
+    let sources = match (above.file_name(), above.parent()) {
+        (Some(name), Some(sources)) if name == FOLDER => sources.to_path_buf(),
+        _ => {
+            let Some((journal, origin)) = Journal::read(folder, &Key::load()?)? else {
+                return Err(Error::input(folder.path(), "there is nothing to undo"));
+            };
+            if origin != Origin::Own {
+                origin.check(&journal.sources, &journal.sources, folder.path())?;
+            }
+            journal.sources
+        }
+    };
+    let lock = PatchLock::open(&sources)?;
+    if let Some(undone) = recovered(&lock)? {
+        return Ok(undone);
+    }
+    if let Some(later) = later(&lock, folder)?.filter(|_| !force) {
+        return Err(Error::input(
+            folder.path(),
+            format!("{later} came later; undo it first, or use --force"),
+        ));
+    }
+    undo_one(&lock, folder, force)
+}
+
 /// The last replacement after that of a folder, if it is not undone.
-fn later(desk: &Desk, folder: &Path) -> Result<Option<String>> {
-    for (_, other) in replacements(folder.parent().unwrap_or(folder))?.into_iter().rev() {
-        if other.file_name() == folder.file_name() {
+fn later(lock: &PatchLock, folder: &Folder) -> Result<Option<String>> {
+    let root = Folder::open(folder.path().parent().unwrap_or(folder.path()))?;
+    for (_, name) in replacements(&root)?.into_iter().rev() {
+        if folder.path().file_name().is_some_and(|own| own == name.as_str()) {
             break;
         }
-        let journal = if Journal::is_in(&other) { Journal::read(&other)? } else { continue };
-        if journal.progress == Progress::Done && journal.sources == desk.sources() {
-            return Ok(other.file_name().map(|name| name.to_string_lossy().into_owned()));
+        let other = Journal::read(&root.below(Path::new(&name))?, lock.key())?;
+        let of_tree = |journal: &Journal| journal.sources == lock.sources();
+        if other.is_some_and(|(journal, _)| journal.progress == Progress::Done && of_tree(&journal)) {
+            return Ok(Some(name));
         }
     }
     Ok(None)
 }
 
 /// Puts back what an interrupted command has left, which counts as undoing it.
-fn recovered(desk: &Desk) -> Result<Option<Undone>> {
-    let Some(folder) = desk.pending()?.filter(|folder| Journal::is_in(folder)) else { return Ok(None) };
-    let journal = Journal::read_for(&folder, desk.sources())?;
+fn recovered(lock: &PatchLock) -> Result<Option<Undone>> {
+    let folder = lock.pending()?.map(|path| lock.replacement(&path)).transpose()?.flatten();
+    let Some(journal) = folder.map(|folder| lock.journal(&folder)).transpose()?.flatten() else {
+        return Ok(None);
+    };
     let (files, removed) = parted(journal.files.iter());
-    let undone = Undone { command: journal.command, files, removed, kept: Vec::new(), interrupted: true };
-    Ok(recover_at(desk)?.map(|_| undone))
+    let (kept, changed) = (Vec::new(), Vec::new());
+    let undone = Undone { command: journal.command, files, removed, kept, changed, interrupted: true };
+    Ok(recover_at(lock)?.map(|_| undone))
 }
 
 /// Files as the user called them: those that were there before, and those that were not.
@@ -104,58 +132,83 @@ fn parted<'a>(entries: impl Iterator<Item = &'a Entry>) -> (Vec<PathBuf>, Vec<Pa
     (shown(old), shown(new))
 }
 
-fn undo_one(desk: &Desk, folder: &Path, force: bool) -> Result<Undone> {
-    let mut journal = Journal::read_for(folder, desk.sources())?;
+fn undo_one(lock: &PatchLock, folder: &Folder, force: bool) -> Result<Undone> {
+    let Some(mut journal) = lock.journal(folder)? else {
+        return Err(Error::input(folder.path(), "there is nothing to undo"));
+    };
     if journal.progress == Progress::Undone {
-        return Err(Error::input(folder, "is undone already"));
+        return Err(Error::input(folder.path(), "is undone already"));
     }
-    let (mut changed, mut kept) = (Vec::new(), Vec::new());
-    let mut remaining = Vec::new();
+    let (mut undone, mut kept) = (Vec::new(), Vec::new());
+    let (mut remaining, mut changed) = (Vec::new(), Vec::new());
     for entry in &journal.files {
-        match now(&journal, entry)? {
-            Now::Old => {}
-            Now::Changed if entry.params => {
+        match state(lock.tree(), entry)? {
+            FileState::Old => {}
+            FileState::Changed if entry.params => {
                 kept.push(entry.shown.clone());
                 continue;
             }
-            Now::Changed if !force => {
+            FileState::Changed if !force => {
                 let reason = format!(
                     "was changed after 'patch {}'; --force puts it back all the same",
                     journal.command
                 );
                 return Err(Error::input(&entry.shown, reason));
             }
-            Now::Changed => {
-                let name = entry.path.file_name().unwrap_or_default().to_string_lossy();
-                let path = journal.path(entry);
-                let copy = folder.join(format!("{name}.changed"));
-                // A file that was deleted leaves nothing to keep.
-                if path.exists() {
-                    std::fs::copy(&path, &copy).map_err(|e| Error::io(&copy, e))?;
-                }
-                changed.push(entry.clone());
+            FileState::Changed => {
+                changed.push(entry);
+                undone.push(entry.clone());
             }
-            Now::New => changed.push(entry.clone()),
+            FileState::New => undone.push(entry.clone()),
         }
         remaining.push(entry.clone());
+    }
+    let mut copies = Vec::new();
+    for entry in changed {
+        // A file that was deleted leaves nothing to keep.
+        if let Some(place) = entry.place(lock.tree())?
+            && let Some(found) = place.find()?
+        {
+            copies.push((entry.shown.clone(), keep(folder, entry, &place, &found)?));
+        }
     }
     // What is left alone is no business of an interrupted undo, either.
     journal.files = remaining;
     journal.progress = Progress::Undoing;
-    desk.set_pending(folder)?;
-    journal.write(folder)?;
-    finish(&journal, folder)?;
-    desk.clear_pending()?;
-    let (files, removed) = parted(changed.iter());
-    Ok(Undone { command: journal.command, files, removed, kept, interrupted: false })
+    lock.set_pending(folder.path())?;
+    journal.write(folder, lock.key())?;
+    finish(lock, &journal, folder)?;
+    lock.clear_pending()?;
+    let (files, removed) = parted(undone.iter());
+    Ok(Undone { command: journal.command, files, removed, kept, changed: copies, interrupted: false })
+}
+
+/// Copies a changed file to where nothing is yet: below `changed`, in folders as in the tree.
+fn keep(folder: &Folder, entry: &Entry, place: &Place, found: &Found) -> Result<PathBuf> {
+    let below = match entry.path.parent() {
+        Some(parent) if entry.path.is_relative() => Path::new("changed").join(parent),
+        // Two names that are not the tree's may well be equal.
+        _ => PathBuf::from("changed/outside"),
+    };
+    let folder = folder.make(&below)?;
+    // No ending that a build could take for a source.
+    let name = format!("{}.changed", place.name.to_string_lossy());
+    let (mut copy, mut number) = (name.clone(), 1);
+    while folder.has(&copy)? {
+        number += 1;
+        copy = format!("{name}.{number}");
+    }
+    folder.write(&copy, &found.bytes, Some(&found.rights))?;
+    folder.sync()?;
+    Ok(folder.path().join(copy))
 }
 
 /// Puts back what is not yet, and says so in the journal.
-pub(super) fn finish(journal: &Journal, folder: &Path) -> Result<()> {
+pub(super) fn finish(lock: &PatchLock, journal: &Journal, folder: &Folder) -> Result<()> {
     for entry in &journal.files {
-        if now(journal, entry)? != Now::Old {
-            restore(journal, entry, folder)?;
+        if state(lock.tree(), entry)? != FileState::Old {
+            restore(lock.tree(), entry, folder)?;
         }
     }
-    Journal { progress: Progress::Undone, ..journal.clone() }.write(folder)
+    journal.at(Progress::Undone).write(folder, lock.key())
 }

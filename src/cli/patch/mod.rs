@@ -7,6 +7,7 @@ mod tables;
 
 use std::path::{Path, PathBuf};
 
+use gputexel::Error;
 use gputexel::patch::{self, Backup, Options, Plan, Written};
 use serde_json::json;
 
@@ -58,11 +59,18 @@ struct InputArgs {
     /// Marked numbers must be those of the source
     #[arg(long)]
     strict_numbers: bool,
+    /// Sources may be hidden, or in hidden folders: a name on the way begins with a dot
+    #[arg(long)]
+    hidden: bool,
 }
 
 impl InputArgs {
     fn options(&self) -> Options {
-        Options { compat: self.compat == Some(Compat::TunePy), strict_numbers: self.strict_numbers }
+        Options {
+            compat: self.compat == Some(Compat::TunePy),
+            strict_numbers: self.strict_numbers,
+            hidden: self.hidden,
+        }
     }
 }
 
@@ -92,12 +100,16 @@ struct ApplyArgs {
 /// Where old files go.
 #[derive(Debug, clap::Args)]
 struct BackupArgs {
-    /// Keep the old files in this folder [default: .gputexel-patch in the folder of the sources]
+    /// Keep the old files in this folder, which may serve several trees [default: .gputexel-patch in the
+    /// folder of the sources]
     #[arg(long, value_name = "DIR", conflicts_with = "no_backup")]
     backup: Option<PathBuf>,
     /// Keep no old files
     #[arg(long)]
     no_backup: bool,
+    /// Take over the old files in a tree that was moved or copied, or is of another computer
+    #[arg(long)]
+    adopt: bool,
 }
 
 impl BackupArgs {
@@ -107,6 +119,11 @@ impl BackupArgs {
             Some(folder) => Backup::In(folder.clone()),
             None => Backup::Beside,
         }
+    }
+
+    /// Takes over old files, if that is asked for.
+    fn adopt(&self, sources: &Path, context: &Context) -> gputexel::Result<()> {
+        if self.adopt { adopt(sources, self.backup.as_deref(), context) } else { Ok(()) }
     }
 
     /// How to have the old files of `sources` back.
@@ -133,6 +150,9 @@ struct UndoArgs {
     /// Put files back that were changed since, too; what they were goes to the backup folder
     #[arg(long)]
     force: bool,
+    /// Take over the old files in a tree that was moved or copied, or is of another computer
+    #[arg(long)]
+    adopt: bool,
 }
 
 /// Runs a subcommand of `patch`.
@@ -152,6 +172,10 @@ pub fn run(args: &PatchArgs, context: &Context) -> anyhow::Result<()> {
 
 fn edit(args: &EditArgs, params: Option<&Path>, command: &str, context: &Context) -> anyhow::Result<()> {
     let EditArgs { input, .. } = args;
+    if args.backup.adopt && args.dry_run {
+        return Err(Error::Usage("--adopt writes; without --dry-run only".to_string()).into());
+    }
+    args.backup.adopt(&input.sources, context)?;
     // What is half written is no source to read.
     let recovered = if args.dry_run {
         check_whole(input)?;
@@ -164,15 +188,16 @@ fn edit(args: &EditArgs, params: Option<&Path>, command: &str, context: &Context
         (_, None) => patch::plan_apply(&input.tune, &input.sources, &input.options())?,
         (_, Some(params)) => patch::plan_apply_from(params, &input.tune, &input.sources, &input.options())?,
     };
-    if !context.json && !context.quiet {
-        plan.warnings.iter().for_each(|warning| eprintln!("gputexel: warning: {warning}"));
-    }
+    warn(&plan.warnings, context);
     if args.dry_run {
         return dry_run(&plan, command, context);
     }
     let written = patch::write(&plan, &input.sources, command, &args.backup.backup())?;
+    warn(&written.warnings, context);
     if context.json {
         let mut object = output::plan_json(&plan, command);
+        let all: Vec<&String> = plan.warnings.iter().chain(&written.warnings).collect();
+        object["warnings"] = json!(all);
         object["dry_run"] = json!(false);
         object["backup"] = json!(written.backup);
         object["recovered"] = json!(recovered);
@@ -190,11 +215,28 @@ fn edit(args: &EditArgs, params: Option<&Path>, command: &str, context: &Context
     Ok(say(&format!("{recovered}{text}{end}"))?)
 }
 
+/// Makes old files the tree's own; what is left alone is said.
+fn adopt(sources: &Path, backup: Option<&Path>, context: &Context) -> gputexel::Result<()> {
+    let left = patch::adopt(sources, backup)?;
+    let said = |path: &PathBuf| format!("{}: outside of the tree or hidden, and left alone", path.display());
+    if !context.quiet {
+        left.iter().map(said).for_each(|warning| eprintln!("gputexel: warning: {warning}"));
+    }
+    Ok(())
+}
+
+/// Warns on standard error; with `--json`, warnings are in the object.
+fn warn(warnings: &[String], context: &Context) {
+    if !context.json && !context.quiet {
+        warnings.iter().for_each(|warning| eprintln!("gputexel: warning: {warning}"));
+    }
+}
+
 /// Refuses a tree that an interrupted command has left half written, where nothing is to be written.
 fn check_whole(input: &InputArgs) -> gputexel::Result<()> {
     if patch::interrupted(&input.sources)? {
         let reason = "a 'gputexel patch' was interrupted here; 'gputexel patch undo' first";
-        return Err(gputexel::Error::input(&input.sources, reason));
+        return Err(Error::input(&input.sources, reason));
     }
     Ok(())
 }
@@ -210,6 +252,9 @@ fn dry_run(plan: &Plan, command: &str, context: &Context) -> anyhow::Result<()> 
 }
 
 fn undo(args: &UndoArgs, context: &Context) -> anyhow::Result<()> {
+    if args.adopt {
+        adopt(&args.place, args.backup.as_deref(), context)?;
+    }
     let undone = patch::undo(&args.place, args.backup.as_deref(), args.force)?;
     if context.json {
         return Ok(say(&format!("{}\n", serde_json::to_value(&undone)?))?);
@@ -219,7 +264,9 @@ fn undo(args: &UndoArgs, context: &Context) -> anyhow::Result<()> {
     }
     let mut text = String::new();
     for file in &undone.files {
-        text += &format!("{}: as before\n", file.display());
+        let copy = undone.changed.iter().find(|(changed, _)| changed == file);
+        let copy = copy.map(|(_, copy)| format!("; what it was is now {}", nearby(copy, &args.place)));
+        text += &format!("{}: as before{}\n", file.display(), copy.unwrap_or_default());
     }
     for file in &undone.removed {
         text += &format!("{}: removed, for it was not there before\n", file.display());
@@ -229,4 +276,10 @@ fn undo(args: &UndoArgs, context: &Context) -> anyhow::Result<()> {
     }
     let how = if undone.interrupted { "was interrupted, and is undone" } else { "is undone" };
     Ok(say(&format!("{text}patch {} {how}\n", undone.command))?)
+}
+
+/// A path below a folder as the user calls it; others are whole.
+fn nearby(path: &Path, folder: &Path) -> String {
+    let below = folder.canonicalize().ok().and_then(|root| Some(path.strip_prefix(root).ok()?.to_path_buf()));
+    below.map_or_else(|| path.to_path_buf(), |below| folder.join(below)).display().to_string()
 }

@@ -51,13 +51,17 @@ pub fn run(args: &TablesArgs, context: &Context) -> anyhow::Result<()> {
     let plan = tables::plan(&values, &known, &args.sources, &options)?;
     let written = match args.dry_run {
         true => Written::default(),
-        false => patch::write(&plan.plan, &plan.folder, "tables", &args.backup.backup())?,
+        false => {
+            args.backup.adopt(&plan.folder, context)?;
+            patch::write(&plan.plan, &plan.folder, "tables", &args.backup.backup())?
+        }
     };
+    super::warn(&written.warnings, context);
     if context.json {
         let files: Vec<_> = plan.plan.changes.iter().map(|change| &change.shown).collect();
         let mut object = json!({
             "command": "tables", "markers": plan.filled, "files": files, "dry_run": args.dry_run,
-            "backup": written.backup,
+            "backup": written.backup, "warnings": written.warnings,
         });
         if args.dry_run {
             object["diff"] = json!(plan.plan.diff());

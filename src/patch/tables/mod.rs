@@ -106,7 +106,7 @@ pub fn plan(
         if loaded.iter().any(|(other, ..)| *other == path) {
             continue;
         }
-        let before = std::fs::read(&path).map_err(|e| Error::io(shown, e))?;
+        let before = crate::patch::sources::read_as(&path, shown)?;
         loaded.push((path, shown, before));
     }
     let mut served: Vec<bool> = vec![false; options.markers.len()];

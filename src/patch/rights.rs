@@ -1,0 +1,57 @@
+//! Who may do what with a file, carried over to another.
+
+use std::fs::{File, Metadata};
+
+/// Owner, group and mode. Access control lists and extended attributes are not among them.
+#[cfg(unix)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rights {
+    mode: u32,
+    owner: u32,
+    group: u32,
+}
+
+#[cfg(unix)]
+impl Rights {
+    pub fn of(metadata: &Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt as _;
+        Self { mode: metadata.mode() & 0o7777, owner: metadata.uid(), group: metadata.gid() }
+    }
+
+    /// Gives them to a file that nobody else can read yet, so that at no time anyone may do more with
+    /// its contents than before; whether owner and group could be given, too.
+    pub fn give(&self, file: &File) -> std::io::Result<bool> {
+        use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
+        let now = file.metadata()?;
+        // A file that was given away could no longer be given a group.
+        let group = now.gid() == self.group || fchown(file, None, Some(self.group)).is_ok();
+        let owner = now.uid() == self.owner || fchown(file, Some(self.owner), None).is_ok();
+        let mut mode = self.mode;
+        if !group {
+            // Members of either group get what both the group and all others had.
+            let common = (mode >> 3) & mode & 0o7;
+            mode = (mode & !0o2077) | common << 3 | common;
+        }
+        if !owner {
+            mode &= !0o4000;
+        }
+        file.set_permissions(std::fs::Permissions::from_mode(mode))?;
+        Ok(owner && group)
+    }
+}
+
+/// Elsewhere, files inherit the rights of their folder.
+#[cfg(not(unix))]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rights;
+
+#[cfg(not(unix))]
+impl Rights {
+    pub fn of(_metadata: &Metadata) -> Self {
+        Self
+    }
+
+    pub fn give(&self, _file: &File) -> std::io::Result<bool> {
+        Ok(true)
+    }
+}
