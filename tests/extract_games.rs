@@ -522,6 +522,8 @@ fn pieces_are_named_in_many_languages() {
     assert!(bench.refuse(&["en.pgn", "--piece-letters", "ru"], "", 1).contains("20 of 20 games"));
     // A king in French, a knight in Finnish.
     bench.write("g.pgn", pgn("", "1. e4 e5 2. Re2", "1-0"));
+    assert!(bench.refuse(&["g.pgn"], "", 1).contains("illegal move 'Re2'"));
+    bench.write("g.pgn", pgn("", "1. e4 e5 2. Re2 De7", "1-0"));
     let error = bench.refuse(&["g.pgn"], "", 1);
     assert!(
         error.contains("choose with --piece-letters: RDTFC (fr)") && error.contains("KDTLR (fi)"),
