@@ -36,7 +36,8 @@ pub fn detect_letters(path: &Path, head: &[u8], complete: bool) -> Result<Option
         return Ok(None);
     }
     let trials = PieceLetters::foreign().map(|letters| (Trial::new(games, Some(&letters)), letters));
-    let fitting: Vec<_> = trials.filter(|(trial, _)| trial.fits()).collect();
+    let fitting: Vec<_> =
+        trials.filter(|(trial, letters)| trial.fits() && names_foreign_pieces(games, letters)).collect();
     let Some((trial, letters)) = fitting.first() else { return Ok(None) };
     if fitting.iter().any(|(other, _)| other.keys != trial.keys) {
         let names: Vec<String> = fitting.iter().map(|(_, letters)| letters.describe()).collect();
@@ -65,6 +66,20 @@ fn first_games(head: &[u8], bytes: usize, complete: bool) -> &[u8] {
     }
     let start = &head[..bytes.min(head.len())];
     last_game_start(start).or_else(|| last_game_start(head)).map_or(head, |end| &head[..end])
+}
+
+/// Whether any word looks like the move of a piece by a letter that English does not have. Where
+/// none does, illegal moves are English ones, even if some other language could read them.
+fn names_foreign_pieces(games: &[u8], letters: &PieceLetters) -> bool {
+    let words = games.split(|b| b.is_ascii_whitespace() || *b == b'.').filter(|word| word.len() <= 12);
+    words.filter_map(|word| std::str::from_utf8(word).ok()).any(|word| {
+        let text: Vec<char> = word.chars().collect();
+        let Some((_, length)) = letters.role(&text) else { return false };
+        let square = |c: &char| matches!(c, 'a'..='h' | '1'..='8' | 'x');
+        !"KQRBNP".contains(text[0])
+            && text.get(length).is_some_and(square)
+            && word.contains(|c: char| c.is_ascii_digit())
+    })
 }
 
 /// The same games read in some letters.
@@ -115,8 +130,10 @@ mod tests {
         assert_eq!(detect("1. e4 e5 2. Кf3 Кc6 3. Сb5 Фe7 4. Крe2").unwrap().as_deref(), Some("Кр,Ф,Л,С,К"));
         // Nonsense in every language.
         assert_eq!(detect("1. e4 e5 2. Xf3 Xc6").unwrap(), None);
+        // Illegal in English, whatever others make of it.
+        assert_eq!(detect("1. e4 e5 2. Re2").unwrap(), None);
         // A king here, a knight there.
-        let error = detect("1. e4 e5 2. Re2").unwrap_err().to_string();
+        let error = detect("1. e4 e5 2. Re2 De7").unwrap_err().to_string();
         assert!(error.contains("RDTFC (fr)") && error.contains("KDTLR (fi)"), "{error}");
     }
 }

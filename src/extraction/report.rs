@@ -161,9 +161,9 @@ impl SourceReport {
     pub(super) fn losses(&self) -> Option<String> {
         let percent = |part: u64, all: u64| 100.0 * part as f64 / all.max(1) as f64;
         let games = self.usable_games();
-        (self.bad_games > 0).then(|| {
+        (self.bad_games > 0 || self.plies_lost > 0).then(|| {
             format!(
-                "{} of {games} games ({:.1} %) cannot be read to their ends, {} of {} plies ({:.1} %) are lost",
+                "{} of {games} games ({:.1} %) are faulty, {} of {} plies ({:.1} %) are lost",
                 self.bad_games,
                 percent(self.bad_games, games),
                 self.plies_lost,

@@ -214,7 +214,6 @@ impl<'a> Player<'a> {
         let criteria = self.criteria;
         let game = self.game_at(offset, |game| game.terminated);
         game.begin(&criteria);
-        game.lost += 1;
         self.stop(Reason::NullMove, offset, &format!("null move '{}'", shown(word)));
     }
 

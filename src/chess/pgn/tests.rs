@@ -92,6 +92,7 @@ proptest! {
                 Just("{+0.35/12}"), Just("{[%eval #3]"), Just("}"), Just("("), Just(")"), Just("1-0"), Just("*"),
                 Just("0-1"), Just("--"), Just("\n\n"), Just("\n[Event \"x\"]\n"), Just("\n[Result \"1-0\"]"),
                 Just("\n[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\"]"), Just("\n[Variant \"960\"]\n"), Just(";"),
+                Just("Bf1-b5"), Just("♘f3"), Just("cxd8(Q)"), Just("\n[White \"a \"b\" c\"]"), Just("\n[FEN x]\n"),
                 Just("%"), Just("$3"), Just("[\""), Just("\u{2026}"), Just("\\"),
             ],
             0..60,
@@ -101,6 +102,8 @@ proptest! {
         let batch = read(&text);
         let positions_out = batch.left_out.sum(Unit::Position);
         prop_assert_eq!(batch.positions_read, batch.samples.len() as u64 + positions_out);
+        prop_assert!(batch.plies_lost <= batch.plies);
+        prop_assert!(batch.left_out.useless_games() + batch.left_out.faulty_games() <= batch.records);
         prop_assert!(batch.left_out.sum(Unit::Game) + batch.left_out.sum(Unit::GameRest) <= batch.records);
         // Cutting at a game's start changes nothing, except where that is in a comment.
         if let Some(at) = crate::chess::pgn::last_game_start(text.as_bytes())

@@ -182,9 +182,11 @@ impl LeftOut {
         self.iter().map(|(reason, count)| (reason.label().to_string(), count)).collect()
     }
 
-    /// Games with a fault.
+    /// Games with a fault. A null move is none by itself, since many games end with one; what comes
+    /// after it is lost all the same.
     pub fn faulty_games(&self) -> u64 {
-        self.iter().filter(|(reason, _)| reason.is_fault()).map(|(_, count)| count).sum()
+        let faults = self.iter().filter(|(reason, _)| reason.is_fault() && *reason != Reason::NullMove);
+        faults.map(|(_, count)| count).sum()
     }
 
     /// Games that are of no use whatever their moves: without a result or moves, of other variants,
