@@ -209,4 +209,12 @@ fn games_can_be_called_off() {
     let unplayed = play_pair(&mut a, &mut b, &start(), &rules, &AtomicBool::new(true));
     assert_eq!(unplayed, Err(Unplayed::Cancelled));
     assert!(try_game(&start(), script("f3 e5 g4 Qh4"), &rules).is_ok());
+    // Nor has an engine lost that was stopped.
+    let mut steps = script("e4 e5");
+    steps[1] = Step::Fail(Failure::Stopped);
+    assert_eq!(try_game(&start(), steps.clone(), &rules), Err(Unplayed::Cancelled));
+    let (mut a, mut b) = (Scripted::new(steps.clone()), Scripted::new(steps));
+    b.not_ready = Some(Failure::Stopped);
+    let unplayed = play_pair(&mut a, &mut b, &start(), &rules, &AtomicBool::new(false));
+    assert_eq!(unplayed, Err(Unplayed::Cancelled));
 }

@@ -302,3 +302,37 @@ fn no_engine_outlives_a_match_or_a_run() {
         }
     }
 }
+
+#[test]
+fn what_engines_end_by_is_told_and_cannot_drive_the_terminal() {
+    let bench = Bench::new();
+    // A group of its own that is killed as a whole does not take the program along.
+    for (engine, expected) in [
+        ("echo no network >&2; exit 3", "died (exit status: 3: no network)"),
+        ("kill -SEGV $$", "died (signal: 11 (SIGSEGV)"),
+        ("kill -KILL 0", "died (signal: 9 (SIGKILL)"),
+        ("printf \"\\033]0;owned\\007\\n\" >&2; exit 3", "exit status: 3: \\u{1b}]0;owned\\u{7})"),
+        ("printf %0300d 7 >&2; exit 3", &format!("exit status: 3: {}…)", "0".repeat(60))),
+        (
+            "echo id name x; echo \"option name \\033[2J type button\"; exec sleep 1000",
+            "no 'uciok' within 1.0 s",
+        ),
+    ] {
+        bench.write("engine.sh", engine);
+        let config = uci("sh engine.sh", 5, "").replacen("[games]", "start_deadline = 1\n[games]", 1);
+        bench.write("run.toml", &config);
+        let line = bench.fails(&["spsa", "run", "run.toml", "--out", "r"], 1);
+        assert!(line.contains(expected), "{line}");
+        assert!(!line.trim_end().contains(char::is_control), "{line:?}");
+    }
+    for args in
+        [&["--supervise-engine"][..], &["--supervise-engine", "7", "sh"], &["--supervise-engine", "0", "sh"]]
+    {
+        let line = bench.fails(args, 2);
+        assert!(line.contains("own use"), "{line}");
+    }
+    let line = bench.fails(&["match", &format!("material:{}", "9".repeat(400)), "zero"], 2);
+    assert!(line.len() < 300, "{line}");
+    let line = bench.fails(&["match", "material", "no\u{1b}[2Jfile.json"], 1);
+    assert!(line.contains("no\\u{1b}[2Jfile.json"), "{line:?}");
+}

@@ -5,6 +5,7 @@
 #![cfg(unix)]
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use gputexel::Error;
@@ -322,6 +323,91 @@ fn children_of_engines_are_killed_too() {
             _ => break,
         }
         std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn engines_outlive_the_thread_that_started_them() {
+    let bench = Bench::new(&GOOD);
+    let mut player = std::thread::scope(|scope| scope.spawn(|| bench.start()).join().unwrap());
+    std::thread::sleep(Duration::from_millis(200));
+    player.new_game(false).unwrap();
+    assert_eq!(choose(&mut player, 5.0).unwrap().m, e2e4());
+    assert_eq!(bench.lines("pids").len(), 1, "it was started anew");
+}
+
+/// Where the other instance of this test program finds its engine.
+#[cfg(target_os = "linux")]
+const HOST: &str = "GPUTEXEL_TEST_HOST";
+
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "is started and killed by engines_die_with_a_program_that_is_killed"]
+fn plays_until_it_is_killed() {
+    let Some(folder) = std::env::var_os(HOST) else { return };
+    let folder = Path::new(&folder).display();
+    let command: EngineCommand = format!("/bin/sh '{folder}/engine.sh' \"{folder}\"").parse().unwrap();
+    let mut player = UciPlayer::start(command).unwrap();
+    let _ = player.choose(&start(), &DEPTH, SECONDS(1000));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn engines_die_with_a_program_that_is_killed() {
+    let bench = Bench::new(&Script {
+        before: "trap '' TERM INT HUP; trap 'while :; do sleep 1; done' EXIT",
+        go: ":",
+        ..GOOD
+    });
+    let mut host = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "--ignored", "plays_until_it_is_killed"])
+        .env(HOST, bench.0.path())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let deadline = Instant::now() + SECONDS(20);
+    while !bench.lines("told").iter().any(|line| line.starts_with("go")) {
+        assert!(Instant::now() < deadline, "{:?}", bench.lines("told"));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    host.kill().unwrap();
+    host.wait().unwrap();
+    let engine = bench.lines("pids").remove(0);
+    while let Ok(state) = std::fs::read_to_string(format!("/proc/{engine}/stat"))
+        && !state.contains(") Z")
+    {
+        assert!(Instant::now() < deadline, "{state}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn players_that_are_stopped_have_not_failed() {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    // One that follows, and one that does not.
+    for (go, follows) in
+        [("read line; echo \"$line\" >> told; echo bestmove e2e4", true), ("sleep 1000", false)]
+    {
+        STOP.store(false, Ordering::Relaxed);
+        let bench = Bench::new(&Script { go, ..GOOD });
+        let mut player = UciPlayer::start_stoppable(bench.command(), &STOP).unwrap();
+        player.new_game(false).unwrap();
+        let before = Instant::now();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(200));
+                STOP.store(true, Ordering::Relaxed);
+            });
+            assert_eq!(player.choose(&start(), &DEPTH, SECONDS(60)), Err(Failure::Stopped), "{go}");
+        });
+        assert_eq!(player.new_game(false), Err(Failure::Stopped), "{go}");
+        drop(player);
+        assert!(before.elapsed() < SECONDS(20), "{go}: {:?}", before.elapsed());
+        assert!(bench.is_gone(), "{go}");
+        assert_eq!(bench.lines("told").contains(&"stop".to_string()), follows, "{go}");
+        assert_eq!(bench.lines("told").contains(&"quit".to_string()), follows, "{go}");
+        let error = UciPlayer::start_stoppable(bench.command(), &STOP).err().unwrap();
+        assert!(matches!(error, Error::Interrupted(_)), "{error}");
     }
 }
 

@@ -160,7 +160,10 @@ fn describe(findings: &Findings, report: Option<&ImportReport>, data: &Dataset, 
             let _ = writeln!(text, "{path}: {bad} of {} lines cannot be used", grouped(lines));
         }
         source.complaints.iter().for_each(|line| text += &format!("  {line}\n"));
-        source.warnings.iter().for_each(|line| text += &format!("  warning: {line}\n"));
+        source
+            .warnings
+            .iter()
+            .for_each(|line| text += &format!("  warning: {}\n", gputexel::printable(line)));
     }
     describe_evaluation(&mut text, findings, args);
     describe_labels(&mut text, findings);

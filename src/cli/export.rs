@@ -277,7 +277,8 @@ pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<
     let Some(path) = &args.output else {
         if !context.quiet {
             for note in &imported.notes {
-                eprintln!("gputexel: {}: {note}", args.file.display());
+                let line = format!("{}: {note}", args.file.display());
+                eprintln!("gputexel: {}", gputexel::printable(&line));
             }
         }
         return Ok(say(&imported.file.to_json())?);

@@ -266,6 +266,6 @@ fn describe_source(text: &mut String, source: &SourceReport) {
         );
     }
     for warning in &source.warnings {
-        let _ = writeln!(text, "  warning: {warning}");
+        let _ = writeln!(text, "  warning: {}", gputexel::printable(warning));
     }
 }

@@ -196,7 +196,10 @@ fn describe(report: &ImportReport) -> String {
             .collect();
         text += &aligned(&rows, 2);
         source.complaints.iter().for_each(|line| text += &format!("  {line}\n"));
-        source.warnings.iter().for_each(|line| text += &format!("  warning: {line}\n"));
+        source
+            .warnings
+            .iter()
+            .for_each(|line| text += &format!("  warning: {}\n", gputexel::printable(line)));
     }
     let games = if report.games > 0 { format!(" of {} games", grouped(report.games)) } else { String::new() };
     let _ = writeln!(

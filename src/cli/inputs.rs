@@ -61,7 +61,8 @@ pub fn extract_first(inputs: &[PathBuf], output: &Path, context: &Context) -> Re
         extract(inputs, &settings, output, &mut Hooks { cancel: context.cancel, progress: &mut ignore })?;
     for source in &report.sources {
         for warning in &source.warnings {
-            eprintln!("gputexel: warning: {}: {warning}", source.record.path);
+            let line = format!("gputexel: warning: {}: {warning}", source.record.path);
+            eprintln!("{}", gputexel::printable(&line));
         }
         if !context.quiet && !context.json {
             let record = &source.record;

@@ -160,7 +160,8 @@ pub fn main() -> ExitCode {
         Err(error) => {
             // The library's errors say all in one line; others are told with their sources.
             let ours = error.downcast_ref::<gputexel::Error>();
-            let text = ours.map_or_else(|| format!("{error:#}"), ToString::to_string);
+            let text = ours
+                .map_or_else(|| gputexel::printable(&format!("{error:#}")).into_owned(), ToString::to_string);
             let _ = writeln!(std::io::stderr(), "gputexel: {text}");
             ExitCode::from(ours.map_or(1, gputexel::Error::exit_code))
         }

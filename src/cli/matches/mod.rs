@@ -141,7 +141,7 @@ fn prepare(args: &MatchArgs, mut config: Config, context: &Context) -> Result<Pr
     let openings = config.open_openings()?;
     let warn = |text: String| {
         if !context.quiet && !context.json {
-            eprintln!("gputexel: {text}");
+            eprintln!("gputexel: {}", gputexel::printable(&text));
         }
     };
     warnings(&rules, concurrency, cores, openings.book()).into_iter().for_each(warn);

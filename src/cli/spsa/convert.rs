@@ -138,6 +138,7 @@ pub fn remark(notes: &[String], context: &Context) -> Result<()> {
         return Ok(());
     }
     for note in notes {
+        let note = gputexel::printable(note);
         writeln!(std::io::stderr(), "gputexel: note: {note}").map_err(|e| Error::io("standard error", e))?;
     }
     Ok(())

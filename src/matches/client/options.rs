@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::messages::escaped;
+
 /// One option, as announced by an `option` line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineOption {
@@ -56,7 +58,9 @@ impl EngineOption {
         let types = ["check", "spin", "combo", "button", "string"];
         let at = (1..words.len().saturating_sub(1))
             .find(|&i| words[i] == "type" && types.contains(&words[i + 1]))?;
-        let name = words[..at].join(" ");
+        // As the engine has it, blanks and all: that is how it will look for it. What is no text would
+        // reach terminals and files.
+        let name = name_of(line, &words[..at])?;
         let rest = &words[at + 2..];
         let kind = match words[at + 1] {
             "check" => OptionKind::Check { default: value_of("default", rest) == "true" },
@@ -107,6 +111,16 @@ impl EngineOption {
         };
         Ok(format!("setoption name {name} value {value}"))
     }
+}
+
+/// The text of an `option` line from the first of the name's words to the last; `None` where it cannot
+/// be shown.
+fn name_of(line: &str, words: &[&str]) -> Option<String> {
+    // Words are parts of the line.
+    let offset = |word: &str| word.as_ptr() as usize - line.as_ptr() as usize;
+    let (first, last) = (words.first()?, words.last()?);
+    let name = &line[offset(first)..offset(last) + last.len()];
+    (escaped(name) == name).then(|| name.to_string())
 }
 
 /// The words that follow each `keyword`, up to the next keyword.
@@ -160,6 +174,9 @@ mod tests {
         assert_eq!(file.kind, OptionKind::String { default: "a min b".to_string() });
         let empty = parsed("option name Log File type string default <empty>");
         assert_eq!(empty.kind, OptionKind::String { default: String::new() });
+        let blanks = parsed("option name  Piece  Activity  type check default true");
+        assert_eq!(blanks.name, "Piece  Activity");
+        assert_eq!(blanks.setting("false").unwrap(), "setoption name Piece  Activity value false");
         let typed = parsed("option name Book type type spin max -1 default -3 min -5");
         assert_eq!(typed.name, "Book type");
         assert_eq!(typed.kind, OptionKind::Spin { default: -3, min: -5, max: -1 });
@@ -169,6 +186,8 @@ mod tests {
             "option name x",
             "option name type spin",
             "option name x type list",
+            "option name \u{1b}[2J type button",
+            "option name a\u{202e}b type button",
             "option name x type spin default y min 1 max 2",
             "info name x type button",
         ] {

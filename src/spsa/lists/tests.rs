@@ -172,7 +172,9 @@ fn bad_lists_are_refused_by_line() {
         ("a,1,0,2,1,-1\n", "x", "x:1: a: r_end -1: must be"),
         ("a,nan,0,2,1,0.002\n", "x", "x:1: a: start 'nan': is not a number"),
         ("a,1,0,inf,1,0.002\n", "x", "x:1: a: max 'inf': is not a number"),
-        (&long, "x", "x:1: a: start '9999999999999999999999999999999999999999…': is not"),
+        (&long, "x", "x:1: a: start '999999999999999999999999999999999999999999999999999999999999…': is not"),
+        ("a,1,0,1e300,1,0.002\n", "x", "x:1: a: c_end 1: too small beside values up to 1e300"),
+        ("a\u{1b}[2J,x,0,1,1,0.002\n", "x", "x:1: a\\u{1b}[2J: start 'x': is not a number"),
         ("a,1,0,1e300,1,0.002\n", "x", "x:1: a: c_end 1: too small"),
         ("\na,1,0,2,1,0.002\na,1,0,2,1,0.002\n", "x", "x:3: a: is listed twice, first in line 2"),
         (",1,0,2,1,0.002\n", "x", "x:1: the name"),
@@ -310,4 +312,71 @@ fn values_come_from_lists_and_logs() {
         let error = read(text).unwrap_err().to_string();
         assert!(error.contains(expected) && !error.contains('\n'), "{error}");
     }
+}
+
+#[test]
+fn parameters_may_be_called_like_parts_of_lists() {
+    let names = [
+        "Piece  Activity",
+        "Name",
+        "name",
+        "Value",
+        "value",
+        "setoption name",
+        "[run]",
+        "[[parameter]]",
+        "x value 3",
+        "start value",
+        "int",
+        "1",
+        "#",
+        "\"a\"",
+        "a\\b",
+    ];
+    for (_, format) in ListFormat::ALL {
+        // Every name also as the first, where headers stand.
+        for first in 0..names.len() {
+            let entries: Vec<ListEntry> = names[first..]
+                .iter()
+                .chain(&names[..first])
+                .map(|name| full(name, 30.0, (0.0, 60.0), true))
+                .collect();
+            let there = written(&entries, format).text;
+            let back =
+                parse_list(there.as_bytes(), Path::new("x"), Some(format), ListOptions::default(), None);
+            let back = back.unwrap_or_else(|error| panic!("{format}: {error}\n{there}")).entries;
+            let found: Vec<&str> = back.iter().map(|entry| entry.name.as_str()).collect();
+            let wanted: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+            assert_eq!(found, wanted, "{format}: {there}");
+            assert!(back.iter().all(|entry| entry.start == 30.0), "{there}");
+            // Nor does one change what a list is taken for.
+            let told = list(&there, "x").format;
+            let alike = [ListFormat::Params, ListFormat::OpenBench];
+            assert!(
+                told == format || alike.contains(&told) && alike.contains(&format),
+                "{format} {told}: {there}"
+            );
+        }
+    }
+    // What would be lost at an end is refused.
+    let blank = full(" x", 30.0, (0.0, 60.0), true);
+    for (_, format) in ListFormat::ALL {
+        let kept = matches!(format, ListFormat::WeatherFactory | ListFormat::Toml);
+        match write_list(std::slice::from_ref(&blank), format, ListOptions::default()) {
+            Ok(written) => {
+                assert!(kept, "{format}");
+                assert_eq!(list(&written.text, "x").entries[0].name, " x");
+            }
+            Err(error) => {
+                assert!(!kept && error.to_string().contains("begin or end with a blank"), "{error}")
+            }
+        }
+    }
+    // Values of parameters that are called by numbers are no log.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("values");
+    std::fs::write(&path, "2, 7\n1, 9\n").unwrap();
+    let mut entries = vec![full("1", 1.0, (0.0, 60.0), true), full("2", 2.0, (0.0, 60.0), true)];
+    assert_eq!(read_values(&path, &mut entries).unwrap(), Vec::<String>::new());
+    assert_eq!((entries[0].start, entries[1].start), (9.0, 7.0));
 }

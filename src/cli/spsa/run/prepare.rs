@@ -94,7 +94,7 @@ pub fn prepare(header: &mut Header, concurrency: Option<usize>, context: &Contex
     }
     if !context.quiet && !context.json {
         for warning in warnings(&rules, concurrency, cores, openings.book()) {
-            eprintln!("gputexel: {warning}");
+            eprintln!("gputexel: {}", gputexel::printable(&warning));
         }
         if let Some(book) = openings.book().filter(|book| config.run.iterations > book.len() as u64) {
             let (pairs, lines) = (config.run.iterations, book.len());

@@ -1,7 +1,8 @@
 //! Engines in job objects of Windows.
 //!
 //! The system ends a job with all processes in it when its last handle is closed, which it does itself
-//! however this process ends.
+//! however this process ends. What a program starts within the instant before it is put into its job
+//! stays outside.
 
 use std::io;
 use std::os::windows::io::AsRawHandle;
