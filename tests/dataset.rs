@@ -4,8 +4,10 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use gputexel::dataset::{self, Layout, Split, Transpose};
-use gputexel::model::FeatureKind;
+use gputexel::chess::PhaseSettings;
+use gputexel::dataset::{self, DatasetWriter, Layout, Metadata, PositionLabels, Split, Transpose};
+use gputexel::model::{FeatureKind, FeatureRow, FeatureSet};
+use shakmaty::{Board, Color};
 
 /// Entries of a layout's positions, with signs as coefficients, by position.
 fn layout_entries(layout: &Layout) -> Vec<BTreeMap<u16, f32>> {
@@ -100,6 +102,43 @@ fn shards_join_like_one_dataset() {
     common::random_dataset(&material, FeatureKind::Material, 50, 2);
     let error = dataset::read_many(&[&a, &material]).unwrap_err().to_string();
     assert!(error.contains("m.bin: feature set 'material'"), "{error}");
+}
+
+#[test]
+fn shards_whose_games_cannot_be_numbered_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let shard = |name: &str, games: &[Option<u32>]| {
+        let path = folder.path().join(name);
+        let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
+        let mut writer = DatasetWriter::create(&path, Metadata::new(set.clone()), false).unwrap();
+        for (n, &game) in games.iter().enumerate() {
+            let mut row = FeatureRow::default();
+            set.compute(&Board::default(), Color::White, &mut row);
+            let result = [1.0, 0.5, 0.0][(n + name.len()) % 3];
+            writer.push(&row, PositionLabels { result, score_cp: None, weight: 1.0, game }).unwrap();
+        }
+        writer.finish(Vec::new(), []).unwrap();
+        path
+    };
+    let last = shard("last.bin", &[Some(3), Some(u32::MAX)]);
+    let near = shard("near-it.bin", &[Some(u32::MAX - 3)]);
+    let (one, few) = (shard("o.bin", &[Some(0)]), shard("few.bin", &[Some(0), Some(2)]));
+    let none = shard("no-games.bin", &[None, None, None]);
+    for (paths, numbers) in [
+        ([&last, &one], "games would be numbered from 4294967296 to 4294967296"),
+        ([&one, &last], "games would be numbered from 1 to 4294967296"),
+        ([&last, &none], "games would be numbered from 4294967296 to 4294967298"),
+        ([&none, &last], "games would be numbered from 3 to 4294967298"),
+    ] {
+        let error = dataset::read_many(&paths).unwrap_err().to_string();
+        let path = paths[1].display().to_string();
+        assert!(error.starts_with(&path) && error.contains(numbers), "{error}");
+    }
+    let both = dataset::read_many(&[&near, &few]).unwrap();
+    assert_eq!((0..3).map(|n| both.game(n)).collect::<Vec<_>>(), [u32::MAX - 3, u32::MAX - 2, u32::MAX]);
+    let both = dataset::read_many(&[&near, &none]).unwrap();
+    assert_eq!(both.game(3), u32::MAX);
+    assert_eq!(dataset::read_many(&[&none, &few]).unwrap().game(4), 5);
 }
 
 #[test]

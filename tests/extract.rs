@@ -239,7 +239,10 @@ fn points_of_view_are_questioned() {
     // The side that has just moved, as some print it.
     bench.write("moved.epd", lines(&|_, t| t == "w"));
     let error = bench.refuse(&["moved.epd"], "", 1);
-    assert!(error.contains("the side that has just moved") && error.contains("--pov stm --results 1..0"), "{error}");
+    assert!(
+        error.contains("the side that has just moved") && error.contains("--pov stm --results 1..0"),
+        "{error}"
+    );
     let (_, data) = bench.extract(&["moved.epd", "--pov", "stm", "--results", "1..0"], "");
     assert_eq!(results(&data), list.iter().map(|(_, _, r)| *r).collect::<Vec<_>>());
     bench.write("m.epd", lines(&|i, t| t == "b" && i % 2 == 0));
@@ -267,7 +270,13 @@ fn other_scales_are_refused_and_read_when_named() {
     let wanted = |i: usize, r: f32| if r == 0.0 && i < 8000 { 0.5 } else { r };
     let written = |i: usize, r: f32, of: [&str; 3]| {
         let value = wanted(i, r);
-        let text = if value == 0.0 { of[0] } else if value == 0.5 { of[1] } else { of[2] };
+        let text = if value == 0.0 {
+            of[0]
+        } else if value == 0.5 {
+            of[1]
+        } else {
+            of[2]
+        };
         format!("[{text}]")
     };
     for (scale, of, sign) in [
@@ -290,12 +299,18 @@ fn other_scales_are_refused_and_read_when_named() {
     // Where every class is frequent, the many bad lines are explained.
     bench.write("all.epd", scheme(2000, |_, _, r| format!("[{}]", 2.0 * r - 1.0)));
     assert!(bench.refuse(&["all.epd"], "", 1).contains("extract --results -1..1 reads"));
-    bench.write("stm.epd", scheme(2000, |_, t, r| format!("[{}]", (2.0 * r - 1.0) * if t == "b" { -1.0 } else { 1.0 })));
+    bench.write(
+        "stm.epd",
+        scheme(2000, |_, t, r| format!("[{}]", (2.0 * r - 1.0) * if t == "b" { -1.0 } else { 1.0 })),
+    );
     let (report, data) = bench.extract(&["stm.epd", "--results", "-1..1"], "");
     assert_eq!(report["sources"][0]["point_of_view"], "stm");
     assert_eq!(results(&data), positions(2000).iter().map(|(_, _, r)| *r).collect::<Vec<_>>());
     // One is enough, and the complaint shows it; asked for, it is one broken line.
-    bench.write("one.epd", scheme(1000, |i, _, r| if i == 700 { "[-1]".into() } else { format!("[{}]", r.round()) }));
+    bench.write(
+        "one.epd",
+        scheme(1000, |i, _, r| if i == 700 { "[-1]".into() } else { format!("[{}]", r.round()) }),
+    );
     assert!(bench.refuse(&["one.epd"], "", 1).contains("one.epd:701: 1 line has the result -1"));
     let (report, _) = bench.extract(&["one.epd", "--results", "0..1"], "");
     assert_eq!(report["sources"][0]["complaints"][0], "one.epd:701: the result -1 is not from 0 to 1");
@@ -303,22 +318,44 @@ fn other_scales_are_refused_and_read_when_named() {
     bench.write("mark.epd", scheme(1000, |i, _, r| if i == 700 { "[-1]".into() } else { format!("[{r}]") }));
     let (report, data) = bench.extract(&["mark.epd"], "");
     assert_eq!((data.len(), report["sources"][0]["bad_lines"].as_u64()), (999, Some(1)));
-    assert!(report["sources"][0]["warnings"][0].as_str().unwrap().contains("1 results of -1 or 2"), "{report}");
+    assert!(
+        report["sources"][0]["warnings"][0].as_str().unwrap().contains("1 results of -1 or 2"),
+        "{report}"
+    );
     // Letters.
-    bench.write("letters.epd", scheme(1000, |i, _, r| if i % 50 == 0 { "[D]".into() } else { format!("[{r}]") }));
+    bench.write(
+        "letters.epd",
+        scheme(1000, |i, _, r| if i % 50 == 0 { "[D]".into() } else { format!("[{r}]") }),
+    );
     assert!(bench.refuse(&["letters.epd"], "", 1).contains("letters.epd:1: 20 lines have a word or letter"));
     // 0 and 1 alone: told, and doubted where 0 is a draw as far as material knows.
-    bench.write("decisive.epd", scheme(1500, |i, _, r| format!("[{}]", if i % 5 == 0 { f32::from(i % 2 == 0) } else { r })));
+    bench.write(
+        "decisive.epd",
+        scheme(1500, |i, _, r| format!("[{}]", if i % 5 == 0 { f32::from(i % 2 == 0) } else { r })),
+    );
     let (report, _) = bench.extract(&["decisive.epd"], "");
-    assert!(report["sources"][0]["warnings"][0].as_str().unwrap().starts_with("no result is a draw"), "{report}");
-    bench.write("won.epd", scheme(2000, |i, _, _| match (i / 128) % 2 {
-        // White is up: won or drawn. Black is up: drawn.
-        0 => format!("[{}]", i32::from(i % 2 == 0)),
-        _ => "[0]".to_string(),
-    }));
+    assert!(
+        report["sources"][0]["warnings"][0].as_str().unwrap().starts_with("no result is a draw"),
+        "{report}"
+    );
+    bench.write(
+        "won.epd",
+        scheme(2000, |i, _, _| match (i / 128) % 2 {
+            // White is up: won or drawn. Black is up: drawn, where the game has a result.
+            0 => format!("[{}]", i32::from(i % 2 == 0)),
+            _ if i % 2 == 0 => "[*]".to_string(),
+            _ => "[0]".to_string(),
+        }),
+    );
+    assert!(bench.refuse(&["won.epd"], "", 1).contains("extract --results -1..1 reads 0 as a draw"));
+    bench.extract(&["won.epd", "--results", "0..1"], "");
     let error = bench.refuse(&["scale.epd", "--results", "1..1"], "", 2);
     assert!(error.contains("results '1..1'"), "{error}");
-    assert!(bench.refuse(&["-", "--results", "-1..1"], pgn("", GAME, "1-0"), 2).contains("every input holds games"));
+    assert!(
+        bench
+            .refuse(&["-", "--results", "-1..1"], pgn("", GAME, "1-0"), 2)
+            .contains("every input holds games")
+    );
     bench.write("half.epd", scheme(2000, |_, _, r| format!("[{r}]")));
     let (report, _) = bench.extract(&["half.epd", "--results", "-1..1"], "");
     assert!(report["sources"][0]["warnings"].to_string().contains("no result is below 0"), "{report}");
@@ -338,8 +375,10 @@ fn scores_and_results_have_points_of_view_of_their_own() {
         };
         list.iter().map(line).collect()
     };
-    let wanted: Vec<f32> = list.iter().map(|(b, _, _)| if b.contains('N') { 310.0 } else { -310.0 }).collect();
-    for (results_view, score_view) in [("white", "white"), ("white", "stm"), ("stm", "white"), ("stm", "stm")] {
+    let wanted: Vec<f32> =
+        list.iter().map(|(b, _, _)| if b.contains('N') { 310.0 } else { -310.0 }).collect();
+    for (results_view, score_view) in [("white", "white"), ("white", "stm"), ("stm", "white"), ("stm", "stm")]
+    {
         bench.write("x.txt", lines(results_view, score_view, 1.0));
         let right = |args: &[&str]| {
             let (report, data) = bench.extract(&[&["x.txt"], args].concat(), "");
@@ -349,7 +388,8 @@ fn scores_and_results_have_points_of_view_of_their_own() {
             assert_eq!(data.search_scores(), wanted, "{results_view} {score_view} {args:?}");
             let other = (results_view != score_view).then_some(score_view);
             assert_eq!(source["score_point_of_view"].as_str(), other, "{source}");
-            assert!(source["warnings"].as_array().unwrap().is_empty(), "{source}");
+            let unusual = usize::from(results_view == "stm" && args.is_empty());
+            assert_eq!(source["warnings"].as_array().unwrap().len(), unusual, "{source}");
         };
         right(&[]);
         right(&["--pov", results_view]);
@@ -376,14 +416,30 @@ fn foreign_formats_are_named() {
     let bench = Bench::new();
     let fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1";
     for (name, text, part) in [
-        ("a.csv", format!("Hash,Ply,GamePly,FEN,Score\n1,2,3,{fen},35\n"), "a.csv:1: the header line has a column 'fen', but none of results"),
-        ("b.csv", format!("FEN,Evaluation\n{fen},35\n"), "b.csv:1: the header line has a column 'fen', but none of results (result, wdl"),
+        (
+            "a.csv",
+            format!("Hash,Ply,GamePly,FEN,Score\n1,2,3,{fen},35\n"),
+            "a.csv:1: the header line has a column 'fen', but none of results",
+        ),
+        (
+            "b.csv",
+            format!("FEN,Evaluation\n{fen},35\n"),
+            "b.csv:1: the header line has a column 'fen', but none of results (result, wdl",
+        ),
         ("c.csv", format!("{fen},0.5\n"), "c.csv:1: columns need a header line"),
         ("d.csv", format!("7,{fen},1\n"), "d.csv:1: columns need a header line"),
         ("d2.csv", format!("\"{fen}\",0.5\n"), "d2.csv:1: columns need a header line"),
         ("e.csv", "result,moves\n1,e2e4\n".to_string(), "none of positions (fen, epd"),
-        ("f.plain", format!("fen {fen}\nmove e7e5\nscore 10\nply 1\nresult 1\ne\n"), "f.plain: is in Stockfish's plain format"),
-        ("g.jsonl", format!("{{\"fen\":\"{fen}\",\"evals\":[]}}\n"), "g.jsonl: is JSON, which cannot be read"),
+        (
+            "f.plain",
+            format!("fen {fen}\nmove e7e5\nscore 10\nply 1\nresult 1\ne\n"),
+            "f.plain: is in Stockfish's plain format",
+        ),
+        (
+            "g.jsonl",
+            format!("{{\"fen\":\"{fen}\",\"evals\":[]}}\n"),
+            "g.jsonl: is JSON, which cannot be read",
+        ),
         ("h.bin", "BINP\0\0\0x".to_string(), "h.bin: is a Stockfish binpack"),
         ("i.pgn", "ab\0\u{1}".to_string(), "i.pgn: is binary data"),
         ("j.epd", format!("{fen} bm e5; id \"x\";\n"), "j.epd:1: no result after the position, only 'bm e5;"),
@@ -398,7 +454,10 @@ fn foreign_formats_are_named() {
     for name in ["training/lichess-eval.jsonl", "training/small.binpack", "training/batch.bf"] {
         let Some(path) = shared(name) else { continue };
         let error = bench.refuse(&[path.to_str().unwrap()], "", 1);
-        assert!(["is JSON", "is a Stockfish binpack", "is binary data"].iter().any(|part| error.contains(part)), "{error}");
+        assert!(
+            ["is JSON", "is a Stockfish binpack", "is binary data"].iter().any(|part| error.contains(part)),
+            "{error}"
+        );
     }
 }
 
@@ -417,14 +476,20 @@ fn inputs_given_twice_are_noticed() {
     // Under another name and compressed it is the same all the same.
     bench.write("b.epd.zst", zstd::encode_all(text.as_bytes(), 3).unwrap());
     bench.write("c.epd", text.replacen("[1.0]", "[0.5]", 1));
-    for (inputs, duplicates) in [(&["a.epd", "c.epd", "b.epd.zst"], &[][..]), (&["c.epd", "b.epd.zst", "a.epd"], &["--keep-duplicates"])] {
+    for (inputs, duplicates) in [
+        (&["a.epd", "c.epd", "b.epd.zst"], &[][..]),
+        (&["c.epd", "b.epd.zst", "a.epd"], &["--keep-duplicates"]),
+    ] {
         let (report, _) = bench.extract(&[&inputs[..], duplicates].concat(), "");
         let sources = report["sources"].as_array().unwrap();
         let twice: Vec<&Value> = sources.iter().filter(|source| source["same_as"].is_string()).collect();
         assert_eq!(twice.len(), 1, "{report}");
         assert_eq!(twice[0]["path"], inputs[2]);
         let earlier = twice[0]["same_as"].as_str().unwrap();
-        assert!(twice[0]["warnings"].to_string().contains(&format!("has the same content as {earlier}")), "{report}");
+        assert!(
+            twice[0]["warnings"].to_string().contains(&format!("has the same content as {earlier}")),
+            "{report}"
+        );
         let (code, out, _) = bench.run(&["info", "out.bin"], "");
         assert_eq!(code, 0);
         assert!(out.contains(&format!("the same content as {earlier}")), "{out}");
@@ -560,6 +625,36 @@ fn info_describes_whole_and_damaged_datasets() {
     assert!(out.contains("DAMAGED"), "{out}");
     let (code, _, err) = bench.run(&["info", "g.pgn"], "");
     assert_eq!((code, err.contains("not a dataset")), (1, true), "{err}");
+}
+
+#[test]
+fn info_explains_what_was_left_out() {
+    let bench = Bench::new();
+    // A game of four plies, of which the first eight are passed over; one without a result; one that
+    // is cut short before any position can be kept.
+    let games = [
+        pgn("", GAME, "1-0"),
+        pgn("", "1. e4 e5 2. Nf3 Nc6", "0-1"),
+        pgn("", GAME, "*"),
+        pgn("", "1. d4 d5 2. c4 e6 3. Nc3 Nf6 4. Bg5 Be7 5. e3 O-O 6. Nf3 h6 7. Bh4 b6 8. Ke8 Kd1", "1-0"),
+    ];
+    bench.write("g.pgn", games.concat());
+    bench.extract(&["g.pgn"], "");
+    let (code, out, _) = bench.run(&["info", "out.bin"], "");
+    assert_eq!(code, 0);
+    let order = [
+        "from g.pgn: ",
+        "- games without a result",
+        "- game endings after an illegal move",
+        "- games all of whose positions fall under the rules below   1",
+        "- positions of the first plies",
+    ];
+    let places: Vec<Option<usize>> = order.iter().map(|part| out.find(part)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}\n{out}");
+    assert!(out.contains("16 of the unseen are pawn squares of the first and last rank"), "{out}");
+    let (_, json, _) = bench.run(&["--json", "info", "out.bin"], "");
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["contents"]["games_by_source"], serde_json::json!([2]));
 }
 
 #[test]

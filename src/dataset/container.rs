@@ -254,18 +254,34 @@ impl Dataset {
         if mine + theirs > u32::MAX as usize {
             return Err(Error::input(path, "too many positions for one dataset"));
         }
+        // A shard without games counts each of its positions as a game of its own.
+        let next_game = match self.games.iter().max() {
+            Some(&last) => u64::from(last) + 1,
+            None => mine as u64,
+        };
+        let any_game = !(self.games.is_empty() && other.games.is_empty());
+        let last = match other.games.iter().max() {
+            Some(&last) => u64::from(last),
+            None => (theirs as u64).saturating_sub(1),
+        };
+        if any_game && theirs > 0 && next_game + last > u64::from(u32::MAX) {
+            return Err(Error::input(
+                path,
+                format!(
+                    "its games would be numbered from {next_game} to {}, but numbers end at {}",
+                    next_game + last,
+                    u32::MAX
+                ),
+            ));
+        }
+        // An empty shard after the last number has no game to be numbered.
+        let next_game = u32::try_from(next_game).unwrap_or(0);
         join(&mut self.weights, mine, other.weights, theirs, |_| 1.0);
         join(&mut self.offsets, mine, other.offsets, theirs, |_| 0.0);
         join(&mut self.scores, mine, other.scores, theirs, |_| f32::NAN);
         join(&mut self.evaluations, mine, other.evaluations, theirs, |_| f32::NAN);
         let one = self.scale_one();
         join(&mut self.scales, mine, other.scales, theirs, |_| one);
-        // A shard without games counts each of its positions as a game of its own.
-        let next_game = match self.games.iter().max() {
-            Some(&last) => last + 1,
-            None if self.games.is_empty() => mine as u32,
-            None => 0,
-        };
         let shifted = other.games.iter().map(|game| game + next_game).collect();
         let own = if self.games.is_empty() { 0 } else { next_game };
         join(&mut self.games, mine, shifted, theirs, |i| {
@@ -279,8 +295,8 @@ impl Dataset {
         self.phases.extend(other.phases);
         self.results.extend(other.results);
         self.checksum = format!("{}+{}", self.checksum, other.checksum);
-        self.metadata.positions += other.metadata.positions;
-        self.metadata.games += other.metadata.games;
+        self.metadata.positions = self.metadata.positions.saturating_add(other.metadata.positions);
+        self.metadata.games = self.metadata.games.saturating_add(other.metadata.games);
         self.metadata.sources.extend(other.metadata.sources);
         Ok(())
     }
