@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::program::{Bench, assert_one_line};
+use common::program::{Bench, assert_one_line, positions};
 use gputexel::model::FeatureKind;
 use serde_json::Value;
 
@@ -142,6 +142,84 @@ fn points_of_view_are_told_apart() {
 }
 
 #[test]
+fn search_scores_are_judged_by_themselves() {
+    let bench = Bench::new();
+    let list = positions(2000);
+    // Scores that go with material, those with Black to move turned where they are the mover's.
+    let extract = |sign: &dyn Fn(usize, &str) -> f64, args: &[&str]| {
+        let line = |(i, (b, t, r)): (usize, &(String, &str, f32))| {
+            let score = sign(i, t) * if b.contains('N') { 310.0 } else { -310.0 };
+            format!("{b} {t} - - | {score} | {r:.1}\n")
+        };
+        bench.write("x.txt", list.iter().enumerate().map(line).collect::<String>());
+        bench.extract(&[&["x.txt"], args].concat(), "");
+        let (code, out, err) = bench.run(&["check", "out.bin"], "");
+        let (_, json, _) = bench.run(&["--json", "check", "out.bin"], "");
+        let found: Value = serde_json::from_str(&json).unwrap();
+        (code, out, err, found["labels"].clone())
+    };
+    let (code, out, err, found) = extract(&|_, _| 1.0, &[]);
+    assert_eq!((code, err.as_str(), found["search_verdict"].as_str()), (0, "", Some("agree")));
+    assert!(out.contains("search scores predict results, as they should"), "{out}");
+    assert!(found["search_evaluations"]["correlation"].as_f64().unwrap() > 0.9, "{found}");
+    // Read as White's although they are the side to move's: they go with nothing.
+    let stm = |_: usize, t: &str| if t == "b" { -1.0 } else { 1.0 };
+    let (code, out, err, found) = extract(&stm, &["--score-pov", "white"]);
+    assert!(found["search"]["correlation"].as_f64().unwrap().abs() < 0.1, "{found}");
+    assert_eq!((code, found["search_verdict"].as_str()), (1, Some("unrelated")), "{out}");
+    assert_eq!(found["verdict"], "agree");
+    assert!(err.contains("search scores go with neither results nor evaluations"), "{err}");
+    assert!(out.contains("WRONG POINT OF VIEW: search scores"), "{out}");
+    let (code, _, err, found) = extract(&|_, _| -1.0, &["--score-pov", "white"]);
+    assert_eq!((code, found["search_verdict"].as_str()), (1, Some("reversed")));
+    assert!(err.contains("search scores run against results"), "{err}");
+}
+
+#[test]
+fn evaluations_that_say_nothing_are_never_called_right() {
+    let bench = Bench::new();
+    // Results that have nothing to do with material.
+    let line =
+        |(i, (b, t, _)): (usize, &(String, &str, f32))| format!("{b} {t} - - [{}]\n", [1.0, 0.0, 0.5][i % 3]);
+    bench.write("x.epd", positions(2000).iter().enumerate().map(line).collect::<String>());
+    bench.extract(&["x.epd"], "");
+    let (_, out, _) = bench.run(&["check", "out.bin"], "");
+    assert!(out.contains("NO TENDENCY: evaluations say nothing about results"), "{out}");
+    assert!(!out.contains("as they should"), "{out}");
+}
+
+#[test]
+fn traces_on_another_scale_are_refused_however_rare_it_shows() {
+    let bench = Bench::new();
+    bench.write("s.json", SCHEMA);
+    // Draws are 0, losses -1: below a tenth of the lines, the last of them.
+    let text = trace(2000, |n, _, eval, result| {
+        (eval, if result == 0.0 && n > 1900 { -1.0 } else { f64::from(u8::from(result == 1.0)) })
+    });
+    bench.write("t.svm", &text);
+    let first = text.lines().position(|line| line.starts_with("-1")).unwrap() + 1;
+    let error = bench.fails(&["import", "t.svm", "--schema", "s.json", "-o", "d.bin"], 1);
+    assert!(
+        error.contains(&format!("t.svm:{first}: the result is -1")) && error.contains("\"-1..1\""),
+        "{error}"
+    );
+    assert!(!bench.path("d.bin").exists());
+    bench.write("s.json", SCHEMA.replace("\"comment\"", "\"results\": \"-1..1\", \"comment\""));
+    let (code, _, err) = bench.run(&["import", "t.svm", "--schema", "s.json", "-o", "d.bin"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    // The same trace twice.
+    assert!(
+        bench
+            .fails(&["import", "t.svm", "./t.svm", "--schema", "s.json", "-o", "e.bin"], 2)
+            .contains("given twice")
+    );
+    bench.write("u.svm", &text);
+    let (code, out, _) =
+        bench.run(&["--json", "import", "t.svm", "u.svm", "--schema", "s.json", "-o", "e.bin"], "");
+    assert!(code == 0 && out.contains("has the same content as t.svm"), "{out}");
+}
+
+#[test]
 fn extracted_datasets_are_checked_for_what_applies() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 3000, 4);
@@ -151,7 +229,7 @@ fn extracted_datasets_are_checked_for_what_applies() {
         "3,000 positions, 300 games, 384 features",
         "evaluation  none was printed",
         "evaluations foretell results, as they should",
-        "unseen: pawn_a1",
+        "unseen, as they must be: 16 pawn squares of the first and last rank, where no pawn can stand",
         "results by phase",
         "duplicates  ",
         "gradient    64 parameters on 2,000 positions",

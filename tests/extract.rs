@@ -341,11 +341,14 @@ fn other_scales_are_refused_and_read_when_named() {
     bench.write(
         "won.epd",
         scheme(2000, |i, _, _| match (i / 128) % 2 {
-            // White is up: won or drawn. Black is up: drawn.
+            // White is up: won or drawn. Black is up: drawn, where the game has a result.
             0 => format!("[{}]", i32::from(i % 2 == 0)),
+            _ if i % 2 == 0 => "[*]".to_string(),
             _ => "[0]".to_string(),
         }),
     );
+    assert!(bench.refuse(&["won.epd"], "", 1).contains("extract --results -1..1 reads 0 as a draw"));
+    bench.extract(&["won.epd", "--results", "0..1"], "");
     let error = bench.refuse(&["scale.epd", "--results", "1..1"], "", 2);
     assert!(error.contains("results '1..1'"), "{error}");
     assert!(
@@ -385,7 +388,8 @@ fn scores_and_results_have_points_of_view_of_their_own() {
             assert_eq!(data.search_scores(), wanted, "{results_view} {score_view} {args:?}");
             let other = (results_view != score_view).then_some(score_view);
             assert_eq!(source["score_point_of_view"].as_str(), other, "{source}");
-            assert!(source["warnings"].as_array().unwrap().is_empty(), "{source}");
+            let unusual = usize::from(results_view == "stm" && args.is_empty());
+            assert_eq!(source["warnings"].as_array().unwrap().len(), unusual, "{source}");
         };
         right(&[]);
         right(&["--pov", results_view]);
@@ -621,6 +625,36 @@ fn info_describes_whole_and_damaged_datasets() {
     assert!(out.contains("DAMAGED"), "{out}");
     let (code, _, err) = bench.run(&["info", "g.pgn"], "");
     assert_eq!((code, err.contains("not a dataset")), (1, true), "{err}");
+}
+
+#[test]
+fn info_explains_what_was_left_out() {
+    let bench = Bench::new();
+    // A game of four plies, of which the first eight are passed over; one without a result; one that
+    // is cut short before any position can be kept.
+    let games = [
+        pgn("", GAME, "1-0"),
+        pgn("", "1. e4 e5 2. Nf3 Nc6", "0-1"),
+        pgn("", GAME, "*"),
+        pgn("", "1. d4 d5 2. c4 e6 3. Nc3 Nf6 4. Bg5 Be7 5. e3 O-O 6. Nf3 h6 7. Bh4 b6 8. Ke8 Kd1", "1-0"),
+    ];
+    bench.write("g.pgn", games.concat());
+    bench.extract(&["g.pgn"], "");
+    let (code, out, _) = bench.run(&["info", "out.bin"], "");
+    assert_eq!(code, 0);
+    let order = [
+        "from g.pgn: ",
+        "- games without a result",
+        "- game endings after an illegal move",
+        "- games all of whose positions fall under the rules below   1",
+        "- positions of the first plies",
+    ];
+    let places: Vec<Option<usize>> = order.iter().map(|part| out.find(part)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}\n{out}");
+    assert!(out.contains("16 of the unseen are pawn squares of the first and last rank"), "{out}");
+    let (_, json, _) = bench.run(&["--json", "info", "out.bin"], "");
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["contents"]["games_by_source"], serde_json::json!([2]));
 }
 
 #[test]

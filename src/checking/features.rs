@@ -7,6 +7,15 @@ use crate::dataset::Dataset;
 /// Positions below which a feature is called rare.
 pub const RARE: u64 = 100;
 
+/// Whether a feature is a pawn on the first or last rank, which no position has.
+pub fn is_impossible(name: &str) -> bool {
+    let square = name.strip_prefix("pawn_").map(str::as_bytes);
+    matches!(square, Some([b'a'..=b'h', b'1' | b'8']))
+}
+
+/// What is said of features that are impossible.
+pub const IMPOSSIBLE: &str = "pawn squares of the first and last rank, where no pawn can stand";
+
 /// Positions that have a feature with a coefficient other than 0, by thirds of the phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Support {

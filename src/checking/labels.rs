@@ -1,12 +1,15 @@
 //! Results against evaluations, by the side to move: a wrong point of view shows as evaluations
-//! that foretell results with one side to move and mislead with the other.
+//! that predict results with one side to move and mislead with the other. Search scores against
+//! both: where the side to move is unknown, scores from the wrong point of view show as scores that
+//! go with neither.
 
 use serde::Serialize;
 
 use crate::dataset::Dataset;
+use crate::objective;
 use crate::trace::{Comparison, Correlation, bounded};
 
-/// Correlation above which evaluations are said to foretell results. Real data have 0.3 to 0.7.
+/// Correlation above which evaluations are said to predict results. Real data have 0.3 to 0.7.
 const TELLING: f64 = 0.1;
 /// Positions below which nothing is concluded.
 const FEW: u64 = 100;
@@ -25,7 +28,7 @@ impl SideCorrelation {
         Self { positions: sums.count, correlation: sums.coefficient() }
     }
 
-    /// 1 where evaluations foretell results, −1 where they mislead, 0 where nothing can be said.
+    /// 1 where evaluations predict results, −1 where they mislead, 0 where nothing can be said.
     fn tendency(&self) -> i32 {
         match self.correlation {
             Some(r) if self.positions >= FEW && r >= TELLING => 1,
@@ -39,13 +42,29 @@ impl SideCorrelation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LabelVerdict {
-    /// Evaluations foretell results.
+    /// Evaluations predict results.
     Agree,
     /// They run against results, whoever is to move.
     Reversed,
-    /// They foretell results with one side to move and run against them with the other.
+    /// They predict results with one side to move and run against them with the other.
     WrongPointOfView,
     /// Too few positions, or no tendency.
+    CannotTell,
+}
+
+/// What search scores say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SearchVerdict {
+    /// They predict results.
+    Agree,
+    /// They run against results.
+    Reversed,
+    /// They go with neither results nor evaluations, although those go with each other.
+    Unrelated,
+    /// Too few positions.
+    Few,
+    /// No tendency, which the evaluations do not explain.
     CannotTell,
 }
 
@@ -61,20 +80,28 @@ pub struct LabelFindings {
     /// Search scores against results, where there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search: Option<SideCorrelation>,
-    /// What that says.
+    /// Search scores against evaluations, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search_evaluations: Option<SideCorrelation>,
+    /// What search scores say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search_verdict: Option<SearchVerdict>,
+    /// What evaluations and results say.
     pub verdict: LabelVerdict,
 }
 
 impl LabelFindings {
-    pub(super) fn new(data: &Dataset, comparison: &Comparison) -> Self {
+    pub(super) fn new(data: &Dataset, theta: &[f64], comparison: &Comparison) -> Self {
         let [white, black, unknown] = &comparison.results;
         let mut all = *white;
         all.merge(black);
         all.merge(unknown);
-        let mut search = Correlation::default();
-        for (&score, &result) in data.search_scores().iter().zip(data.results()) {
+        let (mut search, mut evaluations) = (Correlation::default(), Correlation::default());
+        for (n, (&score, &result)) in data.search_scores().iter().zip(data.results()).enumerate() {
             if !score.is_nan() {
-                search.add(bounded(f64::from(score)), f64::from(result));
+                let score = bounded(f64::from(score));
+                search.add(score, f64::from(result));
+                evaluations.add(score, bounded(objective::score(data, theta, n)));
             }
         }
         let [all, white, black] = [&all, white, black].map(SideCorrelation::new);
@@ -84,8 +111,44 @@ impl LabelFindings {
             (1, _, _) => LabelVerdict::Agree,
             _ => LabelVerdict::CannotTell,
         };
-        let search = (search.count > 0).then(|| SideCorrelation::new(&search));
-        Self { all, white_to_move: white, black_to_move: black, search, verdict }
+        let [search, search_evaluations] =
+            [search, evaluations].map(|sums| (sums.count > 0).then(|| SideCorrelation::new(&sums)));
+        let search_verdict =
+            search.as_ref().zip(search_evaluations.as_ref()).map(|(results, evaluations)| {
+                match (results.tendency(), evaluations.tendency()) {
+                    (1, 0 | 1) => SearchVerdict::Agree,
+                    (-1, _) | (_, -1) => SearchVerdict::Reversed,
+                    // Scores know more than evaluations do: what evaluations predict, they predict better.
+                    (0, 0) if verdict == LabelVerdict::Agree && search_is_clear(results, evaluations) => {
+                        SearchVerdict::Unrelated
+                    }
+                    _ if results.positions < FEW => SearchVerdict::Few,
+                    _ => SearchVerdict::CannotTell,
+                }
+            });
+        Self {
+            all,
+            white_to_move: white,
+            black_to_move: black,
+            search,
+            search_evaluations,
+            search_verdict,
+            verdict,
+        }
+    }
+
+    /// What should be mended of search scores.
+    pub(super) fn search_fault(&self) -> Option<String> {
+        match self.search_verdict? {
+            SearchVerdict::Reversed => {
+                Some("search scores run against results, as if one were reversed".to_string())
+            }
+            SearchVerdict::Unrelated => Some(
+                "search scores go with neither results nor evaluations, as if read from the wrong point of view"
+                    .to_string(),
+            ),
+            SearchVerdict::Agree | SearchVerdict::Few | SearchVerdict::CannotTell => None,
+        }
     }
 
     /// What should be mended.
@@ -96,12 +159,12 @@ impl LabelFindings {
                 "evaluations run against results for one side to move, as if read from the wrong point of view"
                     .to_string(),
             ),
-            LabelVerdict::Agree | LabelVerdict::CannotTell => match &self.search {
-                Some(search) if search.tendency() < 0 => {
-                    Some("search scores run against results, as if one were reversed".to_string())
-                }
-                _ => None,
-            },
+            LabelVerdict::Agree | LabelVerdict::CannotTell => None,
         }
     }
+}
+
+/// Whether search scores are many enough and vary, so that their missing tendency says something.
+fn search_is_clear(results: &SideCorrelation, evaluations: &SideCorrelation) -> bool {
+    results.positions >= FEW && results.correlation.is_some() && evaluations.correlation.is_some()
 }

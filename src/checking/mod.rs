@@ -13,9 +13,9 @@ mod phases;
 use serde::Serialize;
 
 pub use duplicates::{Duplicates, duplicates};
-pub use features::{FeatureFindings, GroupSupport, RARE, Support};
+pub use features::{FeatureFindings, GroupSupport, IMPOSSIBLE, RARE, Support, is_impossible};
 pub use gradient::{GradientFindings, PARAMETERS, TOLERANCE};
-pub use labels::{LabelFindings, LabelVerdict, SideCorrelation};
+pub use labels::{LabelFindings, LabelVerdict, SearchVerdict, SideCorrelation};
 pub use phases::PhaseRow;
 
 use crate::dataset::Dataset;
@@ -137,7 +137,7 @@ pub fn check(
     settings: CheckSettings,
 ) -> Result<Findings> {
     let evaluation = EvaluationFindings::new(comparison, reference.tolerance_cp);
-    let labels = LabelFindings::new(data, comparison);
+    let labels = LabelFindings::new(data, theta, comparison);
     let gradient = GradientFindings::new(data, theta, settings)?;
     let mut faults = Vec::new();
     if let Some(found) = evaluation.as_ref().filter(|found| found.differing > 0) {
@@ -147,6 +147,7 @@ pub fn check(
         ));
     }
     faults.extend(labels.fault());
+    faults.extend(labels.search_fault());
     if let Some(found) = gradient.as_ref().filter(|found| !found.agrees()) {
         faults.push(format!(
             "the gradient is off by {:.1e} of its size against finite differences",

@@ -119,7 +119,7 @@ pub struct ResultTally {
 
 impl ResultTally {
     /// Counts a number that was read as an expected score.
-    pub(super) fn number(&mut self, value: f32) {
+    pub(crate) fn number(&mut self, value: f32) {
         let extreme = value == 0.0 || value == 1.0;
         self.extreme += u64::from(extreme);
         self.between += u64::from(!extreme);
@@ -134,7 +134,7 @@ impl ResultTally {
     }
 
     /// Counts a number that is not on the scale.
-    pub(super) fn out_of_range(&mut self, number: f32, line: u64) {
+    pub(crate) fn out_of_range(&mut self, number: f32, line: u64) {
         let sign = match number {
             -1.0 => Sign::MinusOne,
             2.0 => Sign::Two,
@@ -183,6 +183,14 @@ impl ResultTally {
         self.below += later.below;
         self.game_draws += later.game_draws;
         self.games += later.games;
+    }
+
+    /// The first −1 or 2 of a file without a number between 0 and 1, with its line.
+    pub(crate) fn mark(&self) -> Option<(f32, u64)> {
+        let of =
+            |sign: Sign, number: f32| Some((number, self.signs[sign as usize])).filter(|(_, (n, _))| *n > 0);
+        let mark = of(Sign::MinusOne, -1.0).or_else(|| of(Sign::Two, 2.0)).filter(|_| self.between == 0)?;
+        Some((mark.0, mark.1.1))
     }
 
     /// Whether all results are written as `1-0` and its like.

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use gputexel::checking::{CheckSettings, Findings, LabelVerdict, RARE, check, compare};
+use gputexel::checking::{
+    CheckSettings, Findings, IMPOSSIBLE, LabelVerdict, RARE, SearchVerdict, check, compare, is_impossible,
+};
 use gputexel::dataset::{self, Dataset};
 use gputexel::model::{FeatureSet, ParameterFile, Prior};
 use gputexel::objective::LossKind;
@@ -257,6 +259,7 @@ fn describe_labels(text: &mut String, findings: &Findings) {
         ("White to move", Some(&labels.white_to_move).filter(|side| side.positions > 0)),
         ("Black to move", Some(&labels.black_to_move).filter(|side| side.positions > 0)),
         ("search scores", labels.search.as_ref()),
+        ("search scores against evaluations", labels.search_evaluations.as_ref()),
     ];
     for (name, side) in lines {
         if let Some(side) = side {
@@ -271,7 +274,22 @@ fn describe_labels(text: &mut String, findings: &Findings) {
         LabelVerdict::WrongPointOfView => {
             "  WRONG POINT OF VIEW: for one side to move they run against results\n"
         }
-        LabelVerdict::CannotTell => "  too few positions, or no tendency, to tell whose view results take\n",
+        LabelVerdict::CannotTell if labels.all.positions < 100 => {
+            "  too few positions to tell whose view results take\n"
+        }
+        LabelVerdict::CannotTell => {
+            "  NO TENDENCY: evaluations say nothing about results; are these the right parameters and results?\n"
+        }
+    };
+    *text += match labels.search_verdict {
+        None => "",
+        Some(SearchVerdict::Agree) => "  search scores predict results, as they should\n",
+        Some(SearchVerdict::Reversed) => "  REVERSED: search scores run against results or evaluations\n",
+        Some(SearchVerdict::Unrelated) => {
+            "  WRONG POINT OF VIEW: search scores go with neither results nor evaluations\n"
+        }
+        Some(SearchVerdict::Few) => "  too few search scores to tell whose view they take\n",
+        Some(SearchVerdict::CannotTell) => "  NO TENDENCY: search scores say nothing about results\n",
     };
 }
 
@@ -307,9 +325,14 @@ fn describe_features(text: &mut String, findings: &Findings) {
         0 => names.join(", "),
         more => format!("{} and {more} more", names.join(", ")),
     };
-    if !features.unseen.is_empty() {
-        let names = features.unseen.iter().take(NAMES).cloned().collect();
-        let _ = writeln!(text, "  unseen: {}", listed(names, features.unseen.len()));
+    let (impossible, unseen): (Vec<&String>, Vec<&String>) =
+        features.unseen.iter().partition(|name| is_impossible(name));
+    if !unseen.is_empty() {
+        let names = unseen.iter().take(NAMES).map(|name| (*name).clone()).collect();
+        let _ = writeln!(text, "  unseen: {}", listed(names, unseen.len()));
+    }
+    if !impossible.is_empty() {
+        let _ = writeln!(text, "  unseen, as they must be: {} {IMPOSSIBLE}", impossible.len());
     }
     if !features.rare.is_empty() {
         let names = features.rare.iter().take(NAMES).map(|one| {

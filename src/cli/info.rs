@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use gputexel::checking::PhaseRow;
+use gputexel::checking::{IMPOSSIBLE, PhaseRow, is_impossible};
 use gputexel::chess::PhaseSettings;
+use gputexel::chess::selection::{Reason, Unit};
 use gputexel::dataset::{self, ChecksumState, Dataset, Metadata, SourceRecord, TensorInfo};
 use serde::Serialize;
 
@@ -67,6 +68,8 @@ struct Contents {
     rarest: Vec<Occurrences>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     features: Vec<Occurrences>,
+    /// Of each source, the games of which a position was kept.
+    games_by_source: Vec<u64>,
 }
 
 /// The features of one table.
@@ -171,7 +174,20 @@ fn contents(data: &Dataset, all_features: bool) -> Contents {
         unseen: named.iter().filter(|one| one.positions == 0).map(|one| one.name.clone()).collect(),
         rarest,
         features: if all_features { named } else { Vec::new() },
+        games_by_source: games_by_source(data),
     }
+}
+
+/// The games of which a position was kept, source by source, whose positions follow one another.
+fn games_by_source(data: &Dataset) -> Vec<u64> {
+    let mut start = 0;
+    let games = |source: &SourceRecord| {
+        let end = (source.positions as usize).saturating_add(start).min(data.len());
+        let games: std::collections::HashSet<u32> = (start..end).map(|n| data.game(n)).collect();
+        start = end;
+        games.len() as u64
+    };
+    data.metadata.sources.iter().map(games).collect()
 }
 
 fn groups(data: &Dataset, counts: &[u64]) -> Vec<Group> {
@@ -226,8 +242,9 @@ fn describe(info: &Info) -> String {
     if let Some(contents) = &info.contents {
         describe_contents(&mut text, contents, meta);
     }
-    for source in &meta.sources {
-        describe_source(&mut text, source);
+    for (i, source) in meta.sources.iter().enumerate() {
+        let kept = info.contents.as_ref().and_then(|contents| contents.games_by_source.get(i).copied());
+        describe_source(&mut text, source, kept);
     }
     if !meta.selection.is_empty() {
         let settings: Vec<String> =
@@ -302,6 +319,10 @@ fn describe_contents(text: &mut String, contents: &Contents, meta: &Summary) {
         ]
     }));
     *text += &aligned(&rows, 4);
+    let impossible = contents.unseen.iter().filter(|name| is_impossible(name)).count();
+    if impossible > 0 {
+        let _ = writeln!(text, "  {impossible} of the unseen are {IMPOSSIBLE}");
+    }
     let rare: Vec<String> =
         contents.rarest.iter().map(|one| format!("{} {}", one.name, grouped(one.positions))).collect();
     let _ = writeln!(text, "  rarest: {}", rare.join(", "));
@@ -312,10 +333,16 @@ fn describe_contents(text: &mut String, contents: &Contents, meta: &Summary) {
     }
 }
 
-fn describe_source(text: &mut String, source: &SourceRecord) {
+/// A source, and the games of it that kept a position, where that is known.
+fn describe_source(text: &mut String, source: &SourceRecord, kept: Option<u64>) {
     let what = if source.format == "pgn" { "games" } else { "lines" };
     let labels = match (&source.labels, &source.point_of_view) {
-        (Some(labels), Some(view)) => format!(", results as {labels}, point of view {view}"),
+        (Some(labels), Some(view)) => {
+            let scale = source.results.as_ref().map_or(String::new(), |scale| format!(" from {scale}"));
+            let scores = source.score_point_of_view.as_ref();
+            let scores = scores.map_or(String::new(), |view| format!(", that of scores {view}"));
+            format!(", results as {labels}{scale}, point of view {view}{scores}")
+        }
         _ => String::new(),
     };
     let _ = writeln!(
@@ -329,7 +356,32 @@ fn describe_source(text: &mut String, source: &SourceRecord) {
         },
         grouped(source.records)
     );
+    if let Some(earlier) = &source.same_as {
+        let _ = writeln!(text, "    has the same content as {earlier}: everything in it was read twice");
+    }
+    // In the order in which rules apply; what only another version knows comes last.
+    let mut left_out: Vec<_> = source
+        .left_out
+        .iter()
+        .map(|(label, count)| (Reason::of_label(label), label.as_str(), *count))
+        .collect();
+    left_out.sort_by_key(|(reason, _, _)| reason.map_or((u8::MAX, 0), Reason::rank));
+    let games: u64 = left_out
+        .iter()
+        .filter(|(reason, _, _)| reason.is_some_and(|reason| reason.unit() == Unit::Game))
+        .map(|(_, _, count)| count)
+        .sum();
+    let empty = kept.map_or(0, |kept| source.records.saturating_sub(games + kept));
+    if source.format == "pgn" && empty > 0 {
+        let positions = |reason: &Reason| reason.unit() == Unit::Position;
+        let at = left_out.iter().position(|(reason, _, _)| reason.is_none_or(|reason| positions(&reason)));
+        let what = match at {
+            Some(_) => "games all of whose positions fall under the rules below",
+            None => "games without a position that could be kept",
+        };
+        left_out.insert(at.unwrap_or(left_out.len()), (None, what, empty));
+    }
     let rows: Vec<Vec<String>> =
-        source.left_out.iter().map(|(reason, count)| vec![format!("- {reason}"), grouped(*count)]).collect();
+        left_out.iter().map(|(_, label, count)| vec![format!("- {label}"), grouped(*count)]).collect();
     *text += &aligned(&rows, 4);
 }

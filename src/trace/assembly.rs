@@ -12,6 +12,7 @@ use super::line::Batch;
 use super::plan::Column;
 use super::report::{ImportReport, SourceReport};
 use super::{Comparison, ImportSettings, MAX_SCALES};
+use crate::chess::scale::ResultTally;
 use crate::dataset::{DatasetWriter, SourceRecord};
 use crate::error::{Error, Result};
 use crate::extraction::{Contents, Ending, Results, repeats};
@@ -50,6 +51,8 @@ pub(super) struct Assembly<'a> {
     zero: bool,
     /// Of the current source: which columns occurred.
     columns_seen: [bool; Column::COUNT],
+    /// Of the current source: its results.
+    tally: ResultTally,
     contents: Contents,
 }
 
@@ -79,6 +82,7 @@ impl<'a> Assembly<'a> {
             largest_index: None,
             zero: false,
             columns_seen: [false; Column::COUNT],
+            tally: ResultTally::default(),
             contents: Contents::default(),
         }
     }
@@ -97,6 +101,7 @@ impl<'a> Assembly<'a> {
             self.games = (source, HashMap::new());
             (self.largest_index, self.zero) = (None, false);
             self.columns_seen = [false; Column::COUNT];
+            self.tally = ResultTally::default();
         }
         if let (Some(line), 1) = (batch.zero_at, plan.base) {
             let reason =
@@ -173,6 +178,15 @@ impl<'a> Assembly<'a> {
         let room = COMPLAINTS.saturating_sub(report.complaints.len());
         for (line, reason) in batch.complaints.iter().take(room) {
             report.complaints.push(format!("{path}:{line}: {reason}"));
+        }
+        self.tally.merge(&batch.tally);
+        if let (true, Some((result, line))) = (last, self.tally.mark()) {
+            let remedy = match result {
+                -1.0 => "lines with -1, 0 and 1 need \"results\": \"-1..1\" in the schema",
+                _ => "print 1, 0.5 and 0",
+            };
+            let reason = format!("the result is {result}, and no result is between 0 and 1: {remedy}");
+            return Err(Error::line(&path, line, reason));
         }
         let judged = last || report.record.records >= LINES_BEFORE_JUDGING;
         let too_many = judged && report.bad_share() > self.settings.max_bad_share;

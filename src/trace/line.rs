@@ -12,6 +12,7 @@ use super::number::parse_number;
 use super::plan::{Action, Column, Half, PhaseSource, Plan};
 use super::schema::Results;
 use crate::chess::fen::parse_fen;
+use crate::chess::scale::ResultTally;
 use crate::chess::text::significant_lines;
 use crate::dataset::{ImportedPosition, PositionLabels};
 
@@ -50,6 +51,8 @@ pub struct Batch {
     pub largest_index: Option<u32>,
     /// Whether index 0 occurred, and the first line where it did.
     pub zero_at: Option<u64>,
+    /// Results as they are written, where they are read as 0 to 1.
+    pub(super) tally: ResultTally,
     /// Which columns occurred, by number.
     pub(super) columns_seen: [bool; Column::COUNT],
     /// Static evaluations against what the engine printed, where that was asked for.
@@ -143,7 +146,7 @@ impl Reader<'_> {
         let Some(word) = words.next() else {
             return fault("no result", "no result at its begin".to_string());
         };
-        let result = self.result(word)?;
+        let result = self.result(word, number, &mut batch.tally)?;
         let mut qid = None;
         let mut last = None;
         let mut seen = 0;
@@ -218,15 +221,21 @@ impl Reader<'_> {
         self.finish(result, qid, comment, number, first_entry, batch)
     }
 
-    fn result(&self, word: &[u8]) -> Result<f64, Fault> {
+    fn result(&self, word: &[u8], number: u64, tally: &mut ResultTally) -> Result<f64, Fault> {
         let bad = |why: &str| fault("bad result", format!("result {}{why}", quoted(word)));
         match (parse_number(word), self.plan.results) {
             (None, _) => bad(" is not a number"),
-            (Some(value), Results::ZeroToOne) if (0.0..=1.0).contains(&value) => Ok(value),
-            (Some(-1.0), Results::ZeroToOne) => {
-                bad(": lines with -1, 0 and 1 need \"results\": \"-1..1\" in the schema")
+            (Some(value), Results::ZeroToOne) if (0.0..=1.0).contains(&value) => {
+                tally.number(value as f32);
+                Ok(value)
             }
-            (Some(_), Results::ZeroToOne) => bad(" is not from 0 to 1"),
+            (Some(value), Results::ZeroToOne) => {
+                tally.out_of_range(value as f32, number);
+                bad(match value {
+                    -1.0 => ": lines with -1, 0 and 1 need \"results\": \"-1..1\" in the schema",
+                    _ => " is not from 0 to 1",
+                })
+            }
             (Some(value), Results::MinusOneToOne) if (-1.0..=1.0).contains(&value) => Ok(0.5 * (value + 1.0)),
             (Some(_), Results::MinusOneToOne) => bad(" is not from -1 to 1"),
         }

@@ -29,6 +29,11 @@ macro_rules! reasons {
             /// Every reason, in the order of reports.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
+            /// The reason of a name.
+            pub fn of_label(label: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|reason| reason.label() == label)
+            }
+
             /// Its name in reports and datasets.
             pub fn label(self) -> &'static str {
                 match self { $(Self::$name => $label,)* }
@@ -113,6 +118,17 @@ impl Reason {
                 | Self::NullMove
                 | Self::OpenComment
         )
+    }
+
+    /// Its place in the funnel: whole games and lines first, then ends of games, then positions by the
+    /// order of the rules.
+    pub fn rank(self) -> (u8, u8) {
+        let unit = match self.unit() {
+            Unit::Game | Unit::Line => 0,
+            Unit::GameRest => 1,
+            Unit::Position => 2,
+        };
+        (unit, self as u8)
     }
 
     /// What it says of one game.
