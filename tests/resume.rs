@@ -368,7 +368,7 @@ const KILLED: [Killed; 6] = [
         name: "adam",
         kills: 6,
         start: &[
-            "tune", "games.pgn", "--optimizer=adam", "--epochs=40", "--checkpoint-every=0", "--backend=cpu",
+            "tune", "games.pgn", "--k=0.8", "--optimizer=adam", "--epochs=40", "--checkpoint-every=0", "--backend=cpu",
             "--threads=1", "--out=r",
         ],
         resume: &["tune", "--backend=cpu", "--resume=r"],
@@ -379,12 +379,12 @@ const KILLED: [Killed; 6] = [
         name: "gauss-newton",
         kills: 4,
         start: &[
-            "tune", "d.bin", "--optimizer=gauss-newton", "--bootstrap=4", "--round=local", "--basis=mirrored",
+            "tune", "m.bin", "--optimizer=gauss-newton", "--bootstrap=8", "--round=local",
             "--l2=1e-3", "--epochs=6", "--checkpoint-every=0", "--backend=cpu", "--out=r",
         ],
         resume: &["tune", "--backend=cpu", "--resume=r"],
         grows: "r/metrics.jsonl",
-        results: &["r/params.json", "r/z.json", "r/tables.hpp"],
+        results: &["r/params.json", "r/tables.hpp"],
     },
     Killed {
         name: "grid",
@@ -529,8 +529,11 @@ fn kill_and_resume(index: usize) {
         clear();
         let after = |random: &mut Xoshiro256PlusPlus| Moment::After(takes.mul_f64(random.random_range(0.0..1.0)));
         let moment = match kill % 3 {
-            // Every file once, where there are kills enough, the last ones first.
-            0 => Moment::Seen(seen[seen.len() - 1 - kill / 3 % seen.len()].clone()),
+            // The files of the end and of the beginning in turn.
+            0 => Moment::Seen(match (kill / 3 % seen.len(), kill / 6 % seen.len()) {
+                (turn, step) if turn % 2 == 0 => seen[seen.len() - 1 - step].clone(),
+                (_, step) => seen[step].clone(),
+            }),
             1 => Moment::Lines(random.random_range(1..24)),
             _ => after(&mut random),
         };
