@@ -368,8 +368,15 @@ const KILLED: [Killed; 6] = [
         name: "adam",
         kills: 6,
         start: &[
-            "tune", "games.pgn", "--k=0.8", "--optimizer=adam", "--epochs=40", "--checkpoint-every=0", "--backend=cpu",
-            "--threads=1", "--out=r",
+            "tune",
+            "games.pgn",
+            "--k=0.8",
+            "--optimizer=adam",
+            "--epochs=40",
+            "--checkpoint-every=0",
+            "--backend=cpu",
+            "--threads=1",
+            "--out=r",
         ],
         resume: &["tune", "--backend=cpu", "--resume=r"],
         grows: "r/metrics.jsonl",
@@ -379,8 +386,16 @@ const KILLED: [Killed; 6] = [
         name: "gauss-newton",
         kills: 4,
         start: &[
-            "tune", "m.bin", "--optimizer=gauss-newton", "--bootstrap=8", "--round=local",
-            "--l2=1e-3", "--epochs=6", "--checkpoint-every=0", "--backend=cpu", "--out=r",
+            "tune",
+            "m.bin",
+            "--optimizer=gauss-newton",
+            "--bootstrap=8",
+            "--round=local",
+            "--l2=1e-3",
+            "--epochs=6",
+            "--checkpoint-every=0",
+            "--backend=cpu",
+            "--out=r",
         ],
         resume: &["tune", "--backend=cpu", "--resume=r"],
         grows: "r/metrics.jsonl",
@@ -390,8 +405,16 @@ const KILLED: [Killed; 6] = [
         name: "grid",
         kills: 6,
         start: &[
-            "sweep", "d.bin", "--grid=l2=0,1e-4", "--folds=2", "--epochs=8", "--checkpoint-every=0",
-            "--backend=cpu", "--best=best", "--csv=all.csv", "--out=r",
+            "sweep",
+            "d.bin",
+            "--grid=l2=0,1e-4",
+            "--folds=2",
+            "--epochs=8",
+            "--checkpoint-every=0",
+            "--backend=cpu",
+            "--best=best",
+            "--csv=all.csv",
+            "--out=r",
         ],
         resume: &["sweep", "--backend=cpu", "--resume=r"],
         grows: "r/checkpoint.safetensors",
@@ -401,8 +424,16 @@ const KILLED: [Killed; 6] = [
         name: "pso",
         kills: 4,
         start: &[
-            "pso", "m.bin", "--basis=identity", "--radius=40", "--swarms=2", "--particles=4",
-            "--iterations=30", "--checkpoint-every=0", "--backend=cpu", "--out=r",
+            "pso",
+            "m.bin",
+            "--basis=identity",
+            "--radius=40",
+            "--swarms=2",
+            "--particles=4",
+            "--iterations=30",
+            "--checkpoint-every=0",
+            "--backend=cpu",
+            "--out=r",
         ],
         resume: &["pso", "--backend=cpu", "--resume=r"],
         grows: "r/metrics.jsonl",
@@ -419,9 +450,7 @@ const KILLED: [Killed; 6] = [
     Killed {
         name: "match",
         kills: 6,
-        start: &[
-            "-q", "match", "material", "zero", "--nodes=20", "--games=24", "--concurrency=2", "--out=r",
-        ],
+        start: &["-q", "match", "material", "zero", "--nodes=20", "--games=24", "--concurrency=2", "--out=r"],
         resume: &["-q", "match", "--resume=r"],
         grows: "r/match.jsonl",
         results: &["r/match.jsonl"],
@@ -527,7 +556,8 @@ fn kill_and_resume(index: usize) {
     let (mut ended, mut anew, mut finished) = (0, 0, 0);
     for kill in 0..kills {
         clear();
-        let after = |random: &mut Xoshiro256PlusPlus| Moment::After(takes.mul_f64(random.random_range(0.0..1.0)));
+        let after =
+            |random: &mut Xoshiro256PlusPlus| Moment::After(takes.mul_f64(random.random_range(0.0..1.0)));
         let moment = match kill % 3 {
             // The files of the end and of the beginning in turn.
             0 => Moment::Seen(match (kill / 3 % seen.len(), kill / 6 % seen.len()) {
@@ -562,7 +592,10 @@ fn kill_and_resume(index: usize) {
         // All that belongs there, and nothing half-made.
         assert_eq!(bench.names("r"), names, "{what}");
     }
-    eprintln!("{}: {kills} kills, {ended} too late, {anew} begun anew, {finished} finished already", kind.name);
+    eprintln!(
+        "{}: {kills} kills, {ended} too late, {anew} begun anew, {finished} finished already",
+        kind.name
+    );
     assert!(ended < kills as u64, "{}: nothing was killed", kind.name);
 }
 

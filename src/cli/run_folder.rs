@@ -285,6 +285,10 @@ impl RunFolder {
     /// run that did not begin.
     pub fn discard(&self) {
         let Some(lock) = &self.lock else { return };
+        // What is there now may be another's.
+        if lock.check().is_err() {
+            return;
+        }
         for name in lock.made() {
             let _ = self.remove(&name);
         }
