@@ -69,8 +69,8 @@ fn the_folder_of_a_run_stands_for_its_parameters() {
         &["compare", "run", "again"],
         &["check", "d.bin", "--params", "run"],
         &["sweep", "d.bin", "--scale", "0.5:1:2", "--prior", "run"],
-        &["pso", "d.bin", "--basis", "identity", "--radius", "5", "--prior", "run", "--iterations", "1"],
-        &["extract", "games.pgn", "-o", "q.bin", "--resolve", "--params", "run"],
+        &["pso", "d.bin", "--prior", "run", "--iterations", "1"],
+        &["extract", "games.pgn", "-o", "q.bin", "--resolve", "quiescence", "--params", "run"],
         &["uci", "--params", "run"],
         &["spsa", "init", "--params", "run", "-o", "run.toml"],
         &["patch", "tables", "run", "--list"],
@@ -116,7 +116,7 @@ fn wait_for_lines(bench: &Bench, child: &mut Child, name: &str, lines: usize) {
 /// Runs that take long, by what shows that they are under way.
 const LONG: [(&str, &[&str]); 5] = [
     ("metrics.jsonl", &["tune", "d.bin", "--optimizer", "adam", "--epochs", "1000000", "--backend", "cpu"]),
-    ("metrics.jsonl", &["pso", "d.bin", "--basis", "material", "--radius", "50", "--iterations", "100000"]),
+    ("metrics.jsonl", &["pso", "d.bin", "--iterations", "100000", "--backend", "cpu"]),
     ("sweep.json", &["sweep", "d.bin", "--grid", "learning-rate=1:20:50", "--epochs", "100000"]),
     ("match.jsonl", &["match", "material", "zero", "--nodes", "20", "--games", "100000"]),
     ("spsa.jsonl", &["spsa", "run", "run.toml", "-N", "1000000"]),

@@ -164,6 +164,12 @@ impl RunFolder {
         self.lock.as_ref().map_or(Ok(()), FolderLock::check)
     }
 
+    /// Writes if the folder is still there; when that fails because it went meanwhile, says so.
+    fn guarded(&self, write: impl FnOnce() -> Result<()>) -> Result<()> {
+        self.check()?;
+        write().or_else(|error| self.check().and(Err(error)))
+    }
+
     /// Notes what is made before there is a record, see [`FolderLock::making`].
     ///
     /// # Errors
@@ -205,8 +211,7 @@ impl RunFolder {
     /// # Errors
     /// [`Error::Io`]; those of [`check`](Self::check).
     pub fn write(&self, name: &str, contents: &str) -> Result<()> {
-        self.check()?;
-        write_atomically(&self.file(name), contents.as_bytes())
+        self.guarded(|| write_atomically(&self.file(name), contents.as_bytes()))
     }
 
     /// Writes the record of the run, which has then begun.
@@ -225,8 +230,7 @@ impl RunFolder {
     /// # Errors
     /// Those of [`check`](Self::check) and [`Checkpoint::write`].
     pub fn write_checkpoint(&self, checkpoint: &Checkpoint) -> Result<()> {
-        self.check()?;
-        checkpoint.write(&self.checkpoint())
+        self.guarded(|| checkpoint.write(&self.checkpoint()))
     }
 
     /// The state of the run, if one was stored.
@@ -281,6 +285,10 @@ impl RunFolder {
     /// run that did not begin.
     pub fn discard(&self) {
         let Some(lock) = &self.lock else { return };
+        // What is there now may be another's.
+        if lock.check().is_err() {
+            return;
+        }
         for name in lock.made() {
             let _ = self.remove(&name);
         }
