@@ -99,7 +99,8 @@ fn patch_fills_what_export_writes() {
             &["--orientation", "h8", "--fixed", "16"],
         ] {
             export(&bench, &[&["old.json", "--no-header", "--force", "-o", name], flags].concat());
-            let (code, _, err) = bench.run(&["patch", "tables", "new.json", name, "--no-backup"], "");
+            let (code, _, err) =
+                bench.run(&["patch", "tables", "new.json", name, "--start", "old.json", "--no-backup"], "");
             assert_eq!((code, err.as_str()), (0, ""), "{name} {flags:?}");
             let patched = import(&bench, &[name]);
             export(&bench, &[&["new.json", "--no-header", "--force", "-o", name], flags].concat());
@@ -109,9 +110,11 @@ fn patch_fills_what_export_writes() {
     // Of one's own features, too.
     odd(&bench, "odd.json");
     export(&bench, &["odd.json", "-o", "odd.h", "--no-header"]);
-    let text = String::from_utf8(bench.bytes("odd.json")).unwrap().replace("-10.25", "77.0");
-    bench.write("odd.json", text);
-    let (code, out, err) = bench.run(&["patch", "tables", "odd.json", "odd.h", "--no-backup"], "");
+    let text = String::from_utf8(bench.bytes("odd.json")).unwrap();
+    bench.write("was.json", &text);
+    bench.write("odd.json", text.replace("-10.25", "77.0"));
+    let (code, out, err) =
+        bench.run(&["patch", "tables", "odd.json", "odd.h", "--start", "was.json", "--no-backup"], "");
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     assert!(out.contains("1 changed"), "{out}");
     assert_eq!(import(&bench, &["odd.h"]).parameters[0].eg, 77.0);

@@ -198,13 +198,17 @@ impl<'a> Judge<'a> {
                 self.added_by(&own);
                 Ok(Verdict { compared, also, note: None })
             }
-            nearer => self.unknown(job, &own, compared, nearer),
+            // What is only a little nearer says nothing.
+            nearer => {
+                let nearer = nearer.filter(|other| other.difference.total < 0.75 * own.total);
+                self.unknown(job, &own, compared, nearer)
+            }
         };
         let verdict = match verdict {
             Err(why) if self.trust => {
                 Verdict { compared: Compared::Trusted, also: Vec::new(), note: Some(why) }
             }
-            Err(why) => return Err(format!("{why}, or --trust-marker")),
+            Err(why) => return Err(format!("{why}, or use --trust-marker")),
             Ok(verdict) => verdict,
         };
         if order.unsaid && !self.only_by_piece(job, &verdict) {

@@ -106,7 +106,7 @@ pub(crate) fn read(bytes: &[u8], path: &Path, language: Language, read_as: ReadA
             match check_read(like, &job) {
                 Ok(fits) => known = fits,
                 Err(why) if trust => doubts.push(format!("line {}: {why}", line_of(*at))),
-                Err(why) => return Err(wrong(*at, format!("{why}, or --trust-marker"))),
+                Err(why) => return Err(wrong(*at, format!("{why}, or use --trust-marker"))),
             }
         }
         if !known && !marking.oriented {

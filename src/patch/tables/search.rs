@@ -49,15 +49,20 @@ pub(super) fn best(
 ) -> Option<Alternative> {
     let own = Candidate { marking: job.marking.clone(), named: job.named.clone(), remark: "" };
     let mut best: Option<Alternative> = None;
-    let mut try_all = |candidates| try_all(candidates, references, job, added, &mut best);
+    let mut try_these = |candidates| try_all(candidates, references, job, added, &mut best);
     let arranged = arrangements(&own);
     // A few numbers are soon those of something else.
     let names = if job.array.entries.len() < 4 { Vec::new() } else { other_names(values, &arranged) };
-    let _ = try_all(arranged.clone())
-        || try_all(names)
-        || try_all(other_pieces(values, references, job, &arranged, added))
-        || try_all(other_units(references, job, &arranged));
-    best
+    let found = try_these(arranged.clone())
+        || try_these(names)
+        || try_these(other_pieces(values, references, job, &arranged, added));
+    if found {
+        return best;
+    }
+    // Some factor brings anything nearer: it has to fit.
+    let mut scaled = None;
+    try_all(other_units(references, job, &arranged), references, job, added, &mut scaled);
+    scaled.filter(|scaled| scaled.difference.fits()).or(best)
 }
 
 /// The nearest of the other orders of squares, colors and phases.
@@ -154,7 +159,9 @@ fn other_names(values: &TableValues, arranged: &[Candidate]) -> Vec<Candidate> {
                 }
                 let what = values.name_of(&named, &candidate.marking.what);
                 let prefix = candidate.marking.prefix.clone().filter(|_| place == candidate.named.place);
-                let marking = Marking { what, prefix, ..candidate.marking.clone() };
+                let own = &candidate.marking;
+                let name = if own.name == own.what { what.clone() } else { own.name.clone() };
+                let marking = Marking { what, prefix, name, ..own.clone() };
                 all.push(Candidate { marking, named, remark: candidate.remark });
             }
         }
