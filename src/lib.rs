@@ -32,4 +32,6 @@ pub mod trace;
 pub mod tuning;
 
 pub use error::{Error, Result};
-pub use files::{Scratch, write_atomically};
+pub use files::{
+    RECORD_BYTES, SETTINGS_BYTES, Scratch, read_limited, read_whole, read_whole_text, write_atomically,
+};

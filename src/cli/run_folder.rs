@@ -70,12 +70,13 @@ impl RunFolder {
         what: &str,
     ) -> Result<(Self, T)> {
         let record = path.join(name);
-        let text = std::fs::read_to_string(&record).map_err(|e| match e.kind() {
-            std::io::ErrorKind::NotFound => {
-                Error::input(path, format!("is not the folder of a {what}: it has no {name}"))
-            }
-            _ => Error::io(&record, e),
-        })?;
+        let text =
+            gputexel::read_whole_text(&record, gputexel::SETTINGS_BYTES).map_err(|e| match e.kind() {
+                std::io::ErrorKind::NotFound => {
+                    Error::input(path, format!("is not the folder of a {what}: it has no {name}"))
+                }
+                _ => Error::io(&record, e),
+            })?;
         let record = serde_json::from_str(&text)
             .map_err(|e| Error::line(&record, e.line() as u64, format!("not the record of a {what}: {e}")))?;
         Ok((Self { path: path.to_path_buf(), fresh: false }, record))

@@ -226,12 +226,13 @@ impl ParameterFile {
         let inside = path.join("params.json");
         // The folder of a run stands for its result.
         let path = if path.is_dir() && inside.is_file() { inside.as_path() } else { path };
-        let text = std::fs::read_to_string(path).map_err(|source| match source.kind() {
-            std::io::ErrorKind::InvalidData => {
-                Error::input(path, "not a parameter file (params.json): it is not text")
-            }
-            _ => Error::io(path, source),
-        })?;
+        let text =
+            crate::read_whole_text(path, crate::SETTINGS_BYTES).map_err(|source| match source.kind() {
+                std::io::ErrorKind::InvalidData => {
+                    Error::input(path, "not a parameter file (params.json): it is not text")
+                }
+                _ => Error::io(path, source),
+            })?;
         Self::parse(&text, path)
     }
 
