@@ -62,7 +62,7 @@ pub(crate) fn read<H: DeserializeOwned, E: DeserializeOwned>(
     check: impl FnOnce(&H) -> Result<()>,
 ) -> Result<Contents<H, E>> {
     let path = place.path();
-    let bytes = std::fs::read(&path).map_err(|e| place.missing(e))?;
+    let bytes = crate::read_whole(&path, crate::RECORD_BYTES).map_err(|e| place.missing(e))?;
     let whole = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
     let mut lines = bytes[..whole].split(|byte| *byte == b'\n').zip(1u64..);
     let damaged = |line, e: &dyn std::fmt::Display| {

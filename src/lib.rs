@@ -34,5 +34,8 @@ pub mod trace;
 pub mod tuning;
 
 pub use error::{Error, Result};
-pub use files::{Growing, Scratch, write_atomically};
+pub use files::{
+    Growing, RECORD_BYTES, SETTINGS_BYTES, Scratch, read_limited, read_whole, read_whole_text,
+    write_atomically,
+};
 pub use messages::printable;

@@ -313,3 +313,63 @@ fn standard_output_that_cannot_be_written_is_no_panic() {
     assert_one_line(&err);
     assert!(err.contains("standard output: No space left"), "{err}");
 }
+
+/// Whatever is read, no file without end is read for ever, and none is kept in memory as a whole.
+#[test]
+fn files_without_end_are_refused_by_every_reader() {
+    let bench = bench();
+    bench.tune(&["d.bin", "--out", "good", "--epochs", "1"]);
+    bench.write("list.txt", "a, int, 10, 0, 20, 2, 0.002\n");
+    bench.write("t.txt", "0:1 [1.0]\n");
+    bench.write("odd.txt", [vec![b'x'; 5 << 20], b"\n8/8/8/8/8/8/8/K1k5 w - - [0.5]\n".to_vec()].concat());
+    let endless = [
+        "eval d.bin /dev/zero",
+        "eval /dev/zero good/params.json",
+        "info /dev/zero",
+        "check /dev/zero",
+        "check d.bin --params /dev/zero",
+        "check t.txt --schema /dev/zero",
+        "compare good /dev/zero",
+        "compare good good --dataset /dev/zero",
+        "report /dev/zero",
+        "export /dev/zero",
+        "import-params /dev/zero",
+        "basis /dev/zero",
+        "basis material --dataset /dev/zero",
+        "import --output i.json --schema-from /dev/zero",
+        "import t.txt --output i.bin --schema /dev/zero",
+        "trace /dev/zero --output t.out --schema s.json",
+        "extract /dev/zero --output x.bin",
+        "tune /dev/zero --out r",
+        "tune d.bin --out r --basis /dev/zero",
+        "tune d.bin --out r --prior /dev/zero",
+        "tune --resume /dev/zero",
+        "pso /dev/zero --out r",
+        "sweep /dev/zero --scale 0.5..1.5 --out r",
+        "match good/params.json /dev/zero --games 2 --nodes 10 --out m",
+        "match good/params.json good/params.json --games 2 --nodes 10 --out m --openings /dev/zero",
+        "match good/params.json good/params.json --games 2 --nodes 10 --out m --openings odd.txt",
+        "uci --params /dev/zero",
+        "spsa run /dev/zero --out s",
+        "spsa run --resume /dev/zero",
+        "spsa simulate --conf /dev/zero",
+        "spsa convert /dev/zero --to spsa",
+        "spsa convert list.txt --to spsa --values /dev/zero",
+        "spsa init --params /dev/zero",
+        "extract odd.txt --output x.bin",
+        "import --output i.json --schema-from odd.txt",
+    ];
+    let before = bench.names(".");
+    let mut wrong = Vec::new();
+    for command in endless {
+        // Twice what the largest of these files may have, so that a reader without a limit is noticed.
+        let limited = format!("ulimit -v 4000000; exec timeout 120 \"$GPUTEXEL\" {command}");
+        let (code, _, err) = bench.shell(&limited);
+        let said = err.lines().count() == 1 && (err.contains("/dev/zero") || err.contains("odd.txt"));
+        if code != 1 || !said {
+            wrong.push(format!("{command}: {code}, {err}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(bench.names("."), before);
+}

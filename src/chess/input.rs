@@ -16,6 +16,14 @@ use crate::error::{Error, Result};
 /// Bytes of the beginning that are decompressed for detection; a few thousand lines.
 pub const HEAD_BYTES: usize = 1 << 19;
 
+/// Bytes within which every line ends.
+pub const LONGEST_LINE_BYTES: usize = 1 << 22;
+
+/// What is said of a line that does not end within [`LONGEST_LINE_BYTES`].
+pub fn endless_line(name: &str, line: u64) -> Error {
+    Error::line(name, line, format!("the line is longer than {} MiB", LONGEST_LINE_BYTES >> 20))
+}
+
 /// An opened input.
 pub struct Input {
     name: String,
@@ -75,6 +83,11 @@ impl Input {
         read.map_err(|e| input.read_error(&e))?;
         if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
             return Err(Error::input(path, "is UTF-16 text; convert it to UTF-8"));
+        }
+        // Broken text may have a few of them.
+        let start = &head[..head.len().min(4096)];
+        if 16 * memchr::memchr_iter(0, start).count() > start.len() {
+            return Err(Error::input(path, "is not text"));
         }
         input.complete = head.len() < HEAD_BYTES;
         input.head = head;

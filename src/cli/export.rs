@@ -272,7 +272,8 @@ pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<
     if args.file.is_dir() {
         return Err(Error::input(&args.file, "is a folder; expected an export").into());
     }
-    let bytes = std::fs::read(&args.file).map_err(|error| Error::io(&args.file, error))?;
+    let bytes = gputexel::read_whole(&args.file, gputexel::SETTINGS_BYTES)
+        .map_err(|error| Error::io(&args.file, error))?;
     let imported = report::import_as(&bytes, &args.file, like.as_ref(), args.trust_marker)?;
     let Some(path) = &args.output else {
         if !context.quiet {

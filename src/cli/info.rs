@@ -187,7 +187,7 @@ fn games_by_source(data: &Dataset) -> Vec<u64> {
         start = end;
         games.len() as u64
     };
-    data.metadata.sources.iter().map(games).collect()
+    data.metadata().sources.iter().map(games).collect()
 }
 
 fn groups(data: &Dataset, counts: &[u64]) -> Vec<Group> {

@@ -143,10 +143,11 @@ impl RunFolder {
     pub fn record<T: serde::de::DeserializeOwned>(&self, kind: Kind) -> Result<T> {
         let (name, what) = (kind.record().unwrap_or_default(), kind.name());
         let record = self.path.join(name);
-        let text = std::fs::read_to_string(&record).map_err(|e| match e.kind() {
-            std::io::ErrorKind::NotFound => no_record(&self.path, name, what),
-            _ => Error::io(&record, e),
-        })?;
+        let text =
+            gputexel::read_whole_text(&record, gputexel::SETTINGS_BYTES).map_err(|e| match e.kind() {
+                std::io::ErrorKind::NotFound => no_record(&self.path, name, what),
+                _ => Error::io(&record, e),
+            })?;
         serde_json::from_str(&text)
             .map_err(|e| Error::line(&record, e.line() as u64, format!("not the record of a {what}: {e}")))
     }

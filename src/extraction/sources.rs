@@ -13,15 +13,11 @@ use xxhash_rust::xxh3::Xxh3;
 use super::ExtractSettings;
 use super::lettering::{Lettering, detect_letters};
 use crate::chess::detection::{Detection, InputKind, detect_kind, detect_text, foreign_format};
-use crate::chess::input::{Input, split_point};
+use crate::chess::input::{Input, LONGEST_LINE_BYTES, endless_line, split_point};
 use crate::error::{Error, Result};
 
 /// Decompressed bytes of a chunk, unless a record is longer.
 const CHUNK_BYTES: usize = 1 << 20;
-
-/// A chunk without the end of a record is cut anyway when it has grown to this size: no game comes
-/// near it, and every worker may have several.
-const MAX_CHUNK_BYTES: usize = 1 << 22;
 
 /// An input that was looked at.
 #[derive(Debug)]
@@ -240,8 +236,14 @@ fn cut(
             if let Some(end) = split_point(&bytes, pgn) {
                 break (end, false);
             }
-            if size >= MAX_CHUNK_BYTES {
-                break (split_point(&bytes, false).unwrap_or(bytes.len()), false);
+            if size >= LONGEST_LINE_BYTES {
+                // A chunk without the end of a game is cut anyway: none comes near this size, and every
+                // worker may have several.
+                // Cut anywhere else, the rest of a line would be taken for one of its own.
+                match split_point(&bytes, false) {
+                    Some(end) => break (end, false),
+                    None => return Err(endless_line(input.name(), first_line)),
+                }
             }
             size *= 2;
         };

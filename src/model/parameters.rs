@@ -259,12 +259,13 @@ impl ParameterFile {
     /// line when it is not a parameter file or holds a value that is not finite.
     pub fn read(path: &Path) -> Result<Self> {
         let path = &*Self::locate(path)?;
-        let text = std::fs::read_to_string(path).map_err(|source| match source.kind() {
-            std::io::ErrorKind::InvalidData => {
-                Error::input(path, "not a parameter file (params.json): it is not text")
-            }
-            _ => Error::io(path, source),
-        })?;
+        let text =
+            crate::read_whole_text(path, crate::SETTINGS_BYTES).map_err(|source| match source.kind() {
+                std::io::ErrorKind::InvalidData => {
+                    Error::input(path, "not a parameter file (params.json): it is not text")
+                }
+                _ => Error::io(path, source),
+            })?;
         Self::parse(&text, path)
     }
 

@@ -309,10 +309,11 @@ impl Schema {
     /// # Errors
     /// [`Error::Io`] when it cannot be read, [`Error::Input`] with the line when it is none.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|source| match source.kind() {
-            std::io::ErrorKind::InvalidData => Error::input(path, "not a schema: it is not text"),
-            _ => Error::io(path, source),
-        })?;
+        let text =
+            crate::read_whole_text(path, crate::SETTINGS_BYTES).map_err(|source| match source.kind() {
+                std::io::ErrorKind::InvalidData => Error::input(path, "not a schema: it is not text"),
+                _ => Error::io(path, source),
+            })?;
         Self::parse(&text, path)
     }
 

@@ -6,12 +6,10 @@ use std::sync::Arc;
 use super::number::parse_number;
 use super::schema::{Comment, GameColumn, PhaseRecord, PhaseWord, QidWord, Results, Schema, SchemaParameter};
 use crate::chess::fen::parse_fen;
-use crate::chess::input::{Input, split_point};
+use crate::chess::input::{Input, LONGEST_LINE_BYTES, endless_line, split_point};
 use crate::chess::text::significant_lines;
 use crate::error::{Error, Result};
 
-/// Bytes that are read at a time.
-const CHUNK_BYTES: usize = 1 << 22;
 /// Most indices that a schema is written for.
 const MOST: u32 = 65_000;
 
@@ -45,9 +43,13 @@ pub fn survey(path: &Path) -> Result<Survey> {
     let mut widths: Option<(usize, usize)> = None;
     let (mut buffer, mut first_line) = (Vec::new(), 1);
     loop {
-        let size = buffer.len() + CHUNK_BYTES;
+        let size = buffer.len() + LONGEST_LINE_BYTES;
         let ended = input.fill(&mut buffer, size)?;
-        let end = if ended { buffer.len() } else { split_point(&buffer, false).unwrap_or(0) };
+        let end = match split_point(&buffer, false) {
+            _ if ended => buffer.len(),
+            Some(end) => end,
+            None => return Err(endless_line(input.name(), first_line)),
+        };
         for (_, line) in significant_lines(&buffer[..end], first_line) {
             found.lines += 1;
             match found.line(line) {

@@ -114,7 +114,7 @@ impl Checkpoint {
     /// # Errors
     /// [`Error::Io`] when it cannot be read, [`Error::Input`] when it is none or is broken.
     pub fn read(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+        let bytes = crate::read_whole(path, crate::RECORD_BYTES).map_err(|e| Error::io(path, e))?;
         let broken = |why: String| Error::input(path, format!("not a checkpoint, or damaged: {why}"));
         let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|e| broken(e.to_string()))?;
         let tensors = SafeTensors::deserialize(&bytes).map_err(|e| broken(e.to_string()))?;

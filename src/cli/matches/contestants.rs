@@ -140,7 +140,8 @@ impl Contestant {
         let (set, theta) = named_parameters(&config.source)?;
         if !Prior::is_word(&config.source) {
             let path = Path::new(&config.source);
-            let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+            let bytes =
+                gputexel::read_whole(path, gputexel::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
             same(path, &mut config.checksum, &format!("{:016x}", xxh3_64(&bytes)), "match")?;
         }
         let evaluation = Box::new(TableEvaluation::try_new(&set, &theta)?);

@@ -58,7 +58,7 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
             return Err(Error::Usage(reason).into());
         }
         Some(path) if path.exists() && args.append => {
-            std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?
+            gputexel::read_whole_text(path, gputexel::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?
         }
         _ => String::new(),
     };

@@ -87,7 +87,7 @@ pub fn gather(folder: &RunFolder, known: &Known<'_>) -> Result<RunReport> {
 /// The steps of `metrics.jsonl`. Of a run under way, the last line may be torn.
 fn steps(folder: &RunFolder, may_be_torn: bool) -> Result<Vec<Step>> {
     let path = folder.file("metrics.jsonl");
-    let text = match std::fs::read_to_string(&path) {
+    let text = match gputexel::read_whole_text(&path, gputexel::RECORD_BYTES) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(gputexel::Error::io(&path, error)),
@@ -166,7 +166,10 @@ fn coordinates(
 ) -> Vec<CoordinateValue> {
     let Some(basis) = config.named_basis() else { return Vec::new() };
     let read = || -> Option<Value> {
-        serde_json::from_str(&std::fs::read_to_string(folder.file("z.json")).ok()?).ok()
+        serde_json::from_str(
+            &gputexel::read_whole_text(&folder.file("z.json"), gputexel::SETTINGS_BYTES).ok()?,
+        )
+        .ok()
     };
     if let Some(value) = read() {
         let coordinate = |c: &Value| CoordinateValue {

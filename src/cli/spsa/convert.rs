@@ -1,6 +1,6 @@
 //! `gputexel spsa convert`: lists of parameters from one program to another.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use gputexel::spsa::lists::{
@@ -71,9 +71,9 @@ pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
     }
     let options = ListOptions { games: args.games };
     let mut list = if args.input == Path::new("-") {
-        let mut bytes = Vec::new();
         let name = "standard input";
-        std::io::stdin().lock().read_to_end(&mut bytes).map_err(|e| Error::io(name, e))?;
+        let bytes = gputexel::read_limited(std::io::stdin().lock(), gputexel::SETTINGS_BYTES)
+            .map_err(|e| Error::io(name, e))?;
         parse_list(&bytes, Path::new(name), args.from, options, None)?
     } else {
         read_list(&args.input, args.from, options)?

@@ -17,7 +17,8 @@ impl LossChart {
     /// The losses that a run's folder holds already, of one that is resumed.
     pub fn of(folder: &RunFolder) -> Self {
         let mut chart = Self { training: BTreeMap::new(), held_out: BTreeMap::new() };
-        let text = std::fs::read_to_string(folder.file("metrics.jsonl")).unwrap_or_default();
+        let text = gputexel::read_whole_text(&folder.file("metrics.jsonl"), gputexel::RECORD_BYTES)
+            .unwrap_or_default();
         for line in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
             if let (Some(epoch), Some(loss)) = (line["epoch"].as_u64(), line["loss"].as_f64()) {
                 chart.add(epoch, loss, line["held_out"].as_f64());

@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::Xxh3;
 use super::Opening;
 use crate::chess::detection::{InputKind, detect_kind};
 use crate::chess::fen::{legal_position, parse_fen};
-use crate::chess::input::Input;
+use crate::chess::input::{Input, LONGEST_LINE_BYTES, endless_line};
 use crate::chess::sample::position_key;
 use crate::error::{Error, Result};
 use crate::matches::game::playable;
@@ -182,7 +182,9 @@ impl Reading {
             number += 1;
             if read == LONGEST_LINE && !line.ends_with(b"\n") {
                 self.complain(number, "the line is too long for a position");
-                skip_line(&mut reader)?;
+                if !skip_line(&mut reader)? {
+                    return Err(std::io::Error::other(endless_line(&self.name, number)));
+                }
                 continue;
             }
             let text = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line).trim_ascii();
@@ -223,19 +225,23 @@ impl Reading {
     }
 }
 
-fn skip_line(reader: &mut impl BufRead) -> std::io::Result<()> {
-    loop {
+/// Passes over the rest of a line; returns whether it ends within [`LONGEST_LINE_BYTES`].
+fn skip_line(reader: &mut impl BufRead) -> std::io::Result<bool> {
+    let mut skipped = 0;
+    while skipped < LONGEST_LINE_BYTES {
         let buffer = reader.fill_buf()?;
         if buffer.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
         let end = memchr::memchr(b'\n', buffer);
         let used = end.map_or(buffer.len(), |at| at + 1);
         reader.consume(used);
+        skipped += used;
         if end.is_some() {
-            return Ok(());
+            return Ok(true);
         }
     }
+    Ok(false)
 }
 
 /// The beginning of a game.

@@ -93,7 +93,7 @@ impl Basis {
 }
 
 fn read(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).map_err(|source| match source.kind() {
+    crate::read_whole_text(path, crate::SETTINGS_BYTES).map_err(|source| match source.kind() {
         std::io::ErrorKind::NotFound => {
             let names: Vec<&str> = Basis::names().collect();
             Error::Usage(format!(

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 /// # Errors
 /// [`Error::Io`]; [`Error::Input`] naming the first line that is not UTF-8.
 pub(super) fn read_text(path: &Path) -> Result<String> {
-    let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+    let bytes = crate::read_whole(path, crate::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
     crate::spsa::lists::text_of(&bytes, path).map(str::to_string)
 }
 

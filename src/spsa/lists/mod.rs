@@ -294,7 +294,7 @@ pub struct ListOptions {
 /// # Errors
 /// [`Error::Io`]; [`Error::Input`] naming the line where there is one.
 pub fn read_list(path: &Path, format: Option<ListFormat>, options: ListOptions) -> Result<List> {
-    let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+    let bytes = crate::read_whole(path, crate::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
     let beside = path.with_file_name("spsa.json");
     let gains = beside.is_file().then_some(beside);
     parse_list(&bytes, path, format, options, gains.as_deref())

@@ -52,7 +52,7 @@ pub(super) fn write(entries: &[ListEntry]) -> Result<String> {
 /// [`Error::Io`]; [`Error::Input`] for what is no list, for names that are no parameters, and for
 /// values out of bounds.
 pub fn read_values(path: &Path, entries: &mut [ListEntry]) -> Result<Vec<String>> {
-    let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+    let bytes = crate::read_whole(path, crate::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
     let text = text_of(&bytes, path)?;
     let mut unnamed = Vec::new();
     let is_named = |name: &str| entries.iter().any(|entry| entry.name == name);

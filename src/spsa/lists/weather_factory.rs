@@ -120,7 +120,7 @@ pub(super) fn parse(
 }
 
 fn read_gains(path: &Path) -> Result<Gains> {
-    let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+    let bytes = crate::read_whole(path, crate::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
     let gains: Gains = serde_json::from_slice(&bytes).map_err(|error| json_error(path, &error))?;
     for (name, value) in [("a", gains.a), ("c", gains.c)] {
         positive(name, value).map_err(|error| Error::input(path, error.to_string()))?;

@@ -32,7 +32,7 @@ impl Columns {
 /// # Errors
 /// [`Error::Io`]; [`Error::Input`] naming the line.
 pub fn read_variables(path: &Path) -> Result<(Columns, Vec<Variable>)> {
-    let text = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+    let text = crate::read_whole(path, crate::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
     parse_variables(&text, path)
 }
 

@@ -82,8 +82,9 @@ impl TunedEngine {
                 .map_err(|reason| Error::Usage(format!("{}: {}: {reason}", player.name(), variable.name)))?;
         }
         let chess960 = player.options().iter().any(|option| option.name.eq_ignore_ascii_case("UCI_Chess960"));
-        let checksum =
-            program(&command).and_then(|path| std::fs::read(path).ok()).map(|bytes| checksum(&bytes));
+        let checksum = program(&command)
+            .and_then(|path| crate::read_whole(&path, crate::RECORD_BYTES).ok())
+            .map(|bytes| checksum(&bytes));
         Ok(Self { name, checksum, chess960, kind: Kind::Uci(command, stop) })
     }
 
@@ -102,7 +103,8 @@ impl TunedEngine {
         let checksum = match params.parse::<Prior>()? {
             Prior::File(path) => {
                 let path = ParameterFile::locate(&path)?;
-                let bytes = std::fs::read(&path).map_err(|e| Error::io(&path, e))?;
+                let bytes =
+                    crate::read_whole(&path, crate::SETTINGS_BYTES).map_err(|e| Error::io(&path, e))?;
                 Some(checksum(&bytes))
             }
             _ => None,
