@@ -3,6 +3,8 @@
 mod common;
 
 use common::program::{Bench, GAME, pgn, results, shared, tensors};
+use gputexel::dataset;
+use gputexel::extraction::ExtractSettings;
 use shakmaty::fen::Fen;
 use shakmaty::san::{San, SanPlus};
 use shakmaty::{CastlingMode, CastlingSide, Chess, Move, Position};
@@ -514,7 +516,11 @@ fn pieces_are_named_in_many_languages() {
             out.contains(&format!("pieces named by {letters}")) && out.contains("20 of the first 20"),
             "{out}"
         );
-        // Asked for by another name, they are not detected.
+        // What was asked for is asked for again where the extraction is repeated.
+        let recorded = dataset::read(&bench.path("out.bin")).unwrap().metadata;
+        let (_, settings) = ExtractSettings::of_dataset(&bench.path("out.bin"), &recorded).unwrap();
+        assert_eq!(settings.piece_letters, Some(letters.parse().unwrap()), "{language}");
+        // Where others are asked for, they are not detected.
         let error = bench.refuse(&["g.pgn", "--piece-letters", "en"], "", 1);
         assert!(error.contains("20 of 20 games (100.0 %) are faulty"), "{error}");
     }
@@ -531,6 +537,11 @@ fn pieces_are_named_in_many_languages() {
     );
     let (report, _) = bench.extract(&everything(&["g.pgn", "--piece-letters", "fi"]), "");
     assert_eq!(report["sources"][0]["piece_letters"], "KDTLR");
+    // A first game longer than what is looked at first.
+    let comment = format!("{{{}}}", "so ".repeat(20_000));
+    bench.write("g.pgn", pgn("", &format!("1. e4 {comment} e5 2. Sf3 Sc6 3. Lb5 De7"), "1-0"));
+    let (report, _) = bench.extract(&everything(&["g.pgn"]), "");
+    assert_eq!(report["sources"][0]["piece_letters"], "KDTLS");
     // Letters of no language.
     bench.write("g.pgn", pgn("", "1. e4 e5 2. Zf3 Zc6 3. Yb5", "1-0"));
     let error = bench.refuse(&["g.pgn"], "", 1);

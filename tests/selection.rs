@@ -275,7 +275,7 @@ fn broken_games_are_kept_up_to_the_break_or_dropped() {
     let text =
         [pgn("", GAME, "1-0"), pgn("", &GAME.replace("9. h3", "9. Qh7"), "1-0"), pgn("", GAME, "*")].concat();
     bench.write("games.pgn", text);
-    let args = ["games.pgn", "--duplicates", "keep", "--skip-plies", "0"];
+    let args = ["games.pgn", "--duplicates", "keep", "--skip-plies", "0", "--max-bad-share", "0.5"];
     let (report, data) = bench.extract(&args, "");
     assert_eq!(data.len(), 19 + 16);
     assert_eq!(

@@ -7,8 +7,9 @@ use crate::chess::sample::Batch;
 use crate::chess::selection::{Reason, Selection};
 use crate::error::{Error, Result};
 
-/// Bytes of the games that are read to see whether anything is wrong at all.
-const FIRST_BYTES: usize = 1 << 15;
+/// Bytes of the games that are read to see whether anything is wrong at all. Every file pays for
+/// them.
+const FIRST_BYTES: usize = 1 << 13;
 
 /// Bytes of the games that are read in all languages where something is.
 const BYTES: usize = 1 << 18;
@@ -27,7 +28,7 @@ pub struct Lettering {
 /// [`Error::Input`] when several sets of letters fit and make different games of the moves.
 pub fn detect_letters(path: &Path, head: &[u8], complete: bool) -> Result<Option<Lettering>> {
     let first = Trial::new(first_games(head, FIRST_BYTES, complete), None);
-    if !first.fails() {
+    if first.games > 0 && !first.fails() {
         return Ok(None);
     }
     let games = first_games(head, BYTES, complete);
@@ -59,13 +60,14 @@ pub fn detect_letters(path: &Path, head: &[u8], complete: bool) -> Result<Option
     Ok(Some(Lettering { letters: letters.clone(), evidence: Some(evidence) }))
 }
 
-/// Whole games from the beginning of a text, if any are whole.
+/// Whole games from the beginning of a text, or the beginning of the first.
 fn first_games(head: &[u8], bytes: usize, complete: bool) -> &[u8] {
     if complete && head.len() <= bytes {
         return head;
     }
     let start = &head[..bytes.min(head.len())];
-    last_game_start(start).or_else(|| last_game_start(head)).map_or(head, |end| &head[..end])
+    let end = last_game_start(start).or_else(|| start.iter().rposition(u8::is_ascii_whitespace));
+    &start[..end.unwrap_or(start.len())]
 }
 
 /// Whether any word looks like the move of a piece by a letter that English does not have. Where
