@@ -58,8 +58,8 @@ fn shortened(text: &str, most: usize) -> String {
 }
 
 /// A whole message, made fit for one line of a terminal whatever it repeats: characters that would do
-/// something to the terminal are escaped, numbers of many digits get an exponent, and words that are
-/// longer than any name are cut, as is what is longer than any message.
+/// something to the terminal are escaped, numbers of many digits get an exponent, and quotes and words
+/// that are longer than any name are cut, as is what is longer than any message. Paths are left whole.
 pub fn printable(message: &str) -> Cow<'_, str> {
     if message.len() <= MAX_WORD && !message.contains(is_active) {
         return Cow::Borrowed(message);
@@ -67,13 +67,14 @@ pub fn printable(message: &str) -> Cow<'_, str> {
     let separates =
         |c: char| c.is_whitespace() || "'\"`()[]{},;:=".contains(c) || matches!(c, '…' | '„' | '“' | '”');
     let mut out = String::with_capacity(message.len());
+    let message = cut_quotes(message);
     for piece in message.split_inclusive(separates) {
         if out.chars().count() >= MAX_MESSAGE {
             out.push('…');
             break;
         }
         let word = piece.strip_suffix(separates).unwrap_or(piece);
-        let most = if word.contains(['/', '\\']) { MAX_PATH } else { MAX_WORD };
+        let most = if is_path(word) { MAX_PATH } else { MAX_WORD };
         if word.chars().nth(most).is_none() {
             out.push_str(&escaped(word));
         } else if let Some(number) = word.parse::<f64>().ok().filter(|number| number.is_finite()) {
@@ -84,6 +85,36 @@ pub fn printable(message: &str) -> Cow<'_, str> {
         out.push_str(&escaped(&piece[word.len()..]));
     }
     Cow::Owned(out)
+}
+
+fn is_path(text: &str) -> bool {
+    text.contains(['/', '\\'])
+}
+
+/// Cuts what stands between quotes where it is longer than any name.
+fn cut_quotes(message: &str) -> String {
+    let mut out = String::with_capacity(message.len());
+    let mut rest = message;
+    while let Some(at) = rest.find(['\'', '"', '`']) {
+        // The quote of "engine's" opens nothing.
+        let opens = !rest[..at].ends_with(char::is_alphanumeric);
+        let (before, behind) = rest.split_at(at + 1);
+        out.push_str(before);
+        rest = behind;
+        let quote = &before[at..];
+        let closes = |(i, _): &(usize, &str)| !behind[i + 1..].starts_with(char::is_alphanumeric);
+        let Some((end, _)) = behind.match_indices(quote).find(closes).filter(|_| opens) else { continue };
+        let quoted = &behind[..end];
+        if quoted.chars().nth(MAX_WORD).is_some() && !is_path(quoted) {
+            out.push_str(&shortened(quoted, MAX_SHOWN));
+        } else {
+            out.push_str(quoted);
+        }
+        out.push_str(quote);
+        rest = &behind[end + 1..];
+    }
+    out.push_str(rest);
+    out
 }
 
 #[cfg(test)]
@@ -113,6 +144,10 @@ mod tests {
         assert_eq!(printable(&path), path);
         assert_eq!(printable("a\nb \u{1b}]0;title\u{7}"), "a\\nb \\u{1b}]0;title\\u{7}");
         assert!(printable(&"no end ".repeat(10_000)).chars().count() < 8100);
+        let line = format!("'{}' is no option of the engine's", "a b ".repeat(100));
+        assert_eq!(printable(&line), format!("'{}…' is no option of the engine's", "a b ".repeat(15)));
+        let prose = format!("the engine's {} it's", "words and ".repeat(30));
+        assert_eq!(printable(&prose), prose);
         assert_eq!(escaped("a b\u{1b}c"), "a b\\u{1b}c");
     }
 

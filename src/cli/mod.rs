@@ -113,6 +113,9 @@ enum Command {
 
 static CANCEL: AtomicBool = AtomicBool::new(false);
 
+/// Set by a second Ctrl-C.
+static AT_ONCE: AtomicBool = AtomicBool::new(false);
+
 /// Parses the command line and runs it.
 pub fn main() -> ExitCode {
     let matches = examples::command().get_matches();
@@ -121,6 +124,7 @@ pub fn main() -> ExitCode {
     let _ = ctrlc::set_handler(|| {
         if CANCEL.swap(true, Ordering::Relaxed) {
             // Asked twice: at once.
+            AT_ONCE.store(true, Ordering::SeqCst);
             gputexel::matches::client::kill_all_engines();
             std::process::exit(130);
         }
@@ -155,6 +159,10 @@ pub fn main() -> ExitCode {
         Command::Completions(args) => completions::run(args, &context),
         Command::Man(args) => completions::run_man(args, &context),
     };
+    while AT_ONCE.load(Ordering::SeqCst) {
+        // That the engines are gone has ended the command; the handler ends the program.
+        std::thread::park();
+    }
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -177,6 +177,9 @@ fn introduce(
 ) -> std::result::Result<Introduction, Failure> {
     let late =
         |what| Failure::NotStarted(format!("{what} within {:.1} s", command.start_deadline.as_secs_f64()));
+    if stop.load(Ordering::Relaxed) {
+        return Err(Failure::Stopped);
+    }
     let mut process = EngineProcess::spawn(command, stop).map_err(|reason| match reason.kind() {
         ErrorKind::Interrupted => Failure::Stopped,
         ErrorKind::TimedOut => late("the program does not run"),
