@@ -83,8 +83,7 @@ fn adopt_pending(lock: &PatchLock, left: &mut Vec<PathBuf>) -> Result<()> {
         _ => {
             let note = lock.folder().path().join("pending");
             let reason = format!(
-                "names a folder outside of the tree, {}, which nothing vouches for; delete this note",
-                path.display()
+                "names a folder outside of the tree, {path:?}, which nothing vouches for; delete this note"
             );
             return Err(Error::input(note, reason));
         }

@@ -95,6 +95,16 @@ impl Folder {
         }
     }
 
+    /// Refuses a link, a pipe and the like in the place of a file, which need not be there.
+    pub fn check_regular(&self, name: &str) -> Result<()> {
+        match self.dir.symlink_metadata(name) {
+            Ok(metadata) if metadata.is_file() => Ok(()),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+            Ok(_) => Err(self.refusal(OsStr::new(name), ErrorKind::IsADirectory.into())),
+            Err(e) => Err(Error::io(self.path.join(name), e)),
+        }
+    }
+
     /// The names of what is no regular file: folders, and links in their place.
     pub fn folder_names(&self) -> Result<Vec<String>> {
         let read = || -> std::io::Result<Vec<String>> {

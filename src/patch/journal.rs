@@ -134,7 +134,10 @@ impl Journal {
             return Err(wrong(&format!("is a journal of version {}, which is unknown", journal.version)));
         }
         if let Some(entry) = journal.files.iter().find(|entry| !entry.is_sane()) {
-            return Err(wrong(&format!("has a path that leads astray, {}", entry.path.display())));
+            return Err(wrong(&format!("has a path that leads astray, {:?}", entry.path)));
+        }
+        if origin != Origin::Own && !journal.is_printable() {
+            return Err(wrong("holds control characters"));
         }
         Ok(Some((journal, origin)))
     }
@@ -153,6 +156,13 @@ impl Journal {
     /// The journal as that of another tree, or of this version.
     pub fn rebound(self, sources: &Path, files: Vec<Entry>) -> Self {
         Self { version: VERSION, sources: sources.to_path_buf(), files, ..self }
+    }
+
+    /// Whether messages may quote it on a terminal.
+    fn is_printable(&self) -> bool {
+        let paths = self.files.iter().flat_map(|entry| [&entry.path, &entry.shown]);
+        let mut texts = paths.map(|path| path.to_string_lossy()).chain([self.command.as_str().into()]);
+        texts.all(|text| !text.contains(char::is_control))
     }
 
     pub fn is_in(folder: &Folder) -> Result<bool> {

@@ -60,7 +60,7 @@ impl PatchLock {
             let folder = tree.make(Path::new(FOLDER))?;
             // Links and pipes are refused before anything is made.
             for name in [PENDING, LOCK, IGNORE] {
-                folder.read(name)?;
+                folder.check_regular(name)?;
             }
             let file = match folder.lock_file(LOCK) {
                 Ok(file) => file,

@@ -26,6 +26,13 @@ impl Rights {
         // A file that was given away could no longer be given a group.
         let group = now.gid() == self.group || fchown(file, None, Some(self.group)).is_ok();
         let owner = now.uid() == self.owner || fchown(file, Some(self.owner), None).is_ok();
+        let mode = self.mode_for(owner, group);
+        file.set_permissions(std::fs::Permissions::from_mode(mode))?;
+        Ok(owner && group)
+    }
+
+    /// The mode for a file that has got the owner or the group, or has not.
+    fn mode_for(&self, owner: bool, group: bool) -> u32 {
         let mut mode = self.mode;
         if !group {
             // Members of either group get what both the group and all others had.
@@ -35,8 +42,7 @@ impl Rights {
         if !owner {
             mode &= !0o4000;
         }
-        file.set_permissions(std::fs::Permissions::from_mode(mode))?;
-        Ok(owner && group)
+        mode
     }
 }
 
@@ -53,5 +59,26 @@ impl Rights {
 
     pub fn give(&self, _file: &File) -> std::io::Result<bool> {
         Ok(true)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_gets_more_rights_with_another_owner_or_group() {
+        for (mode, owner, group, expected) in [
+            (0o640, true, true, 0o640),
+            (0o640, true, false, 0o600),
+            (0o644, true, false, 0o644),
+            (0o664, false, false, 0o644),
+            (0o604, true, false, 0o600),
+            (0o6755, false, true, 0o2755),
+            (0o6755, true, false, 0o4755),
+        ] {
+            let rights = Rights { mode, owner: 0, group: 0 };
+            assert_eq!(rights.mode_for(owner, group), expected, "{mode:o} {owner} {group}");
+        }
     }
 }

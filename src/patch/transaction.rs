@@ -204,7 +204,7 @@ impl Work<'_> {
             let rights = found.map(|found| &found.rights);
             let shown = change.shown.display();
             if !place.folder.write(place.staged(), &change.after, rights)? {
-                let who = "belongs to you now, for its owner and group could not be kept";
+                let who = "its owner or group could not be kept; it is yours now";
                 warnings.push(format!("{shown}: {who}"));
             }
             // Renaming parts a file from its other names. Writing to it instead would be no way to

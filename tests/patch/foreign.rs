@@ -137,6 +137,50 @@ fn a_forged_note_deletes_no_folder() {
     assert_eq!(read(&bench, "victims/kept.txt"), VICTIM);
 }
 
+/// What the former version has left is refused, and can be had back.
+#[test]
+fn journals_of_the_former_version_are_adopted_when_asked() {
+    for (progress, pending) in [("writing", true), ("undoing", true), ("done", false)] {
+        let bench = with_victims();
+        bench.write("source/s.cpp", "tuned\n");
+        let params = bench.path("x.params").canonicalize().unwrap_or_else(|_| bench.path("x.params"));
+        bench.write("x.params", "p\n");
+        let files = json!([
+            { "path": "s.cpp", "shown": "source/s.cpp", "backup": "0000-x.before", "before": xxh3("evil\n"),
+              "after": xxh3("tuned\n"), "params": false },
+            { "path": params, "shown": "x.params", "backup": null, "before": null, "after": xxh3("p\n"),
+              "params": true },
+        ]);
+        forge(&bench, false, progress, &files);
+        if !pending {
+            std::fs::remove_file(bench.path("source/.gputexel-patch/pending")).unwrap();
+        }
+        assert_refused(&bench, "was made by a former version", progress);
+        let (code, out, err) = bench.run(&["patch", "undo", "source", "--adopt"], "");
+        assert_eq!((code, read(&bench, "source/s.cpp").as_str()), (0, "evil\n"), "{progress}: {out}{err}");
+        assert!(err.contains("x.params: outside of the tree"), "{err}");
+        assert_eq!(read(&bench, "x.params"), "p\n");
+    }
+    // Nobody's escape sequences reach the terminal.
+    let bench = with_victims();
+    forge(
+        &bench,
+        false,
+        "done",
+        &json!([{ "path": "a\u{1b}[2J", "shown": "x", "after": "0", "params": false }]),
+    );
+    let error = bench.fails(&["patch", "undo", "source", "--adopt"], 1);
+    assert!(error.contains("holds control characters") && !error.contains('\u{1b}'), "{error:?}");
+    forge(
+        &bench,
+        false,
+        "done",
+        &json!([{ "path": "../a\n\u{1b}[2J", "shown": "x", "after": "0", "params": false }]),
+    );
+    let error = bench.fails(&["patch", "undo", "source", "--adopt"], 1);
+    assert!(error.contains("leads astray") && !error.contains('\u{1b}'), "{error:?}");
+}
+
 #[test]
 fn links_in_the_folder_are_not_followed() {
     // What is made in the tree, and where it leads.
@@ -289,6 +333,8 @@ fn trees_that_were_moved_or_copied_are_adopted_when_asked() {
     ok(&bench, &["tune", "x.tune", "source"]);
     std::fs::rename(bench.path("source"), bench.path("moved")).unwrap();
     assert!(bench.fails(&["patch", "apply", "x.tune", "moved"], 1).contains("--adopt"));
+    let dry = ["patch", "apply", "x.tune", "moved", "--adopt", "--dry-run"];
+    assert_eq!(bench.run(&dry, "").0, 2, "adopting writes");
     let (code, _, err) = bench.run(&["patch", "apply", "x.tune", "moved", "--adopt"], "");
     assert_eq!(code, 0, "{err}");
     assert_eq!(read(&bench, "moved/s.cpp"), SOURCE);

@@ -108,7 +108,7 @@ struct BackupArgs {
     #[arg(long)]
     no_backup: bool,
     /// Take over the old files in a tree that was moved or copied, or is of another computer
-    #[arg(long)]
+    #[arg(long, conflicts_with = "dry_run")]
     adopt: bool,
 }
 
@@ -172,9 +172,6 @@ pub fn run(args: &PatchArgs, context: &Context) -> anyhow::Result<()> {
 
 fn edit(args: &EditArgs, params: Option<&Path>, command: &str, context: &Context) -> anyhow::Result<()> {
     let EditArgs { input, .. } = args;
-    if args.backup.adopt && args.dry_run {
-        return Err(Error::Usage("--adopt writes; without --dry-run only".to_string()).into());
-    }
     args.backup.adopt(&input.sources, context)?;
     // What is half written is no source to read.
     let recovered = if args.dry_run {
