@@ -628,3 +628,67 @@ fn killed_runs_of_spsa_go_on() {
 fn killed_matches_go_on() {
     kill_and_resume(5);
 }
+
+#[test]
+fn leftovers_are_cleared_and_gaps_filled() {
+    let bench = bench();
+    let tune = ["-q", "tune", "d.bin", "--epochs", "3", "--backend", "cpu"];
+    // Killed between the parameters and the report.
+    bench.tune(&["d.bin", "--epochs", "3", "--out", "r"]);
+    let tables = bench.bytes("r/tables.h");
+    for name in ["r/report.html", "r/tables.h"] {
+        std::fs::remove_file(bench.path(name)).unwrap();
+    }
+    let resume = ["tune", "--resume", "r", "--backend", "cpu"];
+    let (code, out, err) = bench.run(&resume, "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.ends_with("written     tables.h, report.html\n"), "{out}");
+    assert!(bench.bytes("r/tables.h") == tables && bench.path("r/report.html").exists());
+    assert!(bench.fails(&resume, 2).contains("r: the run is finished"));
+
+    // Killed at the start, while positions were extracted.
+    std::fs::create_dir(bench.path("s")).unwrap();
+    bench.write("s/.gputexel-a1b2c3", "half");
+    bench.write("s/.gputexel.lock", "process 999999999\nmade dataset.bin\n");
+    bench.write("s/dataset.bin", "half");
+    let game = |result| common::program::pgn("", common::program::GAME, result);
+    bench.write("games.pgn", ["1-0", "0-1", "1/2-1/2"].map(game).concat().repeat(50));
+    let message = bench.fails(&["tune", "--resume", "s", "--backend", "cpu"], 1);
+    assert!(message.contains("s: there is nothing to resume: it has no run.json yet"), "{message}");
+    let games = ["-q", "tune", "games.pgn", "--k", "0.8", "--epochs", "1", "--backend", "cpu", "--out"];
+    assert_eq!(bench.run(&[&games[..], &["s"]].concat(), "").0, 0);
+    assert!(bench.names("s").iter().all(|name| !name.starts_with('.')), "{:?}", bench.names("s"));
+    // What somebody else put there is not ours to write over.
+    std::fs::create_dir(bench.path("t")).unwrap();
+    bench.write("t/dataset.bin", "mine");
+    assert!(bench.fails(&[&games[..], &["t"]].concat(), 2).contains("t: exists and is not empty"));
+    assert_eq!((bench.bytes("t/dataset.bin"), bench.names("t").len()), (b"mine".to_vec(), 1));
+    // What a run made that was refused goes again, and so does its lock.
+    assert_eq!(bench.run(&[&games[..], &["u", "--errors", "--holdout", "0.99"]].concat(), "").0, 2);
+    assert!(!bench.path("u").exists());
+
+    // Killed while the best parameters of a sweep were written.
+    let sweep =
+        ["-q", "sweep", "d.bin", "--grid", "l2=0", "--folds", "2", "--epochs", "2", "--backend", "cpu"];
+    assert_eq!(bench.run(&[&sweep[..], &["--out", "w", "--best", "best"]].concat(), "").0, 0);
+    let best = bench.bytes("best/params.json");
+    let mut record = bench.json("w/sweep.json");
+    record["outputs"]["written"] = false.into();
+    bench.write("w/sweep.json", record.to_string());
+    std::fs::remove_file(bench.path("best/params.json")).unwrap();
+    bench.write("best/.gputexel-d4e5f6", "half");
+    bench.write("best/.gputexel.lock", "process 999999999\n");
+    let (code, _, err) = bench.run(&["-q", "sweep", "--resume", "w", "--backend", "cpu"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(bench.bytes("best/params.json") == best);
+    assert_eq!(bench.names("best"), ["params.json", "tables.h", "tables.hpp", "tables.rs"]);
+    // A folder without a sweep to resume that a kill left half-written takes the same command again.
+    std::fs::remove_file(bench.path("best/params.json")).unwrap();
+    let again = [&sweep[..], &["--best", "best"]].concat();
+    assert_eq!(bench.run(&again, "").0, 0);
+    assert!(bench.fails(&again, 2).contains("best: exists and is not empty"));
+    // And the folder of the sweep itself will do.
+    assert_eq!(bench.run(&[&sweep[..], &["--out", "x", "--best", "x"]].concat(), "").0, 0);
+    assert!(bench.path("x/params.json").exists() && bench.path("x/sweep.json").exists());
+    assert_eq!(bench.run(&[&tune[..], &["--prior", "x", "--out", "y"]].concat(), "").0, 0);
+}
