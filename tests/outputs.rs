@@ -89,7 +89,11 @@ fn the_folder_of_a_run_stands_for_its_parameters() {
     assert_eq!((code, out.contains("run") && out.contains("pieces")), (0, true), "{out}{err}");
 
     // What is missing is said.
-    assert!(bench.fails(&["eval", "d.bin", "."], 1).contains(".: is a folder without params.json"));
+    assert!(
+        bench
+            .fails(&["eval", "d.bin", "."], 1)
+            .contains(".: has no params.json: it is not the folder of a run")
+    );
     std::fs::remove_file(bench.path("again/params.json")).unwrap();
     for args in [&["match", "again", "zero"][..], &["eval", "d.bin", "again"], &["compare", "again", "run"]] {
         let message = bench.fails(args, 1);

@@ -16,7 +16,7 @@ use super::{Context, say};
 /// Flags of `eval`.
 #[derive(Debug, clap::Args)]
 pub struct EvalArgs {
-    /// Datasets, then the parameter file (params.json)
+    /// Datasets, then the parameter file (params.json) or the folder of a run
     #[arg(required = true, num_args = 2.., value_names = ["DATASET", "PARAMS"])]
     files: Vec<PathBuf>,
     /// squared, cross-entropy, or power:Q

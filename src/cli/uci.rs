@@ -16,7 +16,7 @@ before the next go and at the end, one without is stopped. Every parameter of th
 option: setoption name knight_f3.mg value 12.5. Beyond UCI there are d (the position), eval (its \
 static score) and bench [DEPTH].")]
 pub struct UciArgs {
-    /// What to play with: a parameter file (params.json), or piece values as material or
+    /// What to play with: a parameter file (params.json), the folder of a run, or piece values as material or
     /// material:P,N,B,R,Q
     #[arg(long, value_name = "PARAMS", default_value = "material")]
     params: String,

@@ -246,8 +246,7 @@ impl ParameterFile {
         let folder = path.display();
         let reason = match RECORDS.iter().find(|(record, _)| path.join(record).exists()) {
             Some((_, why)) => format!("has no params.json: {}", why.replace("DIR", &folder.to_string())),
-            None => "is a folder without params.json: neither a parameter file nor the folder of a run"
-                .to_string(),
+            None => "has no params.json: it is not the folder of a run that has ended".to_string(),
         };
         Err(Error::input(path, reason))
     }

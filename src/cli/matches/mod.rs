@@ -32,7 +32,7 @@ const GAMES_WITH_SPRT: u64 = 100_000;
 #[command(
     allow_negative_numbers = true,
     after_help = "\
-A and B are parameter files or piece values (material, material:100,300,320,500,900, zero), played \
+A and B are parameter files, folders of runs, or piece values (material, material:100,300,320,500,900, zero), played \
 by the built-in engine, or UCI engines: a program, a quoted command line, or cmd:COMMAND where it \
 could be taken for a file. Games come in pairs from one opening with colors swapped; errors are \
 those of pairs. Pairs count in their order, so that with fixed nodes or depth the result does not \

@@ -11,7 +11,7 @@ use super::{BackupArgs, Context, say};
 /// Flags of `tables`.
 #[derive(Debug, clap::Args)]
 pub struct TablesArgs {
-    /// Tuned values (params.json)
+    /// Tuned values (params.json, or the folder of a run)
     #[arg(value_name = "PARAMS")]
     params: PathBuf,
     /// Sources with markers: comments 'gputexel: NAME [options]' above arrays, or on their lines

@@ -9,7 +9,8 @@ use gputexel::{Error, Result};
 #[derive(Debug, clap::Args)]
 #[group(id = "Swarms", multiple = true)]
 pub struct Fresh {
-    /// Start and point of reference: material:P,N,B,R,Q, zero, or a params.json
+    /// Start and point of reference: material:P,N,B,R,Q, zero, or a params.json or
+    /// the folder of a run
     /// [default: material:100,300,320,500,900]
     #[arg(long, value_name = "PRIOR", help_heading = "Objective")]
     pub(super) prior: Option<String>,

@@ -82,7 +82,8 @@ pub struct Fresh {
     /// Form of K in --scale and --grid: 10 for 1 / (1 + 10^(-K s / 400)), e for base e
     #[arg(long, value_name = "BASE", default_value = "10", help_heading = "Objective")]
     k_base: String,
-    /// Start and point of reference: material:P,N,B,R,Q, zero, or a params.json
+    /// Start and point of reference: material:P,N,B,R,Q, zero, or a params.json or
+    /// the folder of a run
     /// [default: material:100,300,320,500,900]
     #[arg(long, value_name = "PRIOR", help_heading = "Objective")]
     prior: Option<String>,

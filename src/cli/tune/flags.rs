@@ -12,7 +12,8 @@ pub const GAUSS_NEWTON_LIMIT: usize = 4096;
 #[derive(Debug, clap::Args)]
 #[group(id = "Fresh", multiple = true)]
 pub struct Fresh {
-    /// Start and point of reference: material:P,N,B,R,Q, zero, or a params.json
+    /// Start and point of reference: material:P,N,B,R,Q, zero, or a params.json or
+    /// the folder of a run
     /// [default: material:100,300,320,500,900]
     #[arg(long, value_name = "PRIOR", help_heading = "Objective")]
     pub(super) prior: Option<String>,
