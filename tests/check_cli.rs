@@ -168,8 +168,13 @@ fn search_scores_are_judged_by_themselves() {
     assert!(found["search"]["correlation"].as_f64().unwrap().abs() < 0.1, "{found}");
     assert_eq!((code, found["search_verdict"].as_str()), (1, Some("unrelated")), "{out}");
     assert_eq!(found["verdict"], "agree");
-    assert!(err.contains("search scores go with neither results nor evaluations"), "{err}");
+    assert!(err.contains("search scores predict results much worse than evaluations do"), "{err}");
     assert!(out.contains("WRONG POINT OF VIEW: search scores"), "{out}");
+    // So do those of which two in five are wrong, although what is left of their tendency is clear.
+    let some = |i: usize, t: &str| if t == "b" && i % 5 < 4 { -1.0 } else { 1.0 };
+    let (code, _, _, found) = extract(&some, &["--score-pov", "white"]);
+    assert!(found["search"]["correlation"].as_f64().unwrap() > 0.15, "{found}");
+    assert_eq!((code, found["search_verdict"].as_str()), (1, Some("unrelated")), "{found}");
     let (code, _, err, found) = extract(&|_, _| -1.0, &["--score-pov", "white"]);
     assert_eq!((code, found["search_verdict"].as_str()), (1, Some("reversed")));
     assert!(err.contains("search scores run against results"), "{err}");

@@ -22,10 +22,11 @@ fn games_are_played_and_filtered() {
     assert!(results(&data).iter().all(|r| *r == 1.0));
     let (_, all) = bench.extract(&["g.pgn", "--skip-plies", "0"], "");
     assert_eq!(all.len(), 19);
-    let (report, _) = bench.extract(&["g.pgn", "g.pgn"], "");
+    bench.write("h.pgn", pgn("", GAME, "1-0"));
+    let (report, _) = bench.extract(&["g.pgn", "h.pgn"], "");
     assert_eq!(report["sources"][1]["left_out"]["duplicate positions"], 11);
     assert_eq!((report["positions"].as_u64(), report["games"].as_u64()), (Some(11), Some(1)));
-    let (report, data) = bench.extract(&["g.pgn", "g.pgn", "--keep-duplicates"], "");
+    let (report, data) = bench.extract(&["g.pgn", "h.pgn", "--keep-duplicates"], "");
     assert_eq!((data.len(), report["games"].as_u64()), (22, Some(2)));
 }
 

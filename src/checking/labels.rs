@@ -1,7 +1,7 @@
 //! Results against evaluations, by the side to move: a wrong point of view shows as evaluations
 //! that predict results with one side to move and mislead with the other. Search scores against
 //! both: where the side to move is unknown, scores from the wrong point of view show as scores that
-//! go with neither.
+//! predict less than evaluations do.
 
 use serde::Serialize;
 
@@ -11,6 +11,8 @@ use crate::trace::{Comparison, Correlation, bounded};
 
 /// Correlation above which evaluations are said to predict results. Real data have 0.3 to 0.7.
 const TELLING: f64 = 0.1;
+/// Share of the correlation of evaluations that search scores have at least, unless they are wrong.
+const BEHIND: f64 = 0.5;
 /// Positions below which nothing is concluded.
 const FEW: u64 = 100;
 
@@ -60,7 +62,7 @@ pub enum SearchVerdict {
     Agree,
     /// They run against results.
     Reversed,
-    /// They go with neither results nor evaluations, although those go with each other.
+    /// They predict results much worse than evaluations do.
     Unrelated,
     /// Too few positions.
     Few,
@@ -116,12 +118,11 @@ impl LabelFindings {
         let search_verdict =
             search.as_ref().zip(search_evaluations.as_ref()).map(|(results, evaluations)| {
                 match (results.tendency(), evaluations.tendency()) {
-                    (1, 0 | 1) => SearchVerdict::Agree,
                     (-1, _) | (_, -1) => SearchVerdict::Reversed,
-                    // Scores know more than evaluations do: what evaluations predict, they predict better.
-                    (0, 0) if verdict == LabelVerdict::Agree && search_is_clear(results, evaluations) => {
+                    _ if verdict == LabelVerdict::Agree && falls_behind(results, &all) => {
                         SearchVerdict::Unrelated
                     }
+                    (1, _) => SearchVerdict::Agree,
                     _ if results.positions < FEW => SearchVerdict::Few,
                     _ => SearchVerdict::CannotTell,
                 }
@@ -144,7 +145,7 @@ impl LabelFindings {
                 Some("search scores run against results, as if one were reversed".to_string())
             }
             SearchVerdict::Unrelated => Some(
-                "search scores go with neither results nor evaluations, as if read from the wrong point of view"
+                "search scores predict results much worse than evaluations do, as if read from the wrong point of view"
                     .to_string(),
             ),
             SearchVerdict::Agree | SearchVerdict::Few | SearchVerdict::CannotTell => None,
@@ -164,7 +165,11 @@ impl LabelFindings {
     }
 }
 
-/// Whether search scores are many enough and vary, so that their missing tendency says something.
-fn search_is_clear(results: &SideCorrelation, evaluations: &SideCorrelation) -> bool {
-    results.positions >= FEW && results.correlation.is_some() && evaluations.correlation.is_some()
+/// Whether search scores predict results much worse than evaluations do. A search sees what the
+/// evaluation sees and more, so that its scores predict better unless some have the wrong sign.
+fn falls_behind(search: &SideCorrelation, evaluations: &SideCorrelation) -> bool {
+    let (Some(search_r), Some(evaluations_r)) = (search.correlation, evaluations.correlation) else {
+        return false;
+    };
+    search.positions >= FEW && search_r < BEHIND * evaluations_r
 }

@@ -286,7 +286,7 @@ fn describe_labels(text: &mut String, findings: &Findings) {
         Some(SearchVerdict::Agree) => "  search scores predict results, as they should\n",
         Some(SearchVerdict::Reversed) => "  REVERSED: search scores run against results or evaluations\n",
         Some(SearchVerdict::Unrelated) => {
-            "  WRONG POINT OF VIEW: search scores go with neither results nor evaluations\n"
+            "  WRONG POINT OF VIEW: search scores predict results much worse than evaluations do\n"
         }
         Some(SearchVerdict::Few) => "  too few search scores to tell whose view they take\n",
         Some(SearchVerdict::CannotTell) => "  NO TENDENCY: search scores say nothing about results\n",

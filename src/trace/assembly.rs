@@ -19,6 +19,8 @@ use crate::extraction::{Contents, Ending, Results, repeats};
 
 /// Lines after which the share of broken ones is first judged.
 const LINES_BEFORE_JUDGING: u64 = 1000;
+/// Lines before which a missing draw says nothing about the scale of results.
+const LINES_BEFORE_MARKS: u64 = 20;
 /// Complaints that are shown.
 const COMPLAINTS: usize = 5;
 
@@ -180,7 +182,8 @@ impl<'a> Assembly<'a> {
             report.complaints.push(format!("{path}:{line}: {reason}"));
         }
         self.tally.merge(&batch.tally);
-        if let (true, Some((result, line))) = (last, self.tally.mark()) {
+        let many = report.record.records >= LINES_BEFORE_MARKS;
+        if let (true, Some((result, line))) = (last && many, self.tally.mark()) {
             let remedy = match result {
                 -1.0 => "lines with -1, 0 and 1 need \"results\": \"-1..1\" in the schema",
                 _ => "print 1, 0.5 and 0",
