@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use gputexel::chess::PhaseSettings;
 use gputexel::model::{Colors, FeatureKind, FeatureSet, ParameterFile, SquareOrder};
+use gputexel::patch::tables::start_of;
 use gputexel::report::{
-    self, CodeOptions, ExportOptions, Format, Like, NameStyle, Normalization, Rounding, Target,
+    self, ArrayCheck, CodeOptions, ExportOptions, Format, Like, NameStyle, Normalization, Rounding, Target,
 };
 use gputexel::{Error, Result, write_atomically};
 use serde_json::json;
@@ -274,7 +275,9 @@ pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<
     }
     let bytes = gputexel::read_whole(&args.file, gputexel::SETTINGS_BYTES)
         .map_err(|error| Error::io(&args.file, error))?;
-    let imported = report::import_as(&bytes, &args.file, like.as_ref(), args.trust_marker)?;
+    let start = args.like.as_deref().map(start_of).transpose()?.flatten();
+    let check = ArrayCheck { start, trust: args.trust_marker };
+    let imported = report::import_as(&bytes, &args.file, like.as_ref(), &check)?;
     let Some(path) = &args.output else {
         if !context.quiet {
             for note in &imported.notes {

@@ -23,7 +23,7 @@ pub use html::{
 };
 pub use paths::{Path, Paths};
 pub use tables::{
-    CodeOptions, ExportOptions, Exported, Format, Imported, Language, Like, NameStyle, Normalization,
-    Rounding, Target, export, import, import_as, tables,
+    ArrayCheck, CodeOptions, ExportOptions, Exported, Format, Imported, Language, Like, NameStyle,
+    Normalization, Rounding, Target, export, import, import_as, tables,
 };
 pub use tensorboard::EventWriter;

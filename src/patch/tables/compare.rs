@@ -330,36 +330,42 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Why the numbers of an array must not be read as its marker says, if those that are known fit another
-/// marker, or are far nearer to another order of it; else whether they fit.
+/// Whether the numbers of an array are values that are known, as its marker says.
 ///
 /// # Errors
-/// That reason.
-pub(super) fn check_read(like: &Reference, job: &Job<'_>) -> Result<bool, String> {
+/// Why they must not be read as the marker says: they fit another one, or are far nearer to another order of
+/// it.
+pub(super) fn check_read(references: &[Reference], job: &Job<'_>) -> Result<bool, String> {
     let added = Added::new();
-    let Ok((content, order)) = arrange(&like.values, &job.named, &job.marking, &job.array) else {
-        return Ok(false);
+    let difference = |Reference { compared, values }: &Reference| {
+        let (content, order) = arrange(values, &job.named, &job.marking, &job.array).ok()?;
+        Some((*compared, difference(&content, &order, &job.array, &added)))
     };
-    let own = difference(&content, &order, &job.array, &added);
+    let nearest = references.iter().filter_map(difference).min_by(|(_, a), (_, b)| a.cmp(b));
+    // What does not go together is told of when it is read.
+    let Some((compared, own)) = nearest else { return Ok(false) };
     if own.fits() && own.total == 0.0 {
         return Ok(true);
     }
-    let references = std::slice::from_ref(like);
-    let Some(other) = search::best(&like.values, references, job, &added) else { return Ok(own.fits()) };
-    if other.difference.fits() && (!own.fits() || other.difference.total < own.total) {
-        return Err(other_fits(&job.marking, &own, like.compared, &other));
+    let values = &references[0].values;
+    match search::best(values, references, job, &added) {
+        Some(other) if other.difference.fits() && other.difference.cmp(&own).is_lt() => {
+            return Err(other_fits(&job.marking, &own, compared, &other));
+        }
+        _ if own.fits() => return Ok(true),
+        _ => {}
     }
     match search::nearest(references, job, &added) {
         // Other values of the same tables are like them in the right order only.
-        Some(other) if !own.fits() && other.difference.total < 0.5 * own.total => Err(format!(
+        Some(other) if other.difference.total < 0.75 * own.total => Err(format!(
             "the numbers are nearer to '{}' by {}, {:.1} off on average, than to '{}', {:.1} off; correct the marker",
             other.text,
-            like.compared.values(),
+            other.compared.values(),
             other.difference.mean(),
             job.marking.text(),
             own.mean()
         )),
-        _ => Ok(own.fits()),
+        _ => Ok(false),
     }
 }
 

@@ -30,6 +30,16 @@ impl KnownValues {
     }
 }
 
+/// θ that the run started from whose result a parameter file is, in the order of its parameters; none where
+/// there is no record of the run beside it.
+///
+/// # Errors
+/// Those of [`ParameterFile::read`].
+pub fn start_of(path: &Path) -> Result<Option<Vec<f64>>> {
+    let values = TableValues::read(path)?;
+    Ok(start_of_run(&values, path)?.map(|start| start.theta))
+}
+
 /// The values of a parameter file with the parameters of another one.
 fn same_parameters(values: &TableValues, path: &Path) -> Result<TableValues> {
     let other = TableValues::read(path)?;

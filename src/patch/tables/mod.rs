@@ -28,7 +28,7 @@ use array::Array;
 pub use compare::Compared;
 use compare::{Judge, Verdict};
 use element::ElementType;
-pub use known::KnownValues;
+pub use known::{KnownValues, start_of};
 use layout::Replacement;
 pub(crate) use lexer::Language as SourceLanguage;
 use lexer::{Kind, Language, Token};

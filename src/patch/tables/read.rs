@@ -40,7 +40,9 @@ pub(crate) struct ReadAs {
     /// The names; those that the source tells of itself if there are none.
     pub features: Option<Vec<Feature>>,
     /// Values that the numbers of the source are like.
-    pub theta: Option<Vec<f64>>,
+    pub like: Option<Vec<f64>>,
+    /// Values that those have come from.
+    pub start: Option<Vec<f64>>,
     /// Whether tables of squares have the order in which the names come, unless markers say otherwise.
     pub own_order: bool,
     /// Read arrays as their markers say even where the values say otherwise.
@@ -89,27 +91,31 @@ pub(crate) fn read(bytes: &[u8], path: &Path, language: Language, read_as: ReadA
         let comments = array.entries.iter().map(|entry| comment(source, &tokens, entry.end)).collect();
         found.push(Found { at, marking, array, comments });
     }
-    let ReadAs { features, theta, own_order, trust } = read_as;
+    let ReadAs { features, like, start, own_order, trust } = read_as;
     let features = match features {
         Some(features) => features,
         None => described(&found).map_err(|(at, why)| wrong(at, why))?,
     };
     let values = TableValues::names_only(features, own_order);
-    let like = theta.map(|theta| Reference { compared: Compared::Like, values: values.with_theta(theta) });
+    let reference = |compared, theta: Option<Vec<f64>>| {
+        theta.map(|theta| Reference { compared, values: values.with_theta(theta) })
+    };
+    let known = [reference(Compared::Like, like), reference(Compared::Start, start)];
+    let known: Vec<Reference> = known.into_iter().flatten().collect();
     let (mut taken, mut doubts) = (Taken::default(), Vec::new());
     for Found { at, marking, array, .. } in &found {
         let Some(named) = values.resolve(&marking.what) else { continue };
         let job =
             Job { at: *at, marking: marking.clone(), named, array: array.clone(), element: None, source };
-        let mut known = own_export;
-        if let Some(like) = like.as_ref().filter(|_| !own_export) {
-            match check_read(like, &job) {
-                Ok(fits) => known = fits,
+        let mut confirmed = own_export;
+        if !known.is_empty() && !own_export {
+            match check_read(&known, &job) {
+                Ok(fits) => confirmed = fits,
                 Err(why) if trust => doubts.push(format!("line {}: {why}", line_of(*at))),
                 Err(why) => return Err(wrong(*at, format!("{why}, or use --trust-marker"))),
             }
         }
-        if !known && !marking.oriented {
+        if !confirmed && !marking.oriented {
             taken.add(&values, &job);
         }
     }

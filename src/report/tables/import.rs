@@ -78,14 +78,23 @@ struct Values {
 /// # Errors
 /// [`Error::Input`] with the line for what is no export, does not belong to `like`, or lacks a value.
 pub fn import(bytes: &[u8], path: &Path, like: Option<&Like>) -> Result<Imported> {
-    import_as(bytes, path, like, false)
+    import_as(bytes, path, like, &ArrayCheck::default())
 }
 
-/// As [`import`], where `trust` is set even if the values of `like` say that markers of arrays are wrong.
+/// How arrays are held against values that are known.
+#[derive(Clone, Debug, Default)]
+pub struct ArrayCheck {
+    /// θ that the values of [`Like::File`] have come from, in the order of its parameters.
+    pub start: Option<Vec<f64>>,
+    /// Read arrays as their markers say even where known values say that these are wrong.
+    pub trust: bool,
+}
+
+/// As [`import`]; arrays whose numbers are known values in another order than their markers say are refused.
 ///
 /// # Errors
 /// As those of [`import`].
-pub fn import_as(bytes: &[u8], path: &Path, like: Option<&Like>, trust: bool) -> Result<Imported> {
+pub fn import_as(bytes: &[u8], path: &Path, like: Option<&Like>, check: &ArrayCheck) -> Result<Imported> {
     let text = utf8(bytes, path)?;
     let header = match Header::find(text) {
         Some((line, header)) => Some(header.map_err(|why| Error::line(path, line, why))?),
@@ -103,6 +112,7 @@ pub fn import_as(bytes: &[u8], path: &Path, like: Option<&Like>, trust: bool) ->
     let mut notes = Vec::new();
     let Values { features, theta, precision, records } = match format {
         Format::Code(language) => {
+            let (start, trust) = (check.start.clone(), check.trust);
             let theta = match like {
                 Some(Like::File(file)) => {
                     let mg = file.parameters.iter().map(|record| record.mg);
@@ -112,7 +122,13 @@ pub fn import_as(bytes: &[u8], path: &Path, like: Option<&Like>, trust: bool) ->
             };
             // Features that the program computes come in an order of its own.
             let own_order = like.is_some_and(|like| known_set(like.feature_set()).is_none());
-            code(bytes, path, language, ReadAs { features: known, theta, own_order, trust }, &mut notes)?
+            code(
+                bytes,
+                path,
+                language,
+                ReadAs { features: known, like: theta, start, own_order, trust },
+                &mut notes,
+            )?
         }
         Format::Csv => rows(text, path, header.as_ref(), known)?,
         _ => options(text, path, header.as_ref(), known)?,

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::model::{ParameterFile, SquareOrder};
 use code::{Overflow, Writer};
 use header::Header;
-pub use import::{Imported, Like, import, import_as};
+pub use import::{ArrayCheck, Imported, Like, import, import_as};
 pub use language::Language;
 pub use naming::NameStyle;
 pub use normalize::Normalization;
