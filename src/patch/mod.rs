@@ -7,15 +7,18 @@
 //! original, and why. [`tables`] puts tuned tables into marked arrays.
 
 mod apply;
+mod automaton;
 mod blocks;
 mod characters;
 mod check;
+mod constants;
 mod encoding;
 mod init;
 mod journal;
 mod layout;
 mod names;
 mod nearest;
+mod order;
 pub mod params;
 mod pattern;
 mod plan;
