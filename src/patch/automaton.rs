@@ -82,11 +82,12 @@ impl Automaton {
     }
 
     /// The places where the pattern matches, in order.
+    #[allow(clippy::needless_range_loop, reason = "nine sets are read and written at one place")]
     pub fn starts(&self, text: &str) -> Vec<usize> {
         let width = self.numbers.len();
         let empty = || vec![0u64; width].into_boxed_slice();
         let none = empty();
-        let last = 1u64 << (self.count.max(1) - 1) % 64;
+        let last = 1u64 << ((self.count.max(1) - 1) % 64);
         let mut now = Sets { begun: empty(), end: empty(), point: empty(), integer: empty() };
         let mut starts = Vec::new();
         let mut blank = true;
@@ -117,7 +118,7 @@ impl Automaton {
             // or in the one behind.
             for i in 0..width {
                 let behind = now.begun.get(i + 1).map_or(0, |set| (set & !barred[i + 1]) << 63);
-                let follows = (now.begun[i] & !barred[i]) >> 1 | behind;
+                let follows = ((now.begun[i] & !barred[i]) >> 1) | behind;
                 let finish = if i + 1 == width { last } else { 0 };
                 let char = chars[i] & (follows | if cut { 0 } else { finish });
                 let (old_end, old_point, old_integer) = (now.end[i], now.point[i], now.integer[i]);

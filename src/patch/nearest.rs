@@ -179,4 +179,21 @@ mod tests {
         assert_eq!(found.context, "return margin * depth - 20;");
         assert_eq!(near("while (queue.pop(item)) handle(item, 5@);"), None);
     }
+
+    #[test]
+    fn many_long_contexts_cost_no_more_than_the_budget() {
+        let source: String = (0..400).map(|i| format!("value = {i} * depth;\n")).collect();
+        let body: String = (0..200).map(|i| format!("value = {i} - depth;\n")).collect();
+        let template = Template::parse(&body, "p", false).unwrap();
+        let index = NearIndex::of(&source);
+        index.budget.set(50_000_000);
+        let first = index.nearest(&template).unwrap();
+        assert!(index.budget.get() < 50_000_000);
+        while index.budget.get() > 0 {
+            index.nearest(&template).unwrap();
+        }
+        // What is left is one glance, which still answers.
+        let last = index.nearest(&template).unwrap();
+        assert_eq!((first.line, first.context), (last.line, last.context));
+    }
 }

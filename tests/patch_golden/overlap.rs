@@ -21,7 +21,7 @@ fn block(name: usize, (first, count, marked, added): Part, plain: bool) -> Strin
     let mut text = if plain { "#context\n".to_string() } else { format!("#context c{name}\n") };
     let mut marks = 0;
     for line in lines.clone() {
-        let mark = !plain && marked >> (line - first) & 1 == 1 && line < 8;
+        let mark = !plain && (marked >> (line - first)) & 1 == 1 && line < 8;
         marks += usize::from(mark);
         text += &match line {
             8 => "// %%O%%\n".to_string(),
