@@ -218,7 +218,7 @@ impl Stream<'_> {
                     }
                 }
                 Kind::Mark(b'(' | b'[') => at = self.close(at),
-                Kind::Mark(b'&') if self.is(at + 1, b'&') && self.word(at + 2) != "" => return None,
+                Kind::Mark(b'&') if self.is(at + 1, b'&') && !self.word(at + 2).is_empty() => return None,
                 Kind::Mark(b';' | b'{' | b'}' | b')' | b']' | b'|' | b'?' | b'!') => return None,
                 _ => {}
             }
