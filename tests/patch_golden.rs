@@ -1,5 +1,8 @@
 //! The cases of `tune.py`, and whether tuning and applying restore every number.
 
+#[path = "patch_golden/overlap.rs"]
+mod overlap;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

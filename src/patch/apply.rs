@@ -14,6 +14,7 @@ use super::Options;
 use super::blocks::{Setting, TuneFile};
 use super::characters::{is_word, line_end, line_start, next_line, number_value, shortened};
 use super::layout::{apart, remove_lines, replace_part};
+use super::order::uncover;
 use super::params::{ParamEntry, ParamKind, ParamsFile, plain, python};
 use super::pattern::Found;
 use super::plan::{Plan, PlannedBlock, PlannedValue, params_path, read_params};
@@ -80,7 +81,8 @@ pub fn plan_apply_from(params_path: &Path, tune: &Path, folder: &Path, options: 
         );
         return Err(Error::input(params_path, reason));
     }
-    let states: Vec<State> = placed.iter().map(|p| p.state(&sources.files[p.file])).collect();
+    let mut states: Vec<State> = placed.iter().map(|p| p.state(&sources.files[p.file])).collect();
+    uncover(&placed, &mut states, &sources, options);
     refuse_others(&placed, &states, &sources, &tune.path, |p, state| match state {
         State::Ready(_) => true,
         State::Done(_) => !options.compat,
@@ -94,7 +96,7 @@ pub fn plan_apply_from(params_path: &Path, tune: &Path, folder: &Path, options: 
         let source = &mut sources.files[p.file];
         let done = if p.block.name.is_empty() && !options.compat {
             let now = Source { before: source.text.clone(), ..source.clone() };
-            matches!(p.state(&now), State::Done(_))
+            matches!(p.state(&now), State::Done(_)) || matches!(state, State::Done(_))
         } else {
             matches!(state, State::Done(_))
         };
@@ -187,7 +189,9 @@ impl Work<'_> {
             let planned = self.planned(source, at, if body.is_some() { "patched" } else { "kept" });
             match body {
                 Some(body) if options.compat => source.text.replace_range(found.range, &body),
-                Some(body) => replace_part(&mut source.text, found.range, &body, source.newline),
+                Some(body) => {
+                    replace_part(&mut source.text, found.range, &body, source.newline);
+                }
                 None if options.compat => {
                     source.text.replace_range(found.range, &p.context.filled(str::to_string));
                 }
@@ -329,6 +333,37 @@ fn lines_about(text: &str, name: &str, expression: &Regex) -> Vec<(usize, String
     }
     lines.dedup();
     lines
+}
+
+impl Placed<'_> {
+    /// Removes the lines that `tune` has put under markers for a block, as far as they are there.
+    pub fn take_lines_off(&self, source: &mut Source) {
+        let settings =
+            [(&self.block.settings.options, &OPTION), (&self.block.settings.declaration, &DECLARATION)];
+        for (_, expression) in settings.into_iter().filter(|(marker, _)| marker.is_some()) {
+            for name in self.context.names() {
+                for (start, _) in lines_about(&source.text, name, expression).into_iter().rev() {
+                    let end = next_line(&source.text, start);
+                    remove_lines(&mut source.text, start..end);
+                }
+            }
+        }
+        for (_, marker, template) in self.under_markers().rev() {
+            self.take_out(source, marker, template);
+        }
+    }
+
+    /// Removes what `tune` and `apply` have put in for a block, as far as it is there: lines under
+    /// markers, and the body of a patch, for which its context comes back.
+    pub fn take_off(&self, source: &mut Source) {
+        self.take_lines_off(source);
+        if let (true, Some(tuned)) = (self.block.name.is_empty(), &self.tuned)
+            && let [found] = &tuned.find_all(&source.text, &source.frequencies)[..]
+        {
+            let body = self.context.filled(str::to_string);
+            replace_part(&mut source.text, found.range.clone(), &body, source.newline);
+        }
+    }
 }
 
 /// Which lines that `tune` wrote for a tuned block are gone or changed.

@@ -11,6 +11,9 @@ use super::params::{Number, ParamKind};
 use super::read_text;
 use crate::error::{Error, Result};
 
+/// Bytes of a body at most: what is looked for costs its length times that of the source, at worst.
+const LONGEST: usize = 65_536;
+
 /// A value given by `#set`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Setting {
@@ -175,6 +178,14 @@ impl TuneFile {
             }
             if block.settings.file.is_none() {
                 return at(block.line, "no #set file says which source it is in");
+            }
+            let adds = block.adds.iter().map(|add| (add.line, &add.body));
+            let long = |(_, body): &(u64, &Body)| body.text.len() > LONGEST;
+            if let Some((line, _)) = std::iter::once((block.line, &block.context)).chain(adds).find(long) {
+                return at(
+                    line,
+                    &format!("is longer than {LONGEST} bytes; a few lines are enough to look for"),
+                );
             }
             let mut unnamed = block.adds.iter().filter(|add| add.marker.is_none());
             if let (Some(_), Some(second)) = (unnamed.next(), unnamed.next()) {

@@ -1,16 +1,20 @@
 //! How every block of a `.tune` file stands in the sources, without changing anything.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
+use super::Options;
 use super::apply::lost_lines;
 use super::blocks::{Block, Setting, TuneFile};
-use super::nearest::{Near, nearest};
+use super::constants::Code;
+use super::nearest::{Near, NearIndex};
+use super::order::{History, prove, uncover};
 use super::params::ParamsFile;
 use super::plan::{params_path, read_params};
 use super::sources::{Source, Sources};
-use super::state::{State, check_names, place_block};
-use super::warnings::{of_block, undeclared};
-use super::{Options, tune};
+use super::state::{Placed, State, check_names, place_block};
+use super::tune::{BlockEdit, enter, marker_line};
+use super::warnings::{encodings, of_block, undeclared};
 use crate::error::{Error, Result};
 
 /// How a block stands in its source.
@@ -95,8 +99,7 @@ pub fn check(tune: &Path, folder: &Path, options: &Options) -> Result<CheckRepor
     }
     let mut sources = Sources::open(folder, options)?;
     let mut warnings = Vec::new();
-    let check = |block| check_block(block, &tune, &mut sources, options, &mut warnings);
-    let blocks: Vec<BlockCheck> = tune.blocks.iter().map(check).collect();
+    let blocks = check_blocks(&tune, &mut sources, options, &mut warnings);
     let (read, params_problem) = match read_params(&params) {
         Ok((file, bytes)) => (bytes.map(|_| file), None),
         Err(error) => (None, Some(error.to_string())),
@@ -121,65 +124,135 @@ pub fn check(tune: &Path, folder: &Path, options: &Options) -> Result<CheckRepor
     })
 }
 
-fn check_block(
-    block: &Block,
+/// Patches in memory, in order, as `tune` would, but for blocks of which it has been done; what stands
+/// in the way of one block is told of it, and the next is gone on with.
+fn check_blocks(
     tune: &TuneFile,
     sources: &mut Sources,
     options: &Options,
     warnings: &mut Vec<String>,
-) -> BlockCheck {
-    let mut result = BlockCheck {
-        name: block.name.clone(),
-        line: block.line,
-        file: PathBuf::new(),
-        state: BlockState::Unreadable,
-        source_lines: Vec::new(),
-        values: Vec::new(),
-        near: None,
-        problems: Vec::new(),
-    };
-    let placed = match place_block(block, tune, sources, options) {
-        Ok(placed) => placed,
-        Err(error) => {
-            result.problems.push(error.to_string());
-            return result;
+) -> Vec<BlockCheck> {
+    let (mut checks, mut placed) = (Vec::new(), Vec::new());
+    for block in &tune.blocks {
+        let mut check = BlockCheck {
+            name: block.name.clone(),
+            line: block.line,
+            file: PathBuf::new(),
+            state: BlockState::Unreadable,
+            source_lines: Vec::new(),
+            values: Vec::new(),
+            near: None,
+            problems: Vec::new(),
+        };
+        match place_block(block, tune, sources, options) {
+            Ok(p) => placed.push((checks.len(), p)),
+            Err(error) => check.problems.push(error.to_string()),
         }
-    };
-    let source = &sources.files[placed.file];
-    result.file = source.shown.clone();
-    let state = placed.state(source);
-    let mut lines =
-        |starts: &[usize]| result.source_lines = starts.iter().take(20).map(|at| source.line(*at)).collect();
-    match &state {
+        checks.push(check);
+    }
+    let (indices, placed): (Vec<usize>, Vec<Placed<'_>>) = placed.into_iter().unzip();
+    let mut states: Vec<State> = placed.iter().map(|p| p.state(&sources.files[p.file])).collect();
+    uncover(&placed, &mut states, sources, options);
+    warnings.extend(encodings(&placed, sources, tune));
+    let codes: Vec<OnceCell<Code>> = sources.files.iter().map(|_| OnceCell::new()).collect();
+    for (p, state) in placed.iter().zip(&states) {
+        warnings.extend(of_block(p, state, &sources.files[p.file], tune, &codes[p.file]));
+    }
+    // What tune has put into some blocks does not stand in the way of others.
+    for (p, _) in placed.iter().zip(&states).rev().filter(|(_, state)| matches!(state, State::Done(_))) {
+        if !options.compat {
+            p.take_lines_off(&mut sources.files[p.file]);
+        }
+    }
+    // Declarations have the ranges of parameters in them; which, does not matter here.
+    let mut params = ParamsFile::default();
+    let mut histories: Vec<History> = sources.files.iter().map(|_| History::default()).collect();
+    let mut trials = Vec::new();
+    for (p, state) in placed.iter().zip(&states) {
+        let source = &mut sources.files[p.file];
+        let plain = p.block.name.is_empty();
+        let tried = matches!(state, State::Ready(_)) || (plain && !matches!(state, State::Done(_)));
+        let mut edit = |source: &mut Source| {
+            enter(p, state, source, &mut params, tune, options)?;
+            let history = &mut histories[p.file];
+            BlockEdit { tune, p, params: &params, options, history }.run(source, state)
+        };
+        let mut markers = Vec::new();
+        check_markers(p.block, source, tune, options, &mut markers);
+        trials.push((tried.then(|| edit(source)), markers));
+    }
+    let mut places: Vec<Option<NearIndex<'_>>> = sources.files.iter().map(|_| None).collect();
+    for (((p, state), (trial, markers)), index) in placed.iter().zip(&states).zip(trials).zip(indices) {
+        let source = &sources.files[p.file];
+        let check = &mut checks[index];
+        let near = &mut places[p.file];
+        let covered = matches!(trial, Some(Ok(_))) && !matches!(state, State::Ready(_));
+        if covered {
+            (check.file, check.state) = (source.shown.clone(), BlockState::Ready);
+        } else {
+            describe(check, p, state, source, near);
+        }
+        let mut said = markers;
+        match trial {
+            Some(Ok(_)) => {
+                said.clear();
+                if !options.compat
+                    && let Err(error) = prove(p, state, source, &tune.path)
+                {
+                    said.push(error.to_string());
+                }
+            }
+            Some(Err(error)) if matches!(state, State::Ready(_)) => {
+                let known = matches!(&error, Error::Input { reason, .. } if said.contains(reason));
+                if !known {
+                    said.push(error.to_string());
+                }
+            }
+            _ => {}
+        }
+        check.problems.extend(said);
+        if matches!(state, State::Done(_)) && !options.compat {
+            check.problems.extend(lost_lines(p, source));
+        }
+    }
+    checks
+}
+
+/// Where a block is, and what is closest to it if it is nowhere.
+fn describe<'s>(
+    check: &mut BlockCheck,
+    p: &Placed<'_>,
+    state: &State,
+    source: &'s Source,
+    near: &mut Option<NearIndex<'s>>,
+) {
+    check.file = source.shown.clone();
+    let lines = |starts: &[usize]| starts.iter().take(20).map(|at| source.line(*at)).collect();
+    match state {
         State::Ready(found) | State::Done(found) => {
-            lines(&[found.range.start]);
+            check.source_lines = lines(&[found.range.start]);
             let texts = found.marks.iter().map(|mark| source.before[mark.clone()].to_string());
-            let names = placed.context.names().map(str::to_string);
-            result.values = match state {
-                State::Ready(_) => names.zip(texts).collect(),
-                _ => names.map(|name| (name.clone(), name)).collect(),
+            let names = p.context.names().map(str::to_string);
+            let ready = matches!(state, State::Ready(_));
+            check.values = match ready {
+                true => names.zip(texts).collect(),
+                false => names.map(|name| (name.clone(), name)).collect(),
             };
-            result.state =
-                if matches!(state, State::Ready(_)) { BlockState::Ready } else { BlockState::Done };
+            check.state = if ready { BlockState::Ready } else { BlockState::Done };
         }
         State::Several(starts) => {
-            lines(starts);
-            result.state = BlockState::Several;
+            check.source_lines = lines(starts);
+            check.state = BlockState::Several;
         }
         State::Missing => {
             // What tune has left is like the context with names for numbers.
-            let near = [&placed.context, &placed.context.named()].map(|t| nearest(t, &source.before));
-            result.near =
+            let index = near.get_or_insert_with(|| NearIndex::of(&source.before));
+            let near = [&p.context, &p.context.named()].map(|template| index.nearest(template));
+            check.near =
                 near.into_iter().flatten().reduce(|a, b| if b.likeness > a.likeness { b } else { a });
-            result.state = BlockState::Missing;
+            check.state = BlockState::Missing;
         }
     }
-    if matches!(state, State::Done(_)) && !options.compat {
-        result.problems.extend(lost_lines(&placed, source));
-    }
-    warnings.extend(of_block(&placed, &state, source, tune));
-    check_markers(block, source, tune, options, &mut result.problems);
-    result
 }
 
 /// Says which markers are missing or in several lines, one line each.
@@ -198,15 +271,8 @@ fn check_markers(
         .iter()
         .filter_map(|add| Some(("#add", Setting { value: add.marker.clone()?, line: add.line })));
     for (what, marker) in set.chain(adds) {
-        // A plain patch above may bring it.
-        let brought = tune.blocks.iter().any(|other| {
-            other.line < block.line && other.adds.iter().any(|add| add.body.text.contains(&marker.value))
-        });
-        match tune::marker_line(source, &marker, what, tune, options) {
-            Err(Error::Input { reason, .. }) if !brought || source.text.contains(&marker.value) => {
-                problems.push(reason);
-            }
-            _ => {}
+        if let Err(Error::Input { reason, .. }) = marker_line(source, &marker, what, tune, options) {
+            problems.push(reason);
         }
     }
 }

@@ -1,17 +1,18 @@
 //! A first `.tune` block from lines of a source, with its numbers marked.
 //!
-//! Numbers in comments, strings and identifiers are none; those that the format cannot mark (hexadecimal,
-//! with exponents or suffixes) are left and named. Lines are added below until the block matches in one
+//! Numbers in comments, strings and identifiers are none; those that could not become variables are left,
+//! and those that the format cannot mark (hexadecimal, with exponents or suffixes) are left and named. Lines are added below until the block matches in one
 //! place only.
 
 use std::path::{Path, PathBuf};
 
 use super::blocks::is_name;
 use super::characters::{is_word, shortened};
+use super::constants::Code;
 use super::encoding::decode;
 use super::names::{Segment, Template};
 use super::pattern::{Frequencies, Pattern, Rule};
-use super::warnings::constant;
+use super::tables::lexer::Language;
 use crate::error::{Error, Result};
 
 /// Lines that are added to make a block match in one place.
@@ -57,7 +58,8 @@ pub struct Draft {
 pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Result<Draft> {
     let bytes = std::fs::read(source).map_err(|e| Error::io(source, e))?;
     let (text, _) = decode(&bytes, source)?;
-    let lines: Vec<&str> = text.strip_prefix('\u{feff}').unwrap_or(&text).lines().collect();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let lines: Vec<&str> = text.lines().collect();
     let count = lines.len() as u64;
     if first > last {
         return Err(Error::Usage(format!("lines {first} to {last}: the first line comes first")));
@@ -76,12 +78,11 @@ pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Re
         }
         None => suggested(&lines[first as usize - 1..last as usize], source, first, &options.taken),
     };
-    let mut scanner = Scanner::default();
-    // A block comment may have begun before.
-    lines[..first as usize - 1].iter().for_each(|line| drop(scanner.marked(line)));
+    // A comment or a constant may have begun anywhere before.
+    let code = Code::of(text, Language::of(source));
     let (mut body, mut left) = (String::new(), Vec::new());
     for line in &lines[first as usize - 1..last as usize] {
-        let (marked, skipped) = scanner.marked(line);
+        let (marked, skipped) = marked(text, line, &code);
         left.extend(skipped);
         push_line(&mut body, &marked);
     }
@@ -96,12 +97,12 @@ pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Re
     if lines[first as usize - 1..last as usize].iter().any(|line| line.contains('@')) {
         return Err(Error::line(source, first, "holds an @, which marks numbers in the format"));
     }
-    let frequencies = Frequencies::of(&text);
+    let frequencies = Frequencies::of(text);
     let mut end = last;
     let template = loop {
         let parsed =
             Template::parse(&body, &name, false).map_err(|(_, reason)| Error::line(source, first, reason))?;
-        let found = Pattern::new(&parsed, Rule::Words, false).find_all(&text, &frequencies);
+        let found = Pattern::new(&parsed, Rule::Words, false).find_all(text, &frequencies);
         match found.len() {
             1 => break parsed,
             0 => return Err(Error::line(source, first, "the block would not match its own lines")),
@@ -194,128 +195,39 @@ fn suggested(lines: &[&str], source: &Path, first: u64, taken: &[String]) -> Str
     std::iter::once(word.clone()).chain(numbered).find(free).expect("numbers do not end")
 }
 
-/// Reads lines of C, C++, Rust or C# as far as needed to know numbers from the rest.
-#[derive(Default)]
-struct Scanner {
-    in_comment: bool,
-}
-
-impl Scanner {
-    /// The line with its numbers marked, and the numbers that cannot be.
-    fn marked(&mut self, line: &str) -> (String, Vec<String>) {
-        let (mut text, mut left) = (String::new(), Vec::new());
-        let mut rest = line;
-        while let Some(c) = rest.chars().next() {
-            let length = if self.in_comment {
-                let end = rest.find("*/").map_or(rest.len(), |at| at + 2);
-                self.in_comment = !rest[..end].ends_with("*/");
-                end
-            } else if rest.starts_with("//") {
-                rest.len()
-            } else if rest.starts_with("/*") {
-                self.in_comment = true;
-                2
-            } else if c == '"' {
-                quoted(rest, '"').unwrap_or(rest.len())
-            } else if c == '\'' {
-                // A lifetime is no character.
-                quoted(rest, '\'').filter(|length| *length <= 12).unwrap_or(1)
-            } else if c.is_ascii_digit()
-                || (c == '.' && !text.ends_with('.') && rest[1..].starts_with(|c: char| c.is_ascii_digit()))
-            {
-                let number = number(rest);
-                text.push_str(number);
-                let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-                let plain = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-                let digits = whole.trim_start_matches('0').len();
-                let octal = digits > 1 && whole.starts_with('0') && !number.contains('.');
-                let before = &text[..text.len() - number.len()];
-                if is_size(before, &rest[number.len()..]) || constant(before, before).is_some() {
-                    // Sizes, indices and what must be known when compiling are not for tuning.
-                } else if plain(whole) && plain(fraction) && !octal {
-                    text.push('@');
-                } else {
-                    left.push(number.to_string());
-                }
-                rest = &rest[number.len()..];
-                continue;
-            } else if is_word(c) {
-                rest.find(|c| !is_word(c)).unwrap_or(rest.len())
-            } else {
-                c.len_utf8()
-            };
-            text.push_str(&rest[..length]);
-            rest = &rest[length..];
-        }
-        (text, left)
-    }
-}
-
-/// Whether a number between these texts is the size of an array or an index: `a[8]`, `[i32; 8]`.
-fn is_size(before: &str, behind: &str) -> bool {
-    let before = before.trim_end();
-    let indexed = before.strip_suffix('[').is_some_and(|text| text.ends_with(|c| is_word(c) || c == ']'));
-    let sized = before.ends_with(';') && before.rfind('[').is_some_and(|at| !before[at..].contains(']'));
-    behind.trim_start().starts_with(']') && (indexed || sized)
-}
-
-/// The length of a quotation, its marks included; none if it does not end on the line.
-fn quoted(text: &str, mark: char) -> Option<usize> {
-    let mut escaped = false;
-    for (at, c) in text.char_indices().skip(1) {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            c if c == mark => return Some(at + 1),
-            _ => {}
-        }
-    }
-    None
-}
-
-/// A number with all that belongs to it: prefix, separators, exponent, suffix.
-fn number(text: &str) -> &str {
-    let bytes = text.as_bytes();
-    let mut end = 0;
-    while end < bytes.len() {
-        let signed = (bytes[end] == b'+' || bytes[end] == b'-')
-            && matches!(bytes[end - 1], b'e' | b'E')
-            && !text.starts_with("0x");
-        // `1..3` is a range, `1.max(2)` a call, `1.f` and `1'000` one number.
-        let behind = bytes.get(end + 2);
-        let suffix = match bytes.get(end + 1) {
-            Some(b'f' | b'F' | b'l' | b'L') => {
-                !behind.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_')
-            }
-            Some(b'e' | b'E') => behind.is_some_and(|b| b.is_ascii_digit() || b"+-".contains(b)),
-            _ => false,
-        };
-        let point = bytes[end] == b'.'
-            && bytes.get(end + 1) != Some(&b'.')
-            && (suffix || !bytes.get(end + 1).is_some_and(u8::is_ascii_alphabetic));
-        let separator = bytes[end] == b'\'' && bytes.get(end + 1).is_some_and(u8::is_ascii_digit);
-        if bytes[end].is_ascii_alphanumeric()
-            || bytes[end] == b'_'
-            || (signed && end > 0)
-            || point
-            || separator
-        {
-            end += 1;
+/// A line of a text with its numbers marked, and the numbers that the format cannot mark.
+fn marked(text: &str, line: &str, code: &Code) -> (String, Vec<String>) {
+    let start = line.as_ptr() as usize - text.as_ptr() as usize;
+    let (mut body, mut left) = (String::new(), Vec::new());
+    let mut done = start;
+    for token in code.numbers(start..start + line.len()) {
+        let number = &text[token.start..token.end];
+        body.push_str(&text[done..token.end]);
+        done = token.end;
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+        let plain = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        let octal =
+            whole.starts_with('0') && whole.trim_start_matches('0').len() > 1 && !number.contains('.');
+        if code.bound(token.start).is_some() || is_member(&text[..token.start]) {
+            // It could not become a variable.
+        } else if plain(whole) && plain(fraction) && !octal {
+            body.push('@');
         } else {
-            break;
+            left.push(number.to_string());
         }
     }
-    &text[..end]
+    body.push_str(&text[done..start + line.len()]);
+    (body, left)
+}
+
+/// Whether what follows is the member of a tuple: `t.0`, and not the end of a range.
+fn is_member(before: &str) -> bool {
+    before.strip_suffix('.').is_some_and(|rest| rest.ends_with(|c| is_word(c) || c == ')' || c == ']'))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn marked(line: &str) -> (String, String) {
-        let (text, left) = Scanner::default().marked(line);
-        (text, left.join(" "))
-    }
 
     #[test]
     fn numbers_are_told_from_the_rest() {
@@ -328,18 +240,27 @@ mod tests {
                 "0x1F 1e-3 2.5f 10u 1'000 1_000 .5",
             ),
             ("a /* 1 */ 2", "a /* 1 */ 2@", ""),
-            ("for i in 1..3 { x::<'a>(4) }", "for i in 1@..3@ { x::<'a>(4@) }", ""),
             ("x = 1.;", "x = 1.;", "1."),
             ("x = 010 + 1.f + 07 - 0;", "x = 010 + 1.f + 07@ - 0@;", "010 1.f"),
             ("int t[8][ 2 ] = {5, u[3] - 6};", "int t[8][ 2 ] = {5@, u[3] - 6@};", ""),
-            ("const T: [i32; 2] = [5, 6];", "const T: [i32; 2] = [5@, 6@];", ""),
             ("x = 1.e3 + 1.e-3f;", "x = 1.e3 + 1.e-3f;", "1.e3 1.e-3f"),
             ("#if A > 5", "#if A > 5", ""),
             ("constexpr int A = 5;", "constexpr int A = 5;", ""),
             ("case 5: return 6;", "case 5: return 6@;", ""),
-            ("const T: [i32; 1] = [5];", "const T: [i32; 1] = [5@];", ""),
         ] {
-            assert_eq!(marked(line), (expected.to_string(), left.to_string()));
+            let (text, not) = marked(line, line, &Code::of(line, Language::C));
+            assert_eq!((text.as_str(), not.join(" ").as_str()), (expected, left));
+        }
+        for (line, expected) in [
+            ("for i in 1..3 { x::<'a>(4) }", "for i in 1@..3@ { x::<'a>(4@) }"),
+            ("let t: [i32; 2] = [5, 6];", "let t: [i32; 2] = [5@, 6@];"),
+            ("let t: [i32; 1] = [5];", "let t: [i32; 1] = [5@];"),
+            // A constant cannot be computed from what is read at run time.
+            ("const T: [i32; 2] = [5, 6];", "const T: [i32; 2] = [5, 6];"),
+            ("t.0 + f(x).1 + 2.max(3)", "t.0 + f(x).1 + 2@.max(3@)"),
+        ] {
+            let (text, left) = marked(line, line, &Code::of(line, Language::Rust));
+            assert_eq!((text.as_str(), left.len()), (expected, 0));
         }
     }
 

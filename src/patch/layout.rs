@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::characters::{
     indentation, is_space, is_word, line_end, line_start, next_line, without_blank_edges,
 };
+use super::order::Edit;
 
 /// A body with the indentation of the place where it goes, the first line without: the source has it.
 pub(super) fn indented(body: &str, indent: &str, newline: &str) -> String {
@@ -31,19 +32,22 @@ pub(super) fn indented(body: &str, indent: &str, newline: &str) -> String {
 }
 
 /// Puts a body in the place of a part of a text; with an empty body, lines that held nothing else go.
-pub(super) fn replace_part(text: &mut String, range: Range<usize>, body: &str, newline: &str) {
+pub(super) fn replace_part(text: &mut String, range: Range<usize>, body: &str, newline: &str) -> Edit {
     let new = indented(body, indentation(text, range.start), newline);
     if new.is_empty() {
         let lines = whole_lines(text, &range).unwrap_or(range);
+        let edit = Edit { at: lines.start, removed: lines.len(), added: 0 };
         text.replace_range(lines, "");
-        return;
+        return edit;
     }
     let rest = text[range.end..line_end(text, range.end)].trim_matches(is_space);
     let last = new.rsplit('\n').next().unwrap_or("");
     // What follows on the line must not become a part of a comment.
     let cut = !rest.is_empty() && last.contains("//");
     let indent = if cut { format!("{newline}{}", indentation(text, range.start)) } else { String::new() };
+    let edit = Edit { at: range.start, removed: range.len(), added: new.len() + indent.len() };
     text.replace_range(range, &format!("{new}{indent}"));
+    edit
 }
 
 /// The lines of a part with their ends, if they hold nothing else.

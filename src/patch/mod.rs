@@ -8,9 +8,11 @@
 
 mod adopt;
 mod apply;
+mod automaton;
 mod blocks;
 mod characters;
 mod check;
+mod constants;
 mod encoding;
 mod folder;
 mod init;
@@ -19,6 +21,7 @@ mod layout;
 mod lock;
 mod names;
 mod nearest;
+mod order;
 pub mod params;
 mod pattern;
 mod plan;

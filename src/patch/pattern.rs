@@ -6,11 +6,14 @@
 //! and a match neither begins nor ends within a word or number.
 //!
 //! Instead of an automaton over megabytes, the character of the body that is rarest in the source
-//! leads to the few places that are looked at.
+//! leads to the few places that are looked at. Only where these are too many, and too much of the body
+//! fits each, as in tables of one number, an automaton is the faster.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::ops::Range;
 
+use super::automaton::{Automaton, Element, Gap};
 use super::characters::{ends_with_point, is_digit, is_space, is_word, number_value};
 use super::names::{Segment, Template};
 
@@ -21,13 +24,6 @@ pub(super) enum Rule {
     Loose,
     /// Words stay words.
     Words,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Gap {
-    Any,
-    Some,
-    None,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,13 +133,57 @@ impl Pattern {
 
     /// All places, from left to right, that do not overlap.
     pub fn find_all(&self, text: &str, frequencies: &Frequencies) -> Vec<Found> {
+        self.find_within(text, frequencies, 4 * text.len() + 100_000).0
+    }
+
+    /// As [`find_all`](Self::find_all), with the comparisons that it took; the automaton, which takes
+    /// none but those at places that match, is called for where they would be more than `limit`.
+    fn find_within(&self, text: &str, frequencies: &Frequencies, limit: usize) -> (Vec<Found>, usize) {
+        let steps = Cell::new(0);
+        let compared = if limit == 0 { None } else { self.find_comparing(text, frequencies, limit, &steps) };
+        let found = compared.unwrap_or_else(|| {
+            let mut found: Vec<Found> = Vec::new();
+            for start in self.automaton().starts(text) {
+                if found.last().is_none_or(|last| last.range.end <= start) {
+                    found.extend(self.match_at(text, start, &steps));
+                }
+            }
+            found
+        });
+        (found, steps.get())
+    }
+
+    /// All elements in a row: names and numbers that are known by their characters.
+    fn automaton(&self) -> Automaton {
+        let mut elements = Vec::with_capacity(self.items.len());
+        for (gap, item) in &self.items {
+            match item {
+                Item::Char(c) => elements.push((*gap, Element::Char(*c))),
+                Item::Number(None) => elements.push((*gap, Element::Number)),
+                Item::Word(text) | Item::Number(Some(text)) => {
+                    let gaps = std::iter::once(*gap).chain(std::iter::repeat(Gap::None));
+                    elements.extend(gaps.zip(text.chars().map(Element::Char)));
+                }
+            }
+        }
+        Automaton::new(&elements, self.rule == Rule::Words)
+    }
+
+    /// All places, by comparing where something rare is; none if that takes more comparisons than `limit`.
+    fn find_comparing(
+        &self,
+        text: &str,
+        frequencies: &Frequencies,
+        limit: usize,
+        steps: &Cell<usize>,
+    ) -> Option<Vec<Found>> {
         let mut found: Vec<Found> = Vec::new();
         if self.items.is_empty() {
-            return found;
+            return Some(found);
         }
         let mut consider = |start: usize| {
             if found.last().is_none_or(|last| last.range.end <= start)
-                && let Some(place) = self.match_at(text, start)
+                && let Some(place) = self.match_at(text, start, steps)
             {
                 found.push(place);
             }
@@ -155,8 +195,11 @@ impl Pattern {
                 let finder = memchr::memmem::Finder::new(&needle);
                 let mut from = 0;
                 while let Some(at) = finder.find(&bytes[from..]).map(|at| from + at) {
-                    if let Some(start) = self.start_before(text, index, at) {
+                    if let Some(start) = self.start_before(text, index, at, steps) {
                         consider(start);
+                    }
+                    if steps.get() > limit {
+                        return None;
                     }
                     from = at + 1;
                 }
@@ -172,14 +215,24 @@ impl Pattern {
                 for at in memchr::memchr_iter(byte, bytes) {
                     let behind = bytes.get(at + 1).copied();
                     let fits = wide || next.is_none_or(|next| behind.is_some_and(|b| b == next || blank(b)));
-                    if fits && let Some(start) = self.start_before(text, index, at) {
+                    if fits && let Some(start) = self.start_before(text, index, at, steps) {
                         consider(start);
+                    }
+                    if steps.get() > limit {
+                        return None;
                     }
                 }
             }
-            None => text.char_indices().for_each(|(start, _)| consider(start)),
+            None => {
+                for (start, _) in text.char_indices() {
+                    consider(start);
+                    if steps.get() > limit {
+                        return None;
+                    }
+                }
+            }
         }
-        found
+        Some(found)
     }
 
     /// What leads to candidates, among the items from which the way back to the start is plain: none but
@@ -218,9 +271,11 @@ impl Pattern {
     }
 
     /// Where a match would begin whose item `index` is at `at`.
-    fn start_before(&self, text: &str, index: usize, at: usize) -> Option<usize> {
+    fn start_before(&self, text: &str, index: usize, at: usize, steps: &Cell<usize>) -> Option<usize> {
         let mut at = at;
+        steps.set(steps.get() + 1);
         for i in (0..index).rev() {
+            steps.set(steps.get() + 1);
             let before = &text[..at];
             let end = match self.items[i + 1].0 {
                 Gap::None => at,
@@ -245,11 +300,11 @@ impl Pattern {
         Some(at)
     }
 
-    fn match_at(&self, text: &str, start: usize) -> Option<Found> {
+    fn match_at(&self, text: &str, start: usize, steps: &Cell<usize>) -> Option<Found> {
         if self.rule == Rule::Words && self.begins_with_word() && ends_with_word(&text[..start]) {
             return None;
         }
-        let mut search = Search { pattern: self, text, marks: Vec::new(), failed: HashSet::new() };
+        let mut search = Search { pattern: self, text, steps, marks: Vec::new(), failed: HashSet::new() };
         let end = search.advance(0, start)?;
         Some(Found { range: start..end, marks: search.marks })
     }
@@ -275,6 +330,8 @@ fn begins_with_word(text: &str) -> bool {
 struct Search<'a> {
     pattern: &'a Pattern,
     text: &'a str,
+    /// Comparisons so far, at all places.
+    steps: &'a Cell<usize>,
     marks: Vec<Range<usize>>,
     /// Numbers and places from which nothing was found; keeps the effort linear.
     failed: HashSet<(usize, usize)>,
@@ -285,6 +342,7 @@ impl Search<'_> {
     fn advance(&mut self, mut index: usize, mut at: usize) -> Option<usize> {
         let items = &self.pattern.items;
         while let Some((gap, item)) = items.get(index) {
+            self.steps.set(self.steps.get() + 1);
             if index > 0 {
                 let rest = &self.text[at..];
                 let skipped = at + (rest.len() - rest.trim_start_matches(is_space).len());
@@ -382,6 +440,8 @@ pub(super) fn values(text: &str, found: &Found) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn find(body: &str, text: &str, rule: Rule) -> Vec<Vec<String>> {
@@ -455,6 +515,70 @@ mod tests {
         assert_eq!(numbers("return 5@ ;", "return -3;"), ["-3"]);
         assert_eq!(numbers("x = 1@", "x = 10"), ["10"]);
         assert_eq!(numbers("case 1@: x", "case\u{3000}12 :x"), ["12"]);
+    }
+
+    /// Bodies and texts of few different characters, which nearly match in many places.
+    fn alike() -> impl Strategy<Value = String> {
+        let part = prop_oneof![
+            Just("1"),
+            Just("1@"),
+            Just("-1@"),
+            Just("1.5@"),
+            Just("-"),
+            Just("."),
+            Just(" "),
+            Just("a"),
+            Just("a "),
+            Just("("),
+            Just("12"),
+            Just("-1.1"),
+            Just("é"),
+            Just("\u{3000}"),
+            Just("１"),
+        ];
+        proptest::collection::vec(part, 1..40).prop_map(|parts| parts.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn the_automaton_finds_what_comparing_finds(body in alike(), more in alike(), strict: bool) {
+            for (compat, rule) in [(true, Rule::Loose), (false, Rule::Words)] {
+                // Most of a body is in the text.
+                let Ok(template) = Template::parse(&body, "p", compat) else { continue };
+                let text = format!("{more} {} {} {more}", body.replace('@', ""), body.replace("1@", "5.25"));
+                for template in [template.named(), template] {
+                    // By the letter, comparing takes a number only where its digits begin.
+                    let pattern = Pattern::new(&template, rule, strict && rule == Rule::Words);
+                    let frequencies = Frequencies::of(&text);
+                    let (compared, _) = pattern.find_within(&text, &frequencies, usize::MAX);
+                    let (automatic, _) = pattern.find_within(&text, &frequencies, 0);
+                    prop_assert_eq!(compared, automatic, "{} in {}", body, text);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_repeats_itself_is_read_once() {
+        // Every place nearly matches, and no character is rare.
+        for (element, end) in
+            [("1 2 ", "2 1 "), ("a = 1@; b = 2@; ", "b = 2@; a"), ("; x ", "x ;"), ("x y ", "y x")]
+        {
+            for rule in [Rule::Loose, Rule::Words] {
+                let body = format!("{}{end}", element.repeat(200));
+                let text = element.replace('@', "").repeat(5000);
+                let template = Template::parse(&body, "p", rule == Rule::Loose).unwrap();
+                let pattern = Pattern::new(&template, rule, false);
+                let limit = 4 * text.len() + 100_000;
+                let frequencies = Frequencies::of(&text);
+                let (_, steps) = pattern.find_within(&text, &frequencies, usize::MAX);
+                assert!(steps > 2 * limit, "{steps} comparisons for {body:.10} would do");
+                let (found, steps) = pattern.find_within(&text, &frequencies, limit);
+                assert!(found.is_empty() && steps < limit + body.len(), "{steps} comparisons for {body:.10}");
+            }
+        }
     }
 
     #[test]

@@ -1,18 +1,23 @@
 //! `tune`: names in the place of numbers, declared and offered as options.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use super::Options;
 use super::blocks::{Declared, Setting, TuneFile};
-use super::characters::{is_digit, is_space, is_word, number_value, shortened, without_blank_edges};
+use super::characters::{
+    is_digit, is_space, is_word, next_line, number_value, shortened, without_blank_edges,
+};
+use super::constants::Code;
 use super::layout::{apart, replace_part};
 use super::names::Template;
+use super::order::{Edit, History, prove, uncover};
 use super::params::{Number, ParamEntry, ParamKind, ParamsFile, plain, python};
 use super::pattern::{Pattern, values};
 use super::plan::{Change, ParamsSummary, Plan, PlannedBlock, PlannedValue, params_path, read_params};
 use super::sources::{Source, Sources};
 use super::state::{Placed, State, place, refuse_others};
-use super::warnings::{of_block, undeclared};
+use super::warnings::{encodings, of_block, undeclared};
 use crate::error::{Error, Result};
 
 /// What `tune FILE.tune SOURCE_DIR` would do.
@@ -32,57 +37,35 @@ pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<Plan> 
         params.forget_style();
     }
     let placed = place(&tune, &mut sources, options)?;
-    let states: Vec<State> = placed.iter().map(|p| p.state(&sources.files[p.file])).collect();
+    let mut states: Vec<State> = placed.iter().map(|p| p.state(&sources.files[p.file])).collect();
+    uncover(&placed, &mut states, &sources, options);
     check_states(&placed, &states, &sources, &tune, options)?;
 
     params.entries_mut().for_each(|entry| entry.not_used = true);
     tune.declared.iter().for_each(|declared| declare(declared, &mut params, options));
-    for (p, state) in placed.iter().zip(&states).filter(|(p, _)| !p.block.name.is_empty()) {
-        let State::Ready(found) = state else { continue };
-        let source = &sources.files[p.file].before;
-        let numbers = values(source, found);
-        let texts = found.marks.iter().map(|mark| &source[mark.clone()]);
-        if numbers.len() != p.context.names().count() {
-            let reason = format!("{}: an @ has no number before it", p.block.title());
-            return Err(Error::line(&tune.path, p.block.line, reason));
-        }
-        if !options.compat && p.block.settings.declaration.is_some() {
-            refuse_taken(p, &sources.files[p.file], &tune.path)?;
-        }
-        for ((name, value), text) in p.context.names().zip(numbers).zip(texts) {
-            if !(2.0 * value).is_finite() {
-                let reason = format!("{}: {} is too large a number", p.block.title(), shortened(text));
-                return Err(Error::line(&tune.path, p.block.line, reason));
-            }
-            match params.get_mut(name) {
-                Some(entry) => entry.not_used = false,
-                None => {
-                    // 12.0 is no integer in C: dividing by it would change.
-                    let whole = if options.compat { value.fract() == 0.0 } else { !text.contains('.') };
-                    let kind = if whole { ParamKind::Int } else { ParamKind::Float };
-                    let mut entry = ParamEntry::from_source(name, kind, value);
-                    if kind == ParamKind::Float && !options.compat {
-                        // A step of 1 is for integers, which would not move by less.
-                        entry.step = Number::new((entry.max.value - entry.min.value) / 20.0);
-                    }
-                    params.push(entry);
-                }
-            }
-        }
+    for (p, state) in placed.iter().zip(&states) {
+        enter(p, state, &sources.files[p.file], &mut params, &tune, options)?;
     }
     let mut plan = Plan::default();
     if !options.compat {
         let blocks = placed.iter().zip(&states);
-        let odd = blocks.flat_map(|(p, state)| of_block(p, state, &sources.files[p.file], &tune));
-        plan.warnings = odd.chain(undeclared(&tune)).collect();
+        let codes: Vec<OnceCell<Code>> = sources.files.iter().map(|_| OnceCell::new()).collect();
+        let odd =
+            blocks.flat_map(|(p, state)| of_block(p, state, &sources.files[p.file], &tune, &codes[p.file]));
+        let read = encodings(&placed, &sources, &tune).into_iter();
+        plan.warnings = read.chain(odd).chain(undeclared(&tune)).collect();
         let used = params.entries().filter(|entry| !entry.not_used);
         let ranges = used.filter_map(ParamEntry::range_problem);
         plan.warnings.extend(ranges.map(|problem| format!("{}: {problem}", params_path.display())));
     }
+    let mut histories: Vec<History> = sources.files.iter().map(|_| History::default()).collect();
     for (p, state) in placed.iter().zip(&states) {
-        let source = &mut sources.files[p.file];
-        let edit = Edit { tune: &tune, p, params: &params, options };
+        let (source, history) = (&mut sources.files[p.file], &mut histories[p.file]);
+        let mut edit = BlockEdit { tune: &tune, p, params: &params, options, history };
         plan.blocks.push(edit.run(source, state)?);
+    }
+    for (p, state) in placed.iter().zip(&states).filter(|_| !options.compat) {
+        prove(p, state, &sources.files[p.file], &tune.path)?;
     }
     let not_used = params.entries().filter(|entry| entry.not_used).count();
     let all = params.entries().count();
@@ -120,6 +103,48 @@ fn resolved(params: &Path) -> Result<PathBuf> {
         }
         Err(e) => Err(io(e)),
     }
+}
+
+/// Enters the parameters that the numbers of a context become, unless they are there.
+pub(super) fn enter(
+    p: &Placed<'_>,
+    state: &State,
+    source: &Source,
+    params: &mut ParamsFile,
+    tune: &TuneFile,
+    options: &Options,
+) -> Result<()> {
+    let (State::Ready(found), false) = (state, p.block.name.is_empty()) else { return Ok(()) };
+    let numbers = values(&source.before, found);
+    let texts = found.marks.iter().map(|mark| &source.before[mark.clone()]);
+    if numbers.len() != p.context.names().count() {
+        let reason = format!("{}: an @ has no number before it", p.block.title());
+        return Err(Error::line(&tune.path, p.block.line, reason));
+    }
+    if !options.compat && p.block.settings.declaration.is_some() {
+        refuse_taken(p, source, &tune.path)?;
+    }
+    for ((name, value), text) in p.context.names().zip(numbers).zip(texts) {
+        if !(2.0 * value).is_finite() {
+            let reason = format!("{}: {} is too large a number", p.block.title(), shortened(text));
+            return Err(Error::line(&tune.path, p.block.line, reason));
+        }
+        match params.get_mut(name) {
+            Some(entry) => entry.not_used = false,
+            None => {
+                // 12.0 is no integer in C: dividing by it would change.
+                let whole = if options.compat { value.fract() == 0.0 } else { !text.contains('.') };
+                let kind = if whole { ParamKind::Int } else { ParamKind::Float };
+                let mut entry = ParamEntry::from_source(name, kind, value);
+                if kind == ParamKind::Float && !options.compat {
+                    // A step of 1 is for integers, which would not move by less.
+                    entry.step = Number::new((entry.max.value - entry.min.value) / 20.0);
+                }
+                params.push(entry);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Refuses names that stand in the source already: what is declared would be another's, or hidden by it.
@@ -213,16 +238,18 @@ fn declare(declared: &Declared, params: &mut ParamsFile, options: &Options) {
 }
 
 /// The work on one block.
-struct Edit<'a> {
-    tune: &'a TuneFile,
-    p: &'a Placed<'a>,
-    params: &'a ParamsFile,
-    options: &'a Options,
+pub(super) struct BlockEdit<'a> {
+    pub tune: &'a TuneFile,
+    pub p: &'a Placed<'a>,
+    pub params: &'a ParamsFile,
+    pub options: &'a Options,
+    pub history: &'a mut History,
 }
 
-impl Edit<'_> {
-    fn run(&self, source: &mut Source, state: &State) -> Result<PlannedBlock> {
-        let Self { p, options, .. } = self;
+impl BlockEdit<'_> {
+    /// Changes the text of a source as `tune` does.
+    pub fn run(&mut self, source: &mut Source, state: &State) -> Result<PlannedBlock> {
+        let Self { p, params, options, .. } = *self;
         let done = matches!(state, State::Done(_));
         let place = match state {
             State::Ready(found) | State::Done(found) => Some(found.range.start),
@@ -233,6 +260,12 @@ impl Edit<'_> {
             _ => Vec::new(),
         };
         let source_line = place.map(|at| source.line(at));
+        if done
+            && let Some([found]) =
+                p.tuned.as_ref().map(|t| t.find_all(&source.text, &source.frequencies)).as_deref()
+        {
+            self.history.visit(p.block, found.range.clone());
+        }
         let mut replaced = done;
         for (add, template) in p.block.adds.iter().zip(&p.adds) {
             let body = template.filled(str::to_string);
@@ -255,7 +288,7 @@ impl Edit<'_> {
             let body = options.compat.then(|| p.context.filled(str::to_string));
             self.replace(source, state, body.as_deref())?;
         }
-        let entries = p.context.names().filter_map(|name| self.params.get(name)).collect::<Vec<_>>();
+        let entries = p.context.names().filter_map(|name| params.get(name)).collect::<Vec<_>>();
         if let Some(marker) = &p.block.settings.declaration
             && (options.compat || !entries.is_empty())
         {
@@ -296,27 +329,46 @@ impl Edit<'_> {
     }
 
     /// Puts a body, or else only the names, in the place of the context.
-    fn replace(&self, source: &mut Source, state: &State, body: Option<&str>) -> Result<()> {
-        let mut found = self.p.pattern.find_all(&source.text, &source.frequencies);
+    fn replace(&mut self, source: &mut Source, state: &State, body: Option<&str>) -> Result<()> {
+        let Self { tune, p, options, .. } = *self;
+        let mut found = p.pattern.find_all(&source.text, &source.frequencies);
         if found.len() != 1 {
-            let text = source.text.clone();
+            if let (State::Ready(before), 0, false) = (state, found.len(), options.compat)
+                && let Some(error) = self.history.blame(p.block, &before.range, source, &tune.path)
+            {
+                return Err(error);
+            }
             // Plain patches are looked for in the text as it is by now.
             let state = match (found.len(), state) {
                 (_, State::Ready(_)) => state.clone(),
                 (0, _) => State::Missing,
                 _ => State::Several(found.iter().map(|f| f.range.start).collect()),
             };
-            let now = Source { before: text, ..source.clone() };
-            return Err(self.p.refusal(&state, &now, &self.tune.path));
+            let now = Source { before: source.text.clone(), ..source.clone() };
+            return Err(p.refusal(&state, &now, &tune.path));
         }
         let found = found.remove(0);
+        if !options.compat {
+            let whole = std::slice::from_ref(&found.range);
+            let changes = if body.is_some() { whole } else { &found.marks };
+            self.history.check_visit(p.block, &found, changes, source, &tune.path)?;
+        }
+        self.history.visit(p.block, found.range.clone());
         match body {
-            Some(body) if self.options.compat => source.text.replace_range(found.range, body),
-            Some(body) => replace_part(&mut source.text, found.range, body, source.newline),
+            Some(body) if options.compat => {
+                let edit = Edit { at: found.range.start, removed: found.range.len(), added: body.len() };
+                source.text.replace_range(found.range, body);
+                self.history.record(edit);
+            }
+            Some(body) => {
+                let edit = replace_part(&mut source.text, found.range, body, source.newline);
+                self.history.record(edit);
+            }
             None => {
-                let names: Vec<&str> = self.p.context.names().collect();
+                let names: Vec<&str> = p.context.names().collect();
                 for (mark, name) in found.marks.into_iter().zip(names).rev() {
                     let new = apart(&source.text, &mark, name);
+                    self.history.record(Edit { at: mark.start, removed: mark.len(), added: new.len() });
                     source.text.replace_range(mark, &new);
                 }
             }
@@ -326,25 +378,28 @@ impl Edit<'_> {
 
     /// Puts text under the line of a marker. The text is made for the indentation and line end there.
     fn insert(
-        &self,
+        &mut self,
         source: &mut Source,
         marker: &Setting,
         what: &str,
         text: impl FnOnce(&str, &str) -> String,
     ) -> Result<()> {
         let line = marker_line(source, marker, what, self.tune, self.options)?;
+        let (at, length) = (next_line(&source.text, line), source.text.len());
         if self.options.compat {
             // At the end of the file the original does not begin a new line.
-            let at = super::characters::next_line(&source.text, line);
             source.text.insert_str(at, &text("", "\n"));
-            return Ok(());
-        }
-        let first = source.text[line..].trim_start_matches('\u{feff}');
-        let indent = first[..first.len() - first.trim_start_matches([' ', '\t']).len()].to_string();
-        let text = text(&indent, source.newline);
-        if !text.is_empty() {
+        } else {
+            let first = source.text[line..].trim_start_matches('\u{feff}');
+            let indent = first[..first.len() - first.trim_start_matches([' ', '\t']).len()].to_string();
+            let text = text(&indent, source.newline);
+            if text.is_empty() {
+                return Ok(());
+            }
+            self.history.check_insertion(self.p.block, at, &marker.value, &self.tune.path)?;
             source.insert_below(line, &text);
         }
+        self.history.record(Edit { at, removed: 0, added: source.text.len() - length });
         Ok(())
     }
 }

@@ -1,11 +1,17 @@
 //! What can be done and is hardly meant: numbers in comments, constants that must stay constant,
 //! parameters that nothing declares or that are declared too late.
 
+use std::cell::OnceCell;
+use std::ops::Range;
+
 use super::blocks::{Block, TuneFile};
-use super::characters::{is_word, line_end, line_of, line_start, number_value, shortened};
-use super::sources::Source;
+use super::characters::{line_of, number_value, shortened};
+use super::constants::{Bound, Code};
+use super::encoding::Encoding;
+use super::pattern::Found;
+use super::sources::{Source, Sources};
 use super::state::{Placed, State};
-use super::tables::lexer::{Kind, Language, lex};
+use super::tables::lexer::{Kind, Language};
 
 /// Says which contexts have parameters that nothing declares: no marker is set, and they have no
 /// `#add MARKER` that might.
@@ -25,37 +31,53 @@ pub(super) fn undeclared(tune: &TuneFile) -> Option<String> {
     ))
 }
 
-/// What is odd about a block that is to be tuned.
-pub(super) fn of_block(p: &Placed<'_>, state: &State, source: &Source, tune: &TuneFile) -> Vec<String> {
+/// Says which sources are not UTF-8, and what they are taken for.
+pub(super) fn encodings(placed: &[Placed<'_>], sources: &Sources, tune: &TuneFile) -> Vec<String> {
+    let others = sources.files.iter().enumerate().filter(|(_, source)| source.encoding != Encoding::Utf8);
+    let said = others.filter_map(|(i, Source { shown, encoding, .. })| {
+        let setting = placed.iter().find(|p| p.file == i)?.block.settings.file.as_ref()?;
+        let (path, line, shown) = (tune.path.display(), setting.line, shown.display());
+        Some(format!("{path}:{line}: {shown}: is not UTF-8, and is read as {encoding}"))
+    });
+    said.collect()
+}
+
+/// What is odd about a block that is to be tuned; `code` is filled with its source when needed.
+pub(super) fn of_block(
+    p: &Placed<'_>,
+    state: &State,
+    source: &Source,
+    tune: &TuneFile,
+    code: &OnceCell<Code>,
+) -> Vec<String> {
     let State::Ready(found) = state else { return Vec::new() };
     let text = &source.before;
+    let language = Language::of(&source.path);
+    let code = || code.get_or_init(|| Code::of(text, language));
+    let declared = p.block.settings.declaration.is_some();
     let mut said: Vec<String> = Vec::new();
-    let lines = found.marks.iter().map(|mark| (mark, line_start(text, mark.start)));
-    let first_line = found.marks.first().map_or(found.range.start, |mark| mark.start);
-    // Lexing begins at the top of the file: a comment may have begun anywhere.
-    let tokens = lex(&text[..found.range.end.max(first_line)], Language::of(&source.path));
-    for (mark, start) in lines {
-        let line = &text[start..line_end(text, start)];
-        let within = tokens.iter().find(|token| token.start <= mark.start && token.end >= mark.end);
-        let reason = match within.map(|token| token.kind) {
+    for mark in &found.marks {
+        let number = &text[mark.clone()];
+        let unsigned = mark.start + usize::from(number.starts_with('-'));
+        let reason = match code().around(&(unsigned..mark.end)).map(|token| token.kind) {
             Some(Kind::Comment) => Some("is in a comment".to_string()),
             Some(Kind::Text) => Some("is in a string".to_string()),
             _ if p.replacement().is_some() => None,
-            _ => constant(line, &text[start..mark.start])
-                .map(|word| format!("must be known when compiling, in '{word}'")),
+            _ => match code().bound(unsigned) {
+                Some(Bound::Constant(word)) => Some(format!("must be known when compiling, in '{word}'")),
+                _ => None,
+            },
         };
         if let Some(reason) = reason {
-            said.push(format!(
-                "{} in line {} {reason}",
-                shortened(&text[mark.clone()]),
-                source.line(mark.start)
-            ));
+            said.push(format!("{} in line {} {reason}", shortened(number), source.line(mark.start)));
         }
-        let number = &text[mark.clone()];
-        let whole = !number.contains('.') && p.block.settings.declaration.is_some();
+        let whole = !number.contains('.') && declared;
         if whole && !(-2_147_483_648.0..=2_147_483_647.0).contains(&number_value(number)) {
             said.push(format!("{} does not fit the int that it is declared as", shortened(number)));
         }
+    }
+    if language == Language::C {
+        said.extend(fractions(p, found, source));
     }
     if let Some(marker) = &p.block.settings.declaration
         && let [line] = source.lines_with(&marker.value)[..]
@@ -71,39 +93,28 @@ pub(super) fn of_block(p: &Placed<'_>, state: &State, source: &Source, tune: &Tu
     said.into_iter().map(|what| format!("{path}:{line}: {title}: {what}")).collect()
 }
 
-/// The word of a line that makes its numbers constants; `before` is the line up to the number.
-pub(super) fn constant(line: &str, before: &str) -> Option<&'static str> {
-    let words = || line.split(|c: char| !is_word(c));
-    let directive = line.trim_start().strip_prefix('#').map(str::trim_start);
-    let directives = [("if", "#if"), ("elif", "#elif"), ("pragma", "#pragma")];
-    if let Some(rest) = directive {
-        return directives.into_iter().find(|(word, _)| rest.starts_with(word)).map(|(_, shown)| shown);
+/// What becomes of fractions, whose literals are doubles in C, once they are parameters.
+fn fractions(p: &Placed<'_>, found: &Found, source: &Source) -> Vec<String> {
+    let marks = p.context.names().zip(&found.marks);
+    let fractions: Vec<(&str, &Range<usize>)> =
+        marks.filter(|(_, mark)| source.before[(*mark).clone()].contains('.')).collect();
+    let Some((name, mark)) = fractions.first() else { return Vec::new() };
+    let (more, are) = match fractions.len() - 1 {
+        0 => (String::new(), "is"),
+        more => (format!(" (and {more} more)"), "are"),
+    };
+    let name = format!("{}{more}", shortened(name));
+    let mut said = Vec::new();
+    if p.block.settings.declaration.is_some() {
+        let (number, line) = (shortened(&source.before[(*mark).clone()]), source.line(mark.start));
+        said.push(format!(
+            "{name} {are} declared as a float, and {number} in line {line} is a double: results differ from about the eighth digit on"
+        ));
     }
-    if before.trim_end_matches(['-', ' ', '\t']).ends_with("case") {
-        return Some("case");
+    if p.block.settings.options.is_some() {
+        said.push(format!(
+            "{name} {are} offered as a fraction, and the TUNE of Stockfish takes whole numbers only"
+        ));
     }
-    ["constexpr", "consteval", "static_assert", "enum"]
-        .into_iter()
-        .find(|constant| words().any(|word| word == *constant))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::constant;
-
-    #[test]
-    fn constants_are_known_by_their_words() {
-        for (line, number, expected) in [
-            ("constexpr int A = 5;", "5", Some("constexpr")),
-            ("  #if A > 5", "5", Some("#if")),
-            ("  #define A 5", "5", None),
-            ("  case -5: return 3;", "-5", Some("case")),
-            ("  case B: return 5;", "5", None),
-            ("  enum { A = 5 };", "5", Some("enum")),
-            ("  enumerate(5);", "5", None),
-        ] {
-            let at = line.find(number).unwrap();
-            assert_eq!(constant(line, &line[..at]), expected, "{line}");
-        }
-    }
+    said
 }
