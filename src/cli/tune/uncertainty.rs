@@ -143,6 +143,7 @@ pub struct Findings {
 /// # Errors
 /// [`Error::Interrupted`] on Ctrl-C; [`Error::Numeric`] when sums are not finite; those of the
 /// evaluator.
+#[allow(clippy::too_many_arguments, reason = "what a run is made of, and where it ended")]
 pub fn find(
     context: &Context,
     request: UncertaintyRequest,

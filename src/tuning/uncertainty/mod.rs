@@ -34,10 +34,10 @@ pub const MOST_PARAMETERS: usize = 16_384;
 
 /// Bytes that [`sandwich`] takes at most for so many parameters (2 F) and positions.
 pub fn bytes_needed(parameters: usize, positions: usize) -> u64 {
-    // Six matrices at a time where the curvature is singular and there are bounds; a record, and a
+    // Seven matrices at a time where the curvature is singular and there are bounds; a record, and a
     // place in the order of games, for each position.
     let matrix = 8 * (parameters as u64).pow(2);
-    6 * matrix + 40 * positions as u64
+    7 * matrix + 40 * positions as u64
 }
 
 /// Whether an error in centipawns says anything.
