@@ -5,8 +5,9 @@
 mod common;
 
 use common::program::{Bench, assert_one_line, positions};
-use gputexel::dataset;
-use gputexel::model::FeatureKind;
+use gputexel::chess::PhaseSettings;
+use gputexel::dataset::{self, DatasetWriter, ImportedPosition, Metadata, PositionLabels};
+use gputexel::model::{Feature, FeatureKind, FeatureSet, Imported};
 use serde_json::{Value, json};
 
 fn bench() -> Bench {
@@ -326,13 +327,12 @@ fn files_without_end_are_refused_by_every_reader() {
         "eval d.bin /dev/zero",
         "eval /dev/zero good/params.json",
         "info /dev/zero",
-        "check /dev/zero",
         "check d.bin --params /dev/zero",
         "check t.txt --schema /dev/zero",
         "compare good /dev/zero",
         "compare good good --dataset /dev/zero",
         "report /dev/zero",
-        "export /dev/zero",
+        "export /dev/zero --to csv",
         "import-params /dev/zero",
         "basis /dev/zero",
         "basis material --dataset /dev/zero",
@@ -345,7 +345,7 @@ fn files_without_end_are_refused_by_every_reader() {
         "tune d.bin --out r --prior /dev/zero",
         "tune --resume /dev/zero",
         "pso /dev/zero --out r",
-        "sweep /dev/zero --scale 0.5..1.5 --out r",
+        "sweep /dev/zero --scale 0.5,1.5",
         "match good/params.json /dev/zero --games 2 --nodes 10 --out m",
         "match good/params.json good/params.json --games 2 --nodes 10 --out m --openings /dev/zero",
         "match good/params.json good/params.json --games 2 --nodes 10 --out m --openings odd.txt",
@@ -372,4 +372,64 @@ fn files_without_end_are_refused_by_every_reader() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_eq!(bench.names("."), before);
+}
+
+/// A dataset of so many features of one's own, each in some positions.
+fn many_features(bench: &Bench, features: u16) {
+    let parameter = || serde_json::from_value(json!({ "prior": [10.0, 10.0] })).unwrap();
+    let set = FeatureSet::try_imported(
+        (0..features).map(|n| Feature { name: format!("f{n}"), group: "all".to_string() }).collect(),
+        PhaseSettings::default(),
+        Imported { scale_one: 1, parameters: (0..features).map(|_| parameter()).collect() },
+    )
+    .unwrap();
+    let mut writer = DatasetWriter::create(&bench.path("many.bin"), Metadata::new(set), true).unwrap();
+    for n in 0..2000u32 {
+        let mut ids: Vec<u16> = (0..30).map(|i| ((n * 37 + i * 811) % u32::from(features)) as u16).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let coefficients: Vec<f32> = ids.iter().map(|id| f32::from(id % 5) - 2.5).collect();
+        let result = (n % 3) as f32 / 2.0;
+        let labels = PositionLabels { result, score_cp: None, weight: 1.0, game: Some(n / 10) };
+        let position = ImportedPosition {
+            ids: &ids,
+            coefficients: &coefficients,
+            phase: (n % 25) as u16,
+            scale: 1,
+            offset_cp: 0.0,
+            evaluation_cp: None,
+            labels,
+        };
+        writer.push_imported(&position).unwrap();
+    }
+    writer.finish(Vec::new(), []).unwrap();
+}
+
+/// Errors whose matrices do not fit are left out with a word; the run has its result.
+#[test]
+fn errors_that_do_not_fit_in_memory_cost_no_result() {
+    let bench = Bench::new();
+    for (features, limit, why) in [
+        (20_000, "unlimited", "40,000 parameters have no standard errors: at most 16,384 do"),
+        (3000, "1500000", "standard errors of 6,000 parameters need 2016.1 MB of memory and "),
+    ] {
+        many_features(&bench, features);
+        let (code, out, err) = bench.shell(&format!(
+            "ulimit -v {limit}; \"$GPUTEXEL\" --json tune many.bin --out r --force --epochs 2 --threads 1 \
+             --k 1 --l2 1e-3 --optimizer adam --backend cpu --errors --bootstrap 5"
+        ));
+        assert_eq!(code, 0, "{err}");
+        assert_one_line(&err);
+        assert!(err.contains(why), "{err}");
+        let answer: Value = serde_json::from_str(&out).unwrap();
+        assert!(
+            answer["uncertainty"]["left_out"].as_str().unwrap().contains(why),
+            "{}",
+            answer["uncertainty"]
+        );
+        let parameters = bench.json("r/params.json");
+        assert_eq!(parameters["parameters"].as_array().unwrap().len(), usize::from(features));
+        let resumed = bench.fails(&["tune", "--resume", "r", "--backend", "cpu"], 2);
+        assert!(resumed.contains("the run is finished"), "{resumed}");
+    }
 }

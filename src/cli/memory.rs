@@ -14,7 +14,29 @@ fn available() -> Option<u64> {
     let mut system = System::new().ok()?;
     system.refresh_memory();
     let free = system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory);
-    Some(system.available_memory().min(free)).filter(|&bytes| bytes > 0)
+    Some(system.available_memory().min(free)).filter(|&bytes| bytes > 0).map(|bytes| bytes.min(allowed()))
+}
+
+/// Bytes that this process may still take by its own limit (`ulimit -v`).
+#[cfg(target_os = "linux")]
+fn allowed() -> u64 {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::As).current.unwrap_or(u64::MAX);
+    let taken = gputexel::read_whole_text("/proc/self/statm".as_ref(), gputexel::SETTINGS_BYTES)
+        .ok()
+        .and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok())
+        .map_or(0, |pages| pages * rustix::param::page_size() as u64);
+    limit.saturating_sub(taken)
+}
+
+/// Elsewhere there is no such limit, or no way to ask for what is left of it.
+#[cfg(not(target_os = "linux"))]
+fn allowed() -> u64 {
+    u64::MAX
+}
+
+/// The bytes that are free, where they are fewer than needed.
+pub fn shortage(needed: u64) -> Option<u64> {
+    available().filter(|&free| free < needed)
 }
 
 /// Checks that a population of `members` with so many bytes each fits.

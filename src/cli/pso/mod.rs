@@ -190,7 +190,7 @@ fn execute(
         _ => None,
     };
     let whole = polished.as_mut().and_then(|polish| polish.whole.take());
-    let summary = work.summary(outcome, None, whole);
+    let summary = work.summary(outcome, tune::Answer::None, whole);
     tune::write_results(folder, config, data, &summary)?;
     work.leave_report();
     let losses = (original, swarm);

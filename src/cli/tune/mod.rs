@@ -33,6 +33,7 @@ pub use flags::GAUSS_NEWTON_LIMIT;
 pub use flags::ScaleArgs;
 pub use output::{Summary, scale_forms, write_results};
 use requiesce::{RequiesceArgs, Rounds};
+pub use uncertainty::Answer;
 use uncertainty::UncertaintyArgs;
 pub use whole::{Whole, curvature};
 pub use work::Work;
@@ -272,7 +273,8 @@ pub fn reopen(path: &Path, context: &Context) -> Result<Option<Reopened>> {
     let config = &record.config;
     config.validate().map_err(|e| Error::input(folder.file("run.json"), e.to_string()))?;
     let checkpoint = folder.read_checkpoint()?;
-    // A run that ended before its result was stored still has its state.
+    // A run that ended before its result was stored, or while it was asked how sure that is, still has
+    // its state.
     if let Some(checkpoint) = &checkpoint
         && let Some(reason) = checkpoint.progress.finished
         && checkpoint.optimizer.vectors.is_empty()
@@ -417,16 +419,22 @@ impl Run<'_> {
         if outcome.reason == StopReason::Interrupted {
             return interrupted(format!("after {} epochs", outcome.epochs));
         }
-        // Errors that cannot be had do not cost the result.
-        let (findings, failure) =
-            match uncertainty::find(context, record.uncertainty, backend, &layout, split, config, &outcome) {
-                Ok(findings) => (findings, None),
-                Err(Error::Interrupted(_)) => return interrupted("in the bootstrap".to_string()),
-                Err(error) => (None, Some(error)),
-            };
-
+        let fitted = (outcome.z.clone(), outcome.best_member); // rounding changes z
         let whole = whole::finish(context, folder, config, &layout, split, &mut outcome)?;
-        let summary = work.summary(outcome, findings, whole);
+        let mut summary = work.summary(outcome, Answer::None, whole);
+        if record.uncertainty.errors {
+            // Whatever becomes of the errors, or of this process while it looks for them.
+            output::write_files(folder, config, data, &summary)?;
+        }
+        let (asked, fitted) = (record.uncertainty, (&fitted.0[..], fitted.1));
+        let failure = match uncertainty::find(context, asked, backend, &layout, data, split, config, fitted) {
+            Ok(answer) => {
+                summary.uncertainty = answer;
+                None
+            }
+            Err(Error::Interrupted(_)) => return interrupted("in the bootstrap".to_string()),
+            Err(error) => Some(error),
+        };
         output::write_results(folder, config, data, &summary)?;
         Ok((summary, failure))
     }

@@ -18,7 +18,7 @@ use super::super::run_folder::{RunFolder, append_line};
 use super::super::table::grouped;
 use super::super::{Context, say, shows_progress};
 use super::chart::LossChart;
-use super::uncertainty::Findings;
+use super::uncertainty::{Answer, Findings};
 use super::whole::Whole;
 
 /// Fewest occurrences of a feature below which its values are called weakly supported.
@@ -47,7 +47,7 @@ pub struct Summary {
     /// How the run ended.
     pub outcome: Outcome,
     /// How sure its parameters are, where that was asked.
-    pub findings: Option<Findings>,
+    pub uncertainty: Answer,
     /// What was done to make whole numbers of it.
     pub whole: Option<Whole>,
 }
@@ -295,6 +295,15 @@ pub fn write_results(
     data: &Dataset,
     summary: &Summary,
 ) -> Result<()> {
+    write_files(folder, config, data, summary)?;
+    folder.slim_checkpoint()
+}
+
+/// Writes parameters and tables; the run may still go on from its state.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write_files(folder: &RunFolder, config: &RunConfig, data: &Dataset, summary: &Summary) -> Result<()> {
     // One of an interruption does not belong to the result, and would look as if all was done.
     folder.remove(REPORT)?;
     let set = &data.metadata().feature_set;
@@ -315,17 +324,16 @@ pub fn write_results(
         single_steps: summary.whole.as_ref().and_then(Whole::single_steps_record),
         changed: None,
     };
-    if let Some(findings) = &summary.findings {
+    if let Some(findings) = summary.uncertainty.findings() {
         findings.annotate(&mut file);
     }
     for language in Language::RUN {
         folder.write(language.file_name(), &tables(&file, language))?;
     }
     if let Some(basis) = config.named_basis() {
-        folder.write("z.json", &coordinates(basis, &summary.outcome.z, summary.findings.as_ref()))?;
+        folder.write("z.json", &coordinates(basis, &summary.outcome.z, summary.uncertainty.findings()))?;
     }
-    folder.write("params.json", &file.to_json())?;
-    folder.slim_checkpoint()
+    folder.write("params.json", &file.to_json())
 }
 
 /// z by name, as JSON, one coordinate a line.
@@ -369,8 +377,10 @@ pub fn print_results(
             "members": outcome.members.iter().map(|(name, value)| json!({ "optimizer": name, "best": value })).collect::<Vec<_>>(),
             "unsupported": unsupported, "weak": weak,
         });
-        if let Some(findings) = &summary.findings {
-            object["uncertainty"] = findings.json(config, outcome);
+        match &summary.uncertainty {
+            Answer::None => {}
+            Answer::LeftOut(reason) => object["uncertainty"] = json!({ "left_out": reason }),
+            Answer::Found(findings) => object["uncertainty"] = findings.json(config, outcome),
         }
         if let Some(whole) = &summary.whole {
             whole.add_to(&mut object);
@@ -485,8 +495,12 @@ pub fn print_results(
             "over {FAR_CP} centipawns from the prior: {list}; --l2 or more positions hold them"
         );
     }
-    if let Some(findings) = &summary.findings {
-        out += &findings.describe(set, config, outcome);
+    match &summary.uncertainty {
+        Answer::None => {}
+        Answer::LeftOut(reason) => {
+            let _ = writeln!(out, "no errors   {reason}");
+        }
+        Answer::Found(findings) => out += &findings.describe(set, config, outcome),
     }
     let files: Vec<&str> = Language::RUN.iter().map(|language| language.file_name()).collect();
     let z = if config.named_basis().is_some() { "z.json, " } else { "" };

@@ -8,15 +8,17 @@ use gputexel::model::{BothPhases, FeatureSet, Interval, ParameterFile, Uncertain
 use gputexel::objective::{LossKind, Objective};
 use gputexel::tuning::OptimizerConfig;
 use gputexel::tuning::{
-    Bootstrap, Curvature, FEWEST_CLUSTERS, Fit, LARGEST_ERROR_CP, Outcome, RunConfig, Sandwich, Spread,
-    Standing, UncertaintyRequest, bootstrap, check_members, sandwich, space_of,
+    Bootstrap, Curvature, FEWEST_CLUSTERS, Fit, LARGEST_ERROR_CP, MOST_PARAMETERS, Outcome, RunConfig,
+    Sandwich, Spread, Standing, UncertaintyRequest, bootstrap, bytes_needed, check_members, sandwich,
+    space_of,
 };
 use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::super::backend::Backend;
-use super::super::table::{aligned, grouped};
+use super::super::memory;
+use super::super::table::{aligned, bytes, grouped};
 use super::super::{Context, shows_progress};
 
 /// Distance from the optimum, in standard errors, from which on it is worth a warning.
@@ -55,12 +57,35 @@ impl UncertaintyArgs {
     }
 }
 
-/// Refuses what could not be answered after the run.
+/// Why errors are left out, where their matrices are too large: of so many parameters, or for the
+/// memory that is free.
+fn obstacle(request: UncertaintyRequest, data: &Dataset) -> Option<String> {
+    let parameters = 2 * data.feature_count();
+    if !request.errors {
+        return None;
+    }
+    let count = grouped(parameters as u64);
+    if parameters > MOST_PARAMETERS {
+        let most = grouped(MOST_PARAMETERS as u64);
+        return Some(format!("{count} parameters have no standard errors: at most {most} do"));
+    }
+    let needed = bytes_needed(parameters, data.len());
+    memory::shortage(needed).map(|free| {
+        let (needed, free) = (bytes(needed), bytes(free));
+        format!("standard errors of {count} parameters need {needed} of memory and {free} is free")
+    })
+}
+
+/// Refuses what could not be answered after the run; warns of what will be left out.
 ///
 /// # Errors
 /// [`Error::Usage`] for too few games or too many members.
 pub fn check(request: UncertaintyRequest, config: &RunConfig, data: &Dataset, split: &Split) -> Result<()> {
     if !request.errors {
+        return Ok(());
+    }
+    if let Some(reason) = obstacle(request, data) {
+        eprintln!("gputexel: warning: {reason}; the run goes on without");
         return Ok(());
     }
     if request.bootstrap > 0 {
@@ -83,6 +108,26 @@ pub fn check(request: UncertaintyRequest, config: &RunConfig, data: &Dataset, sp
     }
 }
 
+/// What is known of the errors of a run.
+pub enum Answer {
+    /// They were not asked for, or went wrong.
+    None,
+    /// Why they were left out.
+    LeftOut(String),
+    /// What was found out.
+    Found(Box<Findings>),
+}
+
+impl Answer {
+    /// What was found out, if anything.
+    pub fn findings(&self) -> Option<&Findings> {
+        match self {
+            Self::Found(findings) => Some(findings),
+            _ => None,
+        }
+    }
+}
+
 /// What was found out.
 pub struct Findings {
     /// Standard errors.
@@ -98,26 +143,31 @@ pub struct Findings {
 /// # Errors
 /// [`Error::Interrupted`] on Ctrl-C; [`Error::Numeric`] when sums are not finite; those of the
 /// evaluator.
+#[allow(clippy::too_many_arguments, reason = "what a run is made of, and where it ended")]
 pub fn find(
     context: &Context,
     request: UncertaintyRequest,
     backend: &Backend,
     layout: &Layout,
+    data: &Dataset,
     split: &Split,
     config: &RunConfig,
-    outcome: &Outcome,
-) -> Result<Option<Findings>> {
+    (z, best_member): (&[f64], usize),
+) -> Result<Answer> {
     if !request.errors {
-        return Ok(None);
+        return Ok(Answer::None);
+    }
+    if let Some(reason) = obstacle(request, data) {
+        return Ok(Answer::LeftOut(reason));
     }
     let parameterization = config.parameterization();
     let fit = Fit {
         layout,
         parts: 0..split.batches(),
         parameterization: &parameterization,
-        z: &outcome.z,
+        z,
         prior: &config.start,
-        l2: config.optimizer.l2(outcome.best_member),
+        l2: config.optimizer.l2(best_member),
         objective: Objective { k: config.k, loss: config.loss },
     };
     let sandwich = sandwich(&fit)?;
@@ -152,7 +202,7 @@ pub fn find(
         bar.finish_and_clear();
         findings.bootstrap = Some(found?);
     }
-    Ok(Some(findings))
+    Ok(Answer::Found(Box::new(findings)))
 }
 
 fn interval(spread: &Spread) -> Interval {

@@ -11,7 +11,7 @@ use super::super::live::Watch;
 use super::super::report;
 use super::super::run_folder::RunFolder;
 use super::output::{Observer, Summary, print_opening};
-use super::uncertainty::Findings;
+use super::uncertainty::Answer;
 use super::whole::Whole;
 
 /// A run and everything that it needs.
@@ -72,7 +72,7 @@ impl Work<'_> {
     }
 
     /// The result with its exact losses beside the prior's.
-    pub fn summary(&self, outcome: Outcome, findings: Option<Findings>, whole: Option<Whole>) -> Summary {
+    pub fn summary(&self, outcome: Outcome, uncertainty: Answer, whole: Option<Whole>) -> Summary {
         let Self { config, data, split, .. } = *self;
         let objective = Objective { k: config.k, loss: config.loss };
         let training: Vec<u32> = split.training().map(|n| n as u32).collect();
@@ -87,7 +87,7 @@ impl Work<'_> {
             held_out_after: loss(&outcome.parameters, &held_out),
             occurrences: data.occurrences(),
             outcome,
-            findings,
+            uncertainty,
             whole,
         }
     }

@@ -28,6 +28,18 @@ pub const FEWEST_CLUSTERS: u64 = 10;
 /// curvature, and errors grow to numbers without meaning.
 pub const LARGEST_ERROR_CP: f64 = 10_000.0;
 
+/// Most parameters (2 F) of which errors are made: beyond, the matrices take gigabytes and their
+/// decomposition hours.
+pub const MOST_PARAMETERS: usize = 16_384;
+
+/// Bytes that [`sandwich`] takes at most for so many parameters (2 F) and positions.
+pub fn bytes_needed(parameters: usize, positions: usize) -> u64 {
+    // Seven matrices at a time where the curvature is singular and there are bounds; a record, and a
+    // place in the order of games, for each position.
+    let matrix = 8 * (parameters as u64).pow(2);
+    7 * matrix + 40 * positions as u64
+}
+
 /// Whether an error in centipawns says anything.
 fn is_determined(error: f64) -> bool {
     error <= LARGEST_ERROR_CP // false for NaN

@@ -24,8 +24,12 @@ use super::inverse::{invert, positive};
 use super::sums::{Sums, sums};
 use super::{FEWEST_CLUSTERS, Fit, is_determined, rows_of};
 use crate::error::{Error, Result};
+use crate::model::Parameterization;
 use crate::optimizer::Space;
 use crate::tuning::{REGULARIZATION_SCALE_CP, space_of};
+
+/// A matrix larger than this is not kept for the case that it may be needed.
+const SPARE_BYTES: usize = 1 << 26;
 
 /// Whether a coordinate of z has an error, and why not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,7 +97,7 @@ pub struct Sandwich {
 /// 10 clusters; [`Error::Numeric`] when sums are not finite.
 pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
     fit.validate()?;
-    let sums = sums(fit);
+    let mut sums = sums(fit);
     let by_game = !fit.layout.games().is_empty();
     if (sums.clusters.count as u64) < FEWEST_CLUSTERS {
         let what = if by_game { "games" } else { "positions" };
@@ -115,36 +119,49 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
         .enumerate()
         .for_each(|(i, g)| *g += 2.0 * fit.l2 * per_cp2 * (theta[i] - fit.prior[i]));
     let gradient = parameterization.pull_gradients(&gradient);
-    let [gauss_newton, hessian] = [&sums.gauss_newton, &sums.hessian].map(|matrix| {
-        let mut matrix: Vec<f64> = matrix.iter().map(|sum| sum / sums.weight).collect();
+    let weight = sums.weight;
+    let objective = |mut matrix: Vec<f64>| {
+        matrix.iter_mut().for_each(|sum| *sum /= weight);
         (0..theta.len()).for_each(|i| matrix[i * theta.len() + i] += 2.0 * fit.l2 * per_cp2);
-        parameterization.pull_matrices(&matrix)
-    });
+        pulled(parameterization, matrix)
+    };
+    let mut gauss_newton = objective(std::mem::take(&mut sums.gauss_newton));
+    let hessian = objective(std::mem::take(&mut sums.hessian));
+    let diagonal: Vec<f64> = (0..size).map(|i| gauss_newton[i * size + i]).collect();
+    if size_of_val(&gauss_newton[..]) > SPARE_BYTES {
+        gauss_newton = Vec::new();
+    }
 
     let space = space_of(parameterization);
     let mut standing: Vec<Standing> =
         (0..size).map(|i| standing(&space, fit.z, &gradient, &support, i)).collect();
     let free: Vec<usize> = (0..size)
         .filter(|&i| !matches!(standing[i], Standing::AtBound | Standing::Unsupported))
-        .filter(|&i| gauss_newton[i * size + i] > 0.0)
+        .filter(|&i| diagonal[i] > 0.0)
         .collect();
-    let scale = |i: usize| gauss_newton[i * size + i].sqrt();
+    let scale = |i: usize| diagonal[i].sqrt();
     let (inverse, curvature) = match invert(&hessian, size, &free, scale)? {
         inverse if inverse.negative == 0 => (inverse, Curvature::SecondDerivatives),
-        _ => (invert(&gauss_newton, size, &free, scale)?, Curvature::GaussNewton),
+        negative => {
+            drop(negative);
+            if gauss_newton.is_empty() {
+                gauss_newton = objective(super::sums::sums(fit).gauss_newton);
+            }
+            (invert(&gauss_newton, size, &free, scale)?, Curvature::GaussNewton)
+        }
     };
     let steps = match space.is_bounded() {
         true => {
             let matrix = if curvature == Curvature::GaussNewton { &gauss_newton } else { &hessian };
-            let supported: Vec<usize> = (0..size)
-                .filter(|&i| standing[i] != Standing::Unsupported && gauss_newton[i * size + i] > 0.0)
-                .collect();
+            let supported: Vec<usize> =
+                (0..size).filter(|&i| standing[i] != Standing::Unsupported && diagonal[i] > 0.0).collect();
             positive(matrix, size, &supported, scale)?
         }
         false => Vec::new(),
     };
-    let products = parameterization.pull_matrices(&centred_products(&sums));
-    let covariance = covariance(&inverse.matrix, &products, size, &sums);
+    drop((gauss_newton, hessian));
+    let products = pulled(parameterization, centred_products(&mut sums));
+    let covariance = Covariance::new(&inverse.matrix, products, size, &sums);
 
     // Rounding may leave a little less than 0; what is no number stays none.
     let root = |variance: f64| if variance < 0.0 { 0.0 } else { variance.sqrt() };
@@ -152,12 +169,12 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
     let mut reach = vec![0.0f64; size];
     rows.iter().flatten().for_each(|&(i, factor)| reach[i] = reach[i].max(factor.abs()));
     for (i, standing) in standing.iter_mut().enumerate() {
-        if *standing == Standing::Estimated && !is_determined(reach[i] * root(covariance[i * size + i])) {
+        if *standing == Standing::Estimated && !is_determined(reach[i] * root(covariance.entry(i, i))) {
             *standing = Standing::NotDetermined;
         }
     }
     let z: Vec<Option<f64>> = (0..size)
-        .map(|i| (standing[i] == Standing::Estimated).then(|| root(covariance[i * size + i])))
+        .map(|i| (standing[i] == Standing::Estimated).then(|| root(covariance.entry(i, i))))
         .collect();
     let of_theta = |row: &Vec<(usize, f64)>| {
         let known = |&(i, _): &(usize, f64)| standing[i] != Standing::Rare;
@@ -166,7 +183,7 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
         let variance = || -> f64 {
             row.iter()
                 .flat_map(|&(i, a)| row.iter().map(move |&(j, b)| (i, j, a * b)))
-                .map(|(i, j, factor)| factor * covariance[i * size + j])
+                .map(|(i, j, factor)| factor * covariance.entry(i, j))
                 .sum()
         };
         (row.iter().all(known) && row.iter().any(moved)).then(|| root(variance()))
@@ -216,11 +233,11 @@ fn standing(space: &Space, z: &[f64], gradient: &[f64], support: &[u64], i: usiz
 }
 
 /// Σ_g (u_g − W_g ū)(u_g − W_g ū)ᵀ by θ.
-fn centred_products(sums: &Sums) -> Vec<f64> {
+fn centred_products(sums: &mut Sums) -> Vec<f64> {
+    let mut products = std::mem::take(&mut sums.clusters.products);
     let clusters = &sums.clusters;
     let size = clusters.gradient.len();
     let mean: Vec<f64> = clusters.gradient.iter().map(|sum| sum / sums.weight).collect();
-    let mut products = clusters.products.clone();
     for i in 0..size {
         for j in 0..size {
             products[i * size + j] += clusters.squares * mean[i] * mean[j]
@@ -231,14 +248,34 @@ fn centred_products(sums: &Sums) -> Vec<f64> {
     products
 }
 
-/// V = A⁻¹ M A⁻¹, where `inverse` is that of A / Σ w.
-fn covariance(inverse: &[f64], products: &[f64], size: usize, sums: &Sums) -> Vec<f64> {
-    let inverse = MatRef::from_row_major_slice(inverse, size, size);
-    let products = MatRef::from_row_major_slice(products, size, size);
-    let (mut half, mut whole) = (Mat::zeros(size, size), Mat::zeros(size, size));
-    let clusters = sums.clusters.count as f64;
-    let factor = clusters / (clusters - 1.0) / (sums.weight * sums.weight);
-    matmul(&mut half, Accum::Replace, inverse, products, factor, Par::Seq);
-    matmul(&mut whole, Accum::Replace, &half, inverse, 1.0, Par::Seq);
-    (0..size * size).map(|i| whole[(i / size, i % size)]).collect()
+/// A matrix by θ as one by z.
+fn pulled(parameterization: &Parameterization, matrix: Vec<f64>) -> Vec<f64> {
+    if parameterization.is_identity() { matrix } else { parameterization.pull_matrices(&matrix) }
+}
+
+/// V = A⁻¹ M A⁻¹, of which few entries are asked for.
+struct Covariance<'a> {
+    /// A⁻¹ M, transposed, so that rows of it and of A⁻¹ lie in memory one after another.
+    half: Mat<f64>,
+    inverse: &'a [f64],
+}
+
+impl<'a> Covariance<'a> {
+    /// `inverse` is that of A / Σ w.
+    fn new(inverse: &'a [f64], products: Vec<f64>, size: usize, sums: &Sums) -> Self {
+        let matrix = MatRef::from_row_major_slice(inverse, size, size);
+        let products = MatRef::from_row_major_slice(&products, size, size);
+        let clusters = sums.clusters.count as f64;
+        let factor = clusters / (clusters - 1.0) / (sums.weight * sums.weight);
+        let mut half = Mat::zeros(size, size);
+        matmul(&mut half, Accum::Replace, products, matrix, factor, Par::Seq);
+        Self { half, inverse }
+    }
+
+    fn entry(&self, i: usize, j: usize) -> f64 {
+        // Both matrices are symmetric: column i of M A⁻¹ is row i of A⁻¹ M.
+        let size = self.half.nrows();
+        let row = self.inverse[j * size..][..size].iter();
+        self.half.col_as_slice(i).iter().zip(row).map(|(a, b)| a * b).sum()
+    }
 }
