@@ -11,6 +11,9 @@ use crate::error::{Error, Result};
 /// them.
 const FIRST_BYTES: usize = 1 << 13;
 
+/// Positions without which the first look tells nothing, since a long comment may fill it.
+const PLIES: usize = 10;
+
 /// Bytes of the games that are read in all languages where something is.
 const BYTES: usize = 1 << 18;
 
@@ -28,7 +31,7 @@ pub struct Lettering {
 /// [`Error::Input`] when several sets of letters fit and make different games of the moves.
 pub fn detect_letters(path: &Path, head: &[u8], complete: bool) -> Result<Option<Lettering>> {
     let first = Trial::new(first_games(head, FIRST_BYTES, complete), None);
-    if first.games > 0 && !first.fails() {
+    if first.games > 0 && first.keys.len() >= PLIES && !first.fails() {
         return Ok(None);
     }
     let games = first_games(head, BYTES, complete);

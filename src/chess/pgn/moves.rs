@@ -21,11 +21,11 @@ pub fn spells(word: &[u8], read: &SanPlus) -> bool {
 /// The legal move that a word stands for. `san` is the word as read by the parser, if it could;
 /// `rest` is the text behind it. Where pieces have other letters than in English, `san` means
 /// nothing.
-pub fn find_move(
+pub fn find_move<'r>(
     position: &Chess,
     word: &[u8],
     san: Option<San>,
-    rest: &[u8],
+    rest: impl FnOnce() -> &'r [u8],
     letters: Option<&PieceLetters>,
 ) -> Result<Move, Fault> {
     if letters.is_none()
@@ -36,7 +36,7 @@ pub fn find_move(
     }
     match find_coordinates(position, word) {
         Some(found) => Ok(found),
-        None => find_spelled(position, word, rest, letters.unwrap_or(&ENGLISH)),
+        None => find_spelled(position, word, rest(), letters.unwrap_or(&ENGLISH)),
     }
 }
 
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn moves_are_read_in_many_spellings() {
-        let find_move = |position: &Chess, word: &[u8]| find_move(position, word, None, b"", None);
+        let find_move = |position: &Chess, word: &[u8]| find_move(position, word, None, || b"", None);
         let position = |fen: &str| {
             let (setup, _) = parse_fen(fen.as_bytes()).unwrap();
             legal_position(setup, CastlingMode::Standard).unwrap()

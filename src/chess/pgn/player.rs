@@ -239,7 +239,7 @@ impl<'a> Player<'a> {
     }
 
     fn play(&mut self, text: &[u8], san: Option<San>, offset: usize) {
-        let (criteria, letters, rest) = (self.criteria, self.letters, self.trail.rest());
+        let (criteria, letters, chunk) = (self.criteria, self.letters, self.chunk);
         let game = self.game_at(offset, |game| game.terminated);
         game.begin(&criteria);
         if game.stopped.is_some() {
@@ -251,6 +251,7 @@ impl<'a> Player<'a> {
             self.stop(Reason::LongGame, offset, &format!("more than {MAX_PLIES} positions"));
             return;
         }
+        let rest = || chunk.get(offset + text.len()..).unwrap_or_default();
         match find_move(&ply.position, text, san, rest, letters) {
             Ok(next) => game.play(next, &criteria),
             Err(fault) => {

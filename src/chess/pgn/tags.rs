@@ -11,6 +11,11 @@ macro_rules! known_tags {
         impl KnownTag {
             /// The tag of a name, whose letters may be small or capital.
             pub fn parse(name: &[u8]) -> Option<Self> {
+                // Nearly all are written as they should be.
+                match name {
+                    $($name => return Some(Self::$tag),)*
+                    _ => {}
+                }
                 $(if name.len() == $name.len() && name.eq_ignore_ascii_case($name) {
                     return Some(Self::$tag);
                 })*
