@@ -149,7 +149,7 @@ fn numbers_tell_which_marker_they_go_with() {
     };
     let whole = |values: &[f64]| values.iter().map(|value| value.round() as i64).collect::<Vec<i64>>();
     let knight = table(0, 1, &|index| index);
-    let pairs: Vec<i64> = (0..128).map(|i| start[384 * (i % 2) + 64 + (i / 2 ^ 56)] as i64).collect();
+    let pairs: Vec<i64> = (0..128).map(|i| start[384 * (i % 2) + 64 + ((i / 2) ^ 56)] as i64).collect();
     let swapped: Vec<i64> = (0..128).map(|i| start[384 * (1 - i % 2) + 64 + i / 2] as i64).collect();
     let half: Vec<i64> = (0..32)
         .map(|i| {
