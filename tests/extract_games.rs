@@ -374,12 +374,13 @@ fn sample_games(count: usize) -> Vec<SampleGame> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.pgn.zst");
     let text = zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap();
     let text = String::from_utf8(text).unwrap();
+    let comment = regex::Regex::new(r"\{[^}]*\}").unwrap();
     let mut games = Vec::new();
     for game in text.split("[Event ").skip(1).take(count) {
         let fen = game.split("[FEN \"").nth(1).map_or(START, |rest| rest.split('"').next().unwrap());
         let start: Chess = fen.parse::<Fen>().unwrap().into_position(CastlingMode::Standard).unwrap();
         let moves: String = game.lines().filter(|line| !line.contains("\"]")).collect::<Vec<_>>().join(" ");
-        let moves = regex::Regex::new(r"\{[^}]*\}").unwrap().replace_all(&moves, " ").into_owned();
+        let moves = comment.replace_all(&moves, " ").into_owned();
         let (mut position, mut played) = (start.clone(), Vec::new());
         let mut result = "*";
         for word in moves.split_whitespace().filter(|word| !word.ends_with('.')) {
@@ -449,7 +450,8 @@ fn games_in_other_spellings_are_the_same_games() {
         let of = |c| "KQRBN".chars().position(|letter| letter == c).and_then(|at| pieces.chars().nth(at));
         if text.starts_with('O') { text } else { text.chars().map(|c| of(c).unwrap_or(c)).collect() }
     };
-    let spellings: [(&str, &dyn Fn(&Chess, Move) -> String); 12] = [
+    type Speller<'a> = &'a dyn Fn(&Chess, Move) -> String;
+    let spellings: [(&str, Speller<'_>); 12] = [
         ("long", &|_, next| long(ENGLISH, "-", "x", next)),
         ("long, with other dashes", &|_, next| long(ENGLISH, "–", ":", next)),
         ("glued", &|_, next| long(ENGLISH, "", "", next)),
@@ -509,7 +511,7 @@ fn pieces_are_named_in_many_languages() {
             let source = &report["sources"][0];
             assert!(tensors(&bench.path("out.bin")) == wanted, "{args:?} {source}");
             assert_eq!(source["piece_letters"], letters, "{language}");
-            assert_eq!(data.metadata.sources[0].piece_letters.as_deref(), Some(letters));
+            assert_eq!(data.metadata().sources[0].piece_letters.as_deref(), Some(letters));
         }
         let (code, out, _) = bench.run(&["extract", "g.pgn", "-o", "x.bin", "--force"], "");
         assert_eq!(code, 0);
@@ -518,7 +520,7 @@ fn pieces_are_named_in_many_languages() {
             "{out}"
         );
         // What was asked for is asked for again where the extraction is repeated.
-        let recorded = dataset::read(&bench.path("out.bin")).unwrap().metadata;
+        let recorded = dataset::read(&bench.path("out.bin")).unwrap().metadata().clone();
         let (_, settings) = ExtractSettings::of_dataset(&bench.path("out.bin"), &recorded).unwrap();
         assert_eq!(settings.piece_letters, Some(letters.parse().unwrap()), "{language}");
         // Where others are asked for, they are not detected.

@@ -229,7 +229,7 @@ impl<'a> SingleSteps<'a> {
         let wide = |column: &[f32]| -> Vec<f64> {
             column.get(range.clone()).unwrap_or(&[]).iter().map(|&value| f64::from(value)).collect()
         };
-        let weights = wide(&layout.weights());
+        let weights = wide(layout.weights());
         let weight = if weights.is_empty() { range.len() as f64 } else { weights.iter().sum() };
         let index = Index::new(layout, &range);
         let pulls = pulls_of(basis, layout.features());
@@ -243,7 +243,7 @@ impl<'a> SingleSteps<'a> {
             pulls,
             index,
             units,
-            targets: wide(&layout.targets()),
+            targets: wide(layout.targets()),
             weights,
             weight,
             z: Vec::new(),

@@ -192,7 +192,7 @@ impl Written {
         if !rest.is_empty() && !novelty {
             promotion = Some(promotion_at_end(rest, letters)?);
         }
-        let sensible = (promotion.is_none() || pawn) && (to.1.is_some() || pawn);
+        let sensible = pawn || (promotion.is_none() && to.1.is_some());
         sensible.then_some(Self { role, from, to, promotion })
     }
 

@@ -325,7 +325,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
         };
         let seeds = if PLAIN { None } else { self.item.parameters.seeds.get(lanes) };
         // Scores that are given hold their offsets.
-        let offsets = if PLAIN || self.item.shared.is_some() { &[] } else { &self.item.layout.offsets()[..] };
+        let offsets = if PLAIN || self.item.shared.is_some() { &[] } else { self.item.layout.offsets() };
         let phase_max = f32::from(self.item.layout.phase_max());
         let targets = &self.item.layout.targets()[first..first + turn.len()];
         let (mut loss, mut weight) = (zero, zero);
