@@ -38,4 +38,4 @@ pub use files::{
     Growing, RECORD_BYTES, SETTINGS_BYTES, Scratch, read_limited, read_whole, read_whole_text,
     write_atomically,
 };
-pub use messages::printable;
+pub use messages::{printable, shown};

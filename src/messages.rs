@@ -43,7 +43,7 @@ pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
 }
 
 /// A text as a message quotes it: at most 60 characters and an ellipsis, on one line.
-pub(crate) fn shown(text: &str) -> String {
+pub fn shown(text: &str) -> String {
     shortened(text, MAX_SHOWN)
 }
 

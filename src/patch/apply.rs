@@ -12,7 +12,7 @@ use regex::Regex;
 
 use super::Options;
 use super::blocks::{Setting, TuneFile};
-use super::characters::{is_word, line_end, line_start, next_line, number_value, shortened};
+use super::characters::{is_word, line_end, line_start, next_line, number_value};
 use super::layout::{apart, remove_lines, replace_part};
 use super::order::uncover;
 use super::params::{ParamEntry, ParamKind, ParamsFile, plain, python};
@@ -23,6 +23,7 @@ use super::state::{Placed, State, place, refuse_others};
 use super::tables::lexer::{Kind, Language, lex};
 use super::tune::whole_text;
 use crate::error::{Error, Result};
+use crate::messages::shown;
 
 /// What `tune` declares: the name, and the number.
 static DECLARATION: LazyLock<Regex> = LazyLock::new(|| {
@@ -57,7 +58,7 @@ pub fn plan_apply_from(params_path: &Path, tune: &Path, folder: &Path, options: 
     let needed = named.flat_map(|p| p.context.names().map(move |name| (p.block.line, name)));
     for (line, name) in needed {
         if params.get(name).is_none() {
-            let (path, name) = (params_path.display(), shortened(name));
+            let (path, name) = (params_path.display(), shown(name));
             let reason = if bytes.is_none() {
                 format!("{path} is missing, which has the value of {name}; 'gputexel patch tune' writes it")
             } else {
@@ -74,11 +75,8 @@ pub fn plan_apply_from(params_path: &Path, tune: &Path, folder: &Path, options: 
         used.iter().find(|entry| entry.kind == ParamKind::Int && entry.v.value.abs() > LARGEST)
         && !options.compat
     {
-        let reason = format!(
-            "{} = {} is too large for an integer",
-            shortened(&entry.name),
-            shortened(&entry.v.to_string())
-        );
+        let reason =
+            format!("{} = {} is too large for an integer", shown(&entry.name), shown(&entry.v.to_string()));
         return Err(Error::input(params_path, reason));
     }
     let mut states: Vec<State> = placed.iter().map(|p| p.state(&sources.files[p.file])).collect();
@@ -255,7 +253,7 @@ impl Work<'_> {
             // After `apply`, a plain patch is in place without these.
             if !p.take_out(source, marker, template) && !plain {
                 let file = source.shown.display();
-                let reason = format!("what this #add put below {} is gone from {file}", shortened(marker));
+                let reason = format!("what this #add put below {} is gone from {file}", shown(marker));
                 return Err(self.error(add.line, reason));
             }
         }
@@ -305,7 +303,7 @@ impl Work<'_> {
                 Ok(value)
             }
             count => {
-                let (file, name) = (source.shown.display(), shortened(name));
+                let (file, name) = (source.shown.display(), shown(name));
                 let found =
                     if count == 0 { "is gone".to_string() } else { format!("is there {count} times") };
                 let reason =
@@ -375,7 +373,7 @@ pub(super) fn lost_lines(p: &Placed<'_>, source: &Source) -> Vec<String> {
     for (_, expression, what) in written.into_iter().filter(|(marker, ..)| marker.is_some()) {
         for name in p.context.names() {
             let count = lines_about(&source.before, name, expression).len();
-            let name = shortened(name);
+            let name = shown(name);
             match count {
                 1 => {}
                 0 => lost.push(format!("the {what} of {name} is gone, or is not as 'tune' wrote it")),
@@ -394,12 +392,12 @@ fn refuse_leftovers(p: &Placed<'_>, source: &Source, tune: &TuneFile) -> Result<
         .into_iter()
         .find(|token| token.kind == Kind::Word && names.contains(&&text[token.start..token.end]));
     let Some(token) = used else { return Ok(()) };
-    let (name, file) = (shortened(&text[token.start..token.end]), source.shown.display());
+    let (name, file) = (shown(&text[token.start..token.end]), source.shown.display());
     let line = text[line_start(text, token.start)..line_end(text, token.start)].trim();
     let reason = format!(
         "{}: {name} is in another place of {file}, too, and would be declared no longer: '{}'",
         p.block.title(),
-        shortened(line)
+        shown(line)
     );
     Err(Error::line(&tune.path, p.block.line, reason))
 }

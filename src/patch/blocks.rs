@@ -6,10 +6,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::characters::{is_space, shortened, with_newlines};
+use super::characters::{is_space, with_newlines};
 use super::params::{Number, ParamKind};
 use super::read_text;
 use crate::error::{Error, Result};
+use crate::messages::shown;
 
 /// Bytes of a body at most: what is looked for costs its length times that of the source, at worst.
 const LONGEST: usize = 65_536;
@@ -69,7 +70,7 @@ impl Block {
         if self.name.is_empty() {
             "unnamed context".to_string()
         } else {
-            format!("context {}", shortened(&self.name))
+            format!("context {}", shown(&self.name))
         }
     }
 }
@@ -133,8 +134,7 @@ impl TuneFile {
                 }
                 let name = words.first().cloned().unwrap_or_default();
                 if !compat && !is_name(&name) {
-                    let reason =
-                        format!("'{}' cannot be the beginning of a parameter's name", shortened(&name));
+                    let reason = format!("'{}' cannot be the beginning of a parameter's name", shown(&name));
                     return Err(Error::line(path, line, reason));
                 }
                 let adds = std::mem::take(&mut waiting);
@@ -219,7 +219,7 @@ fn sections(text: &str, path: &Path) -> Result<Vec<Section>> {
                 body.text.push_str(content);
                 body.line = if body.line == 0 { line } else { body.line };
             } else if !blank.is_empty() && !blank.starts_with("//") {
-                let reason = format!("'{}' belongs to no #context or #add", shortened(blank));
+                let reason = format!("'{}' belongs to no #context or #add", shown(blank));
                 return Err(Error::line(path, line, reason));
             }
             continue;
@@ -242,7 +242,7 @@ fn sections(text: &str, path: &Path) -> Result<Vec<Section>> {
             if is_preprocessor(&kind) {
                 return Err(preprocessor(path, line, content));
             }
-            let reason = format!("#{} is none of #set, #context, #add and #param", shortened(&kind));
+            let reason = format!("#{} is none of #set, #context, #add and #param", shown(&kind));
             return Err(Error::line(path, line, reason));
         }
         // `#set` and `#param` have no body.
@@ -279,7 +279,7 @@ fn is_preprocessor(word: &str) -> bool {
 }
 
 fn preprocessor(path: &Path, line: u64, content: &str) -> Error {
-    let content = shortened(content.trim_matches(is_space));
+    let content = shown(content.trim_matches(is_space));
     Error::line(
         path,
         line,
@@ -343,13 +343,13 @@ fn set(settings: &mut Settings, words: &[String], line: u64, path: &Path, compat
         "options" => &mut settings.options,
         _ if compat => return Ok(()),
         _ => {
-            let reason = format!("#set {}: expected file, declaration or options", shortened(key));
+            let reason = format!("#set {}: expected file, declaration or options", shown(key));
             return Err(Error::line(path, line, reason));
         }
     };
     if !compat && !rest.is_empty() {
         let reason =
-            format!("#set {key}: '{}' follows the value; values hold no blanks", shortened(&rest.join(" ")));
+            format!("#set {key}: '{}' follows the value; values hold no blanks", shown(&rest.join(" ")));
         return Err(Error::line(path, line, reason));
     }
     *place = Some(Setting { value: value.clone(), line });
@@ -364,7 +364,7 @@ fn param(words: &[String], note: Option<String>, line: u64, path: &Path) -> Resu
             "#param needs a name, int or float, v, min, max, step and delta",
         ));
     };
-    let at = |reason: String| Error::line(path, line, format!("#param {}: {reason}", shortened(name)));
+    let at = |reason: String| Error::line(path, line, format!("#param {}: {reason}", shown(name)));
     let kind: ParamKind = kind.parse().map_err(at)?;
     let columns = ["v", "min", "max", "step", "delta"];
     if numbers.len() < columns.len() {
@@ -375,8 +375,8 @@ fn param(words: &[String], note: Option<String>, line: u64, path: &Path) -> Resu
     }
     let mut parsed = [const { Number::ZERO }; 5];
     for ((place, column), text) in parsed.iter_mut().zip(columns).zip(numbers) {
-        let number = Number::parse(text)
-            .ok_or_else(|| at(format!("{column}: '{}' is not a number", shortened(text))))?;
+        let number =
+            Number::parse(text).ok_or_else(|| at(format!("{column}: '{}' is not a number", shown(text))))?;
         // The file is written in Python's style, whatever the style here.
         *place = Number::new(number.value);
     }

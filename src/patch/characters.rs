@@ -4,7 +4,6 @@
 //! comments in Japanese hold ideographic spaces, and contexts that were written against `tune.py`
 //! match them.
 
-use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -107,18 +106,6 @@ pub(super) fn without_blank_edges(body: &str) -> &str {
     &body[line_start(body, first)..]
 }
 
-/// Characters of what a user wrote that a message repeats.
-const SHOWN: usize = 60;
-
-/// What a user wrote, for a message: its beginning, if it is long. Numbers of 300 digits and minified
-/// lines are no better known by all of them.
-pub fn shortened(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
-        None => Cow::Borrowed(text),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,13 +123,6 @@ mod tests {
             assert_eq!(number_value(text), value, "{text}");
         }
         assert!(!is_digit('²') && !is_digit('Ⅷ') && !is_digit('x'));
-    }
-
-    #[test]
-    fn long_texts_are_cut_between_letters() {
-        let sixty = "é".repeat(60);
-        assert_eq!(shortened(&sixty), sixty);
-        assert_eq!(shortened(&format!("{sixty}é")), format!("{sixty}…"));
     }
 
     #[test]

@@ -7,13 +7,14 @@
 use std::path::{Path, PathBuf};
 
 use super::blocks::is_name;
-use super::characters::{is_word, shortened};
+use super::characters::is_word;
 use super::constants::Code;
 use super::encoding::decode;
 use super::names::{Segment, Template};
 use super::pattern::{Frequencies, Pattern, Rule};
 use super::tables::lexer::Language;
 use crate::error::{Error, Result};
+use crate::messages::shown;
 
 /// Lines that are added to make a block match in one place.
 const MOST_ADDED: u64 = 20;
@@ -71,10 +72,7 @@ pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Re
     let name = match &options.name {
         Some(name) if !name.is_empty() && is_name(name) => name.clone(),
         Some(name) => {
-            return Err(Error::Usage(format!(
-                "--name {}: letters, digits and _ make a name",
-                shortened(name)
-            )));
+            return Err(Error::Usage(format!("--name {}: letters, digits and _ make a name", shown(name))));
         }
         None => suggested(&lines[first as usize - 1..last as usize], source, first, &options.taken),
     };
@@ -87,11 +85,8 @@ pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Re
         push_line(&mut body, &marked);
     }
     if !body.contains('@') {
-        let named = if left.is_empty() {
-            String::new()
-        } else {
-            format!(" ({} cannot be)", shortened(&left.join(", ")))
-        };
+        let named =
+            if left.is_empty() { String::new() } else { format!(" ({} cannot be)", shown(&left.join(", "))) };
         return Err(Error::line(source, first, format!("no number that can be marked{named}")));
     }
     if lines[first as usize - 1..last as usize].iter().any(|line| line.contains('@')) {

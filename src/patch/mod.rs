@@ -39,7 +39,6 @@ use std::path::Path;
 
 pub use adopt::adopt;
 pub use apply::{plan_apply, plan_apply_from};
-pub use characters::shortened;
 pub use check::{BlockCheck, BlockState, CheckReport, check};
 pub use init::{Draft, DraftOptions, draft};
 pub use nearest::Near;

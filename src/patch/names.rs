@@ -5,8 +5,9 @@
 //! anew, so that the same names come out in the same order.
 
 use super::blocks::{Block, Body};
-use super::characters::{ends_with_point, is_digit, is_space, is_word, shortened};
+use super::characters::{ends_with_point, is_digit, is_space, is_word};
 use crate::error::{Error, Result};
+use crate::messages::shown;
 
 /// A part of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,8 +62,8 @@ impl Template {
                     if !compat {
                         start = checked_start(body, start, at)?;
                         if let Some(end) = fraction_behind(&body[at + 1..]) {
-                            let whole = shortened(&body[start..at]);
-                            let part = shortened(&body[at + 1..at + 1 + end]);
+                            let whole = shown(&body[start..at]);
+                            let part = shown(&body[at + 1..at + 1 + end]);
                             return Err((start, format!("'{whole}@{part}': marked is a part of a number")));
                         }
                     }
@@ -172,7 +173,7 @@ fn checked_start(body: &str, start: usize, at: usize) -> std::result::Result<usi
                 start,
                 format!(
                     "')-{}@': put a blank behind the minus if it subtracts, or else before it",
-                    shortened(unsigned)
+                    shown(unsigned)
                 ),
             )),
         };
@@ -182,14 +183,14 @@ fn checked_start(body: &str, start: usize, at: usize) -> std::result::Result<usi
     if octal && number.bytes().all(|b| b.is_ascii_digit()) {
         return Err((
             start,
-            format!("'{}@': is octal in C; mark it without the zeros in front", shortened(number)),
+            format!("'{}@': is octal in C; mark it without the zeros in front", shown(number)),
         ));
     }
     if before.is_some_and(|c| is_word(c) || c == '@') || ends_with_point(&body[..start]) {
         let word_start = body[..start].trim_end_matches(|c| is_word(c) || c == '.').len();
         return Err((
             start,
-            format!("'{}@': marked is a part of a word or number", shortened(&body[word_start..at])),
+            format!("'{}@': marked is a part of a word or number", shown(&body[word_start..at])),
         ));
     }
     Ok(start)

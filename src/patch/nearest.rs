@@ -8,8 +8,9 @@ use std::collections::HashMap;
 
 use similar::{Algorithm, TextDiff};
 
-use super::characters::{is_space, is_word, shortened};
+use super::characters::{is_space, is_word};
 use super::names::{Segment, Template};
+use crate::messages::shown;
 
 /// Places that are compared.
 const CANDIDATES: usize = 12;
@@ -131,8 +132,8 @@ impl<'s> NearIndex<'s> {
         Some(Near {
             line,
             begins: lines[start].0,
-            source: shortened(text.trim_matches(is_space)).into_owned(),
-            context: shortened(&wanted[differing]).into_owned(),
+            source: shown(text.trim_matches(is_space)),
+            context: shown(&wanted[differing]),
             likeness,
         })
     }

@@ -10,11 +10,12 @@ use std::path::Path;
 
 use super::Options;
 use super::blocks::Block;
-use super::characters::{line_of, shortened};
+use super::characters::line_of;
 use super::pattern::Found;
 use super::sources::{Source, Sources};
 use super::state::{Placed, State};
 use crate::error::{Error, Result};
+use crate::messages::shown;
 
 /// A replacement in a text: where, and how many bytes went and came.
 #[derive(Clone, Copy, Debug)]
@@ -149,7 +150,7 @@ impl History {
     pub fn check_insertion(&self, block: &Block, at: usize, marker: &str, tune: &Path) -> Result<()> {
         let parted = |visit: &&Visit| visit.named && visit.range.start < at && at < visit.range.end;
         let Some(visit) = self.visits.iter().find(parted) else { return Ok(()) };
-        let marker = shortened(marker);
+        let marker = shown(marker);
         if visit.line == block.line {
             let reason = format!(
                 "holds the line with marker {marker}, below which 'tune' puts lines: 'apply' could not find it again"

@@ -7,9 +7,9 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
-use super::characters::shortened;
 use super::read_text;
 use crate::error::{Error, Result};
+use crate::messages::shown;
 
 /// Marks parameters that nothing uses, anywhere in a line.
 pub const NOT_USED: &str = "[[NOT USED]]";
@@ -43,7 +43,7 @@ impl std::str::FromStr for ParamKind {
         match text {
             "int" => Ok(Self::Int),
             "float" => Ok(Self::Float),
-            _ => Err(format!("type '{}': expected int or float", shortened(text))),
+            _ => Err(format!("type '{}': expected int or float", shown(text))),
         }
     }
 }
@@ -80,7 +80,7 @@ impl Number {
 
     /// How messages show it.
     fn shown(&self) -> String {
-        shortened(&self.to_string()).into_owned()
+        shown(&self.to_string())
     }
 
     /// Forgets how it was written.
@@ -169,7 +169,7 @@ impl ParamEntry {
     /// What is odd about the range, or the value in it: `f_1 = 60 is outside of its range, 0.0 to 50.0`.
     pub fn range_problem(&self) -> Option<String> {
         let Self { v, min, max, .. } = self;
-        let name = shortened(&self.name);
+        let name = shown(&self.name);
         let (v, min, max) = (v.shown(), min.shown(), max.shown());
         if self.min.value > self.max.value {
             return Some(format!("{name}: its range from {min} to {max} is empty"));
@@ -244,7 +244,7 @@ impl ParamsFile {
                 return Err(Error::line(
                     path,
                     number,
-                    format!("{} is in line {before} already", shortened(&entry.name)),
+                    format!("{} is in line {before} already", shown(&entry.name)),
                 ));
             }
             file.lines.push(parsed);
@@ -348,7 +348,7 @@ fn parse_line(line: &str) -> std::result::Result<Line, String> {
     };
     let number = |i: usize| match columns.get(i) {
         Some(text) => {
-            Number::parse(text).ok_or_else(|| format!("{}: '{}' is not a number", column(i), shortened(text)))
+            Number::parse(text).ok_or_else(|| format!("{}: '{}' is not a number", column(i), shown(text)))
         }
         None => Err(format!("{} is missing", column(i))),
     };

@@ -8,13 +8,13 @@ use std::path::Path;
 
 use super::Options;
 use super::blocks::{Add, Block, TuneFile};
-use super::characters::shortened;
 use super::layout::{remove_lines, whole_lines};
 use super::names::{Segment, Template};
 use super::nearest;
 use super::pattern::{Found, Pattern, Rule};
 use super::sources::{Source, Sources};
 use crate::error::{Error, Result};
+use crate::messages::shown;
 
 /// A block with what its bodies mean.
 pub(super) struct Placed<'a> {
@@ -101,9 +101,9 @@ pub(super) fn check_names(tune: &TuneFile) -> Result<()> {
         None => Ok(()),
         Some(before) => {
             let reason = if before == line {
-                format!("two numbers of the context would become {}", shortened(name))
+                format!("two numbers of the context would become {}", shown(name))
             } else {
-                format!("{} is the name of a parameter of line {before} already", shortened(name))
+                format!("{} is the name of a parameter of line {before} already", shown(name))
             };
             Err(Error::line(&tune.path, line, reason))
         }
@@ -128,7 +128,7 @@ pub(super) fn check_names(tune: &TuneFile) -> Result<()> {
             let template = Template::of(&add.body, block, &tune.path, false)?;
             for name in template.names() {
                 if !context.names().any(|known| known == name) {
-                    return at(add.line, format!("{} is no parameter of this context", shortened(name)));
+                    return at(add.line, format!("{} is no parameter of this context", shown(name)));
                 }
             }
         }

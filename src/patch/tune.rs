@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::Options;
 use super::blocks::{Declared, Setting, TuneFile};
-use super::characters::{
-    is_digit, is_space, is_word, next_line, number_value, shortened, without_blank_edges,
-};
+use super::characters::{is_digit, is_space, is_word, next_line, number_value, without_blank_edges};
 use super::constants::Code;
 use super::layout::{apart, replace_part};
 use super::names::Template;
@@ -19,6 +17,7 @@ use super::sources::{Source, Sources};
 use super::state::{Placed, State, place, refuse_others};
 use super::warnings::{encodings, of_block, undeclared};
 use crate::error::{Error, Result};
+use crate::messages::shown;
 
 /// What `tune FILE.tune SOURCE_DIR` would do.
 ///
@@ -126,7 +125,7 @@ pub(super) fn enter(
     }
     for ((name, value), text) in p.context.names().zip(numbers).zip(texts) {
         if !(2.0 * value).is_finite() {
-            let reason = format!("{}: {} is too large a number", p.block.title(), shortened(text));
+            let reason = format!("{}: {} is too large a number", p.block.title(), shown(text));
             return Err(Error::line(&tune.path, p.block.line, reason));
         }
         match params.get_mut(name) {
@@ -157,7 +156,7 @@ fn refuse_taken(p: &Placed<'_>, source: &Source, tune: &Path) -> Result<()> {
         });
         if let Some((at, _)) = taken {
             let (file, line) = (source.shown.display(), source.line(at));
-            let name = shortened(name);
+            let name = shown(name);
             let reason = format!("{}: the name {name} stands in {file}:{line} already", p.block.title());
             return Err(Error::line(tune, p.block.line, reason));
         }
@@ -414,11 +413,7 @@ pub(super) fn marker_line(
 ) -> Result<usize> {
     let lines = source.lines_with(&marker.value);
     let at = |reason: String| {
-        Err(Error::line(
-            &tune.path,
-            marker.line,
-            format!("{what}: marker {} {reason}", shortened(&marker.value)),
-        ))
+        Err(Error::line(&tune.path, marker.line, format!("{what}: marker {} {reason}", shown(&marker.value))))
     };
     match lines[..] {
         [] => at(format!("is not in {}", source.shown.display())),

@@ -5,13 +5,14 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use super::blocks::{Block, TuneFile};
-use super::characters::{line_of, number_value, shortened};
+use super::characters::{line_of, number_value};
 use super::constants::{Bound, Code};
 use super::encoding::Encoding;
 use super::pattern::Found;
 use super::sources::{Source, Sources};
 use super::state::{Placed, State};
 use super::tables::lexer::{Kind, Language};
+use crate::messages::shown;
 
 /// Says which contexts have parameters that nothing declares: no marker is set, and they have no
 /// `#add MARKER` that might.
@@ -69,11 +70,11 @@ pub(super) fn of_block(
             },
         };
         if let Some(reason) = reason {
-            said.push(format!("{} in line {} {reason}", shortened(number), source.line(mark.start)));
+            said.push(format!("{} in line {} {reason}", shown(number), source.line(mark.start)));
         }
         let whole = !number.contains('.') && declared;
         if whole && !(-2_147_483_648.0..=2_147_483_647.0).contains(&number_value(number)) {
-            said.push(format!("{} does not fit the int that it is declared as", shortened(number)));
+            said.push(format!("{} does not fit the int that it is declared as", shown(number)));
         }
     }
     if language == Language::C {
@@ -85,7 +86,7 @@ pub(super) fn of_block(
     {
         said.push(format!(
             "marker {} is below, in line {}: parameters would be declared after their use",
-            shortened(&marker.value),
+            shown(&marker.value),
             line_of(text, line)
         ));
     }
@@ -103,10 +104,10 @@ fn fractions(p: &Placed<'_>, found: &Found, source: &Source) -> Vec<String> {
         0 => (String::new(), "is"),
         more => (format!(" (and {more} more)"), "are"),
     };
-    let name = format!("{}{more}", shortened(name));
+    let name = format!("{}{more}", shown(name));
     let mut said = Vec::new();
     if p.block.settings.declaration.is_some() {
-        let (number, line) = (shortened(&source.before[(*mark).clone()]), source.line(mark.start));
+        let (number, line) = (shown(&source.before[(*mark).clone()]), source.line(mark.start));
         said.push(format!(
             "{name} {are} declared as a float, and {number} in line {line} is a double: results differ from about the eighth digit on"
         ));

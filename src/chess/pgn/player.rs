@@ -460,7 +460,7 @@ impl Visitor for Player<'_> {
 
 /// A word for messages.
 fn shown(word: &[u8]) -> String {
-    String::from_utf8_lossy(&word[..word.len().min(20)]).escape_debug().to_string()
+    crate::messages::shown(&String::from_utf8_lossy(word))
 }
 
 /// White's points, if they are known.

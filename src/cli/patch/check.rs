@@ -1,7 +1,8 @@
 //! `gputexel patch check`: where the blocks match.
 
 use gputexel::Error;
-use gputexel::patch::{self, BlockCheck, BlockState, CheckReport, shortened};
+use gputexel::patch::{self, BlockCheck, BlockState, CheckReport};
+use gputexel::shown;
 
 use super::output::plural;
 use super::{Context, InputArgs, check_whole, say};
@@ -59,7 +60,7 @@ fn text(report: &CheckReport) -> String {
 }
 
 fn block(block: &BlockCheck) -> String {
-    let name = if block.name.is_empty() { "unnamed".into() } else { shortened(&block.name) };
+    let name = if block.name.is_empty() { "unnamed".into() } else { shown(&block.name) };
     let line = block.source_lines.first().map(|line| format!(":{line}")).unwrap_or_default();
     let lines = || block.source_lines.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let what = match block.state {
@@ -68,7 +69,7 @@ fn block(block: &BlockCheck) -> String {
             let values: Vec<String> = block
                 .values
                 .iter()
-                .map(|(name, text)| format!("{} = {}", shortened(name), shortened(text)))
+                .map(|(name, text)| format!("{} = {}", shown(name), shown(text)))
                 .collect();
             format!("matches, {}", values.join(", "))
         }

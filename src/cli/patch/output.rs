@@ -1,6 +1,7 @@
 //! What `tune` and `apply` say of their work.
 
-use gputexel::patch::{Plan, PlannedBlock, shortened};
+use gputexel::patch::{Plan, PlannedBlock};
+use gputexel::shown;
 use serde_json::{Value, json};
 
 /// One object: blocks, files, parameters.
@@ -40,8 +41,8 @@ fn block(block: &PlannedBlock) -> String {
     let mut values = String::new();
     for value in &block.values {
         let same = value.before == value.value || value.before == value.name || value.before.is_empty();
-        let was = if same { String::new() } else { format!(" (was {})", shortened(&value.before)) };
-        values += &format!(", {} = {}{was}", shortened(&value.name), shortened(&value.value));
+        let was = if same { String::new() } else { format!(" (was {})", shown(&value.before)) };
+        values += &format!(", {} = {}{was}", shown(&value.name), shown(&value.value));
     }
-    format!("{}{line}: {}: {}{values}\n", block.file.display(), shortened(name), block.action)
+    format!("{}{line}: {}: {}{values}\n", block.file.display(), shown(name), block.action)
 }
