@@ -270,6 +270,23 @@ fn markers_are_selected_and_diffs_write_nothing() {
 }
 
 #[test]
+fn sources_in_other_encodings_keep_their_bytes() {
+    let bench = Bench::new();
+    material(&bench, "m.json");
+    for comment in [&b"caf\xe9"[..], b"\x8b\xee", "caf\u{e9}".as_bytes()] {
+        let source = |number: &str| {
+            [b"// ", comment, b"\nint a = ", number.as_bytes(), b"; // gputexel: pawn.mg\n// ", comment, b"\n"]
+                .concat()
+        };
+        bench.write("a.c", source("82"));
+        let moved = bench.path("new.json");
+        std::fs::write(&moved, text(&bench, "m.json").replacen("82.0", "91.0", 1)).unwrap();
+        patch(&bench, &["new.json", "a.c", "--start", "m.json"], &["a.c"]);
+        assert_eq!(bench.bytes("a.c"), source("91"));
+    }
+}
+
+#[test]
 fn nothing_is_written_unless_all_fits() {
     let bench = Bench::new();
     material(&bench, "m.json");
@@ -285,8 +302,8 @@ fn nothing_is_written_unless_all_fits() {
     bench.write("bad.c", "int a[] = {\n 1, 2, 3 };\n");
     fails(&["m.json", "good.c", "bad.c"], 1, "bad.c: has no marker");
     fails(&["m.json", "good.c", "bad.c", "--marker", "rook"], 2, "the sources: no marker 'gputexel: rook'");
-    bench.write("bad.c", b"// gputexel: pawn.mg\nint caf\xe9 = 3;\n");
-    fails(&["m.json", "good.c", "bad.c"], 1, "bad.c:2: column 8: byte 0xE9 is not UTF-8");
+    bench.write("bad.c", b"\xff\xfe/\0/\0 ");
+    fails(&["m.json", "good.c", "bad.c"], 1, "bad.c: ends within a letter of UTF-16");
     bench.write("bad.c", "// gputexel: material.mg\nint a[] = {\n 1, 2, 3\n");
     fails(&["m.json", "good.c", "bad.c"], 1, "bad.c:2: '{' is not closed before the end of the file");
     std::fs::create_dir(bench.path("folder")).unwrap();

@@ -68,7 +68,7 @@ fn read_text(path: &Path) -> Result<String> {
 }
 
 /// Bytes as text; an error names line and column.
-fn utf8<'a>(bytes: &'a [u8], path: &Path) -> Result<&'a str> {
+pub(crate) fn utf8<'a>(bytes: &'a [u8], path: &Path) -> Result<&'a str> {
     std::str::from_utf8(bytes).map_err(|e| {
         let before = &bytes[..e.valid_up_to()];
         let line = 1 + memchr::memchr_iter(b'\n', before).count() as u64;

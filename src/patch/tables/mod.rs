@@ -22,7 +22,9 @@ mod values;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use super::encoding::{decode, encode};
 use super::plan::{Change, Plan};
+pub(crate) use super::utf8;
 use crate::error::{Error, Result};
 use array::Array;
 pub use compare::Compared;
@@ -110,9 +112,11 @@ pub fn plan(
         loaded.push((path, shown, before));
     }
     let mut served: Vec<bool> = vec![false; options.markers.len()];
+    let decoded = loaded.iter().map(|(_, shown, before)| decode(before, shown));
+    let decoded = decoded.collect::<Result<Vec<_>>>()?;
     let mut surveys = Vec::with_capacity(loaded.len());
-    for (_, shown, before) in &loaded {
-        surveys.push(Survey::of(values, utf8(before, shown)?, shown, &options.markers, &mut served)?);
+    for ((_, shown, _), (text, _)) in loaded.iter().zip(&decoded) {
+        surveys.push(Survey::of(values, text, shown, &options.markers, &mut served)?);
     }
     if let Some(at) = served.iter().position(|served| !served) {
         let where_to = match files {
@@ -124,13 +128,16 @@ pub fn plan(
     let judge = Judge::new(values, known, options.trust);
     let verdicts = judged(judge, &surveys)?;
     let mut plan = TablesPlan::default();
-    let mut texts = Vec::with_capacity(surveys.len());
-    for (survey, verdicts) in surveys.iter().zip(verdicts) {
-        texts.push(survey.filled(values, verdicts, &mut plan.filled)?);
+    let mut contents = Vec::with_capacity(surveys.len());
+    for ((survey, verdicts), ((_, shown, _), (_, encoding))) in
+        surveys.iter().zip(verdicts).zip(loaded.iter().zip(&decoded))
+    {
+        contents.push(encode(survey.filled(values, verdicts, &mut plan.filled)?, *encoding, shown)?);
     }
+    drop(surveys);
+    drop(decoded);
     plan.folder = common_folder(loaded.iter().map(|(path, ..)| path));
-    for ((path, shown, before), after) in loaded.into_iter().zip(texts) {
-        let after = after.into_bytes();
+    for ((path, shown, before), after) in loaded.into_iter().zip(contents) {
         if after != before {
             let metadata = std::fs::metadata(&path).map_err(|e| Error::io(shown, e))?;
             if metadata.permissions().readonly() {
@@ -402,18 +409,6 @@ pub(crate) const EXPORT_SIGN: &str = "gputexel-export:";
 /// Whether a source is an export, whose markers without an orientation mean a1 first.
 fn is_export(source: &str) -> bool {
     source.lines().any(|line| line.trim_start_matches(['/', '#', ' ', '\u{feff}']).starts_with(EXPORT_SIGN))
-}
-
-/// Bytes as text; an error names line and column.
-pub(crate) fn utf8<'a>(bytes: &'a [u8], path: &Path) -> Result<&'a str> {
-    std::str::from_utf8(bytes).map_err(|e| {
-        let before = &bytes[..e.valid_up_to()];
-        let line = 1 + memchr::memchr_iter(b'\n', before).count() as u64;
-        let start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
-        let column = 1 + String::from_utf8_lossy(&before[start..]).chars().count();
-        let byte = bytes[e.valid_up_to()];
-        Error::line(path, line, format!("column {column}: byte 0x{byte:02X} is not UTF-8"))
-    })
 }
 
 #[cfg(test)]
