@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
+use crate::rights::Rights;
 
 /// How the names of files in the making begin.
 pub(crate) const TEMPORARY: &str = ".gputexel-";
@@ -124,7 +125,8 @@ impl Scratch {
         }
         self.as_file().sync_all()?;
         if let Ok(old) = std::fs::metadata(&self.path) {
-            keep_owner_and_mode(self.as_file(), &old)?;
+            // Without the old owner, nobody gets to read what only the old group could.
+            Rights::of(&old).give(self.as_file())?;
         }
         self.file.persist(&self.path).map_err(|e| e.error)?;
         Ok(())
@@ -173,41 +175,6 @@ fn permissions_at_birth(path: &Path) -> Option<std::fs::Permissions> {
 #[cfg(not(unix))]
 fn permissions_at_birth(_path: &Path) -> Option<std::fs::Permissions> {
     None
-}
-
-/// Gives a file that replaces another the mode of that one, and its owner and group as far as that is
-/// allowed. Where it is not, nobody gets to read what only the old group could.
-///
-/// # Errors
-/// When the file would be open to more than the old one was.
-#[cfg(unix)]
-pub(crate) fn keep_owner_and_mode(file: &File, old: &Metadata) -> std::io::Result<()> {
-    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
-    let now = file.metadata()?;
-    let mut mode = old.mode() & 0o7777;
-    if old.uid() != now.uid() && fchown(file, Some(old.uid()), None).is_err() {
-        mode &= !0o4000;
-    }
-    if old.gid() != now.gid() && fchown(file, None, Some(old.gid())).is_err() {
-        mode &= !0o2070 | ((mode & 0o007) << 3);
-    }
-    if mode == now.mode() & 0o7777 {
-        return Ok(());
-    }
-    match file.set_permissions(std::fs::Permissions::from_mode(mode)) {
-        // File systems without modes have none to keep.
-        Err(_) if now.mode() & 0o777 & !mode == 0 => Ok(()),
-        set => set,
-    }
-}
-
-/// Elsewhere, files inherit the rights of their folder.
-///
-/// # Errors
-/// None.
-#[cfg(not(unix))]
-pub(crate) fn keep_owner_and_mode(_file: &File, _old: &Metadata) -> std::io::Result<()> {
-    Ok(())
 }
 
 /// Whether an open file is the one with this name, and has not been removed, moved or replaced.

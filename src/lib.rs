@@ -29,6 +29,7 @@ pub mod objective;
 pub mod optimizer;
 pub mod patch;
 pub mod report;
+mod rights;
 pub mod spsa;
 pub mod trace;
 pub mod tuning;

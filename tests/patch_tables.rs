@@ -275,8 +275,16 @@ fn sources_in_other_encodings_keep_their_bytes() {
     material(&bench, "m.json");
     for comment in [&b"caf\xe9"[..], b"\x8b\xee", "caf\u{e9}".as_bytes()] {
         let source = |number: &str| {
-            [b"// ", comment, b"\nint a = ", number.as_bytes(), b"; // gputexel: pawn.mg\n// ", comment, b"\n"]
-                .concat()
+            [
+                b"// ",
+                comment,
+                b"\nint a = ",
+                number.as_bytes(),
+                b"; // gputexel: pawn.mg\n// ",
+                comment,
+                b"\n",
+            ]
+            .concat()
         };
         bench.write("a.c", source("82"));
         let moved = bench.path("new.json");

@@ -14,8 +14,8 @@ use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _, OpenOpt
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 
-use super::rights::Rights;
 use crate::error::{Error, Result};
+use crate::rights::Rights;
 
 /// The largest file that is read, in bytes: sources with networks in them have some megabytes.
 const MAX_BYTES: u64 = 64 << 20;

@@ -25,7 +25,6 @@ mod order;
 pub mod params;
 mod pattern;
 mod plan;
-mod rights;
 mod seal;
 mod sources;
 mod state;

@@ -5,7 +5,7 @@ use std::fs::{File, Metadata};
 /// Owner, group and mode. Access control lists and extended attributes are not among them.
 #[cfg(unix)]
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rights {
+pub(crate) struct Rights {
     mode: u32,
     owner: u32,
     group: u32,
@@ -20,6 +20,9 @@ impl Rights {
 
     /// Gives them to a file that nobody else can read yet, so that at no time anyone may do more with
     /// its contents than before; whether owner and group could be given, too.
+    ///
+    /// # Errors
+    /// When the file would be open to more than these rights allow.
     pub fn give(&self, file: &File) -> std::io::Result<bool> {
         use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
         let now = file.metadata()?;
@@ -27,7 +30,11 @@ impl Rights {
         let group = now.gid() == self.group || fchown(file, None, Some(self.group)).is_ok();
         let owner = now.uid() == self.owner || fchown(file, Some(self.owner), None).is_ok();
         let mode = self.mode_for(owner, group);
-        file.set_permissions(std::fs::Permissions::from_mode(mode))?;
+        match file.set_permissions(std::fs::Permissions::from_mode(mode)) {
+            // File systems without modes have none to keep.
+            Err(_) if now.mode() & 0o777 & !mode == 0 => {}
+            set => set?,
+        }
         Ok(owner && group)
     }
 
@@ -49,7 +56,7 @@ impl Rights {
 /// Elsewhere, files inherit the rights of their folder.
 #[cfg(not(unix))]
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rights;
+pub(crate) struct Rights;
 
 #[cfg(not(unix))]
 impl Rights {
