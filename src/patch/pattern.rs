@@ -181,8 +181,9 @@ impl Pattern {
         if self.items.is_empty() {
             return Some(found);
         }
-        let mut consider = |start: usize| {
-            if found.last().is_none_or(|last| last.range.end <= start)
+        let free_from = |found: &[Found]| found.last().map_or(0, |last| last.range.end);
+        let consider = |start: usize, found: &mut Vec<Found>| {
+            if free_from(found) <= start
                 && let Some(place) = self.match_at(text, start, steps)
             {
                 found.push(place);
@@ -195,8 +196,8 @@ impl Pattern {
                 let finder = memchr::memmem::Finder::new(&needle);
                 let mut from = 0;
                 while let Some(at) = finder.find(&bytes[from..]).map(|at| from + at) {
-                    if let Some(start) = self.start_before(text, index, at, steps) {
-                        consider(start);
+                    if let Some(start) = self.start_before(text, index, at, free_from(&found), steps) {
+                        consider(start, &mut found);
                     }
                     if steps.get() > limit {
                         return None;
@@ -215,8 +216,9 @@ impl Pattern {
                 for at in memchr::memchr_iter(byte, bytes) {
                     let behind = bytes.get(at + 1).copied();
                     let fits = wide || next.is_none_or(|next| behind.is_some_and(|b| b == next || blank(b)));
-                    if fits && let Some(start) = self.start_before(text, index, at, steps) {
-                        consider(start);
+                    if fits && let Some(start) = self.start_before(text, index, at, free_from(&found), steps)
+                    {
+                        consider(start, &mut found);
                     }
                     if steps.get() > limit {
                         return None;
@@ -225,7 +227,7 @@ impl Pattern {
             }
             None => {
                 for (start, _) in text.char_indices() {
-                    consider(start);
+                    consider(start, &mut found);
                     if steps.get() > limit {
                         return None;
                     }
@@ -270,8 +272,16 @@ impl Pattern {
         rarest.map(|(index, byte)| Anchor::Byte(index, byte))
     }
 
-    /// Where a match would begin whose item `index` is at `at`.
-    fn start_before(&self, text: &str, index: usize, at: usize, steps: &Cell<usize>) -> Option<usize> {
+    /// Where a match would begin whose item `index` is at `at`, if it begins behind another that ends at
+    /// `free`.
+    fn start_before(
+        &self,
+        text: &str,
+        index: usize,
+        at: usize,
+        free: usize,
+        steps: &Cell<usize>,
+    ) -> Option<usize> {
         let mut at = at;
         steps.set(steps.get() + 1);
         for i in (0..index).rev() {
@@ -293,7 +303,14 @@ impl Pattern {
                     if text[..start].ends_with('.') && digits(start - 1) < start - 1 {
                         start = digits(start - 1);
                     }
-                    if text[..start].ends_with('-') { start - 1 } else { start }
+                    if text[..start].ends_with('-') {
+                        start -= 1;
+                    }
+                    // The match before may have taken the sign, or the first digits.
+                    if start < free {
+                        start = free + text.get(free..end)?.find(is_digit)?;
+                    }
+                    start
                 }
             };
         }
@@ -578,6 +595,15 @@ mod tests {
                 let (found, steps) = pattern.find_within(&text, &frequencies, limit);
                 assert!(found.is_empty() && steps < limit + body.len(), "{steps} comparisons for {body:.10}");
             }
+        }
+    }
+
+    #[test]
+    fn a_match_may_leave_the_digits_to_the_next() {
+        // The one before takes the sign, or half of the digits.
+        for (body, text, numbers) in [("1@-", "12 -1-", ["12", "1"]), ("1@ 1", "111 1 51", ["111", "5"])] {
+            assert_eq!(find(body, text, Rule::Loose), numbers.map(|number| vec![number.to_string()]));
+            assert_eq!(find(body, text, Rule::Loose), reference(body, text));
         }
     }
 
