@@ -5,9 +5,11 @@
 //! one has what the umask leaves. It is a new file all the same: other hard links to the old one, and
 //! its access control lists, stay behind.
 
+use std::collections::BTreeMap;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Read, Seek as _, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use tempfile::NamedTempFile;
 
@@ -124,9 +126,9 @@ impl Scratch {
             return target.flush();
         }
         self.as_file().sync_all()?;
-        if let Ok(old) = std::fs::metadata(&self.path) {
-            // Without the old owner, nobody gets to read what only the old group could.
-            Rights::of(&old).give(self.as_file())?;
+        // Without the old owner, nobody gets to read what only the old group could.
+        if let Some(rights) = rights_at(&self.path) {
+            rights.give(self.as_file())?;
         }
         self.file.persist(&self.path).map_err(|e| e.error)?;
         Ok(())
@@ -156,6 +158,34 @@ pub(crate) fn folder_for(path: &Path) -> PathBuf {
 /// all programs of the system.
 fn is_device(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
+/// The rights of files that were removed to be written anew.
+static REMOVED: Mutex<BTreeMap<PathBuf, Rights>> = Mutex::new(BTreeMap::new());
+
+/// Removes a file, if it is there, that this process may write anew: it then has the mode and, as far as
+/// that is allowed, the owner that it had.
+///
+/// # Errors
+/// What removing may fail with.
+pub fn remove_until_rewritten(path: &Path) -> std::io::Result<()> {
+    let rights = std::fs::metadata(path).ok().filter(Metadata::is_file).map(|old| Rights::of(&old));
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    if let Some(rights) = rights {
+        REMOVED.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_path_buf(), rights);
+    }
+    Ok(())
+}
+
+/// The rights of the file at `path`, or of that which was removed there.
+fn rights_at(path: &Path) -> Option<Rights> {
+    match std::fs::metadata(path) {
+        Ok(old) => Some(Rights::of(&old)),
+        Err(_) => REMOVED.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied(),
+    }
 }
 
 /// What a file is created with that is to stand at `path`: no more than the file has that is there, or
@@ -222,6 +252,10 @@ impl Growing {
     /// When the system says nothing about it.
     pub fn of(path: &Path, file: File) -> std::io::Result<Self> {
         let is_file = file.metadata()?.is_file();
+        let removed = REMOVED.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied();
+        if let Some(rights) = removed {
+            rights.give(&file)?;
+        }
         Ok(Self { path: path.to_path_buf(), file, is_file })
     }
 

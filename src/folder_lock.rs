@@ -6,15 +6,18 @@
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read as _, Seek as _, Write as _};
+use std::io::{Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use crate::error::{Error, Result};
-use crate::files::{TEMPORARY, gone, is_at};
+use crate::files::{TEMPORARY, gone, is_at, read_limited};
 
 /// The name of the file with the lock.
 pub const LOCK: &str = ".gputexel.lock";
+
+/// Bytes that a lock may have: it names files by which one run begins.
+const LOCK_BYTES: u64 = 1 << 20;
 
 /// Times that a lock file may vanish under our hands before something else is wrong.
 const TRIES: usize = 100;
@@ -60,8 +63,7 @@ impl FolderLock {
             if !is_at(&path, &file) {
                 continue;
             }
-            let mut text = Vec::new();
-            file.read_to_end(&mut text).map_err(|e| Error::io(&path, e))?;
+            let text = read_limited(&mut file, LOCK_BYTES).map_err(|e| Error::io(&path, e))?;
             let state = State { file, length: text.len(), made: made(&String::from_utf8_lossy(&text)) };
             let state = Mutex::new(state);
             let lock = Self(Arc::new(Held { folder: folder.to_path_buf(), path, state, unlocked }));
@@ -173,9 +175,9 @@ fn open(path: &Path) -> Result<File> {
 
 /// The error that another process has the lock.
 fn busy(folder: &Path, file: &mut File) -> Error {
-    let mut text = String::new();
     // Where locks keep others from reading, it is not known whose it is.
-    let process = file.read_to_string(&mut text).ok().and_then(|_| {
+    let process = read_limited(file, LOCK_BYTES).ok().and_then(|text| {
+        let text = String::from_utf8_lossy(&text);
         let number = text.lines().next()?.strip_prefix("process ")?;
         Some(format!(" (process {})", number.parse::<u32>().ok()?))
     });

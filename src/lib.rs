@@ -37,6 +37,6 @@ pub mod tuning;
 pub use error::{Error, Result};
 pub use files::{
     Growing, RECORD_BYTES, SETTINGS_BYTES, Scratch, read_limited, read_whole, read_whole_text,
-    write_atomically,
+    remove_until_rewritten, write_atomically,
 };
 pub use messages::{printable, shown};

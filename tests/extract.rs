@@ -639,7 +639,7 @@ fn info_explains_what_was_left_out() {
         pgn("", "1. d4 d5 2. c4 e6 3. Nc3 Nf6 4. Bg5 Be7 5. e3 O-O 6. Nf3 h6 7. Bh4 b6 8. Ke8 Kd1", "1-0"),
     ];
     bench.write("g.pgn", games.concat());
-    bench.extract(&["g.pgn"], "");
+    bench.extract(&["g.pgn", "--max-bad-share", "0.5"], "");
     let (code, out, _) = bench.run(&["info", "out.bin"], "");
     assert_eq!(code, 0);
     let order = [

@@ -251,6 +251,23 @@ fn outputs_keep_modes_and_the_umask() {
         assert_ne!(bench.bytes("e.h"), b"old");
         assert_eq!([mode("e.h"), mode("r022/report.html")], [kept; 2]);
     }
+    // A run that takes the place of a private one is as private.
+    for folder in ["r022", "m022"] {
+        for name in bench.names(folder) {
+            let private = std::fs::Permissions::from_mode(0o600);
+            std::fs::set_permissions(bench.path(&format!("{folder}/{name}")), private).unwrap();
+        }
+    }
+    let (code, _, err) = bench.shell(&format!(
+        "umask 022 && {run} r022 --force && \
+         $GPUTEXEL -q match material zero --nodes 1 --games 2 --out m022 --force"
+    ));
+    assert_eq!((code, err.as_str()), (0, ""));
+    for folder in ["r022", "m022"] {
+        for name in bench.names(folder) {
+            assert_eq!(mode(&format!("{folder}/{name}")), 0o600, "{folder}/{name}");
+        }
+    }
 }
 
 #[cfg(unix)]

@@ -83,6 +83,8 @@ enum Sign {
     Percent,
     /// Between −1 and 0.
     Negative,
+    /// Exactly −0.5.
+    MinusHalf,
     /// `W`, `draw` and the like.
     Word,
 }
@@ -100,7 +102,7 @@ const MIN_CLASS: u64 = 100;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResultTally {
     /// Lines by [`Sign`], and the first of each.
-    signs: [(u64, u64); 5],
+    signs: [(u64, u64); 6],
     /// Numbers that mean a loss or a win.
     extreme: u64,
     /// Numbers between.
@@ -139,6 +141,7 @@ impl ResultTally {
             -1.0 => Sign::MinusOne,
             2.0 => Sign::Two,
             50.0 | 100.0 => Sign::Percent,
+            -0.5 => Sign::MinusHalf,
             n if n > -1.0 && n < 0.0 => Sign::Negative,
             _ => return,
         };
@@ -220,14 +223,34 @@ impl ResultTally {
                 "write 1-0, 1/2-1/2 and 0-1, or 1, 0.5 and 0",
             );
         }
-        if of(Sign::Negative).0 >= MIN_NEGATIVE {
+        let (half, negative) = (of(Sign::MinusHalf), of(Sign::Negative));
+        if half.0 >= MIN_NEGATIVE && negative.0 == 0 && self.above + minus.0 == 0 {
             return say(
-                of(Sign::Negative),
+                half,
+                "the result -0.5, none a number above 0.5",
+                "this looks like -0.5, 0 and 0.5 for a loss, a draw and a win, which extract --results -0.5..0.5 reads",
+            );
+        }
+        if half.0 + negative.0 >= MIN_NEGATIVE {
+            let first = [half, negative].into_iter().filter(|(count, _)| *count > 0).map(|(_, line)| line);
+            return say(
+                (half.0 + negative.0, first.min().unwrap_or_default()),
                 "a result between -1 and 0",
                 "extract --results -1..1 reads numbers from -1 (a loss) to 1 (a win)",
             );
         }
-        if self.between > 0 || minus.0 + two.0 + percent.0 == 0 {
+        let strange = minus.0 + two.0 + percent.0;
+        if strange >= MIN_NEGATIVE && self.between > 0 && strange > self.between {
+            return say(
+                (
+                    strange,
+                    [minus, two, percent].iter().filter(|s| s.0 > 0).map(|s| s.1).min().unwrap_or_default(),
+                ),
+                "a result of -1, 2, 50 or 100, and fewer a number between 0 and 1",
+                "lines of two scales seem to be mixed; split the file, and extract --results LOSS..WIN reads each part",
+            );
+        }
+        if self.between > 0 || strange == 0 {
             return self.one_sided().map(|doubt| (None, doubt));
         }
         match (minus.0 > 0, two.0 > 0, percent.0 > 0) {
@@ -303,6 +326,10 @@ impl ResultTally {
                 warnings.push(format!(
                     "no result is {side} {middle}, the draw of --results {scale}: is that the scale of this file?"
                 ));
+            } else if self.extreme == 0 {
+                warnings.push(format!(
+                    "no result is {low} or {high}, the ends of --results {scale}: is that the scale of this file?"
+                ));
             }
         }
         let dropped: u64 = [Sign::MinusOne, Sign::Two].iter().map(|sign| self.signs[*sign as usize].0).sum();
@@ -364,6 +391,13 @@ mod tests {
         assert!(doubt(&[0.0, 50.0, 100.0]).contains("--results 0..100"));
         assert!(doubt(&[0.0, -1.0, 2.0]).contains("LOSS..WIN"));
         assert!(doubt(&[-0.25; 10]).contains("--results -1..1"));
+        assert!(doubt(&[[-0.5; 10], [0.0; 10], [0.5; 10]].concat()).contains("--results -0.5..0.5"));
+        assert!(doubt(&[[-0.5; 10], [-1.0; 10], [0.5; 10]].concat()).contains("--results -1..1"));
+        assert!(doubt(&[[-1.0; 10], [0.0; 10], [1.0; 10]].concat()).contains("--results -1..1"));
+        let mixed = [&[1.0, 0.5, 0.0][..], &[-1.0; 10], &[0.0; 10]].concat();
+        assert!(doubt(&mixed).starts_with("Some(4) 10 lines have a result of -1, 2, 50 or 100, and fewer"));
+        let halves = tally(&[0.25, 0.75].repeat(1000));
+        assert!(halves.warnings("-1..1".parse().unwrap(), true)[0].starts_with("no result is -1 or 1"));
         // A sentinel beside draws, and typos.
         assert_eq!(doubt(&[1.0, 0.5, 0.0, -1.0]), "");
         assert_eq!(tally(&[1.0, 0.5, 0.0, -1.0]).warnings(ResultScale::default(), false).len(), 1);

@@ -57,7 +57,7 @@ impl Kind {
 
 /// What an earlier run left and must not be taken for this one's. Without its record there is nothing to
 /// go on with: it goes first.
-const RESULTS: [&str; 8] = [
+const RESULTS: [&str; 11] = [
     "checkpoint.safetensors",
     "metrics.jsonl",
     "params.json",
@@ -66,6 +66,9 @@ const RESULTS: [&str; 8] = [
     "runs.csv",
     "sweep.svg",
     "log.csv",
+    "tables.h",
+    "tables.hpp",
+    "tables.rs",
 ];
 
 /// A run's folder.
@@ -184,12 +187,7 @@ impl RunFolder {
     /// # Errors
     /// [`Error::Io`].
     pub fn remove(&self, name: &str) -> Result<()> {
-        match std::fs::remove_file(self.file(name)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::io(self.file(name), error))
-            }
-            _ => Ok(()),
-        }
+        gputexel::remove_until_rewritten(&self.file(name)).map_err(|e| Error::io(self.file(name), e))
     }
 
     /// The folder.
