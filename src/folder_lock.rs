@@ -219,7 +219,10 @@ pub fn is_leftover(name: &OsStr) -> bool {
 /// # Errors
 /// [`Error::Io`] when the folder cannot be read.
 pub fn holds_leftovers_only(folder: &Path) -> Result<bool> {
-    let noted = std::fs::read(folder.join(LOCK)).unwrap_or_default();
+    let path = folder.join(LOCK);
+    // Only a plain file is one; anything else might never end, or never begin.
+    let is_file = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    let noted = if is_file { crate::read_whole(&path, LOCK_BYTES).unwrap_or_default() } else { Vec::new() };
     let noted = made(&String::from_utf8_lossy(&noted));
     for entry in std::fs::read_dir(folder).map_err(|e| Error::io(folder, e))? {
         let name = entry.map_err(|e| Error::io(folder, e))?.file_name();

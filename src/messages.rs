@@ -21,7 +21,7 @@ const MAX_MESSAGE: usize = 8000;
 /// Whether a character does something else than being seen.
 fn is_active(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+        || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 fn push_escaped(out: &mut String, c: char) {

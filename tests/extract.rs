@@ -441,7 +441,7 @@ fn foreign_formats_are_named() {
             "g.jsonl: is JSON, which cannot be read",
         ),
         ("h.bin", "BINP\0\0\0x".to_string(), "h.bin: is a Stockfish binpack"),
-        ("i.pgn", "ab\0\u{1}".to_string(), "i.pgn: is binary data"),
+        ("i.pgn", "ab\0\u{1}".to_string(), "i.pgn: is not text"),
         ("j.epd", format!("{fen} bm e5; id \"x\";\n"), "j.epd:1: no result after the position, only 'bm e5;"),
         ("k.epd", format!("{fen}; white\n"), "a word or letter for a result"),
     ] {
@@ -455,7 +455,9 @@ fn foreign_formats_are_named() {
         let Some(path) = shared(name) else { continue };
         let error = bench.refuse(&[path.to_str().unwrap()], "", 1);
         assert!(
-            ["is JSON", "is a Stockfish binpack", "is binary data"].iter().any(|part| error.contains(part)),
+            ["is JSON", "is a Stockfish binpack", "is binary data", "is not text"]
+                .iter()
+                .any(|part| error.contains(part)),
             "{error}"
         );
     }

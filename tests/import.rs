@@ -334,6 +334,39 @@ fn points_of_view_and_phases_come_from_the_position() {
     assert_eq!(dataset::read(&bench.path("out.bin")).unwrap().row(2).offset, -7.0);
 }
 
+/// Results in the side to move's view, where the schema says White's, or of Black.
+#[test]
+fn results_that_run_against_material_are_refused() {
+    let schema = format!(
+        "{HEAD}\"index_base\": 0, \"comment\": \"fen\",
+         \"parameters\": [{{\"name\": \"material\", \"index\": 0, \"prior\": 100}}]}}"
+    );
+    let lines = |turned: bool, black: bool| -> String {
+        (0..2000)
+            .map(|n| {
+                let (white_up, turn) = (n % 2 == 0, if n % 4 < 2 { 'w' } else { 'b' });
+                // Four of five go to the side with more.
+                let white_wins = white_up != (n % 5 == 0);
+                let board = if white_up { "4k3/8/8/8/8/8/PPPP4/4K3" } else { "4k3/pppp4/8/8/8/8/8/4K3" };
+                let result = u8::from(white_wins != ((turned && turn == 'b') || black));
+                let material = if white_up { 4 } else { -4 };
+                format!("{result} 0:{material} # {board} {turn} - - 0 1\n")
+            })
+            .collect()
+    };
+    let bench = bench(lines(false, false), &schema);
+    import(&bench, &["t.svm"], "");
+    for (turned, black, part) in [
+        (true, false, "as if they were from the other point of view: of 2000"),
+        (false, true, "as if Black's wins were 1: of 2000"),
+    ] {
+        bench.write("t.svm", lines(turned, black));
+        let error = refuse(&bench, &["t.svm", "--schema", "s.json"], 1);
+        assert!(error.contains(part) && error.contains("\"point_of_view\""), "{error}");
+        import(&bench, &["t.svm", "--trust-results"], "");
+    }
+}
+
 #[test]
 fn tables_of_one_kind_of_index_become_features() {
     let schema = format!(

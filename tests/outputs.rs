@@ -282,6 +282,20 @@ fn only_locks_are_taken_for_locks() {
     assert!(message.contains("r/.gputexel.lock: is no lock of this program"), "{message}");
     assert_eq!(bench.bytes("precious"), b"kept");
     assert_eq!(bench.names("r"), [".gputexel.lock"]);
+    // What never begins, or never ends, is not read, either.
+    std::fs::remove_file(bench.path("r/.gputexel.lock")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", bench.path("r/.gputexel.lock")).unwrap();
+    let message = bench.fails(&["tune", "d.bin", "--out", "r", "--backend", "cpu"], 1);
+    assert!(message.contains("is no lock of this program"), "{message}");
+    std::fs::remove_file(bench.path("r/.gputexel.lock")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(bench.path("r/.gputexel.lock")).status();
+    if made.is_ok_and(|status| status.success()) {
+        for args in [&["tune", "d.bin", "--out", "r", "--backend", "cpu"][..], &["match", "--resume", "r"]] {
+            bench.fails(args, 1);
+        }
+    } else {
+        eprintln!("SKIPPED: no mkfifo");
+    }
 }
 
 #[test]

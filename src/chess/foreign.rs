@@ -49,14 +49,8 @@ pub(super) fn is_plain(first: &[u8]) -> bool {
 
 /// What an input is that cannot be read at all, told from its beginning.
 pub fn foreign_format(head: &[u8]) -> Option<String> {
-    if head.len() > 8 && head[8] == b'{' && head[4..8] == [0; 4] {
-        return Some("is a dataset already, not games or positions".to_string());
-    }
-    if head.starts_with(b"BINP") {
-        return Some(
-            "is a Stockfish binpack, which cannot be read yet; convert it to lines such as FEN | 35 | 1.0"
-                .to_string(),
-        );
+    if let Some(known) = binary_format(head) {
+        return Some(known.to_string());
     }
     if head.iter().take(BINARY_BYTES).any(|&byte| byte == 0) {
         return Some("is binary data, not games (PGN) or labelled positions, one a line".to_string());
@@ -79,6 +73,16 @@ pub fn foreign_format(head: &[u8]) -> Option<String> {
         ));
     }
     None
+}
+
+/// What a file is that is known by its first bytes.
+pub(super) fn binary_format(head: &[u8]) -> Option<&'static str> {
+    if head.len() > 8 && head[8] == b'{' && head[4..8] == [0; 4] {
+        return Some("is a dataset already, not games or positions");
+    }
+    let binpack =
+        "is a Stockfish binpack, which cannot be read yet; convert it to lines such as FEN | 35 | 1.0";
+    head.starts_with(b"BINP").then_some(binpack)
 }
 
 /// What a header line lacks that names some columns, but not all that are needed.

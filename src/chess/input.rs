@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::foreign::foreign_format;
+use super::foreign::binary_format;
 use super::gzip::Members;
 use crate::error::{Error, Result};
 
@@ -88,8 +88,7 @@ impl Input {
         // Broken text may have a few of them.
         let start = &head[..head.len().min(4096)];
         if 16 * memchr::memchr_iter(0, start).count() > start.len() {
-            let reason = foreign_format(&head).unwrap_or_else(|| "is not text".to_string());
-            return Err(Error::input(path, reason));
+            return Err(Error::input(path, binary_format(&head).unwrap_or("is not text")));
         }
         input.complete = head.len() < HEAD_BYTES;
         input.head = head;

@@ -48,6 +48,9 @@ pub struct ImportArgs {
     /// Stop, and write nothing, when more than this share of the lines cannot be used
     #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
     max_bad_share: f64,
+    /// Take results as they are, also where they clearly run against material
+    #[arg(long)]
+    trust_results: bool,
     /// Worker threads [default: one a core]; the output does not depend on it
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -84,6 +87,7 @@ pub fn run(args: &ImportArgs, context: &Context) -> anyhow::Result<()> {
     settings.max_bad_share = args.max_bad_share;
     settings.threads = args.threads.unwrap_or(settings.threads);
     settings.force = args.force;
+    settings.trust_results = args.trust_results;
     let report = with_progress(context, |hooks| import(&args.inputs, &settings, &args.output, hooks))?;
     let text = if context.json {
         format!("{}\n", serde_json::to_string(&report)?)

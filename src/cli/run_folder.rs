@@ -168,10 +168,19 @@ impl RunFolder {
         self.lock.as_ref().map_or(Ok(()), FolderLock::check)
     }
 
-    /// Writes if the folder is still there; when that fails because it went meanwhile, says so.
-    fn guarded(&self, write: impl FnOnce() -> Result<()>) -> Result<()> {
+    /// Writes a file if the folder is still there; when that fails because it went meanwhile, says so. What
+    /// went into another folder, which took its place just then, is taken away again.
+    fn guarded(&self, path: &Path, write: impl FnOnce() -> Result<()>) -> Result<()> {
         self.check()?;
-        write().or_else(|error| self.check().and(Err(error)))
+        let written = write();
+        if let Err(gone) = self.check() {
+            if written.is_ok() {
+                // What matters is the error that is told.
+                let _ = std::fs::remove_file(path);
+            }
+            return Err(gone);
+        }
+        written
     }
 
     /// Notes what is made before there is a record, see [`FolderLock::making`].
@@ -210,7 +219,8 @@ impl RunFolder {
     /// # Errors
     /// [`Error::Io`]; those of [`check`](Self::check).
     pub fn write(&self, name: &str, contents: &str) -> Result<()> {
-        self.guarded(|| write_atomically(&self.file(name), contents.as_bytes()))
+        let path = self.file(name);
+        self.guarded(&path, || write_atomically(&path, contents.as_bytes()))
     }
 
     /// Writes the record of the run, which has then begun.
@@ -229,7 +239,8 @@ impl RunFolder {
     /// # Errors
     /// Those of [`check`](Self::check) and [`Checkpoint::write`].
     pub fn write_checkpoint(&self, checkpoint: &Checkpoint) -> Result<()> {
-        self.guarded(|| checkpoint.write(&self.checkpoint()))
+        let path = self.checkpoint();
+        self.guarded(&path, || checkpoint.write(&path))
     }
 
     /// The state of the run, if one was stored.

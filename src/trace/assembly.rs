@@ -12,6 +12,7 @@ use super::line::Batch;
 use super::plan::Column;
 use super::report::{ImportReport, SourceReport};
 use super::{Comparison, ImportSettings, MAX_SCALES};
+use crate::chess::sample::{Agreement, Verdict};
 use crate::chess::scale::ResultTally;
 use crate::dataset::{DatasetWriter, SourceRecord};
 use crate::error::{Error, Result};
@@ -55,6 +56,8 @@ pub(super) struct Assembly<'a> {
     columns_seen: [bool; Column::COUNT],
     /// Of the current source: its results.
     tally: ResultTally,
+    /// Of the current source: its results against material.
+    agreement: Agreement,
     contents: Contents,
 }
 
@@ -85,6 +88,7 @@ impl<'a> Assembly<'a> {
             zero: false,
             columns_seen: [false; Column::COUNT],
             tally: ResultTally::default(),
+            agreement: Agreement::default(),
             contents: Contents::default(),
         }
     }
@@ -104,6 +108,7 @@ impl<'a> Assembly<'a> {
             (self.largest_index, self.zero) = (None, false);
             self.columns_seen = [false; Column::COUNT];
             self.tally = ResultTally::default();
+            self.agreement = Agreement::default();
         }
         if let (Some(line), 1) = (batch.zero_at, plan.base) {
             let reason =
@@ -182,6 +187,12 @@ impl<'a> Assembly<'a> {
             report.complaints.push(format!("{path}:{line}: {reason}"));
         }
         self.tally.merge(&batch.tally);
+        self.agreement.merge(&batch.agreement);
+        // Who compares evaluations is told more than this.
+        let asked = self.settings.trust_results || self.settings.reference.is_some();
+        if let (true, false, Some(verdict)) = (last, asked, self.agreement.clear_fault()) {
+            return Err(Error::input(&path, doubt(&self.agreement, verdict)));
+        }
         let many = report.record.records >= LINES_BEFORE_MARKS;
         if let (true, Some((result, line))) = (last && many, self.tally.mark()) {
             let remedy = match result {
@@ -258,6 +269,24 @@ impl<'a> Assembly<'a> {
             comparison: self.comparison,
         })
     }
+}
+
+/// Why results are not taken as they are.
+fn doubt(counts: &Agreement, verdict: Verdict) -> String {
+    let what = match verdict {
+        Verdict::Reversed => "as if Black's wins were 1",
+        Verdict::MixedPointOfView => "as if lines with different points of view were mixed",
+        _ => "as if they were from the other point of view",
+    };
+    let percent = |agree: u64, total: u64| 100.0 * agree as f64 / total.max(1) as f64;
+    format!(
+        "results run against material {what}: of {} decisive ones in imbalanced positions only {:.0} % go to the \
+         side with more material with White to move, {:.0} % with Black to move; \"point_of_view\" of the schema \
+         says whose results are, import --trust-results takes them as they are",
+        counts.positions(),
+        percent(counts.white_to_move_agree, counts.white_to_move),
+        percent(counts.black_to_move_agree, counts.black_to_move),
+    )
 }
 
 fn too_many_bad_lines(report: &SourceReport, limit: f64) -> Error {

@@ -12,6 +12,7 @@ use super::number::parse_number;
 use super::plan::{Action, Column, Half, PhaseSource, Plan};
 use super::schema::Results;
 use crate::chess::fen::parse_fen;
+use crate::chess::sample::Agreement;
 use crate::chess::scale::ResultTally;
 use crate::chess::text::significant_lines;
 use crate::dataset::{ImportedPosition, PositionLabels};
@@ -51,6 +52,9 @@ pub struct Batch {
     pub largest_index: Option<u32>,
     /// Whether index 0 occurred, and the first line where it did.
     pub zero_at: Option<u64>,
+    /// How results go with material, as far as lines tell where the pieces are: of some lines of each
+    /// chunk, of all where the position is needed anyway.
+    pub(super) agreement: Agreement,
     /// Results as they are written, where they are read as 0 to 1.
     pub(super) tally: ResultTally,
     /// Which columns occurred, by number.
@@ -58,6 +62,10 @@ pub struct Batch {
     /// Static evaluations against what the engine printed, where that was asked for.
     pub comparison: Comparison,
 }
+
+/// Lines of a chunk whose results are held against the material of a position that is not needed: enough to
+/// tell whose view they take, and few enough to cost nothing.
+const SAMPLED: usize = 500;
 
 /// Why a line cannot be used: the kind that is counted, and the words.
 struct Fault(&'static str, String);
@@ -375,6 +383,10 @@ impl Reader<'_> {
             score_cp: score.map_or(f32::NAN, |value| value as f32),
             game,
         };
+        let sample = if batch.labels.len() < SAMPLED { parse_fen(comment).ok() } else { None };
+        if let Some(setup) = setup.or_else(|| sample.map(|(setup, _)| setup)) {
+            batch.agreement.add(&setup.board, setup.turn, label.result);
+        }
         if let Some(reference) = self.reference {
             let ids = &batch.ids[first_entry..];
             let row = ids.iter().zip(&batch.coefficients[first_entry..]);

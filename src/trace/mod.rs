@@ -46,6 +46,8 @@ pub struct ImportSettings {
     pub max_bad_share: f64,
     /// Worker threads beside the one that decompresses.
     pub threads: usize,
+    /// Take results as they are, also where they run against material.
+    pub trust_results: bool,
     /// Replace an existing output.
     pub force: bool,
     /// Parameters under which static evaluations are compared with what the engine printed.
@@ -59,6 +61,7 @@ impl ImportSettings {
             plan: Arc::new(plan),
             max_bad_share: 0.1,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
+            trust_results: false,
             force: false,
             reference: None,
         }

@@ -64,7 +64,11 @@ fn same_parameters(values: &TableValues, path: &Path) -> Result<TableValues> {
 fn start_of_run(values: &TableValues, params: &Path) -> Result<Option<TableValues>> {
     let file = if params.is_dir() { params.join("params.json") } else { params.to_path_buf() };
     let record: PathBuf = file.with_file_name("run.json");
-    let Ok(text) = crate::read_whole_text(&record, crate::SETTINGS_BYTES) else { return Ok(None) };
+    // Whatever else has this name is no record, and might never end.
+    if !std::fs::metadata(&record).is_ok_and(|metadata| metadata.is_file()) {
+        return Ok(None);
+    }
+    let text = crate::read_whole_text(&record, crate::SETTINGS_BYTES).map_err(|e| Error::io(&record, e))?;
     // Of other programs, and other versions, there may be a file of this name.
     let Ok(RunRecord { config, .. }) = serde_json::from_str::<RunRecord>(&text) else { return Ok(None) };
     let provenance = ParameterFile::read(&file)?.provenance;
