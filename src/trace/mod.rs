@@ -75,9 +75,9 @@ impl ImportSettings {
 /// Reads traces and writes a dataset to `output`.
 ///
 /// # Errors
-/// [`Error::Usage`] for contradictory settings or an output that exists; [`Error::Input`] when an
+/// [`Error::Usage`](crate::Error::Usage) for contradictory settings or an output that exists; [`Error::Input`](crate::Error::Input) when an
 /// input counts its indices otherwise than the schema says, has too many broken lines, or holds no
-/// position; [`Error::Interrupted`] after `cancel`. Nothing is written then.
+/// position; [`Error::Interrupted`](crate::Error::Interrupted) after `cancel`. Nothing is written then.
 pub fn import(
     inputs: &[PathBuf],
     settings: &ImportSettings,

@@ -3,7 +3,7 @@
 //! A table that is filled in the wrong order of squares, colors or pieces looks like any other. But what
 //! stands there before is known: the values that the run started from, or, when it is filled again, those
 //! that it ended with. They are compared under the marker first, and if they are not what the marker says,
-//! [`search`](super::search) looks for what they are.
+//! [`search`](mod@super::search) looks for what they are.
 
 use std::collections::HashMap;
 

@@ -32,7 +32,7 @@ pub const LARGEST_ERROR_CP: f64 = 10_000.0;
 /// decomposition hours.
 pub const MOST_PARAMETERS: usize = 16_384;
 
-/// Bytes that [`sandwich`] takes at most for so many parameters (2 F) and positions.
+/// Bytes that [`sandwich()`] takes at most for so many parameters (2 F) and positions.
 pub fn bytes_needed(parameters: usize, positions: usize) -> u64 {
     // Seven matrices at a time where the curvature is singular and there are bounds; a record, and a
     // place in the order of games, for each position.
