@@ -365,6 +365,10 @@ fn results_that_run_against_material_are_refused() {
         assert!(error.contains(part) && error.contains("\"point_of_view\""), "{error}");
         import(&bench, &["t.svm", "--trust-results"], "");
     }
+    // Nothing is turned where all is the side to move's.
+    bench.write("t.svm", lines(true, false));
+    bench.write("s.json", schema.replace("\"comment\": \"fen\"", "\"point_of_view\": \"stm\""));
+    assert_eq!(import(&bench, &["t.svm"], "")["relative"], true);
 }
 
 #[test]

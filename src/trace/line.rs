@@ -385,7 +385,10 @@ impl Reader<'_> {
         };
         let sample = if batch.labels.len() < SAMPLED { parse_fen(comment).ok() } else { None };
         if let Some(setup) = setup.or_else(|| sample.map(|(setup, _)| setup)) {
-            batch.agreement.add(&setup.board, setup.turn, label.result);
+            // Where nothing was turned, numbers are still the side to move's.
+            let untold = plan.relative && turn.is_none() && setup.turn == Color::Black;
+            let result = if untold { 1.0 - label.result } else { label.result };
+            batch.agreement.add(&setup.board, setup.turn, result);
         }
         if let Some(reference) = self.reference {
             let ids = &batch.ids[first_entry..];
