@@ -92,7 +92,12 @@ impl FolderLock {
     /// [`Error::Input`] when it was removed, moved or replaced.
     pub fn check(&self) -> Result<()> {
         let state = self.0.state();
-        if is_at(&self.0.path, &state.file) { Ok(()) } else { Err(gone(&self.0.folder)) }
+        if is_at(&self.0.path, &state.file) { Ok(()) } else { Err(self.gone()) }
+    }
+
+    /// The error that the folder is no longer what it was.
+    pub fn gone(&self) -> Error {
+        gone(&self.0.folder)
     }
 
     /// Notes files of the folder that are about to be made ahead of the record of a run: of what is

@@ -1,7 +1,7 @@
 //! The folder of a run: what is in it, how it comes into being, and whose it is.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use gputexel::folder_lock::{FolderLock, holds_leftovers_only, no_record};
@@ -57,7 +57,7 @@ impl Kind {
 
 /// What an earlier run left and must not be taken for this one's. Without its record there is nothing to
 /// go on with: it goes first.
-const RESULTS: [&str; 11] = [
+const RESULTS: [&str; 8] = [
     "checkpoint.safetensors",
     "metrics.jsonl",
     "params.json",
@@ -66,10 +66,10 @@ const RESULTS: [&str; 11] = [
     "runs.csv",
     "sweep.svg",
     "log.csv",
-    "tables.h",
-    "tables.hpp",
-    "tables.rs",
 ];
+
+/// The same of what somebody might paste; a folder of such a name is none of them.
+const TABLES: [&str; 3] = ["tables.h", "tables.hpp", "tables.rs"];
 
 /// A run's folder.
 pub struct RunFolder {
@@ -102,7 +102,8 @@ impl RunFolder {
         check_contents(&folder.path, kind, force)?;
         let made = folder.lock.as_ref().filter(|_| holds_leftovers_only(&folder.path).unwrap_or(false));
         let stale = made.map(FolderLock::made).unwrap_or_default();
-        let earlier = kind.record().into_iter().chain(RESULTS).filter(|_| force);
+        let tables = TABLES.into_iter().filter(|name| folder.file(name).is_file());
+        let earlier = kind.record().into_iter().chain(RESULTS).chain(tables).filter(|_| force);
         for name in stale.iter().map(String::as_str).chain(earlier) {
             folder.remove(name)?;
         }
@@ -148,7 +149,7 @@ impl RunFolder {
         let record = self.path.join(name);
         let text =
             gputexel::read_whole_text(&record, gputexel::SETTINGS_BYTES).map_err(|e| match e.kind() {
-                std::io::ErrorKind::NotFound => no_record(&self.path, name, what),
+                ErrorKind::NotFound => no_record(&self.path, name, what),
                 _ => Error::io(&record, e),
             })?;
         serde_json::from_str(&text)
@@ -180,7 +181,13 @@ impl RunFolder {
             }
             return Err(gone);
         }
-        written
+        // What was just made beside the file is gone: the folder is being removed.
+        match (written, &self.lock) {
+            (Err(Error::Io { source, .. }), Some(lock)) if source.kind() == ErrorKind::NotFound => {
+                Err(lock.gone())
+            }
+            (written, _) => written,
+        }
     }
 
     /// Notes what is made before there is a record, see [`FolderLock::making`].
@@ -390,7 +397,7 @@ fn dated_folder() -> Result<PathBuf> {
     loop {
         match std::fs::create_dir(&path) {
             Ok(()) => return Ok(path),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 path = runs.join(format!("{stamp}-{number}"));
                 number += 1;
             }
