@@ -184,19 +184,23 @@ pub fn remove_until_rewritten(path: &Path) -> std::io::Result<()> {
 fn rights_at(path: &Path) -> Option<Rights> {
     match std::fs::metadata(path) {
         Ok(old) => Some(Rights::of(&old)),
-        Err(_) => REMOVED.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied(),
+        Err(_) => removed_rights(path),
     }
 }
 
+fn removed_rights(path: &Path) -> Option<Rights> {
+    REMOVED.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()
+}
+
 /// What a file is created with that is to stand at `path`: no more than the file has that is there, or
-/// what the umask leaves of everything. `None` leaves it to its owner alone.
+/// had that was removed there, or what the umask leaves of everything. `None` leaves it to its owner alone.
 #[cfg(unix)]
 fn permissions_at_birth(path: &Path) -> Option<std::fs::Permissions> {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = match std::fs::metadata(path) {
         Ok(old) if old.is_file() => old.permissions().mode() & 0o777,
         Ok(_) => return None,
-        Err(_) => 0o666,
+        Err(_) => removed_rights(path).map_or(0o666, |rights| rights.mode() & 0o777),
     };
     Some(std::fs::Permissions::from_mode(mode))
 }
@@ -252,8 +256,7 @@ impl Growing {
     /// When the system says nothing about it.
     pub fn of(path: &Path, file: File) -> std::io::Result<Self> {
         let is_file = file.metadata()?.is_file();
-        let removed = REMOVED.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied();
-        if let Some(rights) = removed {
+        if let Some(rights) = removed_rights(path) {
             rights.give(&file)?;
         }
         Ok(Self { path: path.to_path_buf(), file, is_file })

@@ -18,6 +18,10 @@ impl Rights {
         Self { mode: metadata.mode() & 0o7777, owner: metadata.uid(), group: metadata.gid() }
     }
 
+    pub fn mode(&self) -> u32 {
+        self.mode
+    }
+
     /// Gives them to a file that nobody else can read yet, so that at no time anyone may do more with
     /// its contents than before; whether owner and group could be given, too.
     ///

@@ -56,7 +56,7 @@ fn record_view(report: &SourceReport) -> Option<&String> {
 }
 
 /// Shares by side to move, in words.
-fn rates(counts: &Agreement, what: &str) -> String {
+pub(crate) fn rates(counts: &Agreement, what: &str) -> String {
     let percent = |agree: u64, total: u64| format!("{:.0} %", 100.0 * agree as f64 / total.max(1) as f64);
     format!(
         "of {} {what} only {} go to the side with more material with White to move, {} with Black to move",

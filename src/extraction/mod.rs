@@ -24,6 +24,7 @@ use std::sync::atomic::AtomicBool;
 pub use again::{Leaf, LeafChanges};
 pub use report::{FunnelStep, Report, Results, SourceReport};
 
+pub(crate) use doubt::rates;
 pub(crate) use sources::{Chunk, Contents, Ending, check_reading, read_chunks, repeats, work};
 
 use crate::chess::detection::Asked;

@@ -16,7 +16,7 @@ use crate::chess::sample::{Agreement, Verdict};
 use crate::chess::scale::ResultTally;
 use crate::dataset::{DatasetWriter, SourceRecord};
 use crate::error::{Error, Result};
-use crate::extraction::{Contents, Ending, Results, repeats};
+use crate::extraction::{Contents, Ending, Results, rates, repeats};
 
 /// Lines after which the share of broken ones is first judged.
 const LINES_BEFORE_JUDGING: u64 = 1000;
@@ -278,14 +278,10 @@ fn doubt(counts: &Agreement, verdict: Verdict) -> String {
         Verdict::MixedPointOfView => "as if lines with different points of view were mixed",
         _ => "as if they were from the other point of view",
     };
-    let percent = |agree: u64, total: u64| 100.0 * agree as f64 / total.max(1) as f64;
+    let rates = rates(counts, "decisive, imbalanced results");
     format!(
-        "results run against material {what}: of {} decisive ones in imbalanced positions only {:.0} % go to the \
-         side with more material with White to move, {:.0} % with Black to move; \"point_of_view\" of the schema \
-         says whose results are, import --trust-results takes them as they are",
-        counts.positions(),
-        percent(counts.white_to_move_agree, counts.white_to_move),
-        percent(counts.black_to_move_agree, counts.black_to_move),
+        "results run against material {what}: {rates}; \"point_of_view\" of the schema says whose results are, \
+         import --trust-results takes them as they are"
     )
 }
 

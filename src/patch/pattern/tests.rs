@@ -1,0 +1,154 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn find(body: &str, text: &str, rule: Rule) -> Vec<Vec<String>> {
+    let template = Template::parse(body, "p", rule == Rule::Loose).unwrap();
+    let pattern = Pattern::new(&template, rule, false);
+    let found = pattern.find_all(text, &Frequencies::of(text));
+    found.iter().map(|f| f.marks.iter().map(|m| text[m.clone()].to_string()).collect()).collect()
+}
+
+/// The expression of `tune.py`, in the regex crate, whose classes are as wide.
+fn reference(body: &str, text: &str) -> Vec<Vec<String>> {
+    let template = Template::parse(body, "p", true).unwrap();
+    let mut parts: Vec<String> = Vec::new();
+    for segment in &template.segments {
+        match segment {
+            Segment::Text(text) => {
+                parts.extend(text.chars().filter(|c| !is_space(*c)).map(|c| regex::escape(&c.to_string())));
+            }
+            Segment::Number { .. } => parts.push(r"(-?\d+(?:\.\d+)?)".to_string()),
+            Segment::Name(_) => panic!("no bare names here"),
+        }
+    }
+    let expression = regex::Regex::new(&parts.join(r"\s*")).unwrap();
+    let groups = |c: regex::Captures<'_>| (1..c.len()).map(|i| c[i].to_string()).collect();
+    expression.captures_iter(text).map(groups).collect()
+}
+
+#[test]
+fn loose_matches_are_those_of_the_expression() {
+    for (body, text) in [
+        ("int m = 100@ * d - 25@;", "intm=7*d- -2.50 ; int\tm\n=\n1*d-2;"),
+        ("a = 1@;", "beta = 10; a=1.5;a = x;"),
+        ("1@ 2@", "12345 6"),
+        ("1@ 2@ 3@ x", "1234567890.12 x 1 2 3 x"),
+        ("5@", "1 -2 3.5 -4.x5"),
+        ("5@ * x", "-1.5*x 2 * x 1.2.3*x --4*x"),
+        ("(x)5@)", "(x)\u{3000}-１２.３ )"),
+        ("é5@ü", "é1ü é 2 ü e3ü"),
+        ("a a 1@", "a a a a 1 aa2"),
+    ] {
+        let expected = reference(body, text);
+        assert!(!expected.is_empty(), "{body}");
+        assert_eq!(find(body, text, Rule::Loose), expected, "{body} in {text}");
+    }
+}
+
+#[test]
+fn words_stay_whole() {
+    let numbers = |body, text| find(body, text, Rule::Words).concat();
+    for (body, text) in [
+        ("int m = 1@;", "intm = 1;"),
+        ("a = 1@;", "alpha_a = 1;"),
+        ("alpha = 1@;", "al pha = 1;"),
+        ("x = 1@", "x = 10u"),
+        ("x = 1@", "x = 1.5e3"),
+        ("x = 1@", "x = 1'000"),
+        ("f(1@", "f(.5"),
+        ("x * y1@z y", "x"),
+    ] {
+        if let Ok(template) = Template::parse(body, "p", false) {
+            let pattern = Pattern::new(&template, Rule::Words, false);
+            assert_eq!(pattern.find_all(text, &Frequencies::of(text)), [], "{body} in {text}");
+        }
+    }
+    assert_eq!(
+        numbers("int m=100@*d-25@;return m+7@*b;", "int  m = 1 * d - 2;\n return m + 3 * b;"),
+        ["1", "2", "3"]
+    );
+    assert_eq!(numbers("return 5@ ;", "return -3;"), ["-3"]);
+    assert_eq!(numbers("x = 1@", "x = 10"), ["10"]);
+    assert_eq!(numbers("case 1@: x", "case\u{3000}12 :x"), ["12"]);
+}
+
+/// Bodies and texts of few different characters, which nearly match in many places.
+fn alike() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        Just("1"),
+        Just("1@"),
+        Just("-1@"),
+        Just("1.5@"),
+        Just("-"),
+        Just("."),
+        Just(" "),
+        Just("a"),
+        Just("a "),
+        Just("("),
+        Just("12"),
+        Just("-1.1"),
+        Just("é"),
+        Just("\u{3000}"),
+        Just("１"),
+    ];
+    proptest::collection::vec(part, 1..40).prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_automaton_finds_what_comparing_finds(body in alike(), more in alike(), strict: bool) {
+        for (compat, rule) in [(true, Rule::Loose), (false, Rule::Words)] {
+            // Most of a body is in the text.
+            let Ok(template) = Template::parse(&body, "p", compat) else { continue };
+            let text = format!("{more} {} {} {more}", body.replace('@', ""), body.replace("1@", "5.25"));
+            for template in [template.named(), template] {
+                // By the letter, comparing takes a number only where its digits begin.
+                let pattern = Pattern::new(&template, rule, strict && rule == Rule::Words);
+                let frequencies = Frequencies::of(&text);
+                let (compared, _) = pattern.find_within(&text, &frequencies, usize::MAX);
+                let (automatic, _) = pattern.find_within(&text, &frequencies, 0);
+                prop_assert_eq!(compared, automatic, "{} in {}", body, text);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_repeats_itself_is_read_once() {
+    // Every place nearly matches, and no character is rare.
+    for (element, end) in
+        [("1 2 ", "2 1 "), ("a = 1@; b = 2@; ", "b = 2@; a"), ("; x ", "x ;"), ("x y ", "y x")]
+    {
+        for rule in [Rule::Loose, Rule::Words] {
+            let body = format!("{}{end}", element.repeat(200));
+            let text = element.replace('@', "").repeat(5000);
+            let template = Template::parse(&body, "p", rule == Rule::Loose).unwrap();
+            let pattern = Pattern::new(&template, rule, false);
+            let limit = 4 * text.len() + 100_000;
+            let frequencies = Frequencies::of(&text);
+            let (_, steps) = pattern.find_within(&text, &frequencies, usize::MAX);
+            assert!(steps > 2 * limit, "{steps} comparisons for {body:.10} would do");
+            let (found, steps) = pattern.find_within(&text, &frequencies, limit);
+            assert!(found.is_empty() && steps < limit + body.len(), "{steps} comparisons for {body:.10}");
+        }
+    }
+}
+
+#[test]
+fn a_match_may_leave_the_digits_to_the_next() {
+    // The one before takes the sign, or half of the digits.
+    for (body, text, numbers) in [("1@-", "12 -1-", ["12", "1"]), ("1@ 1", "111 1 51", ["111", "5"])] {
+        assert_eq!(find(body, text, Rule::Loose), numbers.map(|number| vec![number.to_string()]));
+        assert_eq!(find(body, text, Rule::Loose), reference(body, text));
+    }
+}
+
+#[test]
+fn hostile_bodies_take_no_time() {
+    let body = "1@ ".repeat(40) + "x";
+    let text = "1".repeat(60); // the expression itself would take 60 to the power of 40 steps
+    assert!(find(&body, &text, Rule::Loose).is_empty());
+}
