@@ -65,7 +65,7 @@ fn a_dataset_without_positions_is_refused() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 0, 1);
     assert!(dataset::read(&bench.path("d.bin")).unwrap().is_empty());
-    assert!(refuse(&bench, &[], 1).contains("d.bin: holds no position"));
+    assert!(refuse(&bench, &[], 1).contains("d.bin: contains no positions"));
     bench.write("empty.epd", "");
     let err = bench.fails(&["tune", "empty.epd", "--out", "r", "--backend", "cpu"], 1);
     assert!(err.contains("empty.epd"), "{err}");

@@ -516,7 +516,7 @@ fn pieces_are_named_in_many_languages() {
         let (code, out, _) = bench.run(&["extract", "g.pgn", "-o", "x.bin", "--force"], "");
         assert_eq!(code, 0);
         assert!(
-            out.contains(&format!("pieces named by {letters}")) && out.contains("20 of the first 20"),
+            out.contains(&format!("piece letters: {letters}")) && out.contains("20 of the first 20"),
             "{out}"
         );
         // What was asked for is asked for again where the extraction is repeated.

@@ -93,7 +93,7 @@ fn coefficients_that_half_precision_changes_are_kept() {
     assert_eq!((row(&joined, 17), row(&joined, 5990)), (row(&half, 17), vec![(3, 2049.0)]));
     let (_, told, _) = bench.run(&["import", "t.svm", "--schema", "s.json", "-o", "again.bin"], "");
     assert!(
-        told.contains("coefficients kept in f32: f16 would change some, the first t.svm: 2049"),
+        told.contains("coefficients stored in f32: some are not exact in f16, the first t.svm: 2049"),
         "{told}"
     );
 }

@@ -113,7 +113,7 @@ fn bad_usage_is_named() {
     let bench = Bench::new();
     for (args, says) in [
         (&["material", "zero", "--games", "3"][..], "must be even"),
-        (&["material", "zero", "--games", "0"], "must be even and above 0"),
+        (&["material", "zero", "--games", "0"], "must be even and positive"),
         (&["material", "zero", "--nodes", "0"], "limit 'nodes=0'"),
         (&["material", "zero", "--time", "x"], "time control 'x'"),
         (&["material", "zero", "--sprt", "elo0=5,elo1=0"], "elo0"),

@@ -305,7 +305,7 @@ fn broken_games_are_kept_up_to_the_break_or_dropped() {
     bench.extract(&["many.pgn", "--list-skipped", "s.txt"], "");
     assert_eq!(String::from_utf8(bench.bytes("s.txt")).unwrap().lines().count(), 50);
     let (_, text, _) = bench.run(&["extract", "many.pgn", "-o", "t.bin"], "");
-    assert!(text.contains("and 30 more games left out or cut short; --list-skipped names all"), "{text}");
+    assert!(text.contains("and 30 more games left out or truncated; --list-skipped lists all"), "{text}");
 }
 
 #[test]

@@ -291,7 +291,7 @@ fn results_are_verified_against_the_start() {
     bench.write("still.toml", config);
     let (code, _, err) = bench.run(&["spsa", "run", "still.toml", "--out", "still", "--verify", "4"], "");
     assert!(code == 0 && err.contains("there is nothing to verify"), "{err}");
-    assert!(bench.fails(&["spsa", "verify", "r", "--games", "61"], 2).contains("games come in pairs"));
+    assert!(bench.fails(&["spsa", "verify", "r", "--games", "61"], 2).contains("games are played in pairs"));
     let (code, out, _) = bench.run(&["spsa", "verify", "r", "--games", "80"], "");
     assert!(code == 0 && out.contains("tuned against start, 80 of 80 games"), "{out}");
 }

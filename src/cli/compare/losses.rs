@@ -42,7 +42,7 @@ impl Losses {
     pub fn on(paths: &[PathBuf], sides: &[Side; 2], kind: LossKind, k: Option<f64>) -> Result<Self> {
         let data = dataset::read_many(paths)?;
         if data.is_empty() {
-            return Err(Error::input(&paths[0], "holds no position"));
+            return Err(Error::input(&paths[0], "contains no positions"));
         }
         let thetas =
             [0, 1].map(|side| sides[side].file.theta(&data.metadata().feature_set, &sides[side].path));

@@ -93,7 +93,7 @@ fn start(args: &PsoArgs, context: &Context, watch: &Watch) -> anyhow::Result<()>
     }
     let data = dataset::read_many(&args.inputs)?;
     if data.is_empty() {
-        return Err(Error::input(&args.inputs[0], "holds no position").into());
+        return Err(Error::input(&args.inputs[0], "contains no positions").into());
     }
     let set = &data.metadata().feature_set;
     let prior = prior.unwrap_or_else(|| Prior::default_for(set));

@@ -70,7 +70,7 @@ pub fn start(args: &SweepArgs, context: &Context, watch: &Watch) -> anyhow::Resu
     let backend = args.backend.open()?;
     let data = dataset::read_many(&args.datasets)?;
     if data.is_empty() {
-        return Err(Error::input(&args.datasets[0], "holds no position").into());
+        return Err(Error::input(&args.datasets[0], "contains no positions").into());
     }
     let config = configure(args, &data)?;
     Sweep::try_new(&config, &data)?;

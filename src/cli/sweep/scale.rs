@@ -67,7 +67,7 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
 
     let data = dataset::read_many(&args.datasets)?;
     if data.is_empty() {
-        return Err(Error::input(&args.datasets[0], "holds no position").into());
+        return Err(Error::input(&args.datasets[0], "contains no positions").into());
     }
     let prior = prior.unwrap_or_else(|| Prior::default_for(&data.metadata().feature_set));
     let theta = prior.theta(&data.metadata().feature_set)?;

@@ -222,7 +222,7 @@ fn prepare(
     theta: Vec<f64>,
 ) -> Result<Prepared> {
     if data.is_empty() {
-        return Err(Error::input(path, "holds no position"));
+        return Err(Error::input(path, "contains no positions"));
     }
     let optimizer = fresh.optimizer(loss, theta.len())?;
     let split = Split::try_new(&data, fresh.holdout.unwrap_or(0.0), optimizer.batches(), fresh.seed())?;
