@@ -410,7 +410,7 @@ fn many_features(bench: &Bench, features: u16) {
 fn errors_that_do_not_fit_in_memory_cost_no_result() {
     let bench = Bench::new();
     for (features, limit, why) in [
-        (20_000, "unlimited", "40,000 parameters have no standard errors: at most 16,384 do"),
+        (20_000, "unlimited", "no standard errors for 40,000 parameters: the limit is 16,384"),
         (3000, "1500000", "standard errors of 6,000 parameters need 2016.1 MB of memory and "),
     ] {
         many_features(&bench, features);

@@ -562,7 +562,7 @@ fn outputs_are_never_lost() {
     assert_eq!(bench.run(&["extract", "bad.epd", "-o", "out.bin", "--force"], "").0, 1);
     assert_eq!(std::fs::read(bench.path("out.bin")).unwrap(), b"precious");
     let (code, _, err) = bench.run(&["extract", "good.epd", "-o", "good.epd", "--force"], "");
-    assert_eq!((code, err.contains("is an input, too")), (2, true), "{err}");
+    assert_eq!((code, err.contains("is also an input")), (2, true), "{err}");
     let (code, _, err) = bench.run(&["extract", "good.epd", "-o", "no/such/folder/x.bin"], "");
     assert_eq!(code, 1);
     assert!(err.contains("no/such/folder"), "{err}");

@@ -324,10 +324,10 @@ fn judge(reading: &Reading, syntax: LabelSyntax, asked: Option<PointOfView>) -> 
     let (view, evidence, warning) = match (asked, told_view(numbers)) {
         (Some(asked), Some(found)) if asked != found => (
             asked,
-            format!("asked for; {counted}"),
-            Some(format!("--pov {} was asked for, but the results look like {}", asked.name(), found.name())),
+            format!("requested; {counted}"),
+            Some(format!("--pov {} was requested, but the results look like {}", asked.name(), found.name())),
         ),
-        (Some(asked), _) => (asked, "asked for".to_string(), None),
+        (Some(asked), _) => (asked, "requested".to_string(), None),
         (None, Some(found)) if found != default => (
             found,
             counted,
@@ -352,14 +352,14 @@ fn judge_scores(reading: &Reading, asked: Option<PointOfView>, results: PointOfV
     let (view, evidence, warning) = match (asked, told_view(scores)) {
         (Some(asked), Some(found)) if asked != found => (
             asked,
-            format!("asked for; {counted}"),
+            format!("requested; {counted}"),
             Some(format!(
-                "--score-pov {} was asked for, but the scores look like {}",
+                "--score-pov {} was requested, but the scores look like {}",
                 asked.name(),
                 found.name()
             )),
         ),
-        (Some(asked), _) => (asked, "asked for".to_string(), None),
+        (Some(asked), _) => (asked, "requested".to_string(), None),
         (None, Some(found)) => (found, counted, None),
         (None, None) => (results, untold(scores, "that of the results", WHAT), None),
     };

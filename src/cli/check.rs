@@ -295,8 +295,10 @@ fn describe_labels(text: &mut String, findings: &Findings) {
 
 fn describe_features(text: &mut String, findings: &Findings) {
     let features = &findings.features;
-    let _ =
-        writeln!(text, "\nfeatures that occur never, fewer than {RARE} times, or never in a third of the phase");
+    let _ = writeln!(
+        text,
+        "\nfeatures that occur never, fewer than {RARE} times, or never in a third of the phase"
+    );
     let mut rows = vec![row(&[
         "group",
         "features",

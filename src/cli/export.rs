@@ -82,9 +82,9 @@ impl ExportArgs {
         }
         let ending =
             self.output.as_ref().and_then(|path| path.extension()).and_then(|ending| ending.to_str());
-        ending.and_then(Format::of_ending).ok_or_else(|| {
-            Error::Usage("cannot infer the format, use --to".to_string())
-        })
+        ending
+            .and_then(Format::of_ending)
+            .ok_or_else(|| Error::Usage("cannot infer the format, use --to".to_string()))
     }
 
     /// The flags as a request.
@@ -223,7 +223,8 @@ pub fn run(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
             text += &format!("scaled      by {factor:.6}{k}\n");
         }
         for (name, identifier) in &exported.told_apart {
-            text += &format!("name        {name:?} becomes {identifier}: its name would collide with another\n");
+            text +=
+                &format!("name        {name:?} becomes {identifier}: its name would collide with another\n");
         }
         text
     };

@@ -216,8 +216,11 @@ fn describe(report: &ImportReport) -> String {
         bytes(report.output_bytes)
     );
     let results = &report.results;
-    let sides =
-        if report.relative { ["side to move wins", "side to move loses"] } else { ["White wins", "Black wins"] };
+    let sides = if report.relative {
+        ["side to move wins", "side to move loses"]
+    } else {
+        ["White wins", "Black wins"]
+    };
     let mut rows = vec![
         vec![sides[0].to_string(), grouped(results.white), percent(results.white, report.positions)],
         vec!["draws".to_string(), grouped(results.draws), percent(results.draws, report.positions)],

@@ -208,7 +208,7 @@ pub fn check_reading(inputs: &[PathBuf], output: &Path, max_bad_share: f64, thre
     if let Ok(target) = output.canonicalize()
         && inputs.iter().any(|input| input.canonicalize().is_ok_and(|path| path == target))
     {
-        return Err(Error::Usage(format!("{}: is an input, too", output.display())));
+        return Err(Error::Usage(format!("{}: is also an input", output.display())));
     }
     Ok(())
 }
