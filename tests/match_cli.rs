@@ -156,7 +156,7 @@ fn control_c_stops_and_tells_how_to_go_on() {
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{err}");
     assert_one_line(&err);
-    assert!(err.contains("'gputexel match --resume m' goes on"), "{err}");
+    assert!(err.contains("resume with 'gputexel match --resume m'"), "{err}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["stop"], "cancelled");
     let lines = String::from_utf8(bench.bytes("m/match.jsonl")).unwrap().lines().count() as u64;

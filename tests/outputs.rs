@@ -28,7 +28,7 @@ fn inputs_are_not_written_over() {
         (&["trace", "d.bin", "-o", "new.svm", "--schema", "./d.bin"], "is also an input"),
         (&["trace", "d.bin", "-o", "new.svm", "--schema", "run/../new.svm"], "would be written twice"),
         (&["report", "run", "-o", "d.bin"], "is also an input"),
-        (&["report", "run", "-o", "run/params.json"], "is a part of the run"),
+        (&["report", "run", "-o", "run/params.json"], "is part of the run"),
         (&["compare", "p.json", "run", "--html", "p.json"], "is also an input"),
         (&["compare", "p.json", "run", "--dataset", "d.bin", "--html", "d.bin"], "is also an input"),
         (&["sweep", "d.bin", "--scale", "0.5:2:8", "--svg", "link.bin"], "is also an input"),

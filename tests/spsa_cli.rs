@@ -148,7 +148,11 @@ fn bad_settings_are_refused_in_one_line() {
     bench.write("zero.csv", "a,20,0,60,6,0.002,0\n");
     bench.write("bad.csv", "a,20,0,60,6,0,60\n");
     let cases: [(&[&str], i32, &str); 26] = [
-        (&["simulate", "--paper", "--parameters", "4"], 2, "--paper: what is simulated is the paper's"),
+        (
+            &["simulate", "--paper", "--parameters", "4"],
+            2,
+            "--paper: cannot be combined with flags for the simulation",
+        ),
         (&["simulate", "--backend", "tpu"], 2, "backend 'tpu': expected auto, gpu or cpu"),
         (&["simulate", "--threads", "0"], 2, "0 threads: must be"),
         (&["simulate", "--backend", "gpu", "--integers"], 2, "whole numbers: simulated on the CPU only"),

@@ -82,7 +82,7 @@ fn engines_that_always_fail_are_given_up() {
         err.contains("3 pairs in a row were spoiled, the last by ") && err.contains("--resume r"),
         "{err}"
     );
-    assert!(err.contains("given up after 0 of 50 pairs"), "{err}");
+    assert!(err.contains("aborted after 0 of 50 pairs"), "{err}");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn bad_lines_of_books_are_named_and_passed_over() {
     let (code, _, err) = run(&bench, &uci(&filtered("cat"), 4, "concurrency = 1\nbook = \"book.epd\""));
     assert_eq!(code, 0, "{err}");
     assert!(err.contains("book.epd:2: ") && err.contains("book.epd:3: "), "{err}");
-    assert!(err.contains("4 pairs from 2 openings: they come again"), "{err}");
+    assert!(err.contains("4 pairs from 2 openings: openings will be reused"), "{err}");
     // A book that has changed is another book.
     bench.write("book.epd", "rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR b KQkq - 0 1\n");
     let refused = bench.fails(&["-q", "spsa", "run", "--resume", "r"], 1);

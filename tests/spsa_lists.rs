@@ -130,7 +130,7 @@ fn configurations_of_the_scripts_are_simulated() {
     let line = bench.fails(&["spsa", "simulate", "--conf", "zamar.conf"], 1);
     assert!(line.contains("zamar.conf:3: Variables = x.var: has 8 columns"), "{line}");
     let line = bench.fails(&["spsa", "simulate", "--optimum", "5"], 2);
-    assert!(line.contains("--optimum: is for"), "{line}");
+    assert!(line.contains("--optimum: only applies to"), "{line}");
 }
 
 #[test]

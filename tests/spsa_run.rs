@@ -121,7 +121,7 @@ fn interrupted_runs_say_how_to_go_on() {
     let output = child.wait_with_output().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{err}");
-    assert!(err.contains("of 100000 pairs; 'gputexel spsa run --resume r' goes on"), "{err}");
+    assert!(err.contains("of 100000 pairs; resume with 'gputexel spsa run --resume r'"), "{err}");
     assert!(bench.path("r/values.csv").exists() && bench.path("r/paths.svg").exists());
 }
 
