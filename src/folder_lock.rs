@@ -245,8 +245,8 @@ pub fn no_record(folder: &Path, name: &str, what: &str) -> Error {
     });
     let reason = match left && holds_leftovers_only(folder).unwrap_or(false) {
         true => format!(
-            "there is nothing to resume: it has no {name} yet; a {what} that was ended at its start begins \
-             anew when its command is given again"
+            "there is nothing to resume: it has no {name} yet; if a {what} was stopped at its start, \
+             run the original command again"
         ),
         false => format!("is not the folder of a {what}: it has no {name}"),
     };

@@ -138,7 +138,7 @@ fn points_of_view_are_told_apart() {
     assert!(err.contains("wrong point of view"), "{err}");
     let (code, found, err) = check(&trace(900, |_, _, eval, result| (eval, 1.0 - result)), &[]);
     assert_eq!((code, found["labels"]["verdict"].as_str()), (1, Some("reversed")));
-    assert!(err.contains("run against results"), "{err}");
+    assert!(err.contains("contradict results"), "{err}");
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn search_scores_are_judged_by_themselves() {
     assert_eq!((code, found["search_verdict"].as_str()), (1, Some("unrelated")), "{found}");
     let (code, _, err, found) = extract(&|_, _| -1.0, &["--score-pov", "white"]);
     assert_eq!((code, found["search_verdict"].as_str()), (1, Some("reversed")));
-    assert!(err.contains("search scores run against results"), "{err}");
+    assert!(err.contains("search scores contradict results"), "{err}");
 }
 
 #[test]

@@ -407,7 +407,7 @@ fn scores_and_results_have_points_of_view_of_their_own() {
     // Black's scores are nobody's.
     bench.write("black.txt", lines("white", "white", -1.0));
     let error = bench.refuse(&["black.txt"], "", 1);
-    assert!(error.contains("scores run against material as if they were Black's"), "{error}");
+    assert!(error.contains("scores contradict material as if they were Black's"), "{error}");
     assert!(bench.refuse(&["x.txt", "--score-pov", "black"], "", 2).contains("point of view 'black'"));
 }
 
@@ -607,7 +607,7 @@ fn info_describes_whole_and_damaged_datasets() {
     assert_eq!(code, 0);
     for part in [
         "out.bin: 11 positions, 1 games",
-        "32.00 pieces a position",
+        "32.00 pieces per position",
         "from g.pgn: 11 positions of 1 games",
         "skip_plies 8",
         "rarest: ",

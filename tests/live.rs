@@ -92,7 +92,7 @@ fn the_page_grows_and_ends_with_the_run() {
     assert_eq!(child.wait().unwrap().code(), Some(1));
     assert_eq!(ask(port, &own), None, "somebody still answers");
     let file = String::from_utf8(bench.bytes("r/report.html")).unwrap();
-    assert!(!file.contains("<script") && !file.contains("looks again"), "the file has no script");
+    assert!(!file.contains("<script") && !file.contains("refreshes every"), "the file has no script");
 }
 
 #[test]

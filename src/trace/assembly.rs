@@ -280,7 +280,7 @@ fn doubt(counts: &Agreement, verdict: Verdict) -> String {
     };
     let rates = rates(counts, "decisive, imbalanced results");
     format!(
-        "results run against material {what}: {rates}; \"point_of_view\" of the schema says whose results are, \
+        "results contradict material {what}: {rates}; \"point_of_view\" of the schema says whose results are, \
          import --trust-results takes them as they are"
     )
 }

@@ -195,7 +195,10 @@ impl Shared {
                 Ok(httparse::Status::Complete(_)) => break judge(&request, self.port),
                 Ok(_) if read > 0 && head.len() < HEAD && Instant::now() < limit => {}
                 _ => {
-                    break Verdict::Refused { status: "400 Bad Request", why: "This is not a valid request." };
+                    break Verdict::Refused {
+                        status: "400 Bad Request",
+                        why: "This is not a valid request.",
+                    };
                 }
             }
         };
