@@ -558,7 +558,7 @@ fn pieces_are_named_in_many_languages() {
     }
     bench.write("p.epd", "8/8/4k3/8/8/3QK3/8/8 w - - c9 \"1-0\";\n".repeat(30));
     assert!(
-        bench.refuse(&["p.epd", "--piece-letters", "de"], "", 2).contains("--piece-letters is about games")
+        bench.refuse(&["p.epd", "--piece-letters", "de"], "", 2).contains("--piece-letters only applies to games")
     );
 }
 

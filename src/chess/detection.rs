@@ -298,7 +298,7 @@ fn counted(counts: &Agreement, what: &str) -> String {
 /// Why a default is taken.
 fn untold(counts: &Agreement, default: &str, what: &str) -> String {
     if counts.verdict() == Verdict::Reversed {
-        format!("{default}, {what} contradict material whoever is to move")
+        format!("{default}, {what} contradict material for both sides to move")
     } else if counts.black_to_move < 10 {
         format!("{default}; the first lines hold only {} {what} with Black to move", counts.black_to_move)
     } else {
