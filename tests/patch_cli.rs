@@ -535,7 +535,7 @@ fn the_walk_through_is_true() {
     .unwrap();
     let original = read(&bench, "engine/search.cpp");
     let text = std::fs::read_to_string(root.join("docs/patch.md")).unwrap();
-    let (_, walk) = text.split_once("## A walk-through").expect("the page has one");
+    let (_, walk) = text.split_once("## Walkthrough").expect("the page has one");
     let walk = walk.split("\n## ").next().unwrap();
     let compiler = bench.shell("command -v g++").0 == 0;
     if !compiler {
