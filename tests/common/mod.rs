@@ -2,11 +2,13 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 pub mod browser;
+pub mod classical;
 pub mod exports;
 pub mod games;
 pub mod gpu;
 pub mod players;
 pub mod program;
+pub mod requirement;
 pub mod spsa;
 pub mod traces;
 

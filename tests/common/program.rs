@@ -8,7 +8,7 @@ use gputexel::dataset::{self, Dataset};
 use gputexel::model::FeatureKind;
 use serde_json::Value;
 
-use super::random_dataset;
+use super::{random_dataset, requirement};
 
 /// A folder with files, and the program.
 pub struct Bench {
@@ -22,8 +22,7 @@ impl Bench {
 
     /// Compiles a source without a warning and runs it; `None` where there is no such compiler.
     pub fn compiled(&self, compiler: &str, flags: &[&str], name: &str, source: &str) -> Option<String> {
-        if std::process::Command::new(compiler).arg("--version").output().is_err() {
-            eprintln!("SKIPPED: there is no {compiler} to compile {name}");
+        if !requirement::program(compiler) {
             return None;
         }
         self.write(name, source);
@@ -226,7 +225,7 @@ pub fn pgn(tags: &str, moves: &str, result: &str) -> String {
     format!("[Event \"x\"]\n{tags}[Result \"{result}\"]\n\n{moves} {result}\n\n")
 }
 
-/// Public data beside the checkout, if it is there.
+/// Public data beside the checkout, or in the folder that `GPUTEXEL_SHARED_DATA` names, if it is there.
 pub fn shared(name: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("GPUTEXEL_SHARED_DATA")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from);
@@ -234,6 +233,6 @@ pub fn shared(name: &str) -> Option<PathBuf> {
     if path.exists() {
         return Some(path);
     }
-    eprintln!("skipped: {} is not there", path.display());
+    requirement::lack("data", &format!("{} is not there", path.display()));
     None
 }

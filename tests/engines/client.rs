@@ -1,13 +1,14 @@
 //! Engines in other processes: real ones, and all the ways to misbehave.
 //!
 //! The bad engines are shell scripts, so these tests need a POSIX shell. The real ones are looked for
-//! where Debian puts them; without them the tests say so and pass.
+//! where Debian puts them, see [`requirement`].
 #![cfg(unix)]
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::common::requirement;
 use gputexel::Error;
 use gputexel::engine::{Clock, Limits, Score};
 use gputexel::matches::client::{EngineCommand, OptionKind, Setting, UciPlayer};
@@ -360,7 +361,7 @@ fn engines_die_with_a_program_that_is_killed() {
         ..GOOD
     });
     let mut host = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "--ignored", "plays_until_it_is_killed"])
+        .args(["--exact", "--ignored", "client::plays_until_it_is_killed"])
         .env(HOST, bench.0.path())
         .stdout(std::process::Stdio::null())
         .spawn()
@@ -524,13 +525,10 @@ fn slow_and_talkative_starts_are_waited_for() {
     assert_eq!(choose(&mut player, 5.0).unwrap().m, e2e4());
 }
 
-/// A real engine, or a line on standard error.
+/// A real engine, if it is installed.
 fn real(path: &str) -> Option<UciPlayer> {
-    if Path::new(path).exists() {
-        return Some(UciPlayer::start(path.parse().unwrap()).unwrap_or_else(|error| panic!("{error}")));
-    }
-    eprintln!("skipped: {path} is not installed");
-    None
+    requirement::program(path)
+        .then(|| UciPlayer::start(path.parse().unwrap()).unwrap_or_else(|error| panic!("{error}")))
 }
 
 /// Plays up to `plies` against itself.

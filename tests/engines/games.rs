@@ -1,11 +1,9 @@
 //! One game: every way in which it can end, forced by scripted players.
 
-mod common;
-
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use common::players::{Scripted, Step, game, opening, rules, scored, script, start, try_game};
+use crate::common::players::{Scripted, Step, game, opening, rules, scored, script, start, try_game};
 use gputexel::engine::Score;
 use gputexel::matches::{
     Adjudication, DrawRule, End, Failure, GameRecord, Pace, Rules, Unplayed, WinRule, play_game, play_pair,

@@ -1,8 +1,6 @@
 //! `gputexel match` through the binary.
 
-mod common;
-
-use common::program::{Bench, assert_one_line};
+use crate::common::program::{Bench, assert_one_line};
 use serde_json::Value;
 
 fn play(bench: &Bench, args: &[&str]) -> Value {

@@ -1,14 +1,12 @@
 //! Whole matches: the order in which pairs count, early ends, journals, games as PGN, and books.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use common::players::{Scripted, Step, Whim, game, opening, rules, start};
+use crate::common::players::{Scripted, Step, Whim, game, opening, rules, start};
 use gputexel::chess::pgn::read_pgn;
 use gputexel::chess::selection::Selection;
 use gputexel::engine::Score;

@@ -2,10 +2,8 @@
 //! that none outlives a run or a match, however that ends.
 #![cfg(unix)]
 
-mod common;
-
-use common::program::Bench;
-use common::spsa::{entries, iterations, uci};
+use crate::common::program::Bench;
+use crate::common::spsa::{entries, iterations, uci};
 
 /// This program as an engine, behind a shell command that its input goes through first.
 fn filtered(filter: &str) -> String {

@@ -1,7 +1,7 @@
 //! The engine as a GUI sees it: the real program behind real pipes.
 
-mod common;
-
+use crate::common;
+use crate::common::requirement;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -266,8 +266,7 @@ fn is_over(position: &Chess, keys: &[Zobrist64]) -> bool {
 #[test]
 fn a_game_against_stockfish() {
     let path = "/usr/games/stockfish";
-    if !std::path::Path::new(path).exists() {
-        eprintln!("skipped: {path} is not there");
+    if !requirement::program(path) {
         return;
     }
     let mut engines = [Program::gputexel(&[]), Program::start(&mut Command::new(path))];

@@ -1,12 +1,9 @@
 //! Steps of Adam that the GPU takes on its own: the same as the host's, whatever is taken at a time.
-//!
-//! Runs on any adapter, software ones included; see `tests/gpu.rs`.
-
-mod common;
 
 use std::sync::atomic::AtomicBool;
 
-use common::gpu::{context, relative_difference};
+use crate::common;
+use crate::common::gpu::{context, relative_difference};
 use gputexel::dataset::{Dataset, Layout, Split};
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::gpu::{GpuEvaluator, GpuOptions};

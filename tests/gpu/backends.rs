@@ -1,15 +1,11 @@
 //! `tune` on the GPU, without one, and when one fails in the middle.
-//!
-//! Any adapter will do, software ones included. Without one the tests say so and pass, unless
-//! `GPUTEXEL_REQUIRE_GPU=1` asks them to fail.
-
-mod common;
 
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
-use common::program::{Bench, assert_one_line};
+use crate::common::program::{Bench, assert_one_line};
+use crate::common::requirement;
 use gputexel::dataset::{Dataset, Layout, Split};
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, list_adapters};
@@ -23,12 +19,11 @@ use serde_json::Value;
 
 /// Whether there is an adapter.
 fn gpu() -> bool {
-    if !list_adapters().is_empty() {
-        return true;
+    let there = !list_adapters().is_empty();
+    if !there {
+        requirement::lack("gpu", "there is no adapter");
     }
-    assert!(std::env::var("GPUTEXEL_REQUIRE_GPU").map_or(true, |v| v != "1"), "there is no GPU adapter");
-    eprintln!("SKIPPED: there is no GPU adapter");
-    false
+    there
 }
 
 /// Tunes on the GPU; returns the report.

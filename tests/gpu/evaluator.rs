@@ -1,11 +1,7 @@
 //! The GPU evaluator against the mathematics in f64.
-//!
-//! Runs on any adapter, software ones included. Without one the tests say so and pass, unless
-//! `GPUTEXEL_REQUIRE_GPU=1` asks them to fail.
 
-mod common;
-
-use common::gpu::context;
+use crate::common;
+use crate::common::gpu::context;
 use gputexel::Error;
 use gputexel::dataset::{self, Dataset, DatasetWriter, Layout, Metadata, PositionLabels, Split};
 use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions};

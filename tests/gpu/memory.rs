@@ -1,10 +1,7 @@
 //! The GPU evaluator with less memory than it would like, and what it costs the device.
-//!
-//! Runs on any adapter, software ones included; see `tests/gpu.rs`.
 
-mod common;
-
-use common::gpu::context;
+use crate::common;
+use crate::common::gpu::context;
 use gputexel::Error;
 use gputexel::dataset::{Dataset, Layout, Split};
 use gputexel::evaluator::gpu::{GpuEvaluator, GpuOptions};

@@ -1,12 +1,9 @@
 //! What a population may say about single members, on the GPU: part weights, blended targets,
 //! resampled games, a θ that all share. Against f64, and against each other where the same sums
 //! are asked for in two ways.
-//!
-//! Runs on any adapter, software ones included; see `tests/gpu.rs`.
 
-mod common;
-
-use common::gpu::{context, reference, relative_difference};
+use crate::common;
+use crate::common::gpu::{context, reference, relative_difference};
 use gputexel::Error;
 use gputexel::dataset::{Dataset, Layout, POISSON_TAILS, Split, game_hash, poisson_weight};
 use gputexel::evaluator::gpu::GpuEvaluator;

@@ -1,13 +1,8 @@
 //! The simulator of SPSA on the GPU against the one on the CPU, which draws the same random bits.
-//!
-//! Runs on any adapter, software ones included. Without one the tests say so and pass, unless
-//! `GPUTEXEL_REQUIRE_GPU=1` asks them to fail.
-
-mod common;
 
 use std::sync::atomic::AtomicBool;
 
-use common::gpu::context;
+use crate::common::gpu::context;
 use gputexel::Error;
 use gputexel::evaluator::gpu::GpuContext;
 use gputexel::spsa::simulator::{Outcome, Scenario, Summary, paper_cells, simulate, simulate_on_gpu};

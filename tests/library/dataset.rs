@@ -1,10 +1,9 @@
 //! The container and the layout, through the public interface.
 
-mod common;
-
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
+use crate::common;
 use gputexel::dataset::{self, Layout, Split, Transpose};
 use gputexel::model::FeatureKind;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};

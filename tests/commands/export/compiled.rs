@@ -1,12 +1,11 @@
 //! What `gputexel export` writes, under compilers and interpreters: they say what the exports are worth,
 //! and a small evaluation in C what index means which square.
 
-mod common;
-
 use std::process::Command;
 
-use common::exports::{ODD, export, import, odd, pst};
-use common::program::Bench;
+use crate::common::exports::{ODD, export, import, odd, pst};
+use crate::common::program::Bench;
+use crate::common::requirement;
 use gputexel::chess::PhaseSettings;
 use gputexel::chess::evaluation::Evaluation as _;
 use gputexel::model::{FeatureKind, FeatureSet, ParameterFile, ParameterRecord, TableEvaluation};
@@ -15,10 +14,10 @@ use shakmaty::{CastlingMode, Chess, Position as _};
 
 /// Runs an interpreter in the folder; `None` where there is none.
 fn interpreted(bench: &Bench, program: &str, args: &[&str]) -> Option<String> {
-    let Ok(run) = Command::new(program).args(args).current_dir(bench.folder.path()).output() else {
-        eprintln!("SKIPPED: there is no {program}");
+    if !requirement::program(program) {
         return None;
-    };
+    }
+    let run = Command::new(program).args(args).current_dir(bench.folder.path()).output().unwrap();
     assert!(run.status.success(), "{program}: {}", String::from_utf8_lossy(&run.stderr));
     Some(String::from_utf8(run.stdout).unwrap())
 }

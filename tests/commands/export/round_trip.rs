@@ -1,10 +1,8 @@
 //! `gputexel export` and `import-params` through the real binary: what is written comes back, and what is
 //! wrong is refused.
 
-mod common;
-
-use common::exports::{export, import, odd, pst};
-use common::program::Bench;
+use crate::common::exports::{export, import, odd, pst};
+use crate::common::program::Bench;
 use gputexel::chess::PhaseSettings;
 use gputexel::model::{FeatureKind, FeatureSet, ParameterFile};
 

@@ -1,9 +1,7 @@
 //! `gputexel check` through the real binary: what it finds, and that it finds nothing where nothing
 //! is wrong.
 
-mod common;
-
-use common::program::{Bench, assert_one_line, positions};
+use crate::common::program::{Bench, assert_one_line, positions};
 use gputexel::model::FeatureKind;
 use serde_json::Value;
 

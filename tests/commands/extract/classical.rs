@@ -6,8 +6,8 @@ use serde_json::Value;
 use shakmaty::fen::Fen;
 use shakmaty::{EnPassantMode, Position};
 
+use crate::common::classical::{classical, played};
 use crate::common::program::Bench;
-use crate::{classical, played};
 
 fn json(bench: &Bench, args: &[&str]) -> Value {
     let (code, out, err) = bench.run(&[&["--json"], args].concat(), "");

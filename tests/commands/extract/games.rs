@@ -1,8 +1,6 @@
 //! `gputexel extract` on games, through the real binary.
 
-mod common;
-
-use common::program::{Bench, GAME, pgn, results, shared, tensors};
+use crate::common::program::{Bench, GAME, pgn, results, shared, tensors};
 use gputexel::dataset;
 use gputexel::extraction::ExtractSettings;
 use shakmaty::fen::Fen;

@@ -1,10 +1,8 @@
 //! `gputexel extract` on labelled positions, its refusals, and `info`, through the real binary.
 
-mod common;
-
 use std::io::Write as _;
 
-use common::program::{Bench, GAME, game_result, pgn, positions, results, shared, tensors};
+use crate::common::program::{Bench, GAME, game_result, pgn, positions, results, shared, tensors};
 use gputexel::dataset::Dataset;
 use serde_json::Value;
 

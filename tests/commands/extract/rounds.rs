@@ -1,10 +1,8 @@
 //! Rounds of resolving positions with tuned parameters and tuning again, by the real program.
 
-mod common;
-
 use std::sync::atomic::AtomicBool;
 
-use common::program::{Bench, GAME, pgn, tensors};
+use crate::common::program::{Bench, GAME, pgn, tensors};
 use gputexel::dataset;
 use gputexel::extraction::{ExtractSettings, Hooks, extract_with_leaves};
 use gputexel::model::{TableEvaluation, named_parameters};

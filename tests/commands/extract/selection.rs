@@ -1,8 +1,6 @@
 //! The rules of `gputexel extract`, each on small games of our own.
 
-mod common;
-
-use common::program::{Bench, GAME, pgn, positions, results};
+use crate::common::program::{Bench, GAME, pgn, positions, results};
 use serde_json::Value;
 
 /// Captures are made at plies 6, 8, 9 and 11; White is in check at 12, and mated at 14.

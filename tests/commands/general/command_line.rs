@@ -1,8 +1,6 @@
 //! What shells and `man` are told, and the help of commands.
 
-mod common;
-
-use common::program::Bench;
+use crate::common::program::Bench;
 
 #[test]
 fn completions_know_the_commands() {

@@ -1,35 +1,30 @@
 //! The programs and the schema of `docs/import.md`, compiled and run as they stand there.
 
-mod common;
-
 use std::process::Command;
 
-use common::program::{Bench, positions};
+use crate::common::program::{Bench, positions};
+use crate::common::requirement;
 use gputexel::dataset;
 
 /// The first block of the page in a language.
 fn block(language: &str) -> String {
-    let page = include_str!("../docs/import.md");
+    let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/import.md"));
     let start = format!("```{language}\n");
     let from = page.find(&start).unwrap() + start.len();
     page[from..from + page[from..].find("```").unwrap()].to_string()
 }
 
-/// Compiles and runs one, whose trace must import and pass the check; `false` without a compiler.
+/// Compiles and runs one, whose trace must import and pass the check; `None` without a compiler.
 fn run(language: &str, compiler: &str, args: &[&str]) -> Option<String> {
     let bench = Bench::new();
     bench.write("schema.json", block("json"));
     bench.write(args[0], block(language));
-    match Command::new(compiler).args(args).current_dir(bench.folder.path()).output() {
-        Err(error) => {
-            eprintln!("SKIPPED: {compiler}: {error}");
-            return None;
-        }
-        Ok(output) => {
-            let told = String::from_utf8_lossy(&output.stderr).into_owned();
-            assert!(output.status.success() && told.is_empty(), "{told}");
-        }
+    if !requirement::program(compiler) {
+        return None;
     }
+    let output = Command::new(compiler).args(args).current_dir(bench.folder.path()).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && told.is_empty(), "{told}");
     let lines: String = positions(600)
         .iter()
         .enumerate()

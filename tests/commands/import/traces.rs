@@ -1,12 +1,11 @@
 //! `gputexel import` and `trace` through the real binary: formats, refusals, and the way to tuned
 //! parameters.
 
-mod common;
-
 use std::io::Write as _;
 
-use common::program::{Bench, assert_one_line, tensors};
-use common::traces::{PARAMETERS, make, schema, text};
+use crate::common::program::{Bench, assert_one_line, tensors};
+use crate::common::requirement;
+use crate::common::traces::{PARAMETERS, make, schema, text};
 use gputexel::dataset;
 use gputexel::model::FeatureKind;
 use serde_json::Value;
@@ -563,11 +562,11 @@ fn a_first_schema_fits_its_trace() {
     assert!(told.contains("is no trace"), "{told}");
 }
 
-/// Runs a script where Python has scikit-learn; tells where it does not.
+/// Runs a script where Python has scikit-learn.
 fn sklearn(bench: &Bench, script: &str) -> bool {
     let has = std::process::Command::new("python3").args(["-c", "import sklearn.datasets"]).output();
     if !has.is_ok_and(|output| output.status.success()) {
-        eprintln!("SKIPPED: python3 with scikit-learn is not there");
+        requirement::lack("scikit-learn", "python3 cannot import sklearn.datasets");
         return false;
     }
     bench.write("script.py", script);

@@ -207,17 +207,17 @@ fn links_in_the_folder_are_not_followed() {
 #[test]
 fn pipes_and_giants_are_refused() {
     let bench = with_victims();
+    if !requirement::program("mkfifo") {
+        return;
+    }
     let pipe = |name: &str| {
         let made = std::process::Command::new("mkfifo").arg(bench.path(name)).status();
-        made.is_ok_and(|status| status.success())
+        made.unwrap().success()
     };
     std::fs::create_dir(bench.path("source/.gputexel-patch")).unwrap();
     for name in ["lock", "pending", ".gitignore"] {
         let name = format!("source/.gputexel-patch/{name}");
-        if !pipe(&name) {
-            eprintln!("SKIPPED: no mkfifo");
-            return;
-        }
+        assert!(pipe(&name));
         assert_refused(&bench, "is no regular file", &name);
         std::fs::remove_file(bench.path(&name)).unwrap();
     }

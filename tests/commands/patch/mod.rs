@@ -1,20 +1,17 @@
 //! `gputexel patch` through the real binary.
 
-mod common;
 #[cfg(unix)]
-#[path = "patch/foreign.rs"]
 mod foreign;
-#[path = "patch/kept.rs"]
 mod kept;
-#[path = "patch/order.rs"]
 mod order;
-#[path = "patch/text.rs"]
+mod tables;
 mod text;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::program::{Bench, assert_one_line};
+use crate::common::program::{Bench, assert_one_line};
+use crate::common::requirement;
 use serde_json::{Value, json};
 
 const SOURCE: &str = "// %%D%%\n\nvoid options() {\n  // %%O%%\n}\n\nint f(int d) {\n  int m = 100 * d - 25;\n  return m;\n}\n";
@@ -537,10 +534,7 @@ fn the_walk_through_is_true() {
     let text = std::fs::read_to_string(root.join("docs/patch.md")).unwrap();
     let (_, walk) = text.split_once("## A walk-through").expect("the page has one");
     let walk = walk.split("\n## ").next().unwrap();
-    let compiler = bench.shell("command -v g++").0 == 0;
-    if !compiler {
-        eprintln!("skipped: no g++, the patched sources are not compiled");
-    }
+    let compiler = requirement::program("g++");
     let mut commands: Vec<(String, String)> = Vec::new();
     for block in walk.split("```console\n").skip(1) {
         for line in block.split("```").next().unwrap().lines() {

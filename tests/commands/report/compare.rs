@@ -1,9 +1,7 @@
 //! `gputexel compare` through the real binary: losses, changes and errors against their
 //! definitions, in words, as JSON and as a page; and what it refuses.
 
-mod common;
-
-use common::program::Bench;
+use crate::common::program::Bench;
 use gputexel::model::FeatureKind;
 use serde_json::Value;
 

@@ -1,14 +1,12 @@
 //! Watching runs through the real binary: the page on 127.0.0.1, event files for TensorBoard, and
 //! the chart in the terminal.
 
-mod common;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use common::program::Bench;
+use crate::common::program::Bench;
 use gputexel::model::FeatureKind;
 
 /// A run that does not end by itself.

@@ -1,10 +1,8 @@
 //! The report as a browser shows it: not blank, no wider than a phone, light and dark, and without
-//! a request to anywhere. Skipped aloud where there is no Chromium.
+//! a request to anywhere.
 
-mod common;
-
-use common::browser::{Look, chromium, look};
-use common::program::Bench;
+use crate::common::browser::{Look, chromium, look};
+use crate::common::program::Bench;
 use gputexel::model::FeatureKind;
 
 const PHONE: u32 = 390;

@@ -1,9 +1,7 @@
 //! The report of a run through the real binary: that it is there however the run ended, that its
 //! numbers are those of the run, that it loads nothing from anywhere, and that it escapes names.
 
-mod common;
-
-use common::program::Bench;
+use crate::common::program::Bench;
 use gputexel::model::FeatureKind;
 
 fn bench() -> Bench {

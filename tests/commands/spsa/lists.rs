@@ -1,10 +1,9 @@
 //! `gputexel spsa convert`, `spsa init` and `spsa simulate --conf` through the real binary.
 
-mod common;
-
 use std::path::Path;
 
-use common::program::Bench;
+use crate::common::program::Bench;
+use crate::common::requirement;
 use gputexel::spsa::config::{OptionValue, RunConfig};
 use serde_json::Value;
 
@@ -265,8 +264,7 @@ mod engines {
     #[test]
     fn toga_is_set_up() {
         let toga = "/usr/games/toga2";
-        if !Path::new(toga).exists() {
-            eprintln!("skipped: {toga} is not there");
+        if !requirement::program(toga) {
             return;
         }
         let bench = Bench::new();

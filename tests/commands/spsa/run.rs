@@ -1,11 +1,10 @@
 //! `gputexel spsa run` with the built-in engine: kills, resuming, what is refused.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::program::Bench;
-use common::spsa::{built_in, entries, iterations};
+use crate::common::program::Bench;
+use crate::common::requirement;
+use crate::common::spsa::{built_in, entries, iterations};
 
 fn lines(bench: &Bench, name: &str) -> usize {
     std::fs::read(bench.path(name)).map_or(0, |text| text.iter().filter(|byte| **byte == b'\n').count())
@@ -240,7 +239,7 @@ fn nothing_is_written_over_unasked_and_full_disks_are_reported() {
     assert!(bench.fails(&args, 2).contains("r: exists and is not empty"));
     assert_eq!(bench.run(&[&args[..], &["--force"]].concat(), "").0, 0);
     assert_eq!(String::from_utf8(bench.bytes("games_1.pgn")).unwrap().matches("[Round \"").count(), 40);
-    if std::path::Path::new("/dev/full").exists() {
+    if requirement::file("/dev/full") {
         bench.write("full.toml", with("pgn = \"/dev/full\""));
         let refused = bench.fails(&["-q", "spsa", "run", "full.toml", "--out", "full", "--force"], 1);
         assert!(refused.contains("/dev/full"), "{refused}");

@@ -1,5 +1,6 @@
 //! Runs of every kind, killed at many moments: each goes on to the same bytes, or says that there is
 //! nothing to resume and begins anew. `GPUTEXEL_KILLS` says how many kills of each kind.
+#![cfg(unix)]
 
 use std::time::{Duration, Instant};
 
@@ -8,8 +9,8 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::Value;
 
-use super::common;
-use super::common::program::{Bench, assert_one_line};
+use crate::common;
+use crate::common::program::{Bench, assert_one_line};
 
 /// A kind of run, and what of it must not depend on its being killed.
 struct Killed {

@@ -1,11 +1,9 @@
 //! `gputexel pso` through the real binary: the same result each time, also after a kill; bounds,
 //! whole numbers and polish; bad input.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::program::Bench;
+use crate::common::program::Bench;
 use gputexel::model::FeatureKind;
 use gputexel::tuning::Checkpoint;
 use serde_json::{Value, json};

@@ -1,16 +1,13 @@
 //! Runs that were killed, interrupted or stored go on to the very same result.
 #![cfg(unix)]
 
-mod common;
-#[path = "resume/kills.rs"]
-mod kills;
-
 use std::path::Path;
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use common::program::{Bench, assert_one_line};
+use crate::common;
+use crate::common::program::{Bench, assert_one_line};
 use gputexel::dataset::{Dataset, Layout, Split};
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::model::{FeatureKind, Prior};

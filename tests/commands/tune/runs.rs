@@ -1,9 +1,7 @@
 //! `gputexel tune` and `eval` through the real binary: what a run leaves behind, that it is the
 //! same each time, and that its flags do what they say.
 
-mod common;
-
-use common::program::{Bench, positions};
+use crate::common::program::{Bench, positions};
 use gputexel::model::FeatureKind;
 use serde_json::Value;
 

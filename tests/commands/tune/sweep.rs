@@ -1,11 +1,10 @@
 //! `gputexel sweep` through the real binary: what it prints and writes, interruption and
 //! resumption, and input that is wrong.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::program::{Bench, assert_one_line};
+use crate::common;
+use crate::common::program::{Bench, assert_one_line};
 use gputexel::dataset::{DatasetWriter, Metadata, PositionLabels, SourceRecord};
 use gputexel::model::{FeatureKind, FeatureRow};
 use gputexel::tuning::Checkpoint;

@@ -1,8 +1,6 @@
 //! The written tables compile, and hold the values of params.json, rounded.
 
-mod common;
-
-use common::program::Bench;
+use crate::common::program::Bench;
 use gputexel::model::FeatureKind;
 use serde_json::Value;
 

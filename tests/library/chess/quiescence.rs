@@ -1,10 +1,8 @@
 //! The quiescence search against a plain minimax without windows, cutoffs or running sums.
 
-mod common;
-
 use std::io::Read as _;
 
-use common::program::shared;
+use crate::common::program::shared;
 use gputexel::chess::evaluation::{Evaluation as _, MATE_CP};
 use gputexel::chess::quiescence::{LineEnd, NodeLimit, Quiescence, Resolved};
 use gputexel::chess::{PhaseSettings, fen};

@@ -1,14 +1,12 @@
 //! Presets on public games, held against a plain reading of the same games: whole games in
 //! vectors, FEN strings as keys, no code of the program's own readers or rules.
 
-mod common;
-
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Read as _;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use common::program::shared;
+use crate::common::program::shared;
 use gputexel::chess::PhaseSettings;
 use gputexel::chess::sample::position_key;
 use gputexel::chess::selection::{Preset, Resolve, Selection};

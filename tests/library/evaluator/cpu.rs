@@ -1,7 +1,6 @@
 //! The CPU evaluator against the f64 reference, on every SIMD body of this processor.
 
-mod common;
-
+use crate::common;
 use gputexel::dataset::{Dataset, Layout, Split, poisson_weight};
 use gputexel::evaluator::cpu::{CpuEvaluator, InstructionSet};
 use gputexel::evaluator::{Evaluator, Population, Request};

@@ -1,12 +1,10 @@
 //! Imported datasets, with endgame scale factors, offsets and weights: the reference against the
 //! formula, and everything fast against the reference.
 
-mod common;
-
 use std::fmt::Write as _;
 
-use common::gpu::{context, relative_difference};
-use common::traces::{Made, PARAMETERS, imported, make, schema, text, theta};
+use crate::common::gpu::{context, relative_difference};
+use crate::common::traces::{Made, PARAMETERS, imported, make, schema, text, theta};
 use gputexel::dataset::{Dataset, Layout};
 use gputexel::evaluator::cpu::{CpuEvaluator, InstructionSet};
 use gputexel::evaluator::gpu::GpuEvaluator;

@@ -1,9 +1,7 @@
 //! Bases: their derivatives against the exact loss, and through the real binary.
 
-mod common;
-
-use common::program::Bench;
-use common::random_dataset;
+use crate::common::program::Bench;
+use crate::common::random_dataset;
 use gputexel::dataset::Layout;
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::{Evaluator, Population, Request};

@@ -1,6 +1,5 @@
 //! The cases of `tune.py`, and whether tuning and applying restore every number.
 
-#[path = "patch_golden/overlap.rs"]
 mod overlap;
 
 use std::collections::BTreeMap;

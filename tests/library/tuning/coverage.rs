@@ -1,8 +1,6 @@
 //! Standard errors against what they promise: intervals that cover the truth as often as they say.
 
-mod common;
-
-use common::games::{K, games, minimize};
+use crate::common::games::{K, games, minimize};
 use gputexel::dataset::Layout;
 use gputexel::model::{FeatureKind, Parameterization};
 use gputexel::objective::{self, LossKind, Objective};

@@ -1,10 +1,8 @@
 //! Calibration and residuals against a direct computation, position by position.
 
-mod common;
-
 use std::collections::HashMap;
 
-use common::weighted_dataset;
+use crate::common::weighted_dataset;
 use gputexel::dataset::{Dataset, Split};
 use gputexel::model::Prior;
 use gputexel::objective::{LossKind, Objective, expected_score, loss, score};

@@ -1,14 +1,12 @@
 //! Figures that other tuners reach on real positions, and that this one must reach too.
 //!
 //! The positions are public and are not part of the project: `GPUTEXEL_SHARED_DATA`, or else
-//! `../shared/data`, is where they are looked for. Without them the tests say so and pass.
-
-mod common;
+//! `../shared/data`, is where they are looked for.
 
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
-use common::program::{Bench, shared};
+use crate::common::program::{Bench, shared};
 use gputexel::dataset::{self, Dataset, Layout, Split};
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::model::Prior;

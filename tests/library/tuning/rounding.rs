@@ -1,12 +1,10 @@
 //! Whole numbers: the exact changes by single steps, rounding, and the local search, in the
 //! library and through the real binary.
 
-mod common;
-
 use std::sync::atomic::AtomicBool;
 
-use common::program::Bench;
-use common::{random_dataset, random_theta, weighted_dataset};
+use crate::common::program::Bench;
+use crate::common::{random_dataset, random_theta, weighted_dataset};
 use gputexel::dataset::{self, Dataset, Layout, Split};
 use gputexel::model::{Coordinate, FeatureKind, ParameterFile, Parameterization};
 use gputexel::objective::{self, LossKind, Objective};

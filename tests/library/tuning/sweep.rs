@@ -1,11 +1,9 @@
 //! Sweeps: folds, curves of K, grids beside the same runs by themselves, resumption.
 
-mod common;
-
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{random_board, random_dataset, weighted_dataset};
+use crate::common::{random_board, random_dataset, weighted_dataset};
 use gputexel::Error;
 use gputexel::chess::PhaseSettings;
 use gputexel::dataset::{

@@ -1,12 +1,11 @@
 //! Standard errors against brute force, and bootstraps against standard errors.
 
-mod common;
-
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use common::games::{K, games, minimize};
-use common::program::Bench;
+use crate::common;
+use crate::common::games::{K, games, minimize};
+use crate::common::program::Bench;
 use faer::Mat;
 use faer::linalg::solvers::DenseSolveCore;
 use gputexel::dataset::{self, Dataset, Layout, poisson_weight};

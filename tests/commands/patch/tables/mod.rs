@@ -1,13 +1,11 @@
 //! `gputexel patch tables` through the real binary, on sources as engines have them; compilers say what
 //! the results are worth.
 
-mod common;
-#[path = "patch_tables/orders.rs"]
 mod orders;
 
 use std::process::Command;
 
-use common::program::Bench;
+use crate::common::program::Bench;
 use gputexel::chess::PhaseSettings;
 use gputexel::model::{FeatureKind, FeatureSet, ParameterFile};
 
@@ -30,8 +28,7 @@ fn material(bench: &Bench, name: &str) {
 
 /// Compiles with a compiler and runs; `None` where there is none.
 fn output(bench: &Bench, compiler: &str, flags: &[&str], name: &str) -> Option<Vec<i64>> {
-    if Command::new(compiler).arg("--version").output().is_err() {
-        eprintln!("SKIPPED: there is no {compiler} to compile {name}");
+    if !requirement::program(compiler) {
         return None;
     }
     let built = Command::new(compiler)

@@ -4,8 +4,8 @@
 use gputexel::chess::PhaseSettings;
 use gputexel::model::{FeatureKind, FeatureSet, ParameterFile};
 
+use super::text;
 use crate::common::program::Bench;
-use crate::text;
 
 /// Values of the built-in tables that look like an engine's: no symmetry of theirs hides a wrong order.
 fn engine_values(bench: &Bench, name: &str, change: f64) -> Vec<f64> {

@@ -1,27 +1,19 @@
 //! The feature set `classical`: against an independent, slow reference on positions of games and
 //! random boards, by hand on small ones, with colors swapped, and as an evaluation to play with.
 
-mod commands;
-#[path = "../common/mod.rs"]
-mod common;
 mod reference;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
 
-use gputexel::chess::PhaseSettings;
+use crate::common;
+use crate::common::classical::{classical, played};
 use gputexel::chess::fen::{legal_position, parse_fen};
-use gputexel::engine::{Engine, Limits};
 use gputexel::model::classical::GROUPS;
-use gputexel::model::{FeatureKind, FeatureRow, FeatureSet, TableEvaluation, named_parameters};
+use gputexel::model::{FeatureRow, FeatureSet, TableEvaluation};
 use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use reference::Counts;
 use shakmaty::{Board, CastlingMode, Chess, Color, Position};
-
-fn classical() -> FeatureSet {
-    FeatureSet::new(FeatureKind::Classical, PhaseSettings::default())
-}
 
 /// A row by name, White's less Black's.
 fn counts(set: &FeatureSet, board: &Board, turn: Color, row: &mut FeatureRow) -> Counts {
@@ -40,34 +32,6 @@ fn counts(set: &FeatureSet, board: &Board, turn: Color, row: &mut FeatureRow) ->
 fn position(fen: &str) -> Chess {
     let (setup, _) = parse_fen(fen.as_bytes()).unwrap();
     legal_position(setup, CastlingMode::Chess960).unwrap()
-}
-
-/// Positions of games that a search at depth 1 plays after random openings: as natural as they
-/// come without a book, and none of them quiet by selection.
-fn played(games: u64) -> Vec<Chess> {
-    let (set, theta) = named_parameters("material").unwrap();
-    let mut engine = Engine::new(TableEvaluation::try_new(&set, &theta).unwrap(), 1);
-    let stop = AtomicBool::new(false);
-    let mut positions = Vec::new();
-    for seed in 0..games {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let mut position = Chess::default();
-        engine.new_game();
-        for ply in 0..160 {
-            let moves = position.legal_moves();
-            let Some(&any) = moves.choose(&mut random) else { break };
-            // A random move now and then keeps games from being the same shuffle of pieces.
-            let limits = Limits { depth: Some(1), ..Limits::default() };
-            let chosen = if ply < 10 || random.random_range(0..4) == 0 {
-                any
-            } else {
-                engine.search(&position, &[], &limits, &stop, &mut |_| {}).unwrap().best
-            };
-            position.play_unchecked(chosen);
-            positions.push(position.clone());
-        }
-    }
-    positions
 }
 
 #[test]
@@ -251,7 +215,7 @@ fn the_search_plays_by_the_sum_of_features() {
 
 #[test]
 fn every_group_is_documented() {
-    let text = include_str!("../../docs/features.md");
+    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/features.md"));
     for group in GROUPS {
         let row = format!("| `{}` | {} | {} |", group.name, group.features(), group.about);
         assert!(text.contains(&row), "docs/features.md lacks the row\n{row}");
