@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod import;
 mod patch;
 
 mod general {
@@ -23,14 +24,11 @@ mod extract {
     mod check;
     mod classical;
     mod games;
+    mod info;
     mod positions;
+    mod refusals;
     mod rounds;
     mod selection;
-}
-
-mod import {
-    mod documentation;
-    mod traces;
 }
 
 mod report {
@@ -47,10 +45,13 @@ mod spsa {
 }
 
 mod tune {
+    mod basis;
     mod kills;
     mod pso;
     mod resume;
+    mod rounding;
     mod runs;
     mod sweep;
     mod tables;
+    mod uncertainty;
 }

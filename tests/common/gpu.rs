@@ -79,19 +79,3 @@ pub fn reference(data: &Dataset, layout: &Layout, population: &Population, reque
     out.positions = request.parts.clone().map(|part| layout.parts()[part].positions.len()).sum();
     out
 }
-
-/// Largest difference relative to the largest magnitude wanted; what is NaN must be NaN.
-pub fn relative_difference(got: &[f64], wanted: &[f64]) -> f64 {
-    assert_eq!(got.len(), wanted.len());
-    let largest = wanted.iter().filter(|value| !value.is_nan()).fold(1e-300f64, |a, b| a.max(b.abs()));
-    let difference = |(a, b): (&f64, &f64)| match b.is_nan() {
-        true => {
-            assert!(a.is_nan(), "{a}, not NaN");
-            0.0
-        }
-        false => (a - b).abs(),
-    };
-    // A NaN that is not wanted must not be lost in a maximum.
-    let differences = got.iter().zip(wanted).map(difference);
-    differences.fold(0.0, |a: f64, b| if b.is_nan() { f64::INFINITY } else { a.max(b) }) / largest
-}

@@ -4,11 +4,7 @@ use crate::common::program::{Bench, assert_one_line};
 use serde_json::Value;
 
 fn play(bench: &Bench, args: &[&str]) -> Value {
-    let all = [&["--json", "match"], args].concat();
-    let (code, out, err) = bench.run(&all, "");
-    assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
-    assert_eq!(out.lines().count(), 1, "{out}");
-    serde_json::from_str(&out).unwrap()
+    bench.report(&[&["match"], args].concat())
 }
 
 const QUICK: [&str; 6] = ["--nodes", "200", "--hash", "1", "--max-plies", "120"];

@@ -3,7 +3,8 @@
 use std::sync::atomic::AtomicBool;
 
 use crate::common;
-use crate::common::gpu::{context, relative_difference};
+use crate::common::gpu::context;
+use crate::common::relative_difference;
 use gputexel::dataset::{Dataset, Layout, Split};
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::gpu::{GpuEvaluator, GpuOptions};

@@ -28,9 +28,7 @@ fn gpu() -> bool {
 
 /// Tunes on the GPU; returns the report.
 fn tune(bench: &Bench, args: &[&str]) -> Value {
-    let (code, out, err) = bench.run(&[&["--json", "tune", "--backend", "gpu"], args].concat(), "");
-    assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
-    serde_json::from_str(&out).unwrap()
+    bench.told(&[&["tune", "--backend", "gpu"], args].concat())
 }
 
 #[test]

@@ -339,7 +339,7 @@ fn matrices_agree_with_f64_and_repeat_bit_for_bit() {
                         0..positions,
                     );
                     let matrix = &got.curvatures[member * size * size..][..size * size];
-                    worst = worst.max(common::gpu::relative_difference(matrix, &wanted));
+                    worst = worst.max(common::relative_difference(matrix, &wanted));
                 }
                 assert!(worst < 3e-6, "{kind:?} {positions} x {members} {loss}: {worst:e}");
                 assert_eq!(evaluator.evaluate(&population, &request).unwrap(), got);

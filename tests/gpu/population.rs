@@ -3,7 +3,8 @@
 //! are asked for in two ways.
 
 use crate::common;
-use crate::common::gpu::{context, reference, relative_difference};
+use crate::common::gpu::{context, reference};
+use crate::common::relative_difference;
 use gputexel::Error;
 use gputexel::dataset::{Dataset, Layout, POISSON_TAILS, Split, game_hash, poisson_weight};
 use gputexel::evaluator::gpu::GpuEvaluator;

@@ -34,6 +34,7 @@ mod tuning {
     mod coverage;
     mod diagnostics;
     mod real_data;
+    mod resume;
     mod rounding;
     mod sweep;
     mod uncertainty;

@@ -2,18 +2,11 @@
 
 use gputexel::dataset;
 use gputexel::model::{FeatureKind, FeatureRow};
-use serde_json::Value;
 use shakmaty::fen::Fen;
 use shakmaty::{EnPassantMode, Position};
 
 use crate::common::classical::{classical, played};
 use crate::common::program::Bench;
-
-fn json(bench: &Bench, args: &[&str]) -> Value {
-    let (code, out, err) = bench.run(&[&["--json"], args].concat(), "");
-    assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
-    serde_json::from_str(&out).unwrap()
-}
 
 #[test]
 fn from_text_to_games() {
@@ -39,14 +32,14 @@ fn from_text_to_games() {
 
     let tuned = bench.tune(&["out.bin", "--k", "0.8", "--l2", "1e-3", "--out", "r", "--round", "local"]);
     assert!(tuned["loss"].as_f64().unwrap() < 0.25, "{tuned}");
-    let loss = json(&bench, &["eval", "out.bin", "r/params.json"])["loss"].as_f64().unwrap();
+    let loss = bench.told(&["eval", "out.bin", "r/params.json"])["loss"].as_f64().unwrap();
     let file = bench.json("r/params.json");
     assert_eq!(file["feature_set"], "classical");
     assert_eq!(file["parameters"].as_array().unwrap().len(), set.features.len());
     assert!(loss > 0.0 && loss < 0.25);
-    let info = json(&bench, &["info", "out.bin"]);
+    let info = bench.told(&["info", "out.bin"]);
     assert!(info.to_string().contains("\"king_attack\""), "{info}");
-    json(&bench, &["sweep", "out.bin", "--scale", "0.5:1.5:8"]);
+    bench.told(&["sweep", "out.bin", "--scale", "0.5:1.5:8"]);
     let flown = [
         "pso",
         "out.bin",
@@ -61,9 +54,9 @@ fn from_text_to_games() {
         "--out",
         "s",
     ];
-    json(&bench, &flown);
+    bench.told(&flown);
     bench.fails(&["pso", "out.bin", "--basis", "madchess", "--iterations", "2", "--k", "0.8"], 2);
-    json(&bench, &["basis", "tied", "--model", "classical", "-o", "tied.json"]);
+    bench.told(&["basis", "tied", "--model", "classical", "-o", "tied.json"]);
     bench.tune(&["out.bin", "--basis", "tied.json", "--freeze", "king_storm", "--k", "0.8", "--out", "t"]);
 
     let (code, out, _) = bench
@@ -83,7 +76,7 @@ fn from_text_to_games() {
         "--out",
         "m",
     ];
-    let report = json(&bench, &played);
+    let report = bench.told(&played);
     assert_eq!(report["engines"][0]["name"], "r");
 }
 
@@ -91,7 +84,7 @@ fn from_text_to_games() {
 fn features_are_listed() {
     let bench = Bench::new();
     let set = classical();
-    let listed = json(&bench, &["features"]);
+    let listed = bench.told(&["features"]);
     let names: Vec<&str> = listed["groups"]
         .as_array()
         .unwrap()
@@ -104,7 +97,7 @@ fn features_are_listed() {
         out,
         "classical: 1 features, 2 parameters\n\nbishop_pair (1)\n  The side has two bishops or more.\n    bishop_pair\n"
     );
-    assert!(json(&bench, &["features", "material"]).to_string().contains("\"queen\""));
+    assert!(bench.told(&["features", "material"]).to_string().contains("\"queen\""));
     assert!(bench.fails(&["features", "clasical"], 2).contains("expected pst, material or classical"));
     assert!(bench.fails(&["features", "pst", "--group", "tempo"], 2).contains("has none of that name"));
 }

@@ -18,6 +18,11 @@ const SOURCE: &str = "// %%D%%\n\nvoid options() {\n  // %%O%%\n}\n\nint f(int d
 const TUNE: &str =
     "#set file s.cpp\n#set declaration %%D%%\n#set options %%O%%\n#context f\nint m = 1@ * d - 1@off;\n";
 
+/// A `.tune` file of blocks for `source/s.cpp`, which begins as [`TUNE`] does.
+fn tune_of(blocks: &str) -> String {
+    format!("{}{blocks}", TUNE.split_once("#context").unwrap().0)
+}
+
 /// `x.tune` and `source/s.cpp`.
 fn bench() -> Bench {
     let bench = Bench::new();
@@ -34,10 +39,7 @@ fn ok(bench: &Bench, args: &[&str]) -> String {
 }
 
 fn object(bench: &Bench, args: &[&str]) -> Value {
-    let (code, out, err) = bench.run(&[&["--json", "patch"], args].concat(), "");
-    assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
-    assert_eq!(out.lines().count(), 1, "{out}");
-    serde_json::from_str(&out).unwrap()
+    bench.report(&[&["patch"], args].concat())
 }
 
 fn read(bench: &Bench, name: &str) -> String {

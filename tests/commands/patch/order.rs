@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::{bench, read};
+use super::{bench, read, tune_of};
 
-const HEAD: &str = "#set file s.cpp\n#set declaration %%D%%\n#set options %%O%%\n";
 const SOURCE: &str = "// %%D%%\n// %%O%%\nint f(int d) {\n  a = 1;\n  b = 2;\n  c = 3;\n  return a;\n}\n";
 
 /// The blocks on the source: what `tune` says, or nothing; `check` must agree, and `apply` must bring
@@ -12,7 +11,7 @@ const SOURCE: &str = "// %%D%%\n// %%O%%\nint f(int d) {\n  a = 1;\n  b = 2;\n  
 fn outcome(blocks: &str) -> String {
     let bench = bench();
     bench.write("source/s.cpp", SOURCE);
-    bench.write("x.tune", format!("{HEAD}{blocks}"));
+    bench.write("x.tune", tune_of(blocks));
     let (checked, report, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
     let (code, out, err) = bench.run(&["patch", "tune", "x.tune", "source"], "");
     assert_eq!(checked, code, "{blocks}\n{report}\n{out}{err}");

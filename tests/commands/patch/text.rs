@@ -1,11 +1,6 @@
 //! What a source is as a text: its encoding, its numbers, its names, and what is said of them.
 
-use super::{SOURCE, bench, object, ok, read};
-
-/// The one block of a bench's `x.tune`, for `source/s.cpp`.
-fn tune(body: &str) -> String {
-    format!("#set file s.cpp\n#set declaration %%D%%\n#set options %%O%%\n{body}")
-}
+use super::{SOURCE, bench, object, ok, read, tune_of};
 
 #[test]
 fn sources_in_other_encodings_keep_their_bytes() {
@@ -58,7 +53,7 @@ fn contexts_in_utf_8_match_comments_in_other_encodings() {
     let line = b"  int n = 7; // \x83\x7d\x81\x5b\x83\x57\x83\x93\n";
     let before = [SOURCE.as_bytes(), line].concat();
     bench.write("source/s.cpp", &before);
-    bench.write("x.tune", tune("#context n\nint n = 7@; // マージン\n"));
+    bench.write("x.tune", tune_of("#context n\nint n = 7@; // マージン\n"));
     assert_eq!(bench.run(&["patch", "tune", "x.tune", "source"], "").0, 0);
     let tuned = bench.bytes("source/s.cpp");
     let expected = b"int n = n_1; // \x83\x7d\x81\x5b\x83\x57\x83\x93\n";
@@ -66,7 +61,7 @@ fn contexts_in_utf_8_match_comments_in_other_encodings() {
     assert_eq!(bench.run(&["patch", "apply", "x.tune", "source"], "").0, 0);
     assert_eq!(bench.bytes("source/s.cpp"), before);
     // A letter that the source's encoding lacks is no question mark.
-    bench.write("x.tune", tune("#context n\nint n = 7@; // マージン\n#add %%D%%\nint @; // ☃\n"));
+    bench.write("x.tune", tune_of("#context n\nint n = 7@; // マージン\n#add %%D%%\nint @; // ☃\n"));
     let refused = bench.fails(&["patch", "tune", "x.tune", "source"], 1);
     assert!(refused.contains("source/s.cpp: is in Shift-JIS, which has no '☃'"), "{refused}");
     assert_eq!(bench.bytes("source/s.cpp"), before);
@@ -84,7 +79,7 @@ fn names_may_hold_underscores() {
     let bench = bench();
     bench.write(
         "x.tune",
-        tune("#context f\nint m = 1@per_depth * d - 1@_;\n#add\nint m = @per_depth * d - @_;\n"),
+        tune_of("#context f\nint m = 1@per_depth * d - 1@_;\n#add\nint m = @per_depth * d - @_;\n"),
     );
     ok(&bench, &["tune", "x.tune", "source"]);
     assert!(read(&bench, "source/s.cpp").contains("  int m = f_per_depth * d - f__;\n"));
@@ -95,7 +90,7 @@ fn names_may_hold_underscores() {
     let refused = bench.fails(&["patch", "tune", "x.tune", "source", "--compat", "tune.py"], 1);
     assert!(refused.contains("no match"), "{refused}");
     // Names that come out alike are refused, whichever way they are put together.
-    bench.write("x.tune", tune("#context f\nint m = 1@a_1 * d - 25;\n#context f_a\nreturn 5@;\n"));
+    bench.write("x.tune", tune_of("#context f\nint m = 1@a_1 * d - 25;\n#context f_a\nreturn 5@;\n"));
     let refused = bench.fails(&["patch", "tune", "x.tune", "source"], 1);
     assert!(refused.contains("x.tune:6: f_a_1 is the name of a parameter of line 4 already"), "{refused}");
 }
@@ -124,7 +119,7 @@ fn messages_do_not_repeat_all_that_was_written() {
         (String::new(), format!("{long}, int, 1, 0, 2, 1, 1\n{long}, int, 1, 0, 2, 1, 1\n")),
     ];
     for (body, params) in cases {
-        let text = if body.is_empty() { super::TUNE.to_string() } else { tune(&body) };
+        let text = if body.is_empty() { super::TUNE.to_string() } else { tune_of(&body) };
         bench.write("x.tune", &text);
         bench.write("x.params", &params);
         let error = bench.fails(&["patch", "tune", "x.tune", "source"], 1);
@@ -135,7 +130,7 @@ fn messages_do_not_repeat_all_that_was_written() {
         assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
     }
     bench.write("x.params", "");
-    bench.write("x.tune", tune(&format!("#context f\n{}\n", "a ".repeat(40_000))));
+    bench.write("x.tune", tune_of(&format!("#context f\n{}\n", "a ".repeat(40_000))));
     let error = bench.fails(&["patch", "tune", "x.tune", "source"], 1);
     assert!(error.contains("x.tune:4: context f: is longer than 65536 bytes"), "{error}");
     // Values that are large, in errors and warnings.

@@ -1,7 +1,7 @@
 //! The report of a run through the real binary: that it is there however the run ended, that its
 //! numbers are those of the run, that it loads nothing from anywhere, and that it escapes names.
 
-use crate::common::program::Bench;
+use crate::common::program::{Bench, wait_until};
 use gputexel::model::FeatureKind;
 
 fn bench() -> Bench {
@@ -184,11 +184,9 @@ fn interrupted_runs_have_a_report_and_finished_ones_another() {
     let child = bench.spawn(
         &[&flags[..], &["--epochs", "1000000", "--window", "1000000", "--checkpoint-every", "0"]].concat(),
     );
-    let begun = std::time::Instant::now();
-    while std::fs::read_to_string(bench.path("r/metrics.jsonl")).map_or(0, |text| text.lines().count()) < 5 {
-        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "no metrics");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    wait_until("there are metrics", || {
+        std::fs::read_to_string(bench.path("r/metrics.jsonl")).is_ok_and(|text| text.lines().count() >= 5)
+    });
     bench.shell(&format!("kill -INT {}", child.id()));
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));

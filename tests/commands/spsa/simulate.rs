@@ -5,9 +5,7 @@ use crate::common::requirement;
 use serde_json::Value;
 
 fn json(bench: &Bench, args: &[&str]) -> Value {
-    let (code, out, err) = bench.run(&[&["--json", "spsa"], args].concat(), "");
-    assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
-    serde_json::from_str(&out).unwrap()
+    bench.told(&[&["spsa"], args].concat())
 }
 
 #[test]

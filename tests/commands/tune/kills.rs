@@ -9,8 +9,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::Value;
 
-use crate::common;
-use crate::common::program::{Bench, assert_one_line};
+use crate::common::program::{Bench, assert_one_line, write_games};
 
 /// A kind of run, and what of it must not depend on its being killed.
 struct Killed {
@@ -194,8 +193,7 @@ fn kill_and_resume(index: usize) {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 500, 11);
     bench.dataset("m.bin", FeatureKind::Material, 500, 11);
-    let game = |result| common::program::pgn("", common::program::GAME, result);
-    bench.write("games.pgn", ["1-0", "0-1", "1/2-1/2"].map(game).concat().repeat(50));
+    write_games(&bench, "games.pgn");
     let (code, out, _) = bench.run(&["spsa", "init", "--params", "material", "--limit", "nodes=20"], "");
     assert_eq!(code, 0);
     bench.write("run.toml", out);

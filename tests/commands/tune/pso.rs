@@ -1,27 +1,19 @@
 //! `gputexel pso` through the real binary: the same result each time, also after a kill; bounds,
 //! whole numbers and polish; bad input.
 
-use std::time::{Duration, Instant};
-
-use crate::common::program::Bench;
+use crate::common::program::{Bench, wait_until};
 use gputexel::model::FeatureKind;
 use gputexel::tuning::Checkpoint;
 use serde_json::{Value, json};
 
 /// The first positions of the repository's sample would need a tool to cut them; random ones do.
 fn bench() -> Bench {
-    let bench = Bench::new();
-    bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
-    bench
+    Bench::with_positions(2000, 7)
 }
 
 /// Runs on the CPU at K 0.8, which must work without a word on standard error; returns the report.
 fn pso(bench: &Bench, args: &[&str]) -> Value {
-    let all = [&["--json", "pso", "--backend", "cpu"], args].concat();
-    let (code, out, err) = bench.run(&all, "");
-    assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
-    assert_eq!(out.lines().count(), 1, "{out}");
-    serde_json::from_str(&out).unwrap()
+    bench.report(&[&["pso", "--backend", "cpu"], args].concat())
 }
 
 fn number(report: &Value, key: &str) -> f64 {
@@ -118,12 +110,10 @@ fn a_killed_run_goes_on_to_the_same_bytes() {
         let command =
             [&["-q", "pso", "--backend", "cpu", "--out", &run, "--checkpoint-every", "0"], &all[..]].concat();
         let mut child = bench.spawn(&command);
-        let began = Instant::now();
         let checkpoint = bench.path(&format!("{run}/checkpoint.safetensors"));
-        while !Checkpoint::read(&checkpoint).is_ok_and(|c| c.progress.epochs >= 5) {
-            assert!(began.elapsed() < Duration::from_secs(60));
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        wait_until("a step is stored", || {
+            Checkpoint::read(&checkpoint).is_ok_and(|c| c.progress.epochs >= 5)
+        });
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!bench.path(&format!("{run}/params.json")).exists(), "it was over before it was killed");
@@ -271,14 +261,12 @@ fn states_that_are_broken_are_refused() {
     ];
     let mut child = bench.spawn(&[&flags[..], &["--backend", "cpu"]].concat());
     let path = bench.path("k/checkpoint.safetensors");
-    let began = Instant::now();
-    let good = loop {
-        assert!(began.elapsed() < Duration::from_secs(60));
-        match Checkpoint::read(&path) {
-            Ok(good) if good.progress.epochs > 2 => break good,
-            _ => std::thread::sleep(Duration::from_millis(2)),
-        }
-    };
+    let mut good = None;
+    wait_until("a step is stored", || {
+        good = Checkpoint::read(&path).ok().filter(|good| good.progress.epochs > 2);
+        good.is_some()
+    });
+    let good = good.unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
     let refuse = |change: &dyn Fn(&mut Checkpoint)| {

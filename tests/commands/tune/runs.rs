@@ -17,9 +17,7 @@ const FILES: [&str; 8] = [
 ];
 
 fn bench() -> Bench {
-    let bench = Bench::new();
-    bench.dataset("d.bin", FeatureKind::Pst, 3000, 7);
-    bench
+    Bench::with_positions(3000, 7)
 }
 
 /// The value of a parameter file by name and phase.

@@ -1,28 +1,20 @@
 //! `gputexel sweep` through the real binary: what it prints and writes, interruption and
 //! resumption, and input that is wrong.
 
-use std::time::{Duration, Instant};
-
 use crate::common;
-use crate::common::program::{Bench, assert_one_line};
+use crate::common::program::{Bench, assert_one_line, wait_until};
 use gputexel::dataset::{DatasetWriter, Metadata, PositionLabels, SourceRecord};
 use gputexel::model::{FeatureKind, FeatureRow};
 use gputexel::tuning::Checkpoint;
 use serde_json::Value;
 
 fn bench() -> Bench {
-    let bench = Bench::new();
-    bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
-    bench
+    Bench::with_positions(2000, 7)
 }
 
 /// `sweep` on the CPU, which must work without a word on standard error; returns the report.
 fn sweep(bench: &Bench, args: &[&str]) -> Value {
-    let all = [&["--json", "sweep", "--backend", "cpu"], args].concat();
-    let (code, out, err) = bench.run(&all, "");
-    assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
-    assert_eq!(out.lines().count(), 1, "{out}");
-    serde_json::from_str(&out).unwrap()
+    bench.report(&[&["sweep", "--backend", "cpu"], args].concat())
 }
 
 /// `sweep d.bin` with flags, which must fail with a line that has the text.
@@ -159,11 +151,9 @@ fn threads_do_not_change_a_digit() {
 /// Waits until a sweep that stores each step has done some.
 fn wait(bench: &Bench, folder: &str, epochs: u64) {
     let path = bench.path(folder).join("checkpoint.safetensors");
-    let started = Instant::now();
-    while !path.exists() || Checkpoint::read(&path).unwrap().progress.epochs < epochs {
-        assert!(started.elapsed() < Duration::from_secs(60), "no step is stored");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    wait_until("a step is stored", || {
+        path.exists() && Checkpoint::read(&path).unwrap().progress.epochs >= epochs
+    });
 }
 
 #[cfg(unix)]

@@ -2,19 +2,15 @@
 
 use std::io::Read as _;
 
+use crate::common::position;
 use crate::common::program::shared;
+use gputexel::chess::PhaseSettings;
 use gputexel::chess::evaluation::{Evaluation as _, MATE_CP};
 use gputexel::chess::quiescence::{LineEnd, NodeLimit, Quiescence, Resolved};
-use gputexel::chess::{PhaseSettings, fen};
 use gputexel::model::{FeatureKind, FeatureRow, FeatureSet, Prior, TableEvaluation};
 use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use shakmaty::{CastlingMode, Chess, Move, Position, Role};
-
-fn position(fen: &str) -> Chess {
-    let (setup, _) = fen::parse_fen(fen.as_bytes()).unwrap();
-    fen::legal_position(setup, CastlingMode::Chess960).unwrap()
-}
 
 /// A model and its values, scored from the features in real numbers.
 struct Model {

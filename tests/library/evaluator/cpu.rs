@@ -1,6 +1,7 @@
 //! The CPU evaluator against the f64 reference, on every SIMD body of this processor.
 
 use crate::common;
+use crate::common::relative_difference;
 use gputexel::dataset::{Dataset, Layout, Split, poisson_weight};
 use gputexel::evaluator::cpu::{CpuEvaluator, InstructionSet};
 use gputexel::evaluator::{Evaluator, Population, Request};
@@ -17,11 +18,6 @@ fn population(data: &Dataset, members: usize, whole: bool) -> Population {
 }
 
 /// Largest difference relative to the largest magnitude wanted.
-fn relative_difference(got: &[f64], wanted: &[f64]) -> f64 {
-    let largest = wanted.iter().fold(1e-300f64, |a, b| a.max(b.abs()));
-    got.iter().zip(wanted).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / largest
-}
-
 #[test]
 fn losses_gradients_and_matrices_agree_with_the_reference() {
     let folder = tempfile::tempdir().unwrap();

@@ -3,7 +3,8 @@
 
 use std::fmt::Write as _;
 
-use crate::common::gpu::{context, relative_difference};
+use crate::common::gpu::context;
+use crate::common::relative_difference;
 use crate::common::traces::{Made, PARAMETERS, imported, make, schema, text, theta};
 use gputexel::dataset::{Dataset, Layout};
 use gputexel::evaluator::cpu::{CpuEvaluator, InstructionSet};

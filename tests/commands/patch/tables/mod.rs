@@ -3,8 +3,6 @@
 
 mod orders;
 
-use std::process::Command;
-
 use crate::common::program::Bench;
 use gputexel::chess::PhaseSettings;
 use gputexel::model::{FeatureKind, FeatureSet, ParameterFile};
@@ -26,21 +24,9 @@ fn material(bench: &Bench, name: &str) {
     bench.write(name, ParameterFile::new(&set, &theta, None, None).to_json());
 }
 
-/// Compiles with a compiler and runs; `None` where there is none.
+/// The numbers that a source prints; `None` where there is no compiler for it.
 fn output(bench: &Bench, compiler: &str, flags: &[&str], name: &str) -> Option<Vec<i64>> {
-    if !requirement::program(compiler) {
-        return None;
-    }
-    let built = Command::new(compiler)
-        .args(flags)
-        .args([name, "-o", "program"])
-        .current_dir(bench.folder.path())
-        .output()
-        .unwrap();
-    assert!(built.status.success(), "{compiler} {name}: {}", String::from_utf8_lossy(&built.stderr));
-    let run = Command::new(bench.path("program")).output().unwrap();
-    assert!(run.status.success());
-    let text = String::from_utf8(run.stdout).unwrap();
+    let (_, text) = bench.built(compiler, flags, name)?;
     Some(text.split_whitespace().map(|number| number.parse().unwrap()).collect())
 }
 

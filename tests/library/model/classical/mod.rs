@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 
 use crate::common;
 use crate::common::classical::{classical, played};
-use gputexel::chess::fen::{legal_position, parse_fen};
+use crate::common::position;
 use gputexel::model::classical::GROUPS;
 use gputexel::model::{FeatureRow, FeatureSet, TableEvaluation};
 use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use reference::Counts;
-use shakmaty::{Board, CastlingMode, Chess, Color, Position};
+use shakmaty::{Board, Color, Position};
 
 /// A row by name, White's less Black's.
 fn counts(set: &FeatureSet, board: &Board, turn: Color, row: &mut FeatureRow) -> Counts {
@@ -27,11 +27,6 @@ fn counts(set: &FeatureSet, board: &Board, turn: Color, row: &mut FeatureRow) ->
     }
     counts.retain(|_, count| *count != 0);
     counts
-}
-
-fn position(fen: &str) -> Chess {
-    let (setup, _) = parse_fen(fen.as_bytes()).unwrap();
-    legal_position(setup, CastlingMode::Chess960).unwrap()
 }
 
 #[test]
