@@ -18,18 +18,17 @@ use gputexel::tuning::{
 
 /// 725,000 quiet positions, extracted once for all tests.
 fn engine_725k() -> Option<&'static (Bench, Dataset)> {
-    static DATA: OnceLock<Option<(Bench, Dataset)>> = OnceLock::new();
-    let data = DATA.get_or_init(|| {
-        let path = shared("epd/engine-725k.c9.epd.zst")?;
+    static DATA: OnceLock<(Bench, Dataset)> = OnceLock::new();
+    let path = shared("epd/engine-725k.c9.epd.zst")?;
+    Some(DATA.get_or_init(|| {
         let bench = Bench::new();
         let (report, _) = bench.extract(&[path.to_str().unwrap()], "");
         assert_eq!(report["positions"], 725_000);
         let results = ["white", "draws", "black"].map(|key| report["results"][key].as_u64().unwrap());
         assert_eq!(results, [260_670, 401_642, 62_688]);
         let data = dataset::read(&bench.path("out.bin")).unwrap();
-        Some((bench, data))
-    });
-    data.as_ref()
+        (bench, data)
+    }))
 }
 
 fn all(data: &Dataset) -> Vec<u32> {
