@@ -21,11 +21,11 @@ shaders! {
     /// Scores of positions.
     SCORES = "structs" "common" "scores";
     /// Curvatures of the loss by score, position by position.
-    STEEPNESS = "structs" "common" "steepness";
+    LOSS_CURVATURE = "structs" "common" "loss_curvature";
     /// Gauss–Newton matrices in phase units, by buckets.
-    OUTER = "structs" "outer";
+    HESSIAN_SLAB = "structs" "hessian_slab";
     /// Splits the matrices of buckets into the blocks of both phases.
-    SPREAD = "structs" "spread";
+    HESSIAN_EXPAND = "structs" "hessian_expand";
     /// Steps of Adam.
     ADAM = "structs" "adam";
     /// SPSA's random walks: classic and constant gains.

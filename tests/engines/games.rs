@@ -6,7 +6,8 @@ use std::time::Duration;
 use crate::common::players::{Scripted, Step, game, opening, rules, scored, script, start, try_game};
 use gputexel::engine::Score;
 use gputexel::matches::{
-    Adjudication, DrawRule, End, Failure, GameRecord, Pace, Rules, Unplayed, WinRule, play_game, play_pair,
+    Adjudication, DrawRule, End, Failure, GameRecord, Rules, TimeControl, Unplayed, WinRule, play_game,
+    play_pair,
 };
 use shakmaty::{Chess, Color, Move, Position, Role, Square};
 
@@ -183,7 +184,7 @@ fn scores_end_games() {
 #[test]
 fn pairs_swap_colors_and_limits() {
     let mut rules = rules("nodes=11");
-    rules.paces[1] = Pace::Depth(3);
+    rules.paces[1] = TimeControl::Depth(3);
     let steps = script("f3 e5 g4 Qh4");
     let (mut a, mut b) = (Scripted::new(steps.clone()), Scripted::new(steps));
     let pair = play_pair(&mut a, &mut b, &start(), &rules, &AtomicBool::new(false)).unwrap();

@@ -76,7 +76,7 @@ const SYMBOLS: [Symbol; 256] = {
 };
 
 /// 64 pieces and 7 separators.
-const LONGEST_PLACEMENT: usize = 71;
+const MAX_PLACEMENT: usize = 71;
 
 /// Parses a piece placement at the start of `text`; returns the board and the bytes it took.
 ///
@@ -92,7 +92,7 @@ pub fn parse_board(text: &[u8]) -> Result<(Board, usize), FenError> {
     let mut used = 0;
     for &byte in text {
         let symbol = SYMBOLS[usize::from(byte)];
-        if symbol.piece == 255 || used > LONGEST_PLACEMENT {
+        if symbol.piece == 255 || used > MAX_PLACEMENT {
             break;
         }
         // Squares are counted from a8, rank by rank; flipping three bits makes them a1 to h8.

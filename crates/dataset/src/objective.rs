@@ -11,7 +11,6 @@ pub use crate::loss::*;
 use serde::{Deserialize, Serialize};
 
 use crate::Dataset;
-use gputexel_files::{Error, Result};
 
 /// What is minimised, apart from the parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

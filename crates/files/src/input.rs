@@ -17,11 +17,11 @@ use crate::error::{Error, Result};
 pub const HEAD_BYTES: usize = 1 << 19;
 
 /// Bytes within which every line ends.
-pub const LONGEST_LINE_BYTES: usize = 1 << 22;
+pub const MAX_LINE_BYTES: usize = 1 << 22;
 
-/// What is said of a line that does not end within [`LONGEST_LINE_BYTES`].
+/// What is said of a line that does not end within [`MAX_LINE_BYTES`].
 pub fn endless_line(name: &str, line: u64) -> Error {
-    Error::line(name, line, format!("the line is longer than {} MiB", LONGEST_LINE_BYTES >> 20))
+    Error::line(name, line, format!("the line is longer than {} MiB", MAX_LINE_BYTES >> 20))
 }
 
 /// What a file is that is known by its first bytes.

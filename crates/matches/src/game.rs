@@ -15,7 +15,7 @@ use shakmaty::{Chess, Color, EnPassantMode, KnownOutcome, Move, Position};
 
 use super::adjudication::{Adjudication, Adjudicator, Verdict};
 use super::openings::Opening;
-use super::pace::{Pace, RunningClock};
+use super::time_control::{RunningClock, TimeControl};
 use super::player::{Failure, GameSoFar, Player};
 use gputexel_engine::Score;
 
@@ -27,7 +27,7 @@ const GRACE: Duration = Duration::from_secs(5);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// What the two engines may spend, by engine (A, then B).
-    pub paces: [Pace; 2],
+    pub paces: [TimeControl; 2],
     /// How far a clock may be overstepped.
     pub time_margin: Duration,
     /// When an engine counts as hung that has no clock.
@@ -240,7 +240,7 @@ pub fn play_game(
     black: &mut dyn Player,
     opening: &Opening,
     rules: &Rules,
-    paces: [Pace; 2],
+    paces: [TimeControl; 2],
     cancel: &AtomicBool,
 ) -> Result<GameRecord, Unplayed> {
     make_ready(white, opening.chess960)?;
@@ -290,9 +290,11 @@ pub fn play_game(
         game.clocks = shown_clocks(&paces, &clocks);
         let limits = pace.limits(&clocks[side]);
         let deadline = match pace {
-            Pace::Nodes(_) | Pace::Depth(_) => rules.deadline,
-            Pace::MoveTime(time) => time.saturating_add(rules.time_margin).saturating_add(GRACE),
-            Pace::Clock { .. } => clocks[side].left.saturating_add(rules.time_margin).saturating_add(GRACE),
+            TimeControl::Nodes(_) | TimeControl::Depth(_) => rules.deadline,
+            TimeControl::MoveTime(time) => time.saturating_add(rules.time_margin).saturating_add(GRACE),
+            TimeControl::Clock { .. } => {
+                clocks[side].left.saturating_add(rules.time_margin).saturating_add(GRACE)
+            }
         };
         let begin = Instant::now();
         let choice = player.choose(&game, &limits, deadline);
@@ -308,8 +310,8 @@ pub fn play_game(
                 return Ok(finish(moves, (lost, End::from(&failure)), Some(failure.to_string())));
             }
         };
-        let left = if let Pace::MoveTime(time) = pace { time } else { clocks[side].left };
-        if clocks[side].punch(&pace, took, rules.time_margin) {
+        let left = if let TimeControl::MoveTime(time) = pace { time } else { clocks[side].left };
+        if clocks[side].after_move(&pace, took, rules.time_margin) {
             let detail = format!("took {:.3} s of {:.3} s", took.as_secs_f64(), left.as_secs_f64());
             return Ok(finish(moves, (lost, End::TimeForfeit), Some(detail)));
         }
@@ -375,9 +377,9 @@ fn play(game: &mut GameSoFar, keys: &mut Vec<Zobrist64>, m: Move) {
 }
 
 /// Both clocks where both sides have one; where only one has, the other shows the same.
-fn shown_clocks(paces: &[Pace; 2], clocks: &[RunningClock; 2]) -> Option<[(Duration, Duration); 2]> {
+fn shown_clocks(paces: &[TimeControl; 2], clocks: &[RunningClock; 2]) -> Option<[(Duration, Duration); 2]> {
     let shown = |side: usize| match paces[side] {
-        Pace::Clock { increment, .. } => Some((clocks[side].left, increment)),
+        TimeControl::Clock { increment, .. } => Some((clocks[side].left, increment)),
         _ => None,
     };
     match (shown(0), shown(1)) {

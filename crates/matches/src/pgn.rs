@@ -11,7 +11,7 @@ use shakmaty::san::SanPlus;
 use shakmaty::{Chess, EnPassantMode, Position};
 
 use super::game::{GameRecord, Played};
-use super::pace::Pace;
+use super::time_control::TimeControl;
 use gputexel_engine::Score;
 
 /// Columns of a line of moves.
@@ -29,7 +29,7 @@ pub struct GameTags<'a> {
     /// White's and Black's names.
     pub names: [&'a str; 2],
     /// What White and Black may spend.
-    pub paces: [Pace; 2],
+    pub paces: [TimeControl; 2],
 }
 
 /// A game as PGN, with an empty line behind it.
@@ -65,7 +65,7 @@ pub fn to_pgn(record: &GameRecord, tags: &GameTags<'_>) -> String {
         tag("BlackTimeControl", &black.time_control());
     }
     for (name, pace) in [("WhiteLimit", white), ("BlackLimit", black)] {
-        if !matches!(pace, Pace::Clock { .. }) {
+        if !matches!(pace, TimeControl::Clock { .. }) {
             tag(name, &pace.to_string());
         }
     }
@@ -117,7 +117,7 @@ fn moves(record: &GameRecord, tags: &GameTags<'_>) -> Vec<String> {
     words
 }
 
-fn comment(played: &Played, pace: Pace) -> Option<String> {
+fn comment(played: &Played, pace: TimeControl) -> Option<String> {
     let mut parts = Vec::with_capacity(3);
     if let Some(score) = played.score {
         let score = match score {

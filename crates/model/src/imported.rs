@@ -14,7 +14,7 @@ use gputexel_files::{Error, Result};
 /// Most features: ids are 16 bits, and one more id pads rows.
 pub const MAX_FEATURES: usize = 65_534;
 /// Largest size of a starting value or bound, centipawns.
-const LARGEST_CP: f64 = 1e6;
+const MAX_CP: f64 = 1e6;
 
 /// Which of its two values a feature has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ impl ImportedParameter {
     /// The reason, without the name.
     pub fn check(&self) -> std::result::Result<(), String> {
         let numbers = self.prior.iter().chain(self.min.iter().flatten()).chain(self.max.iter().flatten());
-        if let Some(bad) = numbers.into_iter().find(|value| !value.is_finite() || value.abs() > LARGEST_CP) {
+        if let Some(bad) = numbers.into_iter().find(|value| !value.is_finite() || value.abs() > MAX_CP) {
             return Err(format!("the value {bad} is not one from -1e6 to 1e6"));
         }
         let one_value = |pair: bool| if pair { Ok(()) } else { Err("is untapered, but has two values") };

@@ -123,7 +123,7 @@ impl Adam {
 
     /// Ends the epoch if this step did.
     fn end_step(&mut self) -> Result<()> {
-        if self.at_rest() {
+        if self.epoch_done() {
             for (loss, sum) in self.losses.iter_mut().zip(&mut self.epoch_losses) {
                 *loss = std::mem::take(sum) / self.steps_per_epoch as f64;
             }
@@ -210,7 +210,7 @@ impl Optimizer for Adam {
         Some(self.gradient_norms[self.best_member()]).filter(|norm| norm.is_finite())
     }
 
-    fn at_rest(&self) -> bool {
+    fn epoch_done(&self) -> bool {
         self.steps.is_multiple_of(self.steps_per_epoch)
     }
 

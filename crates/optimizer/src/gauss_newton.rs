@@ -233,7 +233,7 @@ impl Optimizer for GaussNewton {
         (!self.gradient.is_empty()).then_some(norm)
     }
 
-    fn at_rest(&self) -> bool {
+    fn epoch_done(&self) -> bool {
         self.stage == Stage::Matrix && self.accepted
     }
 

@@ -21,7 +21,7 @@ pub use adam::{Adam, AdamSettings};
 pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
 pub use local::{Local, LocalSettings};
 pub use particle_swarm::{ParticleSwarm, ParticleSwarmSettings, SwarmVariant};
-pub use quasi_newton::{Arrival, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel};
+pub use quasi_newton::{MemberStatus, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel};
 pub use schedule::Schedule;
 pub use space::Space;
 
@@ -115,14 +115,14 @@ pub trait Optimizer {
     fn gradient_norm(&self) -> Option<f64>;
 
     /// Whether the last answer finished a step after which progress may be judged.
-    fn at_rest(&self) -> bool;
+    fn epoch_done(&self) -> bool;
 
     /// Whether no further step can improve the loss.
     fn converged(&self) -> bool;
 
     /// Whether the members of a population are trial points of one run, of which only the one that
     /// it moves to counts. Otherwise each member is a run of its own.
-    fn is_one_run(&self) -> bool {
+    fn members_are_trials(&self) -> bool {
         false
     }
 

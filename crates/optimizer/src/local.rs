@@ -39,7 +39,7 @@ impl Default for LocalSettings {
 
 /// Numbers in a population of neighbors: more coordinates than this allows are asked for in
 /// portions. 32 MiB, and as much again in the evaluator.
-const MOST_NUMBERS: usize = 1 << 22;
+const MAX_NUMBERS: usize = 1 << 22;
 
 /// How many times as far combinations are tried. Neighbors that all gain often gain on for a
 /// while, and a member more costs next to nothing.
@@ -118,7 +118,7 @@ impl Local {
         space.validate(&[])?;
         let dimension = space.dimension();
         Ok(Self {
-            portion: (MOST_NUMBERS / dimension.max(1) / 2).max(1),
+            portion: (MAX_NUMBERS / dimension.max(1) / 2).max(1),
             stage: Stage::Start,
             point: space.start.clone(),
             loss: f64::INFINITY,
@@ -304,7 +304,7 @@ impl Optimizer for Local {
         None
     }
 
-    fn at_rest(&self) -> bool {
+    fn epoch_done(&self) -> bool {
         self.settled
     }
 
@@ -312,7 +312,7 @@ impl Optimizer for Local {
         self.exhausted
     }
 
-    fn is_one_run(&self) -> bool {
+    fn members_are_trials(&self) -> bool {
         true
     }
 
@@ -544,7 +544,7 @@ mod tests {
             one.tell(&told).unwrap();
             other.tell(&told).unwrap();
             assert_eq!(one.save(), other.save());
-            assert_eq!((one.at_rest(), one.converged()), (other.at_rest(), other.converged()));
+            assert_eq!((one.epoch_done(), one.converged()), (other.epoch_done(), other.converged()));
         }
         assert!(stages.contains(&Stage::Combinations));
         for (name, value) in [("point", 0.5), ("point", f64::NAN), ("dead", f64::INFINITY)] {

@@ -30,7 +30,7 @@ const ROUNDING: f64 = 1e-6;
 
 /// Where a member stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
+pub enum MemberStatus {
     /// On its way.
     Running,
     /// At its minimum.
@@ -58,7 +58,7 @@ struct Member {
     trial: Vec<f64>,
     pairs: VecDeque<Pair>,
     first_promise: f64,
-    arrival: Arrival,
+    arrival: MemberStatus,
 }
 
 /// What is known beforehand about the curvature that all members share: a symmetric, row-major
@@ -104,19 +104,19 @@ impl<'a> QuasiNewton<'a> {
             trial: space.start.clone(),
             pairs: VecDeque::new(),
             first_promise: f64::NAN,
-            arrival: Arrival::Running,
+            arrival: MemberStatus::Running,
         };
         Self { model, space, members: vec![member; members] }
     }
 
     /// Members that are on their way, ascending.
     pub fn running(&self) -> Vec<usize> {
-        (0..self.members.len()).filter(|&m| self.members[m].arrival == Arrival::Running).collect()
+        (0..self.members.len()).filter(|&m| self.members[m].arrival == MemberStatus::Running).collect()
     }
 
     /// The points to evaluate, one a running member, one after another.
     pub fn ask(&self) -> Vec<f64> {
-        let running = self.members.iter().filter(|member| member.arrival == Arrival::Running);
+        let running = self.members.iter().filter(|member| member.arrival == MemberStatus::Running);
         running.flat_map(|member| member.trial.iter().copied()).collect()
     }
 
@@ -128,7 +128,7 @@ impl<'a> QuasiNewton<'a> {
         let size = self.space.dimension();
         let space = self.space;
         let mut running: Vec<&mut Member> =
-            self.members.iter_mut().filter(|member| member.arrival == Arrival::Running).collect();
+            self.members.iter_mut().filter(|member| member.arrival == MemberStatus::Running).collect();
         assert_eq!((losses.len(), gradients.len()), (running.len(), running.len() * size));
         let answers = losses.par_iter().zip(gradients.par_chunks(size.max(1)));
         let shared = match self.model {
@@ -172,7 +172,7 @@ impl<'a> QuasiNewton<'a> {
     }
 
     /// Where a member stands.
-    pub fn arrival(&self, member: usize) -> Arrival {
+    pub fn arrival(&self, member: usize) -> MemberStatus {
         self.members[member].arrival
     }
 }
@@ -188,7 +188,7 @@ impl Member {
         let finite = loss.is_finite() && gradient.iter().all(|g| g.is_finite());
         if self.loss == f64::INFINITY {
             if !finite {
-                self.arrival = Arrival::Lost;
+                self.arrival = MemberStatus::Lost;
                 return false;
             }
         } else {
@@ -202,7 +202,7 @@ impl Member {
                 let secant = before / (before - after);
                 self.share *= if secant.is_finite() { secant.clamp(0.1, 0.5) } else { 0.1 };
                 if self.share < 1e-6 {
-                    self.arrival = Arrival::Arrived; // no descent is left that numbers can show
+                    self.arrival = MemberStatus::Arrived; // no descent is left that numbers can show
                 }
                 self.propose(space);
                 return false;
@@ -299,7 +299,7 @@ impl Member {
             self.first_promise = promise;
         }
         if promise.is_nan() || promise <= ARRIVED * self.first_promise {
-            self.arrival = Arrival::Arrived;
+            self.arrival = MemberStatus::Arrived;
         }
         self.share = 1.0;
         self.propose(space);
@@ -377,7 +377,7 @@ mod tests {
         let gradient = |x: &[f64], i: usize| (0..3).map(|j| a[i][j] * (x[j] - center[j])).sum::<f64>();
         let mut method = QuasiNewton::new(&space, SharedModel::Curvature(&known), 1);
         let mut rounds = 0;
-        while method.arrival(0) == Arrival::Running && rounds < 30 {
+        while method.arrival(0) == MemberStatus::Running && rounds < 30 {
             let x = method.ask();
             assert!(x[0] >= 0.0 && x[1] <= 1.0, "{x:?}");
             let g: Vec<f64> = (0..3).map(|i| gradient(&x, i)).collect();
@@ -385,7 +385,7 @@ mod tests {
             method.tell(&[loss], &g);
             rounds += 1;
         }
-        assert_eq!(method.arrival(0), Arrival::Arrived);
+        assert_eq!(method.arrival(0), MemberStatus::Arrived);
         let x = method.point(0);
         assert!(x[1] == 1.0 && x[0] > 0.1 && gradient(x, 1) < 0.0, "{x:?}");
         assert!(gradient(x, 0).abs() < 0.02 && gradient(x, 2).abs() < 0.02, "{x:?}");
@@ -408,6 +408,6 @@ mod tests {
         let space = Space::unbounded(&[0.0]);
         let mut method = QuasiNewton::new(&space, SharedModel::Inverse(&[1.0]), 2);
         method.tell(&[f64::NAN, 1.0], &[1.0, 1.0]);
-        assert_eq!((method.arrival(0), method.arrival(1)), (Arrival::Lost, Arrival::Running));
+        assert_eq!((method.arrival(0), method.arrival(1)), (MemberStatus::Lost, MemberStatus::Running));
     }
 }

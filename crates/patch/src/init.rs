@@ -17,7 +17,7 @@ use gputexel_files::shown;
 use gputexel_files::{Error, Result};
 
 /// Lines that are added to make a block match in one place.
-const MOST_ADDED: u64 = 20;
+const MAX_ADDED: u64 = 20;
 
 /// What a block is made with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -101,7 +101,7 @@ pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Re
         match found.len() {
             1 => break parsed,
             0 => return Err(Error::line(source, first, "the block would not match its own lines")),
-            places if end - last == MOST_ADDED || end == count => {
+            places if end - last == MAX_ADDED || end == count => {
                 let reason =
                     format!("the block would match in {places} places; take more lines, as in FILE:10-14");
                 return Err(Error::line(source, first, reason));

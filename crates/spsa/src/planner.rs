@@ -19,7 +19,7 @@ const CURVE: f64 = 9.9;
 /// Perturbation at the end, in guessed distances: (19) of arXiv:2205.15602.
 const C_END: f64 = 2.2;
 /// Largest share of the range between bounds that a perturbation should end with.
-const MOST_OF_RANGE: f64 = 0.25;
+const MAX_SHARE_OF_RANGE: f64 = 0.25;
 
 /// What is guessed of a parameter.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,7 +92,7 @@ impl Advice {
         guess.validate()?;
         check_draw_rate(draw_rate)?;
         let Guess { distance, elo, .. } = *guess;
-        let mut c_end = (C_END * distance).min(MOST_OF_RANGE * (guess.max - guess.min));
+        let mut c_end = (C_END * distance).min(MAX_SHARE_OF_RANGE * (guess.max - guess.min));
         if guess.integer {
             c_end = c_end.max(0.5);
         }

@@ -205,11 +205,11 @@ impl<'a> Tuning<'a> {
             self.progress.steps += 1;
             let elapsed = self.started.elapsed().as_secs_f64();
             self.progress.seconds = self.seconds_before + elapsed - ahead.seconds();
-            if self.optimizer.at_rest() {
+            if self.optimizer.epoch_done() {
                 self.progress.epochs += 1;
                 let best = self.optimizer.best();
                 let mut held_out = None;
-                let (candidates, losses) = match self.optimizer.is_one_run() {
+                let (candidates, losses) = match self.optimizer.members_are_trials() {
                     true => (Candidates::single(&best, proposal.l2[0]), vec![best.loss]),
                     false => (Candidates { z: proposal.parameters, l2: proposal.l2 }, answer.losses),
                 };
@@ -254,7 +254,7 @@ impl<'a> Tuning<'a> {
         }
         observe(Event::State { progress: &self.progress, optimizer: &*self.optimizer, last: true })?;
         // Where the last step led has not been judged yet; one run stands where it was judged.
-        if reason != StopReason::Interrupted && !self.optimizer.is_one_run() {
+        if reason != StopReason::Interrupted && !self.optimizer.members_are_trials() {
             let Proposal { parameters, l2, .. } = self.optimizer.ask();
             let last = Candidates { z: parameters, l2 };
             let values = persist(&mut evaluator, &mut replacement, observe, &mut |evaluator| {

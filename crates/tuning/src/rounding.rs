@@ -151,7 +151,7 @@ const BRANCHES: usize = 128;
 const RIDGE: f64 = 1e-9;
 
 /// Pivots below this share of their diagonal entry are rounding errors.
-const LEAST_PIVOT: f64 = 1e-6;
+const MIN_PIVOT: f64 = 1e-6;
 
 /// H = Rᵀ R with the smallest pivot first: row and column k belong to coordinate `order[k]`. Small pivots first make large ones last, which evens them out, and what rounding
 /// costs on average is the sum of the squares of the pivots over 12. Real coordinates come before
@@ -177,7 +177,7 @@ fn sorted_cholesky(matrix: &[f64], n: usize, integer: &[bool]) -> (Vec<usize>, V
         left.remove(at);
         order.push(i);
         let square = rest[i * n + i];
-        if square.is_nan() || square <= LEAST_PIVOT * matrix[i * n + i] {
+        if square.is_nan() || square <= MIN_PIVOT * matrix[i * n + i] {
             continue; // without curvature of its own: a row of zeros
         }
         let pivot = square.sqrt();

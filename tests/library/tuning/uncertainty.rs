@@ -12,7 +12,9 @@ use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::{Evaluator, Population, Request};
 use gputexel::model::{Coordinate, FeatureKind, Parameterization};
 use gputexel::objective::{self, LossKind, Objective, x_per_cp};
-use gputexel::tuning::{Bootstrap, Curvature, Fit, Sandwich, Standing, bootstrap, resample_seeds, sandwich};
+use gputexel::tuning::{
+    Bootstrap, Curvature, ErrorStatus, Fit, Sandwich, bootstrap, resample_seeds, sandwich,
+};
 
 /// Errors of z and θ by the formula, with dense matrices and plain loops. `games`: whether
 /// positions are clustered.
@@ -188,8 +190,8 @@ fn copies_of_a_game_s_positions_tell_nothing_new() {
         }
     }
     assert_eq!(checked, 10);
-    let kings: Vec<Standing> = [5, 11].map(|i| once.standing[i]).into();
-    assert_eq!(kings, [Standing::Unsupported; 2]);
+    let kings: Vec<ErrorStatus> = [5, 11].map(|i| once.standing[i]).into();
+    assert_eq!(kings, [ErrorStatus::Unsupported; 2]);
     assert_eq!((once.z[5], once.theta[11]), (None, None));
 }
 
@@ -221,8 +223,8 @@ fn what_the_data_leave_open_has_no_part_in_errors() {
         }
     }
     // Pawns on the first rank do not exist; the number of games that have a feature decides.
-    assert_eq!(here.standing[0], Standing::Unsupported);
-    assert_eq!(here.standing[28], Standing::Estimated);
+    assert_eq!(here.standing[0], ErrorStatus::Unsupported);
+    assert_eq!(here.standing[28], ErrorStatus::Estimated);
     // The prior is no minimum, and the errors' distance shows it.
     assert!(here.distance.iter().any(|&d| d > 1.0));
 }
@@ -253,7 +255,7 @@ fn bounds_fix_a_coordinate_and_spare_the_rest() {
         objective,
     };
     let got = sandwich(&fit(&closed, &at)).unwrap();
-    assert_eq!((got.standing[1], got.z[1]), (Standing::AtBound, None));
+    assert_eq!((got.standing[1], got.z[1]), (ErrorStatus::AtBound, None));
     assert_eq!((got.theta[1], got.theta[7]), (None, None));
     // The same as in a basis without the knight.
     let mut base = prior.clone();
@@ -451,7 +453,7 @@ fn resamples_arrive_wherever_bounds_stop_them() {
     assert!(left > 3 && stopped > 3, "{left} {stopped}");
     let mut compared = 0;
     for (i, spread) in got.z.iter().enumerate() {
-        assert_eq!(spread.is_some(), errors.standing[i] == Standing::Estimated);
+        assert_eq!(spread.is_some(), errors.standing[i] == ErrorStatus::Estimated);
         let Some(spread) = spread else { continue };
         let mut values: Vec<f64> = direct.iter().map(|z| z[i]).collect();
         values.sort_unstable_by(f64::total_cmp);

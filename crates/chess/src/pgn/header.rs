@@ -20,7 +20,7 @@ impl Player<'_> {
         if !name.is_empty() && name.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_') {
             self.take_tag(name, value, offset);
         }
-        if parsed { ControlFlow::Continue(()) } else { ControlFlow::Break(Handed::Astray) }
+        if parsed { ControlFlow::Continue(()) } else { ControlFlow::Break(Handed::Resync) }
     }
 
     /// Passes a tag pair that the parser gave up on. Whatever it says cannot be used.

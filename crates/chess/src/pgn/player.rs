@@ -86,7 +86,7 @@ pub(super) enum Handed {
     /// It takes the game for ended.
     Back,
     /// It has to begin again where the trail is, having taken something for what it is not.
-    Astray,
+    Resync,
 }
 
 /// What the parser has read, to be found on the trail.
@@ -113,12 +113,12 @@ impl<'a> Player<'a> {
             let handed = loop {
                 match parser.read_game(self) {
                     Ok(Some(Handed::Back)) => {}
-                    Ok(Some(Handed::Astray)) => break Handed::Astray,
+                    Ok(Some(Handed::Resync)) => break Handed::Resync,
                     Ok(None) => break self.pass_rest(end),
                     Err(_) if self.in_tags => self.tag_too_long(),
                     Err(_) => {
                         if self.open_comment().is_break() {
-                            break Handed::Astray;
+                            break Handed::Resync;
                         }
                         let brace = self.comment.take().unwrap_or_default().saturating_sub(1);
                         self.never_closed(brace);
@@ -126,7 +126,7 @@ impl<'a> Player<'a> {
                     }
                 }
             };
-            if handed == Handed::Astray && self.trail.offset() == from {
+            if handed == Handed::Resync && self.trail.offset() == from {
                 self.trail.advance(1);
             }
         }
@@ -158,7 +158,7 @@ impl<'a> Player<'a> {
                         Sought::Sign(_) | Sought::Pause => false,
                     };
                     if self.variations == 0 && !found && is_tag_pair(self.trail.rest()) {
-                        return ControlFlow::Break(Handed::Astray);
+                        return ControlFlow::Break(Handed::Resync);
                     }
                     self.trail.advance(word.len());
                     if found {
@@ -431,7 +431,7 @@ impl Visitor for Player<'_> {
         }
         let nested = self.trail.offset() > end;
         self.trail.advance(1);
-        if nested { ControlFlow::Break(Handed::Astray) } else { ControlFlow::Continue(()) }
+        if nested { ControlFlow::Break(Handed::Resync) } else { ControlFlow::Continue(()) }
     }
 
     /// Variations are read, not skipped: the parser's skipping ends at a blank line.

@@ -8,7 +8,7 @@ use super::generation::Legality;
 use super::history::{History, Step};
 
 /// No position of chess has more moves, see [`shakmaty::MoveList`].
-const MOST_MOVES: usize = 270;
+const MAX_MOVES: usize = 270;
 
 #[derive(Clone, Copy)]
 struct Scored {
@@ -35,7 +35,7 @@ pub(super) struct Picker {
     killers: [Option<Move>; 2],
     before: [Option<Step>; 2],
     /// Captures that lose material, those not yet tried, then quiet moves.
-    list: ArrayVec<Scored, MOST_MOVES>,
+    list: ArrayVec<Scored, MAX_MOVES>,
     at: usize,
     losing: usize,
     worth: Option<i32>,

@@ -26,7 +26,7 @@ pub(super) const MAX_PLY: usize = 128;
 const INFINITE: i32 = MATE_CP + 1;
 
 /// Moves that are remembered to have been tried before the one that was good.
-const MOST_TRIED: usize = 64;
+const MAX_TRIED: usize = 64;
 
 /// What a ply of the current line knows.
 #[derive(Clone, Copy, Default)]
@@ -304,7 +304,7 @@ impl<E: Evaluation> Tree<'_, E> {
             killer.filter(|m| !m.is_capture() && !m.is_promotion() && legality.is_legal(position, *m))
         });
         let mut picker = Picker::new(table_move, killers, before);
-        let mut tried: ArrayVec<Move, MOST_TRIED> = ArrayVec::new();
+        let mut tried: ArrayVec<Move, MAX_TRIED> = ArrayVec::new();
         let (mut best, mut best_move) = (-INFINITE, None);
         let alpha_before = alpha;
         let mut number = 0;
@@ -389,7 +389,7 @@ impl<E: Evaluation> Tree<'_, E> {
                     alpha = score;
                 }
             }
-            if tried.len() < MOST_TRIED {
+            if tried.len() < MAX_TRIED {
                 tried.push(m);
             }
         }

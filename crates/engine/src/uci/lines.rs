@@ -3,7 +3,7 @@
 use std::io::{self, BufRead};
 
 /// Longer lines are cut: a game of 5,000 moves takes 50,000 bytes.
-const LONGEST_LINE_BYTES: usize = 1 << 20;
+const MAX_LINE_BYTES: usize = 1 << 20;
 
 /// Reads a line without its end into `line`, cut to a length that fits in memory; bytes that are no
 /// UTF-8 become replacement characters. `false` at the end of the input.
@@ -24,7 +24,7 @@ pub(super) fn read_line(input: &mut impl BufRead, line: &mut String) -> io::Resu
         any = true;
         let end = memchr::memchr(b'\n', chunk);
         let part = &chunk[..end.unwrap_or(chunk.len())];
-        bytes.extend_from_slice(&part[..part.len().min(LONGEST_LINE_BYTES - bytes.len())]);
+        bytes.extend_from_slice(&part[..part.len().min(MAX_LINE_BYTES - bytes.len())]);
         let used = part.len() + usize::from(end.is_some());
         input.consume(used);
         if end.is_some() {
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn lines_are_cut_and_mended() {
         let mut text = b"uci\r\n\n\xff\xfe go\n".to_vec();
-        text.extend(vec![b'x'; 3 * LONGEST_LINE_BYTES]);
+        text.extend(vec![b'x'; 3 * MAX_LINE_BYTES]);
         text.extend(b"\nlast");
         let mut input = io::BufReader::with_capacity(7000, text.as_slice());
         let mut line = String::new();
@@ -52,6 +52,6 @@ mod tests {
             lines.push(line.clone());
         }
         assert_eq!(lines[..3], ["uci", "", "\u{fffd}\u{fffd} go"]);
-        assert_eq!((lines[3].len(), lines[4].as_str(), lines.len()), (LONGEST_LINE_BYTES, "last", 5));
+        assert_eq!((lines[3].len(), lines[4].as_str(), lines.len()), (MAX_LINE_BYTES, "last", 5));
     }
 }

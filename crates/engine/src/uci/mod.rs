@@ -68,10 +68,10 @@ pub fn serve(
     theta: Vec<f64>,
     hash_mib: usize,
 ) -> Result<()> {
-    if !(1..=options::MOST_HASH_MIB).contains(&hash_mib) {
+    if !(1..=options::MAX_HASH_MIB).contains(&hash_mib) {
         return Err(Error::Usage(format!(
             "hash {hash_mib}: must be from 1 to {} MiB",
-            options::MOST_HASH_MIB
+            options::MAX_HASH_MIB
         )));
     }
     let answers = Answers { output: Mutex::new(output), gone: AtomicBool::new(false) };

@@ -11,10 +11,10 @@ use gputexel_model::FeatureSet;
 pub const PARAMETER_RANGE_CP: i32 = 1000;
 
 /// The largest table, in MiB.
-pub(super) const MOST_HASH_MIB: usize = 4096;
+pub(super) const MAX_HASH_MIB: usize = 4096;
 
 /// The longest overhead, in milliseconds.
-pub(super) const MOST_OVERHEAD_MS: u64 = 5000;
+pub(super) const MAX_OVERHEAD_MS: u64 = 5000;
 
 /// What an option changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,12 +56,12 @@ impl Parameters {
     /// The answer to `uci` that lists all options.
     pub(super) fn list(&self, hash_mib: usize, overhead_ms: u64) -> String {
         let mut text = format!(
-            "option name Hash type spin default {hash_mib} min 1 max {MOST_HASH_MIB}\n\
+            "option name Hash type spin default {hash_mib} min 1 max {MAX_HASH_MIB}\n\
              option name Clear Hash type button\n\
              option name Threads type spin default 1 min 1 max 1\n\
              option name Ponder type check default false\n\
              option name UCI_Chess960 type check default false\n\
-             option name Move Overhead type spin default {overhead_ms} min 0 max {MOST_OVERHEAD_MS}\n"
+             option name Move Overhead type spin default {overhead_ms} min 0 max {MAX_OVERHEAD_MS}\n"
         );
         for (id, name) in self.names.iter().enumerate() {
             let ((low, high), start) = (self.bounds[id], self.starts[id]);
@@ -81,10 +81,10 @@ impl Parameters {
         };
         let lower = name.to_lowercase();
         Ok(match lower.as_str() {
-            "hash" => Change::Hash(whole(1, MOST_HASH_MIB as u64)? as usize),
+            "hash" => Change::Hash(whole(1, MAX_HASH_MIB as u64)? as usize),
             "clear hash" => Change::ClearHash,
             "threads" => whole(1, 1).map(|_| Change::Nothing)?,
-            "move overhead" => Change::MoveOverhead(whole(0, MOST_OVERHEAD_MS)?),
+            "move overhead" => Change::MoveOverhead(whole(0, MAX_OVERHEAD_MS)?),
             "ponder" | "uci_chess960" => {
                 let on = match value {
                     "true" => true,

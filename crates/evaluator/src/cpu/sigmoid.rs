@@ -12,7 +12,7 @@ use pulp::Simd;
 const LIMIT: f32 = 31.0;
 
 /// log₂ of the smallest |p − y|^q that is told apart.
-const LEAST_POWER: f32 = -116.0;
+const MIN_POWER: f32 = -116.0;
 
 /// 2^r on [−1/2, 1/2] with 2^0 = 1 exactly; relative error below 1.1e-7 (fitted for this file by
 /// iteratively reweighted least squares toward the minimax polynomial).
@@ -245,7 +245,7 @@ impl Power {
         let magnitude = simd.max_f32s(simd.abs_f32s(d), simd.splat_f32s(f32::MIN_POSITIVE));
         let scale = simd.splat_f32s(exponent * std::f32::consts::LOG2_E);
         let argument = simd.mul_f32s(ln(simd, magnitude), scale);
-        let argument = simd.max_f32s(argument, simd.splat_f32s(LEAST_POWER));
+        let argument = simd.max_f32s(argument, simd.splat_f32s(MIN_POWER));
         let [power] = exp2(simd, [argument], simd.splat_f32s(1.0));
         power
     }

@@ -135,7 +135,7 @@ impl GpuEvaluator<'_> {
         let partials = self.buffers.partials.reserve(&self.gpu, most * 12 * size)?;
         let totals = self.buffers.totals.reserve(&self.gpu, 12 * size)?;
 
-        let pipeline = self.pipeline(Kernel::Steepness, call)?;
+        let pipeline = self.pipeline(Kernel::LossCurvature, call)?;
         let bindings = [
             whole(&call.uniforms),
             whole(slice.buffer),
@@ -146,7 +146,7 @@ impl GpuEvaluator<'_> {
         ];
         self.gpu.dispatch(encoder, &pipeline, &bindings, [count as u32, SHARERS])?;
 
-        let variant = Variant::new(Kernel::Outer, 1, 0, call.shape).for_features(features);
+        let variant = Variant::new(Kernel::HessianSlab, 1, 0, call.shape).for_features(features);
         let pipeline = self.pipelines.get(self.gpu.context(), variant)?;
         let bindings = [
             whole(&call.uniforms),
@@ -161,7 +161,7 @@ impl GpuEvaluator<'_> {
         ];
         self.gpu.dispatch(encoder, &pipeline, &bindings, [count as u32, features as u32])?;
 
-        let pipeline = self.pipeline(Kernel::Spread, call)?;
+        let pipeline = self.pipeline(Kernel::HessianExpand, call)?;
         let chunks = (slice.ordinal + count).div_ceil(CHUNK) - slice.ordinal / CHUNK;
         let bindings = [
             whole(&call.uniforms),

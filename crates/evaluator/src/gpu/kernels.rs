@@ -84,11 +84,11 @@ pub enum Kernel {
     /// Scores of one member.
     Scores,
     /// Curvatures of the loss at each position, for one member.
-    Steepness,
+    LossCurvature,
     /// Slabs of Gauss–Newton matrices.
-    Outer,
+    HessianSlab,
     /// Slabs to the blocks of the matrix.
-    Spread,
+    HessianExpand,
     /// A step of Adam.
     Adam,
 }
@@ -102,9 +102,9 @@ impl Kernel {
         Self::Reduce,
         Self::Total,
         Self::Scores,
-        Self::Steepness,
-        Self::Outer,
-        Self::Spread,
+        Self::LossCurvature,
+        Self::HessianSlab,
+        Self::HessianExpand,
         Self::Adam,
     ];
 
@@ -117,9 +117,9 @@ impl Kernel {
             Self::Reduce => "reduce",
             Self::Total => "total",
             Self::Scores => "scores",
-            Self::Steepness => "steepness",
-            Self::Outer => "outer",
-            Self::Spread => "spread",
+            Self::LossCurvature => "loss_curvature",
+            Self::HessianSlab => "hessian_slab",
+            Self::HessianExpand => "hessian_expand",
             Self::Adam => "adam",
         }
     }
@@ -132,9 +132,9 @@ impl Kernel {
             Self::Reduce => gputexel_shaders::REDUCE,
             Self::Total => gputexel_shaders::TOTAL,
             Self::Scores => gputexel_shaders::SCORES,
-            Self::Steepness => gputexel_shaders::STEEPNESS,
-            Self::Outer => gputexel_shaders::OUTER,
-            Self::Spread => gputexel_shaders::SPREAD,
+            Self::LossCurvature => gputexel_shaders::LOSS_CURVATURE,
+            Self::HessianSlab => gputexel_shaders::HESSIAN_SLAB,
+            Self::HessianExpand => gputexel_shaders::HESSIAN_EXPAND,
             Self::Adam => gputexel_shaders::ADAM,
         }
     }
@@ -152,7 +152,7 @@ impl Kernel {
 
     /// Whether it walks positions.
     fn walks(self) -> bool {
-        matches!(self, Self::Loss | Self::Gradient | Self::Scores | Self::Steepness)
+        matches!(self, Self::Loss | Self::Gradient | Self::Scores | Self::LossCurvature)
     }
 }
 
@@ -193,9 +193,13 @@ impl Variant {
     pub fn new(kernel: Kernel, tile: usize, loss: u32, shape: Shape) -> Self {
         let vector = tile > 1;
         let shape = match kernel {
-            Kernel::Loss | Kernel::Gradient | Kernel::Steepness => Shape { vector, weighted: false, ..shape },
-            Kernel::Scores | Kernel::Outer => Shape { vector, unit: shape.unit, ..Shape::default() },
-            Kernel::Reduce | Kernel::Spread => Shape { vector, weighted: shape.weighted, ..Shape::default() },
+            Kernel::Loss | Kernel::Gradient | Kernel::LossCurvature => {
+                Shape { vector, weighted: false, ..shape }
+            }
+            Kernel::Scores | Kernel::HessianSlab => Shape { vector, unit: shape.unit, ..Shape::default() },
+            Kernel::Reduce | Kernel::HessianExpand => {
+                Shape { vector, weighted: shape.weighted, ..Shape::default() }
+            }
             Kernel::Blend | Kernel::Total => Shape { vector, ..Shape::default() },
             Kernel::Adam => Shape::default(),
         };
@@ -245,7 +249,7 @@ impl Pipelines {
         }
         let lanes = variant.tile.div_ceil(4) as f64;
         let mut constants = vec![("WORKGROUP", WORKGROUP as f64)];
-        if variant.kernel == Kernel::Outer {
+        if variant.kernel == Kernel::HessianSlab {
             let groups = outer_groups(variant.features);
             constants = vec![
                 ("WORKGROUP", (groups * OUTER_LANES) as f64),

@@ -74,14 +74,14 @@ impl GpuEvaluator<'_> {
         self.gpu.take_refusal();
         loop {
             match call(self) {
-                Err(error) if self.gpu.take_refusal() => self.make_do(error)?,
+                Err(error) if self.gpu.take_refusal() => self.shrink_budget(error)?,
                 outcome => return outcome,
             }
         }
     }
 
     /// Plans with three quarters of what there was room for.
-    fn make_do(&mut self, refusal: Error) -> Result<()> {
+    fn shrink_budget(&mut self, refusal: Error) -> Result<()> {
         let had = self.planned.unwrap_or(u64::MAX).min(self.gpu.used().max(2 * LEAST));
         let less = had / 4 * 3;
         if less < LEAST {

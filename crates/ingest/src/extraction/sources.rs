@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::Xxh3;
 use super::ExtractSettings;
 use super::lettering::{Lettering, detect_letters};
 use gputexel_chess::detection::{Detection, InputKind, detect_kind, detect_text, foreign_format};
-use gputexel_files::input::{Input, LONGEST_LINE_BYTES, endless_line};
+use gputexel_files::input::{Input, MAX_LINE_BYTES, endless_line};
 use gputexel_files::{Error, Result};
 
 /// Decompressed bytes of a chunk, unless a record is longer.
@@ -236,7 +236,7 @@ fn cut(
             if let Some(end) = split_point(&bytes, pgn) {
                 break (end, false);
             }
-            if size >= LONGEST_LINE_BYTES {
+            if size >= MAX_LINE_BYTES {
                 // A chunk without the end of a game is cut anyway: none comes near this size, and every
                 // worker may have several.
                 // Cut anywhere else, the rest of a line would be taken for one of its own.

@@ -11,7 +11,7 @@ use gputexel_files::{Error, Result};
 use gputexel_model::{Feature, FeatureSet, Imported, ImportedParameter, MAX_FEATURES, Phases};
 
 /// Largest index.
-const LARGEST_INDEX: u32 = 1_000_000;
+const MAX_INDEX: u32 = 1_000_000;
 /// Steps of endgame scale factors that are ratios.
 const RATIO_STEPS: u16 = 128;
 
@@ -304,8 +304,8 @@ impl Builder {
                 self.base
             ));
         }
-        if index > LARGEST_INDEX {
-            return usage(format!("{whose}: index {index} is over {LARGEST_INDEX}"));
+        if index > MAX_INDEX {
+            return usage(format!("{whose}: index {index} is over {MAX_INDEX}"));
         }
         let at = index as usize;
         if at >= self.actions.len() {

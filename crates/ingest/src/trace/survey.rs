@@ -8,7 +8,7 @@ use super::schema::{Comment, GameColumn, PhaseRecord, PhaseWord, QidWord, Result
 use crate::extraction::split_point;
 use gputexel_chess::fen::parse_fen;
 use gputexel_chess::text::significant_lines;
-use gputexel_files::input::{Input, LONGEST_LINE_BYTES, endless_line};
+use gputexel_files::input::{Input, MAX_LINE_BYTES, endless_line};
 use gputexel_files::{Error, Result};
 
 /// Most indices that a schema is written for.
@@ -44,7 +44,7 @@ pub fn survey(path: &Path) -> Result<Survey> {
     let mut widths: Option<(usize, usize)> = None;
     let (mut buffer, mut first_line) = (Vec::new(), 1);
     loop {
-        let size = buffer.len() + LONGEST_LINE_BYTES;
+        let size = buffer.len() + MAX_LINE_BYTES;
         let ended = input.fill(&mut buffer, size)?;
         let end = match split_point(&buffer, false) {
             _ if ended => buffer.len(),

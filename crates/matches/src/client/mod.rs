@@ -36,7 +36,7 @@ const STOP_TIMEOUT: Duration = Duration::from_millis(1500);
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// More options than this are not listened to.
-const MOST_OPTIONS: usize = 4096;
+const MAX_OPTIONS: usize = 4096;
 
 /// An external engine, started anew whenever it has failed.
 pub struct UciPlayer {
@@ -193,7 +193,7 @@ fn introduce(
             Ok(line) => match line.split_whitespace().next() {
                 Some("uciok") => return Ok(Introduction { process, name, options }),
                 Some("id") => name = protocol::engine_name(&line).or(name),
-                Some("option") if options.len() < MOST_OPTIONS => options.extend(EngineOption::parse(&line)),
+                Some("option") if options.len() < MAX_OPTIONS => options.extend(EngineOption::parse(&line)),
                 _ => {}
             },
             Err(_) if process.is_stopped() => return Err(Failure::Stopped),

@@ -16,7 +16,7 @@ use super::containment::{self, Contained, KILL_TIMEOUT};
 use gputexel_files::shown;
 
 /// What is longer than this is cut; the longest lines of real engines are some KiB.
-const LONGEST_LINE_BYTES: usize = 64 * 1024;
+const MAX_LINE_BYTES: usize = 64 * 1024;
 
 /// Lines that wait to be read; an engine that writes more has to wait itself.
 const LINES_AHEAD: usize = 256;
@@ -224,11 +224,11 @@ fn keep_last_line(stderr: impl Read, last: &Mutex<String>) {
 /// Reads the next line into `line`, cut at its greatest length; `false` at the end.
 fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> bool {
     line.clear();
-    match reader.by_ref().take(LONGEST_LINE_BYTES as u64).read_until(b'\n', line) {
+    match reader.by_ref().take(MAX_LINE_BYTES as u64).read_until(b'\n', line) {
         Ok(0) | Err(_) => false,
         Ok(_) => {
             // The rest of a line that is too long; at the end of the output there is none.
-            line.last() == Some(&b'\n') || line.len() < LONGEST_LINE_BYTES || reader.skip_until(b'\n').is_ok()
+            line.last() == Some(&b'\n') || line.len() < MAX_LINE_BYTES || reader.skip_until(b'\n').is_ok()
         }
     }
 }

@@ -15,14 +15,14 @@ use crate::game::playable;
 use gputexel_chess::detection::{InputKind, detect_kind};
 use gputexel_chess::fen::{legal_position, parse_fen};
 use gputexel_chess::sample::position_key;
-use gputexel_files::input::{Input, LONGEST_LINE_BYTES, endless_line};
+use gputexel_files::input::{Input, MAX_LINE_BYTES, endless_line};
 use gputexel_files::{Error, Result};
 
 /// Complaints that are kept in words.
 const COMPLAINTS: usize = 5;
 
 /// Longer lines are no positions; they are passed over without being held in memory.
-const LONGEST_LINE: usize = 4096;
+const MAX_LINE: usize = 4096;
 
 /// The openings of a file, each position once.
 #[derive(Clone, Debug)]
@@ -175,12 +175,12 @@ impl Reading {
         let mut number = 0;
         loop {
             line.clear();
-            let read = (&mut reader).take(LONGEST_LINE as u64).read_until(b'\n', &mut line)?;
+            let read = (&mut reader).take(MAX_LINE as u64).read_until(b'\n', &mut line)?;
             if read == 0 {
                 return Ok(());
             }
             number += 1;
-            if read == LONGEST_LINE && !line.ends_with(b"\n") {
+            if read == MAX_LINE && !line.ends_with(b"\n") {
                 self.complain(number, "the line is too long for a position");
                 if !skip_line(&mut reader)? {
                     return Err(std::io::Error::other(endless_line(&self.name, number)));
@@ -202,7 +202,7 @@ impl Reading {
     }
 
     fn games(&mut self, stream: &mut Stream, plies: usize) -> std::io::Result<()> {
-        let mut reader = Reader::build(stream).set_supported_tag_line_length(LONGEST_LINE).finish();
+        let mut reader = Reader::build(stream).set_supported_tag_line_length(MAX_LINE).finish();
         let mut number = 0;
         while let Some(game) = reader.read_game(&mut FirstMoves { plies })? {
             number += 1;
@@ -225,10 +225,10 @@ impl Reading {
     }
 }
 
-/// Passes over the rest of a line; returns whether it ends within [`LONGEST_LINE_BYTES`].
+/// Passes over the rest of a line; returns whether it ends within [`MAX_LINE_BYTES`].
 fn skip_line(reader: &mut impl BufRead) -> std::io::Result<bool> {
     let mut skipped = 0;
-    while skipped < LONGEST_LINE_BYTES {
+    while skipped < MAX_LINE_BYTES {
         let buffer = reader.fill_buf()?;
         if buffer.is_empty() {
             return Ok(true);

@@ -4,18 +4,18 @@ use super::Collector;
 use super::bits::{count, down, file, fill_up, from_edge, rank};
 use super::catalog::{KING_ATTACK, KING_FILE, KING_SHIELD, KING_STORM, SAFE_CHECK};
 use super::pawns::on_file;
-use super::view::{Reach, View, bishop_attacks, king_attacks, knight_attacks, rook_attacks};
+use super::view::{AttackMap, View, bishop_attacks, king_attacks, knight_attacks, rook_attacks};
 
 /// Pieces that attack squares around the other king.
 #[derive(Clone, Copy, Debug)]
-pub struct Assault {
+pub struct KingAttack {
     /// The king's square, those beside it, and those in front of them.
     zone: u64,
     /// Weights of the pieces that attack the zone.
     units: usize,
 }
 
-impl Assault {
+impl KingAttack {
     pub fn new(view: &View) -> Self {
         let near = view.their.king | king_attacks(view.their.king_square());
         Self { zone: near | down(near), units: 0 }
@@ -57,7 +57,13 @@ pub fn shelter(view: &View, out: &mut impl Collector) {
 /// each kind of piece with a safe check 3, and each square beside the king that is attacked, by
 /// pawns or the own king too, and defended by the king alone 1. Without a piece that attacks the
 /// zone there is no attack.
-pub fn attack(view: &View, own: &Reach, their: &Reach, assault: &Assault, out: &mut impl Collector) {
+pub fn attack(
+    view: &View,
+    own: &AttackMap,
+    their: &AttackMap,
+    assault: &KingAttack,
+    out: &mut impl Collector,
+) {
     let king = view.their.king_square();
     let free = !(view.own.all | their.all);
     let diagonals = bishop_attacks(king, view.occupied) & free;

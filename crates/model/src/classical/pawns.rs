@@ -5,7 +5,7 @@ use super::catalog::{
     BACKWARD, DOUBLED, ISOLATED, PASSED_BLOCKED, PASSED_FREE, PASSED_OWN_KING, PASSED_SAFE_PATH,
     PASSED_THEIR_KING, PHALANX, SUPPORTED,
 };
-use super::view::{Reach, View};
+use super::view::{AttackMap, View};
 use super::{Collector, catalog::Span};
 
 /// Adds the structure of the own pawns and returns those that are passed.
@@ -35,7 +35,7 @@ fn by_rank(span: Span, first: usize, pawns: u64, out: &mut impl Collector) {
 }
 
 /// Adds what passed pawns are worth beside other pieces.
-pub fn passed(view: &View, their_reach: &Reach, pawns: u64, out: &mut impl Collector) {
+pub fn passed(view: &View, their_reach: &AttackMap, pawns: u64, out: &mut impl Collector) {
     let (king, their_king) = (view.own.king_square(), view.their.king_square());
     for square in squares(pawns) {
         let index = square / 8 - 1;

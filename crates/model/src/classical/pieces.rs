@@ -6,9 +6,9 @@ use super::catalog::{
     BISHOP_MOBILITY, BISHOP_PAIR, BISHOP_PAWNS, KNIGHT_MOBILITY, OUTPOST, QUEEN_MOBILITY, ROOK_FILE,
     ROOK_MOBILITY, Span,
 };
-use super::king::Assault;
+use super::king::KingAttack;
 use super::pawns::{on_color, on_file, outposts};
-use super::view::{Reach, View, bishop_attacks, king_attacks, knight_attacks, rook_attacks};
+use super::view::{AttackMap, View, bishop_attacks, king_attacks, knight_attacks, rook_attacks};
 
 /// Squares that count for mobility: neither attacked by pawns of the other side nor taken by own
 /// pawns or the own king.
@@ -18,13 +18,13 @@ fn mobility_area(view: &View) -> u64 {
 
 /// Adds the features of the pieces; returns what they attack, and how many of them attack the
 /// squares around the other king.
-pub fn pieces<C: Collector>(view: &View, passed: u64, out: &mut C) -> (Reach, Assault) {
+pub fn pieces<C: Collector>(view: &View, passed: u64, out: &mut C) -> (AttackMap, KingAttack) {
     let king = king_attacks(view.own.king_square());
-    let mut reach = Reach { pawn: view.pawn_attacks, king, ..Reach::default() };
+    let mut reach = AttackMap { pawn: view.pawn_attacks, king, ..AttackMap::default() };
     reach.add(view.pawn_attacks);
     reach.twice = up(left(view.own.pawns) & right(view.own.pawns));
     reach.add(king);
-    let mut assault = Assault::new(view);
+    let mut assault = KingAttack::new(view);
     let area = mobility_area(view);
     let queens = view.own.queens | view.their.queens;
     let outposts = outposts(view);

@@ -5,16 +5,16 @@ use super::bits::{beside, rank, squares, up};
 use super::catalog::{
     BISHOP_THREAT, KING_THREAT, KNIGHT_THREAT, PAWN_THREAT, PUSH_THREAT, QUEEN_THREAT, ROOK_THREAT, Span,
 };
-use super::view::{Camp, Reach, View};
+use super::view::{AttackMap, SidePieces, View};
 
 /// Pawn 0, knight 1, bishop 2, rook 3, queen 4.
-fn kind(camp: &Camp, square: usize) -> usize {
+fn kind(camp: &SidePieces, square: usize) -> usize {
     let on = |set: u64| (set >> square & 1) as usize;
     on(camp.knights) + 2 * on(camp.bishops) + 3 * on(camp.rooks) + 4 * on(camp.queens)
 }
 
 /// Adds the threats of a side.
-pub fn threats(view: &View, own: &Reach, their: &Reach, out: &mut impl Collector) {
+pub fn threats(view: &View, own: &AttackMap, their: &AttackMap, out: &mut impl Collector) {
     let camp = &view.their;
     let pieces = camp.knights | camp.bishops | camp.rooks | camp.queens;
     for square in squares(view.pawn_attacks & pieces) {

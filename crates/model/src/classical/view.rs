@@ -6,7 +6,7 @@ use super::bits::{PAWN_RANKS, beside, down, up};
 
 /// The pieces of one side.
 #[derive(Clone, Copy, Debug)]
-pub struct Camp {
+pub struct SidePieces {
     pub pawns: u64,
     pub knights: u64,
     pub bishops: u64,
@@ -16,7 +16,7 @@ pub struct Camp {
     pub all: u64,
 }
 
-impl Camp {
+impl SidePieces {
     fn new(board: &Board, color: Color, flip: bool) -> Self {
         let all = board.by_color(color).0;
         let turned = |set: Bitboard| {
@@ -43,8 +43,8 @@ impl Camp {
 /// The board from one side.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
-    pub own: Camp,
-    pub their: Camp,
+    pub own: SidePieces,
+    pub their: SidePieces,
     pub occupied: u64,
     /// Squares that own pawns attack.
     pub pawn_attacks: u64,
@@ -55,8 +55,8 @@ pub struct View {
 impl View {
     pub fn new(board: &Board, color: Color) -> Self {
         let flip = color.is_black();
-        let own = Camp::new(board, color, flip);
-        let their = Camp::new(board, !color, flip);
+        let own = SidePieces::new(board, color, flip);
+        let their = SidePieces::new(board, !color, flip);
         Self {
             own,
             their,
@@ -70,7 +70,7 @@ impl View {
 /// The squares that a side's pieces attack, by kind of piece; squares of own pieces, which they
 /// defend, included.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Reach {
+pub struct AttackMap {
     pub pawn: u64,
     pub knight: u64,
     pub bishop: u64,
@@ -83,7 +83,7 @@ pub struct Reach {
     pub twice: u64,
 }
 
-impl Reach {
+impl AttackMap {
     /// Takes in the attacks of one more piece.
     pub fn add(&mut self, attacks: u64) {
         self.twice |= self.all & attacks;

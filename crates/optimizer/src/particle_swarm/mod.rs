@@ -303,7 +303,7 @@ impl Optimizer for ParticleSwarm {
         None
     }
 
-    fn at_rest(&self) -> bool {
+    fn epoch_done(&self) -> bool {
         self.iterations > 0
     }
 
@@ -311,7 +311,7 @@ impl Optimizer for ParticleSwarm {
         false
     }
 
-    fn is_one_run(&self) -> bool {
+    fn members_are_trials(&self) -> bool {
         true
     }
 

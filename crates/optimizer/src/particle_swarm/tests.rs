@@ -100,12 +100,12 @@ fn the_best_of_2025_is_up_to_date_and_that_of_2018_is_not() {
     let start = s.ask();
     assert_eq!((start.parameters, start.l2.len()), (vec![0.0; 2], 1));
     s.tell(&answer(vec![2.5])).unwrap();
-    assert!(!s.at_rest() && s.original == 2.5);
+    assert!(!s.epoch_done() && s.original == 2.5);
     // Before the first evaluation nothing is known but the start: all but the first of each die.
     assert_eq!((s.deaths, s.best_errors[0]), (4, 2.5));
     assert_eq!(s.ask().l2.len(), 6);
     s.tell(&answer(errors)).unwrap();
-    assert!(s.at_rest());
+    assert!(s.epoch_done());
     assert_eq!(s.best_errors, [UNKNOWN, UNKNOWN, 1.0, UNKNOWN, UNKNOWN, 5.0]);
     assert_eq!((s.deaths, s.best().loss), (8, 1.0));
 }

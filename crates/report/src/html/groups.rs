@@ -23,7 +23,7 @@ pub(crate) struct Group<'a> {
 }
 
 /// Fewest squares that are worth a board.
-const FEWEST_SQUARES: usize = 16;
+const MIN_SQUARES: usize = 16;
 
 /// The square that a name ends with, as in `knight_f3` or `passed[f3]`: a1 is 0, h8 is 63.
 fn square(name: &str) -> Option<usize> {
@@ -61,7 +61,7 @@ pub(crate) fn groups(parameters: &[Parameter]) -> Vec<Group<'_>> {
                 None => rest.push(id),
             }
         }
-        if once && board.iter().flatten().count() >= FEWEST_SQUARES {
+        if once && board.iter().flatten().count() >= MIN_SQUARES {
             groups.push(Group { name, shape: Shape::Board(Box::new(board)) });
             if !rest.is_empty() {
                 groups.push(Group { name, shape: Shape::List(rest) });

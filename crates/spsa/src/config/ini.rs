@@ -12,7 +12,7 @@ use crate::lists::{Columns, read_variables};
 use crate::{MethodKind, Noise, Rounding, Settings, Tuner};
 use gputexel_files::shown;
 use gputexel_files::{Error, Result};
-use gputexel_matches::{DrawRule, Pace, WinRule};
+use gputexel_matches::{DrawRule, TimeControl, WinRule};
 
 /// Overstepping of clocks that is forgiven: the scripts never let an engine lose on time.
 const TIME_MARGIN_MS: u64 = 10_000;
@@ -252,7 +252,7 @@ fn limit(ini: &Ini<'_>) -> Result<String> {
         true => format!("time={}+{}", seconds(base), seconds(increment)),
         false => format!("time={}", seconds(base)),
     };
-    if text.parse::<Pace>().is_err() {
+    if text.parse::<TimeControl>().is_err() {
         return ini.refuse(base_entry, "must be milliseconds, at least 1, and IncTime likewise or 0");
     }
     Ok(text)

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{EngineSection, RunConfig};
 use crate::{Tuner, Variable};
 use gputexel_files::{Error, Result};
-use gputexel_matches::Pace;
+use gputexel_matches::TimeControl;
 use gputexel_matches::client::EngineCommand;
 
 /// Something that cannot be, and where: keys from the outside in.
@@ -19,9 +19,9 @@ pub(super) struct Flaw {
 type Check = std::result::Result<(), Flaw>;
 
 /// Longest deadline: a day.
-const MOST_SECONDS: f64 = 86_400.0;
+const MAX_SECONDS: f64 = 86_400.0;
 /// Most pairs at a time.
-const MOST_CONCURRENCY: usize = 4096;
+const MAX_CONCURRENCY: usize = 4096;
 
 fn flaw(place: &[&str], reason: impl Into<String>) -> Check {
     Err(Flaw { place: place.iter().map(|key| (*key).to_string()).collect(), reason: reason.into() })
@@ -135,15 +135,15 @@ impl RunConfig {
     fn check_games(&self) -> Check {
         let games = &self.games;
         let here = |key: &str, reason: &str| flaw(&["games", key], format!("{key}: {reason}"));
-        at(&["games", "limit"], games.limit.parse::<Pace>())?;
+        at(&["games", "limit"], games.limit.parse::<TimeControl>())?;
         if let Some(ms) = games.time_margin_ms.filter(|ms| *ms > 86_400_000) {
             return here("time_margin_ms", &format!("{ms} is more than a day"));
         }
         if let Some(seconds) = games.deadline {
             check_seconds(&["games", "deadline"], seconds)?;
         }
-        if let Some(count) = games.concurrency.filter(|n| !(1..=MOST_CONCURRENCY).contains(n)) {
-            return here("concurrency", &format!("{count} is not 1 to {MOST_CONCURRENCY}"));
+        if let Some(count) = games.concurrency.filter(|n| !(1..=MAX_CONCURRENCY).contains(n)) {
+            return here("concurrency", &format!("{count} is not 1 to {MAX_CONCURRENCY}"));
         }
         if games.book_plies.is_some() && games.book.is_none() {
             return here("book_plies", "there is no book");
@@ -201,7 +201,7 @@ impl RunConfig {
 }
 
 fn check_seconds(place: &[&str], seconds: f64) -> Check {
-    let fits = seconds > 0.0 && seconds <= MOST_SECONDS && !Duration::from_secs_f64(seconds).is_zero();
+    let fits = seconds > 0.0 && seconds <= MAX_SECONDS && !Duration::from_secs_f64(seconds).is_zero();
     if fits {
         return Ok(());
     }

@@ -10,7 +10,7 @@ use gputexel_files::Result;
 const NAMES: [&str; 7] = ["name", "int|float", "start", "min", "max", "C_end", "R_end"];
 
 /// OpenBench never moves whole numbers by less.
-const LEAST_WHOLE_C: f64 = 0.5;
+const MIN_INTEGER_C: f64 = 0.5;
 
 pub(super) fn parse(text: &str, path: &Path) -> Result<Vec<Numbered>> {
     read(text, path, &NAMES, |columns| {
@@ -32,7 +32,7 @@ pub(super) fn write(entries: &[ListEntry], notes: &mut Vec<String>) -> Result<St
     for entry in entries {
         let [min, max, c_end, r_end] = [entry.min, entry.max, entry.c_end, entry.r_end].map(given);
         let kind = if entry.integer { "int" } else { "float" };
-        if entry.integer && c_end < LEAST_WHOLE_C {
+        if entry.integer && c_end < MIN_INTEGER_C {
             notes.push(format!("{}: OpenBench takes C_end {c_end} of an int for 0.5", entry.name));
         }
         let _ = writeln!(text, "{}, {kind}, {}, {min}, {max}, {c_end}, {r_end}", entry.name, entry.start);

@@ -10,7 +10,7 @@
 
 mod journal;
 mod sides;
-mod story;
+mod state;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,12 +23,12 @@ use shakmaty::Color;
 
 pub use journal::{Entry, Events, GameNote, Header, JOURNAL, Journal, PlayedPair, read};
 pub use sides::{TunedEngine, TunedPlayer};
-pub use story::Story;
+pub use state::RunState;
 
 use super::Perturbation;
 use gputexel_files::{Error, Result};
 use gputexel_matches::openings::Openings;
-use gputexel_matches::{GameRecord, GameTags, Pace, PairRecord, Rules, Unplayed, play_pair, to_pgn};
+use gputexel_matches::{GameRecord, GameTags, PairRecord, Rules, TimeControl, Unplayed, play_pair, to_pgn};
 
 /// Stack of a thread that plays: in-process searches recurse.
 const STACK_BYTES: usize = 16 << 20;
@@ -54,7 +54,7 @@ pub struct Arena<'a> {
 }
 
 /// Told of everything that happens, in its order.
-pub trait Chronicler: Send {
+pub trait RunObserver: Send {
     /// Something happened; once this returns it must not be lost.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ pub trait Chronicler: Send {
     ///
     /// # Errors
     /// Anything that makes going on pointless.
-    fn counted(&mut self, entry: &Entry, story: &Story) -> Result<()>;
+    fn counted(&mut self, entry: &Entry, story: &RunState) -> Result<()>;
 }
 
 /// Why a run came to an end.
@@ -81,8 +81,8 @@ pub enum Stop {
 
 /// What the threads share.
 struct Shared<'a> {
-    story: &'a mut Story,
-    chronicler: &'a mut dyn Chronicler,
+    story: &'a mut RunState,
+    chronicler: &'a mut dyn RunObserver,
     /// Pairs spoiled since the last that was not.
     in_a_row: u64,
     /// How often each iteration that is out was spoiled, as `(k, times)`.
@@ -96,10 +96,10 @@ struct Shared<'a> {
 /// What the chronicler reports, engines that cannot be started, [`Error::Io`] of game files.
 pub fn play(
     arena: &Arena<'_>,
-    story: &mut Story,
-    chronicler: &mut dyn Chronicler,
+    story: &mut RunState,
+    chronicler: &mut dyn RunObserver,
     cancel: &AtomicBool,
-    watch: &mut dyn FnMut(&Story),
+    watch: &mut dyn FnMut(&RunState),
 ) -> Result<Stop> {
     let left = story.tuner.iterations() - story.tuner.told();
     let threads = arena.concurrency.clamp(1, left.clamp(1, 4096) as usize);
@@ -262,7 +262,7 @@ impl Worker<'_, '_> {
             format!("{} ({sign})", self.arena.engines[side].name())
         });
         let [pace_plus, pace_minus] = self.arena.rules.paces;
-        let sides: [([&str; 2], [Pace; 2]); 2] =
+        let sides: [([&str; 2], [TimeControl; 2]); 2] =
             [([&plus, &minus], [pace_plus, pace_minus]), ([&minus, &plus], [pace_minus, pace_plus])];
         let mut text = String::new();
         for ((game, (names, paces)), number) in record.games.iter().zip(sides).zip(1..) {

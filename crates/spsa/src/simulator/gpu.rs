@@ -11,7 +11,7 @@ use wgpu::BufferUsages;
 use super::driver::{Chunk, Runner};
 use super::{Scenario, random};
 use crate::MethodKind;
-use crate::variables::LEAST_SHARE;
+use crate::variables::MIN_SHARE;
 use gputexel_files::{Error, Result};
 use gputexel_gpu::GpuContext;
 use gputexel_gpu::buffers::{Readback, Scratch};
@@ -71,7 +71,7 @@ pub fn kernel_source(method: MethodKind, as_published: bool) -> String {
     let bayes = method.is_bayesian();
     format!(
         "const BAYES = {bayes};\nconst PUBLISHED = {as_published};\n\
-         const LEAST_SHARE = {LEAST_SHARE:?};\nconst WORKGROUP = {WORKGROUP}u;\n{body}"
+         const MIN_SHARE = {MIN_SHARE:?};\nconst WORKGROUP = {WORKGROUP}u;\n{body}"
     )
 }
 

@@ -15,7 +15,7 @@ use super::driver::{Chunk, Runner};
 use super::games::pair;
 use super::random::LaneRandom;
 use crate::MethodKind;
-use crate::variables::LEAST_SHARE;
+use crate::variables::MIN_SHARE;
 use gputexel_files::Result;
 
 /// Values of one parameter in all lanes of a block.
@@ -120,7 +120,7 @@ impl<const L: usize> Block<L> {
             }
             let (x, along) = (&self.x[i].0, &mut self.along[i].0);
             let c = p.c_end * c_factor;
-            let least = LEAST_SHARE * c;
+            let least = MIN_SHARE * c;
             for l in 0..L {
                 let c = if PUBLISHED { c } else { centered(x[l], c, least, p) };
                 let shift = f64::from_bits(c.to_bits() ^ ((words[l] << 63) & SIGN));

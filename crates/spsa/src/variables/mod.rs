@@ -51,7 +51,7 @@ const fn yes() -> bool {
 /// certain. So both sides keep the same distance as long as it is worth playing with. In simulations
 /// (starts at, near and far from a bound; σ right, half and twice) a quarter lost little where the
 /// guesses were right and saved most of what was lost where they were not.
-pub(super) const LEAST_SHARE: f64 = 0.25;
+pub(super) const MIN_SHARE: f64 = 0.25;
 
 /// How whole-number parameters are rounded before they are played.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,10 +136,10 @@ impl Variable {
     }
 
     /// The perturbation `c` as far as there is room for it around `theta` on both sides, but no
-    /// less than [`LEAST_SHARE`] of it.
+    /// less than [`MIN_SHARE`] of it.
     pub(super) fn centered(&self, theta: f64, c: f64) -> f64 {
         let room = (theta - self.min).min(self.max - theta);
-        c.min(room.max(LEAST_SHARE * c))
+        c.min(room.max(MIN_SHARE * c))
     }
 
     /// The values played by the two sides around `theta`, `shift` (not 0) up and down, after

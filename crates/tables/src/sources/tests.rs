@@ -3,9 +3,9 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::*;
+use crate::{Language as Written, tables};
 use gputexel_chess::PhaseSettings;
 use gputexel_model::{FeatureKind, FeatureSet, ParameterFile};
-use crate::{Language as Written, tables};
 
 fn values(kind: FeatureKind, value: impl Fn(usize) -> f64) -> TableValues {
     let set = FeatureSet::new(kind, PhaseSettings::default());

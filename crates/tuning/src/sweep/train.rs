@@ -176,7 +176,7 @@ impl<'a> Portion<'a> {
         let proposal = adam.ask();
         let all: Vec<usize> = (0..self.members.len()).collect();
         let mut answer = self.evaluate(machine, proposal.parameters, &all, false)?;
-        quiet_the_broken(&mut answer, self.parameterization.dimension());
+        mask_nonfinite(&mut answer, self.parameterization.dimension());
         let Method::Adam(adam) = &mut self.method else { unreachable!("asked by `step`") };
         adam.tell(&answer)
     }
@@ -238,7 +238,7 @@ impl<'a> Portion<'a> {
                         other => Err(other),
                     };
                 }
-                if run.at_rest() {
+                if run.epoch_done() {
                     state.epochs += 1;
                     let loss = Optimizer::best(run).loss;
                     let stalls =
@@ -420,7 +420,7 @@ impl<'a> Portion<'a> {
 
 /// Holds runs whose numbers left the finite ones where they are, so that the others go on and the
 /// state can be stored. Their loss is as bad as numbers go.
-fn quiet_the_broken(answer: &mut Evaluations, size: usize) {
+fn mask_nonfinite(answer: &mut Evaluations, size: usize) {
     let gradients = answer.gradients.chunks_exact_mut(size);
     for (loss, gradient) in answer.losses.iter_mut().zip(gradients) {
         if !loss.is_finite() || gradient.iter().any(|g| !g.is_finite()) {

@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::{Fit, Sandwich, Standing, is_determined, rows_of};
+use super::{ErrorStatus, Fit, Sandwich, is_determined, rows_of};
 use crate::{regularize, space_of};
 use gputexel_evaluator::{Evaluations, Evaluator, Population, Request};
 use gputexel_files::{Error, Result};
-use gputexel_optimizer::{Arrival, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel, Space};
+use gputexel_optimizer::{MemberStatus, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel, Space};
 
 /// Most evaluations of a member.
 const ROUNDS: usize = 30;
@@ -49,7 +49,7 @@ pub struct Bootstrap {
     /// Spread of z; `None` where the sandwich has no error.
     pub z: Vec<Option<Spread>>,
     /// Spread of θ; `None` where the sandwich has no error, or where the spread's is beyond
-    /// [`LARGEST_ERROR_CP`](super::LARGEST_ERROR_CP).
+    /// [`MAX_ERROR_CP`](super::MAX_ERROR_CP).
     pub theta: Vec<Option<Spread>>,
 }
 
@@ -123,9 +123,9 @@ pub fn bootstrap(
         }
         for member in 0..seeds.len() {
             match method.arrival(member) {
-                Arrival::Lost => continue,
-                Arrival::Running => unfinished += 1,
-                Arrival::Arrived => {}
+                MemberStatus::Lost => continue,
+                MemberStatus::Running => unfinished += 1,
+                MemberStatus::Arrived => {}
             }
             optima.extend_from_slice(method.point(member));
         }
@@ -138,8 +138,9 @@ pub fn bootstrap(
         let mut values: Vec<f64> = optima.chunks_exact(size).map(value).collect();
         spread(&mut values)
     };
-    let z =
-        (0..size).map(|i| (sandwich.standing[i] == Standing::Estimated).then(|| spread(&|z| z[i]))).collect();
+    let z = (0..size)
+        .map(|i| (sandwich.standing[i] == ErrorStatus::Estimated).then(|| spread(&|z| z[i])))
+        .collect();
     let base = &fit.parameterization.base;
     let theta = rows_of(fit.parameterization)
         .iter()

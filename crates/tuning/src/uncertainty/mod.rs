@@ -17,20 +17,20 @@ use gputexel_files::{Error, Result};
 use gputexel_model::Parameterization;
 
 pub use bootstrap::{Bootstrap, Spread, bootstrap, check_members, resample_seeds};
-pub use sandwich::{Curvature, Sandwich, Standing, sandwich};
+pub use sandwich::{Curvature, ErrorStatus, Sandwich, sandwich};
 
 /// Fewest clusters (games, or positions where there are none) that must move a parameter for its
 /// error to be given: of fewer, the spread is itself not known to better than a third.
-pub const FEWEST_CLUSTERS: u64 = 10;
+pub const MIN_CLUSTERS: u64 = 10;
 
 /// Largest standard error that is given, in centipawns. Beyond it nothing is known about a
 /// parameter: away from a minimum, positions whose expected score is 0 or 1 to all digits have no
 /// curvature, and errors grow to numbers without meaning.
-pub const LARGEST_ERROR_CP: f64 = 10_000.0;
+pub const MAX_ERROR_CP: f64 = 10_000.0;
 
 /// Most parameters (2 F) of which errors are made: beyond, the matrices take gigabytes and their
 /// decomposition hours.
-pub const MOST_PARAMETERS: usize = 16_384;
+pub const MAX_PARAMETERS: usize = 16_384;
 
 /// Bytes that [`sandwich()`] takes at most for so many parameters (2 F) and positions.
 pub fn bytes_needed(parameters: usize, positions: usize) -> u64 {
@@ -42,7 +42,7 @@ pub fn bytes_needed(parameters: usize, positions: usize) -> u64 {
 
 /// Whether an error in centipawns says anything.
 fn is_determined(error: f64) -> bool {
-    error <= LARGEST_ERROR_CP // false for NaN
+    error <= MAX_ERROR_CP // false for NaN
 }
 
 /// Where a run ended, and what it was fitted to.

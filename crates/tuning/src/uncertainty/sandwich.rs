@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::inverse::{invert, positive};
 use super::sums::{Sums, sums};
-use super::{FEWEST_CLUSTERS, Fit, is_determined, rows_of};
+use super::{Fit, MIN_CLUSTERS, is_determined, rows_of};
 use crate::{REGULARIZATION_SCALE_CP, space_of};
 use gputexel_files::{Error, Result};
 use gputexel_model::Parameterization;
@@ -34,16 +34,16 @@ const SPARE_BYTES: usize = 1 << 26;
 /// Whether a coordinate of z has an error, and why not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
+pub enum ErrorStatus {
     /// It has.
     Estimated,
     /// No position depends on it.
     Unsupported,
-    /// Fewer than [`FEWEST_CLUSTERS`] games do.
+    /// Fewer than [`MIN_CLUSTERS`] games do.
     Rare,
     /// It was stopped by its bound.
     AtBound,
-    /// Its error is no number, or so large that nothing is known (see [`LARGEST_ERROR_CP`](super::LARGEST_ERROR_CP)).
+    /// Its error is no number, or so large that nothing is known (see [`MAX_ERROR_CP`](super::MAX_ERROR_CP)).
     NotDetermined,
 }
 
@@ -70,13 +70,13 @@ pub struct Sandwich {
     /// Clusters that move each coordinate of z.
     pub support: Vec<u64>,
     /// Why each coordinate has an error or has none.
-    pub standing: Vec<Standing>,
+    pub standing: Vec<ErrorStatus>,
     /// Directions that no position depends on, such as a constant added to all king squares.
     pub undetermined: usize,
     /// Standard errors of z; `None` by `standing`.
     pub z: Vec<Option<f64>>,
     /// Standard errors of θ; `None` where no estimated coordinate moves it, or one is rare, or the
-    /// error is beyond [`LARGEST_ERROR_CP`](super::LARGEST_ERROR_CP).
+    /// error is beyond [`MAX_ERROR_CP`](super::MAX_ERROR_CP).
     pub theta: Vec<Option<f64>>,
     /// Number of θ that would have an error, were it not beyond that.
     pub not_determined: usize,
@@ -99,10 +99,10 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
     fit.validate()?;
     let mut sums = sums(fit);
     let by_game = !fit.layout.games().is_empty();
-    if (sums.clusters.count as u64) < FEWEST_CLUSTERS {
+    if (sums.clusters.count as u64) < MIN_CLUSTERS {
         let what = if by_game { "games" } else { "positions" };
         return Err(Error::Usage(format!(
-            "{} {what} are too few for standard errors: at least {FEWEST_CLUSTERS}",
+            "{} {what} are too few for standard errors: at least {MIN_CLUSTERS}",
             sums.clusters.count
         )));
     }
@@ -133,10 +133,10 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
     }
 
     let space = space_of(parameterization);
-    let mut standing: Vec<Standing> =
+    let mut standing: Vec<ErrorStatus> =
         (0..size).map(|i| standing(&space, fit.z, &gradient, &support, i)).collect();
     let free: Vec<usize> = (0..size)
-        .filter(|&i| !matches!(standing[i], Standing::AtBound | Standing::Unsupported))
+        .filter(|&i| !matches!(standing[i], ErrorStatus::AtBound | ErrorStatus::Unsupported))
         .filter(|&i| diagonal[i] > 0.0)
         .collect();
     let scale = |i: usize| diagonal[i].sqrt();
@@ -154,7 +154,7 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
         true => {
             let matrix = if curvature == Curvature::GaussNewton { &gauss_newton } else { &hessian };
             let supported: Vec<usize> =
-                (0..size).filter(|&i| standing[i] != Standing::Unsupported && diagonal[i] > 0.0).collect();
+                (0..size).filter(|&i| standing[i] != ErrorStatus::Unsupported && diagonal[i] > 0.0).collect();
             positive(matrix, size, &supported, scale)?
         }
         false => Vec::new(),
@@ -169,17 +169,18 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
     let mut reach = vec![0.0f64; size];
     rows.iter().flatten().for_each(|&(i, factor)| reach[i] = reach[i].max(factor.abs()));
     for (i, standing) in standing.iter_mut().enumerate() {
-        if *standing == Standing::Estimated && !is_determined(reach[i] * root(covariance.entry(i, i))) {
-            *standing = Standing::NotDetermined;
+        if *standing == ErrorStatus::Estimated && !is_determined(reach[i] * root(covariance.entry(i, i))) {
+            *standing = ErrorStatus::NotDetermined;
         }
     }
     let z: Vec<Option<f64>> = (0..size)
-        .map(|i| (standing[i] == Standing::Estimated).then(|| root(covariance.entry(i, i))))
+        .map(|i| (standing[i] == ErrorStatus::Estimated).then(|| root(covariance.entry(i, i))))
         .collect();
     let of_theta = |row: &Vec<(usize, f64)>| {
-        let known = |&(i, _): &(usize, f64)| standing[i] != Standing::Rare;
-        let moved =
-            |&(i, _): &(usize, f64)| matches!(standing[i], Standing::Estimated | Standing::NotDetermined);
+        let known = |&(i, _): &(usize, f64)| standing[i] != ErrorStatus::Rare;
+        let moved = |&(i, _): &(usize, f64)| {
+            matches!(standing[i], ErrorStatus::Estimated | ErrorStatus::NotDetermined)
+        };
         let variance = || -> f64 {
             row.iter()
                 .flat_map(|&(i, a)| row.iter().map(move |&(j, b)| (i, j, a * b)))
@@ -221,14 +222,14 @@ fn support(fit: &Fit<'_>, sums: &Sums) -> Vec<u64> {
     support
 }
 
-fn standing(space: &Space, z: &[f64], gradient: &[f64], support: &[u64], i: usize) -> Standing {
+fn standing(space: &Space, z: &[f64], gradient: &[f64], support: &[u64], i: usize) -> ErrorStatus {
     let stopped =
         (z[i] <= space.lower[i] && gradient[i] > 0.0) || (z[i] >= space.upper[i] && gradient[i] < 0.0);
     match support[i] {
-        0 => Standing::Unsupported,
-        _ if stopped || space.lower[i] >= space.upper[i] => Standing::AtBound,
-        1..FEWEST_CLUSTERS => Standing::Rare,
-        _ => Standing::Estimated,
+        0 => ErrorStatus::Unsupported,
+        _ if stopped || space.lower[i] >= space.upper[i] => ErrorStatus::AtBound,
+        1..MIN_CLUSTERS => ErrorStatus::Rare,
+        _ => ErrorStatus::Estimated,
     }
 }
 

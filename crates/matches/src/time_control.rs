@@ -9,7 +9,7 @@ use gputexel_files::{Error, Result};
 
 /// What one engine may spend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pace {
+pub enum TimeControl {
     /// So many nodes a move.
     Nodes(u64),
     /// So many iterations of deepening a move.
@@ -27,7 +27,7 @@ pub enum Pace {
     },
 }
 
-impl Pace {
+impl TimeControl {
     /// Whether the engine's time is measured against something.
     pub fn is_timed(&self) -> bool {
         matches!(self, Self::MoveTime(_) | Self::Clock { .. })
@@ -91,7 +91,7 @@ impl fmt::Display for Seconds {
 }
 
 /// Written as it is read: `nodes=5000`, `depth=8`, `move-time=100` (milliseconds), `time=10+0.1`.
-impl fmt::Display for Pace {
+impl fmt::Display for TimeControl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nodes(nodes) => write!(f, "nodes={nodes}"),
@@ -102,7 +102,7 @@ impl fmt::Display for Pace {
     }
 }
 
-impl Pace {
+impl TimeControl {
     /// The value of the PGN tag TimeControl; `-` where there is no clock.
     pub fn time_control(&self) -> String {
         let Self::Clock { base, increment, moves } = self else { return "-".to_string() };
@@ -115,7 +115,7 @@ impl Pace {
     }
 }
 
-impl FromStr for Pace {
+impl FromStr for TimeControl {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
@@ -144,19 +144,19 @@ pub(super) struct RunningClock {
 }
 
 impl RunningClock {
-    pub(super) fn new(pace: &Pace) -> Self {
+    pub(super) fn new(pace: &TimeControl) -> Self {
         match *pace {
-            Pace::Clock { base, moves, .. } => Self { left: base, moves_to_go: moves },
+            TimeControl::Clock { base, moves, .. } => Self { left: base, moves_to_go: moves },
             _ => Self { left: Duration::ZERO, moves_to_go: None },
         }
     }
 
     /// Takes off what a move took and adds what it earns; returns whether the flag fell.
-    pub(super) fn punch(&mut self, pace: &Pace, took: Duration, margin: Duration) -> bool {
+    pub(super) fn after_move(&mut self, pace: &TimeControl, took: Duration, margin: Duration) -> bool {
         match *pace {
-            Pace::Nodes(_) | Pace::Depth(_) => false,
-            Pace::MoveTime(time) => took > time.saturating_add(margin),
-            Pace::Clock { base, increment, moves } => {
+            TimeControl::Nodes(_) | TimeControl::Depth(_) => false,
+            TimeControl::MoveTime(time) => took > time.saturating_add(margin),
+            TimeControl::Clock { base, increment, moves } => {
                 if took > self.left.saturating_add(margin) {
                     self.left = Duration::ZERO;
                     return true;
@@ -180,31 +180,31 @@ mod tests {
     #[test]
     fn paces_are_read_as_they_are_written() {
         for text in ["nodes=5000", "depth=8", "move-time=100", "time=10+0.1", "time=40/60", "time=0.5+0.01"] {
-            assert_eq!(text.parse::<Pace>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<TimeControl>().unwrap().to_string(), text);
         }
-        assert_eq!("time=40/1:30+2".parse::<Pace>().unwrap().to_string(), "time=40/90+2");
+        assert_eq!("time=40/1:30+2".parse::<TimeControl>().unwrap().to_string(), "time=40/90+2");
         for text in ["", "nodes", "nodes=0", "nodes=-1", "depth=99999999999", "time=0", "time=0/5", "time=-1"]
         {
-            assert!(text.parse::<Pace>().is_err(), "{text}");
+            assert!(text.parse::<TimeControl>().is_err(), "{text}");
         }
         for text in ["", "nan", "inf", "1e3", "10+", "10+-1", "x/10", "1:2:3", "1+2+3"] {
-            assert!(Pace::parse_clock(text).is_err(), "{text}");
+            assert!(TimeControl::parse_clock(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn clocks_run_down_and_are_filled_up_at_controls() {
         let ms = Duration::from_millis;
-        let pace: Pace = "time=2/1+0.1".parse().unwrap();
+        let pace: TimeControl = "time=2/1+0.1".parse().unwrap();
         let mut clock = RunningClock::new(&pace);
-        assert!(!clock.punch(&pace, ms(300), ms(0)));
+        assert!(!clock.after_move(&pace, ms(300), ms(0)));
         assert_eq!((clock.left, clock.moves_to_go), (ms(800), Some(1)));
-        assert!(!clock.punch(&pace, ms(800), ms(0)), "not later than the flag");
+        assert!(!clock.after_move(&pace, ms(800), ms(0)), "not later than the flag");
         assert_eq!((clock.left, clock.moves_to_go), (ms(1100), Some(2)));
-        assert!(!clock.punch(&pace, ms(1150), ms(50)), "within the margin");
+        assert!(!clock.after_move(&pace, ms(1150), ms(50)), "within the margin");
         assert_eq!((clock.left, clock.moves_to_go), (ms(100), Some(1)));
-        assert!(clock.punch(&pace, ms(151), ms(50)));
-        let fixed: Pace = "move-time=10".parse().unwrap();
-        assert!(!clock.punch(&fixed, ms(15), ms(5)) && clock.punch(&fixed, ms(16), ms(5)));
+        assert!(clock.after_move(&pace, ms(151), ms(50)));
+        let fixed: TimeControl = "move-time=10".parse().unwrap();
+        assert!(!clock.after_move(&fixed, ms(15), ms(5)) && clock.after_move(&fixed, ms(16), ms(5)));
     }
 }

@@ -15,7 +15,7 @@ const PATH: usize = 1024;
 
 /// The state of a run, which is a function of its journal alone.
 #[derive(Clone, Debug)]
-pub struct Story {
+pub struct RunState {
     /// The method and its values.
     pub tuner: Tuner,
     /// Pairs by the plus side's points.
@@ -40,7 +40,7 @@ pub struct Story {
     stride: u64,
 }
 
-impl Story {
+impl RunState {
     /// A run at its start.
     ///
     /// # Errors
