@@ -1,7 +1,7 @@
 // Shared by the kernels that simulate SPSA: sizes, parameters, the generator of random bits, and a
 // pair of games. No kernel by itself; joined to them by concatenation. Prepended by the host:
 // `BAYES` (there are slopes and innovations), `PUBLISHED` (updates take the perturbation that was
-// meant), `LEAST_SHARE` (of a perturbation, near bounds), `WORKGROUP`. One invocation a repeat, many iterations a dispatch; values are distances from
+// meant), `MIN_SHARE` (of a perturbation, near bounds), `WORKGROUP`. One invocation a repeat, many iterations a dispatch; values are distances from
 // the optimum, which keeps f32 sharp where it matters. CPU twins: the modules `lanes`, `games` and
 // `random` of the simulator, which draw the same bits.
 
@@ -101,7 +101,7 @@ fn store_generator(random: Generator, me: u32) {
 // The perturbation c, as far as there is room for it around x on both sides, with the sign of
 // parameter i: bit i of the word, not set for +.
 fn shift_of(whole: f32, x: f32, p: Parameter, i: u32, word: Wide) -> f32 {
-    let room = max(min(x - p.low, p.high - x), LEAST_SHARE * whole);
+    let room = max(min(x - p.low, p.high - x), MIN_SHARE * whole);
     let c = select(min(whole, room), whole, PUBLISHED);
     let bits = select(word.x, word.y, (i & 32u) != 0u) >> (i & 31u);
     return bitcast<f32>(bitcast<u32>(c) ^ (bits << 31u));

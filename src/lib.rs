@@ -10,33 +10,23 @@
 //! What tuning is worth shows in games: [`engine`] plays with tuned parameters, [`mod@matches`] lets
 //! engines play each other. [`patch`] brings the numbers of any engine's sources to a tuner, and back.
 
-#![warn(missing_docs)]
-
-pub mod checking;
-pub mod chess;
-pub mod dataset;
-pub mod engine;
-mod error;
-pub mod evaluator;
-pub mod extraction;
-mod files;
-pub mod folder_lock;
-mod journal;
-pub mod matches;
-mod messages;
-pub mod model;
-pub mod objective;
-pub mod optimizer;
-pub mod patch;
-pub mod report;
-mod rights;
-pub mod spsa;
-pub mod trace;
-pub mod tuning;
-
-pub use error::{Error, Result};
-pub use files::{
-    Growing, RECORD_BYTES, SETTINGS_BYTES, Scratch, read_limited, read_whole, read_whole_text,
-    remove_until_rewritten, write_atomically,
+pub use gputexel_checking as checking;
+pub use gputexel_chess as chess;
+pub use gputexel_dataset as dataset;
+pub use gputexel_dataset::objective;
+pub use gputexel_engine as engine;
+pub use gputexel_evaluator as evaluator;
+pub use gputexel_files::{
+    Error, Growing, RECORD_BYTES, Result, SETTINGS_BYTES, Scratch, folder_lock, printable, read_limited,
+    read_whole, read_whole_text, remove_until_rewritten, shown, write_atomically,
 };
-pub use messages::{printable, shown};
+pub use gputexel_gpu as gpu;
+pub use gputexel_ingest::{extraction, trace};
+pub use gputexel_matches as matches;
+pub use gputexel_model as model;
+pub use gputexel_optimizer as optimizer;
+pub use gputexel_patch as patch;
+pub use gputexel_report as report;
+pub use gputexel_spsa as spsa;
+pub use gputexel_tables as tables;
+pub use gputexel_tuning as tuning;

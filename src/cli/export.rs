@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use gputexel::chess::PhaseSettings;
 use gputexel::model::{Colors, FeatureKind, FeatureSet, ParameterFile, SquareOrder};
-use gputexel::patch::tables::start_of;
-use gputexel::report::{
+use gputexel::tables::sources::start_of;
+use gputexel::tables::{
     self, ArrayCheck, CodeOptions, ExportOptions, Format, Like, NameStyle, Normalization, Rounding, Target,
 };
 use gputexel::{Error, Result, write_atomically};
@@ -192,7 +192,7 @@ pub fn run(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
     check_target(args.output.as_deref(), args.force)?;
     check_apart(&[args.output.as_deref()], &[&args.source])?;
     let file = parameter_file(&args.source)?;
-    let exported = report::export(&file, &options)?;
+    let exported = tables::export(&file, &options)?;
     let Some(path) = &args.output else {
         return Ok(say(&exported.text)?);
     };
@@ -278,7 +278,7 @@ pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<
         .map_err(|error| Error::io(&args.file, error))?;
     let start = args.like.as_deref().map(start_of).transpose()?.flatten();
     let check = ArrayCheck { start, trust: args.trust_marker };
-    let imported = report::import_as(&bytes, &args.file, like.as_ref(), &check)?;
+    let imported = tables::import_as(&bytes, &args.file, like.as_ref(), &check)?;
     let Some(path) = &args.output else {
         if !context.quiet {
             for note in &imported.notes {

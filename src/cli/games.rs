@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use gputexel::matches::openings::Book;
-use gputexel::matches::{Pace, Rules};
+use gputexel::matches::{Rules, TimeControl};
 use gputexel::{Error, Result};
 
 /// Refuses odd numbers of games and none.
@@ -46,7 +46,7 @@ pub fn same(path: &Path, noted: &mut Option<String>, found: &str, what: &str) ->
 /// What is worth knowing before so many games are played at a time from a book.
 pub fn warnings(rules: &Rules, concurrency: usize, cores: usize, book: Option<&Book>) -> Vec<String> {
     let mut warnings = Vec::new();
-    if concurrency > cores && rules.paces.iter().any(Pace::is_timed) {
+    if concurrency > cores && rules.paces.iter().any(TimeControl::is_timed) {
         warnings.push(format!(
             "{concurrency} games at a time on {cores} cores: engines that play on time will disturb each other"
         ));

@@ -6,15 +6,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// The program, if it is installed; says so where it is not.
+use super::requirement;
+
+/// The program, if it is installed under one of its names.
 pub fn chromium() -> Option<PathBuf> {
     let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&folders)
-        .flat_map(|folder| names.map(|name| folder.join(name)))
-        .find(|path| path.is_file());
+    let found = names.into_iter().find_map(requirement::find);
     if found.is_none() {
-        eprintln!("skipped: no Chromium on the path ({})", names.join(", "));
+        requirement::lack("chromium", &format!("none of {} is on the path", names.join(", ")));
     }
     found
 }

@@ -52,9 +52,7 @@ pub fn odd(bench: &Bench, name: &str) -> ParameterFile {
 /// Exports to a file, which must work.
 #[track_caller]
 pub fn export(bench: &Bench, args: &[&str]) -> serde_json::Value {
-    let (code, out, err) = bench.run(&[&["--json", "export"], args].concat(), "");
-    assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
-    serde_json::from_str(&out).unwrap()
+    bench.told(&[&["export"], args].concat())
 }
 
 #[track_caller]

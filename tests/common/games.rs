@@ -92,7 +92,7 @@ pub fn minimize(
         answer.gradients = basis.pull_gradients(&answer.gradients);
         answer.curvatures = basis.pull_matrices(&answer.curvatures);
         method.tell(&answer).unwrap();
-        if method.at_rest() {
+        if method.epoch_done() {
             let loss = method.best().loss;
             if last - loss <= 1e-9 * loss {
                 break;

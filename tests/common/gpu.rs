@@ -7,19 +7,16 @@ use gputexel::evaluator::gpu::GpuContext;
 use gputexel::evaluator::{Evaluations, Population, Request};
 use gputexel::objective::{self, x_per_cp};
 
-/// One device for all tests, with the limits that every WebGPU device has; `None` and a note where
-/// there is none, unless `GPUTEXEL_REQUIRE_GPU=1` asks for a failure.
+use super::requirement;
+
+/// One device for all tests, with the limits that every WebGPU device has, if there is an adapter.
 pub fn context() -> Option<&'static GpuContext> {
-    static CONTEXT: OnceLock<Option<GpuContext>> = OnceLock::new();
-    let context = CONTEXT.get_or_init(|| match GpuContext::with_default_limits(true) {
-        Ok(context) => Some(context),
-        Err(error) if std::env::var("GPUTEXEL_REQUIRE_GPU").is_ok_and(|v| v == "1") => panic!("{error}"),
-        Err(error) => {
-            eprintln!("SKIPPED: {error}");
-            None
-        }
+    static CONTEXT: OnceLock<Result<GpuContext, String>> = OnceLock::new();
+    let context = CONTEXT.get_or_init(|| {
+        let context = GpuContext::with_default_limits(true);
+        context.map_err(|error| error.to_string())
     });
-    context.as_ref()
+    context.as_ref().inspect_err(|error| requirement::lack("gpu", error)).ok()
 }
 
 /// What the population's documentation says, term by term, position by position, in f64.
@@ -81,20 +78,4 @@ pub fn reference(data: &Dataset, layout: &Layout, population: &Population, reque
     }
     out.positions = request.parts.clone().map(|part| layout.parts()[part].positions.len()).sum();
     out
-}
-
-/// Largest difference relative to the largest magnitude wanted; what is NaN must be NaN.
-pub fn relative_difference(got: &[f64], wanted: &[f64]) -> f64 {
-    assert_eq!(got.len(), wanted.len());
-    let largest = wanted.iter().filter(|value| !value.is_nan()).fold(1e-300f64, |a, b| a.max(b.abs()));
-    let difference = |(a, b): (&f64, &f64)| match b.is_nan() {
-        true => {
-            assert!(a.is_nan(), "{a}, not NaN");
-            0.0
-        }
-        false => (a - b).abs(),
-    };
-    // A NaN that is not wanted must not be lost in a maximum.
-    let differences = got.iter().zip(wanted).map(difference);
-    differences.fold(0.0, |a: f64, b| if b.is_nan() { f64::INFINITY } else { a.max(b) }) / largest
 }

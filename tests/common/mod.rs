@@ -2,17 +2,20 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 pub mod browser;
+pub mod classical;
 pub mod exports;
 pub mod games;
 pub mod gpu;
 pub mod players;
 pub mod program;
+pub mod requirement;
 pub mod spsa;
 pub mod traces;
 
 use std::path::Path;
 
 use gputexel::chess::PhaseSettings;
+use gputexel::chess::fen::{legal_position, parse_fen};
 use gputexel::dataset::{self, Dataset, DatasetWriter, Metadata, PositionLabels};
 use gputexel::model::{FeatureKind, FeatureRow, FeatureSet};
 use rand::{Rng, RngExt, SeedableRng};
@@ -90,6 +93,12 @@ pub fn random_board(rng: &mut impl Rng) -> shakmaty::Board {
     board
 }
 
+/// A legal position from its FEN, of chess960 too.
+pub fn position(fen: &str) -> shakmaty::Chess {
+    let (setup, _) = parse_fen(fen.as_bytes()).unwrap();
+    legal_position(setup, shakmaty::CastlingMode::Chess960).unwrap()
+}
+
 /// Random parameters, whole numbers where `whole`, around plain material.
 pub fn random_theta(set: &FeatureSet, whole: bool, seed: u64) -> Vec<f64> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -101,4 +110,20 @@ pub fn random_theta(set: &FeatureSet, whole: bool, seed: u64) -> Vec<f64> {
         }
     }
     theta
+}
+
+/// Largest difference relative to the largest magnitude wanted; what is NaN must be NaN.
+pub fn relative_difference(got: &[f64], wanted: &[f64]) -> f64 {
+    assert_eq!(got.len(), wanted.len());
+    let largest = wanted.iter().filter(|value| !value.is_nan()).fold(1e-300f64, |a, b| a.max(b.abs()));
+    let difference = |(a, b): (&f64, &f64)| match b.is_nan() {
+        true => {
+            assert!(a.is_nan(), "{a}, not NaN");
+            0.0
+        }
+        false => (a - b).abs(),
+    };
+    // A NaN that is not wanted must not be lost in a maximum.
+    let differences = got.iter().zip(wanted).map(difference);
+    differences.fold(0.0, |a: f64, b| if b.is_nan() { f64::INFINITY } else { a.max(b) }) / largest
 }

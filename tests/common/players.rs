@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gputexel::engine::{Limits, Score};
 use gputexel::matches::openings::Opening;
-use gputexel::matches::{Adjudication, Choice, Failure, GameSoFar, Pace, Player, Rules, play_game};
+use gputexel::matches::{Adjudication, Choice, Failure, GameSoFar, Player, Rules, TimeControl, play_game};
 use gputexel::matches::{GameRecord, Unplayed};
 use shakmaty::san::SanPlus;
 use shakmaty::{CastlingMode, Chess, Position};
@@ -76,7 +76,7 @@ pub fn scored(moves: &str, scores: &[i32]) -> Vec<Step> {
 }
 
 pub fn rules(pace: &str) -> Rules {
-    let pace: Pace = pace.parse().unwrap();
+    let pace: TimeControl = pace.parse().unwrap();
     Rules {
         paces: [pace; 2],
         time_margin: Duration::ZERO,

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 use assert_cmd::Command;
 use gputexel::dataset::{self, Dataset};
 use gputexel::model::FeatureKind;
 use serde_json::Value;
 
-use super::random_dataset;
+use super::{random_dataset, requirement};
 
 /// A folder with files, and the program.
 pub struct Bench {
@@ -20,13 +21,27 @@ impl Bench {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
+    /// With a dataset `d.bin` of random boards and piece-square rows.
+    pub fn with_positions(positions: usize, seed: u64) -> Self {
+        let bench = Self::new();
+        bench.dataset("d.bin", FeatureKind::Pst, positions, seed);
+        bench
+    }
+
     /// Compiles a source without a warning and runs it; `None` where there is no such compiler.
     pub fn compiled(&self, compiler: &str, flags: &[&str], name: &str, source: &str) -> Option<String> {
-        if std::process::Command::new(compiler).arg("--version").output().is_err() {
-            eprintln!("SKIPPED: there is no {compiler} to compile {name}");
+        self.write(name, source);
+        let (warnings, printed) = self.built(compiler, flags, name)?;
+        assert!(warnings.is_empty(), "{compiler} {flags:?} {name}: {warnings}\n{source}");
+        Some(printed)
+    }
+
+    /// Compiles a source of the folder and runs it; returns what the compiler and the program say, `None`
+    /// where there is no such compiler.
+    pub fn built(&self, compiler: &str, flags: &[&str], name: &str) -> Option<(String, String)> {
+        if !requirement::program(compiler) {
             return None;
         }
-        self.write(name, source);
         let built = std::process::Command::new(compiler)
             .args(flags)
             .args([name, "-o", "program"])
@@ -34,13 +49,11 @@ impl Bench {
             .output()
             .unwrap();
         let messages = String::from_utf8_lossy(&built.stderr).into_owned();
-        assert!(
-            built.status.success() && messages.is_empty(),
-            "{compiler} {flags:?} {name}: {messages}\n{source}"
-        );
+        let source = || String::from_utf8_lossy(&self.bytes(name)).into_owned();
+        assert!(built.status.success(), "{compiler} {flags:?} {name}: {messages}\n{}", source());
         let run = std::process::Command::new(self.path("program")).output().unwrap();
         assert!(run.status.success());
-        Some(String::from_utf8(run.stdout).unwrap())
+        Some((messages, String::from_utf8(run.stdout).unwrap()))
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -78,13 +91,27 @@ impl Bench {
         random_dataset(&self.path(name), kind, positions, seed)
     }
 
-    /// Tunes on the CPU, which must work without a word on standard error; returns the report.
-    pub fn tune(&self, args: &[&str]) -> Value {
-        let all = [&["--json", "tune", "--backend", "cpu"], args].concat();
-        let (code, out, err) = self.run(&all, "");
+    /// Runs with `--json`, which must work without a word on standard error; returns what is told.
+    #[track_caller]
+    pub fn told(&self, args: &[&str]) -> Value {
+        let (code, out, err) = self.run(&[&["--json"], args].concat(), "");
+        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+        serde_json::from_str(&out).unwrap()
+    }
+
+    /// As [`Self::told`], in one line.
+    #[track_caller]
+    pub fn report(&self, args: &[&str]) -> Value {
+        let (code, out, err) = self.run(&[&["--json"], args].concat(), "");
         assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
         assert_eq!(out.lines().count(), 1, "{out}");
         serde_json::from_str(&out).unwrap()
+    }
+
+    /// Tunes on the CPU; returns the report.
+    #[track_caller]
+    pub fn tune(&self, args: &[&str]) -> Value {
+        self.report(&[&["tune", "--backend", "cpu"], args].concat())
     }
 
     /// Runs something that must fail with an exit code and one line; returns the line.
@@ -167,6 +194,16 @@ impl Bench {
     }
 }
 
+/// Waits until something has happened, and fails if it takes more than a minute.
+#[track_caller]
+pub fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !happened() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "still waiting until {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
 /// Asserts that standard error holds one line, which is no panic.
 pub fn assert_one_line(err: &str) {
     assert!(err.starts_with("gputexel: ") && err.ends_with('\n') && err.lines().count() == 1, "{err:?}");
@@ -226,7 +263,13 @@ pub fn pgn(tags: &str, moves: &str, result: &str) -> String {
     format!("[Event \"x\"]\n{tags}[Result \"{result}\"]\n\n{moves} {result}\n\n")
 }
 
-/// Public data beside the checkout, if it is there.
+/// Writes 150 games of the same moves, won, lost and drawn.
+pub fn write_games(bench: &Bench, name: &str) {
+    let game = |result| pgn("", GAME, result);
+    bench.write(name, ["1-0", "0-1", "1/2-1/2"].map(game).concat().repeat(50));
+}
+
+/// Public data beside the checkout, or in the folder that `GPUTEXEL_SHARED_DATA` names, if it is there.
 pub fn shared(name: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("GPUTEXEL_SHARED_DATA")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from);
@@ -234,6 +277,6 @@ pub fn shared(name: &str) -> Option<PathBuf> {
     if path.exists() {
         return Some(path);
     }
-    eprintln!("skipped: {} is not there", path.display());
+    requirement::lack("data", &format!("{} is not there", path.display()));
     None
 }

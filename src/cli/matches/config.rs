@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gputexel::matches::openings::Openings;
 use gputexel::matches::statistics::Sprt;
-use gputexel::matches::{Adjudication, Pace, Rules};
+use gputexel::matches::{Adjudication, Rules, TimeControl};
 use gputexel::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -79,7 +79,7 @@ impl Config {
     pub fn new(
         command_line: &str,
         engines: [EngineConfig; 2],
-        limits: [Pace; 2],
+        limits: [TimeControl; 2],
         time_margin_ms: u64,
         deadline_ms: u64,
         adjudication: Adjudication,

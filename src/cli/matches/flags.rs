@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use gputexel::matches::openings::Order;
 use gputexel::matches::statistics::Sprt;
-use gputexel::matches::{Adjudication, DrawRule, Pace, WinRule};
+use gputexel::matches::{Adjudication, DrawRule, TimeControl, WinRule};
 use gputexel::{Error, Result};
 
 use super::super::games::deadline;
@@ -99,7 +99,7 @@ impl Played {
         let limits = self.paces()?;
         let sprt = self.sprt.as_deref().map(str::parse::<Sprt>).transpose()?;
         let order: Order = self.order.as_deref().map(str::parse).transpose()?.unwrap_or_default();
-        let fixed = limits.iter().any(|pace| matches!(pace, Pace::MoveTime(_)));
+        let fixed = limits.iter().any(|pace| matches!(pace, TimeControl::MoveTime(_)));
         let default_margin = if fixed { MOVE_TIME_MARGIN_MS } else { 0 };
         let deadline = deadline(self.deadline.unwrap_or(60.0)).ok_or_else(|| {
             Error::Usage("--deadline: expected seconds, more than 0 and at most a day".into())
@@ -136,14 +136,14 @@ impl Played {
         ))
     }
 
-    fn paces(&self) -> Result<[Pace; 2]> {
+    fn paces(&self) -> Result<[TimeControl; 2]> {
         let text = match (self.nodes, self.depth, &self.time, self.move_time) {
             (_, Some(depth), ..) => format!("depth={depth}"),
             (_, _, Some(time), _) => format!("time={time}"),
             (.., Some(time)) => format!("move-time={time}"),
             (nodes, ..) => format!("nodes={}", nodes.unwrap_or(5000)),
         };
-        let a: Pace = text.parse()?;
+        let a: TimeControl = text.parse()?;
         let b = self.limit_b.as_deref().map(str::parse).transpose()?;
         Ok([a, b.unwrap_or(a)])
     }

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use gputexel::patch::tables::{self, Compared, Filled, KnownValues, TableValues, TablesOptions};
 use gputexel::patch::{self, Written};
+use gputexel::tables::sources::{self, Compared, Filled, KnownValues, TableValues, TablesOptions};
 use serde_json::json;
 
 use super::{BackupArgs, Context, say};
@@ -48,7 +48,7 @@ pub fn run(args: &TablesArgs, context: &Context) -> anyhow::Result<()> {
     }
     let known = KnownValues::find(&values, &args.params, args.start.as_deref())?;
     let options = TablesOptions { markers: args.marker.clone(), trust: args.trust_marker };
-    let plan = tables::plan(&values, &known, &args.sources, &options)?;
+    let plan = sources::plan(&values, &known, &args.sources, &options)?;
     let written = match args.dry_run {
         true => Written::default(),
         false => {
@@ -121,7 +121,7 @@ fn list(values: &TableValues, context: &Context) -> anyhow::Result<()> {
         return Ok(say(&format!("{}\n", json!({ "command": "tables", "names": names })))?);
     }
     let width = names.iter().map(|name| name.name.len()).max().unwrap_or(0);
-    let line = |name: &tables::TableName| {
+    let line = |name: &sources::TableName| {
         let shape: String = name.shape.iter().map(|length| format!("[{length}]")).collect();
         format!("{:<width$}  {:>3}  {shape}", name.name, name.numbers).trim_end().to_string() + "\n"
     };

@@ -11,7 +11,7 @@ use super::super::backend::set_threads;
 /// Repeats from which `auto` takes a GPU: fewer leave most of one idle.
 const MANY_REPEATS: usize = 4096;
 /// Iterations up to which it does: later steps are lost in 32 bits.
-const MOST_ITERATIONS: u64 = 1 << 22;
+const MAX_ITERATIONS: u64 = 1 << 22;
 
 /// Flags that say what simulates.
 #[derive(Debug, clap::Args)]
@@ -79,7 +79,7 @@ impl Backend {
 
     fn gpu_for(&mut self, scenario: &Scenario) -> Option<GpuContext> {
         let fits = scenario.repeats >= MANY_REPEATS
-            && scenario.settings.schedule.iterations <= MOST_ITERATIONS
+            && scenario.settings.schedule.iterations <= MAX_ITERATIONS
             && scenario.needs_tuner().is_none();
         if self.choice == BackendChoice::Auto && !fits {
             return None;

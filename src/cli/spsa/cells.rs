@@ -9,8 +9,8 @@ use gputexel::spsa::{MethodKind, Noise, Schedule, Settings, Variable, planner, r
 use gputexel::{Error, Result};
 
 /// Most parameters of a simulated engine, and most cells of a grid.
-const MOST_PARAMETERS: usize = 4096;
-const MOST_CELLS: usize = 1000;
+const MAX_PARAMETERS: usize = 4096;
+const MAX_CELLS: usize = 1000;
 
 /// A number, or a factor on what it would be otherwise (`x0.5`).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -181,8 +181,8 @@ impl ScenarioArgs {
         let lists = self.lists(told.as_ref())?;
         let count =
             places.and_then(|n| n.checked_mul(methods.len())).and_then(|n| n.checked_mul(lists.len()));
-        let (Some(places), true) = (places, count.is_some_and(|count| count <= MOST_CELLS)) else {
-            return Err(Error::Usage(format!("--grid: more than {MOST_CELLS} runs")));
+        let (Some(places), true) = (places, count.is_some_and(|count| count <= MAX_CELLS)) else {
+            return Err(Error::Usage(format!("--grid: more than {MAX_CELLS} runs")));
         };
         let mut cells = Vec::new();
         for list in &lists {
@@ -256,8 +256,8 @@ impl ScenarioArgs {
         }
         let numbers = if self.parameters.is_empty() { &[4][..] } else { &self.parameters };
         let list = |&n: &usize| {
-            if n == 0 || n > MOST_PARAMETERS {
-                return Err(Error::Usage(format!("--parameters {n}: expected 1 to {MOST_PARAMETERS}")));
+            if n == 0 || n > MAX_PARAMETERS {
+                return Err(Error::Usage(format!("--parameters {n}: expected 1 to {MAX_PARAMETERS}")));
             }
             let variable = |i: usize| Variable {
                 name: format!("x{}", i + 1),

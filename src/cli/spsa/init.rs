@@ -5,7 +5,7 @@ use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use gputexel::matches::Pace;
+use gputexel::matches::TimeControl;
 use gputexel::matches::client::{EngineCommand, OptionKind, Setting, UciPlayer};
 use gputexel::model::Prior;
 use gputexel::spsa::config::{
@@ -58,7 +58,7 @@ pub struct InitArgs {
     elo: Option<f64>,
     /// Limit per move or game: nodes=N, depth=N, move-time=MS or time=BASE+INC
     #[arg(long, value_name = "LIMIT", default_value = "time=8+0.08")]
-    limit: Pace,
+    limit: TimeControl,
     /// Openings: EPD, FEN or PGN [default: random, balanced]
     #[arg(long, value_name = "FILE")]
     book: Option<PathBuf>,

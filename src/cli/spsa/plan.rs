@@ -89,9 +89,9 @@ impl std::str::FromStr for Guess6 {
 }
 
 /// Most parameters, for whose covariance there is room in many repeats.
-const MOST_PARAMETERS: usize = 1024;
+const MAX_PARAMETERS: usize = 1024;
 /// Parameters up to which `bspsa` is simulated beside `bspsas`: its time grows with their square.
-const MOST_COVARIANCES: usize = 16;
+const MAX_COVARIANCES: usize = 16;
 /// Updates of a parameter or a covariance that the simulation of a plan may take, unless runs are
 /// asked for: some seconds.
 const UPDATES: f64 = 1e10;
@@ -131,8 +131,8 @@ impl PlanArgs {
                 distance,
                 elo,
             };
-            if n == 0 || n > MOST_PARAMETERS {
-                return Err(Error::Usage(format!("--parameters {n}: expected 1 to {MOST_PARAMETERS}")));
+            if n == 0 || n > MAX_PARAMETERS {
+                return Err(Error::Usage(format!("--parameters {n}: expected 1 to {MAX_PARAMETERS}")));
             }
             guesses.extend((0..n).map(guess));
         }
@@ -141,8 +141,8 @@ impl PlanArgs {
                 "nothing to plan for: give -p NAME,START,MIN,MAX,DISTANCE,ELO, --variables or --parameters";
             return Err(Error::Usage(why.to_string()));
         }
-        if guesses.len() > MOST_PARAMETERS {
-            return Err(Error::Usage(format!("more than {MOST_PARAMETERS} parameters")));
+        if guesses.len() > MAX_PARAMETERS {
+            return Err(Error::Usage(format!("more than {MAX_PARAMETERS} parameters")));
         }
         for guess in &mut guesses {
             guess.integer = self.integers;
@@ -187,7 +187,7 @@ pub fn run(args: &PlanArgs, context: &Context) -> anyhow::Result<()> {
         return Err(Error::Usage(format!("--games {}: must be at least 2, a pair", args.games)).into());
     }
     let count = guesses.len() as f64;
-    let covariances = if guesses.len() <= MOST_COVARIANCES { count * count } else { 0.0 };
+    let covariances = if guesses.len() <= MAX_COVARIANCES { count * count } else { 0.0 };
     let affordable = UPDATES / (pairs as f64 * (4.0 * count + 2.0 * covariances));
     // Fewer than a block of lanes take as long.
     let repeats = args.repeats.unwrap_or(affordable.clamp(32.0, 200.0) as usize);
@@ -214,7 +214,7 @@ pub fn run(args: &PlanArgs, context: &Context) -> anyhow::Result<()> {
     for method in MethodKind::ALL {
         let lacks_gains = method == MethodKind::Spsa && advice.iter().any(|a| a.r_end.is_none());
         // A covariance of many parameters takes long and gains what bspsas gains.
-        let is_large = method == MethodKind::Bspsa && guesses.len() > MOST_COVARIANCES;
+        let is_large = method == MethodKind::Bspsa && guesses.len() > MAX_COVARIANCES;
         if lacks_gains || is_large {
             continue;
         }
@@ -360,10 +360,10 @@ impl Plan {
             rows.push(row);
         }
         out += &aligned(&rows, 0);
-        if self.guesses.len() > MOST_COVARIANCES {
+        if self.guesses.len() > MAX_COVARIANCES {
             let _ = writeln!(
                 out,
-                "bspsa, which gains as much as bspsas, is only simulated for up to {MOST_COVARIANCES} parameters"
+                "bspsa, which gains as much as bspsas, is only simulated for up to {MAX_COVARIANCES} parameters"
             );
         }
         for warning in &self.warnings {

@@ -16,7 +16,7 @@ use super::cells::{Cell, ScenarioArgs};
 use super::output::{Finished, print};
 
 /// Most repeats; their values at 200 times are kept.
-const MOST_REPEATS: usize = 100_000;
+const MAX_REPEATS: usize = 100_000;
 
 /// Flags of `spsa simulate`.
 #[derive(Debug, clap::Args)]
@@ -46,7 +46,7 @@ pub struct SimulateArgs {
 }
 
 /// Most panels of a picture.
-const MOST_PANELS: usize = 100;
+const MAX_PANELS: usize = 100;
 
 /// Runs `spsa simulate`.
 ///
@@ -54,8 +54,8 @@ const MOST_PANELS: usize = 100;
 /// Bad usage, files that cannot be read or written.
 pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
     positive("--repeats", args.repeats as f64)?;
-    if args.repeats > MOST_REPEATS {
-        return Err(Error::Usage(format!("--repeats {}: at most {MOST_REPEATS}", args.repeats)).into());
+    if args.repeats > MAX_REPEATS {
+        return Err(Error::Usage(format!("--repeats {}: at most {MAX_REPEATS}", args.repeats)).into());
     }
     if args.paper && args.scenario != ScenarioArgs::default() {
         let why = "--paper: cannot be combined with flags for the simulation and its settings";
@@ -71,9 +71,9 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
     } else {
         args.scenario.cells(args.repeats, args.seed)?.into_iter().map(|cell| (cell, None)).unzip()
     };
-    if args.svg.is_some() && cells.len() > MOST_PANELS {
+    if args.svg.is_some() && cells.len() > MAX_PANELS {
         let count = cells.len();
-        return Err(Error::Usage(format!("--svg: {count} runs are more than {MOST_PANELS} panels")).into());
+        return Err(Error::Usage(format!("--svg: {count} runs are more than {MAX_PANELS} panels")).into());
     }
     let mut backend = args.backend.open(cells.iter().map(|cell| &cell.scenario))?;
     let mut finished = Vec::with_capacity(cells.len());

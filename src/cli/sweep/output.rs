@@ -7,7 +7,7 @@ use gputexel::dataset::Dataset;
 use gputexel::folder_lock::is_leftover;
 use gputexel::model::{ParameterFile, Provenance};
 use gputexel::objective::Objective;
-use gputexel::report::{Language, tables};
+use gputexel::tables::{Language, tables};
 use gputexel::tuning::sweep::{Ranked, Ranking, Retrained, SweepConfig, SweepOutcome};
 use gputexel::tuning::{StopReason, exact_loss};
 use gputexel::{Error, Result, write_atomically};

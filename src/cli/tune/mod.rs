@@ -14,7 +14,7 @@ use gputexel::dataset::{self, Dataset, Layout, Split};
 use gputexel::model::{FeatureSet, ParameterFile, Parameterization, Prior, ROLE_NAMES};
 use gputexel::objective::LossKind;
 use gputexel::optimizer::Space;
-use gputexel::report::{Language, tables};
+use gputexel::tables::{Language, tables};
 use gputexel::tuning::{
     Checkpoint, OptimizerConfig, RunConfig, RunRecord, StopReason, UncertaintyRequest, exact_scores,
     fit_scale,

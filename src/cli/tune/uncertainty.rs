@@ -8,9 +8,8 @@ use gputexel::model::{BothPhases, FeatureSet, Interval, ParameterFile, Uncertain
 use gputexel::objective::{LossKind, Objective};
 use gputexel::tuning::OptimizerConfig;
 use gputexel::tuning::{
-    Bootstrap, Curvature, FEWEST_CLUSTERS, Fit, LARGEST_ERROR_CP, MOST_PARAMETERS, Outcome, RunConfig,
-    Sandwich, Spread, Standing, UncertaintyRequest, bootstrap, bytes_needed, check_members, sandwich,
-    space_of,
+    Bootstrap, Curvature, ErrorStatus, Fit, MAX_ERROR_CP, MAX_PARAMETERS, MIN_CLUSTERS, Outcome, RunConfig,
+    Sandwich, Spread, UncertaintyRequest, bootstrap, bytes_needed, check_members, sandwich, space_of,
 };
 use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -65,8 +64,8 @@ fn obstacle(request: UncertaintyRequest, data: &Dataset) -> Option<String> {
         return None;
     }
     let count = grouped(parameters as u64);
-    if parameters > MOST_PARAMETERS {
-        let most = grouped(MOST_PARAMETERS as u64);
+    if parameters > MAX_PARAMETERS {
+        let most = grouped(MAX_PARAMETERS as u64);
         return Some(format!("no standard errors for {count} parameters: the limit is {most}"));
     }
     let needed = bytes_needed(parameters, data.len());
@@ -94,7 +93,7 @@ pub fn check(request: UncertaintyRequest, config: &RunConfig, data: &Dataset, sp
     let mut games = std::collections::HashSet::new();
     let enough = split.training().any(|n| {
         games.insert(data.game(n));
-        games.len() as u64 >= FEWEST_CLUSTERS
+        games.len() as u64 >= MIN_CLUSTERS
     });
     match enough {
         true => Ok(()),
@@ -102,7 +101,7 @@ pub fn check(request: UncertaintyRequest, config: &RunConfig, data: &Dataset, sp
             let what = if data.has_games() { "games" } else { "positions" };
             let count = games.len();
             Err(Error::Usage(format!(
-                "{count} {what} are too few for standard errors: at least {FEWEST_CLUSTERS} are needed"
+                "{count} {what} are too few for standard errors: at least {MIN_CLUSTERS} are needed"
             )))
         }
     }
@@ -248,7 +247,7 @@ impl Findings {
     }
 
     /// Coordinates of a standing.
-    fn count(&self, standing: Standing) -> usize {
+    fn count(&self, standing: ErrorStatus) -> usize {
         self.sandwich.standing.iter().filter(|&&s| s == standing).count()
     }
 
@@ -280,9 +279,9 @@ impl Findings {
             "curvature": sandwich.curvature,
             "undetermined": sandwich.undetermined,
             "estimated": all,
-            "unsupported": self.count(Standing::Unsupported),
-            "rare": self.count(Standing::Rare),
-            "at_bound": self.count(Standing::AtBound),
+            "unsupported": self.count(ErrorStatus::Unsupported),
+            "rare": self.count(ErrorStatus::Rare),
+            "at_bound": self.count(ErrorStatus::AtBound),
             "not_determined": sandwich.not_determined,
             "median_error": median(&mut theta),
             "beyond_two_errors": beyond,
@@ -338,12 +337,12 @@ impl Findings {
         );
         let what = if sandwich.by_game { "games" } else { "positions" };
         let without = [
-            (self.count(Standing::Unsupported), "that never occur".to_string()),
-            (self.count(Standing::Rare), format!("in fewer than {FEWEST_CLUSTERS} {what}")),
-            (self.count(Standing::AtBound), "at a bound".to_string()),
+            (self.count(ErrorStatus::Unsupported), "that never occur".to_string()),
+            (self.count(ErrorStatus::Rare), format!("in fewer than {MIN_CLUSTERS} {what}")),
+            (self.count(ErrorStatus::AtBound), "at a bound".to_string()),
             (
                 sandwich.not_determined,
-                format!("not determined (beyond {} centipawns)", grouped(LARGEST_ERROR_CP as u64)),
+                format!("not determined (beyond {} centipawns)", grouped(MAX_ERROR_CP as u64)),
             ),
         ];
         let without: Vec<String> =

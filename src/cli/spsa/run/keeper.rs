@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use gputexel::spsa::run::{Chronicler, Entry, Journal, Story};
+use gputexel::spsa::run::{Entry, Journal, RunObserver, RunState};
 use gputexel::{Growing, Result, write_atomically};
 
 /// The log's name in the folder.
@@ -42,7 +42,7 @@ impl Keeper {
     ///
     /// # Errors
     /// Those of the tuner, [`Error::Io`].
-    pub fn replan(&mut self, entry: &Entry, story: &mut Story) -> Result<()> {
+    pub fn replan(&mut self, entry: &Entry, story: &mut RunState) -> Result<()> {
         // What the tuner refuses must not get into the journal.
         story.clone().add(entry)?;
         self.journal.append(entry)?;
@@ -50,12 +50,12 @@ impl Keeper {
     }
 }
 
-impl Chronicler for Keeper {
+impl RunObserver for Keeper {
     fn record(&mut self, entry: &Entry) -> Result<()> {
         self.journal.append(entry)
     }
 
-    fn counted(&mut self, entry: &Entry, story: &Story) -> Result<()> {
+    fn counted(&mut self, entry: &Entry, story: &RunState) -> Result<()> {
         let Entry::Pair(pair) = entry else { return Ok(()) };
         let line = log_line(pair.perturbation.k, story);
         self.logs.iter_mut().try_for_each(|log| log.append(line.as_bytes()))
@@ -63,7 +63,7 @@ impl Chronicler for Keeper {
 }
 
 /// `k,value,value,...`, the columns of `spsa.pl`.
-pub fn log_line(k: u64, story: &Story) -> String {
+pub fn log_line(k: u64, story: &RunState) -> String {
     let mut line = k.to_string();
     for value in story.tuner.values() {
         // Writing to a string cannot fail.

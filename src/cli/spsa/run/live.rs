@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use console::Term;
 use gputexel::matches::statistics::Estimate;
-use gputexel::spsa::run::{Header, Story};
+use gputexel::spsa::run::{Header, RunState};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::super::super::table::{aligned, grouped};
@@ -33,7 +33,7 @@ pub struct Live {
 
 impl Live {
     /// Begins to show.
-    pub fn new(context: &Context, header: &Header, story: &Story) -> Self {
+    pub fn new(context: &Context, header: &Header, story: &RunState) -> Self {
         let bar = match shows_progress(context) {
             true => ProgressBar::new(story.tuner.iterations()),
             false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
@@ -52,7 +52,7 @@ impl Live {
     }
 
     /// Shows where the run stands, if it is time to.
-    pub fn show(&mut self, story: &Story) {
+    pub fn show(&mut self, story: &RunState) {
         let every = if self.lines { LINES_EVERY } else { TABLES_EVERY };
         if self.shown.get_or_insert(self.begin).elapsed() < every || !self.lines && self.bar.is_hidden() {
             return;
@@ -89,7 +89,7 @@ impl Live {
 }
 
 /// Who plays what, by which method.
-pub fn heading(header: &Header, story: &Story) -> String {
+pub fn heading(header: &Header, story: &RunState) -> String {
     let [plus, minus] = &header.engines;
     let engines = if plus == minus { plus.clone() } else { format!("{plus} against {minus}") };
     let settings = story.tuner.settings();
@@ -101,7 +101,7 @@ pub fn heading(header: &Header, story: &Story) -> String {
 }
 
 /// What the games say as a whole.
-pub fn games(story: &Story) -> String {
+pub fn games(story: &RunState) -> String {
     let mut text = format!(
         "{:.1} % drawn, plus against minus {}",
         100.0 * story.draw_rate(),
@@ -133,7 +133,7 @@ pub fn elo(estimate: &Estimate, pairs: u64) -> String {
 }
 
 /// Header and rows of the parameters, at most so many: those that went farthest, in their order.
-pub fn parameter_rows(story: &Story, most: usize) -> Vec<Vec<String>> {
+pub fn parameter_rows(story: &RunState, most: usize) -> Vec<Vec<String>> {
     let tuner = &story.tuner;
     let bayesian = tuner.method().is_bayesian();
     let error = if bayesian { "posterior s" } else { "noise s" };
@@ -164,7 +164,7 @@ pub fn parameter_rows(story: &Story, most: usize) -> Vec<Vec<String>> {
     rows
 }
 
-fn values(story: &Story) -> String {
+fn values(story: &RunState) -> String {
     let pairs = story.tuner.variables().iter().zip(story.tuner.values());
     let mut texts: Vec<String> =
         pairs.take(VALUES).map(|(v, x)| format!("{} {}", v.name, number(*x))).collect();

@@ -10,7 +10,7 @@ mod verify;
 use std::path::{Path, PathBuf};
 
 use gputexel::spsa::config::RunConfig;
-use gputexel::spsa::run::{Entry, Header, Journal, Stop, Story, play};
+use gputexel::spsa::run::{Entry, Header, Journal, RunState, Stop, play};
 use gputexel::spsa::{MethodKind, Rounding};
 use gputexel::{Error, Result};
 
@@ -145,7 +145,7 @@ fn begin(args: &RunArgs, context: &Context) -> anyhow::Result<PathBuf> {
     let config = configured(args, path)?;
     prepare::check_files(&config, args.force)?;
     let mut header = Header::new(&context.command_line, config);
-    let story = Story::try_new(&header.config)?;
+    let story = RunState::try_new(&header.config)?;
     let prepared = prepare(&mut header, args.concurrency, context)?;
     if let Some(out) = &args.out {
         let engines = std::iter::once(&header.config.engine).chain(&header.config.opponent);
@@ -181,7 +181,7 @@ fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<Pa
         }
     }
     let mut log = String::new();
-    let mut story = Story::replay(folder, &header, &entries, |k, story| {
+    let mut story = RunState::replay(folder, &header, &entries, |k, story| {
         log += &keeper::log_line(k, story);
         Ok(())
     })?;
@@ -197,7 +197,7 @@ fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<Pa
             .into());
         }
         Some(iterations) if iterations != now => {
-            let gains = |story: &Story| {
+            let gains = |story: &RunState| {
                 let gain = story.tuner.r_now(0).map(|r| format!(", R {}", live::number(r)));
                 format!("c {}{}", live::number(story.tuner.c_now(0)), gain.unwrap_or_default())
             };
@@ -223,7 +223,7 @@ fn play_on(
     folder: &Path,
     header: Header,
     prepared: Prepared,
-    mut story: Story,
+    mut story: RunState,
     mut keeper: Keeper,
     context: &Context,
 ) -> anyhow::Result<()> {

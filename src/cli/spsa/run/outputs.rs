@@ -5,7 +5,7 @@ use std::path::Path;
 
 use gputexel::report::{self, Paths};
 use gputexel::spsa::lists::{self, ListEntry, ListFormat, ListOptions};
-use gputexel::spsa::run::{Header, Stop, Story, TunedEngine};
+use gputexel::spsa::run::{Header, RunState, Stop, TunedEngine};
 use gputexel::{Result, write_atomically};
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ const LISTS: [(&str, ListFormat); 2] =
 ///
 /// # Errors
 /// [`gputexel::Error::Io`].
-pub fn write(folder: &Path, story: &Story, engine: &TunedEngine) -> Result<()> {
+pub fn write(folder: &Path, story: &RunState, engine: &TunedEngine) -> Result<()> {
     write_atomically(&folder.join("values.csv"), values_csv(story).as_bytes())?;
     let rounded = story.tuner.rounded_values();
     let options = engine.options(story.tuner.variables(), &rounded);
@@ -51,12 +51,12 @@ pub fn write(folder: &Path, story: &Story, engine: &TunedEngine) -> Result<()> {
 }
 
 /// What the error of a value is called: what the method believes, or what noise alone would do.
-fn error_name(story: &Story) -> &'static str {
+fn error_name(story: &RunState) -> &'static str {
     if story.tuner.method().is_bayesian() { "posterior_s" } else { "noise_s" }
 }
 
 /// `name,value,rounded,start,min,max,c_end,` and the error, with a header.
-fn values_csv(story: &Story) -> String {
+fn values_csv(story: &RunState) -> String {
     let tuner = &story.tuner;
     let mut text = format!("name,value,rounded,start,min,max,c_end,{}\n", error_name(story));
     let errors = tuner.standard_errors();
@@ -83,7 +83,7 @@ fn values_csv(story: &Story) -> String {
 ///
 /// # Errors
 /// When it cannot be drawn.
-pub fn picture(story: &Story) -> Result<String> {
+pub fn picture(story: &RunState) -> Result<String> {
     let tuner = &story.tuner;
     let path = story.path_to_now();
     let one = |(i, v): (usize, &gputexel::spsa::Variable)| report::Path {
@@ -102,7 +102,7 @@ pub fn picture(story: &Story) -> Result<String> {
 }
 
 /// Where the run stands, in words.
-pub fn table(folder: &Path, header: &Header, story: &Story, seconds: f64) -> String {
+pub fn table(folder: &Path, header: &Header, story: &RunState, seconds: f64) -> String {
     let tuner = &story.tuner;
     let (told, all) = (tuner.told(), tuner.iterations());
     let mut text = format!("{}\n", heading(header, story));
@@ -145,7 +145,7 @@ pub fn table(folder: &Path, header: &Header, story: &Story, seconds: f64) -> Str
 }
 
 /// What the values should not be believed without.
-fn warnings(story: &Story) -> Vec<String> {
+fn warnings(story: &RunState) -> Vec<String> {
     let tuner = &story.tuner;
     let rounded = tuner.rounded_values();
     let mut warnings = Vec::new();
@@ -172,7 +172,7 @@ fn time(seconds: f64) -> String {
 }
 
 /// Where the run stands, for machines.
-pub fn json(folder: &Path, header: &Header, story: &Story, stop: &Stop, seconds: f64) -> Value {
+pub fn json(folder: &Path, header: &Header, story: &RunState, stop: &Stop, seconds: f64) -> Value {
     let stop = match stop {
         Stop::AllPlayed => "all-played",
         Stop::Cancelled => "cancelled",
@@ -185,7 +185,7 @@ pub fn json(folder: &Path, header: &Header, story: &Story, stop: &Stop, seconds:
 }
 
 /// As [`json`], without how it ended.
-pub fn state(folder: &Path, header: &Header, story: &Story) -> Value {
+pub fn state(folder: &Path, header: &Header, story: &RunState) -> Value {
     let tuner = &story.tuner;
     let (errors, rounded) = (tuner.standard_errors(), tuner.rounded_values());
     let parameter = |(i, v): (usize, &gputexel::spsa::Variable)| {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gputexel::matches::client::EngineCommand;
 use gputexel::matches::openings::{Openings, Order};
-use gputexel::matches::{Adjudication, Pace, Rules};
+use gputexel::matches::{Adjudication, Rules, TimeControl};
 use gputexel::spsa::config::RunConfig;
 use gputexel::spsa::run::{Arena, Header, TunedEngine};
 use gputexel::{Error, Result};
@@ -107,8 +107,8 @@ pub fn prepare(header: &mut Header, concurrency: Option<usize>, context: &Contex
 /// The rules of games.
 fn rules(config: &RunConfig) -> Result<Rules> {
     let games = &config.games;
-    let pace: Pace = games.limit.parse()?;
-    let margin = if matches!(pace, Pace::MoveTime(_)) { MOVE_TIME_MARGIN_MS } else { 0 };
+    let pace: TimeControl = games.limit.parse()?;
+    let margin = if matches!(pace, TimeControl::MoveTime(_)) { MOVE_TIME_MARGIN_MS } else { 0 };
     let seconds = games.deadline.unwrap_or(60.0);
     let deadline = deadline(seconds).ok_or_else(|| {
         Error::Usage(format!("deadline {seconds}: expected seconds, more than 0, at most a day"))

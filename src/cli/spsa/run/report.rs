@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use gputexel::spsa::run::{Story, read};
+use gputexel::spsa::run::{RunState, read};
 use gputexel::write_atomically;
 
 use super::super::super::targets::check_target;
@@ -30,7 +30,7 @@ pub struct ReportArgs {
 pub fn report(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
     check_target(args.svg.as_deref(), args.force)?;
     let (header, entries) = read(&args.folder)?;
-    let story = Story::replay(&args.folder, &header, &entries, |_, _| Ok(()))?;
+    let story = RunState::replay(&args.folder, &header, &entries, |_, _| Ok(()))?;
     if let Some(path) = &args.svg {
         write_atomically(path, outputs::picture(&story)?.as_bytes())?;
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use gputexel::matches::journal::{GamesFile, Journal};
 use gputexel::matches::openings::{Openings, Order};
 use gputexel::matches::{MatchResult, MatchSettings, Observer, PairSummary, Stop, Tally, run_match};
-use gputexel::spsa::run::{Header, Story, read};
+use gputexel::spsa::run::{Header, RunState, read};
 use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
@@ -97,7 +97,7 @@ pub fn play_folder(
     context: &Context,
 ) -> anyhow::Result<()> {
     let (mut header, entries) = read(folder)?;
-    let story = Story::replay(folder, &header, &entries, |_, _| Ok(()))?;
+    let story = RunState::replay(folder, &header, &entries, |_, _| Ok(()))?;
     if !story.tuner.is_finished() && !context.quiet {
         let (told, all) = (story.tuner.told(), story.tuner.iterations());
         eprintln!("gputexel: the run has not finished yet: using the values after {told} of {all} pairs");

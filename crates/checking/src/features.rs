@@ -1,0 +1,118 @@
+//! Which features positions have, by phase.
+
+use serde::Serialize;
+
+use gputexel_dataset::Dataset;
+
+/// Positions below which a feature is called rare.
+pub const RARE: u64 = 100;
+
+/// Whether a feature is a pawn on the first or last rank, which no position has.
+pub fn is_impossible(name: &str) -> bool {
+    let square = name.strip_prefix("pawn_").map(str::as_bytes);
+    matches!(square, Some([b'a'..=b'h', b'1' | b'8']))
+}
+
+/// What is said of features that are impossible.
+pub const IMPOSSIBLE: &str = "pawn squares of the first and last rank, where no pawn can stand";
+
+/// Positions that have a feature with a coefficient other than 0, by thirds of the phase.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Support {
+    /// The feature.
+    pub name: String,
+    /// Of all positions.
+    pub positions: u64,
+    /// Of those in the third of the phase next to the start of the game.
+    pub opening: u64,
+    /// Of those in the middle third.
+    pub middlegame: u64,
+    /// Of those in the third with the least material.
+    pub endgame: u64,
+}
+
+/// The features of a group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GroupSupport {
+    /// The group.
+    pub name: String,
+    /// Its features.
+    pub features: usize,
+    /// Those that no position has.
+    pub unseen: usize,
+    /// Those that few positions have, see [`RARE`].
+    pub rare: usize,
+    /// Those that no position of each third has, opening first.
+    pub unseen_in: [usize; 3],
+    /// Median of the positions that have a feature.
+    pub median: u64,
+}
+
+/// Support of all features.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FeatureFindings {
+    /// Groups in order of their first feature.
+    pub groups: Vec<GroupSupport>,
+    /// Features that no position has.
+    pub unseen: Vec<String>,
+    /// Features that few have, rarest first.
+    pub rare: Vec<Support>,
+}
+
+impl FeatureFindings {
+    pub(super) fn new(data: &Dataset) -> Self {
+        let set = &data.metadata().feature_set;
+        let max = u32::from(data.phase_max());
+        let mut counts = vec![[0u64; 3]; set.features.len()];
+        let mut last_seen = vec![usize::MAX; set.features.len()];
+        for n in 0..data.len() {
+            let row = data.row(n);
+            // The highest third first.
+            let third = ((max - u32::from(row.phase)) * 3 / (max + 1)) as usize;
+            for (id, coefficient) in row.entries() {
+                let id = usize::from(id);
+                if coefficient != 0.0 && last_seen[id] != n {
+                    last_seen[id] = n;
+                    counts[id][third] += 1;
+                }
+            }
+        }
+        let support = |id: usize| Support {
+            name: set.features[id].name.clone(),
+            positions: counts[id].iter().sum(),
+            opening: counts[id][0],
+            middlegame: counts[id][1],
+            endgame: counts[id][2],
+        };
+        let all: Vec<Support> = (0..counts.len()).map(support).collect();
+        let mut order: Vec<&str> = Vec::new();
+        let mut members: std::collections::HashMap<&str, Vec<usize>> = std::collections::HashMap::new();
+        for (id, feature) in set.features.iter().enumerate() {
+            let own = members.entry(&feature.group).or_default();
+            if own.is_empty() {
+                order.push(&feature.group);
+            }
+            own.push(id);
+        }
+        let group = |name: &str| {
+            let own = &members[name];
+            let mut sizes: Vec<u64> = own.iter().map(|&id| all[id].positions).collect();
+            sizes.sort_unstable();
+            let unseen_in = |third: usize| own.iter().filter(|id| counts[**id][third] == 0).count();
+            GroupSupport {
+                name: name.to_string(),
+                features: own.len(),
+                unseen: sizes.iter().filter(|size| **size == 0).count(),
+                rare: sizes.iter().filter(|size| (1..RARE).contains(*size)).count(),
+                unseen_in: [0, 1, 2].map(unseen_in),
+                median: sizes[sizes.len() / 2],
+            }
+        };
+        let groups = order.into_iter().map(group).collect();
+        let unseen = all.iter().filter(|one| one.positions == 0).map(|one| one.name.clone()).collect();
+        let mut rare: Vec<Support> =
+            all.into_iter().filter(|one| (1..RARE).contains(&one.positions)).collect();
+        rare.sort_by_key(|one| one.positions);
+        Self { groups, unseen, rare }
+    }
+}

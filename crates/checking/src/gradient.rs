@@ -1,0 +1,92 @@
+//! The gradient of the fast evaluator against finite differences of the reference, on a sample.
+
+use serde::Serialize;
+
+use super::CheckSettings;
+use gputexel_dataset::objective::{self, Objective};
+use gputexel_dataset::{Dataset, Layout};
+use gputexel_evaluator::cpu::CpuEvaluator;
+use gputexel_evaluator::{Evaluator, Population, Request};
+use gputexel_files::Result;
+
+/// Parameters whose derivative is taken.
+pub const PARAMETERS: usize = 64;
+/// Largest difference, as a share of the largest derivative, that is put down to rounding in f32.
+pub const TOLERANCE: f64 = 1e-4;
+/// Step of central differences, centipawns.
+const STEP_CP: f64 = 0.05;
+
+/// What a comparison of derivatives found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GradientFindings {
+    /// Positions of the sample.
+    pub positions: usize,
+    /// Parameters compared: of those that the sample has, evenly spaced ones.
+    pub parameters: usize,
+    /// Largest size of a derivative, a centipawn.
+    pub largest_derivative: f64,
+    /// Largest difference as a share of it.
+    pub largest_difference: f64,
+    /// The parameter of that difference.
+    pub at: String,
+}
+
+impl GradientFindings {
+    pub(super) fn new(data: &Dataset, theta: &[f64], settings: CheckSettings) -> Result<Option<Self>> {
+        let wanted = settings.sample.min(data.len());
+        if wanted == 0 {
+            return Ok(None);
+        }
+        // Evenly spaced, so that it holds all parts of the input.
+        let chosen: Vec<usize> = (0..wanted).map(|i| i * data.len() / wanted).collect();
+        let mut part = vec![1usize; data.len()];
+        chosen.iter().for_each(|&n| part[n] = 0);
+        let parts = if wanted == data.len() { 1 } else { 2 };
+        let layout = Layout::try_new(data, parts, |n| part[n])?;
+        let population = Population::new(data.feature_count(), theta.to_vec(), vec![settings.k]);
+        let request = Request { parts: 0..1, loss: settings.loss, gradients: true, curvature: false };
+        let fast = CpuEvaluator::new(&layout).evaluate(&population, &request)?.gradients;
+
+        let mut present = vec![false; data.feature_count()];
+        for &n in &chosen {
+            data.row(n).entries().for_each(|(id, _)| present[usize::from(id)] = true);
+        }
+        let features = data.feature_count();
+        let candidates: Vec<usize> = (0..2 * features).filter(|&at| present[at % features]).collect();
+        let count = candidates.len().min(PARAMETERS);
+        let objective = Objective { k: settings.k, loss: settings.loss };
+        let mut found = Self {
+            positions: wanted,
+            parameters: count,
+            largest_derivative: 0.0,
+            largest_difference: 0.0,
+            at: String::new(),
+        };
+        let mut theta = theta.to_vec();
+        let mut largest = 0.0;
+        for i in 0..count {
+            let at = candidates[i * candidates.len() / count];
+            let here = theta[at];
+            let mut loss = |value: f64| {
+                theta[at] = value;
+                objective::loss(data, objective, &theta, chosen.iter().copied())
+            };
+            let slope = (loss(here + STEP_CP) - loss(here - STEP_CP)) / (2.0 * STEP_CP);
+            theta[at] = here;
+            found.largest_derivative = found.largest_derivative.max(slope.abs());
+            let difference = (fast[at] - slope).abs();
+            // A derivative that is no number differs from all.
+            if difference > largest || difference.is_nan() || found.at.is_empty() {
+                largest = if difference.is_nan() { f64::INFINITY } else { difference };
+                found.at = data.metadata().feature_set.parameter_name(at);
+            }
+        }
+        found.largest_difference = largest / found.largest_derivative.max(1e-12);
+        Ok(Some(found))
+    }
+
+    /// Whether the derivatives agree.
+    pub fn agrees(&self) -> bool {
+        self.largest_difference <= TOLERANCE
+    }
+}

@@ -1,0 +1,419 @@
+//! Reading positions written as FEN or EPD, fast.
+//!
+//! Owns the parser of the four to six fields and the rules for what counts as a legal position.
+//! Knows nothing of labels or files. Labelled data comes by the hundred million lines, so the
+//! board is parsed straight into bitboards (about three times as fast as piece by piece); tests
+//! hold it against shakmaty's own parser, and shakmaty decides on legality.
+
+use std::num::NonZeroU32;
+
+use shakmaty::{
+    Bitboard, Board, ByColor, ByRole, CastlingMode, Chess, Color, FromSetup, Position, PositionError,
+    PositionErrorKinds, Setup, Square,
+};
+
+/// Why a text is not a usable position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FenError {
+    /// The piece placement does not fill a board.
+    Board,
+    /// The side to move is neither `w` nor `b`.
+    Turn,
+    /// Castling rights that cannot be read.
+    Castling,
+    /// An en passant square that cannot be read.
+    EnPassant,
+    /// A king is missing or there are several of a color.
+    Kings,
+    /// A pawn stands on the first or last rank.
+    Pawns,
+    /// The side that is not to move is in check.
+    OppositeCheck,
+}
+
+impl FenError {
+    /// A short description, the thing first.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Board => "not a position: the piece placement cannot be read",
+            Self::Turn => "the side to move is neither w nor b",
+            Self::Castling => "castling rights cannot be read",
+            Self::EnPassant => "the en passant square cannot be read",
+            Self::Kings => "illegal position: not one king a side",
+            Self::Pawns => "illegal position: a pawn on the first or last rank",
+            Self::OppositeCheck => "illegal position: the side not to move is in check",
+        }
+    }
+}
+
+/// What a byte of a piece placement means.
+#[derive(Clone, Copy)]
+struct Symbol {
+    /// 0–11 a piece (role, +6 for Black), 12 none, 255 not part of a placement.
+    piece: u8,
+    /// Squares it takes.
+    squares: u8,
+    /// 8 for the separator of ranks, else 0.
+    rank: u8,
+}
+
+const SYMBOLS: [Symbol; 256] = {
+    let mut table = [Symbol { piece: 255, squares: 0, rank: 0 }; 256];
+    let letters = *b"pnbrqk";
+    let mut i = 0;
+    while i < 6 {
+        table[letters[i].to_ascii_uppercase() as usize] = Symbol { piece: i as u8, squares: 1, rank: 0 };
+        table[letters[i] as usize] = Symbol { piece: 6 + i as u8, squares: 1, rank: 0 };
+        i += 1;
+    }
+    let mut digit = 1;
+    while digit <= 8 {
+        table[(b'0' + digit) as usize] = Symbol { piece: 12, squares: digit, rank: 0 };
+        digit += 1;
+    }
+    table[b'/' as usize] = Symbol { piece: 12, squares: 0, rank: 8 };
+    table
+};
+
+/// 64 pieces and 7 separators.
+const MAX_PLACEMENT: usize = 71;
+
+/// Parses a piece placement at the start of `text`; returns the board and the bytes it took.
+///
+/// # Errors
+/// [`FenError::Board`] unless eight ranks of eight squares follow.
+pub fn parse_board(text: &[u8]) -> Result<(Board, usize), FenError> {
+    // One bitboard a piece, Black's six after White's, and one for what is no piece. What a byte
+    // is cannot be predicted, so nothing branches on it: errors are collected on the way.
+    let mut pieces = [0u64; 13];
+    let mut square = 0u32;
+    let mut rank_end = 8u32;
+    let mut wrong = false;
+    let mut used = 0;
+    for &byte in text {
+        let symbol = SYMBOLS[usize::from(byte)];
+        if symbol.piece == 255 || used > MAX_PLACEMENT {
+            break;
+        }
+        // Squares are counted from a8, rank by rank; flipping three bits makes them a1 to h8.
+        pieces[usize::from(symbol.piece)] |= 1 << ((square ^ 56) & 63);
+        square += u32::from(symbol.squares);
+        wrong |= square > rank_end || (symbol.rank != 0 && square != rank_end);
+        rank_end += u32::from(symbol.rank);
+        used += 1;
+    }
+    if wrong || square != 64 || rank_end != 64 {
+        return Err(FenError::Board);
+    }
+    let both = |role: usize| Bitboard(pieces[role] | pieces[role + 6]);
+    let side = |first: usize| Bitboard(pieces[first..first + 6].iter().fold(0, |all, one| all | one));
+    let roles = ByRole {
+        pawn: both(0),
+        knight: both(1),
+        bishop: both(2),
+        rook: both(3),
+        queen: both(4),
+        king: both(5),
+    };
+    let colors = ByColor { black: side(6), white: side(0) };
+    let board = Board::try_from_bitboards(roles, colors).map_err(|_| FenError::Board)?;
+    Ok((board, used))
+}
+
+/// Parses a FEN (six fields) or the position of an EPD (four) at the start of `text`; returns it
+/// with the number of bytes it took.
+///
+/// Fields may be parted by several blanks. The move counters are taken only when both are there,
+/// so that a label that begins with a digit is left for the caller.
+///
+/// # Errors
+/// The field that cannot be read. Legality is the business of [`legal_position`].
+pub fn parse_fen(text: &[u8]) -> Result<(Setup, usize), FenError> {
+    let (board, used) = parse_board(text)?;
+    let mut at = used;
+    let (turn_field, next) = field(text, at);
+    let turn = match turn_field {
+        b"w" | b"W" => Color::White,
+        b"b" | b"B" => Color::Black,
+        _ => return Err(FenError::Turn),
+    };
+    at = next;
+    let (castling, next) = field(text, at);
+    let castling_rights = match castling {
+        b"-" => Bitboard::EMPTY,
+        _ => parse_castling(castling, &board)?,
+    };
+    at = next;
+    let (ep, next) = field(text, at);
+    let ep_square = match ep {
+        b"-" => None,
+        _ => Some(Square::from_ascii(ep).map_err(|_| FenError::EnPassant)?),
+    };
+    at = next;
+    let (mut halfmoves, mut fullmoves) = (0, NonZeroU32::MIN);
+    if let Some((half, after_half)) = counter(text, at)
+        && let Some((full, after_full)) = counter(text, after_half)
+    {
+        halfmoves = half;
+        fullmoves = NonZeroU32::new(full).unwrap_or(NonZeroU32::MIN);
+        at = after_full;
+    }
+    let setup = Setup {
+        board,
+        promoted: Bitboard::EMPTY,
+        pockets: None,
+        turn,
+        castling_rights,
+        ep_square,
+        remaining_checks: None,
+        halfmoves,
+        fullmoves,
+    };
+    Ok((setup, at))
+}
+
+fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
+}
+
+fn skip_blanks(text: &[u8], mut at: usize) -> usize {
+    while text.get(at).is_some_and(|&byte| is_blank(byte)) {
+        at += 1;
+    }
+    at
+}
+
+/// The next field: letters, digits or `-`; anything else ends it.
+fn field(text: &[u8], at: usize) -> (&[u8], usize) {
+    let start = skip_blanks(text, at);
+    let length =
+        text[start..].iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'-').count();
+    (&text[start..start + length], start + length)
+}
+
+/// A whole number that is a field of its own: followed by a blank, a separator or the end.
+fn counter(text: &[u8], at: usize) -> Option<(u32, usize)> {
+    let start = skip_blanks(text, at);
+    if start == at {
+        return None;
+    }
+    let mut value = 0u32;
+    let mut end = start;
+    while let Some(digit) = text.get(end).filter(|byte| byte.is_ascii_digit()) {
+        value = value.saturating_mul(10).saturating_add(u32::from(digit - b'0'));
+        end += 1;
+    }
+    let ended = match text.get(end) {
+        None => true,
+        Some(byte) => is_blank(*byte) || matches!(byte, b'|' | b';' | b',' | b':' | b'[' | b'"'),
+    };
+    (end > start && ended).then_some((value, end))
+}
+
+/// Castling rights as rook squares: `KQkq` (the outermost rook, as X-FEN says) or rook files.
+fn parse_castling(letters: &[u8], board: &Board) -> Result<Bitboard, FenError> {
+    if letters.is_empty() {
+        return Err(FenError::Castling);
+    }
+    let mut rights = Bitboard::EMPTY;
+    for &letter in letters {
+        let color = Color::from_white(letter.is_ascii_uppercase());
+        let home = Bitboard::from_rank(color.backrank());
+        let candidates = board.by_color(color) & home & (board.rooks() | board.kings());
+        let is_rook = |square: &Square| board.rooks().contains(*square);
+        let corner = |file| Square::from_coords(file, color.backrank());
+        rights.add(match letter.to_ascii_lowercase() {
+            b'k' => candidates.last().filter(is_rook).unwrap_or(corner(shakmaty::File::H)),
+            b'q' => candidates.first().filter(is_rook).unwrap_or(corner(shakmaty::File::A)),
+            file => corner(shakmaty::File::from_char(char::from(file)).ok_or(FenError::Castling)?),
+        });
+        if (rights & home).count() > 2 {
+            return Err(FenError::Castling);
+        }
+    }
+    Ok(rights)
+}
+
+/// Checks a position as shakmaty does, without its stricter complaints: too much material,
+/// impossible checks, stale en passant squares and castling rights without a rook (common in
+/// hand-made and odds positions; such rights are dropped) do not harm an evaluation.
+///
+/// # Errors
+/// [`FenError::Kings`], [`FenError::Pawns`] or [`FenError::OppositeCheck`].
+pub fn legal_position(setup: Setup, mode: CastlingMode) -> Result<Chess, FenError> {
+    match Chess::from_setup(setup, mode) {
+        // A position is some 200 bytes; handing it through the chain below would copy each time.
+        Ok(position) => Ok(position),
+        Err(error) => tolerate(error),
+    }
+}
+
+#[cold]
+fn tolerate(error: PositionError<Chess>) -> Result<Chess, FenError> {
+    error
+        .ignore_too_much_material()
+        .or_else(PositionError::ignore_impossible_check)
+        .or_else(PositionError::ignore_invalid_ep_square)
+        .or_else(PositionError::ignore_invalid_castling_rights)
+        .map_err(|error| {
+            let kinds = error.kinds();
+            if kinds.intersects(
+                PositionErrorKinds::EMPTY_BOARD
+                    | PositionErrorKinds::MISSING_KING
+                    | PositionErrorKinds::TOO_MANY_KINGS,
+            ) {
+                FenError::Kings
+            } else if kinds.contains(PositionErrorKinds::PAWNS_ON_BACKRANK) {
+                FenError::Pawns
+            } else {
+                FenError::OppositeCheck
+            }
+        })
+}
+
+/// Whether the side to move, known not to be in check, has no legal move.
+///
+/// Nearly every position has a piece that stands on no line with its own king and can move; only the others pay for move generation.
+pub fn is_stalemate(position: &Chess) -> bool {
+    let board = position.board();
+    let own = board.by_color(position.turn());
+    if let Some(king) = board.king_of(position.turn()) {
+        let free = own & !shakmaty::attacks::queen_attacks(king, Bitboard::EMPTY);
+        let pushes = (board.pawns() & free).shift(position.turn().fold_wb(8, -8)) & !board.occupied();
+        if pushes.any() {
+            return false;
+        }
+        let targets = |from| board.attacks_from(from) & !own;
+        let officers = free & !board.pawns() & !board.kings();
+        if officers.into_iter().any(|from| targets(from).any()) {
+            return false;
+        }
+    }
+    position.legal_moves().is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use shakmaty::fen::Fen;
+
+    fn position(fen: &str) -> Result<Chess, FenError> {
+        let (setup, _) = parse_fen(fen.as_bytes())?;
+        legal_position(setup, CastlingMode::Chess960)
+    }
+
+    #[test]
+    fn counters_are_taken_only_in_pairs() {
+        let used = |text: &str| text[parse_fen(text.as_bytes()).unwrap().1..].to_string();
+        let four = "4k3/8/8/8/8/8/8/4K3 w - -";
+        assert_eq!(used(&format!("{four} 0 1 [1.0]")), " [1.0]");
+        assert_eq!(used(&format!("{four} 12 45|1-0")), "|1-0");
+        assert_eq!(used(&format!("{four} 1-0")), " 1-0");
+        assert_eq!(used(&format!("{four} 0.5")), " 0.5");
+        assert_eq!(used(&format!("{four} 1")), " 1");
+        assert_eq!(used(&format!("{four};1.0")), ";1.0");
+        assert_eq!(used(&format!("{four} 3 0.5")), " 3 0.5");
+        assert_eq!(used(four), "");
+    }
+
+    #[test]
+    fn illegal_positions_are_named() {
+        for (fen, error) in [
+            ("8/8/8/8/8/8/8/8 w - - 0 1", FenError::Kings),
+            ("kk6/8/8/8/8/8/8/K7 w - - 0 1", FenError::Kings),
+            ("k6P/8/8/8/8/8/8/K7 w - - 0 1", FenError::Pawns),
+            ("k6R/8/8/8/8/8/8/K7 w - - 0 1", FenError::OppositeCheck),
+            ("k7/8/8/8/8/8/8/K7 x - - 0 1", FenError::Turn),
+            ("k7/8/8/8/8/8/8/K7 w Kx - 0 1", FenError::Castling),
+            ("k7/8/8/8/8/8/8/K7 w - e9 0 1", FenError::EnPassant),
+            ("k7/8/8/8/8/8/8 w - - 0 1", FenError::Board),
+            ("k8/8/8/8/8/8/8/K7 w - - 0 1", FenError::Board),
+            ("", FenError::Board),
+        ] {
+            assert_eq!(position(fen).unwrap_err(), error, "{fen}");
+        }
+    }
+
+    #[test]
+    fn odd_but_usable_positions_are_kept() {
+        for fen in [
+            "1nbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+            "qqqqkqqq/8/8/8/8/8/8/QQQQKQQQ w - - 0 1",
+            "4k3/8/8/8/8/8/8/4K3 w - e6 0 1",
+            "1rbbnnkr/p1pp1ppp/8/1p2p3/1P2q3/5N2/P1PP1PPP/QRBB1NKR w KQkq - 0 4",
+            "nrk2bbr/pp1ppppp/8/8/8/8/PPPPPPPP/NRK2BBR w HBhb - 0 4",
+        ] {
+            assert!(position(fen).is_ok(), "{fen}");
+        }
+    }
+
+    #[test]
+    fn stalemate_is_what_shakmaty_says() {
+        for fen in [
+            "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1",
+            "8/8/8/8/8/5k2/5p2/5K2 w - - 0 1",
+            "k7/p7/P7/8/8/8/8/1R5K b - - 0 1",
+            "8/8/8/8/8/1pk5/1n6/K7 w - - 0 1",
+            "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+        ] {
+            let position = position(fen).unwrap();
+            assert_eq!(is_stalemate(&position), position.is_stalemate(), "{fen}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn boards_are_read_as_shakmaty_reads_them(text in "[pnbrqkPNBRQK1-8/]{0,72}") {
+            let ours = parse_board(text.as_bytes()).ok().filter(|(_, used)| *used == text.len());
+            let theirs = Board::from_ascii_board_fen(text.as_bytes()).ok();
+            prop_assert_eq!(ours.map(|(board, _)| board), theirs);
+        }
+
+        #[test]
+        fn full_boards_are_read_as_shakmaty_reads_them(
+            ranks in proptest::collection::vec(proptest::collection::vec(0usize..20, 8), 8),
+            turn in "[wb]", castling in "(-|K?Q?k?q?|[A-H]?[a-h]?)", ep in "(-|[a-h][36])",
+        ) {
+            let mut board = String::new();
+            for rank in ranks {
+                let mut empty = 0;
+                for square in rank {
+                    match b"pnbrqkPNBRQK".get(square) {
+                        Some(&piece) => {
+                            if empty > 0 {
+                                board.push_str(&empty.to_string());
+                            }
+                            empty = 0;
+                            board.push(char::from(piece));
+                        }
+                        None => empty += 1,
+                    }
+                }
+                if empty > 0 {
+                    board.push_str(&empty.to_string());
+                }
+                board.push('/');
+            }
+            board.pop();
+            prop_assume!(!castling.is_empty());
+            let fen = format!("{board} {turn} {castling} {ep} 3 17");
+            let theirs = Fen::from_ascii(fen.as_bytes()).ok().map(Fen::into_setup);
+            prop_assert_eq!(parse_fen(fen.as_bytes()).ok().map(|(setup, _)| setup), theirs);
+        }
+
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..120)) {
+            let _ = parse_fen(&bytes);
+        }
+
+        #[test]
+        fn broken_positions_do_not_panic(text in "[pnbrqkPNBRQK1-8/]{15,72} [wb] [KQkqA-Ha-h-]{0,5} [a-h3-6-]{0,3}") {
+            if let Ok((setup, _)) = parse_fen(text.as_bytes())
+                && let Ok(position) = legal_position(setup, CastlingMode::Chess960)
+            {
+                let _ = is_stalemate(&position);
+            }
+        }
+    }
+}

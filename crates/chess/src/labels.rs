@@ -1,0 +1,403 @@
+//! Results behind positions: the ways in which authors of tuners write them.
+//!
+//! Owns one parser a syntax, each strict, so that a file's syntax can be told from its first
+//! lines. Which syntax a file has is decided in `detection`; lines are walked in `text`.
+
+use std::str::FromStr;
+
+use super::scale::ResultScale;
+use gputexel_files::{Error, Result};
+
+/// A way of writing the result behind a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LabelSyntax {
+    /// `c9 "1-0";`, `c9 1-0`, `c2 "0.5";`: an EPD comment operation.
+    Opcode,
+    /// `c9 "0.33|1-0";`: pawns and result in an EPD comment operation.
+    OpcodeScore,
+    /// `ce 0.5`: an expected score, the side to move's unless shown otherwise.
+    Ce,
+    /// `[1.0]`, `[1-0]`.
+    Brackets,
+    /// `; [0.5]`, `;1-0`, `;1.0`.
+    Semicolon,
+    /// `| 35 | 1.0`: centipawns and result.
+    ScoreResult,
+    /// `|1-0`.
+    Pipe,
+    /// `: 1 : 35 : 30 : 17 : 3`: result, search score, quiescence score, game, move.
+    Texelutil,
+    /// `1-0`, `0.5`: nothing but the result.
+    Bare,
+    /// Columns with a header line.
+    Csv,
+}
+
+impl LabelSyntax {
+    /// All syntaxes; where lines fit several, the earlier one is taken.
+    pub const ALL: [Self; 10] = [
+        Self::Opcode,
+        Self::OpcodeScore,
+        Self::Ce,
+        Self::Brackets,
+        Self::Semicolon,
+        Self::ScoreResult,
+        Self::Pipe,
+        Self::Texelutil,
+        Self::Bare,
+        Self::Csv,
+    ];
+
+    /// The name by which command lines and datasets call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Opcode => "c9",
+            Self::OpcodeScore => "c9-score",
+            Self::Ce => "ce",
+            Self::Brackets => "brackets",
+            Self::Semicolon => "semicolon",
+            Self::ScoreResult => "score-result",
+            Self::Pipe => "pipe",
+            Self::Texelutil => "texelutil",
+            Self::Bare => "bare",
+            Self::Csv => "csv",
+        }
+    }
+
+    /// An example of what follows the position.
+    pub fn example(self) -> &'static str {
+        match self {
+            Self::Opcode => "c9 \"1-0\";",
+            Self::OpcodeScore => "c9 \"0.33|1-0\";",
+            Self::Ce => "ce 0.5",
+            Self::Brackets => "[1.0]",
+            Self::Semicolon => "; [0.5]",
+            Self::ScoreResult => "| 35 | 1.0",
+            Self::Pipe => "|1-0",
+            Self::Texelutil => ": 1 : 35 : 30 : 17",
+            Self::Bare => "1-0",
+            Self::Csv => "columns fen,result",
+        }
+    }
+}
+
+impl FromStr for LabelSyntax {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|syntax| syntax.name() == text).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            Error::Usage(format!("label syntax '{text}': expected one of {names}"))
+        })
+    }
+}
+
+/// A result as written: game results are always White's view, numbers have the file's point of
+/// view.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Outcome {
+    /// `1-0` and its like; the value is White's.
+    Game(f32),
+    /// A number, as the expected score from 0 to 1 that it means.
+    Number(f32),
+}
+
+/// What was written behind one position.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Label {
+    /// The result.
+    pub outcome: Outcome,
+    /// Centipawns in the file's point of view, NaN where there are none.
+    pub score_cp: f32,
+    /// Game number, where the syntax has one.
+    pub game: Option<u64>,
+}
+
+/// Why there is no usable label.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LabelError {
+    /// Nothing of the syntax's shape follows the position.
+    Missing,
+    /// This number, which is not on the scale of results.
+    OutOfRange(f32),
+    /// A word for a result, such as `W`, `draw` or `black`, which authors do not agree on.
+    Word,
+    /// `*`: the game had no result.
+    Unknown,
+}
+
+/// Bound of scores: mates and anything beyond are set to it.
+pub const MAX_SCORE_CP: f32 = 30_000.0;
+
+type Parsed<T> = std::result::Result<T, LabelError>;
+
+/// Parses what follows a position.
+///
+/// # Errors
+/// See [`LabelError`].
+pub fn parse_label(syntax: LabelSyntax, rest: &[u8], scale: ResultScale) -> Parsed<Label> {
+    let rest = rest.trim_ascii();
+    let parse_outcome = |text: &[u8]| parse_outcome(text, scale);
+    let plain = |outcome| Label { outcome, score_cp: f32::NAN, game: None };
+    match syntax {
+        LabelSyntax::Opcode => operation(rest, comment_opcode, parse_outcome).map(plain),
+        LabelSyntax::OpcodeScore => operation(rest, comment_opcode, |value| {
+            let value = unquoted(value);
+            let at = memchr::memchr(b'|', value).ok_or(LabelError::Missing)?;
+            let outcome = parse_outcome(&value[at + 1..])?;
+            let pawns = parse_number(&value[..at]).ok_or(LabelError::Missing)?;
+            Ok(Label { outcome, score_cp: clamp_cp(100.0 * pawns), game: None })
+        }),
+        LabelSyntax::Ce => operation(rest, |name| name == b"ce", parse_outcome).map(plain),
+        LabelSyntax::Brackets => bracketed(rest, parse_outcome).map(plain),
+        LabelSyntax::Semicolon => {
+            let value = rest.strip_prefix(b";").ok_or(LabelError::Missing)?.trim_ascii();
+            if value.starts_with(b"[") {
+                return bracketed(value, parse_outcome).map(plain);
+            }
+            let end = value.iter().position(|b| *b == b';').unwrap_or(value.len());
+            parse_outcome(&value[..end]).map(plain)
+        }
+        LabelSyntax::ScoreResult => {
+            let mut fields = rest.strip_prefix(b"|").ok_or(LabelError::Missing)?.split(|b| *b == b'|');
+            let (Some(score), Some(outcome)) = (fields.next(), fields.next()) else {
+                return Err(LabelError::Missing);
+            };
+            let score_cp = parse_cp(score).ok_or(LabelError::Missing)?;
+            Ok(Label { outcome: parse_outcome(outcome)?, score_cp, game: None })
+        }
+        LabelSyntax::Pipe => {
+            let value = rest.strip_prefix(b"|").ok_or(LabelError::Missing)?;
+            parse_outcome(value).map(plain)
+        }
+        LabelSyntax::Texelutil => {
+            let mut fields = rest
+                .strip_prefix(b":")
+                .ok_or(LabelError::Missing)?
+                .split(|b| *b == b':')
+                .map(<[u8]>::trim_ascii);
+            let outcome = parse_outcome(fields.next().unwrap_or_default())?;
+            let score_cp = fields.next().and_then(parse_cp).unwrap_or(f32::NAN);
+            let game = fields.nth(1).and_then(|field| std::str::from_utf8(field).ok()?.parse().ok());
+            Ok(Label { outcome, score_cp, game })
+        }
+        LabelSyntax::Bare => parse_outcome(rest).map(plain),
+        LabelSyntax::Csv => Err(LabelError::Missing),
+    }
+}
+
+fn comment_opcode(name: &[u8]) -> bool {
+    matches!(name, [b'c', digit] if digit.is_ascii_digit())
+}
+
+/// The first EPD operation of an accepted name whose value can be read.
+fn operation<T>(
+    rest: &[u8],
+    accepts: impl Fn(&[u8]) -> bool,
+    parse: impl Fn(&[u8]) -> Parsed<T>,
+) -> Parsed<T> {
+    let mut error = LabelError::Missing;
+    let mut rest = rest;
+    while !rest.is_empty() {
+        let mut quoted = false;
+        let end = rest
+            .iter()
+            .position(|byte| {
+                quoted ^= *byte == b'"';
+                *byte == b';' && !quoted
+            })
+            .unwrap_or(rest.len());
+        let operation = rest[..end].trim_ascii();
+        rest = rest.get(end + 1..).unwrap_or_default();
+        let name_end = operation.iter().position(u8::is_ascii_whitespace).unwrap_or(operation.len());
+        if accepts(&operation[..name_end]) {
+            match parse(operation[name_end..].trim_ascii()) {
+                Ok(value) => return Ok(value),
+                Err(LabelError::Missing) => {}
+                Err(other) => error = other,
+            }
+        }
+    }
+    Err(error)
+}
+
+fn bracketed(text: &[u8], parse: impl Fn(&[u8]) -> Parsed<Outcome>) -> Parsed<Outcome> {
+    let inner = text.strip_prefix(b"[").ok_or(LabelError::Missing)?;
+    let end = memchr::memchr(b']', inner).ok_or(LabelError::Missing)?;
+    parse(&inner[..end])
+}
+
+/// A game result or a number on the scale, with or without quotes. Where losses are the higher
+/// numbers, game results are turned, too.
+///
+/// # Errors
+/// See [`LabelError`].
+pub fn parse_outcome(text: &[u8], scale: ResultScale) -> Parsed<Outcome> {
+    let text = unquoted(text);
+    let game = |value: f32| Ok(Outcome::Game(if scale.is_reversed() { 1.0 - value } else { value }));
+    match text {
+        b"1-0" => game(1.0),
+        b"0-1" => game(0.0),
+        b"1/2-1/2" | b"1/2" | b"0.5-0.5" | b"\xc2\xbd-\xc2\xbd" | b"\xc2\xbd" => Ok(Outcome::Game(0.5)),
+        b"*" => Err(LabelError::Unknown),
+        _ => {
+            let number = match text {
+                b"1.0" | b"1" => 1.0,
+                b"0.0" | b"0" => 0.0,
+                b"0.5" => 0.5,
+                _ => match parse_number(text) {
+                    Some(number) => number,
+                    None if is_word(text) => return Err(LabelError::Word),
+                    None => return Err(LabelError::Missing),
+                },
+            };
+            scale.value(number).map(Outcome::Number).ok_or(LabelError::OutOfRange(number))
+        }
+    }
+}
+
+/// Whether it is a word that someone may mean a result by.
+fn is_word(text: &[u8]) -> bool {
+    const WORDS: [&str; 13] =
+        ["w", "d", "l", "b", "=", "win", "draw", "loss", "white", "black", "drawn", "won", "lost"];
+    WORDS.iter().any(|word| text.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+fn unquoted(text: &[u8]) -> &[u8] {
+    match text.trim_ascii() {
+        [b'"' | b'\'', inner @ .., b'"' | b'\''] => inner.trim_ascii(),
+        plain => plain,
+    }
+}
+
+/// A finite decimal number.
+pub fn parse_number(text: &[u8]) -> Option<f32> {
+    let text = text.trim_ascii();
+    // Words such as `inf` and `nan` are numbers to the standard library.
+    if !text.iter().all(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E')) {
+        return None;
+    }
+    std::str::from_utf8(text).ok()?.parse::<f32>().ok().filter(|value| value.is_finite())
+}
+
+/// Centipawns; `#3`, `M5`, `-#2`, `+M7` are mates and become ±[`MAX_SCORE_CP`].
+pub fn parse_cp(text: &[u8]) -> Option<f32> {
+    parse_mate(text).or_else(|| parse_number(text).map(clamp_cp))
+}
+
+/// Pawns in decimal notation, or a mate, as centipawns.
+pub fn parse_pawns(text: &[u8]) -> Option<f32> {
+    parse_mate(text).or_else(|| parse_number(text).map(|pawns| clamp_cp((100.0 * pawns).round())))
+}
+
+fn clamp_cp(score: f32) -> f32 {
+    score.clamp(-MAX_SCORE_CP, MAX_SCORE_CP) + 0.0
+}
+
+fn parse_mate(text: &[u8]) -> Option<f32> {
+    let mut sign = 1.0;
+    let mut marked = false;
+    for (i, byte) in text.trim_ascii().iter().enumerate() {
+        match byte {
+            b'-' => sign = -1.0,
+            b'+' if i < 2 => {}
+            b'#' | b'M' if !marked => marked = true,
+            digit if digit.is_ascii_digit() && marked => return Some(sign * MAX_SCORE_CP),
+            _ => return None,
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn label(syntax: LabelSyntax, rest: &str) -> Parsed<(Outcome, Option<f32>, Option<u64>)> {
+        parse_label(syntax, rest.as_bytes(), ResultScale::default())
+            .map(|l| (l.outcome, Some(l.score_cp).filter(|s| !s.is_nan()), l.game))
+    }
+
+    #[test]
+    fn every_syntax_is_read() {
+        use LabelSyntax::*;
+        use Outcome::*;
+        for (syntax, rest, outcome, score, game) in [
+            (Opcode, " c9 \"1-0\";", Game(1.0), None, None),
+            (Opcode, " c9 \"1/2-1/2\";", Game(0.5), None, None),
+            (Opcode, " c9 0-1", Game(0.0), None, None),
+            (Opcode, " c2 \"0.25\";", Number(0.25), None, None),
+            (Opcode, " bm e4; hmvc 0; id \"a;b\"; c0 \"x\"; c9 \"0-1\";", Game(0.0), None, None),
+            (OpcodeScore, " c9 \"0.33|1-0\";", Game(1.0), Some(33.0), None),
+            (OpcodeScore, " c9 \"-1.5|1/2-1/2\";", Game(0.5), Some(-150.0), None),
+            (Ce, " ce 0.5", Number(0.5), None, None),
+            (Ce, " ce 0.0;", Number(0.0), None, None),
+            (Brackets, " [1.0]", Number(1.0), None, None),
+            (Brackets, " [1-0] 35", Game(1.0), None, None),
+            (Brackets, "[0.5]", Number(0.5), None, None),
+            (Semicolon, "; [0.5]", Number(0.5), None, None),
+            (Semicolon, ";1-0", Game(1.0), None, None),
+            (Semicolon, ";1.0", Number(1.0), None, None),
+            (Semicolon, " ; 0-1 ; x", Game(0.0), None, None),
+            (ScoreResult, " | -35 | 1.0", Number(1.0), Some(-35.0), None),
+            (ScoreResult, " | #3 | 1-0", Game(1.0), Some(30_000.0), None),
+            (Pipe, "|1-0", Game(1.0), None, None),
+            (Pipe, " | 0.5", Number(0.5), None, None),
+            (Texelutil, " : 1 : 35 : 30", Number(1.0), Some(35.0), None),
+            (Texelutil, " : 0.5 : -12 : 30 : 17", Number(0.5), Some(-12.0), Some(17)),
+            (Texelutil, " : 0 : 35 : 30 : 17 : 44", Number(0.0), Some(35.0), Some(17)),
+            (Bare, " 1/2-1/2", Game(0.5), None, None),
+            (Bare, " 0.125", Number(0.125), None, None),
+            (Bare, " 1e-3", Number(0.001), None, None),
+        ] {
+            assert_eq!(label(syntax, rest), Ok((outcome, score, game)), "{syntax:?} {rest}");
+        }
+    }
+
+    #[test]
+    fn syntaxes_refuse_each_others_lines() {
+        let strict = LabelSyntax::ALL.into_iter().filter(|s| *s != LabelSyntax::Csv);
+        for syntax in strict.clone() {
+            for other in strict.clone().filter(|other| *other != syntax) {
+                assert_eq!(label(syntax, other.example()), Err(LabelError::Missing), "{syntax:?} {other:?}");
+            }
+            assert!(label(syntax, syntax.example()).is_ok(), "{syntax:?}");
+            assert_eq!(syntax.name().parse::<LabelSyntax>().unwrap(), syntax);
+        }
+    }
+
+    #[test]
+    fn unusable_results_are_told_apart() {
+        assert_eq!(label(LabelSyntax::Brackets, " [1.5]"), Err(LabelError::OutOfRange(1.5)));
+        assert_eq!(label(LabelSyntax::Brackets, " [nan]"), Err(LabelError::Missing));
+        assert_eq!(label(LabelSyntax::Opcode, " c9 \"*\";"), Err(LabelError::Unknown));
+        assert_eq!(label(LabelSyntax::Bare, ""), Err(LabelError::Missing));
+        assert_eq!(label(LabelSyntax::Ce, " ce -35"), Err(LabelError::OutOfRange(-35.0)));
+        assert_eq!(label(LabelSyntax::Pipe, "|Draw"), Err(LabelError::Word));
+    }
+
+    #[test]
+    fn scores_and_mates() {
+        assert_eq!(parse_pawns(b"+0.35"), Some(35.0));
+        assert_eq!(parse_pawns(b"-M12"), Some(-30_000.0));
+        assert_eq!(parse_pawns(b"#-3"), Some(-30_000.0));
+        assert_eq!(parse_pawns(b"900.0"), Some(30_000.0));
+        assert_eq!(parse_pawns(b""), None);
+        assert_eq!(parse_cp(b"M"), None);
+        assert_eq!(parse_cp(b" -12 "), Some(-12.0));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
+            for syntax in LabelSyntax::ALL {
+                if let Ok(label) = parse_label(syntax, &bytes, ResultScale::default()) {
+                    let (Outcome::Game(value) | Outcome::Number(value)) = label.outcome;
+                    prop_assert!((0.0..=1.0).contains(&value));
+                    prop_assert!(label.score_cp.is_nan() || label.score_cp.abs() <= MAX_SCORE_CP);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! What is known of a game while it is played.
+//!
+//! Owns results, variants, FEN tags, and the positions that are gathered for the selection.
+
+use shakmaty::{CastlingMode, Chess, FromSetup, Move, Position, PositionErrorKinds};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::scores::{comment_scores, is_book};
+use super::tags::{GameTags, KnownTag};
+use crate::fen::{legal_position, parse_fen};
+use crate::selection::{Criteria, Ply, Reason, draw};
+
+/// What the result tag says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TagResult {
+    Missing,
+    Known(f32),
+    /// Two tags of one game name different results.
+    Contradictory,
+}
+
+pub struct Game {
+    /// Where it begins in the chunk.
+    pub offset: usize,
+    pub tag_result: TagResult,
+    pub token_result: Option<f32>,
+    variant: Variant,
+    fen: Option<Vec<u8>>,
+    tags: GameTags,
+    /// The first of the known tags, and a bit for each.
+    first_tag: Option<KnownTag>,
+    known_tags: u32,
+    /// The positions so far, the current one last; empty before the game is set up.
+    pub plies: Vec<Ply>,
+    /// Set when the game, or the rest of it, cannot be used.
+    pub stopped: Option<Stop>,
+    pub terminated: bool,
+    /// Plies that could not be played.
+    pub lost: u64,
+    /// Hash of tags and moves, where something is drawn by game.
+    pub identity: u64,
+}
+
+/// What ended a game before its time.
+pub struct Stop {
+    pub reason: Reason,
+    /// Where that is in the chunk, and what to say of it; nothing where the tags are at fault.
+    pub place: Option<(usize, String)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    Standard,
+    Chess960,
+    Other,
+}
+
+impl Variant {
+    /// Judges a Variant tag by its letters and digits.
+    fn parse(value: &[u8]) -> Self {
+        let name: String = value
+            .iter()
+            .filter(|b| b.is_ascii_alphanumeric())
+            .map(|b| char::from(b.to_ascii_lowercase()))
+            .collect();
+        match name.as_str() {
+            "" | "standard" | "chess" | "normal" | "orthodox" | "regular" | "fromposition" => Self::Standard,
+            "chess960" | "960" | "frc" | "dfrc" | "freestyle" | "freestylechess" => Self::Chess960,
+            _ if name.contains("fischer") || name.contains("960") => Self::Chess960,
+            _ => Self::Other,
+        }
+    }
+}
+
+impl Game {
+    /// A game that begins at an offset; `plies` is empty, and its memory is used again.
+    pub fn new(offset: usize, plies: Vec<Ply>) -> Self {
+        Self {
+            offset,
+            tag_result: TagResult::Missing,
+            token_result: None,
+            variant: Variant::Standard,
+            fen: None,
+            tags: GameTags::default(),
+            first_tag: None,
+            known_tags: 0,
+            plies,
+            stopped: None,
+            terminated: false,
+            lost: 0,
+            identity: 0,
+        }
+    }
+
+    /// Whether a tag belongs to another game.
+    pub fn ends_at_tags(&self) -> bool {
+        !self.plies.is_empty() || self.terminated
+    }
+
+    /// Moves played.
+    pub fn moves(&self) -> usize {
+        self.plies.len().saturating_sub(1)
+    }
+
+    /// Whether a tag belongs to another game although this one has no moves yet: headers without
+    /// moves are games, too. A blank line within a header does not end it, but a tag that comes
+    /// again after one does; and so does the first tag where others stood between.
+    pub fn ends_at_tag(&self, tag: Option<KnownTag>, after_blank_line: bool) -> bool {
+        let (Some(tag), Some(first)) = (tag, self.first_tag) else { return false };
+        let again = self.known_tags & tag.bit() != 0;
+        if after_blank_line {
+            return again || tag == KnownTag::Event;
+        }
+        again && tag == first && self.known_tags != tag.bit()
+    }
+
+    pub fn tag(&mut self, known: Option<KnownTag>, name: &[u8], value: &[u8], criteria: &Criteria<'_>) {
+        if let Some(tag) = known {
+            self.first_tag = self.first_tag.or(known);
+            self.known_tags |= tag.bit();
+            self.known_tag(tag, value);
+        }
+        if criteria.draws_by_game() {
+            self.identity = xxh3_64_with_seed(value, xxh3_64_with_seed(name, self.identity));
+        }
+    }
+
+    fn known_tag(&mut self, tag: KnownTag, value: &[u8]) {
+        match tag {
+            KnownTag::Result => {
+                let result = match value.trim_ascii() {
+                    b"1-0" => TagResult::Known(1.0),
+                    b"0-1" => TagResult::Known(0.0),
+                    b"1/2-1/2" | b"1/2" | b"\xc2\xbd-\xc2\xbd" => TagResult::Known(0.5),
+                    _ => TagResult::Missing,
+                };
+                self.tag_result = match (self.tag_result, result) {
+                    (TagResult::Known(one), TagResult::Known(other)) if one != other => {
+                        TagResult::Contradictory
+                    }
+                    (TagResult::Contradictory, _) => TagResult::Contradictory,
+                    _ => result,
+                };
+            }
+            KnownTag::Fen if !matches!(value.trim_ascii(), b"" | b"?" | b"startpos") => {
+                let value = value.trim_ascii();
+                let contradicted = self.fen.as_ref().is_some_and(|fen| fen != value);
+                // No position is read from nothing, so that neither is played from.
+                self.fen = Some(if contradicted { Vec::new() } else { value.to_vec() });
+            }
+            KnownTag::Variant => self.variant = Variant::parse(value),
+            _ => self.tags.tag(tag, value),
+        }
+    }
+
+    /// Sets up the first position; does nothing once that is done.
+    pub fn begin(&mut self, criteria: &Criteria<'_>) {
+        if !self.plies.is_empty() {
+            return;
+        }
+        let start = match (&self.fen, self.variant) {
+            (_, Variant::Other) => Err(Reason::Variant),
+            (None, _) => Ok(Chess::default()),
+            (Some(fen), variant) => start_position(fen, variant == Variant::Chess960),
+        };
+        let start = start.and_then(|start| match self.tags.judge(criteria.selection) {
+            Some(reason) => Err(reason),
+            None => Ok(start),
+        });
+        match start {
+            Ok(position) => self.plies.push(Ply::new(position)),
+            Err(reason) => {
+                self.plies.push(Ply::new(Chess::default()));
+                self.stopped = Some(Stop { reason, place: None });
+            }
+        }
+    }
+
+    /// Plays a legal move.
+    pub fn play(&mut self, next: Move, criteria: &Criteria<'_>) {
+        let Some(ply) = self.plies.last_mut() else { return };
+        ply.next = Some(next);
+        let position = ply.position.clone();
+        self.plies.push(Ply::new(position));
+        if let Some(ply) = self.plies.last_mut() {
+            ply.position.play_unchecked(next);
+        }
+        if criteria.draws_by_game() {
+            let from = next.from().map_or(64, u64::from);
+            let promotion = next.promotion().map_or(0, |role| role as u64);
+            self.identity = draw(self.identity, from << 8 | u64::from(next.to()), promotion);
+        }
+    }
+
+    pub fn comment(&mut self, text: &[u8], criteria: &Criteria<'_>) {
+        let [.., before, current] = &mut self.plies[..] else { return };
+        if self.stopped.is_some() {
+            return;
+        }
+        let scores = comment_scores(text);
+        if let Some(after) = scores.after {
+            current.score_cp = after;
+        }
+        if let Some(mover) = scores.mover
+            && before.score_cp.is_nan()
+        {
+            before.score_cp = if before.position.turn().is_white() { mover } else { 0.0 - mover };
+        }
+        // Half of the time that long comments take would go into this.
+        before.book |= criteria.selection.no_book && is_book(text);
+    }
+}
+
+/// The first position of a game with a FEN tag. Castling rights that ordinary chess cannot
+/// express are taken as Chess960 whatever the Variant tag says.
+fn start_position(fen: &[u8], chess960: bool) -> Result<Chess, Reason> {
+    let (setup, used) = parse_fen(fen).map_err(|_| Reason::BadFen)?;
+    if !fen[used..].trim_ascii().is_empty() && !fen[used..].starts_with(b" ") {
+        return Err(Reason::BadFen);
+    }
+    let mode = if chess960 { CastlingMode::Chess960 } else { CastlingMode::detect(&setup) };
+    if chess960 {
+        let strict = Chess::from_setup(setup.clone(), mode);
+        if strict.is_err_and(|error| error.kinds().contains(PositionErrorKinds::INVALID_CASTLING_RIGHTS)) {
+            return Err(Reason::BadCastling);
+        }
+    }
+    legal_position(setup, mode).map_err(|_| Reason::BadFen)
+}

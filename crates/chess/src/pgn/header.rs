@@ -1,0 +1,72 @@
+//! Tags as the parser reads them, and those that it reads wrongly.
+//!
+//! The parser ends a value at the first quote and passes over brackets without quotes. A tag that is
+//! lost that way, or that goes to the wrong game, is a wrong first position or a wrong result.
+
+use std::ops::ControlFlow;
+
+use super::game::Game;
+use super::player::{Handed, Player};
+use super::split::{follows_blank_line, tag_name};
+use super::tags::KnownTag;
+
+impl Player<'_> {
+    /// Takes a tag pair whose value has `length` bytes for the parser.
+    pub fn read_tag(&mut self, name: &[u8], length: usize) -> ControlFlow<Handed> {
+        self.bare_tags();
+        let offset = self.trail.offset();
+        let name = name.trim_ascii();
+        let (value, parsed) = self.trail.pass_tag(length);
+        if !name.is_empty() && name.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_') {
+            self.take_tag(name, value, offset);
+        }
+        if parsed { ControlFlow::Continue(()) } else { ControlFlow::Break(Handed::Resync) }
+    }
+
+    /// Passes a tag pair that the parser gave up on. Whatever it says cannot be used.
+    pub fn tag_too_long(&mut self) {
+        self.bare_tags();
+        let offset = self.trail.offset();
+        if let Some((name, _)) = tag_name(self.trail.rest()) {
+            self.take_tag(name, b"too long", offset);
+        }
+        self.trail.next_line();
+    }
+
+    /// Passes brackets without quotes, in which those tags that matter are read all the same.
+    pub fn bare_tags(&mut self) {
+        loop {
+            let offset = self.trail.offset();
+            let Some(inside) = self.trail.pass_bracket() else { return };
+            let inside = inside.trim_ascii();
+            let length = inside.iter().position(|b| !b.is_ascii_alphanumeric()).unwrap_or(inside.len());
+            let (name, value) = inside.split_at(length);
+            let value = unquoted(value);
+            if KnownTag::parse(name).is_some() && !value.is_empty() {
+                self.take_tag(name, value, offset);
+            }
+        }
+    }
+
+    fn take_tag(&mut self, name: &[u8], value: &[u8], offset: usize) {
+        self.close_variations();
+        let criteria = self.criteria;
+        let known = KnownTag::parse(name);
+        let blank = follows_blank_line(&self.chunk[..offset]);
+        let over = |game: &Game| game.ends_at_tags() || game.ends_at_tag(known, blank);
+        self.game_at(offset, over).tag(known, name, value, &criteria);
+    }
+}
+
+/// A value without the quotes of other kinds around it.
+fn unquoted(value: &[u8]) -> &[u8] {
+    const QUOTES: [&str; 7] = ["'", "`", "\u{201c}", "\u{201d}", "\u{201e}", "\u{2018}", "\u{2019}"];
+    let mut value = value.trim_ascii();
+    while let Some(inner) = QUOTES.iter().find_map(|quote| value.strip_prefix(quote.as_bytes())) {
+        value = inner.trim_ascii();
+    }
+    while let Some(inner) = QUOTES.iter().find_map(|quote| value.strip_suffix(quote.as_bytes())) {
+        value = inner.trim_ascii();
+    }
+    value
+}

@@ -1,0 +1,322 @@
+//! What a position is worth once nothing can be captured any more: an exact alpha-beta search of
+//! captures and promotions, the filter and the resolving of positions that build on it.
+//!
+//! Owns the definition of the score and of the line that leads to it. Evaluations come through
+//! [`Evaluation`]; which positions are kept on the strength of the answers is for [`selection`] to
+//! say, and the search of the engine is the engine's own.
+//!
+//! # Definition
+//!
+//! The score of a position, from the view of the side to move, is
+//!
+//! - in check, the best of all legal moves; with none, −([`MATE_CP`] − plies from the root);
+//! - otherwise the better of the static evaluation (*standing pat*) and the best of all captures
+//!   and promotions, those to rooks, bishops and knights and captures en passant included.
+//!
+//! Stalemate, repetition, the 50 moves and insufficient material are not looked for: a side that
+//! is not in check may always stand pat. Nothing is pruned that could change the score.
+//!
+//! # Order
+//!
+//! Where moves are worth the same, the line follows the first of them in a fixed order, and
+//! standing pat comes before every move. Moves are ordered by the material that they bring at
+//! once (captured piece, and new piece less pawn; pawn 1, knight and bishop 3, rook 5, queen 9),
+//! most first; then by the moving piece, from pawn to king; then by the square from, the square
+//! to, and the new piece from queen to knight. The same position therefore always leads to the
+//! same leaf, whatever was searched before.
+//!
+//! [`selection`]: super::selection
+
+mod moves;
+
+use shakmaty::{Chess, Color, Move, Position as _};
+
+use super::evaluation::{Evaluation, MATE_CP};
+use moves::{Ranked, push_evasions, push_tactical, rank};
+
+/// Nodes that the search of one position may take unless told otherwise. Real positions take
+/// dozens, the worst of them some ten thousand.
+pub const DEFAULT_NODE_LIMIT: u64 = 1_000_000;
+
+/// No line is searched deeper. Thirty captures and sixteen promotions with evasions between them
+/// fit; only endless checks that answer checks could go on.
+const MAX_PLY: usize = 160;
+
+/// Beyond every score.
+const INFINITE_CP: i32 = MATE_CP + 1;
+
+/// The search of a position was given up: it needs more nodes than allowed, or lines of more than
+/// 160 plies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("too many captures to search")]
+pub struct NodeLimit;
+
+/// How a principal variation ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineEnd {
+    /// The side to move stands pat: its static evaluation is the score.
+    Quiet,
+    /// The side to move is mated.
+    Mate,
+    /// The position to be resolved is stalemate; only looked for where all moves are tried.
+    Stalemate,
+}
+
+/// The end of a principal variation.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// The position at the end of the line.
+    pub position: Chess,
+    /// Score of the line from the view of the side to move where it begins. If it ends
+    /// [quietly](LineEnd::Quiet), this is the static evaluation of `position` as that side sees it.
+    pub score_stm: i32,
+    /// The line, from the position that was resolved to `position`; empty if they are the same.
+    pub moves: Vec<Move>,
+    /// What is at its end.
+    pub end: LineEnd,
+}
+
+/// A quiescence search under one evaluation, with its buffers.
+#[derive(Debug)]
+pub struct Quiescence<'a, E: Evaluation> {
+    evaluation: &'a E,
+    node_limit: u64,
+    /// Nodes of the current search.
+    nodes: u64,
+    /// Moves still to be tried, those of a node behind those of the node before.
+    moves: Vec<Ranked>,
+    /// The best line from each ply on.
+    lines: Vec<Vec<Move>>,
+    /// The positions after the moves of the root.
+    children: Vec<Child<E::State>>,
+    cache: E::Cache,
+}
+
+/// A move at the root and what it leads to.
+#[derive(Clone, Debug)]
+struct Child<S> {
+    m: Move,
+    position: Chess,
+    state: S,
+    /// Static evaluation from the view of the side that moved.
+    score: i32,
+    /// Sorts first if smallest.
+    order: (i32, u32),
+}
+
+impl<'a, E: Evaluation> Quiescence<'a, E> {
+    /// A search with the [default limit](DEFAULT_NODE_LIMIT) of nodes.
+    pub fn new(evaluation: &'a E) -> Self {
+        Self {
+            evaluation,
+            node_limit: DEFAULT_NODE_LIMIT,
+            nodes: 0,
+            moves: Vec::with_capacity(256),
+            lines: vec![Vec::new(); MAX_PLY + 1],
+            children: Vec::new(),
+            cache: E::Cache::default(),
+        }
+    }
+
+    /// Gives positions up that need more nodes than this.
+    pub fn with_node_limit(mut self, nodes: u64) -> Self {
+        self.node_limit = nodes;
+        self
+    }
+
+    /// Nodes that the last position took.
+    pub fn nodes(&self) -> u64 {
+        self.nodes
+    }
+
+    /// The static evaluation of a position, centipawns from the view of the side to move.
+    pub fn static_score_stm(&self, position: &Chess) -> i32 {
+        self.evaluation.score_stm(&self.evaluation.state(position), position)
+    }
+
+    /// The quiescence score, centipawns from the view of the side to move.
+    ///
+    /// # Errors
+    /// [`NodeLimit`] where the search is given up.
+    pub fn score_stm(&mut self, position: &Chess) -> Result<i32, NodeLimit> {
+        self.begin();
+        let state = self.evaluation.state(position);
+        self.search::<false>(position, state, 0, -INFINITE_CP, INFINITE_CP)
+    }
+
+    /// Whether the quiescence score is within `margin_cp` of the static evaluation; a negative
+    /// margin counts as 0.
+    ///
+    /// Out of check, the score is never below the static evaluation, and one question is enough:
+    /// whether some move gains more than the margin. In check, evasions may lose as well as gain.
+    ///
+    /// # Errors
+    /// [`NodeLimit`] where the search is given up.
+    pub fn is_quiet(&mut self, position: &Chess, margin_cp: i32) -> Result<bool, NodeLimit> {
+        self.begin();
+        let margin = margin_cp.clamp(0, 2 * INFINITE_CP);
+        let state = self.evaluation.state(position);
+        let epoch_done = self.evaluation.score_cached_stm(&state, position, &mut self.cache);
+        let beta = epoch_done + margin + 1;
+        let alpha = if position.is_check() { epoch_done - margin - 1 } else { beta - 1 };
+        let score = self.search::<false>(position, state, 0, alpha, beta)?;
+        Ok((score - epoch_done).abs() <= margin)
+    }
+
+    /// The position at the end of the principal variation of the quiescence search: that whose
+    /// static evaluation is the score.
+    ///
+    /// # Errors
+    /// [`NodeLimit`] where the search is given up.
+    pub fn resolve(&mut self, position: &Chess) -> Result<Resolved, NodeLimit> {
+        self.begin();
+        let state = self.evaluation.state(position);
+        let score = self.search::<true>(position, state, 0, -INFINITE_CP, INFINITE_CP)?;
+        Ok(self.resolved(position, score))
+    }
+
+    /// The position at the end of the principal variation of a search at depth 1: all legal moves
+    /// are tried, and their positions take the quiescence score. There is no standing pat before
+    /// the first move.
+    ///
+    /// First moves are ordered by the static evaluation after them, less what stands to be lost on
+    /// the square that they go to (most first, then as all others).
+    ///
+    /// # Errors
+    /// [`NodeLimit`] where the search is given up.
+    pub fn resolve_depth1(&mut self, position: &Chess) -> Result<Resolved, NodeLimit> {
+        self.begin();
+        self.lines[0].clear();
+        let state = self.evaluation.state(position);
+        let mut children = std::mem::take(&mut self.children);
+        children.clear();
+        for m in position.legal_moves() {
+            children.push(self.child(position, &state, m));
+        }
+        children.sort_unstable_by_key(|child| child.order);
+        let mut best = -INFINITE_CP;
+        let mut failed = None;
+        for child in &children {
+            // The opponent stands pat, and the move is no better than another before it.
+            if child.score <= best && !child.position.is_check() {
+                self.nodes += 1;
+                continue;
+            }
+            match self.search::<true>(&child.position, child.state, 1, -INFINITE_CP, -best) {
+                Ok(score) if -score > best => {
+                    best = -score;
+                    self.extend_line(0, child.m);
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
+            }
+        }
+        let none = children.is_empty();
+        self.children = children;
+        match failed {
+            Some(error) => Err(error),
+            None if !none => Ok(self.resolved(position, best)),
+            None if position.is_check() => Ok(self.resolved(position, -MATE_CP)),
+            None => Ok(Resolved {
+                position: position.clone(),
+                score_stm: 0,
+                moves: Vec::new(),
+                end: LineEnd::Stalemate,
+            }),
+        }
+    }
+
+    fn child(&mut self, position: &Chess, state: &E::State, m: Move) -> Child<E::State> {
+        let mut next = position.clone();
+        next.play_unchecked(m);
+        let state = self.evaluation.after(state, position.turn(), m);
+        let score = -self.evaluation.score_cached_stm(&state, &next, &mut self.cache);
+        let order = (moves::hanging_cp(&next, m) - score, rank(m));
+        Child { m, position: next, state, score, order }
+    }
+
+    fn begin(&mut self) {
+        self.nodes = 0;
+        self.moves.clear();
+    }
+
+    /// Follows the line of the root.
+    fn resolved(&self, root: &Chess, score_stm: i32) -> Resolved {
+        let moves = self.lines[0].clone();
+        let mut position = root.clone();
+        for &m in &moves {
+            position.play_unchecked(m);
+        }
+        let mate = score_stm.abs() > MATE_CP - MAX_PLY as i32 - 1;
+        Resolved { position, score_stm, moves, end: if mate { LineEnd::Mate } else { LineEnd::Quiet } }
+    }
+
+    /// The line from `ply` on is `m` and the line after it.
+    fn extend_line(&mut self, ply: usize, m: Move) {
+        let (before, after) = self.lines.split_at_mut(ply + 1);
+        let line = &mut before[ply];
+        line.clear();
+        line.push(m);
+        line.extend_from_slice(&after[0]);
+    }
+
+    /// Fail-soft alpha-beta; keeps the best lines if `LINE`.
+    fn search<const LINE: bool>(
+        &mut self,
+        position: &Chess,
+        state: E::State,
+        ply: usize,
+        mut alpha: i32,
+        beta: i32,
+    ) -> Result<i32, NodeLimit> {
+        self.nodes += 1;
+        if self.nodes > self.node_limit || ply >= MAX_PLY {
+            return Err(NodeLimit);
+        }
+        if LINE {
+            self.lines[ply].clear();
+        }
+        let first = self.moves.len();
+        let mut best;
+        if position.is_check() {
+            push_evasions(position, &mut self.moves);
+            if self.moves.len() == first {
+                return Ok(ply as i32 - MATE_CP);
+            }
+            best = -INFINITE_CP;
+        } else {
+            best = self.evaluation.score_cached_stm(&state, position, &mut self.cache);
+            if best >= beta {
+                return Ok(best);
+            }
+            alpha = alpha.max(best);
+            push_tactical(position, &mut self.moves);
+        }
+        let turn: Color = position.turn();
+        let end = self.moves.len();
+        for at in first..end {
+            let m = moves::next(&mut self.moves[at..end]);
+            let mut next = position.clone();
+            next.play_unchecked(m);
+            let after = self.evaluation.after(&state, turn, m);
+            let score = -self.search::<LINE>(&next, after, ply + 1, -beta, -alpha)?;
+            if score > best {
+                best = score;
+                if score > alpha {
+                    alpha = score;
+                    if LINE {
+                        self.extend_line(ply, m);
+                    }
+                    if score >= beta {
+                        break;
+                    }
+                }
+            }
+        }
+        self.moves.truncate(first);
+        Ok(best)
+    }
+}

@@ -1,0 +1,420 @@
+//! What numbers stand for a loss and a win, and signs that a file means other ones than it is read
+//! with.
+//!
+//! Owns the scales of results and the tally that is kept over a whole file: a rare class of
+//! results, such as the losses of a strong engine written as −1, may first occur far beyond the
+//! lines that are looked at for detection, and would be dropped as a handful of broken lines while
+//! everything else is misread.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::labels::parse_number;
+use gputexel_files::{Error, Result};
+
+/// What numbers stand for a loss and for a win; a draw is halfway.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ResultScale {
+    loss: f32,
+    win: f32,
+}
+
+impl Default for ResultScale {
+    fn default() -> Self {
+        Self { loss: 0.0, win: 1.0 }
+    }
+}
+
+impl ResultScale {
+    /// The expected score, 0 to 1, that a number means; `None` where it is beyond loss and win.
+    pub fn value(self, number: f32) -> Option<f32> {
+        let value = if self == Self::default() {
+            number
+        } else {
+            let [number, loss, win] = [number, self.loss, self.win].map(f64::from);
+            ((number - loss) / (win - loss)) as f32
+        };
+        // Adding zero turns -0.0 into 0.0.
+        (0.0..=1.0).contains(&value).then_some(value + 0.0)
+    }
+
+    /// Whether a loss is the higher number, so that all results are the opponent's.
+    pub fn is_reversed(self) -> bool {
+        self.win < self.loss
+    }
+
+    /// Its bounds, lower first.
+    fn bounds(self) -> (f32, f32) {
+        if self.is_reversed() { (self.win, self.loss) } else { (self.loss, self.win) }
+    }
+}
+
+impl fmt::Display for ResultScale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}..{}", self.loss, self.win)
+    }
+}
+
+impl FromStr for ResultScale {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        text.split_once("..")
+            .and_then(|(loss, win)| {
+                Some(Self { loss: parse_number(loss.as_bytes())?, win: parse_number(win.as_bytes())? })
+            })
+            .filter(|scale| scale.loss != scale.win)
+            .ok_or_else(|| {
+                Error::Usage(format!(
+                    "results '{text}': expected the number of a loss and that of a win, such as 0..1, -1..1 or 0..2"
+                ))
+            })
+    }
+}
+
+/// What is no result from 0 to 1 but may well be one on another scale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sign {
+    /// Exactly −1.
+    MinusOne,
+    /// Exactly 2.
+    Two,
+    /// Exactly 50 or 100.
+    Percent,
+    /// Between −1 and 0.
+    Negative,
+    /// Exactly −0.5.
+    MinusHalf,
+    /// `W`, `draw` and the like.
+    Word,
+}
+
+/// A file with fewer numbers between −1 and 0 is taken to have typos rather than another scale.
+const MIN_NEGATIVE: u64 = 10;
+
+/// Results without a draw below which nothing is made of that.
+const MIN_WITHOUT_DRAW: u64 = 1000;
+
+/// Decisive, imbalanced results of a class below which it is not held against the other class.
+const MIN_CLASS: u64 = 100;
+
+/// Results of a text as they are written, counted over all of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ResultTally {
+    /// Lines by [`Sign`], and the first of each.
+    signs: [(u64, u64); 6],
+    /// Numbers that mean a loss or a win.
+    extreme: u64,
+    /// Numbers between.
+    between: u64,
+    /// Numbers above a draw, and below.
+    above: u64,
+    below: u64,
+    /// `1/2-1/2` and the like.
+    game_draws: u64,
+    /// Results written as `1-0` and its like.
+    games: u64,
+    /// Black's wins and White's, imbalanced ones: how many there are, and how many of them went to the
+    /// side with more material.
+    classes: [(u64, u64); 2],
+}
+
+impl ResultTally {
+    /// Counts a number that was read as an expected score.
+    pub fn number(&mut self, value: f32) {
+        let extreme = value == 0.0 || value == 1.0;
+        self.extreme += u64::from(extreme);
+        self.between += u64::from(!extreme);
+        self.above += u64::from(value > 0.5);
+        self.below += u64::from(value < 0.5);
+    }
+
+    /// Counts a result such as `1-0`.
+    pub(super) fn game(&mut self, value: f32) {
+        self.games += 1;
+        self.game_draws += u64::from(value == 0.5);
+    }
+
+    /// Counts a number that is not on the scale.
+    pub fn out_of_range(&mut self, number: f32, line: u64) {
+        let sign = match number {
+            -1.0 => Sign::MinusOne,
+            2.0 => Sign::Two,
+            50.0 | 100.0 => Sign::Percent,
+            -0.5 => Sign::MinusHalf,
+            n if n > -1.0 && n < 0.0 => Sign::Negative,
+            _ => return,
+        };
+        self.sign(sign, line);
+    }
+
+    /// Counts a word where a result should be.
+    pub(super) fn word(&mut self, line: u64) {
+        self.sign(Sign::Word, line);
+    }
+
+    fn sign(&mut self, sign: Sign, line: u64) {
+        let (count, first) = &mut self.signs[sign as usize];
+        if *count == 0 {
+            *first = line;
+        }
+        *count += 1;
+    }
+
+    /// Counts a decisive result of an imbalanced position.
+    pub(super) fn decisive(&mut self, result: f32, agrees: bool) {
+        let (count, agree) = &mut self.classes[usize::from(result > 0.5)];
+        *count += 1;
+        *agree += u64::from(agrees);
+    }
+
+    /// Adds the tally of the lines that follow.
+    pub fn merge(&mut self, later: &Self) {
+        for (mine, theirs) in self.signs.iter_mut().zip(later.signs) {
+            if mine.0 == 0 {
+                mine.1 = theirs.1;
+            }
+            mine.0 += theirs.0;
+        }
+        for (mine, theirs) in self.classes.iter_mut().zip(later.classes) {
+            mine.0 += theirs.0;
+            mine.1 += theirs.1;
+        }
+        self.extreme += later.extreme;
+        self.between += later.between;
+        self.above += later.above;
+        self.below += later.below;
+        self.game_draws += later.game_draws;
+        self.games += later.games;
+    }
+
+    /// The first −1 or 2 of a file without a number between 0 and 1, with its line.
+    pub fn mark(&self) -> Option<(f32, u64)> {
+        let of =
+            |sign: Sign, number: f32| Some((number, self.signs[sign as usize])).filter(|(_, (n, _))| *n > 0);
+        let mark = of(Sign::MinusOne, -1.0).or_else(|| of(Sign::Two, 2.0)).filter(|_| self.between == 0)?;
+        Some((mark.0, mark.1.1))
+    }
+
+    /// Whether all results are written as `1-0` and its like.
+    pub fn all_games(&self) -> bool {
+        self.numbers() == 0
+    }
+
+    /// Numbers that were read.
+    fn numbers(&self) -> u64 {
+        self.extreme + self.between
+    }
+
+    /// Why the file seems to mean another scale than 0 to 1 and how to read it, with the first line
+    /// that says so.
+    pub fn doubt(&self) -> Option<(Option<u64>, String)> {
+        let of = |sign: Sign| self.signs[sign as usize];
+        let keep = "with --results 0..1 such lines are left out";
+        let say = |(count, line): (u64, u64), what: &str, reading: &str| {
+            let lines = if count == 1 { "1 line has".to_string() } else { format!("{count} lines have") };
+            Some((Some(line), format!("{lines} {what}: {reading}; {keep}")))
+        };
+        let (minus, two, percent) = (of(Sign::MinusOne), of(Sign::Two), of(Sign::Percent));
+        if of(Sign::Word).0 > 0 {
+            return say(
+                of(Sign::Word),
+                "a word or letter for a result, whose meaning is not certain",
+                "write 1-0, 1/2-1/2 and 0-1, or 1, 0.5 and 0",
+            );
+        }
+        let (half, negative) = (of(Sign::MinusHalf), of(Sign::Negative));
+        if half.0 >= MIN_NEGATIVE && negative.0 == 0 && self.above + minus.0 == 0 {
+            return say(
+                half,
+                "the result -0.5, none a number above 0.5",
+                "this looks like -0.5, 0 and 0.5 for a loss, a draw and a win, which extract --results -0.5..0.5 reads",
+            );
+        }
+        if half.0 + negative.0 >= MIN_NEGATIVE {
+            let first = [half, negative].into_iter().filter(|(count, _)| *count > 0).map(|(_, line)| line);
+            return say(
+                (half.0 + negative.0, first.min().unwrap_or_default()),
+                "a result between -1 and 0",
+                "extract --results -1..1 reads numbers from -1 (a loss) to 1 (a win)",
+            );
+        }
+        let strange = minus.0 + two.0 + percent.0;
+        if strange >= MIN_NEGATIVE && self.between > 0 && strange > self.between {
+            return say(
+                (
+                    strange,
+                    [minus, two, percent].iter().filter(|s| s.0 > 0).map(|s| s.1).min().unwrap_or_default(),
+                ),
+                "a result of -1, 2, 50 or 100, and fewer a number between 0 and 1",
+                "lines of two scales seem to be mixed; split the file, and extract --results LOSS..WIN reads each part",
+            );
+        }
+        if self.between > 0 || strange == 0 {
+            return self.one_sided().map(|doubt| (None, doubt));
+        }
+        match (minus.0 > 0, two.0 > 0, percent.0 > 0) {
+            (true, false, false) => say(
+                minus,
+                "the result -1, none a number between 0 and 1",
+                "this looks like -1, 0 and 1 for a loss, a draw and a win, which extract --results -1..1 reads",
+            ),
+            (false, true, false) => say(
+                two,
+                "the result 2, none a number between 0 and 1",
+                "this looks like 0, 1 and 2 for a loss, a draw and a win, which extract --results 0..2 reads",
+            ),
+            (false, false, true) => say(
+                percent,
+                "the result 50 or 100, none a number between 0 and 1",
+                "this looks like 0, 50 and 100 for a loss, a draw and a win, which extract --results 0..100 reads",
+            ),
+            _ => {
+                let signs = [minus, two, percent].into_iter().filter(|(count, _)| *count > 0);
+                let (count, line) = signs.fold((0, u64::MAX), |all, one| (all.0 + one.0, all.1.min(one.1)));
+                say(
+                    (count, line),
+                    "results of several scales (-1, 2, 50 or 100)",
+                    "extract --results LOSS..WIN says what the numbers of a loss and a win are",
+                )
+            }
+        }
+    }
+
+    /// Numbers 0 and 1 alone, of which one goes with material and the other does not, as draws do.
+    fn one_sided(&self) -> Option<String> {
+        if self.between > 0 || self.extreme == 0 || self.games > 0 {
+            return None;
+        }
+        let [losses, wins] = self.classes;
+        let rate = |(count, agree): (u64, u64)| agree as f64 / count.max(1) as f64;
+        // Three standard deviations off a coin's toss.
+        let tells = |class: (u64, u64)| rate(class) - 0.5 > 1.5 / (class.0.max(1) as f64).sqrt();
+        let (draw, class, reading) = if wins.0.min(losses.0) < MIN_CLASS {
+            return None;
+        } else if rate(wins) >= 0.65 && !tells(losses) {
+            ("0", losses, "-1..1")
+        } else if rate(losses) >= 0.65 && !tells(wins) {
+            ("1", wins, "0..2")
+        } else {
+            return None;
+        };
+        Some(format!(
+            "all results are 0 or 1, but those of {draw} go to the side with more material no more often than a \
+             draw would ({:.0} % of {}): extract --results {reading} reads {draw} as a draw, --results 0..1 as decisive",
+            100.0 * rate(class),
+            class.0
+        ))
+    }
+
+    /// What the user should look at: results that were read on `scale`.
+    pub fn warnings(&self, scale: ResultScale, asked: bool) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let (low, high) = scale.bounds();
+        if !asked && self.numbers() >= MIN_WITHOUT_DRAW && self.between + self.game_draws == 0 {
+            warnings.push(
+                "no result is a draw: 0 was read as a loss and 1 as a win (--results says what else they are)"
+                    .to_string(),
+            );
+        }
+        if asked && scale != ResultScale::default() && self.numbers() >= MIN_WITHOUT_DRAW {
+            let middle = (low + high) / 2.0;
+            let (least, most) =
+                if scale.is_reversed() { (self.above, self.below) } else { (self.below, self.above) };
+            if least == 0 || most == 0 {
+                let side = if least == 0 { "below" } else { "above" };
+                warnings.push(format!(
+                    "no result is {side} {middle}, the draw of --results {scale}: is that the scale of this file?"
+                ));
+            } else if self.extreme == 0 {
+                warnings.push(format!(
+                    "no result is {low} or {high}, the ends of --results {scale}: is that the scale of this file?"
+                ));
+            }
+        }
+        let dropped: u64 = [Sign::MinusOne, Sign::Two].iter().map(|sign| self.signs[*sign as usize].0).sum();
+        if dropped > 0 && !asked {
+            warnings.push(format!(
+                "{dropped} results of -1 or 2 beside others between 0 and 1 were left out; are lines of two scales mixed?"
+            ));
+        }
+        warnings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales_are_read_and_written() {
+        for (text, number, value) in [
+            ("0..1", 0.25, Some(0.25)),
+            ("-1..1", -1.0, Some(0.0)),
+            ("-1..1", 0.0, Some(0.5)),
+            ("0..2", 2.0, Some(1.0)),
+            ("0..100", 50.0, Some(0.5)),
+            ("1..0", 1.0, Some(0.0)),
+            ("1..-1", -1.0, Some(1.0)),
+            ("-1..1", 2.0, None),
+            ("0..1", -0.5, None),
+        ] {
+            let scale: ResultScale = text.parse().unwrap();
+            assert_eq!(scale.value(number), value, "{text} {number}");
+            assert_eq!(scale.to_string(), text);
+        }
+        for text in ["", "1", "1..1", "a..b", "0..inf", "0..1..2", "nan..1"] {
+            assert!(text.parse::<ResultScale>().is_err(), "{text}");
+        }
+        assert_eq!("0..1".parse::<ResultScale>().unwrap().value(-0.0).map(f32::to_bits), Some(0));
+    }
+
+    #[test]
+    fn other_scales_are_recognised_wherever_they_show() {
+        let tally = |numbers: &[f32]| {
+            let mut all = ResultTally::default();
+            for (line, &number) in (1..).zip(numbers) {
+                let mut one = ResultTally::default();
+                match ResultScale::default().value(number) {
+                    Some(value) => one.number(value),
+                    None => one.out_of_range(number, line),
+                }
+                all.merge(&one);
+            }
+            all
+        };
+        let doubt = |numbers: &[f32]| {
+            tally(numbers).doubt().map_or(String::new(), |(line, text)| format!("{line:?} {text}"))
+        };
+        assert!(doubt(&[1.0, 0.0, 0.0, -1.0, -1.0]).starts_with("Some(4) 2 lines have the result -1"));
+        assert!(doubt(&[1.0, 0.0, 0.0, 2.0]).contains("--results 0..2"));
+        assert!(doubt(&[0.0, 50.0, 100.0]).contains("--results 0..100"));
+        assert!(doubt(&[0.0, -1.0, 2.0]).contains("LOSS..WIN"));
+        assert!(doubt(&[-0.25; 10]).contains("--results -1..1"));
+        assert!(doubt(&[[-0.5; 10], [0.0; 10], [0.5; 10]].concat()).contains("--results -0.5..0.5"));
+        assert!(doubt(&[[-0.5; 10], [-1.0; 10], [0.5; 10]].concat()).contains("--results -1..1"));
+        assert!(doubt(&[[-1.0; 10], [0.0; 10], [1.0; 10]].concat()).contains("--results -1..1"));
+        let mixed = [&[1.0, 0.5, 0.0][..], &[-1.0; 10], &[0.0; 10]].concat();
+        assert!(doubt(&mixed).starts_with("Some(4) 10 lines have a result of -1, 2, 50 or 100, and fewer"));
+        let halves = tally(&[0.25, 0.75].repeat(1000));
+        assert!(halves.warnings("-1..1".parse().unwrap(), true)[0].starts_with("no result is -1 or 1"));
+        // A sentinel beside draws, and typos.
+        assert_eq!(doubt(&[1.0, 0.5, 0.0, -1.0]), "");
+        assert_eq!(tally(&[1.0, 0.5, 0.0, -1.0]).warnings(ResultScale::default(), false).len(), 1);
+        assert_eq!(doubt(&[1.0, 0.5, -0.3, 11.0]), "");
+        assert_eq!(doubt(&[1.0, 0.0]), "");
+    }
+
+    #[test]
+    fn a_class_that_goes_with_nothing_is_a_draw() {
+        let mut tally = ResultTally::default();
+        for n in 0..400 {
+            tally.number(f32::from(n % 2 == 0));
+            // Wins go with material in three of four, the others in one of two.
+            tally.decisive(f32::from(n % 2 == 0), if n % 2 == 0 { n % 8 != 0 } else { n % 4 == 1 });
+        }
+        assert!(tally.doubt().unwrap().1.contains("--results -1..1 reads 0 as a draw"));
+        tally.number(0.5);
+        assert_eq!(tally.doubt(), None);
+    }
+}

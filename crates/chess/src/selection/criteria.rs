@@ -1,0 +1,278 @@
+//! Applies the rules that a position and its game decide.
+//!
+//! Readers gather a game before its positions are judged, since the rules about checks, captures
+//! and samples look ahead. What is drawn depends on the seed, the game's own content and the ply
+//! alone, so that neither threads nor chunks nor other games matter.
+
+use shakmaty::{Chess, Move, Position};
+
+use super::search::PositionSearch;
+use super::{LeftOut, Reason, Resolve, Selection};
+use crate::sample::{Sample, position_key};
+
+/// Most positions of one game that are read; under the rule of 75 moves no game is longer than
+/// 17,697.
+pub const MAX_PLIES: usize = 20_000;
+
+/// A position of a game, not judged yet.
+#[derive(Clone, Debug)]
+pub struct Ply {
+    /// The position.
+    pub position: Chess,
+    /// The move played in it, unless it is the last.
+    pub next: Option<Move>,
+    /// Search score, centipawns, White's view; NaN where unknown.
+    pub score_cp: f32,
+    /// Whether the move played came from a book.
+    pub book: bool,
+    /// The rule about checks and captures that leaves it out, where such rules look ahead.
+    event: Option<Reason>,
+}
+
+impl Ply {
+    /// A position of which nothing more is known yet.
+    pub fn new(position: Chess) -> Self {
+        Self { position, next: None, score_cp: f32::NAN, book: false, event: None }
+    }
+}
+
+/// A selection ready to be applied.
+#[derive(Clone, Copy)]
+pub struct Criteria<'a> {
+    /// The rules.
+    pub selection: &'a Selection,
+    /// Needed where [`Selection::searches`].
+    pub search: Option<&'a dyn PositionSearch>,
+    /// Skipped games that are named for a batch.
+    pub named_games: usize,
+}
+
+impl<'a> From<&'a Selection> for Criteria<'a> {
+    fn from(selection: &'a Selection) -> Self {
+        Self { selection, search: None, named_games: crate::sample::Batch::NAMED_GAMES }
+    }
+}
+
+/// Plies until something happens, 0 where it does; [`NEVER`] where it does not.
+#[derive(Clone, Copy)]
+struct Until {
+    check: u32,
+    mate: u32,
+    capture: u32,
+}
+
+const NEVER: u32 = u32::MAX;
+
+impl Criteria<'_> {
+    /// Whether anything is drawn by game, for which a game needs an identity.
+    pub fn draws_by_game(&self) -> bool {
+        self.selection.share < 1.0 || self.selection.per_game.is_some()
+    }
+
+    /// Judges the positions of a game, appends those that are kept to `samples` and counts the
+    /// others. `identity` tells the game from others, whatever file or place it stands in.
+    pub fn judge_game(
+        &self,
+        plies: &mut [Ply],
+        identity: u64,
+        samples: &mut Vec<Sample>,
+        left_out: &mut LeftOut,
+    ) {
+        let rules = self.selection;
+        let ahead = rules.before_checks.max(rules.before_captures).max(rules.before_mates) > 0;
+        if ahead {
+            self.look_ahead(plies);
+        }
+        let mut kept = Vec::new();
+        for (index, ply) in plies.iter().enumerate() {
+            match self.judge_ply(ply, ahead).or_else(|| self.judge_anywhere(&ply.position, ply.score_cp)) {
+                Some(reason) => left_out.add(reason),
+                None if !self.shared(identity, index as u64) => left_out.add(Reason::Share),
+                None if rules.per_game.is_some() => kept.push(index),
+                None => match self.sample(&ply.position, ply.score_cp) {
+                    Ok(sample) => samples.push(sample),
+                    Err(reason) => left_out.add(reason),
+                },
+            }
+        }
+        if let Some(count) = rules.per_game {
+            let count = count as usize;
+            if kept.len() > count {
+                left_out.add_many(Reason::PerGame, (kept.len() - count) as u64);
+                kept.select_nth_unstable_by_key(count, |&index| {
+                    (draw(rules.seed, identity, 2 * index as u64 + 1), index)
+                });
+                kept.truncate(count);
+                kept.sort_unstable();
+            }
+            for index in kept {
+                match self.sample(&plies[index].position, plies[index].score_cp) {
+                    Ok(sample) => samples.push(sample),
+                    Err(reason) => left_out.add(reason),
+                }
+            }
+        }
+    }
+
+    /// Judges a labelled position that belongs to no game; `number` is that of its line.
+    pub fn judge_line(&self, position: &Chess, score_cp: f32, number: u64) -> Result<Sample, Reason> {
+        if position.is_check() {
+            // Mate is a check, too, and nothing to evaluate whatever the settings say.
+            if !self.selection.keep_checks {
+                return Err(Reason::InCheck);
+            }
+            if position.legal_moves().is_empty() {
+                return Err(Reason::GameOver);
+            }
+        } else if crate::fen::is_stalemate(position) {
+            return Err(Reason::GameOver);
+        }
+        if let Some(reason) = self.judge_anywhere(position, score_cp) {
+            return Err(reason);
+        }
+        if !self.shared(number, 0) {
+            return Err(Reason::Share);
+        }
+        self.sample(position, score_cp)
+    }
+
+    /// The rules about a position's place in its game.
+    fn judge_ply(&self, ply: &Ply, ahead: bool) -> Option<Reason> {
+        let rules = self.selection;
+        let position = &ply.position;
+        if ply.next.is_none() && position.legal_moves().is_empty() {
+            return Some(Reason::GameOver);
+        }
+        let number = u64::from(position.fullmoves().get() - 1) * 2 + u64::from(position.turn().is_black());
+        if number < u64::from(rules.skip_plies) {
+            return Some(Reason::EarlyPly);
+        }
+        if rules.max_ply.is_some_and(|last| number > u64::from(last)) {
+            return Some(Reason::LatePly);
+        }
+        let event = if ahead {
+            ply.event
+        } else {
+            let at = |now: bool| if now { 0 } else { NEVER };
+            self.event(Until {
+                check: at(!rules.keep_checks && position.is_check()),
+                mate: NEVER,
+                capture: at(self.is_capture(ply.next)),
+            })
+        };
+        event.or_else(|| (rules.no_book && ply.book).then_some(Reason::BookMove))
+    }
+
+    /// The rules about a position wherever it comes from.
+    fn judge_anywhere(&self, position: &Chess, score_cp: f32) -> Option<Reason> {
+        let rules = self.selection;
+        let board = position.board();
+        let pieces = board.occupied().count() as u32;
+        if rules.min_non_pawns > 0 && pieces - (board.pawns().count() as u32) < rules.min_non_pawns {
+            return Some(Reason::FewNonPawns);
+        }
+        if pieces < rules.min_pieces {
+            return Some(Reason::FewPieces);
+        }
+        if pieces > rules.max_pieces {
+            return Some(Reason::ManyPieces);
+        }
+        if score_cp.is_nan() {
+            if rules.require_score {
+                return Some(Reason::NoScore);
+            }
+        } else if rules.max_score_cp.is_some_and(|limit| f64::from(score_cp.abs()) > f64::from(limit)) {
+            return Some(Reason::LargeScore);
+        }
+        match (rules.quiescence_margin_cp, self.search) {
+            (Some(margin), Some(search)) => match search.is_quiet(position, margin) {
+                Ok(true) => None,
+                Ok(false) => Some(Reason::Loud),
+                Err(_) => Some(Reason::Unsearched),
+            },
+            _ => None,
+        }
+    }
+
+    /// Finds what comes within reach of each position.
+    fn look_ahead(&self, plies: &mut [Ply]) {
+        let mut until = Until { check: NEVER, mate: NEVER, capture: NEVER };
+        for ply in plies.iter_mut().rev() {
+            let step = |distance: u32, now: bool| if now { 0 } else { distance.saturating_add(1) };
+            let check = ply.position.is_check();
+            let mate = check && ply.next.is_none() && ply.position.legal_moves().is_empty();
+            until = Until {
+                check: step(until.check, check),
+                mate: step(until.mate, mate),
+                capture: step(until.capture, self.is_capture(ply.next)),
+            };
+            ply.event = self.event(until);
+        }
+    }
+
+    fn event(&self, until: Until) -> Option<Reason> {
+        let rules = self.selection;
+        if !rules.keep_checks && until.check <= rules.before_checks {
+            return Some(if until.check == 0 { Reason::InCheck } else { Reason::BeforeCheck });
+        }
+        if until.mate <= rules.before_mates {
+            return Some(Reason::BeforeMate);
+        }
+        if until.capture <= rules.before_captures {
+            return Some(if until.capture == 0 { Reason::CaptureNext } else { Reason::BeforeCapture });
+        }
+        None
+    }
+
+    /// Whether a move counts as a capture that leaves positions out.
+    fn is_capture(&self, next: Option<Move>) -> bool {
+        let rules = self.selection;
+        !rules.keep_captures
+            && next.is_some_and(|m| m.is_capture() || (m.is_promotion() && !rules.keep_promotions))
+    }
+
+    /// Whether a position belongs to the share that is kept.
+    fn shared(&self, identity: u64, index: u64) -> bool {
+        let share = self.selection.share;
+        share >= 1.0 || unit_interval(draw(self.selection.seed, identity, 2 * index)) < share
+    }
+
+    /// What is kept of a position.
+    fn sample(&self, position: &Chess, score_cp: f32) -> Result<Sample, Reason> {
+        let key = position_key(position);
+        let sample = |position: &Chess, leaf_key| Sample {
+            board: position.board().clone(),
+            turn: position.turn(),
+            key,
+            leaf_key,
+            result: 0.5,
+            score_cp,
+            game: None,
+        };
+        match (self.selection.resolve, self.search) {
+            (Resolve::None, _) | (_, None) => Ok(sample(position, key)),
+            (resolve, Some(search)) => match search.leaf(position, resolve) {
+                Ok(leaf) => Ok(sample(&leaf, position_key(&leaf))),
+                Err(_) => Err(Reason::Unsearched),
+            },
+        }
+    }
+}
+
+/// A pseudorandom number that a seed and two numbers determine: the finalizer of SplitMix64
+/// (Steele, Lea, Flood 2014) over each in turn.
+pub fn draw(seed: u64, identity: u64, index: u64) -> u64 {
+    [identity, index].into_iter().fold(mix(seed), |state, word| mix(state ^ word))
+}
+
+fn mix(word: u64) -> u64 {
+    let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+/// A number from 0 to 1, 1 excluded.
+pub fn unit_interval(bits: u64) -> f64 {
+    (bits >> 11) as f64 / (1u64 << 53) as f64
+}

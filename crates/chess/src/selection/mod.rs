@@ -1,0 +1,292 @@
+//! Which positions are kept, and a count of everything that is not.
+//!
+//! Owns the rules (`criteria` applies those that a position and its game decide, `search` those
+//! that need quiescence), the presets of
+//! zurichess's study (`preset`), what datasets record of them (`settings`) and the names of the
+//! reasons (`reason`). The readers hand games and positions in. Duplicates, drawn games, samples of
+//! everything and weights are judged by the extraction, which alone sees all inputs.
+//!
+//! The rules apply in the order of [`Reason::ALL`], and a position counts for the first that leaves
+//! it out: first those of the position and its place in the game, then quiescence, then the samples
+//! by position and by game, then duplicates, then the result of the game. So the first of several
+//! equal positions stands for all of them even if its game was drawn and draws are left out: what
+//! `nodraw` keeps is exactly what `unique` keeps of decided games.
+
+mod criteria;
+mod preset;
+mod reason;
+mod search;
+mod settings;
+
+pub use criteria::{Criteria, MAX_PLIES, Ply, draw, unit_interval};
+pub use preset::Preset;
+pub use reason::{LeftOut, Reason, Unit};
+pub use search::{NODE_LIMIT, PositionSearch};
+
+use gputexel_files::{Error, Result};
+
+/// What becomes of positions that occur more than once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Duplicates {
+    /// Each is kept.
+    Keep,
+    /// The first is kept.
+    #[default]
+    Drop,
+    /// The first is kept, with the mean result of all and their number as its weight.
+    Average,
+}
+
+/// What becomes of games with moves that cannot be played.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Illegal {
+    /// The positions before the first such move are kept.
+    #[default]
+    KeepBefore,
+    /// The whole game is left out.
+    Drop,
+}
+
+/// Which ends of games are accepted, by their Termination tags.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Termination {
+    /// All.
+    #[default]
+    Any,
+    /// Those on the board or by adjudication: no time forfeits, crashes, or games broken off.
+    Normal,
+}
+
+/// What a position is replaced by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Resolve {
+    /// Nothing.
+    #[default]
+    None,
+    /// The end of the principal variation of a quiescence search.
+    Quiescence,
+    /// The end of the principal variation of a search of depth 1 with quiescence.
+    Depth1,
+}
+
+/// The rules by which positions are kept, and what becomes of those that are.
+///
+/// Rules that ask for a game (plies, captures, promotions, neighborhoods of checks and mates, book
+/// moves, tags, samples by game) do not apply to labelled positions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Selection {
+    /// The preset that the rules began with.
+    pub preset: Option<Preset>,
+    /// Positions of games before this ply of the game (counted by the position's own move
+    /// counter, so the moves of an opening that a FEN tag stands for count) are left out.
+    pub skip_plies: u32,
+    /// Positions of games after this ply, counted likewise, are left out.
+    pub max_ply: Option<u32>,
+    /// Keep positions in which the side to move is in check, and those before.
+    pub keep_checks: bool,
+    /// Positions of a game before one in check that are left out with it.
+    pub before_checks: u32,
+    /// Positions before a mate that are left out with it, whether checks are kept or not.
+    pub before_mates: u32,
+    /// Keep positions of games whose next move is a capture or promotion.
+    pub keep_captures: bool,
+    /// Keep positions of games whose next move is a promotion that captures nothing.
+    pub keep_promotions: bool,
+    /// Positions of a game before the one in which a capture or promotion is made that are left
+    /// out with it.
+    pub before_captures: u32,
+    /// Leave out positions whose move came from a book, by its comment.
+    pub no_book: bool,
+    /// Least number of pieces that are no pawns, kings counted.
+    pub min_non_pawns: u32,
+    /// Least number of pieces, kings counted; 7 leaves out what six-men tablebases hold.
+    pub min_pieces: u32,
+    /// Largest number of pieces, kings counted.
+    pub max_pieces: u32,
+    /// Largest size of the recorded search score, centipawns; positions without one are kept.
+    pub max_score_cp: Option<u32>,
+    /// Leave out positions without a recorded search score.
+    pub require_score: bool,
+    /// Largest difference, centipawns, between the static evaluation and the quiescence score.
+    pub quiescence_margin_cp: Option<u32>,
+    /// What positions are replaced by. All rules judge the position of the game.
+    pub resolve: Resolve,
+    /// The evaluation of quiescence: a parameter file or piece values.
+    pub params: String,
+    /// Probability with which each position is kept.
+    pub share: f64,
+    /// Positions drawn from those of each game that all other rules of a position keep.
+    pub per_game: Option<u32>,
+    /// Seed of everything that is drawn.
+    pub seed: u64,
+    /// What becomes of positions that occur more than once, in any of the inputs.
+    pub duplicates: Duplicates,
+    /// Leave out drawn games.
+    pub no_draws: bool,
+    /// Positions drawn from all that are left in the end.
+    pub sample: Option<u64>,
+    /// Number of equal intervals of the phase, each of which gets the same total weight.
+    pub balance_phases: Option<u32>,
+    /// Least Elo of both players.
+    pub min_elo: Option<u32>,
+    /// Largest Elo of both players.
+    pub max_elo: Option<u32>,
+    /// Least time, seconds, that a player has for 40 moves.
+    pub min_time_s: Option<u32>,
+    /// Most time, seconds, that a player has for 40 moves.
+    pub max_time_s: Option<u32>,
+    /// Which ends of games are accepted.
+    pub termination: Termination,
+    /// What becomes of games with moves that cannot be played.
+    pub illegal: Illegal,
+}
+
+/// The evaluation of quiescence unless another is named.
+const DEFAULT_PARAMS: &str = "material";
+
+/// Pieces on the initial board.
+const ALL_PIECES: u32 = 32;
+
+/// Most positions before an event that can be left out with it.
+pub const MAX_BEFORE: u32 = 1000;
+
+/// Most intervals of the phase that weights can balance.
+pub const MAX_PHASE_INTERVALS: u32 = 1024;
+
+impl Selection {
+    /// Every rule switched off: all positions but mates and stalemates are kept.
+    pub fn everything() -> Self {
+        Self {
+            preset: None,
+            skip_plies: 0,
+            max_ply: None,
+            keep_checks: true,
+            before_checks: 0,
+            before_mates: 0,
+            keep_captures: true,
+            keep_promotions: true,
+            before_captures: 0,
+            no_book: false,
+            min_non_pawns: 0,
+            min_pieces: 0,
+            max_pieces: u32::MAX,
+            max_score_cp: None,
+            require_score: false,
+            quiescence_margin_cp: None,
+            resolve: Resolve::None,
+            params: DEFAULT_PARAMS.to_string(),
+            share: 1.0,
+            per_game: None,
+            seed: 1,
+            duplicates: Duplicates::Keep,
+            no_draws: false,
+            sample: None,
+            balance_phases: None,
+            min_elo: None,
+            max_elo: None,
+            min_time_s: None,
+            max_time_s: None,
+            termination: Termination::Any,
+            illegal: Illegal::KeepBefore,
+        }
+    }
+
+    /// Whether positions have to be searched.
+    pub fn searches(&self) -> bool {
+        self.quiescence_margin_cp.is_some() || self.resolve != Resolve::None
+    }
+
+    /// Whether anything is drawn at random.
+    pub fn draws(&self) -> bool {
+        self.share < 1.0 || self.per_game.is_some() || self.sample.is_some()
+    }
+
+    /// Whether weights or results change after positions were written.
+    pub fn relabels(&self) -> bool {
+        self.duplicates == Duplicates::Average || self.balance_phases.is_some()
+    }
+
+    /// Names of the rules in force that ask for a game, as [`settings`](Self::settings) has them.
+    pub fn game_rules(&self) -> Vec<&'static str> {
+        let before = self.before_checks > 0 && !self.keep_checks;
+        [
+            ("max_ply", self.max_ply.is_some()),
+            ("before_checks", before),
+            ("before_mates", self.before_mates > 0),
+            ("before_captures", self.before_captures > 0 && !self.keep_captures),
+            ("no_book", self.no_book),
+            ("per_game", self.per_game.is_some()),
+            ("min_elo", self.min_elo.is_some()),
+            ("max_elo", self.max_elo.is_some()),
+            ("min_time_s", self.min_time_s.is_some()),
+            ("max_time_s", self.max_time_s.is_some()),
+            ("termination", self.termination != Termination::Any),
+            ("illegal", self.illegal != Illegal::KeepBefore),
+        ]
+        .into_iter()
+        .filter_map(|(name, on)| on.then_some(name))
+        .collect()
+    }
+
+    /// Refuses settings that contradict each other or that nothing can meet.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] naming the first.
+    pub fn validate(&self) -> Result<()> {
+        let refuse = |text: String| Err(Error::Usage(text));
+        if !(self.share > 0.0 && self.share <= 1.0) {
+            return refuse(format!("share {}: must be above 0 and at most 1", self.share));
+        }
+        if self.per_game == Some(0) || self.sample == Some(0) {
+            return refuse("a sample of 0 positions (--per-game, --sample) keeps nothing".to_string());
+        }
+        for (name, before) in
+            [("checks", self.before_checks), ("mates", self.before_mates), ("captures", self.before_captures)]
+        {
+            if before > MAX_BEFORE {
+                return refuse(format!("{before} positions before {name}: must be at most {MAX_BEFORE}"));
+            }
+        }
+        if self.balance_phases.is_some_and(|n| !(2..=MAX_PHASE_INTERVALS).contains(&n)) {
+            return refuse(format!(
+                "{} phase intervals: must be from 2 to {MAX_PHASE_INTERVALS}",
+                self.balance_phases.unwrap_or_default()
+            ));
+        }
+        if self.max_ply.is_some_and(|last| last < self.skip_plies) {
+            return refuse(format!(
+                "plies from {} to {}: there are none",
+                self.skip_plies,
+                self.max_ply.unwrap_or_default()
+            ));
+        }
+        for (what, least, most) in [
+            ("pieces", Some(self.min_pieces.max(self.min_non_pawns)), Some(self.max_pieces)),
+            ("pieces", Some(self.min_pieces.max(self.min_non_pawns)), Some(ALL_PIECES)),
+            ("pieces", Some(2), Some(self.max_pieces)),
+            ("Elo", self.min_elo, self.max_elo),
+            ("seconds for 40 moves", self.min_time_s, self.max_time_s),
+        ] {
+            if let (Some(least), Some(most)) = (least, most)
+                && least > most
+            {
+                return refuse(format!("{what} from {least} to {most}: there are none"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Default for Selection {
+    /// What suits a game database: quiet by the move played, after the opening, each once.
+    fn default() -> Self {
+        Self {
+            skip_plies: 8,
+            keep_checks: false,
+            keep_captures: false,
+            keep_promotions: false,
+            duplicates: Duplicates::Drop,
+            ..Self::everything()
+        }
+    }
+}

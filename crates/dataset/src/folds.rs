@@ -1,0 +1,74 @@
+//! Folds: parts of about equal size that take turns at being held out.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::Dataset;
+use gputexel_files::{Error, Result};
+
+/// A seeded partition of the games. Positions of one game are always in the same fold; where the
+/// input had no games, positions stand for themselves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Folds {
+    of: Vec<u32>,
+    count: usize,
+}
+
+impl Folds {
+    /// Deals the games into `count` folds: in an order that only the seed and the game's number
+    /// decide, each goes to the fold that has the fewest positions. So no two folds differ by more
+    /// positions than the longest game has.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when there are fewer than two folds, or more than games.
+    pub fn try_new(dataset: &Dataset, count: usize, seed: u64) -> Result<Self> {
+        if count < 2 {
+            return Err(Error::Usage(format!("{count} folds: at least 2 are needed, to train and to judge")));
+        }
+        let hash = |game: u32| {
+            let mut bytes = [b'f'; 5]; // apart from what `Split` hashes
+            bytes[1..].copy_from_slice(&game.to_le_bytes());
+            xxh3_64_with_seed(&bytes, seed)
+        };
+        let mut order: Vec<(u64, u32, u32)> = (0..dataset.len() as u32)
+            .map(|n| {
+                let game = dataset.game(n as usize);
+                (hash(game), game, n)
+            })
+            .collect();
+        order.sort_unstable();
+        let games = order.chunk_by(|a, b| a.1 == b.1);
+        let number = games.clone().count();
+        if count > number {
+            let what = if dataset.has_games() { "games" } else { "positions" };
+            return Err(Error::Usage(format!("{count} folds: more than the {number} {what}")));
+        }
+        // The fold with the fewest positions comes first, of equals the one with the lowest number.
+        let mut sizes: BinaryHeap<Reverse<(usize, u32)>> =
+            (0..count as u32).map(|f| Reverse((0, f))).collect();
+        let mut of = vec![0; dataset.len()];
+        for game in games {
+            let Reverse((size, fold)) = sizes.pop().expect("there are folds");
+            game.iter().for_each(|&(_, _, n)| of[n as usize] = fold);
+            sizes.push(Reverse((size + game.len(), fold)));
+        }
+        Ok(Self { of, count })
+    }
+
+    /// Number of folds.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Fold of position `n`.
+    pub fn fold_of(&self, n: usize) -> usize {
+        self.of[n] as usize
+    }
+
+    /// Positions of one fold, ascending.
+    pub fn members(&self, fold: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..self.of.len()).filter(move |&n| self.fold_of(n) == fold)
+    }
+}

@@ -1,0 +1,256 @@
+//! The dataset: positions as sparse rows, on disk and in memory.
+//!
+//! Owns the container format (`container`, `writer`), its metadata, splits by game (`split`,
+//! `folds`), and the order in which evaluators walk it (`layout`, `transpose`). Knows nothing of
+//! chess rules, parameters or devices.
+
+mod coefficients;
+mod container;
+mod folds;
+mod layout;
+mod loss;
+mod metadata;
+pub mod objective;
+mod resample;
+mod split;
+mod stored;
+mod transpose;
+mod writer;
+
+pub use container::{ChecksumState, TensorInfo, read, read_many, tensors};
+pub use folds::Folds;
+pub use layout::{Bucket, Layout, Part, Shape};
+pub use metadata::{Metadata, SourceRecord};
+pub use resample::{POISSON_TAILS, game_hash, poisson_weight};
+pub use split::Split;
+pub use transpose::{Block, Run, Transpose};
+pub use writer::{DatasetWriter, ImportedPosition, PositionLabels, RowLabels};
+
+use self::coefficients::{Coefficients, RowCoefficients};
+use gputexel_files::{Error, Result};
+
+/// Positions in extraction order, columns in memory.
+///
+/// Invariants, checked on reading: ids are below the number of features, phases at most the
+/// maximum, results in 0..=1, weights finite and positive, coefficients and offsets finite. Nothing
+/// can break them afterwards, for the columns and what says how to read them are not to be changed:
+///
+/// ```compile_fail,E0616
+/// fn shrink(mut data: gputexel::dataset::Dataset) -> gputexel::dataset::Dataset {
+///     data.metadata.feature_set.features.truncate(1);
+///     data
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    /// What the columns mean and where they came from.
+    metadata: Metadata,
+    /// Checksum of the container, hexadecimal; several files are joined by `+`.
+    checksum: String,
+    /// Start of each row in `ids`; one more than positions.
+    pub(crate) row_starts: Vec<u64>,
+    /// Entries of each row that have coefficient +1; empty for coefficient rows.
+    pub(crate) white_counts: Vec<u16>,
+    pub(crate) ids: Vec<u16>,
+    /// Parallel to `ids`, unless every coefficient is ±1.
+    pub(crate) coefficients: Coefficients,
+    pub(crate) phases: Vec<u16>,
+    /// Endgame scale factors in units of the feature set's; empty when all are 1.
+    pub(crate) scales: Vec<u16>,
+    pub(crate) results: Vec<f32>,
+    /// Empty when all weights are 1.
+    pub(crate) weights: Vec<f32>,
+    /// Empty when all offsets are 0.
+    pub(crate) offsets: Vec<f32>,
+    /// Search scores, centipawns, White's view; NaN where unknown; empty when none is known.
+    pub(crate) scores: Vec<f32>,
+    /// Static evaluations that the engine printed, centipawns, White's view; NaN where unknown;
+    /// empty when none is known.
+    pub(crate) evaluations: Vec<f32>,
+    /// Game of each position; empty when the input had no games.
+    pub(crate) games: Vec<u32>,
+}
+
+/// One position of a [`Dataset`].
+#[derive(Clone, Copy, Debug)]
+pub struct RowView<'a> {
+    ids: &'a [u16],
+    coefficients: RowCoefficients<'a>,
+    plus: usize,
+    /// Phase units.
+    pub phase: u16,
+    /// Result, White's view, 0 to 1.
+    pub result: f32,
+    /// Weight in the loss.
+    pub weight: f32,
+    /// Fixed part of the score, centipawns.
+    pub offset: f32,
+}
+
+impl RowView<'_> {
+    /// Feature ids with their coefficients.
+    pub fn entries(&self) -> impl Iterator<Item = (u16, f32)> {
+        self.ids.iter().enumerate().map(|(i, &id)| (id, self.coefficients.get(i, self.plus)))
+    }
+
+    /// Number of entries; for piece-square rows the number of pieces.
+    pub fn entry_count(&self) -> usize {
+        self.ids.len()
+    }
+}
+
+impl Dataset {
+    /// What the columns mean and where they came from.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// Checksum of the container, hexadecimal; several files are joined by `+`.
+    pub fn checksum(&self) -> &str {
+        &self.checksum
+    }
+
+    /// Number of positions.
+    pub fn len(&self) -> usize {
+        self.phases.len()
+    }
+
+    /// Whether there is no position.
+    pub fn is_empty(&self) -> bool {
+        self.phases.is_empty()
+    }
+
+    /// Source of a position: its index in [`Metadata::sources`].
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where the sources do not account for all positions.
+    pub fn sources_of_positions(&self) -> Result<Vec<u32>> {
+        let sources = self.metadata.sources.iter().enumerate();
+        let of: Vec<u32> = sources
+            .flat_map(|(i, source)| {
+                std::iter::repeat_n(i as u32, (source.positions as usize).min(self.len() + 1))
+            })
+            .take(self.len() + 1)
+            .collect();
+        match of.len() == self.len() {
+            true => Ok(of),
+            false => {
+                Err(Error::Usage("the dataset does not know the sources of all its positions".to_string()))
+            }
+        }
+    }
+
+    /// Number of features F; there are 2 F parameters.
+    pub fn feature_count(&self) -> usize {
+        self.metadata.feature_set.features.len()
+    }
+
+    /// Phase units that stand for φ = 1.
+    pub fn phase_max(&self) -> u16 {
+        self.metadata.feature_set.phase.max
+    }
+
+    /// Whether every coefficient is ±1.
+    pub fn unit_rows(&self) -> bool {
+        self.coefficients == Coefficients::Unit
+    }
+
+    /// Whether positions know their game, so that splits can keep games together.
+    pub fn has_games(&self) -> bool {
+        !self.games.is_empty()
+    }
+
+    /// Whether weights of positions differ from 1.
+    pub fn has_weights(&self) -> bool {
+        !self.weights.is_empty()
+    }
+
+    /// Whether scores have a part that is not tuned.
+    pub fn has_offsets(&self) -> bool {
+        !self.offsets.is_empty()
+    }
+
+    /// Search scores, centipawns, White's view, NaN where unknown; empty when there are none.
+    pub fn search_scores(&self) -> &[f32] {
+        &self.scores
+    }
+
+    /// Static evaluations that the engine printed, centipawns, White's view, NaN where unknown;
+    /// empty when there are none.
+    pub fn static_evaluations(&self) -> &[f32] {
+        &self.evaluations
+    }
+
+    /// Shares of the middlegame and the endgame value in the score of a position: φ and
+    /// (1 − φ) ρ with its endgame scale factor ρ, which is 1 unless the dataset has such factors.
+    pub fn shares(&self, n: usize) -> (f64, f64) {
+        let phi = f64::from(self.phases[n]) / f64::from(self.phase_max());
+        match self.scales.get(n) {
+            None => (phi, 1.0 - phi),
+            Some(&scale) => (phi, (1.0 - phi) * (f64::from(scale) / f64::from(self.scale_one()))),
+        }
+    }
+
+    /// Units of endgame scale factors that stand for 1.
+    pub fn scale_one(&self) -> u16 {
+        self.metadata.feature_set.imported.as_ref().map_or(1, |imported| imported.scale_one)
+    }
+
+    /// Endgame scale factors in units of [`scale_one`](Self::scale_one); empty when all are 1.
+    pub fn scales(&self) -> &[u16] {
+        &self.scales
+    }
+
+    /// Whether coefficients are kept in single precision, because half would change some.
+    pub fn has_single_precision(&self) -> bool {
+        matches!(self.coefficients, Coefficients::Single(_))
+    }
+
+    /// Results, White's view.
+    pub fn results(&self) -> &[f32] {
+        &self.results
+    }
+
+    /// Phase units of every position.
+    pub fn phases(&self) -> &[u16] {
+        &self.phases
+    }
+
+    /// Game number of a position; its own number where the input had no games.
+    pub fn game(&self, n: usize) -> u32 {
+        self.games.get(n).copied().unwrap_or(n as u32)
+    }
+
+    /// Position `n`.
+    ///
+    /// # Panics
+    /// If there is no such position.
+    pub fn row(&self, n: usize) -> RowView<'_> {
+        let range = self.row_starts[n] as usize..self.row_starts[n + 1] as usize;
+        RowView {
+            coefficients: self.coefficients.row(range.clone()),
+            plus: self.white_counts.get(n).map_or(usize::MAX, |&c| usize::from(c)),
+            ids: &self.ids[range],
+            phase: self.phases[n],
+            result: self.results[n],
+            weight: self.weights.get(n).copied().unwrap_or(1.0),
+            offset: self.offsets.get(n).copied().unwrap_or(0.0),
+        }
+    }
+
+    /// Positions that have each feature with a coefficient other than 0, by feature id.
+    pub fn occurrences(&self) -> Vec<u64> {
+        let mut counts = vec![0u64; self.feature_count()];
+        let mut last_seen = vec![usize::MAX; self.feature_count()];
+        for n in 0..self.len() {
+            for (id, coefficient) in self.row(n).entries() {
+                let id = usize::from(id);
+                if coefficient != 0.0 && last_seen[id] != n {
+                    last_seen[id] = n;
+                    counts[id] += 1;
+                }
+            }
+        }
+        counts
+    }
+}

@@ -1,0 +1,198 @@
+//! Loss functions of an expected score and the scale constant K: formulas of numbers alone.
+
+use serde::{Deserialize, Serialize};
+
+use gputexel_files::{Error, Result};
+
+/// ℓ(p, y): what a wrong prediction costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossKind {
+    /// (p − y)².
+    #[default]
+    Squared,
+    /// −y ln p − (1 − y) ln(1 − p).
+    CrossEntropy,
+    /// |p − y|^q with q ≥ 1.
+    Power(f64),
+}
+
+impl std::str::FromStr for LossKind {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "squared" | "mse" => Ok(Self::Squared),
+            "cross-entropy" | "ce" => Ok(Self::CrossEntropy),
+            _ => match text.strip_prefix("power:").and_then(|q| q.parse::<f64>().ok()) {
+                Some(q) if (1.0..=8.0).contains(&q) => Ok(Self::Power(q)),
+                _ => Err(Error::Usage(format!(
+                    "loss '{text}': expected squared, cross-entropy, or power:Q with Q from 1 to 8"
+                ))),
+            },
+        }
+    }
+}
+
+impl std::fmt::Display for LossKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Squared => f.write_str("squared"),
+            Self::CrossEntropy => f.write_str("cross-entropy"),
+            Self::Power(q) => write!(f, "power:{q}"),
+        }
+    }
+}
+
+impl LossKind {
+    /// Whether the curvature is bounded, so that Gauss–Newton steps make sense.
+    pub fn is_smooth(self) -> bool {
+        match self {
+            Self::Squared | Self::CrossEntropy => true,
+            Self::Power(q) => q >= 2.0,
+        }
+    }
+
+    /// ℓ as a function of the sigmoid's argument x = K ln 10 · s / 400, where p = σ(x).
+    ///
+    /// x is taken instead of p because 1 − p loses all its digits where p is close to 1.
+    pub fn value(self, x: f64, y: f64) -> f64 {
+        match self {
+            Self::Squared => (sigmoid(x) - y).powi(2),
+            // −y ln σ(x) − (1 − y) ln σ(−x) = ln(1 + e^x) − x y, written for large |x|.
+            Self::CrossEntropy => x.max(0.0) + (-x.abs()).exp().ln_1p() - x * y,
+            Self::Power(q) => (sigmoid(x) - y).abs().powf(q),
+        }
+    }
+
+    /// dℓ/dx; dp/dx = p (1 − p).
+    pub fn slope(self, x: f64, y: f64) -> f64 {
+        let (p, dp) = (sigmoid(x), sigmoid(x) * sigmoid(-x));
+        match self {
+            Self::Squared => 2.0 * (p - y) * dp,
+            Self::CrossEntropy => p - y,
+            Self::Power(q) => {
+                let d = p - y;
+                if d == 0.0 { 0.0 } else { q * d.abs().powf(q - 1.0) * d.signum() * dp }
+            }
+        }
+    }
+
+    /// The Gauss–Newton curvature h ≥ 0 of ℓ in x: ℓ''(p) · (dp/dx)² with the second derivative of
+    /// p left out; for cross-entropy this is the exact p (1 − p).
+    pub fn curvature(self, x: f64, y: f64) -> f64 {
+        let dp = sigmoid(x) * sigmoid(-x);
+        match self {
+            Self::Squared => 2.0 * dp * dp,
+            Self::CrossEntropy => dp,
+            Self::Power(q) => {
+                let d = (sigmoid(x) - y).abs();
+                let second = if q == 2.0 { 2.0 } else { q * (q - 1.0) * d.powf(q - 2.0) };
+                if second.is_finite() { second * dp * dp } else { 0.0 }
+            }
+        }
+    }
+
+    /// d²ℓ/dx², which may be negative: [`curvature`](Self::curvature) and what it leaves out,
+    /// ℓ'(p) · d²p/dx². Not finite where |p − y|^q with q < 2 has none.
+    pub fn second_derivative(self, x: f64, y: f64) -> f64 {
+        let (p, dp) = (sigmoid(x), sigmoid(x) * sigmoid(-x));
+        let ddp = dp * (1.0 - 2.0 * p);
+        match self {
+            Self::Squared => 2.0 * (dp * dp + (p - y) * ddp),
+            Self::CrossEntropy => dp,
+            Self::Power(q) => {
+                let d = p - y;
+                let second = if q == 2.0 { 2.0 } else { q * (q - 1.0) * d.abs().powf(q - 2.0) };
+                let first = if d == 0.0 { 0.0 } else { q * d.abs().powf(q - 1.0) * d.signum() };
+                second * dp * dp + first * ddp
+            }
+        }
+    }
+}
+
+/// 1 / (1 + e^−x).
+pub fn sigmoid(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+/// dx/ds: the sigmoid's argument a centipawn, for K in base-10 form.
+pub fn x_per_cp(k: f64) -> f64 {
+    k * std::f64::consts::LN_10 / 400.0
+}
+
+/// p = σ(s) for a score in centipawns and K in base-10 form.
+pub fn expected_score(k: f64, score_cp: f64) -> f64 {
+    sigmoid(x_per_cp(k) * score_cp)
+}
+
+/// The four ways in which tuners write the scale constant; see `docs/design.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ScaleForms {
+    /// 1 / (1 + 10^(−K s / 400)): Texel's original form.
+    pub k: f64,
+    /// 1 / (1 + e^(−K s / 400)): texel-tuner, Ethereal, Weiss.
+    pub k_e: f64,
+    /// 1 / (1 + 10^(−s / scale)): MadChess.
+    pub win_scale: f64,
+    /// 1 / (1 + e^(−s / scale)): pliers.
+    pub e_scale: f64,
+}
+
+impl ScaleForms {
+    /// All forms of a base-10 K.
+    pub fn new(k: f64) -> Self {
+        let ln10 = std::f64::consts::LN_10;
+        Self { k, k_e: k * ln10, win_scale: 400.0 / k, e_scale: 400.0 / (k * ln10) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slopes_are_the_derivatives_of_the_values() {
+        for loss in [
+            LossKind::Squared,
+            LossKind::CrossEntropy,
+            LossKind::Power(2.0),
+            LossKind::Power(2.5),
+            LossKind::Power(1.5),
+        ] {
+            for y in [0.0, 0.3, 0.5, 1.0] {
+                for x in [-3.0f64, -0.4, 0.1, 2.0] {
+                    let step = 1e-5;
+                    let numeric = (loss.value(x + step, y) - loss.value(x - step, y)) / (2.0 * step);
+                    let exact = loss.slope(x, y);
+                    assert!((numeric - exact).abs() < 1e-8, "{loss} {y} {x}: {numeric} {exact}");
+                    let numeric = (loss.slope(x + step, y) - loss.slope(x - step, y)) / (2.0 * step);
+                    let exact = loss.second_derivative(x, y);
+                    assert!((numeric - exact).abs() < 1e-8, "{loss} {y} {x}: {numeric} {exact}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn scale_forms_agree() {
+        let forms = ScaleForms::new(0.8190959);
+        assert!((forms.k_e - 1.886038).abs() < 1e-6);
+        assert!((forms.win_scale - 488.3433).abs() < 1e-3);
+        let (s, ln10) = (37.0f64, std::f64::consts::LN_10);
+        let p = expected_score(forms.k, s);
+        assert!((p - 1.0 / (1.0 + (-forms.k_e * s / 400.0).exp())).abs() < 1e-15);
+        assert!((p - 1.0 / (1.0 + (-s * ln10 / forms.win_scale).exp())).abs() < 1e-15);
+        assert!((p - 1.0 / (1.0 + (-s / forms.e_scale).exp())).abs() < 1e-15);
+    }
+
+    #[test]
+    fn cross_entropy_is_right_at_the_ends() {
+        assert_eq!(LossKind::CrossEntropy.value(800.0, 1.0), 0.0);
+        assert_eq!(LossKind::CrossEntropy.value(-800.0, 0.0), 0.0);
+        assert_eq!(LossKind::CrossEntropy.value(800.0, 0.0), 800.0);
+        let (p, y) = (expected_score(1.2, 77.0), 0.3);
+        let value = LossKind::CrossEntropy.value(x_per_cp(1.2) * 77.0, y);
+        assert!((value + y * p.ln() + (1.0 - y) * (1.0 - p).ln()).abs() < 1e-15);
+    }
+}

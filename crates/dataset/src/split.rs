@@ -1,0 +1,99 @@
+//! Splits: which positions are held out and which training batch the others belong to.
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::Dataset;
+use gputexel_files::{Error, Result};
+
+/// A seeded split by game. Positions of one game are always on the same side of the hold-out,
+/// because neighbouring positions share their result and look alike; where the input had no
+/// games, positions stand for themselves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Split {
+    /// Part of each position: batches are 0 to `batches` − 1, the held-out set is `batches`.
+    parts: Vec<u32>,
+    batches: usize,
+    held_out: usize,
+}
+
+/// Uniform in 0..1, a function of the seed, the purpose and the number.
+fn uniform(seed: u64, purpose: u8, number: u32) -> f64 {
+    let mut bytes = [purpose; 5];
+    bytes[1..].copy_from_slice(&number.to_le_bytes());
+    (xxh3_64_with_seed(&bytes, seed) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+impl Split {
+    /// Holds out a share of the games and deals the other positions into `batches`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when the share is outside 0..=0.9, or a part would be empty.
+    pub fn try_new(dataset: &Dataset, share: f64, batches: usize, seed: u64) -> Result<Self> {
+        Self::check_share(share)?;
+        if batches > dataset.len() {
+            return Err(Error::Usage(format!(
+                "{batches} batches: more than the {} positions",
+                dataset.len()
+            )));
+        }
+        let mut held_out = 0;
+        let parts: Vec<u32> = (0..dataset.len())
+            .map(|n| {
+                if share > 0.0 && uniform(seed, b'h', dataset.game(n)) < share {
+                    held_out += 1;
+                    batches as u32
+                } else {
+                    (uniform(seed, b'b', n as u32) * batches as f64) as u32
+                }
+            })
+            .collect();
+        if batches == 0 || held_out == dataset.len() || (share > 0.0 && held_out == 0) {
+            return Err(Error::Usage(format!(
+                "{} positions are too few to hold out a share of {share} of the games",
+                dataset.len()
+            )));
+        }
+        Ok(Self { parts, batches, held_out })
+    }
+
+    /// Checks a held-out share.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when it is outside 0..=0.9.
+    pub fn check_share(share: f64) -> Result<()> {
+        match (0.0..=0.9).contains(&share) {
+            true => Ok(()),
+            false => Err(Error::Usage(format!("held-out share {share}: must be from 0 to 0.9"))),
+        }
+    }
+
+    /// Number of parts: the batches and, if there is one, the held-out set.
+    pub fn parts(&self) -> usize {
+        self.batches + usize::from(self.held_out > 0)
+    }
+
+    /// Number of training batches.
+    pub fn batches(&self) -> usize {
+        self.batches
+    }
+
+    /// Part of position `n`.
+    pub fn part_of(&self, n: usize) -> usize {
+        self.parts[n] as usize
+    }
+
+    /// Index of the held-out part, if there is one.
+    pub fn held_out_part(&self) -> Option<usize> {
+        (self.held_out > 0).then_some(self.batches)
+    }
+
+    /// Positions to train on, ascending.
+    pub fn training(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.parts.len()).filter(|&n| self.part_of(n) < self.batches)
+    }
+
+    /// Positions held out, ascending.
+    pub fn held_out(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.parts.len()).filter(|&n| self.part_of(n) == self.batches)
+    }
+}

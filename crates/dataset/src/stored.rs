@@ -1,0 +1,207 @@
+//! The file of a dataset: its header, and its tensors read into memory of our own.
+//!
+//! Nothing is mapped: another process may truncate or change the file at any time, and what was read is
+//! verified against its checksum as it is read, so that what is verified is what is used.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use safetensors::Dtype;
+use safetensors::tensor::{Metadata as Header, TensorInfo};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::Metadata;
+use super::container::{ChecksumState, METADATA_KEY};
+use gputexel_files::{Error, Result};
+
+/// Largest header in bytes, as for all readers of the format.
+const HEADER_BYTES: u64 = 100_000_000;
+/// Bytes that are read and then hashed while they are in the processor's cache.
+const PIECE: usize = 1 << 18;
+
+/// A dataset's file, open.
+pub(super) struct Stored<'a> {
+    path: &'a Path,
+    file: File,
+    header: Header,
+    /// Where tensors begin.
+    start: u64,
+    /// What it says about itself; nothing of it but the schema version is verified.
+    pub metadata: Metadata,
+}
+
+impl<'a> Stored<'a> {
+    /// Opens a file and reads its header.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when it cannot be read; [`Error::Input`] when it is not a dataset, is truncated,
+    /// or of another schema.
+    pub fn open(path: &'a Path) -> Result<Self> {
+        let io = |e| Error::io(path, e);
+        let mut file = File::open(path).map_err(io)?;
+        let meta = file.metadata().map_err(io)?;
+        if meta.is_dir() {
+            return Err(Error::input(path, "is a folder, not a dataset"));
+        }
+        if meta.len() < 8 {
+            return Err(Error::input(path, format!("not a dataset: only {} bytes long", meta.len())));
+        }
+        let mut start = Vec::with_capacity(9);
+        file.by_ref().take(9).read_to_end(&mut start).map_err(io)?;
+        if start.get(8).is_some() && start[0] == b'{' {
+            return Err(Error::input(path, "is JSON, not a dataset"));
+        }
+        if start.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()) {
+            return Err(Error::input(path, "is text, not a dataset; 'gputexel extract' makes one of it"));
+        }
+        let foreign = |why: String| Error::input(path, format!("not a dataset, or truncated: {why}"));
+        let length = start.first_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes));
+        let length = length
+            .filter(|&length| length <= HEADER_BYTES.min(meta.len() - 8))
+            .ok_or_else(|| foreign("the header's length is out of range".to_string()))?;
+        let mut bytes = Vec::with_capacity(length as usize);
+        file.seek(SeekFrom::Start(8)).map_err(io)?;
+        file.by_ref().take(length).read_to_end(&mut bytes).map_err(io)?;
+        let header: Header = serde_json::from_slice(&bytes).map_err(|e| foreign(e.to_string()))?;
+        if (8 + length).checked_add(header.data_len() as u64) != Some(meta.len()) {
+            return Err(foreign("the tensors do not make up the rest of the file".to_string()));
+        }
+        let metadata = metadata(&header, path)?;
+        Ok(Self { path, file, header, start: 8 + length, metadata })
+    }
+
+    /// Names of its tensors, in the order of their places.
+    pub fn names(&self) -> Vec<String> {
+        self.header.offset_keys()
+    }
+
+    /// Type, shape and place of a tensor that there is.
+    pub fn info(&self, name: &str) -> &TensorInfo {
+        self.header.info(name).expect("a tensor of this file")
+    }
+
+    /// Type of a tensor, if there is one of that name.
+    pub fn dtype(&self, name: &str) -> Option<Dtype> {
+        self.header.info(name).map(|info| info.dtype)
+    }
+
+    /// Reads a tensor that there is, only for its checksum.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn verify(&mut self, name: &str) -> Result<ChecksumState> {
+        let (from, to) = self.info(name).data_offsets;
+        let mut piece = vec![0; PIECE.min(to - from)];
+        let mut hash = Xxh3::new();
+        self.seek(from)?;
+        for at in (from..to).step_by(PIECE) {
+            let piece = &mut piece[..PIECE.min(to - at)];
+            self.file.read_exact(piece).map_err(|e| Error::io(self.path, e))?;
+            hash.update(piece);
+        }
+        Ok(self.state(name, &hash))
+    }
+
+    /// The elements of a tensor.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when it is missing, has another type or length, or a wrong checksum;
+    /// [`Error::Io`].
+    pub fn required<T: bytemuck::Pod>(
+        &mut self,
+        name: &str,
+        dtype: Dtype,
+        elements: usize,
+    ) -> Result<Vec<T>> {
+        const { assert!(cfg!(target_endian = "little"), "dataset files are little-endian") };
+        let info = self
+            .header
+            .info(name)
+            .ok_or_else(|| Error::input(self.path, format!("broken: tensor '{name}' is missing")))?;
+        let from = info.data_offsets.0;
+        if info.dtype != dtype || info.shape != [elements] || dtype.bitsize() != 8 * size_of::<T>() {
+            return Err(match self.verify(name)? {
+                // Of a damaged tensor, the length is what follows from the damage.
+                ChecksumState::Wrong => self.damaged(name),
+                _ => self.misshapen(name, dtype, elements),
+            });
+        }
+        let mut values = bytemuck::allocation::try_zeroed_vec::<T>(elements)
+            .map_err(|()| Error::input(self.path, format!("'{name}' does not fit in memory")))?;
+        let mut hash = Xxh3::new();
+        self.seek(from)?;
+        for piece in bytemuck::cast_slice_mut::<T, u8>(&mut values).chunks_mut(PIECE) {
+            self.file.read_exact(piece).map_err(|e| Error::io(self.path, e))?;
+            hash.update(piece);
+        }
+        match self.state(name, &hash) {
+            ChecksumState::Ok => Ok(values),
+            _ => Err(self.damaged(name)),
+        }
+    }
+
+    /// The elements of a tensor, none where there is no such tensor.
+    ///
+    /// # Errors
+    /// Those of [`required`](Self::required).
+    pub fn optional<T: bytemuck::Pod>(
+        &mut self,
+        name: &str,
+        dtype: Dtype,
+        elements: usize,
+    ) -> Result<Vec<T>> {
+        if self.dtype(name).is_none() { Ok(Vec::new()) } else { self.required(name, dtype, elements) }
+    }
+
+    /// What is to be said of a tensor without the right checksum.
+    pub fn damaged(&self, name: &str) -> Error {
+        Error::input(self.path, format!("damaged: the checksum of '{name}' does not match"))
+    }
+
+    fn misshapen(&self, name: &str, dtype: Dtype, elements: usize) -> Error {
+        let info = self.info(name);
+        Error::input(
+            self.path,
+            format!(
+                "broken: tensor '{name}' is {:?} {:?}, expected {dtype:?} [{elements}]",
+                info.dtype, info.shape
+            ),
+        )
+    }
+
+    fn seek(&mut self, offset: usize) -> Result<()> {
+        let to = SeekFrom::Start(self.start + offset as u64);
+        self.file.seek(to).map(drop).map_err(|e| Error::io(self.path, e))
+    }
+
+    fn state(&self, name: &str, hash: &Xxh3) -> ChecksumState {
+        match self.metadata.checksums.get(name) {
+            None => ChecksumState::Missing,
+            Some(stored) if *stored == format!("{:016x}", hash.digest()) => ChecksumState::Ok,
+            Some(_) => ChecksumState::Wrong,
+        }
+    }
+}
+
+/// Our own metadata in a header.
+fn metadata(header: &Header, path: &Path) -> Result<Metadata> {
+    let json = header
+        .metadata()
+        .as_ref()
+        .and_then(|all| all.get(METADATA_KEY))
+        .ok_or_else(|| Error::input(path, "a safetensors file, but not one that gputexel wrote"))?;
+    let broken = |e: serde_json::Error| Error::input(path, format!("broken metadata: {e}"));
+    let version: serde_json::Value = serde_json::from_str(json).map_err(broken)?;
+    match version.get("schema").and_then(serde_json::Value::as_u64) {
+        Some(schema) if schema == u64::from(Metadata::SCHEMA) => {}
+        Some(schema) => {
+            return Err(Error::input(
+                path,
+                format!("schema {schema} is not supported (this version reads {})", Metadata::SCHEMA),
+            ));
+        }
+        None => return Err(Error::input(path, "broken metadata: no schema version")),
+    }
+    serde_json::from_value(version).map_err(broken)
+}

@@ -1,0 +1,502 @@
+//! Writing a dataset: columns are spooled to disk and joined at the end, so that memory does not
+//! grow with the number of positions and a killed run leaves nothing under the final name.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use half::f16;
+use safetensors::Dtype;
+use safetensors::tensor::{Metadata as Header, TensorInfo};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::container::{METADATA_KEY, names};
+use super::{Metadata, SourceRecord};
+use gputexel_files::{Error, Result};
+use gputexel_files::{Scratch, folder_for};
+use gputexel_model::FeatureRow;
+
+/// Everything about a position but its features.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PositionLabels {
+    /// Result, White's view, 0 to 1.
+    pub result: f32,
+    /// Search score, centipawns, White's view.
+    pub score_cp: Option<f32>,
+    /// Weight in the loss.
+    pub weight: f32,
+    /// Game number, consecutive from 0, where the input has games.
+    pub game: Option<u32>,
+}
+
+/// A position whose features were computed elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub struct ImportedPosition<'a> {
+    /// Ids, ascending.
+    pub ids: &'a [u16],
+    /// Coefficients of `ids`.
+    pub coefficients: &'a [f32],
+    /// Phase units.
+    pub phase: u16,
+    /// Endgame scale factor, in units of the feature set's.
+    pub scale: u16,
+    /// Fixed part of the score, centipawns, White's view.
+    pub offset_cp: f32,
+    /// The engine's static evaluation, centipawns, White's view.
+    pub evaluation_cp: Option<f32>,
+    /// Everything else.
+    pub labels: PositionLabels,
+}
+
+/// One tensor on its way to disk.
+struct Column {
+    name: &'static str,
+    dtype: Dtype,
+    elements: usize,
+    /// Bytes that are neither hashed nor written yet: values come by twos and fours, and both
+    /// hashing and writing are several times as fast in bulk.
+    pending: Vec<u8>,
+    file: File,
+    hash: Xxh3,
+}
+
+/// Size at which pending bytes are hashed and written.
+const PENDING_BYTES: usize = 1 << 18;
+
+impl Column {
+    fn try_new(name: &'static str, dtype: Dtype, folder: &Path) -> Result<Self> {
+        // Unnamed on Unix: gone when the process ends, however it ends.
+        let file = tempfile::tempfile_in(folder).map_err(|e| Error::io(folder, e))?;
+        Ok(Self {
+            name,
+            dtype,
+            elements: 0,
+            pending: Vec::with_capacity(PENDING_BYTES + 256),
+            file,
+            hash: Xxh3::new(),
+        })
+    }
+
+    fn push(&mut self, bytes: &[u8], elements: usize) -> std::io::Result<()> {
+        self.elements += elements;
+        self.pending.extend_from_slice(bytes);
+        if self.pending.len() >= PENDING_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.hash.update(&self.pending);
+        self.file.write_all(&self.pending)?;
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Reads what was written, from the start. Nothing can be pushed afterwards.
+    fn reader(&mut self) -> std::io::Result<BufReader<File>> {
+        self.flush()?;
+        let mut file = self.file.try_clone()?;
+        file.seek(SeekFrom::Start(0))?;
+        Ok(BufReader::with_capacity(PENDING_BYTES, file))
+    }
+
+    /// An empty column to take this one's place.
+    fn replacement(&self, folder: &Path) -> std::io::Result<Self> {
+        Self::try_new(self.name, self.dtype, folder).map_err(std::io::Error::other)
+    }
+
+    /// Keeps the elements of `N` bytes for which `keep` has true, changed by `map`.
+    fn retain<const N: usize>(
+        &mut self,
+        keep: &[bool],
+        folder: &Path,
+        map: &mut dyn FnMut([u8; N]) -> [u8; N],
+    ) -> std::io::Result<()> {
+        if self.elements == 0 {
+            return Ok(());
+        }
+        let mut kept = self.replacement(folder)?;
+        let mut reader = self.reader()?;
+        for &keep in keep {
+            let bytes = read(&mut reader)?;
+            if keep {
+                kept.push(&map(bytes), 1)?;
+            }
+        }
+        *self = kept;
+        Ok(())
+    }
+}
+
+/// What a row says beside its features, in [`DatasetWriter::visit`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RowLabels {
+    /// Phase units.
+    pub phase: u16,
+    /// Result, White's view, 0 to 1.
+    pub result: f32,
+    /// Weight in the loss.
+    pub weight: f32,
+    /// Game number; `u32::MAX` for none.
+    pub game: u32,
+}
+
+fn read<const N: usize>(reader: &mut impl Read) -> std::io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    reader.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Collects rows and writes them as a dataset file.
+pub struct DatasetWriter {
+    path: PathBuf,
+    folder: PathBuf,
+    metadata: Metadata,
+    unit_rows: bool,
+    row_lengths: Column,
+    white_counts: Column,
+    ids: Column,
+    coefficients: Column,
+    phases: Column,
+    results: Column,
+    weights: Column,
+    scores: Column,
+    games: Column,
+    scales: Column,
+    offsets: Column,
+    evaluations: Column,
+    scale_one: u16,
+    any_weight: bool,
+    any_scale: bool,
+    any_offset: bool,
+    any_evaluation: bool,
+    any_score: bool,
+    any_game: bool,
+}
+
+impl DatasetWriter {
+    /// Starts a dataset that will appear at `path` when [`finish`](Self::finish) succeeds.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the folder cannot be written, [`Error::Usage`] when `path` exists and
+    /// `force` is not set.
+    pub fn create(path: &Path, metadata: Metadata, force: bool) -> Result<Self> {
+        if !force && path.exists() {
+            return Err(Error::Usage(format!("{}: exists; use --force to replace it", path.display())));
+        }
+        if path.is_dir() {
+            return Err(Error::input(path, "is a folder"));
+        }
+        let folder = folder_for(path);
+        let column = |name, dtype| Column::try_new(name, dtype, &folder);
+        Ok(Self {
+            row_lengths: column(names::ROW_LENGTHS, Dtype::U16)?,
+            white_counts: column(names::WHITE_COUNTS, Dtype::U16)?,
+            ids: column(names::IDS, Dtype::U16)?,
+            coefficients: column(names::COEFFICIENTS, Dtype::F16)?,
+            phases: column(names::PHASES, Dtype::U16)?,
+            results: column(names::RESULTS, Dtype::F32)?,
+            weights: column(names::WEIGHTS, Dtype::F32)?,
+            scores: column(names::SCORES, Dtype::F32)?,
+            games: column(names::GAMES, Dtype::U32)?,
+            scales: column(names::SCALES, Dtype::U16)?,
+            offsets: column(names::OFFSETS, Dtype::F32)?,
+            evaluations: column(names::EVALUATIONS, Dtype::F32)?,
+            scale_one: metadata.feature_set.imported.as_ref().map_or(1, |imported| imported.scale_one),
+            unit_rows: metadata.feature_set.unit_rows(),
+            path: path.to_path_buf(),
+            folder,
+            metadata,
+            any_weight: false,
+            any_scale: false,
+            any_offset: false,
+            any_evaluation: false,
+            any_score: false,
+            any_game: false,
+        })
+    }
+
+    /// Positions written so far.
+    pub fn len(&self) -> usize {
+        self.phases.elements
+    }
+
+    /// Whether nothing was written yet.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Appends one position.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the spool cannot be written (disk full).
+    pub fn push(&mut self, row: &FeatureRow, labels: PositionLabels) -> Result<()> {
+        self.note(labels);
+        self.try_push(row, labels).map_err(|e| Error::io(&self.path, e))
+    }
+
+    /// Appends one position of an imported feature set. Coefficients are kept in half precision until
+    /// the first comes that it would change; from then on all are kept in single precision.
+    ///
+    /// # Errors
+    /// Those of [`push`](Self::push).
+    pub fn push_imported(&mut self, position: &ImportedPosition<'_>) -> Result<()> {
+        self.note(position.labels);
+        self.any_scale |= position.scale != self.scale_one;
+        self.any_offset |= position.offset_cp != 0.0;
+        self.any_evaluation |= position.evaluation_cp.is_some();
+        self.try_push_imported(position).map_err(|e| Error::io(&self.path, e))
+    }
+
+    /// Whether coefficients are kept in single precision.
+    pub fn has_single_precision(&self) -> bool {
+        self.coefficients.dtype == Dtype::F32
+    }
+
+    fn note(&mut self, labels: PositionLabels) {
+        self.any_weight |= labels.weight != 1.0;
+        self.any_score |= labels.score_cp.is_some();
+        if let Some(game) = labels.game {
+            self.any_game = true;
+            // Games are numbered from 0, but their positions need not be neighbors.
+            self.metadata.games = self.metadata.games.max(u64::from(game) + 1);
+        }
+    }
+
+    fn try_push_imported(&mut self, position: &ImportedPosition<'_>) -> std::io::Result<()> {
+        let ImportedPosition { ids, coefficients, labels, .. } = *position;
+        self.row_lengths.push(&(ids.len() as u16).to_le_bytes(), 1)?;
+        self.ids.push(le_bytes(ids), ids.len())?;
+        if !self.has_single_precision() && coefficients.iter().any(|&c| f16::from_f32(c).to_f32() != c) {
+            self.widen()?;
+        }
+        if self.has_single_precision() {
+            self.coefficients.push(le_bytes(coefficients), coefficients.len())?;
+        } else {
+            for &coefficient in coefficients {
+                self.coefficients.push(&f16::from_f32(coefficient).to_le_bytes(), 1)?;
+            }
+        }
+        self.scales.push(&position.scale.to_le_bytes(), 1)?;
+        self.offsets.push(&position.offset_cp.to_le_bytes(), 1)?;
+        self.evaluations.push(&position.evaluation_cp.unwrap_or(f32::NAN).to_le_bytes(), 1)?;
+        self.push_labels(position.phase, labels)
+    }
+
+    /// Turns the coefficients so far into single precision.
+    fn widen(&mut self) -> std::io::Result<()> {
+        let mut wide =
+            Column::try_new(names::COEFFICIENTS, Dtype::F32, &self.folder).map_err(std::io::Error::other)?;
+        let mut reader = self.coefficients.reader()?;
+        for _ in 0..self.coefficients.elements {
+            wide.push(&f16::from_le_bytes(read(&mut reader)?).to_f32().to_le_bytes(), 1)?;
+        }
+        self.coefficients = wide;
+        Ok(())
+    }
+
+    fn try_push(&mut self, row: &FeatureRow, labels: PositionLabels) -> std::io::Result<()> {
+        let length = (row.plus.len() + row.minus.len()) as u16;
+        self.row_lengths.push(&length.to_le_bytes(), 1)?;
+        self.ids.push(le_bytes(&row.plus), row.plus.len())?;
+        if self.unit_rows {
+            self.white_counts.push(&(row.plus.len() as u16).to_le_bytes(), 1)?;
+            self.ids.push(le_bytes(&row.minus), row.minus.len())?;
+        } else {
+            self.coefficients.push(le_bytes(&row.coefficients), row.coefficients.len())?;
+        }
+        self.push_labels(row.phase, labels)
+    }
+
+    fn push_labels(&mut self, phase: u16, labels: PositionLabels) -> std::io::Result<()> {
+        self.phases.push(&phase.to_le_bytes(), 1)?;
+        self.results.push(&labels.result.to_le_bytes(), 1)?;
+        self.weights.push(&labels.weight.to_le_bytes(), 1)?;
+        self.scores.push(&labels.score_cp.unwrap_or(f32::NAN).to_le_bytes(), 1)?;
+        self.games.push(&labels.game.unwrap_or(u32::MAX).to_le_bytes(), 1)
+    }
+
+    /// Visits phase, result, weight and game (`u32::MAX`: none) of all rows in order.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the spool cannot be read or written.
+    pub fn visit(&mut self, visit: &mut dyn FnMut(usize, RowLabels)) -> Result<()> {
+        self.try_visit(visit).map_err(|e| Error::io(&self.path, e))
+    }
+
+    fn try_visit(&mut self, visit: &mut dyn FnMut(usize, RowLabels)) -> std::io::Result<()> {
+        let rows = self.len();
+        let mut phases = self.phases.reader()?;
+        let mut results = self.results.reader()?;
+        let mut weights = self.weights.reader()?;
+        let mut games = self.games.reader()?;
+        for row in 0..rows {
+            let labels = RowLabels {
+                phase: u16::from_le_bytes(read(&mut phases)?),
+                result: f32::from_le_bytes(read(&mut results)?),
+                weight: f32::from_le_bytes(read(&mut weights)?),
+                game: u32::from_le_bytes(read(&mut games)?),
+            };
+            visit(row, labels);
+        }
+        Ok(())
+    }
+
+    /// Gives every row the result and weight that `relabel` returns for it.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the spool cannot be read or written.
+    pub fn relabel(&mut self, relabel: &mut dyn FnMut(usize, RowLabels) -> (f32, f32)) -> Result<()> {
+        let mut results = Column::try_new(names::RESULTS, Dtype::F32, &self.folder)?;
+        let mut weights = Column::try_new(names::WEIGHTS, Dtype::F32, &self.folder)?;
+        let mut any_weight = false;
+        let mut outcome = Ok(());
+        self.visit(&mut |row, labels| {
+            let (result, weight) = relabel(row, labels);
+            any_weight |= weight != 1.0;
+            if outcome.is_ok() {
+                outcome = results
+                    .push(&result.to_le_bytes(), 1)
+                    .and_then(|()| weights.push(&weight.to_le_bytes(), 1));
+            }
+        })?;
+        outcome.map_err(|e| Error::io(&self.path, e))?;
+        (self.results, self.weights, self.any_weight) = (results, weights, any_weight);
+        Ok(())
+    }
+
+    /// Keeps the rows for which `keep` has true, and numbers the games that are left anew.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the spool cannot be read or written.
+    ///
+    /// # Panics
+    /// If there are not as many flags as rows.
+    pub fn retain(&mut self, keep: &[bool]) -> Result<()> {
+        assert_eq!(keep.len(), self.len());
+        self.try_retain(keep).map_err(|e| Error::io(&self.path, e))
+    }
+
+    fn try_retain(&mut self, keep: &[bool]) -> std::io::Result<()> {
+        let mut lengths = self.row_lengths.reader()?;
+        let folder = self.folder.clone();
+        let mut ids = self.ids.replacement(&folder)?;
+        let mut coefficients = self.coefficients.replacement(&folder)?;
+        let mut ids_reader = self.ids.reader()?;
+        let mut coefficients_reader = self.coefficients.reader()?;
+        let mut bytes = Vec::new();
+        for &keep in keep {
+            let length = usize::from(u16::from_le_bytes(read(&mut lengths)?));
+            let mut copy = |reader: &mut BufReader<File>, to: &mut Column| {
+                bytes.resize(to.dtype.bitsize() / 8 * length, 0);
+                reader.read_exact(&mut bytes)?;
+                if keep { to.push(&bytes, length) } else { Ok(()) }
+            };
+            copy(&mut ids_reader, &mut ids)?;
+            if !self.unit_rows {
+                copy(&mut coefficients_reader, &mut coefficients)?;
+            }
+        }
+        (self.ids, self.coefficients) = (ids, coefficients);
+        for column in [&mut self.row_lengths, &mut self.white_counts, &mut self.phases, &mut self.scales] {
+            column.retain::<2>(keep, &folder, &mut |bytes| bytes)?;
+        }
+        let singles = [&mut self.results, &mut self.weights, &mut self.scores];
+        for column in singles.into_iter().chain([&mut self.offsets, &mut self.evaluations]) {
+            column.retain::<4>(keep, &folder, &mut |bytes| bytes)?;
+        }
+        let mut numbers = vec![u32::MAX; self.metadata.games as usize];
+        let mut next = 0;
+        self.games.retain::<4>(keep, &folder, &mut |bytes| match numbers
+            .get_mut(u32::from_le_bytes(bytes) as usize)
+        {
+            Some(number) => {
+                if *number == u32::MAX {
+                    *number = next;
+                    next += 1;
+                }
+                number.to_le_bytes()
+            }
+            None => bytes,
+        })?;
+        self.metadata.games = u64::from(next);
+        Ok(())
+    }
+
+    /// Games so far.
+    pub fn games(&self) -> u64 {
+        self.metadata.games
+    }
+
+    /// Joins the columns under the final name and returns the metadata as written.
+    ///
+    /// Columns that say nothing (all weights 1, no score, no game) are left out.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the file cannot be written; the final name is then untouched.
+    pub fn finish(
+        self,
+        sources: Vec<SourceRecord>,
+        selection: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Metadata> {
+        let path = self.path.clone();
+        self.try_finish(sources, selection).map_err(|e| Error::io(path, e))
+    }
+
+    fn try_finish(
+        mut self,
+        sources: Vec<SourceRecord>,
+        selection: impl IntoIterator<Item = (String, String)>,
+    ) -> std::io::Result<Metadata> {
+        self.metadata.positions = self.len() as u64;
+        self.metadata.sources = sources;
+        self.metadata.selection = selection.into_iter().collect();
+        let mut columns = vec![self.results, self.row_lengths, self.ids, self.phases];
+        columns.extend(if self.unit_rows { [self.white_counts] } else { [self.coefficients] });
+        columns.extend(self.any_weight.then_some(self.weights));
+        columns.extend(self.any_scale.then_some(self.scales));
+        columns.extend(self.any_offset.then_some(self.offsets));
+        columns.extend(self.any_evaluation.then_some(self.evaluations));
+        columns.extend(self.any_score.then_some(self.scores));
+        columns.extend(self.any_game.then_some(self.games));
+        // Widest types first keeps every tensor aligned, as readers of the format expect.
+        columns.sort_by_key(|c| (std::cmp::Reverse(c.dtype.bitsize()), c.name));
+
+        let mut offset = 0;
+        let mut tensors = Vec::new();
+        for column in &mut columns {
+            column.flush()?;
+            let bytes = column.elements * column.dtype.bitsize() / 8;
+            let info = TensorInfo {
+                dtype: column.dtype,
+                shape: vec![column.elements],
+                data_offsets: (offset, offset + bytes),
+            };
+            tensors.push((column.name.to_string(), info));
+            offset += bytes;
+            self.metadata.checksums.insert(column.name.to_string(), format!("{:016x}", column.hash.digest()));
+        }
+        let json = serde_json::to_string(&self.metadata)?;
+        let header = Header::new(Some(HashMap::from([(METADATA_KEY.to_string(), json)])), tensors)
+            .map_err(std::io::Error::other)?;
+        let mut header = serde_json::to_vec(&header)?;
+        header.resize(header.len().next_multiple_of(8), b' ');
+
+        let mut output = Scratch::beside(&self.path)?;
+        let file = output.as_file_mut();
+        file.write_all(&(header.len() as u64).to_le_bytes())?;
+        file.write_all(&header)?;
+        for mut column in columns {
+            // From file to file, the system copies without a detour through this process.
+            column.file.seek(SeekFrom::Start(0))?;
+            std::io::copy(&mut column.file, file)?;
+        }
+        output.finish()?;
+        Ok(self.metadata)
+    }
+}
+
+/// The bytes of plain numbers in the file's little-endian order.
+fn le_bytes<T: bytemuck::Pod>(values: &[T]) -> &[u8] {
+    const { assert!(cfg!(target_endian = "little"), "dataset files are little-endian") };
+    bytemuck::cast_slice(values)
+}

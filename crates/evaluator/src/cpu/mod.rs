@@ -1,0 +1,328 @@
+//! The CPU evaluator: SIMD bodies chosen at run time, stripes of positions on `rayon`'s threads.
+//!
+//! Results do not depend on the number of threads: the cut into stripes depends on the data and
+//! the population alone, and partial sums are added in a fixed order.
+
+mod curvature;
+mod instruction_set;
+mod population;
+mod sigmoid;
+mod single;
+
+use std::f64::consts::LOG2_E;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+pub use instruction_set::InstructionSet;
+
+use self::population::{SharedScores, TileItem, TileParameters, TileSums, TileWidth, tile_kernel};
+use self::sigmoid::with_lane_loss;
+use self::single::{MemberKernel, MemberParameters, MemberSums};
+use super::{Evaluations, Evaluator, Population, Request};
+use gputexel_dataset::Layout;
+use gputexel_dataset::objective::{LossKind, x_per_cp};
+use gputexel_files::Result;
+
+/// Work items wanted a call, so that threads finish together.
+const WORK_ITEMS: usize = 64;
+/// Fewest positions a stripe: below, the tables cost more than the positions.
+const STRIPE: usize = 8192;
+/// Features that are transposed together.
+const TRANSPOSED: usize = 32;
+/// Up to how many members the one-member kernel is called for each, instead of filling a tile
+/// with padding; measured, see `docs/performance.md`.
+const SINGLES: usize = 2;
+
+/// Evaluates on the processor. Nothing is prepared beyond the layout.
+#[derive(Debug)]
+pub struct CpuEvaluator<'a> {
+    layout: &'a Layout,
+    instruction_set: InstructionSet,
+    tile_width: usize,
+}
+
+impl<'a> CpuEvaluator<'a> {
+    /// An evaluator with the widest SIMD body of this processor.
+    pub fn new(layout: &'a Layout) -> Self {
+        Self::with_instruction_set(layout, InstructionSet::best())
+    }
+
+    /// An evaluator with a certain SIMD body.
+    pub fn with_instruction_set(layout: &'a Layout, instruction_set: InstructionSet) -> Self {
+        let tile_width = instruction_set.dispatch(TileWidth);
+        Self { layout, instruction_set, tile_width }
+    }
+
+    /// Positions of consecutive parts.
+    fn positions(&self, parts: &Range<usize>) -> Range<usize> {
+        let parts = &self.layout.parts()[parts.clone()];
+        parts[0].positions.start..parts[parts.len() - 1].positions.end
+    }
+
+    fn check(&self, population: &Population, request: &Request) -> Result<()> {
+        population.validate(self.layout)?;
+        request.validate(self.layout)
+    }
+
+    /// Scores under one θ of the positions named, centipawns.
+    fn scores_in(&self, theta: &[f64], positions: Range<usize>) -> Vec<f32> {
+        let parameters = MemberParameters::new(theta, 1.0);
+        let stripes: Vec<Vec<f32>> = cut(positions, WORK_ITEMS)
+            .into_par_iter()
+            .map(|positions| {
+                let mut scores = vec![0.0f32; positions.len()];
+                let mut table = vec![0.0f32; self.layout.features()];
+                for (bucket, range) in self.layout.buckets_in(positions.clone()) {
+                    parameters.blend(bucket, &mut table);
+                    for shape in self.layout.shapes_in(range) {
+                        let (start, end) = (shape.positions.start, shape.positions.end);
+                        let out = &mut scores[start - positions.start..end - positions.start];
+                        single::scores(self.layout, &shape, &table, out);
+                    }
+                }
+                scores
+            })
+            .collect();
+        stripes.concat()
+    }
+
+    /// Sums of whole tiles, in tile order.
+    fn tiles(&self, population: &Population, tiles: usize, request: &Request) -> Vec<TileSums> {
+        let positions = self.positions(&request.parts);
+        let stripes = cut(positions.clone(), WORK_ITEMS / tiles.max(1));
+        let shared = (tiles > 0 && population.is_shared()).then(|| SharedScores {
+            first: positions.start,
+            scores: self.scores_in(population.member(0), positions),
+        });
+        let plain = self.layout.unit_rows()
+            && self.layout.weights().is_empty()
+            && (shared.is_some() || self.layout.offsets().is_empty())
+            && population.blends.is_empty()
+            && population.resamples.is_empty();
+        (0..tiles)
+            .into_par_iter()
+            .map(|tile| {
+                let parameters = self.tile_parameters(population, tile, &request.parts);
+                let item = |positions: &Range<usize>| TileItem {
+                    layout: self.layout,
+                    parts: request.parts.clone(),
+                    positions: positions.clone(),
+                    parameters: &parameters,
+                    shared: shared.as_ref(),
+                };
+                let partial: Vec<TileSums> = stripes
+                    .par_iter()
+                    .map(|positions| {
+                        let (set, item) = (self.instruction_set, item(positions));
+                        with_lane_loss!(request.loss, loss => match (plain, request.gradients) {
+                            (true, true) => set.dispatch(tile_kernel::<_, true, true>(item, loss)),
+                            (true, false) => set.dispatch(tile_kernel::<_, true, false>(item, loss)),
+                            (false, true) => set.dispatch(tile_kernel::<_, false, true>(item, loss)),
+                            (false, false) => set.dispatch(tile_kernel::<_, false, false>(item, loss)),
+                        })
+                    })
+                    .collect();
+                partial
+                    .into_iter()
+                    .reduce(|mut sum, next| {
+                        add(&mut sum.losses, &next.losses);
+                        add(&mut sum.weights, &next.weights);
+                        add(&mut sum.gradients, &next.gradients);
+                        sum
+                    })
+                    .expect("there is at least one stripe")
+            })
+            .collect()
+    }
+
+    /// What tells the members of a tile apart, transposed; the last member fills up an incomplete
+    /// tile.
+    fn tile_parameters(&self, population: &Population, tile: usize, parts: &Range<usize>) -> TileParameters {
+        let (width, features) = (self.tile_width, self.layout.features());
+        let member = |lane: usize| (tile * width + lane).min(population.members() - 1);
+        let units = if population.is_shared() { 1.0 } else { f64::from(self.layout.phase_max()) };
+        let x2 = |lane: usize| (x_per_cp(population.k[member(lane)]) * LOG2_E / units) as f32;
+        let rows = if population.is_shared() { 0 } else { features * width };
+        let mut parameters = TileParameters {
+            width,
+            mg: vec![0.0; rows],
+            eg: vec![0.0; rows],
+            x2_per_unit: (0..width).map(x2).collect(),
+            part_weights: Vec::new(),
+            blends: Vec::new(),
+            seeds: Vec::new(),
+        };
+        if !population.part_weights.is_empty() {
+            let weight = |part, lane| population.part_weight(member(lane), part, self.layout.parts().len());
+            parameters.part_weights =
+                parts.clone().flat_map(|part| (0..width).map(move |lane| weight(part, lane))).collect();
+        }
+        if !population.blends.is_empty() {
+            parameters.blends = (0..width).map(|lane| population.blends[member(lane)]).collect();
+        }
+        if !population.resamples.is_empty() {
+            parameters.seeds = (0..width).map(|lane| population.resamples[member(lane)]).collect();
+        }
+        if !population.is_shared() {
+            // In blocks, so that the rows written stay in the first-level cache.
+            for start in (0..features).step_by(TRANSPOSED) {
+                let block = start..(start + TRANSPOSED).min(features);
+                for lane in 0..width {
+                    let (mg, eg) = population.member(member(lane)).split_at(features);
+                    for feature in block.clone() {
+                        parameters.mg[feature * width + lane] = mg[feature] as f32;
+                        parameters.eg[feature * width + lane] = eg[feature] as f32;
+                    }
+                }
+            }
+        }
+        parameters
+    }
+
+    fn single(&self, population: &Population, member: usize, request: &Request) -> MemberSums {
+        let parameters = MemberParameters::new(population.member(member), population.k[member]);
+        let part_weights = self.part_weights(population, member, &request.parts);
+        let partial: Vec<MemberSums> = cut(self.positions(&request.parts), WORK_ITEMS)
+            .into_par_iter()
+            .map(|positions| {
+                with_lane_loss!(request.loss, loss => self.instruction_set.dispatch(MemberKernel {
+                    layout: self.layout,
+                    parts: request.parts.clone(),
+                    part_weights,
+                    positions,
+                    parameters: &parameters,
+                    loss,
+                    gradients: request.gradients,
+                }))
+            })
+            .collect();
+        partial
+            .into_iter()
+            .reduce(|mut sum, next| {
+                add(&mut sum.losses, &next.losses);
+                add(&mut sum.gradient, &next.gradient);
+                sum
+            })
+            .expect("there is at least one stripe")
+    }
+
+    /// Part weights of a member for the parts of a request; empty: 1.
+    fn part_weights<'p>(&self, population: &'p Population, member: usize, parts: &Range<usize>) -> &'p [f32] {
+        match &population.part_weights[..] {
+            [] => &[],
+            all => &all[member * self.layout.parts().len()..][parts.clone()],
+        }
+    }
+}
+
+/// At most `count` stripes of about equal length.
+fn cut(positions: Range<usize>, count: usize) -> Vec<Range<usize>> {
+    let (first, length) = (positions.start, positions.len());
+    let count = count.clamp(1, (length / STRIPE).max(1));
+    (0..count).map(|i| first + length * i / count..first + length * (i + 1) / count).collect()
+}
+
+/// Makes losses under parameters that are not finite show it: not every SIMD body's minimum hands
+/// a NaN on.
+fn break_unless_finite(population: &Population, member: usize, losses: &mut [f64]) {
+    let finite = population.member(member).iter().fold(true, |all, value| all & value.is_finite());
+    if !(finite && population.k[member].is_finite()) {
+        losses.fill(f64::NAN);
+    }
+}
+
+/// Appends a member's losses, given its sums and weights by part, and returns its whole weight.
+fn push_means(evaluations: &mut Evaluations, losses: &[f64], weights: &[f64], part_weights: &[f32]) -> f64 {
+    let (mut loss, mut weight) = (0.0, 0.0);
+    for (part, (&sum, &total)) in losses.iter().zip(weights).enumerate() {
+        evaluations.part_losses.push(sum / total);
+        // A part that is left out has no say even where its loss is no number.
+        let factor = part_weights.get(part).map_or(1.0, |&factor| f64::from(factor));
+        if factor != 0.0 {
+            loss += factor * sum;
+            weight += factor * total;
+        }
+    }
+    evaluations.losses.push(loss / weight);
+    weight
+}
+
+fn add(sum: &mut [f64], next: &[f64]) {
+    sum.iter_mut().zip(next).for_each(|(sum, next)| *sum += next);
+}
+
+impl Evaluator for CpuEvaluator<'_> {
+    fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
+        self.check(population, request)?;
+        let (members, size) = (population.members(), 2 * self.layout.features());
+        let weights: Vec<f64> =
+            self.layout.parts()[request.parts.clone()].iter().map(|part| part.weight).collect();
+        let rest = members % self.tile_width;
+        let bare = population.blends.is_empty() && population.resamples.is_empty();
+        let singles = if rest <= SINGLES && bare { rest } else { 0 };
+        let in_tiles = members - singles;
+        let tiles = self.tiles(population, in_tiles.div_ceil(self.tile_width), request);
+
+        let mut evaluations = Evaluations {
+            losses: Vec::with_capacity(members),
+            part_losses: Vec::with_capacity(members * weights.len()),
+            gradients: vec![0.0; if request.gradients { members * size } else { 0 }],
+            curvatures: Vec::new(),
+            positions: self.positions(&request.parts).len(),
+        };
+        let mut totals = Vec::with_capacity(members);
+        for member in 0..in_tiles {
+            let (tile, lane) = (&tiles[member / self.tile_width], member % self.tile_width);
+            let of_lane =
+                |values: &[f64]| values.iter().skip(lane).step_by(self.tile_width).copied().collect();
+            let mut losses: Vec<f64> = of_lane(&tile.losses);
+            break_unless_finite(population, member, &mut losses);
+            let weights = if tile.weights.is_empty() { weights.clone() } else { of_lane(&tile.weights) };
+            let part_weights = self.part_weights(population, member, &request.parts);
+            let weight = push_means(&mut evaluations, &losses, &weights, part_weights);
+            totals.push(weight);
+            if request.gradients {
+                let per_cp = x_per_cp(population.k[member]) / weight;
+                let gradient = &mut evaluations.gradients[member * size..][..size];
+                for (g, row) in gradient.iter_mut().zip(tile.gradients.chunks_exact(self.tile_width)) {
+                    *g = row[lane] * per_cp;
+                }
+            }
+        }
+        drop(tiles);
+        for member in in_tiles..members {
+            let mut sums = self.single(population, member, request);
+            break_unless_finite(population, member, &mut sums.losses);
+            let part_weights = self.part_weights(population, member, &request.parts);
+            let weight = push_means(&mut evaluations, &sums.losses, &weights, part_weights);
+            totals.push(weight);
+            if request.gradients {
+                let per_cp = x_per_cp(population.k[member]) / weight;
+                let gradient = &mut evaluations.gradients[member * size..][..size];
+                gradient.iter_mut().zip(&sums.gradient).for_each(|(g, sum)| *g = sum * per_cp);
+            }
+        }
+        if request.curvature {
+            for (member, weight) in totals.into_iter().enumerate() {
+                let matrix = self.curvature(population, member, request);
+                let scale = x_per_cp(population.k[member]).powi(2) / weight;
+                evaluations.curvatures.extend(matrix.into_iter().map(|value| value * scale));
+            }
+        }
+        Ok(evaluations)
+    }
+
+    fn scores(&mut self, theta: &[f64]) -> Result<Vec<f32>> {
+        Population::single(theta, 1.0).validate(self.layout)?;
+        Ok(self.scores_in(theta, 0..self.layout.positions()))
+    }
+
+    fn describe(&self) -> String {
+        format!("CPU, {}, {} threads", self.instruction_set.name(), rayon::current_num_threads())
+    }
+
+    fn has_curvature(&self) -> bool {
+        true
+    }
+}

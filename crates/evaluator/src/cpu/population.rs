@@ -1,0 +1,530 @@
+//! The kernel for many members: lanes are members.
+//!
+//! Work item: a stripe of positions × a tile of `V` vectors of members. In each bucket one
+//! blended table serves all positions; a position's score is a sum of table rows, one vector
+//! addition a feature. Three phases take turns on a few positions at a time, so that what one
+//! leaves the next still finds in the first-level cache: sums of rows, losses and slopes, and the
+//! gradient, where each position adds its slope to the rows of its features.
+
+#![allow(
+    clippy::needless_range_loop,
+    reason = "index loops over vectors compile to what they say, see `sigmoid`"
+)]
+
+use std::ops::Range;
+
+use pulp::{Simd, WithSimd};
+
+use super::sigmoid::{LaneLoss, Scale, sigmoid};
+use gputexel_dataset::{Bucket, Layout, Shape, poisson_weight};
+
+/// θ of the members of one tile, in the type that a body computes with, and what else tells them
+/// apart. The optional lists are empty where the population has none.
+pub(super) struct TileParameters {
+    /// Members, of which the last may be padding.
+    pub width: usize,
+    /// `[feature][member]`, f32, centipawns; empty where scores are given.
+    pub mg: Vec<f32>,
+    /// As `mg`.
+    pub eg: Vec<f32>,
+    /// x log₂ e a phase unit of the sum, or a centipawn where scores are given, a member.
+    pub x2_per_unit: Vec<f32>,
+    /// `[part of the request][member]`: factors on weights.
+    pub part_weights: Vec<f32>,
+    /// Share of the search score in the targets, a member.
+    pub blends: Vec<f32>,
+    /// Seed of the bootstrap, a member.
+    pub seeds: Vec<u32>,
+}
+
+/// Sums of one work item.
+pub(super) struct TileSums {
+    /// Σ w r ℓ without part weights, `[part of the request][member]`.
+    pub losses: Vec<f64>,
+    /// Σ w r, likewise; empty where nothing is resampled, and members agree with the layout.
+    pub weights: Vec<f64>,
+    /// Σ v w r dℓ/dx · c · φ with part weights v, `[2 F][member]`, mg before eg; empty if not
+    /// asked for.
+    pub gradients: Vec<f64>,
+}
+
+/// Scores that all members share: rows need not be summed again for each.
+pub(super) struct SharedScores {
+    /// The position that the first one is of.
+    pub first: usize,
+    /// Centipawns, offsets included.
+    pub scores: Vec<f32>,
+}
+
+/// A stripe of positions and a tile of members.
+pub(super) struct TileItem<'a> {
+    pub layout: &'a Layout,
+    /// Parts of the request, which index sums.
+    pub parts: Range<usize>,
+    pub positions: Range<usize>,
+    pub parameters: &'a TileParameters,
+    /// Where the population shares its θ.
+    pub shared: Option<&'a SharedScores>,
+}
+
+/// What works on an item. `PLAIN`: every coefficient is ±1, every weight 1, every offset 0 or in
+/// the shared scores, and members neither blend targets nor resample.
+pub(super) struct TileKernel<'a, L, const V: usize, const PLAIN: bool, const GRADIENTS: bool> {
+    item: TileItem<'a>,
+    loss: L,
+}
+
+/// The kernel for an item and a loss.
+pub(super) fn tile_kernel<L: LaneLoss, const PLAIN: bool, const GRADIENTS: bool>(
+    item: TileItem<'_>,
+    loss: L,
+) -> TileKernel<'_, L, VECTORS, PLAIN, GRADIENTS> {
+    TileKernel { item, loss }
+}
+
+/// Vectors a tile: with two of AVX-512 or AVX2, the rows in use of a piece-square table fit the
+/// first-level cache; NEON's are half as wide.
+const VECTORS: usize = if cfg!(target_arch = "aarch64") { 4 } else { 2 };
+
+/// Positions that the phases take turns on.
+const TURN: usize = 32;
+/// Positions after which f32 sums of the gradient are added up in f64.
+const FLUSH: usize = 4096;
+/// A table row: one value a member of the tile. Aligned to cache lines, without which every load
+/// of a wide vector would touch two of them.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Row<T, const V: usize>([T; V]);
+
+/// Members a tile holds on a body with `S`'s vectors.
+pub(super) struct TileWidth;
+
+impl WithSimd for TileWidth {
+    type Output = usize;
+
+    fn with_simd<S: Simd>(self, _simd: S) -> usize {
+        VECTORS * S::F32_LANES
+    }
+}
+
+/// What a work item computes with.
+struct Scratch<T, const V: usize> {
+    /// How sums become arguments of the sigmoid.
+    scales: [Scale<T>; V],
+    /// Blended table of the bucket, in phase units: mg_units · mg + eg_units · eg.
+    table: Vec<Row<T, V>>,
+    /// Gradient of the bucket since the last flush.
+    gradient: Vec<Row<T, V>>,
+    /// Sums, then slopes, of the positions of this turn.
+    turn: [Row<T, V>; TURN],
+    /// Their rows.
+    pieces: Vec<Shape>,
+    /// Whether the part counts for any member: a fold that all of them leave out is judged, but
+    /// adds nothing to their gradients.
+    counted: bool,
+}
+
+impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> WithSimd
+    for TileKernel<'_, L, V, PLAIN, GRADIENTS>
+{
+    type Output = TileSums;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> TileSums {
+        let features = self.item.layout.features();
+        let width = V * S::F32_LANES;
+        assert_eq!(self.item.parameters.width, width);
+        let zero = Row([simd.splat_f32s(0.0); V]);
+        let x2_per_unit: [S::f32s; V] = vectors::<S, V>(&self.item.parameters.x2_per_unit);
+        let mut scales = [Scale::new(simd, x2_per_unit[0]); V];
+        for v in 1..V {
+            scales[v] = Scale::new(simd, x2_per_unit[v]);
+        }
+        let resampled = !PLAIN && !self.item.parameters.seeds.is_empty();
+        let mut sums = TileSums {
+            losses: vec![0.0; self.item.parts.len() * width],
+            weights: vec![0.0; if resampled { self.item.parts.len() * width } else { 0 }],
+            gradients: vec![0.0; if GRADIENTS { 2 * features * width } else { 0 }],
+        };
+        let mut scratch = Scratch {
+            scales,
+            table: vec![zero; if self.item.shared.is_none() { features } else { 0 }],
+            gradient: vec![zero; if GRADIENTS { features } else { 0 }],
+            turn: [zero; TURN],
+            pieces: Vec::with_capacity(TURN),
+            counted: true,
+        };
+        for (bucket, positions) in self.item.layout.buckets_in(self.item.positions.clone()) {
+            let part = bucket.part - self.item.parts.start;
+            let weights = match &self.item.parameters.part_weights {
+                weights if weights.is_empty() => None,
+                weights => Some(&weights[part * width..][..width]),
+            };
+            scratch.counted = weights.is_none_or(|weights| weights.iter().any(|&weight| weight > 0.0));
+            self.blend(simd, bucket, &mut scratch.table);
+            let mut start = positions.start;
+            while start < positions.end {
+                let end = (start + FLUSH).min(positions.end);
+                let (mut first, mut filled) = (start, 0);
+                for shape in self.item.layout.shapes_in(start..end) {
+                    let mut done = 0;
+                    while done < shape.positions.len() {
+                        let take = (TURN - filled).min(shape.positions.len() - done);
+                        let piece = Shape {
+                            positions: shape.positions.start + done..shape.positions.start + done + take,
+                            first_entry: shape.first_entry + done * shape.row_length(),
+                            ..shape
+                        };
+                        let turn = &mut scratch.turn[filled..filled + take];
+                        match self.item.shared {
+                            None => self.sum_rows(simd, &piece, &scratch.table, turn),
+                            Some(shared) => {
+                                let scores = &shared.scores[piece.positions.start - shared.first..];
+                                for (row, &score) in turn.iter_mut().zip(scores) {
+                                    row.0 = [simd.splat_f32s(score); V];
+                                }
+                            }
+                        }
+                        scratch.pieces.push(piece);
+                        filled += take;
+                        done += take;
+                        if filled == TURN {
+                            self.finish_turn(simd, part, first, filled, &mut scratch, &mut sums);
+                            first += filled;
+                            filled = 0;
+                        }
+                    }
+                }
+                if filled > 0 {
+                    self.finish_turn(simd, part, first, filled, &mut scratch, &mut sums);
+                }
+                if GRADIENTS && scratch.counted {
+                    flush(
+                        self.item.layout,
+                        bucket,
+                        weights,
+                        &mut scratch.gradient,
+                        &mut sums.gradients,
+                        zero,
+                    );
+                }
+                start = end;
+            }
+        }
+        sums
+    }
+}
+
+impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
+    TileKernel<'_, L, V, PLAIN, GRADIENTS>
+{
+    #[inline(always)]
+    fn blend<S: Simd>(&self, simd: S, bucket: &Bucket, table: &mut [Row<S::f32s, V>]) {
+        let width = V * S::F32_LANES;
+        let mg_units = simd.splat_f32s(f32::from(bucket.mg_units));
+        let eg_units = simd.splat_f32s(f32::from(bucket.eg_units));
+        let rows =
+            self.item.parameters.mg.chunks_exact(width).zip(self.item.parameters.eg.chunks_exact(width));
+        for (row, (mg, eg)) in table.iter_mut().zip(rows) {
+            let (mg, eg): ([S::f32s; V], [S::f32s; V]) = (vectors::<S, V>(mg), vectors::<S, V>(eg));
+            for v in 0..V {
+                // Not fused: exact for whole numbers either way, and closer between bodies.
+                row.0[v] = simd.add_f32s(simd.mul_f32s(mg[v], mg_units), simd.mul_f32s(eg[v], eg_units));
+            }
+        }
+    }
+
+    /// Sums of the rows of a piece, in phase units.
+    #[inline(always)]
+    fn sum_rows<S: Simd>(
+        &self,
+        simd: S,
+        piece: &Shape,
+        table: &[Row<S::f32s, V>],
+        out: &mut [Row<S::f32s, V>],
+    ) {
+        let length = piece.row_length();
+        let ids = &self.item.layout.ids()[piece.first_entry..piece.first_entry + out.len() * length];
+        let zero = Row([simd.splat_f32s(0.0); V]);
+        if !PLAIN && !self.item.layout.coefficients().is_empty() {
+            let coefficients = &self.item.layout.coefficients()[piece.first_entry..];
+            for (i, out) in out.iter_mut().enumerate() {
+                let mut sum = zero;
+                for (&id, &c) in ids[i * length..][..length].iter().zip(&coefficients[i * length..]) {
+                    let (values, c) = (row(table, id), simd.splat_f32s(c));
+                    for v in 0..V {
+                        sum.0[v] = simd.add_f32s(sum.0[v], simd.mul_f32s(values.0[v], c));
+                    }
+                }
+                *out = sum;
+            }
+            return;
+        }
+        let mut done = 0;
+        while done < out.len() {
+            let rest = out.len() - done;
+            let rows = &ids[done * length..];
+            done += if rest >= 8 && S::REGISTER_COUNT >= 32 {
+                sum_group::<S, V, 8>(simd, table, rows, length, piece.plus, &mut out[done..])
+            } else if rest >= 4 {
+                sum_group::<S, V, 4>(simd, table, rows, length, piece.plus, &mut out[done..])
+            } else {
+                sum_group::<S, V, 1>(simd, table, rows, length, piece.plus, &mut out[done..])
+            };
+        }
+    }
+
+    /// Losses, slopes and gradient of the positions summed in this turn.
+    #[inline(always)]
+    fn finish_turn<S: Simd>(
+        &self,
+        simd: S,
+        part: usize,
+        first: usize,
+        count: usize,
+        scratch: &mut Scratch<S::f32s, V>,
+        sums: &mut TileSums,
+    ) {
+        for v in 0..V {
+            let lanes = v * S::F32_LANES..(v + 1) * S::F32_LANES;
+            let scale = scratch.scales[v];
+            let turn = &mut scratch.turn[..count];
+            let (loss, weight) = if S::REGISTER_COUNT >= 32 {
+                self.losses_and_slopes::<S, 8>(simd, v, lanes.clone(), scale, first, turn)
+            } else {
+                self.losses_and_slopes::<S, 4>(simd, v, lanes.clone(), scale, first, turn)
+            };
+            let at = part * V * S::F32_LANES;
+            add(&mut sums.losses[at..][lanes.clone()], bytemuck::cast_slice(&[loss]));
+            if !sums.weights.is_empty() {
+                add(&mut sums.weights[at..][lanes], bytemuck::cast_slice(&[weight]));
+            }
+        }
+        if GRADIENTS && scratch.counted {
+            self.scatter(simd, scratch);
+        }
+        scratch.pieces.clear();
+    }
+
+    /// Replaces the sums of one vector of members by slopes, if gradients are wanted, and returns
+    /// Σ w r ℓ and Σ w r; the latter counts only where members resample.
+    #[inline(always)]
+    fn losses_and_slopes<S: Simd, const N: usize>(
+        &self,
+        simd: S,
+        v: usize,
+        lanes: Range<usize>,
+        scale: Scale<S::f32s>,
+        first: usize,
+        turn: &mut [Row<S::f32s, V>],
+    ) -> (S::f32s, S::f32s) {
+        let (zero, one) = (simd.splat_f32s(0.0), simd.splat_f32s(1.0));
+        let blend = match self.item.parameters.blends.get(lanes.clone()) {
+            Some(blends) if !PLAIN => Some(simd.partial_load_f32s(blends)),
+            _ => None,
+        };
+        let seeds = if PLAIN { None } else { self.item.parameters.seeds.get(lanes) };
+        // Scores that are given hold their offsets.
+        let offsets = if PLAIN || self.item.shared.is_some() { &[] } else { self.item.layout.offsets() };
+        let phase_max = f32::from(self.item.layout.phase_max());
+        let targets = &self.item.layout.targets()[first..first + turn.len()];
+        let (mut loss, mut weight) = (zero, zero);
+        let mut start = 0;
+        while start < turn.len() {
+            // Vectors in step are positions of the same members, so that what a division shares
+            // is one member's: numbers that are broken for one member stay with it.
+            let mut sums = [zero; N];
+            let (mut y, mut w) = (sums, [one; N]);
+            for j in 0..N {
+                // Odd positions out are computed twice and counted once.
+                let i = (start + j).min(turn.len() - 1);
+                sums[j] = turn[i].0[v];
+                y[j] = simd.splat_f32s(targets[i]);
+                if !PLAIN {
+                    if let Some(&offset) = offsets.get(first + i) {
+                        sums[j] = simd.add_f32s(sums[j], simd.splat_f32s(offset * phase_max));
+                    }
+                    if let Some(&weight) = self.item.layout.weights().get(first + i) {
+                        w[j] = simd.splat_f32s(weight);
+                    }
+                    if let Some(blend) = blend {
+                        let difference = simd.splat_f32s(self.item.layout.search()[first + i] - targets[i]);
+                        y[j] = simd.mul_add_e_f32s(blend, difference, y[j]);
+                    }
+                    if let Some(seeds) = seeds {
+                        w[j] = simd.mul_f32s(w[j], counts(simd, self.item.layout.game(first + i), seeds));
+                    }
+                }
+            }
+            let predictions = sigmoid(simd, sums, scale);
+            for j in 0..N {
+                if start + j < turn.len() {
+                    if PLAIN {
+                        loss = self.loss.add_value(simd, &predictions[j], y[j], loss);
+                    } else {
+                        let value = self.loss.value(simd, &predictions[j], y[j]);
+                        loss = simd.mul_add_e_f32s(value, w[j], loss);
+                        weight = simd.add_f32s(weight, w[j]);
+                    }
+                    if GRADIENTS {
+                        let slope = self.loss.slope(simd, &predictions[j], y[j]);
+                        turn[start + j].0[v] = if PLAIN { slope } else { simd.mul_f32s(slope, w[j]) };
+                    }
+                }
+            }
+            start += N;
+        }
+        (loss, weight)
+    }
+
+    /// Adds the slopes of this turn to the gradients of their features.
+    #[inline(always)]
+    fn scatter<S: Simd>(&self, simd: S, scratch: &mut Scratch<S::f32s, V>) {
+        let mut slopes = scratch.turn.iter();
+        for piece in &scratch.pieces {
+            let length = piece.row_length();
+            for i in 0..piece.positions.len() {
+                // A copy, which stays in registers while sums are written.
+                let slope = *slopes.next().expect("pieces cover the turn");
+                let start = piece.first_entry + i * length;
+                let ids = &self.item.layout.ids()[start..start + length];
+                if !PLAIN && !self.item.layout.coefficients().is_empty() {
+                    for (&id, &c) in ids.iter().zip(&self.item.layout.coefficients()[start..]) {
+                        let (sum, c) = (row_mut(&mut scratch.gradient, id), simd.splat_f32s(c));
+                        for v in 0..V {
+                            sum.0[v] = simd.mul_add_e_f32s(slope.0[v], c, sum.0[v]);
+                        }
+                    }
+                    continue;
+                }
+                for &id in &ids[..piece.plus] {
+                    let sum = row_mut(&mut scratch.gradient, id);
+                    for v in 0..V {
+                        sum.0[v] = simd.add_f32s(sum.0[v], slope.0[v]);
+                    }
+                }
+                for &id in &ids[piece.plus..] {
+                    let sum = row_mut(&mut scratch.gradient, id);
+                    for v in 0..V {
+                        sum.0[v] = simd.sub_f32s(sum.0[v], slope.0[v]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Sums `R` rows of equal shape side by side, which hides the latency of additions; returns `R`.
+#[inline(always)]
+fn sum_group<S: Simd, const V: usize, const R: usize>(
+    simd: S,
+    table: &[Row<S::f32s, V>],
+    ids: &[u16],
+    length: usize,
+    plus: usize,
+    out: &mut [Row<S::f32s, V>],
+) -> usize {
+    // Slices that are seen to be of equal length: no bounds are checked inside the loops.
+    let (mut added, mut subtracted) = ([ids; R], [ids; R]);
+    for r in 0..R {
+        (added[r], subtracted[r]) = ids[r * length..(r + 1) * length].split_at(plus);
+    }
+    let mut sums = [Row([simd.splat_f32s(0.0); V]); R];
+    for entry in 0..added[0].len() {
+        for r in 0..R {
+            let values = row(table, added[r][entry]);
+            for v in 0..V {
+                sums[r].0[v] = simd.add_f32s(sums[r].0[v], values.0[v]);
+            }
+        }
+    }
+    for entry in 0..subtracted[0].len() {
+        for r in 0..R {
+            let values = row(table, subtracted[r][entry]);
+            for v in 0..V {
+                sums[r].0[v] = simd.sub_f32s(sums[r].0[v], values.0[v]);
+            }
+        }
+    }
+    out[..R].copy_from_slice(&sums);
+    R
+}
+
+/// How often a game counts in the bootstraps of a vector of members.
+#[inline(always)]
+fn counts<S: Simd>(simd: S, game: u32, seeds: &[u32]) -> S::f32s {
+    let mut counts = [simd.splat_f32s(0.0)];
+    // A plain loop over lanes: compiled with the body's instruction set, it becomes vectors.
+    for (count, &seed) in bytemuck::cast_slice_mut::<S::f32s, f32>(&mut counts).iter_mut().zip(seeds) {
+        *count = poisson_weight(game, seed) as f32;
+    }
+    counts[0]
+}
+
+/// Adds lanes to their sums in f64.
+#[inline(always)]
+fn add(sums: &mut [f64], lanes: &[f32]) {
+    for (sum, &lane) in sums.iter_mut().zip(lanes) {
+        *sum += f64::from(lane);
+    }
+}
+
+/// The vectors of a row of members.
+#[inline(always)]
+fn vectors<S: Simd, const V: usize>(values: &[f32]) -> [S::f32s; V] {
+    // Not `partial_load`, which is a call on some bodies.
+    let (vectors, _) = S::as_simd_f32s(values);
+    vectors.try_into().expect("rows are whole vectors")
+}
+
+/// One row of a table.
+#[inline(always)]
+fn row<T: Copy>(table: &[T], id: u16) -> T {
+    debug_assert!(usize::from(id) < table.len());
+    // SAFETY: `with_simd` makes the table with `Layout::features` rows unless scores are given, and
+    // then no row is asked for; every id of a layout is below that number: `Layout::try_new` checks
+    // it, and its columns are private to that module. A check costs a tenth here.
+    unsafe { *table.get_unchecked(usize::from(id)) }
+}
+
+/// One row of a table, to be changed.
+#[inline(always)]
+fn row_mut<T>(table: &mut [T], id: u16) -> &mut T {
+    debug_assert!(usize::from(id) < table.len());
+    // SAFETY: as in `row`; `with_simd` makes the gradient as long where there are `GRADIENTS`, and
+    // only then is a row asked for.
+    unsafe { table.get_unchecked_mut(usize::from(id)) }
+}
+
+/// Splits a bucket's gradient, times its part's weights, into its middlegame and endgame shares
+/// and clears it. With many parts buckets are small, and this is a seventh of the work: it is inlined
+/// to be compiled for its caller's instruction set, and passes over features that no position had.
+#[inline(always)]
+fn flush<T: bytemuck::Pod, const V: usize>(
+    layout: &Layout,
+    bucket: &Bucket,
+    part_weights: Option<&[f32]>,
+    bucket_gradient: &mut [Row<T, V>],
+    gradients: &mut [f64],
+    zero: Row<T, V>,
+) {
+    let scale = 1.0 / f64::from(layout.phase_max());
+    let (mg_share, eg_share) = (f64::from(bucket.mg_units) * scale, f64::from(bucket.eg_units) * scale);
+    let (mg, eg) = gradients.split_at_mut(gradients.len() / 2);
+    let width = V * size_of::<T>() / size_of::<f32>();
+    let rows = mg.chunks_exact_mut(width).zip(eg.chunks_exact_mut(width));
+    for (row, (mg, eg)) in bucket_gradient.iter_mut().zip(rows) {
+        let lanes: &mut [f32] = bytemuck::cast_slice_mut(&mut row.0);
+        if lanes.iter().all(|&lane| lane == 0.0) {
+            continue;
+        }
+        if let Some(weights) = part_weights {
+            lanes.iter_mut().zip(weights).for_each(|(lane, weight)| *lane *= weight);
+        }
+        for ((mg, eg), &value) in mg.iter_mut().zip(eg).zip(&*lanes) {
+            *mg += mg_share * f64::from(value);
+            *eg += eg_share * f64::from(value);
+        }
+        *row = zero;
+    }
+}

@@ -1,0 +1,463 @@
+//! One call on one chunk of members: parameters up, passes encoded and submitted slice by slice,
+//! results back. Owns the scratch memory that calls share; what is computed where is in `shaders/`.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::kernels::{Kernel, Segment, Shape, Uniforms, Variant, block_length};
+use super::plan::{Tiling, groups_for};
+use super::store::Array;
+use super::{GpuEvaluator, Pass, Plan, Walk};
+use crate::{Population, Request};
+use gputexel_dataset::objective::{LossKind, x_per_cp};
+use gputexel_files::Result;
+use gputexel_gpu::buffers::{Readback, Scratch};
+use gputexel_gpu::meter::{part, whole};
+use gputexel_gpu::pace::Clock;
+
+/// Segments that one thread of the first reduction adds.
+pub(super) const CHUNK: usize = 64;
+
+/// Submissions under way at a time: enough that the device never waits for the host, few enough
+/// that each is answered soon.
+const IN_FLIGHT: usize = 3;
+
+#[derive(Debug)]
+pub(super) struct Buffers {
+    pub(super) uniforms: Scratch,
+    pub(super) parameters: Scratch,
+    pub(super) tables: Scratch,
+    pub(super) factors: Scratch,
+    pub(super) losses: Scratch,
+    pub(super) slabs: Scratch,
+    pub(super) partials: Scratch,
+    pub(super) totals: Scratch,
+    pub(super) readback: Readback,
+}
+
+impl Buffers {
+    pub(super) fn new() -> Self {
+        Self {
+            uniforms: Scratch::uniform("uniforms"),
+            parameters: Scratch::state("parameters"),
+            tables: Scratch::storage("tables"),
+            factors: Scratch::input("factors"),
+            losses: Scratch::output("losses"),
+            slabs: Scratch::storage("slabs"),
+            partials: Scratch::storage("partials"),
+            totals: Scratch::output("totals"),
+            readback: Readback::new(),
+        }
+    }
+}
+
+/// Sums over positions of one chunk of members, in f64.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    /// Σ w ℓ by part of the request and member.
+    pub(super) losses: Vec<f64>,
+    /// Σ w likewise, where games are resampled; else empty.
+    pub(super) weights: Vec<f64>,
+    /// Side, feature, member; not yet scaled.
+    pub(super) gradients: Vec<f64>,
+}
+
+/// Buffers of one call, sized for it.
+pub(super) struct Call {
+    pub(super) members: usize,
+    pub(super) tiling: Tiling,
+    pub(super) gradients: bool,
+    pub(super) loss: u32,
+    pub(super) shape: Shape,
+    pub(super) sizes: Uniforms,
+    pub(super) uniforms: wgpu::Buffer,
+    pub(super) parameters: wgpu::Buffer,
+    pub(super) tables: wgpu::Buffer,
+    /// The tables again where parts have no factors: every binding must be bound.
+    pub(super) factors: wgpu::Buffer,
+}
+
+impl Call {
+    /// Bytes of a row of all members.
+    pub(super) fn row(&self) -> u64 {
+        4 * self.tiling.padded() as u64
+    }
+
+    /// Reals of a row of all members.
+    pub(super) fn stride(&self) -> usize {
+        self.sizes.stride as usize
+    }
+
+    /// The sizes of a slice of a request of `total` segments.
+    pub(super) fn sizes_of(&self, slice: &Slice<'_>, total: usize) -> Uniforms {
+        Uniforms {
+            first_segment: slice.first as u32,
+            segments: slice.segments.len() as u32,
+            ordinal: slice.ordinal as u32,
+            total_segments: total as u32,
+            ..self.sizes
+        }
+    }
+
+    /// The binding of a slice's sizes.
+    fn uniforms_of(&self, slice: &Slice<'_>) -> wgpu::BufferBinding<'_> {
+        wgpu::BufferBinding { offset: slice.sizes_at, ..part(&self.uniforms, size_of::<Uniforms>() as u64) }
+    }
+
+    /// Adds up losses by part, in the order of segments, and gradients.
+    pub(super) fn sums(&self, plan: &Plan, request: &Request, losses: &[f32], gradients: &[f32]) -> Sums {
+        let (padded, members) = (self.tiling.padded(), self.members);
+        let mut rows = losses.chunks_exact(padded);
+        let mut by_part = || {
+            let mut sums = vec![0.0; request.parts.len() * members];
+            for segment in plan.segments() {
+                let part = segment.part as usize - request.parts.start;
+                let row = rows.next().expect("one a segment was asked for");
+                add(&mut sums[part * members..(part + 1) * members], row);
+            }
+            sums
+        };
+        let losses = by_part();
+        let weights = if self.shape.resamples { by_part() } else { Vec::new() };
+        let mut sums = vec![0.0; gradients.len() / padded * members];
+        for (sums, row) in sums.chunks_exact_mut(members.max(1)).zip(gradients.chunks_exact(padded)) {
+            add(sums, row);
+        }
+        Sums { losses, weights, gradients: sums }
+    }
+
+    /// Rows of losses and, where games are resampled, of weights.
+    pub(super) fn loss_rows(&self, plan: &Plan) -> u64 {
+        (plan.total() * if self.shape.resamples { 2 } else { 1 }) as u64
+    }
+}
+
+/// Segments of one shard that one submission covers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slice<'p> {
+    pub(super) shard: usize,
+    /// Segments of the shard before the first.
+    pub(super) first: usize,
+    /// Segments of the request before the first.
+    pub(super) ordinal: usize,
+    /// Where its sizes lie among the uniforms.
+    pub(super) sizes_at: u64,
+    pub(super) segments: &'p [Segment],
+    pub(super) buffer: &'p wgpu::Buffer,
+}
+
+impl GpuEvaluator<'_> {
+    pub(super) fn pipeline(&mut self, kernel: Kernel, call: &Call) -> Result<wgpu::ComputePipeline> {
+        let variant = Variant::new(kernel, call.tiling.tile, call.loss, call.shape);
+        self.pipelines.get(self.gpu.context(), variant)
+    }
+
+    /// Uploads parameters, K and all else that members have of their own; what `blend` reads.
+    pub(super) fn begin_call(
+        &mut self,
+        population: &Population,
+        members: Range<usize>,
+        tiling: Tiling,
+        request: &Request,
+    ) -> Result<Call> {
+        let features = self.layout.features();
+        let (padded, width) = (tiling.padded(), tiling.tile.min(4));
+        let (loss, power) = match request.loss {
+            LossKind::Squared => (0, 2.0),
+            LossKind::CrossEntropy => (1, 1.0),
+            LossKind::Power(q) => (2, q as f32),
+        };
+        let shape = Shape {
+            vector: width > 1,
+            unit: self.layout.unit_rows(),
+            blends: population.blends.iter().any(|&blend| blend != 0.0),
+            resamples: !population.resamples.is_empty(),
+            shared: population.is_shared() && members.len() > 1,
+            weighted: !population.part_weights.is_empty(),
+        };
+        self.extended |= shape.blends || shape.resamples;
+        // A shared value fills one Real, so that kernels need not tell it from one a member.
+        let columns = if shape.shared { width } else { padded };
+        let mut parameters = vec![0f32; 2 * features * columns + 4 * padded];
+        let (theta, of_members) = parameters.split_at_mut(2 * features * columns);
+        if shape.shared {
+            for (row, &value) in theta.chunks_exact_mut(columns).zip(population.member(0)) {
+                row.fill(value as f32);
+            }
+        }
+        for (column, member) in members.clone().enumerate() {
+            if !shape.shared {
+                for (row, &value) in population.member(member).iter().enumerate() {
+                    theta[row * columns + column] = value as f32;
+                }
+            }
+            let seed = population.resamples.get(member).copied().unwrap_or(0);
+            let values = [
+                x_per_cp(population.k[member]) as f32,
+                population.blends.get(member).copied().unwrap_or(0.0),
+                (seed >> 16) as f32,
+                (seed & 0xffff) as f32,
+            ];
+            for (row, value) in values.into_iter().enumerate() {
+                of_members[row * padded + column] = value;
+            }
+        }
+        let member_rows = self.tapers * (features + 1) * columns;
+        let sizes = Uniforms {
+            features: features as u32,
+            stride: (padded / width) as u32,
+            columns: (columns / width) as u32,
+            record: if self.extended { 2 } else { 1 },
+            chunk: CHUNK as u32,
+            member_rows: (member_rows / width) as u32,
+            scale: 1.0 / f32::from(self.layout.phase_max()),
+            power,
+            ..Uniforms::default()
+        };
+        let gpu = &self.gpu;
+        let parameters = self.buffers.parameters.fill(gpu, bytemuck::cast_slice(&parameters))?;
+        let uniforms = self.buffers.uniforms.reserve(gpu, size_of::<Uniforms>() as u64)?;
+        let tables = self.buffers.tables.reserve(gpu, 4 * (member_rows + 4 * padded) as u64)?;
+        let factors = match shape.weighted && (request.gradients || request.curvature) {
+            true => {
+                let parts = self.layout.parts().len();
+                let mut factors = vec![0f32; parts * padded];
+                for (column, member) in members.clone().enumerate() {
+                    for part in 0..parts {
+                        factors[part * padded + column] = population.part_weight(member, part, parts);
+                    }
+                }
+                self.buffers.factors.fill(gpu, bytemuck::cast_slice(&factors))?
+            }
+            false => tables.clone(),
+        };
+        Ok(Call {
+            members: members.len(),
+            tiling,
+            gradients: request.gradients,
+            loss,
+            shape,
+            sizes,
+            uniforms,
+            parameters,
+            tables,
+            factors,
+        })
+    }
+
+    pub(super) fn encode_blend(&mut self, call: &Call, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
+        let pipeline = self.pipeline(Kernel::Blend, call)?;
+        let bindings = [
+            part(&call.uniforms, size_of::<Uniforms>() as u64),
+            whole(&call.parameters),
+            whole(self.taper_units.raw()),
+            whole(&call.tables),
+        ];
+        let elements = (self.layout.features() + 1) * (call.sizes.columns as usize).max(1);
+        let groups = [groups_for(elements.max(4 * call.stride())), self.tapers as u32 + 1];
+        self.gpu.dispatch(encoder, &pipeline, &bindings, groups)
+    }
+
+    /// Queues the sizes of a slice, for the submission that follows.
+    pub(super) fn write_sizes(&self, call: &Call, slice: &Slice<'_>, total: usize) -> Result<()> {
+        self.gpu.write(&call.uniforms, slice.sizes_at, bytemuck::bytes_of(&call.sizes_of(slice, total)))
+    }
+
+    /// Encodes the walk over a slice's positions and, for gradients, the reduction.
+    pub(super) fn encode_slice(
+        &mut self,
+        call: &Call,
+        plan: &Plan,
+        slice: &Slice<'_>,
+        pass: Pass,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<()> {
+        let features = self.layout.features();
+        let count = slice.segments.len();
+        let kernel = if call.gradients { Kernel::Gradient } else { Kernel::Loss };
+        let walk = self.pipeline(kernel, call)?;
+        let losses = self.buffers.losses.reserve(&self.gpu, call.loss_rows(plan) * call.row())?;
+        let places = self.store.array(&self.gpu, slice.shard, Array::Places(self.extended))?;
+        let rows = self.store.array(&self.gpu, slice.shard, Array::Rows)?;
+        let mut bindings = vec![
+            call.uniforms_of(slice),
+            whole(slice.buffer),
+            whole(&places),
+            whole(&rows),
+            whole(&call.tables),
+            whole(&losses),
+        ];
+        let groups = [count as u32, call.tiling.tiles as u32];
+        if !call.gradients {
+            return match pass {
+                Pass::Reduce => Ok(()),
+                _ => self.gpu.dispatch(encoder, &walk, &bindings, groups),
+            };
+        }
+        let block = block_length(call.tiling.tile);
+        let runs = self.store.array(&self.gpu, slice.shard, Array::Runs(block))?;
+        let entries = self.store.array(&self.gpu, slice.shard, Array::Entries(block))?;
+        let slabs = self.buffers.slabs.reserve(&self.gpu, (count * features) as u64 * call.row())?;
+        if pass != Pass::Reduce {
+            bindings.extend([whole(&runs), whole(&entries), whole(&slabs)]);
+            self.gpu.dispatch(encoder, &walk, &bindings, groups)?;
+        }
+        if pass == Pass::Positions {
+            return Ok(());
+        }
+        // Partial sums outlive a slice, so they have their final size from the start.
+        let side = 2 * features as u64 * call.row();
+        let most = 2 + self.slab_segments(call.tiling).min(plan.total()).div_ceil(CHUNK) as u64;
+        let partials = self.buffers.partials.reserve(&self.gpu, most * side)?;
+        let totals = self.buffers.totals.reserve(&self.gpu, side)?;
+        let (reduce, total) = (self.pipeline(Kernel::Reduce, call)?, self.pipeline(Kernel::Total, call)?);
+        let elements = features * call.stride();
+        let chunks = (slice.ordinal + count).div_ceil(CHUNK) - slice.ordinal / CHUNK;
+        let bindings = [
+            call.uniforms_of(slice),
+            whole(slice.buffer),
+            whole(&slabs),
+            whole(self.taper_units.raw()),
+            whole(&partials),
+            whole(&call.factors),
+        ];
+        let groups = [groups_for(elements), chunks as u32];
+        self.gpu.dispatch(encoder, &reduce, &bindings, groups)?;
+        // The kernel takes the number of elements from the binding.
+        let bindings = [call.uniforms_of(slice), whole(&partials), part(&totals, side)];
+        self.gpu.dispatch(encoder, &total, &bindings, [groups_for(2 * elements), 1])
+    }
+
+    /// Segments whose slabs fit their memory.
+    pub(super) fn slab_segments(&self, tiling: Tiling) -> usize {
+        // As much again as a fifth of the slabs is kept for partial sums.
+        let slab = 4 * (self.layout.features().max(1) * tiling.padded()) as u64;
+        let room = self.budget.slabs.min(self.options.binding_bytes);
+        (room.saturating_sub(4 * slab) / (slab + slab / 16)).clamp(1, 65_535) as usize
+    }
+
+    /// How many of the segments from `at` on the next slice takes, and its padded pairs.
+    pub(super) fn slice_length(&self, call: &Call, segments: &[Segment]) -> (usize, u64) {
+        let padded = call.tiling.padded() as u64;
+        let most = if call.gradients { self.slab_segments(call.tiling) } else { 65_535 };
+        let wanted = self.paces[usize::from(call.gradients)].pairs();
+        let (mut count, mut pairs) = (0, 0);
+        for segment in segments.iter().take(most) {
+            let more = u64::from(segment.end - segment.first) * padded;
+            if count > 0 && pairs + more > wanted {
+                break;
+            }
+            count += 1;
+            pairs += more;
+        }
+        (count, pairs)
+    }
+
+    pub(super) fn run_chunk(
+        &mut self,
+        population: &Population,
+        members: Range<usize>,
+        whole: Tiling,
+        request: &Request,
+        pass: Pass,
+    ) -> Result<Sums> {
+        let plan = self.plan(&self.key(request, whole, Walk::of(request)))?;
+        let tiling = Tiling { tile: whole.tile, tiles: members.len().div_ceil(whole.tile) };
+        let call = self.begin_call(population, members, tiling, request)?;
+        let mut under_way: VecDeque<(wgpu::SubmissionIndex, u64, usize)> = VecDeque::new();
+        let mut clock = Clock::start();
+        let mut blended = matches!(pass, Pass::Positions | Pass::Reduce);
+        for shard in 0..plan.shards.len() {
+            let planned = &plan.shards[shard];
+            // A slot is written anew only when the shard before the last is done with: uploads
+            // wait in memory of the host until the device gets to them.
+            while self.store.is_streamed() && under_way.front().is_some_and(|&(_, _, s)| s + 1 < shard) {
+                self.await_oldest(&call, &mut under_way, &mut clock)?;
+            }
+            let mut at = 0;
+            while at < planned.segments.len() {
+                let (count, pairs) = self.slice_length(&call, &planned.segments[at..]);
+                let slice = plan.slice(shard, at..at + count);
+                self.write_sizes(&call, &slice, plan.total())?;
+                let mut encoder = self.gpu.encoder();
+                if !blended {
+                    self.encode_blend(&call, &mut encoder)?;
+                    blended = true;
+                }
+                if pass != Pass::Blend {
+                    self.encode_slice(&call, &plan, &slice, pass, &mut encoder)?;
+                }
+                under_way.push_back((self.gpu.submit(Some(encoder))?, pairs, shard));
+                if under_way.len() > IN_FLIGHT {
+                    self.await_oldest(&call, &mut under_way, &mut clock)?;
+                }
+                at += count;
+                if pass == Pass::Blend {
+                    break;
+                }
+            }
+        }
+        if pass == Pass::Whole {
+            let rows = call.loss_rows(&plan);
+            let sides = if call.gradients { 2 * self.layout.features() as u64 } else { 0 };
+            self.buffers.readback.begin(&self.gpu, (rows + sides) * call.row())?;
+            let mut encoder = self.gpu.encoder();
+            let losses = self.buffers.losses.reserve(&self.gpu, 0)?;
+            self.buffers.readback.push(&mut encoder, &losses, rows * call.row());
+            if call.gradients {
+                let totals = self.buffers.totals.reserve(&self.gpu, 0)?;
+                self.buffers.readback.push(&mut encoder, &totals, sides * call.row());
+            }
+            self.gpu.submit(Some(encoder))?;
+        }
+        while !under_way.is_empty() {
+            self.await_oldest(&call, &mut under_way, &mut clock)?;
+        }
+        match pass {
+            Pass::Whole => self.collect(&call, &plan, request),
+            _ => Ok(Sums::default()),
+        }
+    }
+
+    fn await_oldest(
+        &mut self,
+        call: &Call,
+        under_way: &mut VecDeque<(wgpu::SubmissionIndex, u64, usize)>,
+        clock: &mut Clock,
+    ) -> Result<()> {
+        if let Some((oldest, pairs, _)) = under_way.pop_front() {
+            self.gpu.wait(oldest)?;
+            self.paces[usize::from(call.gradients)].observe(pairs, clock.lap());
+        }
+        Ok(())
+    }
+
+    /// Fetches the results.
+    fn collect(&mut self, call: &Call, plan: &Plan, request: &Request) -> Result<Sums> {
+        let loss_floats = call.loss_rows(plan) as usize * call.tiling.padded();
+        self.buffers.readback.finish(&self.gpu, |floats| {
+            let (losses, gradients) = floats.split_at(loss_floats);
+            call.sums(plan, request, losses, gradients)
+        })
+    }
+}
+
+/// Adds a row of floats to sums in f64; padding is left out.
+fn add(sums: &mut [f64], row: &[f32]) {
+    sums.iter_mut().zip(row).for_each(|(sum, &value)| *sum += f64::from(value));
+}
+
+impl Plan {
+    /// Some segments of one shard.
+    pub(super) fn slice(&self, shard: usize, range: Range<usize>) -> Slice<'_> {
+        let planned = &self.shards[shard];
+        Slice {
+            shard,
+            first: range.start,
+            ordinal: planned.ordinal + range.start,
+            sizes_at: 0,
+            segments: &planned.segments[range],
+            buffer: planned.buffer.raw(),
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Gauss–Newton matrices on the device, member after member.
+//!
+//! Inside a phase bucket φ is a constant, so one F × F triangle a segment serves the blocks of the
+//! 2F × 2F matrix, which are split off by φ², φ (1 − φ) and (1 − φ)² where segments are added up.
+
+use super::call::Call;
+use super::kernels::{Kernel, MAX_BLOCK, RESIDUALS, Variant};
+use super::memory::{doublings, too_little};
+use super::plan::{Budget, Tiling, groups_for};
+use super::store::Array;
+use super::{GpuEvaluator, Plan, Walk};
+use crate::{Population, Request};
+use gputexel_dataset::objective::x_per_cp;
+use gputexel_files::{Error, Result};
+use gputexel_gpu::meter::{part, whole};
+use gputexel_gpu::pace::Clock;
+
+/// Segments that one thread of the reduction adds.
+const CHUNK: usize = 16;
+
+/// Workgroups that share a segment where each position is on its own.
+const SHARERS: u32 = 16;
+
+/// Pairs that a position of the matrix is reckoned as, before its pace is measured.
+const PAIRS: u64 = 64;
+
+impl GpuEvaluator<'_> {
+    /// Σ w h x xᵀ / `weight` of one member, per centipawn squared: symmetric, row-major, 2F × 2F.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for over 4,096 features, [`Error::Gpu`] when the device refuses.
+    pub(super) fn curvature(
+        &mut self,
+        population: &Population,
+        member: usize,
+        request: &Request,
+        weight: f64,
+    ) -> Result<Vec<f64>> {
+        let features = self.layout.features();
+        if features > RESIDUALS {
+            return Err(Error::Usage(format!(
+                "{features} features: the GPU evaluator has Gauss-Newton matrices of at most {RESIDUALS}"
+            )));
+        }
+        let most = self.matrix_segments()?;
+        let tiling = Tiling { tile: 1, tiles: 1 };
+        let plan = self.plan(&self.key(request, tiling, Walk::Matrices))?;
+        let mut call = self.begin_call(population, member..member + 1, tiling, request)?;
+        call.sizes.chunk = CHUNK as u32;
+        let mut clock = Clock::start();
+        for shard in 0..plan.shards.len() {
+            let planned = &plan.shards[shard];
+            let mut at = 0;
+            while at < planned.segments.len() {
+                let wanted = self.paces[Walk::Matrices as usize].pairs();
+                let (mut count, mut pairs) = (0, 0);
+                for segment in planned.segments[at..].iter().take(most) {
+                    let more = u64::from(segment.end - segment.first) * PAIRS;
+                    if count > 0 && pairs + more > wanted {
+                        break;
+                    }
+                    (count, pairs) = (count + 1, pairs + more);
+                }
+                let slice = plan.slice(shard, at..at + count);
+                self.write_sizes(&call, &slice, plan.total())?;
+                let mut encoder = self.gpu.encoder();
+                if slice.ordinal == 0 {
+                    self.encode_blend(&call, &mut encoder)?;
+                }
+                self.encode_matrix(&call, &plan, shard, at..at + count, &mut encoder)?;
+                let submission = self.gpu.submit(Some(encoder))?;
+                at += count;
+                // The last one is waited for with its result.
+                if slice.ordinal + count < plan.total() {
+                    self.gpu.wait(submission)?;
+                    self.paces[Walk::Matrices as usize].observe(pairs, clock.lap());
+                }
+            }
+        }
+        let bytes = 12 * (features * features) as u64;
+        self.buffers.readback.begin(&self.gpu, bytes)?;
+        let mut encoder = self.gpu.encoder();
+        let totals = self.buffers.totals.reserve(&self.gpu, 0)?;
+        self.buffers.readback.push(&mut encoder, &totals, bytes);
+        self.gpu.submit(Some(encoder))?;
+        let scale = (x_per_cp(population.k[member]) / f64::from(self.layout.phase_max())).powi(2) / weight;
+        let scale = if super::is_finite(population, member) { scale } else { f64::NAN };
+        self.buffers.readback.finish(&self.gpu, |blocks| assemble(blocks, features, scale))
+    }
+
+    /// Segments of matrices whose slabs fit their memory.
+    fn matrix_segments(&self) -> Result<usize> {
+        let slab = 4 * (self.layout.features() * self.layout.features()).max(1) as u64;
+        // A slab, and three blocks of partial sums a chunk, of two chunks more than are full.
+        let room = |budget: &Budget| {
+            let room = budget.slabs.min(self.options.binding_bytes);
+            (room / slab).saturating_sub(9) * CHUNK as u64 / (CHUNK as u64 + 3)
+        };
+        match room(&self.budget) {
+            0 => {
+                let reason = Error::Gpu(format!(
+                    "a Gauss-Newton matrix of {} features does not fit beside the dataset",
+                    self.layout.features()
+                ));
+                let Some(memory) = self.planned else { return Err(reason) };
+                let enough = |&memory: &u64| room(&Budget::new(&self.options, Some(memory))) > 0;
+                Err(too_little(&reason, memory, doublings(memory).find(enough)))
+            }
+            segments => Ok(segments.min(65_535) as usize),
+        }
+    }
+
+    /// Encodes curvatures, slabs and sums of some segments of a shard.
+    fn encode_matrix(
+        &mut self,
+        call: &Call,
+        plan: &Plan,
+        shard: usize,
+        range: std::ops::Range<usize>,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<()> {
+        let features = self.layout.features();
+        let size = (features * features) as u64;
+        let slice = plan.slice(shard, range);
+        let count = slice.segments.len();
+        let positions = super::shard::positions(self.store.shards()[shard]).len() as u64;
+        let mut array = |array| self.store.array(&self.gpu, shard, array);
+        let (places, rows) = (array(Array::Places(self.extended))?, array(Array::Rows)?);
+        let (runs, entries) = (array(Array::Runs(MAX_BLOCK))?, array(Array::Entries(MAX_BLOCK))?);
+        let heads = array(Array::Heads)?;
+        let steepness = self.buffers.losses.reserve(&self.gpu, 4 * positions)?;
+        let slabs = self.buffers.slabs.reserve(&self.gpu, 4 * size * count as u64)?;
+        // Partial sums outlive a slice, so they have their final size from the start.
+        let most = 2 + self.matrix_segments()?.min(plan.total()).div_ceil(CHUNK) as u64;
+        let partials = self.buffers.partials.reserve(&self.gpu, most * 12 * size)?;
+        let totals = self.buffers.totals.reserve(&self.gpu, 12 * size)?;
+
+        let pipeline = self.pipeline(Kernel::LossCurvature, call)?;
+        let bindings = [
+            whole(&call.uniforms),
+            whole(slice.buffer),
+            whole(&places),
+            whole(&rows),
+            whole(&call.tables),
+            whole(&steepness),
+        ];
+        self.gpu.dispatch(encoder, &pipeline, &bindings, [count as u32, SHARERS])?;
+
+        let variant = Variant::new(Kernel::HessianSlab, 1, 0, call.shape).for_features(features);
+        let pipeline = self.pipelines.get(self.gpu.context(), variant)?;
+        let bindings = [
+            whole(&call.uniforms),
+            whole(slice.buffer),
+            whole(&places),
+            whole(&rows),
+            whole(&steepness),
+            whole(&heads),
+            whole(&runs),
+            whole(&entries),
+            whole(&slabs),
+        ];
+        self.gpu.dispatch(encoder, &pipeline, &bindings, [count as u32, features as u32])?;
+
+        let pipeline = self.pipeline(Kernel::HessianExpand, call)?;
+        let chunks = (slice.ordinal + count).div_ceil(CHUNK) - slice.ordinal / CHUNK;
+        let bindings = [
+            whole(&call.uniforms),
+            whole(slice.buffer),
+            whole(&slabs),
+            whole(self.taper_units.raw()),
+            whole(&partials),
+            whole(&call.factors),
+        ];
+        let groups = [groups_for(size as usize), chunks as u32];
+        self.gpu.dispatch(encoder, &pipeline, &bindings, groups)?;
+
+        let pipeline = self.pipeline(Kernel::Total, call)?;
+        let bindings = [whole(&call.uniforms), whole(&partials), part(&totals, 12 * size)];
+        self.gpu.dispatch(encoder, &pipeline, &bindings, [groups_for(3 * size as usize), 1])
+    }
+}
+
+/// The whole matrix from lower triangles of its blocks mg-mg, mg-eg and eg-eg, scaled.
+fn assemble(blocks: &[f32], features: usize, scale: f64) -> Vec<f64> {
+    let size = 2 * features;
+    let mut matrix = vec![0.0; size * size];
+    let mut set = |i: usize, j: usize, value: f64| {
+        matrix[i * size + j] = value;
+        matrix[j * size + i] = value;
+    };
+    for i in 0..features {
+        for j in 0..=i {
+            let block = |block: usize| f64::from(blocks[(block * features + i) * features + j]) * scale;
+            set(i, j, block(0));
+            set(features + i, j, block(1));
+            set(features + j, i, block(1));
+            set(features + i, features + j, block(2));
+        }
+    }
+    matrix
+}

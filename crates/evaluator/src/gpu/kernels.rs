@@ -1,0 +1,291 @@
+//! The kernels: their sources, the structs that they share with the host, and their pipelines.
+//!
+//! Owns which WGSL files make a kernel and which constants specialize it. Knows nothing of
+//! datasets; buffers are bound by the callers.
+
+use std::collections::HashMap;
+
+use bytemuck::{Pod, Zeroable};
+
+use super::GpuContext;
+use gputexel_files::Result;
+
+/// Threads a workgroup; WebGPU promises 256.
+pub const WORKGROUP: usize = 256;
+
+/// Workgroup memory that WebGPU promises, in f32: the residuals of a block fill it at most.
+pub const RESIDUALS: usize = 4096;
+
+/// Lengths of blocks of the transposed dataset, one for each size of tile.
+pub const BLOCKS: [usize; 4] = [128, 256, 512, MAX_BLOCK];
+
+/// Largest block of the transposed dataset.
+pub const MAX_BLOCK: usize = 1024;
+
+/// `Uniforms` of `structs.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Uniforms {
+    /// Number of features F.
+    pub features: u32,
+    /// Reals a row of members.
+    pub stride: u32,
+    /// Reals a row of tables: `stride`, or 1 where all members share one table.
+    pub columns: u32,
+    /// `vec4` a position record.
+    pub record: u32,
+    /// Segments a chunk of the first reduction.
+    pub chunk: u32,
+    /// Reals before the rows of members in the tables.
+    pub member_rows: u32,
+    /// Segments before the slice's first one in the binding.
+    pub first_segment: u32,
+    /// Segments of the slice.
+    pub segments: u32,
+    /// Segments before the slice's first one in the request.
+    pub ordinal: u32,
+    /// Segments of the request.
+    pub total_segments: u32,
+    /// 1 / phase maximum.
+    pub scale: f32,
+    /// Exponent of the power loss.
+    pub power: f32,
+}
+
+/// `Segment` of `structs.wgsl`: consecutive positions of one bucket.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+pub struct Segment {
+    /// First position, counted from the start of the shard.
+    pub first: u32,
+    /// Position after the last.
+    pub end: u32,
+    /// Transposed block that the first position opens.
+    pub block: u32,
+    /// Taper: row group of the blended tables.
+    pub taper: u32,
+    /// Part of the layout.
+    pub part: u32,
+}
+
+/// A kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kernel {
+    /// Blended tables from parameters.
+    Blend,
+    /// Losses.
+    Loss,
+    /// Losses and slabs of gradients.
+    Gradient,
+    /// Slabs to partial mg and eg gradients.
+    Reduce,
+    /// Partial gradients to totals.
+    Total,
+    /// Scores of one member.
+    Scores,
+    /// Curvatures of the loss at each position, for one member.
+    LossCurvature,
+    /// Slabs of Gauss–Newton matrices.
+    HessianSlab,
+    /// Slabs to the blocks of the matrix.
+    HessianExpand,
+    /// A step of Adam.
+    Adam,
+}
+
+impl Kernel {
+    /// All kernels.
+    pub const ALL: [Self; 10] = [
+        Self::Blend,
+        Self::Loss,
+        Self::Gradient,
+        Self::Reduce,
+        Self::Total,
+        Self::Scores,
+        Self::LossCurvature,
+        Self::HessianSlab,
+        Self::HessianExpand,
+        Self::Adam,
+    ];
+
+    /// Name of its file, without ending.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Blend => "blend",
+            Self::Loss => "loss",
+            Self::Gradient => "gradient",
+            Self::Reduce => "reduce",
+            Self::Total => "total",
+            Self::Scores => "scores",
+            Self::LossCurvature => "loss_curvature",
+            Self::HessianSlab => "hessian_slab",
+            Self::HessianExpand => "hessian_expand",
+            Self::Adam => "adam",
+        }
+    }
+
+    fn body(self) -> &'static str {
+        match self {
+            Self::Blend => gputexel_shaders::BLEND,
+            Self::Loss => gputexel_shaders::LOSS,
+            Self::Gradient => gputexel_shaders::GRADIENT,
+            Self::Reduce => gputexel_shaders::REDUCE,
+            Self::Total => gputexel_shaders::TOTAL,
+            Self::Scores => gputexel_shaders::SCORES,
+            Self::LossCurvature => gputexel_shaders::LOSS_CURVATURE,
+            Self::HessianSlab => gputexel_shaders::HESSIAN_SLAB,
+            Self::HessianExpand => gputexel_shaders::HESSIAN_EXPAND,
+            Self::Adam => gputexel_shaders::ADAM,
+        }
+    }
+
+    /// Its WGSL.
+    pub fn source(self, shape: Shape) -> String {
+        let (real, word) = if shape.vector { ("vec4<f32>", "vec4<u32>") } else { ("f32", "u32") };
+        let Shape { unit, blends, resamples, shared, weighted, .. } = shape;
+        format!(
+            "alias Real = {real};\nalias Word = {word};\nconst UNIT = {unit};\nconst BLENDS = {blends};\n\
+             const RESAMPLES = {resamples};\nconst SHARED = {shared};\nconst WEIGHTED = {weighted};\n{}",
+            self.body()
+        )
+    }
+
+    /// Whether it walks positions.
+    fn walks(self) -> bool {
+        matches!(self, Self::Loss | Self::Gradient | Self::Scores | Self::LossCurvature)
+    }
+}
+
+/// What the source of a kernel is specialized for; what is not used costs nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// Four members a lane instead of one.
+    pub vector: bool,
+    /// Rows have no coefficients.
+    pub unit: bool,
+    /// Targets are blended with search scores.
+    pub blends: bool,
+    /// Games are resampled.
+    pub resamples: bool,
+    /// All members share one θ.
+    pub shared: bool,
+    /// Parts have factors.
+    pub weighted: bool,
+}
+
+/// What a pipeline is specialized for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Variant {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// Members a tile: 1, or 4 a lane.
+    pub tile: usize,
+    /// Loss: 0 squared, 1 cross-entropy, 2 power.
+    pub loss: u32,
+    /// Number of features where workgroup memory depends on it, else 0.
+    pub features: usize,
+    /// Its source.
+    pub shape: Shape,
+}
+
+impl Variant {
+    /// A kernel's variant, without what makes no difference to it.
+    pub fn new(kernel: Kernel, tile: usize, loss: u32, shape: Shape) -> Self {
+        let vector = tile > 1;
+        let shape = match kernel {
+            Kernel::Loss | Kernel::Gradient | Kernel::LossCurvature => {
+                Shape { vector, weighted: false, ..shape }
+            }
+            Kernel::Scores | Kernel::HessianSlab => Shape { vector, unit: shape.unit, ..Shape::default() },
+            Kernel::Reduce | Kernel::HessianExpand => {
+                Shape { vector, weighted: shape.weighted, ..Shape::default() }
+            }
+            Kernel::Blend | Kernel::Total => Shape { vector, ..Shape::default() },
+            Kernel::Adam => Shape::default(),
+        };
+        Self {
+            kernel,
+            // The others see Reals only, not tiles.
+            tile: if kernel.walks() { tile } else { tile.min(if shape.vector { 4 } else { 1 }) },
+            loss: if kernel.walks() && kernel != Kernel::Scores { loss } else { 0 },
+            features: 0,
+            shape,
+        }
+    }
+
+    /// The variant for a number of features, by which workgroup memory is sized.
+    pub fn for_features(self, features: usize) -> Self {
+        Self { features, ..self }
+    }
+}
+
+/// Positions a block of the transposed dataset for a tile of members.
+pub fn block_length(tile: usize) -> usize {
+    (RESIDUALS / tile).min(MAX_BLOCK)
+}
+
+/// Threads a position in the kernel of outer products: most rows have fewer entries.
+const OUTER_LANES: usize = 16;
+
+/// Positions at a time in the kernel of outer products: each has a row of sums.
+fn outer_groups(features: usize) -> usize {
+    1 << (RESIDUALS / features.max(1)).clamp(1, WORKGROUP / OUTER_LANES).ilog2()
+}
+
+/// Compiled pipelines.
+#[derive(Debug, Default)]
+pub struct Pipelines {
+    compiled: HashMap<Variant, wgpu::ComputePipeline>,
+}
+
+impl Pipelines {
+    /// The pipeline of a variant, compiled on first use.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`](gputexel_files::Error::Gpu) when the device rejects the shader.
+    pub fn get(&mut self, context: &GpuContext, variant: Variant) -> Result<wgpu::ComputePipeline> {
+        if let Some(pipeline) = self.compiled.get(&variant) {
+            return Ok(pipeline.clone());
+        }
+        let lanes = variant.tile.div_ceil(4) as f64;
+        let mut constants = vec![("WORKGROUP", WORKGROUP as f64)];
+        if variant.kernel == Kernel::HessianSlab {
+            let groups = outer_groups(variant.features);
+            constants = vec![
+                ("WORKGROUP", (groups * OUTER_LANES) as f64),
+                ("LANES", OUTER_LANES as f64),
+                ("SUMS", (groups * variant.features) as f64),
+                ("BLOCK", MAX_BLOCK as f64),
+            ];
+        }
+        if variant.kernel.walks() {
+            constants.extend([("LANES", lanes), ("LOSS", f64::from(variant.loss))]);
+        }
+        if variant.kernel == Kernel::Gradient {
+            constants.push(("BLOCK", block_length(variant.tile) as f64));
+        }
+        let source = variant.kernel.source(variant.shape);
+        let label = Some(variant.kernel.name());
+        let device = context.device();
+        let pipeline = context.guard(|| {
+            let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+                label,
+                source: wgpu::ShaderSource::Wgsl(source.into()),
+            });
+            device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label,
+                layout: None,
+                module: &module,
+                entry_point: Some("main"),
+                compilation_options: wgpu::PipelineCompilationOptions {
+                    constants: &constants,
+                    // Every element is written before it is read.
+                    zero_initialize_workgroup_memory: false,
+                },
+                cache: None,
+            })
+        })?;
+        self.compiled.insert(variant, pipeline.clone());
+        Ok(pipeline)
+    }
+}

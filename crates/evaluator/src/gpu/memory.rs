@@ -1,0 +1,218 @@
+//! Making do with the memory there is: chunks of members, and another cut where the device or the
+//! limit refuses.
+
+use std::ops::Range;
+
+use super::call::Buffers;
+use super::kernels::MAX_BLOCK;
+use super::plan::{self, Budget, GpuOptions, Sizes, Tiling};
+use super::steps::StepBuffers;
+use super::store::Store;
+use super::{GpuEvaluator, Plan, PlanKey, Walk};
+use crate::{Population, Request};
+use gputexel_dataset::Layout;
+use gputexel_files::{Error, Result};
+
+/// Less than this is not worth another try.
+const LEAST: u64 = 1 << 16;
+
+/// Positions a segment of a Gauss–Newton matrix: enough to pay for the writing of a slab, few enough
+/// that a workgroup with a common feature does not outlast the others by much.
+const MATRIX_SEGMENT: usize = 16 * MAX_BLOCK;
+
+/// The members of a population, cut into chunks that fit the device.
+pub(super) struct Chunks {
+    /// The tiling of the whole population, by which positions are cut as well: sums depend on
+    /// neither the chunks nor the memory.
+    pub(super) tiling: Tiling,
+    pub(super) members: Vec<Range<usize>>,
+}
+
+/// The dataset cut for some memory.
+///
+/// # Errors
+/// [`Error::Gpu`] when the memory is too little; says how much is enough.
+pub(super) fn open<'a>(
+    layout: &'a Layout,
+    options: &GpuOptions,
+    memory: Option<u64>,
+) -> Result<(Store<'a>, Budget)> {
+    let try_open = |memory: Option<u64>| {
+        let budget = Budget::new(options, memory);
+        Store::try_new(layout, options, &budget).map(|store| (store, budget))
+    };
+    let Some(memory) = memory else { return try_open(None) };
+    try_open(Some(memory)).map_err(|error| {
+        let more = doublings(memory).find(|&memory| try_open(Some(memory)).is_ok());
+        too_little(&error, memory, more)
+    })
+}
+
+pub(super) fn doublings(memory: u64) -> impl Iterator<Item = u64> {
+    (1..40).map_while(move |shift| memory.max(LEAST).checked_shl(shift).filter(|&more| more > memory))
+}
+
+pub(super) fn too_little(error: &Error, memory: u64, more: Option<u64>) -> Error {
+    let Error::Gpu(reason) = error else { return Error::Gpu(error.to_string()) };
+    let enough = more.map_or(String::new(), |more| format!("; {} would do", bytes_name(more)));
+    Error::Gpu(format!("{} of memory are too little{enough}: {reason}", bytes_name(memory)))
+}
+
+/// Bytes in the largest unit that leaves at least one, rounded up.
+fn bytes_name(bytes: u64) -> String {
+    match bytes {
+        0..0x0010_0000 => format!("{} KiB", bytes.div_ceil(1 << 10)),
+        0x0010_0000..0x4000_0000 => format!("{} MiB", bytes.div_ceil(1 << 20)),
+        _ => format!("{} GiB", bytes.div_ceil(1 << 30)),
+    }
+}
+
+impl GpuEvaluator<'_> {
+    /// Calls until memory is not refused any more, each time with less of it, or until there is
+    /// nothing left to save.
+    pub(super) fn persist<T>(&mut self, mut call: impl FnMut(&mut Self) -> Result<T>) -> Result<T> {
+        self.gpu.take_refusal();
+        loop {
+            match call(self) {
+                Err(error) if self.gpu.take_refusal() => self.shrink_budget(error)?,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Plans with three quarters of what there was room for.
+    fn shrink_budget(&mut self, refusal: Error) -> Result<()> {
+        let had = self.planned.unwrap_or(u64::MAX).min(self.gpu.used().max(2 * LEAST));
+        let less = had / 4 * 3;
+        if less < LEAST {
+            return Err(refusal);
+        }
+        // What is under way holds on to its buffers.
+        let idle = self.gpu.submit(None)?;
+        self.gpu.wait(idle)?;
+        self.plans.clear();
+        self.buffers = Buffers::new();
+        self.steps = StepBuffers::new();
+        (self.store, self.budget) = open(self.layout, &self.options, Some(less)).map_err(|_| refusal)?;
+        self.planned = Some(less);
+        Ok(())
+    }
+
+    /// The members of a population in chunks that fit.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when not even one member fits; says how much memory is enough.
+    pub(super) fn chunks(&self, population: &Population, request: &Request) -> Result<Chunks> {
+        let members = population.members();
+        let mut tiling = Tiling::new(&self.options, members.max(1), request.gradients);
+        loop {
+            let segments = self.cut(&self.key(request, tiling, Walk::of(request))).iter().map(Vec::len).sum();
+            let sizes = Sizes {
+                features: self.layout.features(),
+                tapers: self.tapers,
+                parts: if population.part_weights.is_empty() { 0 } else { self.layout.parts().len() },
+                segments,
+                gradients: request.gradients,
+            };
+            let room = |budget: &Budget| plan::members_that_fit(&self.options, budget, sizes);
+            let most = room(&self.budget);
+            if most >= tiling.tile {
+                let most = most / tiling.tile * tiling.tile;
+                let chunks = (0..members).step_by(most).map(|start| start..(start + most).min(members));
+                return Ok(Chunks { tiling, members: chunks.collect() });
+            }
+            if tiling.tile == 1 || self.options.tile.is_some() {
+                let memory = self.planned.unwrap_or(u64::MAX);
+                let more = doublings(memory)
+                    .find(|&memory| room(&Budget::new(&self.options, Some(memory))) >= tiling.tile);
+                let reason = Error::Gpu(format!(
+                    "parameters, tables and sums of {} members do not fit beside the dataset",
+                    tiling.tile
+                ));
+                return Err(match self.planned {
+                    Some(memory) => too_little(&reason, memory, more),
+                    None => reason,
+                });
+            }
+            // Other tiles are another order of sums, but better than none.
+            let tile = if tiling.tile == 4 { 1 } else { tiling.tile / 2 };
+            tiling = Tiling { tile, tiles: members.div_ceil(tile) };
+        }
+    }
+
+    /// The key of a request's plan for a tiling of the whole population.
+    pub(super) fn key(&self, request: &Request, tiling: Tiling, walk: Walk) -> PlanKey {
+        PlanKey { positions: self.positions(&request.parts), tiling, walk }
+    }
+
+    /// The segments of a request, by shard.
+    pub(super) fn cut(&self, key: &PlanKey) -> Vec<Vec<super::Segment>> {
+        let options = GpuOptions { cell: self.store.cell(), ..self.options };
+        let (shards, positions) = (self.store.shards(), key.positions.clone());
+        match key.walk {
+            Walk::Matrices => plan::cut(&shards, positions, MATRIX_SEGMENT, options.cell, MAX_BLOCK),
+            walk => plan::segments(&options, &shards, positions, key.tiling, walk == Walk::Gradients),
+        }
+    }
+
+    /// The segments of a request, uploaded.
+    pub(super) fn plan(&mut self, key: &PlanKey) -> Result<std::sync::Arc<Plan>> {
+        if let Some(plan) = self.plans.get(key) {
+            return Ok(std::sync::Arc::clone(plan));
+        }
+        let plan = std::sync::Arc::new(Plan::upload(&self.gpu, self.cut(key))?);
+        // Requests of a run differ in their parts only; a thousand batches are a thousand plans.
+        if self.plans.len() >= 1024 {
+            self.plans.clear();
+        }
+        self.plans.insert(key.clone(), std::sync::Arc::clone(&plan));
+        Ok(plan)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Evaluator;
+
+    /// The noop backend has no memory to run out of, so a limit takes its part.
+    #[test]
+    fn refused_memory_means_smaller_pieces_and_then_an_error() {
+        let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
+        let context = super::super::GpuContext::from_device(device, queue);
+        let layout = gputexel_dataset::Layout::of_buckets(&[4000; 12], 8);
+        let population = Population::new(8, vec![1.0; 16 * 600], vec![1.0; 600]);
+        let request = |gradients| Request {
+            parts: 0..1,
+            loss: gputexel_dataset::objective::LossKind::Squared,
+            gradients,
+            curvature: false,
+        };
+        let mut evaluator = GpuEvaluator::try_new(&context, &layout).unwrap();
+        evaluator.evaluate(&population, &request(false)).unwrap();
+        let used = evaluator.gpu.used();
+        assert!(evaluator.planned.is_none() && !evaluator.is_streamed());
+        // What gradients need besides does not fit beside what is there.
+        evaluator.gpu.set_limit(Some(used + used / 8));
+        let got = evaluator.evaluate(&population, &request(true)).unwrap();
+        assert_eq!(got.gradients.len(), 16 * 600);
+        let planned = evaluator.planned.expect("memory was refused");
+        assert!(planned < used + used / 8 && evaluator.gpu.used() <= used + used / 8);
+        // What does fit goes on without another refusal.
+        evaluator.evaluate(&population, &request(true)).unwrap();
+        assert_eq!(evaluator.planned, Some(planned));
+        evaluator.gpu.set_limit(Some(1000));
+        evaluator.store = open(&layout, &evaluator.options, Some(planned)).unwrap().0;
+        let error = evaluator.evaluate(&population, &request(true)).unwrap_err().to_string();
+        assert!(error.starts_with("GPU: ") && error.contains("bytes"), "{error}");
+    }
+
+    #[test]
+    fn advice_is_in_units_of_people() {
+        assert_eq!(bytes_name(70_000), "69 KiB");
+        assert_eq!(bytes_name(3 << 20), "3 MiB");
+        assert_eq!(bytes_name(5 << 30), "5 GiB");
+        let error = too_little(&Error::Gpu("why".into()), 1 << 20, doublings(1 << 20).nth(1));
+        assert_eq!(error.to_string(), "GPU: 1 MiB of memory are too little; 4 MiB would do: why");
+    }
+}

@@ -1,0 +1,356 @@
+//! The GPU evaluator: losses and gradients of a population by compute shaders.
+//!
+//! Members go in chunks whose tables fit, positions in slices whose slabs and time are bounded; a
+//! slice is one submission. Owns the evaluator and its caches. Leaves the device to `context` and
+//! `meter`, the kernels to `kernels` and `shaders/`, the data on the device to `shard` and `store`,
+//! the cutting to `plan`, `memory` and `pace`, and the encoding of a call to `call`,
+//! `curvature`, `steps` and `buffers`. (Of these `context`, `meter`, `buffers` and `pace` know no
+//! positions and serve the simulator of SPSA as well.) No sum depends on the order in which threads
+//! run nor on how segments are grouped into slices, so equal calls on one device give equal bytes.
+
+mod call;
+mod curvature;
+pub mod kernels;
+mod memory;
+mod plan;
+mod shard;
+mod steps;
+mod store;
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+pub use gputexel_gpu::{AdapterSummary, BackendChoice, GpuContext, list_adapters};
+pub use plan::GpuOptions;
+
+use self::call::{Buffers, Sums};
+use self::kernels::{Kernel, Pipelines, Segment};
+use self::memory::Chunks;
+use self::plan::{Budget, Tiling};
+use self::steps::StepBuffers;
+use self::store::{Array, Store};
+use super::{AdamBatch, AdamStep, Evaluations, Evaluator, Population, Request, Stats};
+use gputexel_dataset::Layout;
+use gputexel_dataset::objective::{LossKind, x_per_cp};
+use gputexel_files::{Error, Result};
+use gputexel_gpu::meter::{DeviceBuffer, Gpu, whole};
+use gputexel_gpu::pace::Pace;
+
+/// The steps of an evaluation, for benches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// Blended tables from parameters.
+    Blend,
+    /// Losses, or losses and slabs where gradients are asked for.
+    Positions,
+    /// Slabs to gradients.
+    Reduce,
+    /// All of them, and the results back.
+    Whole,
+}
+
+/// Evaluates populations on a GPU.
+#[derive(Debug)]
+pub struct GpuEvaluator<'a> {
+    gpu: Gpu,
+    layout: &'a Layout,
+    options: GpuOptions,
+    /// Memory that the budget is made for; less than the limit where some was refused.
+    planned: Option<u64>,
+    budget: Budget,
+    tapers: usize,
+    taper_units: DeviceBuffer,
+    store: Store<'a>,
+    pipelines: Pipelines,
+    plans: HashMap<PlanKey, Arc<Plan>>,
+    buffers: Buffers,
+    steps: StepBuffers,
+    /// Whether records of positions hold more than targets and weights.
+    extended: bool,
+    /// By kind of walk.
+    paces: [Pace; 3],
+}
+
+/// What a plan depends on, apart from the options.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct PlanKey {
+    positions: Range<usize>,
+    tiling: Tiling,
+    walk: Walk,
+}
+
+/// What positions are walked for; segments differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Walk {
+    Losses,
+    Gradients,
+    Matrices,
+}
+
+impl Walk {
+    fn of(request: &Request) -> Self {
+        if request.gradients { Self::Gradients } else { Self::Losses }
+    }
+}
+
+/// The segments of a request, on the device.
+#[derive(Debug)]
+struct Plan {
+    shards: Vec<PlannedShard>,
+}
+
+#[derive(Debug)]
+struct PlannedShard {
+    /// Segments of the shards before.
+    ordinal: usize,
+    segments: Vec<Segment>,
+    buffer: DeviceBuffer,
+}
+
+impl Plan {
+    fn upload(gpu: &Gpu, cut: Vec<Vec<Segment>>) -> Result<Self> {
+        let mut ordinal = 0;
+        let mut shards = Vec::with_capacity(cut.len());
+        for segments in cut {
+            let buffer = gpu.upload("segments", bytemuck::cast_slice(&segments))?;
+            let count = segments.len();
+            shards.push(PlannedShard { ordinal, segments, buffer });
+            ordinal += count;
+        }
+        Ok(Self { shards })
+    }
+
+    /// All segments, in order.
+    fn segments(&self) -> impl Iterator<Item = &Segment> {
+        self.shards.iter().flat_map(|shard| &shard.segments)
+    }
+
+    /// Number of segments.
+    fn total(&self) -> usize {
+        self.shards.last().map_or(0, |shard| shard.ordinal + shard.segments.len())
+    }
+}
+
+impl<'a> GpuEvaluator<'a> {
+    /// Prepares a dataset. What the kernels read is uploaded when it is first asked for, which is
+    /// why the layout is kept.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when the device refuses, [`Error::Usage`] for over 65,535 features.
+    pub fn try_new(context: &GpuContext, layout: &'a Layout) -> Result<Self> {
+        Self::with_options(context, layout, GpuOptions::new(context))
+    }
+
+    /// As [`try_new`](Self::try_new), cut by other sizes.
+    ///
+    /// # Errors
+    /// As [`try_new`](Self::try_new); [`Error::Usage`] also for options out of their range.
+    pub fn with_options(context: &GpuContext, layout: &'a Layout, options: GpuOptions) -> Result<Self> {
+        context.check()?;
+        if layout.features() > usize::from(u16::MAX) {
+            return Err(Error::Usage(format!(
+                "{} features: the GPU evaluator takes at most 65535",
+                layout.features()
+            )));
+        }
+        options.validate()?;
+        let gpu = Gpu::new(context, options.memory_bytes);
+        let (store, budget) = memory::open(layout, &options, options.memory_bytes)?;
+        let (tapers, _) = shard::tapers(layout);
+        let taper_units = gpu.upload("tapers", bytemuck::cast_slice(&tapers))?;
+        let pace = Pace::new(options.pairs_per_dispatch / 16);
+        Ok(Self {
+            gpu,
+            layout,
+            options,
+            budget,
+            tapers: tapers.len(),
+            taper_units,
+            planned: options.memory_bytes,
+            store,
+            pipelines: Pipelines::default(),
+            plans: HashMap::new(),
+            buffers: Buffers::new(),
+            steps: StepBuffers::new(),
+            extended: !layout.offsets().is_empty(),
+            paces: [pace; 3],
+        })
+    }
+
+    /// The device that computes.
+    pub fn context(&self) -> &GpuContext {
+        self.gpu.context()
+    }
+
+    /// Whether the dataset goes through the device in portions at every call.
+    pub fn is_streamed(&self) -> bool {
+        self.store.is_streamed()
+    }
+
+    /// Runs one step of an evaluation and waits for it; what it reads was left by earlier calls.
+    /// For benches.
+    ///
+    /// # Errors
+    /// As [`Evaluator::evaluate`].
+    pub fn run_pass(&mut self, population: &Population, request: &Request, pass: Pass) -> Result<()> {
+        self.validate(population, request)?;
+        self.persist(|this| {
+            let Chunks { tiling, members } = this.chunks(population, request)?;
+            for chunk in members {
+                this.run_chunk(population, chunk, tiling, request, pass)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Checks a call.
+    fn validate(&self, population: &Population, request: &Request) -> Result<()> {
+        population.validate(self.layout)?;
+        request.validate(self.layout)
+    }
+
+    /// Positions of parts that follow each other.
+    fn positions(&self, parts: &Range<usize>) -> Range<usize> {
+        self.layout.parts()[parts.start].positions.start..self.layout.parts()[parts.end - 1].positions.end
+    }
+
+    /// Σ w ℓ and Σ w of the members of a chunk to means, by part and over all of them.
+    ///
+    /// Returns Σ w of each member, part weights included.
+    fn means(
+        &self,
+        population: &Population,
+        members: Range<usize>,
+        request: &Request,
+        sums: &Sums,
+        out: &mut Evaluations,
+    ) -> Vec<f64> {
+        let count = members.len();
+        let all = self.layout.parts().len();
+        let mut weights = Vec::with_capacity(count);
+        for (column, member) in members.enumerate() {
+            let finite = is_finite(population, member);
+            let (mut loss, mut weight) = (0.0, 0.0);
+            for (i, part) in request.parts.clone().enumerate() {
+                let w = match sums.weights.is_empty() {
+                    true => self.layout.parts()[part].weight,
+                    false => sums.weights[i * count + column],
+                };
+                let s = sums.losses[i * count + column];
+                let factor = f64::from(population.part_weight(member, part, all));
+                out.part_losses.push(if finite { s / w } else { f64::NAN });
+                // A part that is left out must not spoil the mean, whatever its loss.
+                if factor > 0.0 {
+                    loss += factor * s;
+                    weight += factor * w;
+                }
+            }
+            out.losses.push(if finite { loss / weight } else { f64::NAN });
+            if request.gradients {
+                let scale = x_per_cp(population.k[member]) / (f64::from(self.layout.phase_max()) * weight);
+                let scale = if finite { scale } else { f64::NAN };
+                let row = |row: usize| scale * sums.gradients[row * count + column];
+                out.gradients.extend((0..2 * self.layout.features()).map(row));
+            }
+            weights.push(weight);
+        }
+        weights
+    }
+}
+
+/// Whether a member's numbers are numbers. Shaders may assume that there is no infinity and no NaN,
+/// so what becomes of one there is anyone's guess; the promise is kept on the host.
+fn is_finite(population: &Population, member: usize) -> bool {
+    population.k[member].is_finite()
+        && population.member(member).iter().all(|&value| (value as f32).is_finite())
+}
+
+impl Evaluator for GpuEvaluator<'_> {
+    fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
+        self.gpu.context().check()?;
+        self.validate(population, request)?;
+        let positions = self.positions(&request.parts).len();
+        self.persist(|this| {
+            let mut out = Evaluations { positions, ..Evaluations::default() };
+            let Chunks { tiling, members } = this.chunks(population, request)?;
+            for chunk in members {
+                let sums = this.run_chunk(population, chunk.clone(), tiling, request, Pass::Whole)?;
+                let weights = this.means(population, chunk.clone(), request, &sums, &mut out);
+                if request.curvature {
+                    for (member, weight) in chunk.zip(weights) {
+                        let matrix = this.curvature(population, member, request, weight)?;
+                        out.curvatures.extend(matrix);
+                    }
+                }
+            }
+            Ok(out)
+        })
+    }
+
+    fn scores(&mut self, theta: &[f64]) -> Result<Vec<f32>> {
+        self.gpu.context().check()?;
+        let population = Population::single(theta, 1.0);
+        let parts = 0..self.layout.parts().len();
+        let request = Request { parts, loss: LossKind::Squared, gradients: false, curvature: false };
+        self.validate(&population, &request)?;
+        self.persist(|this| this.all_scores(&population, &request))
+    }
+
+    fn describe(&self) -> String {
+        let summary = self.gpu.context().summary();
+        let how = if self.is_streamed() { ", data streamed" } else { "" };
+        format!("GPU: {} ({}, {}{how})", summary.name, summary.kind, summary.backend)
+    }
+
+    fn has_curvature(&self) -> bool {
+        true
+    }
+
+    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
+        self.gpu.context().check()?;
+        self.validate(&batch.population, &batch.request)?;
+        self.persist(|this| this.take_steps(batch))
+    }
+
+    fn stats(&self) -> Option<Stats> {
+        Some(self.gpu.stats())
+    }
+}
+
+impl GpuEvaluator<'_> {
+    fn all_scores(&mut self, population: &Population, request: &Request) -> Result<Vec<f32>> {
+        let tiling = Tiling { tile: 1, tiles: 1 };
+        let call = self.begin_call(population, 0..1, tiling, request)?;
+        let plan = self.plan(&self.key(request, tiling, Walk::Losses))?;
+        let pipeline = self.pipeline(Kernel::Scores, &call)?;
+        let mut out = Vec::with_capacity(self.layout.positions());
+        for (shard, planned) in plan.shards.iter().enumerate() {
+            let slice = plan.slice(shard, 0..planned.segments.len());
+            let bytes = 4 * shard::positions(self.store.shards()[shard]).len() as u64;
+            self.write_sizes(&call, &slice, plan.total())?;
+            let mut encoder = self.gpu.encoder();
+            if shard == 0 {
+                self.encode_blend(&call, &mut encoder)?;
+            }
+            // Scores lie in the buffer of losses, which are of no use here.
+            let scores = self.buffers.losses.reserve(&self.gpu, bytes)?;
+            let places = self.store.array(&self.gpu, shard, Array::Places(self.extended))?;
+            let rows = self.store.array(&self.gpu, shard, Array::Rows)?;
+            let bindings = [
+                whole(&call.uniforms),
+                whole(slice.buffer),
+                whole(&places),
+                whole(&rows),
+                whole(&call.tables),
+                whole(&scores),
+            ];
+            self.gpu.dispatch(&mut encoder, &pipeline, &bindings, [slice.segments.len() as u32, 1])?;
+            self.buffers.readback.begin(&self.gpu, bytes)?;
+            self.buffers.readback.push(&mut encoder, &scores, bytes);
+            self.gpu.submit(Some(encoder))?;
+            self.buffers.readback.finish(&self.gpu, |floats| out.extend_from_slice(floats))?;
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,287 @@
+//! Plans: how a request is cut into tiles of members and segments of positions, and how much
+//! memory each purpose gets. Pure arithmetic; nothing here touches the device.
+
+use std::ops::Range;
+
+use super::GpuContext;
+use super::kernels::{MAX_BLOCK, Segment, WORKGROUP, block_length};
+use super::shard::Span;
+use gputexel_files::{Error, Result};
+
+/// Sizes by which work is cut. Results repeat bit for bit for equal options, whatever the memory
+/// and however fast the device, but for [`memory_bytes`](Self::memory_bytes) so small that not
+/// even a cell fits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GpuOptions {
+    /// Most bytes of buffers on the device; `None`: as much as there is. A dataset that takes
+    /// more than half of it is streamed.
+    pub memory_bytes: Option<u64>,
+    /// Most bytes that a binding may have.
+    pub binding_bytes: u64,
+    /// Most bytes of gradient slabs.
+    pub slab_bytes: u64,
+    /// (Position, member) pairs that the device is expected to do in a fifth of a second; how many
+    /// it really does is measured.
+    pub pairs_per_dispatch: u64,
+    /// Workgroups that fill the device.
+    pub workgroups: usize,
+    /// Members a tile: 1, 4, 8, 16 or 32; chosen by the population's size where `None`.
+    pub tile: Option<usize>,
+    /// Positions of a bucket that are never cut apart by shards; a multiple of 1,024.
+    pub cell: usize,
+}
+
+impl GpuOptions {
+    /// What suits a device.
+    pub fn new(context: &GpuContext) -> Self {
+        let summary = context.summary();
+        let limit = summary.max_binding_bytes.min(summary.max_buffer_bytes);
+        // Estimates, but for lavapipe's 2 · 10^7 pairs a second, which was measured.
+        let (pairs, workgroups, slabs) = match (summary.software, summary.kind.as_str()) {
+            (true, _) => (1 << 22, 64, 128 << 20),
+            (false, "discrete GPU") => (1 << 31, 4096, 1 << 30),
+            _ => (1 << 27, 1024, 128 << 20),
+        };
+        Self {
+            memory_bytes: None,
+            binding_bytes: limit,
+            slab_bytes: limit.min(slabs),
+            pairs_per_dispatch: pairs,
+            workgroups,
+            tile: None,
+            cell: 1 << 16,
+        }
+    }
+
+    /// Checks what the types leave open.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a tile that there is no kernel for, or a cell that blocks do not fit.
+    pub(super) fn validate(&self) -> Result<()> {
+        if self.tile.is_some_and(|tile| ![1, 4, 8, 16, 32].contains(&tile)) {
+            return Err(Error::Usage("a tile has 1, 4, 8, 16 or 32 members".into()));
+        }
+        if self.cell == 0 || !self.cell.is_multiple_of(MAX_BLOCK) {
+            return Err(Error::Usage(format!("a cell is a multiple of {MAX_BLOCK} positions")));
+        }
+        Ok(())
+    }
+}
+
+/// What the memory of a device is used for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Budget {
+    /// The dataset where it stays on the device.
+    pub dataset: u64,
+    /// One of the two slots through which it is streamed otherwise.
+    pub slot: u64,
+    /// Slabs and their partial sums.
+    pub slabs: u64,
+    /// Everything that grows with the members of a chunk: parameters, tables, results.
+    pub members: u64,
+}
+
+impl Budget {
+    pub(super) fn new(options: &GpuOptions, memory: Option<u64>) -> Self {
+        match memory {
+            None => Self { dataset: u64::MAX, slot: u64::MAX, slabs: options.slab_bytes, members: u64::MAX },
+            Some(memory) => Self {
+                dataset: memory / 2,
+                slot: memory / 4,
+                slabs: options.slab_bytes.min(memory / 4),
+                // A sixteenth is left for what is small and not counted.
+                members: memory / 16 * 3,
+            },
+        }
+    }
+}
+
+/// How the members of a chunk lie in tables: `tiles` tiles of `tile` members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Tiling {
+    pub tile: usize,
+    pub tiles: usize,
+}
+
+impl Tiling {
+    /// The tiling of a population: little padding, and tiles as large as pays. Larger tiles share
+    /// the reading of ids among more members; smaller ones have longer transposed blocks, so fewer
+    /// slab updates. The costs a padded member are estimates from counts of loads; a choice by the
+    /// clock would make results depend on it, because the tile decides the order of sums.
+    pub(super) fn new(options: &GpuOptions, members: usize, gradients: bool) -> Self {
+        let costs: &[(usize, usize)] = if gradients {
+            &[(16, 100), (8, 105), (4, 125), (32, 120)]
+        } else {
+            &[(32, 100), (16, 110), (8, 125), (4, 160)]
+        };
+        let tile = match options.tile {
+            Some(tile) => tile,
+            None if members == 1 => 1,
+            None => {
+                let cost = |&&(tile, cost): &&(usize, usize)| members.div_ceil(tile) * tile * cost;
+                costs.iter().min_by_key(cost).map_or(4, |&(tile, _)| tile)
+            }
+        };
+        Self { tile, tiles: members.div_ceil(tile) }
+    }
+
+    /// Members with padding: floats a row of members.
+    pub(super) fn padded(self) -> usize {
+        self.tile * self.tiles
+    }
+}
+
+/// What a chunk of members is measured by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    pub features: usize,
+    pub tapers: usize,
+    pub parts: usize,
+    /// Most segments of a request.
+    pub segments: usize,
+    pub gradients: bool,
+}
+
+/// Members that can be evaluated together; 0 where not even one fits.
+pub(super) fn members_that_fit(options: &GpuOptions, budget: &Budget, sizes: Sizes) -> usize {
+    let Sizes { features, tapers, parts, segments, gradients } = sizes;
+    let sides = if gradients { 2 * features } else { 0 };
+    let table = tapers * (features + 1) + 4;
+    let losses = 2 * segments;
+    // Parameters, tables, losses, totals, factors, and results on their way back.
+    let all = 4 * (2 * features + 4 + table + 2 * (losses + sides) + parts) as u64;
+    let mut members = (options.binding_bytes / (4 * table.max(losses).max(sides)) as u64)
+        .min(budget.members / all)
+        // Tiles of one member, where the options force them, are workgroups in y.
+        .min(65_535);
+    if gradients {
+        // One slab, and the partial sums of two chunks.
+        members = members.min(budget.slabs.min(options.binding_bytes) / (4 * 5 * features.max(1)) as u64);
+    }
+    members as usize
+}
+
+/// Cuts the positions of a request into segments, by shard.
+///
+/// Cells begin where a bucket does, and so do segments: the cut does not depend on the shards. The
+/// tiling is that of the whole population, so it does not depend on the chunks of members either.
+pub(super) fn segments(
+    options: &GpuOptions,
+    shards: &[&[Span]],
+    positions: Range<usize>,
+    tiling: Tiling,
+    gradients: bool,
+) -> Vec<Vec<Segment>> {
+    let block = block_length(tiling.tile);
+    // Without gradients a segment need not be whole blocks, only whole rounds of a workgroup.
+    let step = if gradients { block } else { WORKGROUP / tiling.tile.div_ceil(4) };
+    let per_slice = (options.pairs_per_dispatch as usize / tiling.padded()).max(block);
+    let wanted = (options.workgroups / tiling.tiles).max(1);
+    let per_segment = positions.len().min(per_slice).div_ceil(wanted).next_multiple_of(step);
+    cut(shards, positions, per_segment, options.cell, block)
+}
+
+/// Cuts positions into segments of at most `per_segment`, which never cross a cell.
+pub(super) fn cut(
+    shards: &[&[Span]],
+    positions: Range<usize>,
+    per_segment: usize,
+    cell: usize,
+    block: usize,
+) -> Vec<Vec<Segment>> {
+    let mut all = Vec::with_capacity(shards.len());
+    for spans in shards {
+        let mut segments = Vec::new();
+        let start = spans.first().map_or(0, |span| span.positions.start);
+        let mut block_base = 0;
+        for span in *spans {
+            // Parts begin with a bucket, so what is asked for begins and ends with a span or with a
+            // shard; either way on a cell.
+            let mut at = span.positions.start.max(positions.start);
+            let end = span.positions.end.min(positions.end);
+            while at < end {
+                let offset = at - span.positions.start;
+                let stop = (at + per_segment.min(cell - offset % cell)).min(end);
+                segments.push(Segment {
+                    first: (at - start) as u32,
+                    end: (stop - start) as u32,
+                    block: (block_base + offset / block) as u32,
+                    taper: span.taper,
+                    part: span.part,
+                });
+                at = stop;
+            }
+            block_base += span.positions.len().div_ceil(block);
+        }
+        all.push(segments);
+    }
+    all
+}
+
+/// Workgroups in x that give every element a thread, as far as the limit goes; kernels stride.
+pub(super) fn groups_for(elements: usize) -> u32 {
+    elements.div_ceil(WORKGROUP).clamp(1, 65_535) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPTIONS: GpuOptions = GpuOptions {
+        memory_bytes: None,
+        binding_bytes: 1 << 22,
+        slab_bytes: 1 << 20,
+        pairs_per_dispatch: 1 << 20,
+        workgroups: 64,
+        tile: None,
+        cell: 4096,
+    };
+
+    #[test]
+    fn tiles_cover_all_members_with_little_padding() {
+        for gradients in [false, true] {
+            assert_eq!(Tiling::new(&OPTIONS, 1, gradients), Tiling { tile: 1, tiles: 1 });
+            for members in 2..200 {
+                let tiling = Tiling::new(&OPTIONS, members, gradients);
+                assert!(tiling.padded() >= members && tiling.padded() < 2 * members + 4, "{tiling:?}");
+            }
+            assert!(Tiling::new(&OPTIONS, 33, gradients).padded() < 64);
+        }
+    }
+
+    #[test]
+    fn segments_cover_a_request_once_and_do_not_depend_on_shards() {
+        let span = |positions, taper| Span { positions, taper, part: 0 };
+        let one = vec![span(0..5000, 0), span(5000..9096, 1), span(9096..40_000, 2)];
+        let two = [
+            vec![span(0..5000, 0), span(5000..9096, 1), span(9096..13_192, 2)],
+            vec![span(13_192..40_000, 2)],
+        ];
+        let two: Vec<&[Span]> = two.iter().map(Vec::as_slice).collect();
+        for members in [1, 5, 64, 1000] {
+            for (range, gradients) in [(0..40_000, true), (5000..9096, true), (0..40_000, false)] {
+                let tiling = Tiling::new(&OPTIONS, members, gradients);
+                let whole = segments(&OPTIONS, &[&one], range.clone(), tiling, gradients);
+                let parts = segments(&OPTIONS, &two, range.clone(), tiling, gradients);
+                let flat = |all: &[Vec<Segment>], starts: &[usize]| -> Vec<(usize, usize)> {
+                    let shift = |(s, start): (&Vec<Segment>, &usize)| {
+                        let start = *start;
+                        s.iter()
+                            .map(move |s| (start + s.first as usize, start + s.end as usize))
+                            .collect::<Vec<_>>()
+                    };
+                    all.iter().zip(starts).flat_map(shift).collect()
+                };
+                let flat_whole = flat(&whole, &[0]);
+                assert_eq!(flat_whole, flat(&parts, &[0, 13_192]));
+                let mut next = range.start;
+                for (first, end) in flat_whole {
+                    assert_eq!(first, next);
+                    assert!(end > first && end - first <= OPTIONS.cell);
+                    next = end;
+                }
+                assert_eq!(next, range.end);
+            }
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Evaluators: losses and gradients of a whole population of parameter sets in one call.
+//!
+//! Owns the trait, its requests and answers, and the backends. Knows no optimizer, and adds no
+//! regularisation: that needs no position and is added by [`gputexel_tuning`].
+
+pub mod cpu;
+pub mod gpu;
+mod steps;
+
+pub use gputexel_gpu::Stats;
+pub use steps::{AdamBatch, AdamMember, AdamStep};
+
+use std::ops::Range;
+
+use gputexel_dataset::Layout;
+use gputexel_dataset::objective::LossKind;
+use gputexel_files::{Error, Result};
+
+/// Parameter sets to be evaluated together, and which positions count how much for each.
+///
+/// What folds, bootstraps, mixtures of sources and blended targets need is here, so that any of
+/// their combinations is one population. The optional lists are empty where no member uses them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Population {
+    /// Number of features F.
+    pub features: usize,
+    /// θ of every member, member after member: mg of every feature, then eg (2 F values each). Or
+    /// 2 F values in all, which every member shares.
+    pub parameters: Vec<f64>,
+    /// Scale constant of every member, base-10 form; its length is the number of members.
+    pub k: Vec<f64>,
+    /// Factors on the weights of positions, at least 0, by member and part of the layout
+    /// (member-major): 0 leaves a fold out. Empty: 1.
+    pub part_weights: Vec<f32>,
+    /// Share β of the search score in a member's targets, see [`Layout::search`]; empty: 0.
+    ///
+    /// [`Layout::search`]: gputexel_dataset::Layout::search
+    pub blends: Vec<f32>,
+    /// Seeds of bootstraps: each game counts [`poisson_weight`] times for a member; empty: once.
+    ///
+    /// [`poisson_weight`]: gputexel_dataset::poisson_weight
+    pub resamples: Vec<u32>,
+}
+
+impl Population {
+    /// Parameter sets that all use every position once.
+    pub fn new(features: usize, parameters: Vec<f64>, k: Vec<f64>) -> Self {
+        Self { features, parameters, k, ..Self::default() }
+    }
+
+    /// One parameter set.
+    pub fn single(theta: &[f64], k: f64) -> Self {
+        Self::new(theta.len() / 2, theta.to_vec(), vec![k])
+    }
+
+    /// Number of members.
+    pub fn members(&self) -> usize {
+        self.k.len()
+    }
+
+    /// Whether all members share one θ.
+    pub fn is_shared(&self) -> bool {
+        self.parameters.len() == 2 * self.features
+    }
+
+    /// θ of one member.
+    pub fn member(&self, member: usize) -> &[f64] {
+        match self.is_shared() {
+            true => &self.parameters,
+            false => &self.parameters[member * 2 * self.features..][..2 * self.features],
+        }
+    }
+
+    /// Factor on the weights of a part of the layout, which has `parts` of them, for a member.
+    pub fn part_weight(&self, member: usize, part: usize, parts: usize) -> f32 {
+        self.part_weights.get(member * parts + part).copied().unwrap_or(1.0)
+    }
+
+    /// Some of the members, for evaluations in portions.
+    pub fn members_in(&self, range: Range<usize>, parts: usize) -> Self {
+        fn cut<T: Copy>(all: &[T], range: &Range<usize>, each: usize) -> Vec<T> {
+            if all.is_empty() { Vec::new() } else { all[range.start * each..range.end * each].to_vec() }
+        }
+        let parameters = match self.is_shared() {
+            true => self.parameters.clone(),
+            false => cut(&self.parameters, &range, 2 * self.features),
+        };
+        Self {
+            features: self.features,
+            parameters,
+            k: cut(&self.k, &range, 1),
+            part_weights: cut(&self.part_weights, &range, parts),
+            blends: cut(&self.blends, &range, 1),
+            resamples: cut(&self.resamples, &range, 1),
+        }
+    }
+
+    /// Checks the population against a layout.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where lengths do not belong together, weights or blends are out of their
+    /// range, or blends are asked for where the layout has no search scores.
+    pub fn validate(&self, layout: &Layout) -> Result<()> {
+        let members = self.members();
+        let usage = |text: String| Err(Error::Usage(text));
+        if self.features != layout.features() {
+            return usage(format!(
+                "the population has {} features, the dataset {}",
+                self.features,
+                layout.features()
+            ));
+        }
+        if !self.is_shared() && self.parameters.len() != 2 * self.features * members {
+            return usage(format!(
+                "a population of {} parameters for {members} members does not fit {} features",
+                self.parameters.len(),
+                self.features
+            ));
+        }
+        let parts = layout.parts().len();
+        let lists = [
+            ("part weights", self.part_weights.len(), members * parts),
+            ("blends", self.blends.len(), members),
+            ("resamples", self.resamples.len(), members),
+        ];
+        for (what, length, expected) in lists {
+            if length != 0 && length != expected {
+                return usage(format!("{length} {what} for {members} members and {parts} parts"));
+            }
+        }
+        if self.part_weights.iter().any(|weight| !(weight.is_finite() && *weight >= 0.0)) {
+            return usage("part weights must be 0 or positive numbers".to_string());
+        }
+        if self.blends.iter().any(|blend| !(0.0..=1.0).contains(blend)) {
+            return usage("blends must be from 0 to 1".to_string());
+        }
+        if self.blends.iter().any(|&blend| blend > 0.0) && layout.search().is_empty() {
+            return usage("the dataset has no search scores to blend into the results".to_string());
+        }
+        Ok(())
+    }
+}
+
+/// What is asked about a population.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// Consecutive parts of the layout whose positions count.
+    pub parts: Range<usize>,
+    /// Loss function.
+    pub loss: LossKind,
+    /// Whether gradients are wanted.
+    pub gradients: bool,
+    /// Whether Gauss–Newton matrices are wanted; one is 2 F × 2 F a member.
+    pub curvature: bool,
+}
+
+impl Request {
+    /// Checks the request against a layout.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for parts that the layout has not, or none.
+    pub fn validate(&self, layout: &Layout) -> Result<()> {
+        let Range { start, end } = self.parts;
+        let parts = layout.parts().len();
+        match start < end && end <= parts {
+            true => Ok(()),
+            false => Err(Error::Usage(format!("parts {start}..{end} asked for, the dataset has {parts}"))),
+        }
+    }
+}
+
+/// What an evaluator found out about a population, in member order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evaluations {
+    /// Mean weighted loss over the parts of the request.
+    pub losses: Vec<f64>,
+    /// Mean weighted loss of each part of the request by itself, whatever its part weight: by
+    /// member and part, member-major. What a fold that is left out is judged by.
+    pub part_losses: Vec<f64>,
+    /// dL/dθ per centipawn, 2 F values a member; empty unless asked for.
+    pub gradients: Vec<f64>,
+    /// Gauss–Newton matrices Σ w h x xᵀ / Σ w per centipawn squared, symmetric, row-major,
+    /// (2 F)² values a member; empty unless asked for.
+    pub curvatures: Vec<f64>,
+    /// Positions evaluated, a member.
+    pub positions: usize,
+}
+
+impl Evaluations {
+    /// What a step of Adam tells about the parameters that it began with.
+    pub fn of_step(step: &AdamStep) -> Self {
+        Self { losses: step.losses.clone(), positions: step.positions, ..Self::default() }
+    }
+
+    /// Adds what was found out about further members under the same request.
+    pub fn append(&mut self, mut more: Self) {
+        self.losses.append(&mut more.losses);
+        self.part_losses.append(&mut more.part_losses);
+        self.gradients.append(&mut more.gradients);
+        self.curvatures.append(&mut more.curvatures);
+        self.positions = more.positions;
+    }
+}
+
+/// Evaluates populations over a dataset that it was made for.
+pub trait Evaluator {
+    /// Losses, and whatever else the request asks for.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when a device fails; [`Error::Usage`]
+    /// when the population does not fit the dataset or memory. Parameters that are not finite
+    /// give losses that are not finite, not an error.
+    fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations>;
+
+    /// Scores of one member for every position of the layout, centipawns, White's view, as the
+    /// backend computes them (f32). For tests and for [`Request`]-free uses such as fitting K.
+    ///
+    /// # Errors
+    /// As [`evaluate`](Self::evaluate).
+    fn scores(&mut self, theta: &[f64]) -> Result<Vec<f32>>;
+
+    /// What computes: backend, device, instruction set, threads. One short line for people.
+    fn describe(&self) -> String;
+
+    /// Whether [`Request::curvature`] is answered.
+    fn has_curvature(&self) -> bool;
+
+    /// Takes the first of some steps of Adam, as many as it likes; `None` where it takes none. The
+    /// steps do not depend on how many are taken at a time.
+    ///
+    /// # Errors
+    /// As [`evaluate`](Self::evaluate).
+    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
+        let _ = batch;
+        Ok(None)
+    }
+
+    /// What was done so far, where that is counted.
+    fn stats(&self) -> Option<Stats> {
+        None
+    }
+}

@@ -1,0 +1,165 @@
+//! What messages repeat of texts that come from elsewhere: files, engines, command lines.
+//!
+//! Such a text may be as long as it likes, and hold characters that move the cursor, colour the
+//! terminal or turn the direction of writing. A message stays one line that can be read.
+
+use std::borrow::Cow;
+
+/// Characters that are shown of a text, or of a word without blanks.
+const MAX_SHOWN: usize = 60;
+
+/// Words up to this length are left as they are by [`printable`]: few words are so long, but names of
+/// parameters and files may be.
+const MAX_WORD: usize = 120;
+
+/// The same for words that look like paths.
+const MAX_PATH: usize = 4096;
+
+/// Characters of a message.
+const MAX_MESSAGE: usize = 8000;
+
+/// Whether a character does something else than being seen.
+fn is_active(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+fn push_escaped(out: &mut String, c: char) {
+    match is_active(c) {
+        true if c.is_control() => out.extend(c.escape_default()),
+        true => out.extend(c.escape_unicode()),
+        false => out.push(c),
+    }
+}
+
+/// All of a text, such as a path, with characters escaped that would do something to a terminal.
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_active) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    text.chars().for_each(|c| push_escaped(&mut out, c));
+    Cow::Owned(out)
+}
+
+/// A text as a message quotes it: at most 60 characters and an ellipsis, on one line.
+pub fn shown(text: &str) -> String {
+    shortened(text, MAX_SHOWN)
+}
+
+fn shortened(text: &str, most: usize) -> String {
+    let mut out = String::new();
+    let mut chars = text.chars();
+    chars.by_ref().take(most).for_each(|c| push_escaped(&mut out, c));
+    if chars.next().is_some() {
+        out.push('…');
+    }
+    out
+}
+
+/// A whole message, made fit for one line of a terminal whatever it repeats: characters that would do
+/// something to the terminal are escaped, numbers of many digits get an exponent, and quotes and words
+/// that are longer than any name are cut, as is what is longer than any message. Paths are left whole.
+pub fn printable(message: &str) -> Cow<'_, str> {
+    if message.len() <= MAX_WORD && !message.contains(is_active) {
+        return Cow::Borrowed(message);
+    }
+    let separates =
+        |c: char| c.is_whitespace() || "'\"`()[]{},;:=".contains(c) || matches!(c, '…' | '„' | '“' | '”');
+    let mut out = String::with_capacity(message.len());
+    let message = cut_quotes(message);
+    for piece in message.split_inclusive(separates) {
+        if out.chars().count() >= MAX_MESSAGE {
+            out.push('…');
+            break;
+        }
+        let word = piece.strip_suffix(separates).unwrap_or(piece);
+        let most = if is_path(word) { MAX_PATH } else { MAX_WORD };
+        if word.chars().nth(most).is_none() {
+            out.push_str(&escaped(word));
+        } else if let Some(number) = word.parse::<f64>().ok().filter(|number| number.is_finite()) {
+            out.push_str(&format!("{number:e}"));
+        } else {
+            out.push_str(&shortened(word, MAX_SHOWN));
+        }
+        out.push_str(&escaped(&piece[word.len()..]));
+    }
+    Cow::Owned(out)
+}
+
+fn is_path(text: &str) -> bool {
+    text.contains(['/', '\\'])
+}
+
+/// Cuts what stands between quotes where it is longer than any name.
+fn cut_quotes(message: &str) -> String {
+    let mut out = String::with_capacity(message.len());
+    let mut rest = message;
+    while let Some(at) = rest.find(['\'', '"', '`']) {
+        // The quote of "engine's" opens nothing.
+        let opens = !rest[..at].ends_with(char::is_alphanumeric);
+        let (before, behind) = rest.split_at(at + 1);
+        out.push_str(before);
+        rest = behind;
+        let quote = &before[at..];
+        let closes = |(i, _): &(usize, &str)| !behind[i + 1..].starts_with(char::is_alphanumeric);
+        let Some((end, _)) = behind.match_indices(quote).find(closes).filter(|_| opens) else { continue };
+        let quoted = &behind[..end];
+        if quoted.chars().nth(MAX_WORD).is_some() && !is_path(quoted) {
+            out.push_str(&shortened(quoted, MAX_SHOWN));
+        } else {
+            out.push_str(quoted);
+        }
+        out.push_str(quote);
+        rest = &behind[end + 1..];
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn quotes_are_short_and_harmless() {
+        assert_eq!(shown("e2e4"), "e2e4");
+        assert_eq!(shown(&"9".repeat(60)), "9".repeat(60));
+        assert_eq!(shown(&"é".repeat(61)), format!("{}…", "é".repeat(60)));
+        assert_eq!(shown("a\u{1b}[2Jb\r\n"), "a\\u{1b}[2Jb\\r\\n");
+        assert_eq!(shown("a\u{202e}b"), "a\\u{202e}b");
+    }
+
+    #[test]
+    fn messages_stay_readable() {
+        for plain in ["x: c_end 1: too small", "King Safety: 'é…' is listed twice", ""] {
+            assert_eq!(printable(plain), plain);
+        }
+        let huge = format!("x: start {}: is outside the bounds 0 to {}", 1e300, 1e-200);
+        assert_eq!(printable(&huge), "x: start 1e300: is outside the bounds 0 to 1e-200");
+        let digits = format!("'{}': is not a number", "9".repeat(400));
+        assert_eq!(printable(&digits), format!("'{}…': is not a number", "9".repeat(60)));
+        let path = format!("/{}/x: exists; use --force", "deep/".repeat(80));
+        assert_eq!(printable(&path), path);
+        assert_eq!(printable("a\nb \u{1b}]0;title\u{7}"), "a\\nb \\u{1b}]0;title\\u{7}");
+        assert!(printable(&"no end ".repeat(10_000)).chars().count() < 8100);
+        let line = format!("'{}' is no option of the engine's", "a b ".repeat(100));
+        assert_eq!(printable(&line), format!("'{}…' is no option of the engine's", "a b ".repeat(15)));
+        let prose = format!("the engine's {} it's", "words and ".repeat(30));
+        assert_eq!(printable(&prose), prose);
+        assert_eq!(escaped("a b\u{1b}c"), "a b\\u{1b}c");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_active_is_left(text in any::<String>(), repeats in 1..200usize) {
+            let long = text.repeat(repeats);
+            for out in [shown(&long), printable(&long).into_owned(), escaped(&long).into_owned()] {
+                prop_assert!(!out.contains(is_active));
+            }
+            let once = printable(&text);
+            prop_assert_eq!(printable(&once), once.clone());
+        }
+    }
+}

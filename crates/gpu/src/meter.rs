@@ -1,0 +1,222 @@
+//! The device as one evaluator uses it: every buffer, transfer, dispatch and submission goes
+//! through here, is guarded, counted, and held to a limit of memory.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use wgpu::BufferUsages;
+
+use super::GpuContext;
+use crate::Stats;
+use gputexel_files::{Error, Result};
+
+/// Bytes a piece of an upload: one large write would hold a second copy of the data in memory.
+const PIECE: usize = 32 << 20;
+
+#[derive(Debug, Default)]
+struct Counters {
+    used: AtomicU64,
+    peak: AtomicU64,
+    refused: AtomicBool,
+    dispatches: AtomicU64,
+    submissions: AtomicU64,
+    up: AtomicU64,
+    down: AtomicU64,
+    waited_ns: AtomicU64,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Gpu {
+    context: GpuContext,
+    counters: Arc<Counters>,
+    limit: Option<u64>,
+}
+
+/// A buffer that gives its bytes back to the limit when it is dropped.
+#[derive(Debug)]
+pub struct DeviceBuffer {
+    buffer: wgpu::Buffer,
+    counters: Arc<Counters>,
+}
+
+impl DeviceBuffer {
+    pub fn raw(&self) -> &wgpu::Buffer {
+        &self.buffer
+    }
+}
+
+impl Drop for DeviceBuffer {
+    fn drop(&mut self) {
+        self.counters.used.fetch_sub(self.buffer.size(), Ordering::Relaxed);
+    }
+}
+
+impl Gpu {
+    pub fn new(context: &GpuContext, limit: Option<u64>) -> Self {
+        Self { context: context.clone(), counters: Arc::default(), limit }
+    }
+
+    pub fn context(&self) -> &GpuContext {
+        &self.context
+    }
+
+    /// Another limit on the bytes of all buffers, from now on.
+    pub fn set_limit(&mut self, limit: Option<u64>) {
+        self.limit = limit;
+    }
+
+    /// Bytes that buffers take.
+    pub fn used(&self) -> u64 {
+        self.counters.used.load(Ordering::Relaxed)
+    }
+
+    /// Whether the limit leaves room for some more bytes.
+    pub fn has_room(&self, bytes: u64) -> bool {
+        self.limit.is_none_or(|limit| self.used() + bytes <= limit)
+    }
+
+    /// Whether memory was refused since this was last asked.
+    pub fn take_refusal(&self) -> bool {
+        self.counters.refused.swap(false, Ordering::Relaxed)
+    }
+
+    pub fn stats(&self) -> Stats {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let c = &*self.counters;
+        Stats {
+            dispatches: get(&c.dispatches),
+            submissions: get(&c.submissions),
+            bytes_up: get(&c.up),
+            bytes_down: get(&c.down),
+            peak_bytes: get(&c.peak),
+            seconds: get(&c.waited_ns) as f64 * 1e-9,
+        }
+    }
+
+    pub fn count_down(&self, bytes: u64) {
+        self.counters.down.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// A new buffer.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when the limit or the device has no room; [`take_refusal`](Self::take_refusal)
+    /// tells this from other failures.
+    pub fn allocate(&self, label: &str, bytes: u64, usage: BufferUsages) -> Result<DeviceBuffer> {
+        let bytes = bytes.max(16).next_multiple_of(16);
+        let refuse = |why: String| {
+            self.counters.refused.store(true, Ordering::Relaxed);
+            Err(Error::Gpu(why))
+        };
+        let used = self.used();
+        if self.limit.is_some_and(|limit| used + bytes > limit) {
+            return refuse(format!(
+                "{label} of {bytes} bytes beside {used} exceed the {} bytes allowed",
+                self.limit.unwrap_or(0)
+            ));
+        }
+        let descriptor =
+            wgpu::BufferDescriptor { label: Some(label), size: bytes, usage, mapped_at_creation: false };
+        match self.context.guard_memory(|| self.context.device().create_buffer(&descriptor))? {
+            Some(buffer) => {
+                let used = self.counters.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
+                self.counters.peak.fetch_max(used, Ordering::Relaxed);
+                Ok(DeviceBuffer { buffer, counters: Arc::clone(&self.counters) })
+            }
+            None => refuse(format!(
+                "{} is out of memory: {label} of {bytes} bytes beside {used}",
+                self.context.summary().name
+            )),
+        }
+    }
+
+    /// Queues a write, which the next submission begins with.
+    pub fn write(&self, buffer: &wgpu::Buffer, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.counters.up.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.context.guard(|| self.context.queue().write_buffer(buffer, offset, bytes))
+    }
+
+    /// A storage buffer that holds `bytes`; waits for each piece, so that little is held twice.
+    ///
+    /// # Errors
+    /// As [`allocate`](Self::allocate).
+    pub fn upload(&self, label: &str, bytes: &[u8]) -> Result<DeviceBuffer> {
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+        let buffer = self.allocate(label, bytes.len() as u64, usage)?;
+        for (i, piece) in bytes.chunks(PIECE).enumerate() {
+            self.write(buffer.raw(), (i * PIECE) as u64, piece)?;
+            let submission = self.submit(None)?;
+            self.wait(submission)?;
+        }
+        Ok(buffer)
+    }
+
+    pub fn encoder(&self) -> wgpu::CommandEncoder {
+        self.context.device().create_command_encoder(&Default::default())
+    }
+
+    /// Submits what was encoded, and the writes that are queued.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when the device refuses or is lost.
+    pub fn submit(&self, encoder: Option<wgpu::CommandEncoder>) -> Result<wgpu::SubmissionIndex> {
+        self.counters.submissions.fetch_add(1, Ordering::Relaxed);
+        self.context.guard(|| self.context.queue().submit(encoder.map(wgpu::CommandEncoder::finish)))
+    }
+
+    /// Waits until a submission is done; how long.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when the device is lost or does not answer.
+    pub fn wait(&self, submission: wgpu::SubmissionIndex) -> Result<Duration> {
+        let start = Instant::now();
+        let outcome = self.context.wait(submission);
+        let took = start.elapsed();
+        self.counters.waited_ns.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
+        outcome.map(|()| took)
+    }
+
+    /// Encodes a pass of its own, bindings numbered from 0.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when a binding does not fit its kernel.
+    pub fn dispatch(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        pipeline: &wgpu::ComputePipeline,
+        bindings: &[wgpu::BufferBinding<'_>],
+        groups: [u32; 2],
+    ) -> Result<()> {
+        self.counters.dispatches.fetch_add(1, Ordering::Relaxed);
+        let entries: Vec<_> = (0..)
+            .zip(bindings)
+            .map(|(binding, resource)| wgpu::BindGroupEntry {
+                binding,
+                resource: wgpu::BindingResource::Buffer(resource.clone()),
+            })
+            .collect();
+        self.context.guard(|| {
+            let group = self.context.device().create_bind_group(&wgpu::BindGroupDescriptor {
+                label: None,
+                layout: &pipeline.get_bind_group_layout(0),
+                entries: &entries,
+            });
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            pass.set_pipeline(pipeline);
+            pass.set_bind_group(0, &group, &[]);
+            pass.dispatch_workgroups(groups[0], groups[1], 1);
+        })
+    }
+}
+
+/// A binding of a whole buffer.
+pub fn whole(buffer: &wgpu::Buffer) -> wgpu::BufferBinding<'_> {
+    wgpu::BufferBinding { buffer, offset: 0, size: None }
+}
+
+/// A binding of the beginning of a buffer.
+pub fn part(buffer: &wgpu::Buffer, bytes: u64) -> wgpu::BufferBinding<'_> {
+    wgpu::BufferBinding { buffer, offset: 0, size: std::num::NonZeroU64::new(bytes) }
+}

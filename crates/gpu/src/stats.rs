@@ -1,0 +1,34 @@
+//! What a device did, counted.
+
+/// What a device did for an evaluator.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Stats {
+    /// Kernels that were started.
+    pub dispatches: u64,
+    /// Batches of commands that were handed to the device.
+    pub submissions: u64,
+    /// Bytes sent to the device.
+    pub bytes_up: u64,
+    /// Bytes fetched from it.
+    pub bytes_down: u64,
+    /// Most bytes that buffers took at a time.
+    pub peak_bytes: u64,
+    /// Seconds that the host waited for it.
+    pub seconds: f64,
+}
+
+impl std::fmt::Display for Stats {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        write!(
+            f,
+            "{} dispatches in {} submissions, {:.1} MiB up, {:.1} MiB down, at most {:.1} MiB held, waited {:.2} s",
+            self.dispatches,
+            self.submissions,
+            mib(self.bytes_up),
+            mib(self.bytes_down),
+            mib(self.peak_bytes),
+            self.seconds
+        )
+    }
+}

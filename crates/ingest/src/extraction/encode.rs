@@ -1,0 +1,106 @@
+//! A batch of samples as feature rows, laid out flat so that a batch costs a handful of
+//! allocations however many positions it has.
+
+use half::f16;
+
+use gputexel_chess::sample::{Agreement, Batch, SkippedGame};
+use gputexel_chess::scale::ResultTally;
+use gputexel_chess::selection::LeftOut;
+use gputexel_model::{FeatureRow, FeatureSet};
+
+/// What is kept of a sample beside its features.
+#[derive(Clone, Copy, Debug)]
+pub struct EncodedLabel {
+    pub key: u64,
+    pub leaf_key: u64,
+    pub result: f32,
+    pub score_cp: f32,
+    pub game: Option<u64>,
+    phase: u16,
+    plus: u16,
+    minus: u16,
+}
+
+/// The positions and counts of one chunk.
+#[derive(Debug, Default)]
+pub struct Encoded {
+    pub labels: Vec<EncodedLabel>,
+    ids: Vec<u16>,
+    coefficients: Vec<f16>,
+    pub records: u64,
+    pub positions_read: u64,
+    pub left_out: LeftOut,
+    pub complaints: Vec<(u64, String)>,
+    pub skipped: Vec<SkippedGame>,
+    pub plies: u64,
+    pub plies_lost: u64,
+    pub agreement: Agreement,
+    pub score_agreement: Agreement,
+    pub tally: ResultTally,
+}
+
+impl Encoded {
+    /// Computes the features of every sample.
+    pub fn new(batch: Batch, set: &FeatureSet) -> Self {
+        let mut row = FeatureRow::default();
+        let count = batch.samples.len();
+        let mut encoded = Self {
+            labels: Vec::with_capacity(count),
+            ids: Vec::with_capacity(count * 24),
+            coefficients: Vec::new(),
+            records: batch.records,
+            positions_read: batch.positions_read,
+            left_out: batch.left_out,
+            complaints: batch.complaints,
+            skipped: batch.skipped,
+            plies: batch.plies,
+            plies_lost: batch.plies_lost,
+            agreement: batch.agreement,
+            score_agreement: batch.score_agreement,
+            tally: batch.tally,
+        };
+        for sample in batch.samples {
+            set.compute(&sample.board, sample.turn, &mut row);
+            encoded.ids.extend_from_slice(&row.plus);
+            encoded.ids.extend_from_slice(&row.minus);
+            encoded.coefficients.extend_from_slice(&row.coefficients);
+            encoded.labels.push(EncodedLabel {
+                key: sample.key,
+                leaf_key: sample.leaf_key,
+                result: sample.result,
+                score_cp: sample.score_cp,
+                game: sample.game,
+                phase: row.phase,
+                // A side has a few dozen features, a board at most 64 pieces.
+                plus: row.plus.len() as u16,
+                minus: row.minus.len() as u16,
+            });
+        }
+        encoded
+    }
+
+    /// Visits the positions in order; `row` is overwritten for each.
+    pub fn for_each<E>(
+        &self,
+        row: &mut FeatureRow,
+        mut visit: impl FnMut(&EncodedLabel, &FeatureRow) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut at = 0;
+        for label in &self.labels {
+            let middle = at + usize::from(label.plus);
+            let end = middle + usize::from(label.minus);
+            row.plus.clear();
+            row.plus.extend_from_slice(&self.ids[at..middle]);
+            row.minus.clear();
+            row.minus.extend_from_slice(&self.ids[middle..end]);
+            row.coefficients.clear();
+            if !self.coefficients.is_empty() {
+                row.coefficients.extend_from_slice(&self.coefficients[at..end]);
+            }
+            row.phase = label.phase;
+            visit(label, row)?;
+            at = end;
+        }
+        Ok(())
+    }
+}

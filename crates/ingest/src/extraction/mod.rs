@@ -1,0 +1,167 @@
+//! From inputs to a dataset: ties the readers of `chess`, the features of `model` and the
+//! container of `dataset` together.
+//!
+//! Owns the threads, the order of positions, duplicates across inputs, samples of all positions,
+//! weights, game numbers, the evaluation by which positions are resolved, the share of broken lines that is tolerated, and the report. The bytes written depend on inputs and
+//! settings alone, never on the number of threads. Memory holds a few chunks of decompressed
+//! text, and eight bytes or so for every kept position unless duplicates are kept.
+
+mod again;
+mod assembly;
+mod doubt;
+mod encode;
+mod lettering;
+mod pipeline;
+mod report;
+mod search;
+mod skipped;
+mod sources;
+mod weights;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+pub use again::{Leaf, LeafChanges};
+pub use report::{FunnelStep, Report, Results, SourceReport};
+
+pub(crate) use doubt::rates;
+pub(crate) use sources::{Chunk, Contents, Ending, check_reading, read_chunks, repeats, split_point, work};
+
+use gputexel_chess::detection::Asked;
+use gputexel_chess::labels::LabelSyntax;
+use gputexel_chess::pgn::PieceLetters;
+use gputexel_chess::scale::ResultScale;
+use gputexel_chess::selection::Selection;
+use gputexel_chess::text::PointOfView;
+use gputexel_files::{Error, Result};
+use gputexel_model::{FeatureSet, TableEvaluation};
+
+/// What to extract and how.
+#[derive(Clone, Debug)]
+pub struct ExtractSettings {
+    /// Features of each position.
+    pub feature_set: FeatureSet,
+    /// Which positions are kept.
+    pub selection: Selection,
+    /// Syntax of results in labelled text; detected where `None`.
+    pub labels: Option<LabelSyntax>,
+    /// What numbers stand for a loss and a win in labelled text; 0 and 1 where `None`, unless the
+    /// file shows that it means others, which is refused.
+    pub results: Option<ResultScale>,
+    /// Point of view of numeric results; detected where `None`.
+    pub point_of_view: Option<PointOfView>,
+    /// Letters by which games name the pieces; English ones, or else detected, where `None`.
+    pub piece_letters: Option<PieceLetters>,
+    /// Point of view of scores in labelled text; detected where `None`.
+    pub score_view: Option<PointOfView>,
+    /// Share of broken lines of a text, or of faulty games or plies of a file, above which nothing is
+    /// written.
+    pub max_bad_share: f64,
+    /// Worker threads beside the one that decompresses.
+    pub threads: usize,
+    /// The evaluation for searches; the one that the selection names where `None`.
+    pub evaluation: Option<TableEvaluation>,
+    /// Where to write a list of all games that were left out or cut short.
+    pub list_skipped: Option<PathBuf>,
+    /// Replace an existing output.
+    pub force: bool,
+}
+
+impl ExtractSettings {
+    /// Default settings for a feature set.
+    pub fn new(feature_set: FeatureSet) -> Self {
+        Self {
+            feature_set,
+            selection: Selection::default(),
+            labels: None,
+            results: None,
+            point_of_view: None,
+            piece_letters: None,
+            score_view: None,
+            max_bad_share: 0.1,
+            evaluation: None,
+            list_skipped: None,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            force: false,
+        }
+    }
+
+    /// What is said of labelled texts.
+    fn asked(&self) -> Asked {
+        Asked {
+            syntax: self.labels,
+            scale: self.results,
+            point_of_view: self.point_of_view,
+            score_view: self.score_view,
+        }
+    }
+
+    fn validate(&self, inputs: &[PathBuf], output: &Path) -> Result<()> {
+        check_reading(inputs, output, self.max_bad_share, self.threads)?;
+        if self.list_skipped.as_deref().is_some_and(|list| list == output || inputs.iter().any(|i| i == list))
+        {
+            return Err(Error::Usage("the list of skipped games is an input or the output, too".to_string()));
+        }
+        self.selection.validate()?;
+        self.feature_set.phase.validate()?;
+        let values = u32::from(self.feature_set.phase.max) + 1;
+        if let Some(intervals) = self.selection.balance_phases.filter(|n| *n > values) {
+            return Err(Error::Usage(format!(
+                "--balance-phases={intervals}: the phase has {values} values, so there can be {values} intervals at most"
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// How far an extraction is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
+    /// Bytes of the inputs read, compressed where they are.
+    pub bytes_read: u64,
+    /// Bytes of all inputs, unless one of them is a pipe.
+    pub bytes_total: Option<u64>,
+    /// Positions kept so far.
+    pub positions: u64,
+}
+
+/// How an extraction talks with its caller.
+pub struct Hooks<'a> {
+    /// When set, the extraction ends with [`Error::Interrupted`] and writes nothing.
+    pub cancel: &'a AtomicBool,
+    /// Called several times a second.
+    pub progress: &'a mut dyn FnMut(Progress),
+}
+
+/// Reads `inputs`, games or labelled positions, and writes a dataset to `output`.
+///
+/// # Errors
+/// [`Error::Usage`] for contradictory settings or an output that exists; [`Error::Input`] when an
+/// input has no results, too many broken lines or games, or nothing that could be kept;
+/// [`Error::Interrupted`] after `cancel`. Nothing is written then.
+pub fn extract(
+    inputs: &[PathBuf],
+    settings: &ExtractSettings,
+    output: &Path,
+    hooks: &mut Hooks<'_>,
+) -> Result<Report> {
+    settings.validate(inputs, output)?;
+    pipeline::run(inputs, settings, output, hooks, None)
+}
+
+/// As [`extract`]; returns the position that each row stands for and the one that its features are
+/// taken from, too, in the order of rows. Takes 16 bytes of memory a row.
+///
+/// # Errors
+/// Those of [`extract`].
+pub fn extract_with_leaves(
+    inputs: &[PathBuf],
+    settings: &ExtractSettings,
+    output: &Path,
+    hooks: &mut Hooks<'_>,
+) -> Result<(Report, Vec<Leaf>)> {
+    settings.validate(inputs, output)?;
+    let mut leaves = Vec::new();
+    let report = pipeline::run(inputs, settings, output, hooks, Some(&mut leaves))?;
+    Ok((report, leaves))
+}

@@ -1,0 +1,35 @@
+//! The list of all games that were left out or cut short, a line each.
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use gputexel_files::Scratch;
+use gputexel_files::{Error, Result};
+
+/// A file that appears when it is finished.
+pub struct SkippedList {
+    path: PathBuf,
+    file: BufWriter<Scratch>,
+}
+
+impl SkippedList {
+    /// # Errors
+    /// [`Error::Usage`] when `path` exists and `force` is not set, [`Error::Io`] when its folder
+    /// cannot be written.
+    pub fn create(path: &Path, force: bool) -> Result<Self> {
+        if !force && path.exists() {
+            return Err(Error::Usage(format!("{}: exists; use --force to replace it", path.display())));
+        }
+        let file = BufWriter::new(Scratch::beside(path).map_err(|e| Error::io(path, e))?);
+        Ok(Self { path: path.to_path_buf(), file })
+    }
+
+    pub fn add(&mut self, line: &str) -> Result<()> {
+        writeln!(self.file, "{line}").map_err(|e| Error::io(&self.path, e))
+    }
+
+    pub fn finish(self) -> Result<()> {
+        let file = self.file.into_inner().map_err(|e| Error::io(&self.path, e.into_error()))?;
+        file.finish().map_err(|e| Error::io(&self.path, e))
+    }
+}

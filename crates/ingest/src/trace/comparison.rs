@@ -1,0 +1,210 @@
+//! What a model says of positions against what the engine printed and how games ended.
+
+use serde::Serialize;
+use shakmaty::Color;
+
+use gputexel_model::FeatureSet;
+
+/// Largest differences that are kept.
+pub const WORST: usize = 10;
+/// Bytes of a comment that are kept.
+const COMMENT_BYTES: usize = 120;
+
+/// Parameters to compare with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reference {
+    theta: Vec<f64>,
+    features: usize,
+    /// Difference that is still called none, centipawns.
+    pub tolerance_cp: f64,
+}
+
+impl Reference {
+    /// Parameters θ, mg of every feature, then eg.
+    ///
+    /// # Panics
+    /// If θ is of another length than the feature set says.
+    pub fn new(set: &FeatureSet, theta: Vec<f64>, tolerance_cp: f64) -> Self {
+        assert_eq!(theta.len(), 2 * set.features.len());
+        Self { features: set.features.len(), theta, tolerance_cp }
+    }
+
+    /// Σ coefficient · (share · mg + share · eg), without the fixed offset.
+    pub fn sum(&self, row: impl Iterator<Item = (u16, f64)>, (mg, eg): (f64, f64)) -> f64 {
+        row.map(|(id, coefficient)| {
+            let id = usize::from(id);
+            coefficient * (mg * self.theta[id] + eg * self.theta[self.features + id])
+        })
+        .sum()
+    }
+}
+
+/// Sums from which a correlation coefficient is taken (Pearson's).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Correlation {
+    /// Pairs.
+    pub count: u64,
+    x: f64,
+    y: f64,
+    xx: f64,
+    yy: f64,
+    xy: f64,
+}
+
+impl Correlation {
+    /// Adds a pair.
+    pub fn add(&mut self, x: f64, y: f64) {
+        self.count += 1;
+        self.x += x;
+        self.y += y;
+        self.xx += x * x;
+        self.yy += y * y;
+        self.xy += x * y;
+    }
+
+    /// Adds the pairs of another.
+    pub fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.x += other.x;
+        self.y += other.y;
+        self.xx += other.xx;
+        self.yy += other.yy;
+        self.xy += other.xy;
+    }
+
+    /// The coefficient; `None` where either does not vary.
+    pub fn coefficient(&self) -> Option<f64> {
+        let n = self.count as f64;
+        let (xx, yy) = (n * self.xx - self.x * self.x, n * self.yy - self.y * self.y);
+        (xx > 1e-9 * n * self.xx && yy > 1e-9 * n * self.yy)
+            .then(|| (n * self.xy - self.x * self.y) / (xx * yy).sqrt())
+    }
+}
+
+/// A score for correlations with results: scores of mates would decide them alone.
+pub fn bounded(score_cp: f64) -> f64 {
+    score_cp.clamp(-1000.0, 1000.0)
+}
+
+/// A position whose evaluations differ.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outlier {
+    /// The line of its trace, from 1; the position of a dataset, from 0.
+    pub at: u64,
+    /// The trace it stands in, by number.
+    #[serde(skip)]
+    pub source: usize,
+    /// What the engine printed, centipawns, White's view.
+    pub printed_cp: f64,
+    /// Σ coefficient · parameter and the fixed offset, centipawns, White's view.
+    pub computed_cp: f64,
+    /// The comment of the line: a FEN.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub comment: String,
+}
+
+impl Outlier {
+    /// Computed less printed.
+    pub fn difference(&self) -> f64 {
+        self.computed_cp - self.printed_cp
+    }
+}
+
+/// Evaluations of positions against what the engine printed, and against results.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Comparison {
+    /// Positions with a printed evaluation.
+    pub compared: u64,
+    /// Those that differ by more than the tolerance.
+    pub differing: u64,
+    /// Those of them that do not if the sign of the printed evaluation is turned.
+    pub turned: u64,
+    /// Sum of differences, computed less printed.
+    pub sum: f64,
+    /// Sum of absolute differences.
+    pub sum_absolute: f64,
+    /// The largest differences, largest first.
+    pub worst: Vec<Outlier>,
+    /// Printed against computed evaluations.
+    pub evaluations: Correlation,
+    /// Computed evaluations against results: White to move, Black to move, unknown.
+    pub results: [Correlation; 3],
+}
+
+impl Comparison {
+    /// Adds a position.
+    #[allow(clippy::too_many_arguments, reason = "a position has that many sides")]
+    pub fn add(
+        &mut self,
+        reference: &Reference,
+        computed_cp: f64,
+        printed_cp: Option<f64>,
+        result: f64,
+        turn: Option<Color>,
+        at: u64,
+        comment: &[u8],
+    ) {
+        let side = turn.map_or(2, |turn| usize::from(turn == Color::Black));
+        self.results[side].add(bounded(computed_cp), result);
+        let Some(printed_cp) = printed_cp else { return };
+        let difference = computed_cp - printed_cp;
+        self.compared += 1;
+        self.sum += difference;
+        self.sum_absolute += difference.abs();
+        self.evaluations.add(printed_cp, computed_cp);
+        if difference.abs() > reference.tolerance_cp {
+            self.differing += 1;
+            self.turned += u64::from((computed_cp + printed_cp).abs() <= reference.tolerance_cp);
+        }
+        let least = self.worst.last().map_or(0.0, |last| last.difference().abs());
+        if difference != 0.0 && (self.worst.len() < WORST || difference.abs() > least) {
+            let cut = &comment[..comment.len().min(COMMENT_BYTES)];
+            let comment = String::from_utf8_lossy(cut).into_owned();
+            let outlier = Outlier { at, source: 0, printed_cp, computed_cp, comment };
+            let place = self.worst.partition_point(|other| other.difference().abs() >= difference.abs());
+            self.worst.insert(place, outlier);
+            self.worst.truncate(WORST);
+        }
+    }
+
+    /// Adds the positions of another, which stand in source number `source`.
+    pub fn merge(&mut self, other: &Self, source: usize) {
+        self.compared += other.compared;
+        self.differing += other.differing;
+        self.turned += other.turned;
+        self.sum += other.sum;
+        self.sum_absolute += other.sum_absolute;
+        self.evaluations.merge(&other.evaluations);
+        self.results.iter_mut().zip(&other.results).for_each(|(mine, theirs)| mine.merge(theirs));
+        for outlier in &other.worst {
+            let size = outlier.difference().abs();
+            let place = self.worst.partition_point(|other| other.difference().abs() >= size);
+            self.worst.insert(place, Outlier { source, ..outlier.clone() });
+        }
+        self.worst.truncate(WORST);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn correlations_are_pearsons() {
+        let mut all = Correlation::default();
+        let mut other = Correlation::default();
+        for (x, y) in [(1.0, 2.0), (2.0, 1.0), (3.0, 4.0)] {
+            all.add(x, y);
+        }
+        for (x, y) in [(4.0, 3.0), (5.0, 5.0)] {
+            other.add(x, y);
+        }
+        all.merge(&other);
+        // Ranks with Σd² = 4: 1 − 6 · 4 / (5 · 24).
+        assert!((all.coefficient().unwrap() - 0.8).abs() < 1e-12);
+        let mut flat = Correlation::default();
+        flat.add(1.0, 1.0);
+        flat.add(2.0, 1.0);
+        assert_eq!(flat.coefficient(), None);
+    }
+}

@@ -1,0 +1,117 @@
+//! The way back: a dataset as a trace with its schema.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::schema::{
+    Columns, GameColumn, PhaseRecord, QidWord, ScaleRecord, Schema, SchemaParameter, Values,
+};
+use gputexel_dataset::Dataset;
+use gputexel_files::{Error, Result};
+use gputexel_model::{Phases, Prior};
+
+/// Writes the positions of a dataset as lines of a trace, and returns the schema that tells what
+/// their indices mean. Indices count from 1, as SVMlight's do: phase, then what the dataset has of
+/// endgame scale, offset, weight, search score and static evaluation, then the features.
+///
+/// # Errors
+/// [`Error::Io`] about `path` when `out` refuses.
+pub fn export(dataset: &Dataset, out: &mut dyn Write, path: &Path) -> Result<Schema> {
+    let (schema, first) = schema_of(dataset)?;
+    write(dataset, &schema.columns, first, out).map_err(|e| Error::io(path, e))?;
+    Ok(schema)
+}
+
+/// The schema, and the index of the first feature.
+fn schema_of(dataset: &Dataset) -> Result<(Schema, u32)> {
+    let set = &dataset.metadata().feature_set;
+    let theta = Prior::default_for(set).theta(set)?;
+    let count = set.features.len();
+    let mut next = 1;
+    let mut column = |present: bool| {
+        present.then(|| {
+            next += 1;
+            next - 1
+        })
+    };
+    let columns = Columns {
+        phase: column(true),
+        scale: column(!dataset.scales().is_empty()),
+        offset: column(dataset.has_offsets()),
+        weight: column(dataset.has_weights()),
+        score: column(!dataset.search_scores().is_empty()),
+        eval: column(!dataset.static_evaluations().is_empty()),
+        turn: None,
+        game: dataset.has_games().then_some(GameColumn::Qid(QidWord::Qid)),
+    };
+    let parameters = set.features.iter().enumerate().map(|(id, feature)| {
+        let own = set.imported.as_ref().map(|imported| &imported.parameters[id]);
+        let values = |mg: f64, eg: f64| if mg == eg { Values::Both(mg) } else { Values::Each([mg, eg]) };
+        let bound = |pair: [Option<f64>; 2]| match pair {
+            [Some(mg), Some(eg)] => Some(values(mg, eg)),
+            _ => None,
+        };
+        SchemaParameter {
+            name: feature.name.clone(),
+            group: Some(feature.group.clone()),
+            index: Some(next + id as u32),
+            phases: own.map(|own| own.phases).filter(|phases| *phases != Phases::Both),
+            // A pair says the same whatever phases the parameter has.
+            prior: match own.map(|own| own.phases) {
+                Some(Phases::Mg | Phases::Eg) => Some(Values::Each([theta[id], theta[count + id]])),
+                _ => Some(values(theta[id], theta[count + id])),
+            },
+            min: own.and_then(|own| bound(own.min)),
+            max: own.and_then(|own| bound(own.max)),
+            frozen: own.is_some_and(|own| own.frozen),
+            integer: own.is_some_and(|own| own.integer),
+            ..SchemaParameter::default()
+        }
+    });
+    let mut schema = Schema::new(1, parameters.collect());
+    schema.phase =
+        Some(PhaseRecord::Column { middlegame: f64::from(dataset.phase_max()), endgame: 0.0, steps: None });
+    if !dataset.scales().is_empty() {
+        let one = dataset.scale_one();
+        schema.scale = Some(ScaleRecord { one: f64::from(one), steps: Some(one) });
+    }
+    schema.columns = columns;
+    Ok((schema, next))
+}
+
+fn write(dataset: &Dataset, columns: &Columns, first: u32, out: &mut dyn Write) -> std::io::Result<()> {
+    let mut line = Vec::new();
+    let mut entries: Vec<(u16, f32)> = Vec::new();
+    for n in 0..dataset.len() {
+        let row = dataset.row(n);
+        line.clear();
+        write!(line, "{}", row.result)?;
+        if dataset.has_games() {
+            write!(line, " qid:{}", dataset.game(n))?;
+        }
+        let mut put = |index: Option<u32>, value: Option<f32>| match (index, value) {
+            (Some(index), Some(value)) => write!(line, " {index}:{value}"),
+            _ => Ok(()),
+        };
+        let known = |column: &[f32]| column.get(n).copied().filter(|value| !value.is_nan());
+        put(columns.phase, Some(f32::from(row.phase)))?;
+        put(columns.scale, dataset.scales().get(n).map(|scale| f32::from(*scale)))?;
+        put(columns.offset, Some(row.offset))?;
+        put(columns.weight, Some(row.weight))?;
+        put(columns.score, known(dataset.search_scores()))?;
+        put(columns.eval, known(dataset.static_evaluations()))?;
+        entries.clear();
+        entries.extend(row.entries());
+        entries.sort_unstable_by_key(|&(id, _)| id);
+        for own in entries.chunk_by(|a, b| a.0 == b.0) {
+            // What both sides have cancels.
+            let coefficient: f32 = own.iter().map(|&(_, c)| c).sum();
+            if coefficient != 0.0 {
+                write!(line, " {}:{coefficient}", first + u32::from(own[0].0))?;
+            }
+        }
+        line.push(b'\n');
+        out.write_all(&line)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,497 @@
+//! Lines of a trace: `result qid:N index:value … # comment`.
+//!
+//! Owns the reader of a chunk of lines and the words in which it complains. Knows nothing of files,
+//! threads or what becomes of a position.
+
+use std::collections::BTreeMap;
+
+use shakmaty::Color;
+
+use super::comparison::{Comparison, Reference};
+use super::number::parse_number;
+use super::plan::{Action, Column, Half, PhaseSource, Plan};
+use super::schema::Results;
+use gputexel_chess::fen::parse_fen;
+use gputexel_chess::sample::Agreement;
+use gputexel_chess::scale::ResultTally;
+use gputexel_chess::text::significant_lines;
+use gputexel_dataset::{ImportedPosition, PositionLabels};
+
+/// Complaints of a chunk that are kept.
+const COMPLAINTS: usize = 5;
+/// Bytes of a word that are quoted.
+const QUOTED: usize = 24;
+
+/// What is kept of a position beside its row.
+#[derive(Clone, Copy, Debug)]
+struct Label {
+    entries: u32,
+    phase: u16,
+    scale: u16,
+    offset_cp: f32,
+    evaluation_cp: f32,
+    result: f32,
+    weight: f32,
+    score_cp: f32,
+    game: Option<u64>,
+}
+
+/// The positions of a chunk, laid out flat, and what was wrong with other lines.
+#[derive(Debug, Default)]
+pub struct Batch {
+    labels: Vec<Label>,
+    ids: Vec<u16>,
+    coefficients: Vec<f32>,
+    /// Lines read, blank ones and comments aside.
+    pub records: u64,
+    /// Lines that could not be used, by reason.
+    pub bad: BTreeMap<&'static str, u64>,
+    /// The first of them: line and reason.
+    pub complaints: Vec<(u64, String)>,
+    /// The largest index that occurred, used or not.
+    pub largest_index: Option<u32>,
+    /// Whether index 0 occurred, and the first line where it did.
+    pub zero_at: Option<u64>,
+    /// How results go with material, as far as lines tell where the pieces are: of some lines of each
+    /// chunk, of all where the position is needed anyway.
+    pub(super) agreement: Agreement,
+    /// Results as they are written, where they are read as 0 to 1.
+    pub(super) tally: ResultTally,
+    /// Which columns occurred, by number.
+    pub(super) columns_seen: [bool; Column::COUNT],
+    /// Static evaluations against what the engine printed, where that was asked for.
+    pub comparison: Comparison,
+}
+
+/// Lines of a chunk whose results are held against the material of a position that is not needed: enough to
+/// tell whose view they take, and few enough to cost nothing.
+const SAMPLED: usize = 500;
+
+/// Why a line cannot be used: the kind that is counted, and the words.
+struct Fault(&'static str, String);
+
+fn fault<T>(kind: &'static str, text: String) -> Result<T, Fault> {
+    Err(Fault(kind, text))
+}
+
+/// A word of a line for a message, cut and without what is not text.
+fn quoted(word: &[u8]) -> String {
+    let cut = String::from_utf8_lossy(&word[..word.len().min(QUOTED)]).escape_debug().to_string();
+    if word.len() > QUOTED { format!("'{cut}…'") } else { format!("'{cut}'") }
+}
+
+/// Reads the lines of a chunk, whose first line has the number `first_line`, from 1. With a
+/// reference, evaluations are compared, too.
+pub fn read_lines(chunk: &[u8], first_line: u64, plan: &Plan, reference: Option<&Reference>) -> Batch {
+    let mut batch = Batch {
+        // A dozen bytes a coefficient is usual.
+        ids: Vec::with_capacity(chunk.len() / 6),
+        coefficients: Vec::with_capacity(chunk.len() / 6),
+        ..Batch::default()
+    };
+    let mut reader = Reader {
+        plan,
+        reference,
+        pending: Vec::new(),
+        values: [None; Column::COUNT],
+        largest: None,
+        zero: false,
+    };
+    for (number, line) in significant_lines(chunk, first_line) {
+        batch.records += 1;
+        let (ids, coefficients) = (batch.ids.len(), batch.coefficients.len());
+        match reader.read(line, number, &mut batch) {
+            Ok(()) => {}
+            Err(Fault(kind, text)) => {
+                batch.ids.truncate(ids);
+                batch.coefficients.truncate(coefficients);
+                *batch.bad.entry(kind).or_default() += 1;
+                if batch.complaints.len() < COMPLAINTS {
+                    batch.complaints.push((number, text));
+                }
+                reader.scan(line);
+            }
+        }
+        if std::mem::take(&mut reader.zero) {
+            batch.zero_at.get_or_insert(number);
+        }
+    }
+    batch.largest_index = reader.largest;
+    batch
+}
+
+struct Reader<'a> {
+    plan: &'a Plan,
+    reference: Option<&'a Reference>,
+    /// Entries that are to be sorted and merged.
+    pending: Vec<(u16, Half, f64)>,
+    values: [Option<f64>; Column::COUNT],
+    /// The largest index so far.
+    largest: Option<u32>,
+    /// Whether the line has index 0.
+    zero: bool,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, line: &[u8], number: u64, batch: &mut Batch) -> Result<(), Fault> {
+        let plan = self.plan;
+        let (data, comment) = match memchr::memchr(b'#', line) {
+            Some(at) => (&line[..at], line[at + 1..].trim_ascii()),
+            None => (line, &line[line.len()..]),
+        };
+        // Of a file with nothing else at its line ends, all would be one line's comment.
+        if memchr::memchr(b'\r', line).is_some() {
+            return fault(
+                "carriage return",
+                "a carriage return within the line; lines end with a line feed".to_string(),
+            );
+        }
+        let first_entry = batch.ids.len();
+        self.values = [None; Column::COUNT];
+        self.pending.clear();
+
+        let mut words = data.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty());
+        let Some(word) = words.next() else {
+            return fault("no result", "no result at its begin".to_string());
+        };
+        let result = self.result(word, number, &mut batch.tally)?;
+        let mut qid = None;
+        let mut last = None;
+        let mut seen = 0;
+        for word in words {
+            let (index, value) = match split(word) {
+                Some(parts) => parts,
+                None if word.starts_with(b"qid:") && last.is_none() && qid.is_none() => {
+                    let Some(game) = std::str::from_utf8(&word[4..]).ok().and_then(|id| id.parse().ok())
+                    else {
+                        return fault("bad game", format!("{} is no whole number", quoted(word)));
+                    };
+                    qid = Some(game);
+                    continue;
+                }
+                None => return fault("bad entry", format!("{} is not index:coefficient", quoted(word))),
+            };
+            if let Some(last) = last
+                && index <= last
+            {
+                return if index == last {
+                    fault("duplicate index", format!("index {index} comes twice"))
+                } else {
+                    fault("index out of order", format!("index {index} comes after {last}"))
+                };
+            }
+            last = Some(index);
+            self.note(index);
+            let action = plan.actions.get(index as usize).copied();
+            let Some(value) = parse_number(value) else {
+                return fault(
+                    "bad number",
+                    format!("{} of index {index} is not a finite number", quoted(value)),
+                );
+            };
+            seen += 1;
+            match action {
+                Some(Action::Feature(id, half)) => {
+                    let single = value as f32;
+                    if single.is_infinite() {
+                        return fault("bad number", format!("{value} of index {index} is too large"));
+                    }
+                    if plan.merges {
+                        self.pending.push((id, half, value));
+                    } else if single != 0.0 {
+                        batch.ids.push(id);
+                        batch.coefficients.push(single);
+                    }
+                }
+                Some(Action::Column(column)) => self.values[column as usize] = Some(value),
+                Some(Action::Ignore) => {}
+                Some(Action::None) => {
+                    return fault("undeclared index", format!("index {index} is not in the schema"));
+                }
+                None => {
+                    let end = plan.last_index();
+                    return fault(
+                        "index out of range",
+                        format!("index {index} is past the last of the schema, {end}"),
+                    );
+                }
+            }
+        }
+        if plan.dense && seen != plan.declared {
+            return fault(
+                "wrong width",
+                format!("{seen} entries, but the schema declares {}", plan.declared),
+            );
+        }
+        if plan.merges {
+            self.merge(batch)?;
+        }
+        self.finish(result, qid, comment, number, first_entry, batch)
+    }
+
+    fn result(&self, word: &[u8], number: u64, tally: &mut ResultTally) -> Result<f64, Fault> {
+        let bad = |why: &str| fault("bad result", format!("result {}{why}", quoted(word)));
+        match (parse_number(word), self.plan.results) {
+            (None, _) => bad(" is not a number"),
+            (Some(value), Results::ZeroToOne) if (0.0..=1.0).contains(&value) => {
+                tally.number(value as f32);
+                Ok(value)
+            }
+            (Some(value), Results::ZeroToOne) => {
+                tally.out_of_range(value as f32, number);
+                bad(match value {
+                    -1.0 => ": lines with -1, 0 and 1 need \"results\": \"-1..1\" in the schema",
+                    _ => " is not from 0 to 1",
+                })
+            }
+            (Some(value), Results::MinusOneToOne) if (-1.0..=1.0).contains(&value) => Ok(0.5 * (value + 1.0)),
+            (Some(_), Results::MinusOneToOne) => bad(" is not from -1 to 1"),
+        }
+    }
+
+    /// Sorts the entries by feature and adds up those of one.
+    fn merge(&mut self, batch: &mut Batch) -> Result<(), Fault> {
+        self.pending.sort_by_key(|&(id, _, _)| id);
+        for own in self.pending.chunk_by(|a, b| a.0 == b.0) {
+            let sum =
+                |half: Half| own.iter().filter(|entry| entry.1 == half).map(|entry| entry.2).sum::<f64>();
+            let (mg, eg) = (sum(Half::Mg), sum(Half::Eg));
+            if mg != eg {
+                let name = &self.plan.feature_set().features[usize::from(own[0].0)].name;
+                return fault(
+                    "unequal halves",
+                    format!(
+                        "'{name}' has coefficients {mg} of its middlegame and {eg} of its endgame index; where they may differ, declare two parameters"
+                    ),
+                );
+            }
+            let coefficient = (sum(Half::Both) + mg) as f32;
+            if coefficient.is_infinite() {
+                return fault("bad number", "coefficients of one parameter add up to infinity".to_string());
+            }
+            if coefficient != 0.0 {
+                batch.ids.push(own[0].0);
+                batch.coefficients.push(coefficient);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(
+        &mut self,
+        result: f64,
+        qid: Option<u64>,
+        comment: &[u8],
+        number: u64,
+        first_entry: usize,
+        batch: &mut Batch,
+    ) -> Result<(), Fault> {
+        let plan = self.plan;
+        for &(column, index) in &plan.required {
+            let value = &mut self.values[column as usize];
+            match value {
+                Some(_) => batch.columns_seen[column as usize] = true,
+                None if column == Column::Weight => {
+                    return fault("missing column", format!("no weight, which is index {index}"));
+                }
+                // What is absent from a sparse line is 0.
+                None => *value = Some(0.0),
+            }
+        }
+        let setup = match plan.requires_fen {
+            false => None,
+            true => match parse_fen(comment) {
+                Ok((setup, _)) => Some(setup),
+                Err(_) if comment.is_empty() => return fault("no position", "no FEN behind #".to_string()),
+                Err(error) => return fault("bad position", error.reason().to_string()),
+            },
+        };
+        let turn = match (self.value(Column::Turn), &setup) {
+            (Some(1.0), _) => Some(Color::White),
+            (Some(0.0 | -1.0), _) => Some(Color::Black),
+            (Some(other), _) => {
+                return fault("bad column", format!("side to move {other}: must be 1, or 0 or -1 for Black"));
+            }
+            (None, Some(setup)) => Some(setup.turn),
+            (None, None) => None,
+        };
+        let phase = match (&plan.phase, &setup) {
+            (PhaseSource::Column { endgame, factor }, _) => {
+                let value = self.value(Column::Phase).unwrap_or(*endgame);
+                let max = plan.feature_set().phase.max;
+                whole((value - endgame) * factor, max).ok_or_else(|| {
+                    let text = format!("phase {value} is not one of the steps from middlegame to endgame");
+                    Fault("bad column", text)
+                })?
+            }
+            (PhaseSource::Fen, Some(setup)) => plan.feature_set().phase.units(&setup.board),
+            _ => plan.feature_set().phase.max,
+        };
+        let scale = match self.value(Column::Scale) {
+            None => plan.feature_set().imported.as_ref().map_or(1, |imported| imported.scale_one),
+            Some(value) => {
+                let most = u16::MAX / plan.feature_set().phase.max;
+                whole(value * plan.scale_factor, most).ok_or_else(|| {
+                    let step = 1.0 / plan.scale_factor;
+                    let text =
+                        format!("endgame scale {value} is negative, too large, or no multiple of {step}");
+                    Fault("bad column", text)
+                })?
+            }
+        };
+        let game = match self.value(Column::Game) {
+            None => qid,
+            Some(value) if value >= 0.0 && value.fract() == 0.0 && value < 9e15 => Some(value as u64),
+            Some(value) => return fault("bad column", format!("game {value} is not a whole number")),
+        };
+        if plan.requires_qid && qid.is_none() {
+            return fault("missing column", "no game (qid:N behind the result)".to_string());
+        }
+        let weight = self.value(Column::Weight).unwrap_or(1.0) as f32;
+        if !(weight > 0.0 && weight.is_finite()) {
+            return fault("bad column", format!("weight {weight}: must be a positive number"));
+        }
+
+        let black = turn == Some(Color::Black);
+        let [of_result, of_coefficients, of_offset, of_score, of_evaluation] =
+            plan.turned.map(|turned| turned && black);
+        let signed = |value: f64, turn: bool| if turn { -value } else { value };
+        if of_coefficients {
+            batch.coefficients[first_entry..].iter_mut().for_each(|coefficient| *coefficient = -*coefficient);
+        }
+        let entries = batch.ids.len() - first_entry;
+        let column = |column: Column, turn: bool| self.value(column).map(|value| signed(value, turn));
+        let offset = column(Column::Offset, of_offset).unwrap_or(0.0);
+        let evaluation = column(Column::Eval, of_evaluation);
+        let score = column(Column::Score, of_score);
+        for (value, name) in [(Some(offset), "offset"), (evaluation, "evaluation"), (score, "score")] {
+            if value.is_some_and(|value| value.abs() > 1e6) {
+                return fault(
+                    "bad column",
+                    format!("{name} {}: at most 1e6 centipawns", value.unwrap_or(0.0)),
+                );
+            }
+        }
+        let label = Label {
+            entries: entries as u32,
+            phase,
+            scale,
+            offset_cp: offset as f32,
+            evaluation_cp: evaluation.map_or(f32::NAN, |value| value as f32),
+            result: if of_result { 1.0 - result } else { result } as f32,
+            weight,
+            score_cp: score.map_or(f32::NAN, |value| value as f32),
+            game,
+        };
+        let sample = if batch.labels.len() < SAMPLED { parse_fen(comment).ok() } else { None };
+        if let Some(setup) = setup.or_else(|| sample.map(|(setup, _)| setup)) {
+            // Where nothing was turned, numbers are still the side to move's.
+            let untold = plan.relative && turn.is_none() && setup.turn == Color::Black;
+            let result = if untold { 1.0 - label.result } else { label.result };
+            batch.agreement.add(&setup.board, setup.turn, result);
+        }
+        if let Some(reference) = self.reference {
+            let ids = &batch.ids[first_entry..];
+            let row = ids.iter().zip(&batch.coefficients[first_entry..]);
+            let shares = shares(plan, phase, scale);
+            let score = offset + reference.sum(row.map(|(&id, &c)| (id, f64::from(c))), shares);
+            batch.comparison.add(reference, score, evaluation, result_of(&label), turn, number, comment);
+        }
+        batch.labels.push(label);
+        Ok(())
+    }
+
+    fn note(&mut self, index: u32) {
+        self.largest = self.largest.max(Some(index));
+        self.zero |= index == 0;
+    }
+
+    fn value(&self, column: Column) -> Option<f64> {
+        self.values[column as usize]
+    }
+
+    /// Notes the indices of a line that cannot be used: they tell whether the file counts as the
+    /// schema does.
+    fn scan(&mut self, line: &[u8]) {
+        let data = &line[..memchr::memchr(b'#', line).unwrap_or(line.len())];
+        for word in data.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).skip(1) {
+            if let Some((index, _)) = split(word) {
+                self.note(index);
+            }
+        }
+    }
+}
+
+fn result_of(label: &Label) -> f64 {
+    f64::from(label.result)
+}
+
+fn shares(plan: &Plan, phase: u16, scale: u16) -> (f64, f64) {
+    let phi = f64::from(phase) / f64::from(plan.feature_set().phase.max);
+    let one = plan.feature_set().imported.as_ref().map_or(1, |imported| imported.scale_one);
+    (phi, (1.0 - phi) * (f64::from(scale) / f64::from(one)))
+}
+
+/// A whole number from 0 to `max`, but for what decimal fractions cannot say.
+fn whole(value: f64, max: u16) -> Option<u16> {
+    let nearest = value.round();
+    let near = (value - nearest).abs() <= 1e-4 && (0.0..=f64::from(max)).contains(&nearest);
+    near.then_some(nearest as u16)
+}
+
+/// `index:value`, the index a whole number below a thousand million.
+fn split(word: &[u8]) -> Option<(u32, &[u8])> {
+    let mut index = 0u32;
+    for (i, &byte) in word.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' if i < 9 => index = 10 * index + u32::from(byte - b'0'),
+            b':' if i > 0 => return Some((index, &word[i + 1..])),
+            _ => return None,
+        }
+    }
+    None
+}
+
+impl Batch {
+    /// Positions that can be used.
+    pub fn positions(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Lines that cannot.
+    pub fn bad_lines(&self) -> u64 {
+        self.bad.values().sum()
+    }
+
+    /// Visits the positions in order, with the game's number as the trace gives it.
+    ///
+    /// # Errors
+    /// Those of `visit`, at the first.
+    pub fn for_each<E>(
+        &self,
+        mut visit: impl FnMut(ImportedPosition<'_>, Option<u64>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let known = |value: f32| Some(value).filter(|value| !value.is_nan());
+        let mut at = 0;
+        for label in &self.labels {
+            let end = at + label.entries as usize;
+            let position = ImportedPosition {
+                ids: &self.ids[at..end],
+                coefficients: &self.coefficients[at..end],
+                phase: label.phase,
+                scale: label.scale,
+                offset_cp: label.offset_cp,
+                evaluation_cp: known(label.evaluation_cp),
+                labels: PositionLabels {
+                    result: label.result,
+                    score_cp: known(label.score_cp),
+                    weight: label.weight,
+                    game: None,
+                },
+            };
+            visit(position, label.game)?;
+            at = end;
+        }
+        Ok(())
+    }
+}

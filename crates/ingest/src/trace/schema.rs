@@ -1,0 +1,356 @@
+//! The JSON file that says what the indices of a trace mean.
+//!
+//! Owns its format and what it says by itself; whether that makes sense is checked by `plan`.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use gputexel_files::{Error, Result};
+use gputexel_model::Phases;
+
+const FORMAT: &str = "gputexel-schema";
+const VERSION: u32 = 1;
+
+/// The schema of a trace, as its file says it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Schema {
+    format: String,
+    version: u32,
+    /// The first index that the trace may use: 0 or 1. Everything below counts like the trace.
+    pub index_base: u32,
+    /// Whether every line must have every index that the schema declares.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dense: bool,
+    /// What the first number of a line is.
+    #[serde(default)]
+    pub results: Results,
+    /// Whose view numbers take.
+    #[serde(default)]
+    pub point_of_view: Views,
+    /// What stands behind `#`.
+    #[serde(default)]
+    pub comment: Comment,
+    /// How the phase is known; the evaluation is untapered where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<PhaseRecord>,
+    /// What endgame scale factors are; they are ratios where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<ScaleRecord>,
+    /// Indices whose values are no coefficients.
+    #[serde(default)]
+    pub columns: Columns,
+    /// Indices that are passed over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignore: Vec<u32>,
+    /// The parameters, in the order in which they are reported.
+    pub parameters: Vec<SchemaParameter>,
+}
+
+/// What the first number of a line is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Results {
+    /// 1 a win, 0.5 a draw, 0 a loss; anything between.
+    #[default]
+    #[serde(rename = "0..1")]
+    ZeroToOne,
+    /// 1 a win, 0 a draw, −1 a loss; anything between.
+    #[serde(rename = "-1..1")]
+    MinusOneToOne,
+}
+
+/// Whose view a number takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum View {
+    /// White's.
+    #[default]
+    White,
+    /// The side to move's.
+    Stm,
+}
+
+/// Whose view numbers take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected \"white\", \"stm\", or an object of them by result, coefficients, offset, score and eval"
+)]
+pub enum Views {
+    /// All of them the same.
+    All(View),
+    /// Each its own.
+    Each {
+        /// Results.
+        #[serde(default)]
+        result: View,
+        /// Coefficients.
+        #[serde(default)]
+        coefficients: View,
+        /// Fixed offsets.
+        #[serde(default)]
+        offset: View,
+        /// Search scores.
+        #[serde(default)]
+        score: View,
+        /// Static evaluations.
+        #[serde(default)]
+        eval: View,
+    },
+}
+
+impl Default for Views {
+    fn default() -> Self {
+        Self::All(View::White)
+    }
+}
+
+/// What stands behind `#`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Comment {
+    /// Anything, which is shown where the line is named.
+    #[default]
+    Any,
+    /// A FEN, on every line.
+    Fen,
+}
+
+/// How the phase is known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected \"fen\", {\"fen\": \"1,1,2,4/24\"}, or {\"middlegame\": …, \"endgame\": …}"
+)]
+pub enum PhaseRecord {
+    /// Counted from the FEN, the usual way.
+    Word(PhaseWord),
+    /// Counted from the FEN with units of one's own.
+    Counted {
+        /// Units of knight, bishop, rook and queen, and their maximum, such as `1,1,2,4/24`.
+        fen: String,
+    },
+    /// The values of the column.
+    Column {
+        /// The value of a position that counts as middlegame alone.
+        middlegame: f64,
+        /// The value of a position that counts as endgame alone.
+        endgame: f64,
+        /// Steps between the two; their difference where nothing is said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        steps: Option<u16>,
+    },
+}
+
+/// The word "fen".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PhaseWord {
+    /// Counted from the FEN.
+    Fen,
+}
+
+/// What endgame scale factors are.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScaleRecord {
+    /// The value that stands for a factor of 1, such as 64 or 128.
+    pub one: f64,
+    /// Steps from 0 to it; values are multiples of one step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u16>,
+}
+
+/// The index of the game, or that it stands in SVMlight's `qid:N`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected an index or \"qid\"")]
+pub enum GameColumn {
+    /// A column.
+    Index(u32),
+    /// `qid:N` on every line.
+    Qid(QidWord),
+}
+
+/// The word "qid".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum QidWord {
+    /// SVMlight's own key.
+    Qid,
+}
+
+/// Indices whose values are no coefficients.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Columns {
+    /// The phase, on every line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<u32>,
+    /// A fixed part of the evaluation, centipawns; 0 where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u32>,
+    /// The endgame scale factor, on every line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<u32>,
+    /// The weight of the position, on every line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<u32>,
+    /// The number of the game, on every line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub game: Option<GameColumn>,
+    /// The score of a search, centipawns; unknown where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<u32>,
+    /// The static evaluation that the engine printed, centipawns; unknown where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eval: Option<u32>,
+    /// The side to move, on every line: 1 White, −1 or 0 Black.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u32>,
+}
+
+/// One value for both phases, or one each.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected a number or [middlegame, endgame]")]
+pub enum Values {
+    /// One for both.
+    Both(f64),
+    /// Middlegame, endgame.
+    Each([f64; 2]),
+}
+
+impl Values {
+    /// Middlegame and endgame.
+    pub fn pair(self) -> [f64; 2] {
+        match self {
+            Self::Both(value) => [value; 2],
+            Self::Each(pair) => pair,
+        }
+    }
+}
+
+/// Starting values of a parameter, or of each of a table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Priors(pub Vec<Values>);
+
+/// A parameter, or a table of consecutive ones.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SchemaParameter {
+    /// Its name; that of the table where there are several.
+    pub name: String,
+    /// The table it belongs to; its own name for several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// The index of its coefficient; the first of a table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index: Option<u32>,
+    /// Indices that share the parameter: their coefficients are added.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub indices: Vec<u32>,
+    /// The index of its middlegame value alone; the first of a table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mg: Option<u32>,
+    /// The index of its endgame value alone; the first of a table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eg: Option<u32>,
+    /// How many parameters a table has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// Names in a table; they are numbered from 0 where nothing is said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    /// Which values it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phases: Option<Phases>,
+    /// Starting value, centipawns; 0 where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prior: Option<Values>,
+    /// Starting values of a table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priors: Option<Priors>,
+    /// Smallest value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min: Option<Values>,
+    /// Largest value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<Values>,
+    /// Whether it keeps its starting value.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub frozen: bool,
+    /// Whether only whole numbers are allowed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub integer: bool,
+}
+
+impl Schema {
+    /// A schema that counts from `index_base`, with everything else at its default.
+    pub fn new(index_base: u32, parameters: Vec<SchemaParameter>) -> Self {
+        Self {
+            format: FORMAT.to_string(),
+            version: VERSION,
+            index_base,
+            dense: false,
+            results: Results::default(),
+            point_of_view: Views::default(),
+            comment: Comment::default(),
+            phase: None,
+            scale: None,
+            columns: Columns::default(),
+            ignore: Vec::new(),
+            parameters,
+        }
+    }
+
+    /// Reads a schema.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when it cannot be read, [`Error::Input`] with the line when it is none.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text =
+            gputexel_files::read_whole_text(path, gputexel_files::SETTINGS_BYTES).map_err(|source| {
+                match source.kind() {
+                    std::io::ErrorKind::InvalidData => Error::input(path, "not a schema: it is not text"),
+                    _ => Error::io(path, source),
+                }
+            })?;
+        Self::parse(&text, path)
+    }
+
+    /// Reads a schema from the text of a file.
+    ///
+    /// # Errors
+    /// [`Error::Input`] with the line when it is none.
+    pub fn parse(text: &str, path: &Path) -> Result<Self> {
+        let schema: Self = serde_json::from_str(text)
+            .map_err(|e| Error::line(path, e.line() as u64, format!("not a schema: {e}")))?;
+        if schema.format != FORMAT {
+            return Err(Error::input(path, format!("format is '{}', expected '{FORMAT}'", schema.format)));
+        }
+        if schema.version != VERSION {
+            let reason = format!("version {} is not supported (this is {VERSION})", schema.version);
+            return Err(Error::input(path, reason));
+        }
+        Ok(schema)
+    }
+
+    /// The file as JSON, one parameter a line, with a final newline.
+    pub fn to_json(&self) -> String {
+        let json = |value: &serde_json::Value| value.to_string();
+        let whole = serde_json::to_value(self).expect("plain data serialises");
+        let mut lines = Vec::new();
+        for (key, value) in whole.as_object().expect("a schema is an object") {
+            let text = match value.as_array() {
+                Some(list) if key == "parameters" => {
+                    let rows: Vec<String> = list.iter().map(|row| format!("    {}", json(row))).collect();
+                    format!("[\n{}\n  ]", rows.join(",\n"))
+                }
+                _ => json(value),
+            };
+            lines.push(format!("  {}: {text}", json(&serde_json::Value::from(key.as_str()))));
+        }
+        format!("{{\n{}\n}}\n", lines.join(",\n"))
+    }
+}

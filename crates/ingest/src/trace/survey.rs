@@ -1,0 +1,151 @@
+//! A first schema from a trace: which indices it uses, and what its lines look like.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::number::parse_number;
+use super::schema::{Comment, GameColumn, PhaseRecord, PhaseWord, QidWord, Results, Schema, SchemaParameter};
+use crate::extraction::split_point;
+use gputexel_chess::fen::parse_fen;
+use gputexel_chess::text::significant_lines;
+use gputexel_files::input::{Input, MAX_LINE_BYTES, endless_line};
+use gputexel_files::{Error, Result};
+
+/// Most indices that a schema is written for.
+const MOST: u32 = 65_000;
+
+/// What the lines of a trace look like.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// Lines.
+    pub lines: u64,
+    /// Those that have no readable result.
+    pub bad_lines: u64,
+    /// Whether every line has every index.
+    pub dense: bool,
+    /// Smallest and largest index.
+    pub indices: Option<(u32, u32)>,
+    /// Whether a result is below 0.
+    pub negative: bool,
+    /// Lines with a game.
+    pub games: u64,
+    /// Lines with a FEN.
+    pub positions: u64,
+}
+
+/// Looks through a trace.
+///
+/// # Errors
+/// Those of reading it; [`Error::Input`] when most of its lines are none of a trace, or it has more
+/// indices than a schema is written for.
+pub fn survey(path: &Path) -> Result<Survey> {
+    let mut input = Input::open(path, Arc::default())?;
+    let mut found = Survey { dense: true, ..Survey::default() };
+    let mut widths: Option<(usize, usize)> = None;
+    let (mut buffer, mut first_line) = (Vec::new(), 1);
+    loop {
+        let size = buffer.len() + MAX_LINE_BYTES;
+        let ended = input.fill(&mut buffer, size)?;
+        let end = match split_point(&buffer, false) {
+            _ if ended => buffer.len(),
+            Some(end) => end,
+            None => return Err(endless_line(input.name(), first_line)),
+        };
+        for (_, line) in significant_lines(&buffer[..end], first_line) {
+            found.lines += 1;
+            match found.line(line) {
+                Some(width) => {
+                    let (least, most) = widths.unwrap_or((width, width));
+                    widths = Some((least.min(width), most.max(width)));
+                }
+                None => found.bad_lines += 1,
+            }
+        }
+        first_line += memchr::memchr_iter(b'\n', &buffer[..end]).count() as u64;
+        buffer.drain(..end);
+        if ended {
+            break;
+        }
+    }
+    let Some((_, largest)) = found.indices else {
+        return Err(Error::input(path, "is no trace: no line has index:coefficient entries"));
+    };
+    if 2 * found.bad_lines > found.lines {
+        return Err(Error::input(
+            path,
+            format!("is no trace: {} of {} lines cannot be read", found.bad_lines, found.lines),
+        ));
+    }
+    if largest > MOST {
+        return Err(Error::input(
+            path,
+            format!("index {largest}: a schema of more than {MOST} cannot be used"),
+        ));
+    }
+    let count = (largest - found.base() + 1) as usize;
+    found.dense = widths == Some((count, count));
+    Ok(found)
+}
+
+impl Survey {
+    fn base(&self) -> u32 {
+        u32::from(self.indices.is_none_or(|(smallest, _)| smallest > 0))
+    }
+
+    /// Takes a line in; returns its number of entries.
+    fn line(&mut self, line: &[u8]) -> Option<usize> {
+        let (data, comment) = match memchr::memchr(b'#', line) {
+            Some(at) => (&line[..at], line[at + 1..].trim_ascii()),
+            None => (line, &line[line.len()..]),
+        };
+        let mut words = data.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let result = parse_number(words.next()?)?;
+        let mut width = 0;
+        let (mut indices, mut game) = (self.indices, false);
+        for word in words {
+            if word.starts_with(b"qid:") {
+                game = true;
+                continue;
+            }
+            let at = memchr::memchr(b':', word)?;
+            let index: u32 = std::str::from_utf8(&word[..at]).ok()?.parse().ok()?;
+            parse_number(&word[at + 1..])?;
+            let (least, most) = indices.unwrap_or((index, index));
+            indices = Some((least.min(index), most.max(index)));
+            width += 1;
+        }
+        self.indices = indices;
+        self.games += u64::from(game);
+        self.negative |= result < 0.0;
+        self.positions += u64::from(parse_fen(comment).is_ok());
+        Some(width)
+    }
+
+    /// A schema for such a trace, with numbered names and the phase counted from the FEN where every
+    /// line has one.
+    pub fn schema(&self) -> Schema {
+        let base = self.base();
+        let last = self.indices.map_or(base, |(_, largest)| largest);
+        let parameters = (base..=last)
+            .map(|index| SchemaParameter {
+                name: format!("p{index}"),
+                index: Some(index),
+                ..SchemaParameter::default()
+            })
+            .collect();
+        let good = self.lines - self.bad_lines;
+        let mut schema = Schema::new(base, parameters);
+        schema.dense = self.dense;
+        if self.negative {
+            schema.results = Results::MinusOneToOne;
+        }
+        if good > 0 && self.games == good {
+            schema.columns.game = Some(GameColumn::Qid(QidWord::Qid));
+        }
+        if good > 0 && self.positions == good {
+            schema.comment = Comment::Fen;
+            schema.phase = Some(PhaseRecord::Word(PhaseWord::Fen));
+        }
+        schema
+    }
+}

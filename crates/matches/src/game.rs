@@ -1,0 +1,390 @@
+//! One game between two players, by the rules of chess and of the match.
+//!
+//! Owns the order in which ends are looked for: the clock, then the board (mate and stalemate
+//! before repetition, 50 moves and dead positions), then adjudication. Whose turn it is to be
+//! paired with whom is the business of `runner`.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use shakmaty::uci::UciMove;
+use shakmaty::zobrist::Zobrist64;
+use shakmaty::{Chess, Color, EnPassantMode, KnownOutcome, Move, Position};
+
+use super::adjudication::{Adjudication, Adjudicator, Verdict};
+use super::openings::Opening;
+use super::player::{Failure, GameSoFar, Player};
+use super::time_control::{RunningClock, TimeControl};
+use gputexel_engine::Score;
+
+/// What a clock leaves beyond its flag before an engine counts as hung: one that is merely late
+/// has lost, but need not be killed.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// By which rules games are played, apart from those of chess.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// What the two engines may spend, by engine (A, then B).
+    pub paces: [TimeControl; 2],
+    /// How far a clock may be overstepped.
+    pub time_margin: Duration,
+    /// When an engine counts as hung that has no clock.
+    pub deadline: Duration,
+    /// Early ends.
+    pub adjudication: Adjudication,
+}
+
+/// Why a game ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// The king is attacked and cannot be saved.
+    Checkmate,
+    /// No legal move, no check.
+    Stalemate,
+    /// The position for the third time, with the same rights.
+    Repetition,
+    /// 100 plies without capture or pawn move.
+    FiftyMoves,
+    /// Neither side could mate, however the other helped.
+    InsufficientMaterial,
+    /// Both engines saw nothing in it.
+    AdjudicatedDraw,
+    /// Both engines agreed on the winner.
+    AdjudicatedWin,
+    /// As long as the match allows; a draw.
+    TooLong,
+    /// The flag fell. A loss whatever material the opponent has, as in other match programs.
+    TimeForfeit,
+    /// An illegal move.
+    IllegalMove,
+    /// No move where there are moves.
+    NoMove,
+    /// The engine ended.
+    Died,
+    /// The engine did not answer.
+    Hung,
+}
+
+impl End {
+    /// In words, for tables.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Checkmate => "mate",
+            Self::Stalemate => "stalemate",
+            Self::Repetition => "threefold repetition",
+            Self::FiftyMoves => "fifty-move rule",
+            Self::InsufficientMaterial => "insufficient material",
+            Self::AdjudicatedDraw => "draw adjudicated",
+            Self::AdjudicatedWin => "win adjudicated",
+            Self::TooLong => "maximal length",
+            Self::TimeForfeit => "time forfeit",
+            Self::IllegalMove => "illegal move",
+            Self::NoMove => "no move",
+            Self::Died => "engine died",
+            Self::Hung => "engine hung",
+        }
+    }
+
+    /// Whether an engine failed, other than by being slow.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::IllegalMove | Self::NoMove | Self::Died | Self::Hung)
+    }
+
+    /// The value of the PGN tag Termination, in the words of the standard.
+    pub fn termination(self) -> &'static str {
+        match self {
+            Self::Checkmate
+            | Self::Stalemate
+            | Self::Repetition
+            | Self::FiftyMoves
+            | Self::InsufficientMaterial => "normal",
+            Self::AdjudicatedDraw | Self::AdjudicatedWin | Self::TooLong => "adjudication",
+            Self::TimeForfeit => "time forfeit",
+            Self::IllegalMove | Self::NoMove => "rules infraction",
+            Self::Died | Self::Hung => "abandoned",
+        }
+    }
+}
+
+impl From<&Failure> for End {
+    fn from(failure: &Failure) -> Self {
+        match failure {
+            Failure::IllegalMove(_) => Self::IllegalMove,
+            Failure::NoMove(_) => Self::NoMove,
+            // Games with engines that were stopped are not finished.
+            Failure::Died(_) | Failure::NotStarted(_) | Failure::Stopped => Self::Died,
+            Failure::Hung(_) => Self::Hung,
+        }
+    }
+}
+
+/// A move that an engine played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Played {
+    /// The move.
+    pub m: Move,
+    /// The engine's score, mover's view.
+    pub score: Option<Score>,
+    /// Depth reported.
+    pub depth: Option<u32>,
+    /// Nodes reported.
+    pub nodes: Option<u64>,
+    /// Time measured.
+    pub took: Duration,
+}
+
+/// A finished game.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GameRecord {
+    /// Where it began.
+    pub opening: Opening,
+    /// What was played after the opening.
+    pub moves: Vec<Played>,
+    /// Who won.
+    pub outcome: KnownOutcome,
+    /// Why it ended.
+    pub end: End,
+    /// What the loser did, where it failed or was too slow.
+    pub failure: Option<String>,
+}
+
+impl GameRecord {
+    /// Plies, those of the opening included.
+    pub fn plies(&self) -> usize {
+        self.opening.moves.len() + self.moves.len()
+    }
+
+    /// Half points of a color: 0, 1 or 2.
+    pub fn half_points(&self, color: Color) -> u8 {
+        match self.outcome.winner() {
+            None => 1,
+            Some(winner) if winner == color => 2,
+            Some(_) => 0,
+        }
+    }
+}
+
+/// Why a game has no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unplayed {
+    /// The match was called off.
+    Cancelled,
+    /// An engine could not be made ready.
+    NotReady {
+        /// Its name.
+        name: String,
+        /// What it reported.
+        failure: Failure,
+    },
+}
+
+impl fmt::Display for Unplayed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cancelled => f.write_str("cancelled"),
+            Self::NotReady { name, failure } => write!(f, "{name}: {failure}"),
+        }
+    }
+}
+
+/// Where the rules of chess end a game. Mate on the board comes before everything else.
+fn natural_end(position: &Chess, keys: &[Zobrist64]) -> Option<(KnownOutcome, End)> {
+    let draw = |end| Some((KnownOutcome::Draw, end));
+    if position.legal_moves().is_empty() {
+        return match position.is_check() {
+            true => Some((KnownOutcome::Decisive { winner: !position.turn() }, End::Checkmate)),
+            false => draw(End::Stalemate),
+        };
+    }
+    if position.is_insufficient_material() {
+        return draw(End::InsufficientMaterial);
+    }
+    let (last, earlier) = keys.split_last()?;
+    if earlier.iter().filter(|key| *key == last).count() >= 2 {
+        return draw(End::Repetition);
+    }
+    if position.halfmoves() >= 100 {
+        return draw(End::FiftyMoves);
+    }
+    None
+}
+
+fn key(position: &Chess) -> Zobrist64 {
+    position.zobrist_hash(EnPassantMode::Legal)
+}
+
+/// Whether a position can begin a game, or why not.
+pub(super) fn playable(position: &Chess) -> Result<(), &'static str> {
+    match natural_end(position, &[key(position)]) {
+        None => Ok(()),
+        Some((_, end)) => Err(match end {
+            End::Checkmate => "the game is over: mate",
+            End::Stalemate => "the game is over: stalemate",
+            End::InsufficientMaterial => "the game is over: insufficient material",
+            _ => "the game is over: 50 moves without capture or pawn move",
+        }),
+    }
+}
+
+/// Plays a game. `paces` are White's and Black's; those of `rules` are not looked at.
+///
+/// An engine that fails loses. Time is measured around the call, so that what a pipe takes counts.
+///
+/// # Errors
+/// [`Unplayed`] when an engine cannot be made ready or was stopped, or `cancel` is set between two moves.
+pub fn play_game(
+    white: &mut dyn Player,
+    black: &mut dyn Player,
+    opening: &Opening,
+    rules: &Rules,
+    paces: [TimeControl; 2],
+    cancel: &AtomicBool,
+) -> Result<GameRecord, Unplayed> {
+    make_ready(white, opening.chess960)?;
+    make_ready(black, opening.chess960)?;
+    let mut keys = vec![key(&opening.start)];
+    let mut game = GameSoFar {
+        start: opening.start.clone(),
+        chess960: opening.chess960,
+        moves: Vec::with_capacity(200),
+        position: opening.start.clone(),
+        clocks: None,
+    };
+    for &m in &opening.moves {
+        play(&mut game, &mut keys, m);
+    }
+    let mut clocks = paces.map(|pace| RunningClock::new(&pace));
+    let mut adjudicator = Adjudicator::new(rules.adjudication);
+    let mut moves = Vec::with_capacity(200);
+    let finish = |moves, (outcome, end), failure| GameRecord {
+        opening: opening.clone(),
+        moves,
+        outcome,
+        end,
+        failure,
+    };
+    loop {
+        if let Some(end) = natural_end(&game.position, &keys) {
+            return Ok(finish(moves, end, None));
+        }
+        let moves_over = game.position.fullmoves().get() - 1;
+        if let Some(verdict) = adjudicator.verdict(game.moves.len(), moves_over) {
+            let end = match verdict {
+                Verdict::Draw => (KnownOutcome::Draw, End::AdjudicatedDraw),
+                Verdict::Win(winner) => (KnownOutcome::Decisive { winner }, End::AdjudicatedWin),
+                Verdict::TooLong => (KnownOutcome::Draw, End::TooLong),
+            };
+            return Ok(finish(moves, end, None));
+        }
+        if cancel.load(Ordering::Relaxed) {
+            return Err(Unplayed::Cancelled);
+        }
+        let turn = game.position.turn();
+        let side = turn.fold_wb(0, 1);
+        let player: &mut dyn Player = if turn.is_white() { &mut *white } else { &mut *black };
+        let lost = KnownOutcome::Decisive { winner: !turn };
+        let pace = paces[side];
+        game.clocks = shown_clocks(&paces, &clocks);
+        let limits = pace.limits(&clocks[side]);
+        let deadline = match pace {
+            TimeControl::Nodes(_) | TimeControl::Depth(_) => rules.deadline,
+            TimeControl::MoveTime(time) => time.saturating_add(rules.time_margin).saturating_add(GRACE),
+            TimeControl::Clock { .. } => {
+                clocks[side].left.saturating_add(rules.time_margin).saturating_add(GRACE)
+            }
+        };
+        let begin = Instant::now();
+        let choice = player.choose(&game, &limits, deadline);
+        let took = begin.elapsed();
+        let choice = match choice {
+            Ok(choice) if game.position.is_legal(choice.m) => choice,
+            Ok(choice) => {
+                let failure = Failure::IllegalMove(UciMove::from_standard(choice.m).to_string());
+                return Ok(finish(moves, (lost, End::IllegalMove), Some(failure.to_string())));
+            }
+            Err(Failure::Stopped) => return Err(Unplayed::Cancelled),
+            Err(failure) => {
+                return Ok(finish(moves, (lost, End::from(&failure)), Some(failure.to_string())));
+            }
+        };
+        let left = if let TimeControl::MoveTime(time) = pace { time } else { clocks[side].left };
+        if clocks[side].after_move(&pace, took, rules.time_margin) {
+            let detail = format!("took {:.3} s of {:.3} s", took.as_secs_f64(), left.as_secs_f64());
+            return Ok(finish(moves, (lost, End::TimeForfeit), Some(detail)));
+        }
+        play(&mut game, &mut keys, choice.m);
+        adjudicator.add(turn, choice.score);
+        moves.push(Played {
+            m: choice.m,
+            score: choice.score,
+            depth: choice.depth,
+            nodes: choice.nodes,
+            took,
+        });
+    }
+}
+
+/// The two games of a pair, from one opening with colors swapped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairRecord {
+    /// A has White in the first, Black in the second.
+    pub games: [GameRecord; 2],
+}
+
+impl PairRecord {
+    /// Half points of A, 0 to 4.
+    pub fn half_points(&self) -> u8 {
+        self.games[0].half_points(Color::White) + self.games[1].half_points(Color::Black)
+    }
+}
+
+/// Plays a pair of games: A has White first, then Black, from the same opening.
+///
+/// # Errors
+/// Those of [`play_game`].
+pub fn play_pair(
+    a: &mut dyn Player,
+    b: &mut dyn Player,
+    opening: &Opening,
+    rules: &Rules,
+    cancel: &AtomicBool,
+) -> Result<PairRecord, Unplayed> {
+    let [pace_a, pace_b] = rules.paces;
+    let first = play_game(a, b, opening, rules, [pace_a, pace_b], cancel)?;
+    let second = play_game(b, a, opening, rules, [pace_b, pace_a], cancel)?;
+    Ok(PairRecord { games: [first, second] })
+}
+
+fn make_ready(player: &mut dyn Player, chess960: bool) -> Result<(), Unplayed> {
+    let ready = player.new_game(chess960);
+    ready.map_err(|failure| match failure {
+        Failure::Stopped => Unplayed::Cancelled,
+        failure => Unplayed::NotReady { name: player.name().to_string(), failure },
+    })
+}
+
+fn play(game: &mut GameSoFar, keys: &mut Vec<Zobrist64>, m: Move) {
+    game.position.play_unchecked(m);
+    game.moves.push(m);
+    // What was before a capture or pawn move cannot come again.
+    if game.position.halfmoves() == 0 {
+        keys.clear();
+    }
+    keys.push(key(&game.position));
+}
+
+/// Both clocks where both sides have one; where only one has, the other shows the same.
+fn shown_clocks(paces: &[TimeControl; 2], clocks: &[RunningClock; 2]) -> Option<[(Duration, Duration); 2]> {
+    let shown = |side: usize| match paces[side] {
+        TimeControl::Clock { increment, .. } => Some((clocks[side].left, increment)),
+        _ => None,
+    };
+    match (shown(0), shown(1)) {
+        (None, None) => None,
+        (Some(one), None) | (None, Some(one)) => Some([one, one]),
+        (Some(white), Some(black)) => Some([white, black]),
+    }
+}

@@ -1,0 +1,213 @@
+//! The JSON of a basis, in which parameters go by their names.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::de::{MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use gputexel_files::{Error, Result};
+
+const FORMAT: &str = "gputexel-basis";
+const VERSION: u32 = 1;
+
+/// Names with something each, in the order of the file. A name that comes twice is refused.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Named<T>(pub Vec<(String, T)>);
+
+impl<T> Default for Named<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Serialize> Serialize for Named<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        self.0.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))?;
+        map.end()
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Entries<T>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
+            type Value = Named<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object whose keys are names of parameters")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Named<T>, A::Error> {
+                let mut entries: Vec<(String, T)> = Vec::new();
+                let mut seen = std::collections::HashSet::new();
+                while let Some((name, value)) = map.next_entry::<String, T>()? {
+                    if !seen.insert(name.clone()) {
+                        return Err(serde::de::Error::custom(format!("'{name}' is listed twice")));
+                    }
+                    entries.push((name, value));
+                }
+                Ok(Named(entries))
+            }
+        }
+        deserializer.deserialize_map(Entries(std::marker::PhantomData))
+    }
+}
+
+/// A number, or that of the prior.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected a number or \"prior\"")]
+pub enum Value {
+    /// A number of its own.
+    Number(f64),
+    /// What the prior says.
+    Prior(PriorWord),
+}
+
+/// The word "prior".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PriorWord {
+    /// Taken from the prior.
+    Prior,
+}
+
+impl Value {
+    /// What the prior says.
+    pub const PRIOR: Self = Self::Prior(PriorWord::Prior);
+}
+
+impl Default for Value {
+    fn default() -> Self {
+        Self::Number(0.0)
+    }
+}
+
+/// θ where every coordinate is 0.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected \"zero\", \"prior\", or an object of values by name")]
+pub enum Base {
+    /// The same for all.
+    Word(BaseWord),
+    /// Values by name, assigned in order; what is not named is 0.
+    Values(Named<Value>),
+}
+
+/// A base in a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BaseWord {
+    /// All 0: coordinates are values.
+    Zero,
+    /// The prior: coordinates are differences from it.
+    Prior,
+}
+
+impl Default for Base {
+    fn default() -> Self {
+        Self::Word(BaseWord::Zero)
+    }
+}
+
+/// One coordinate of z.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoordinateRecord {
+    /// Unique name.
+    pub name: String,
+    /// Value at the start. The prior's is where the parameters that this coordinate moves come
+    /// closest to it (least squares; other coordinates at 0), rounded where only whole numbers
+    /// are allowed, and taken to the nearest bound.
+    #[serde(default)]
+    pub start: Value,
+    /// Smallest value, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min: Option<f64>,
+    /// Largest value, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<f64>,
+    /// Whether only whole numbers are allowed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub integer: bool,
+    /// By how much each parameter changes where the coordinate grows by 1. Factors of names that
+    /// overlap add up.
+    pub moves: Named<f64>,
+}
+
+/// A basis as its file says it: what is tuned, in terms of parameters that go by name.
+///
+/// Names are those of features (`knight_f3`), tables (`knight`) or `*`, with `.mg` or `.eg`
+/// behind them for one phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BasisFile {
+    format: String,
+    version: u32,
+    /// Name, for people.
+    pub name: String,
+    /// The feature set whose parameters are named, where that is to be checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feature_set: Option<String>,
+    /// θ where every coordinate is 0.
+    #[serde(default)]
+    pub base: Base,
+    /// Parameters, tables or coordinates that stay as they are: parameters at their prior,
+    /// coordinates at their start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub freeze: Vec<String>,
+    /// What is tuned.
+    pub coordinates: Vec<CoordinateRecord>,
+}
+
+impl BasisFile {
+    /// A basis over zero that freezes nothing.
+    pub fn new(name: &str, feature_set: &str, coordinates: Vec<CoordinateRecord>) -> Self {
+        Self {
+            format: FORMAT.to_string(),
+            version: VERSION,
+            name: name.to_string(),
+            feature_set: Some(feature_set.to_string()),
+            base: Base::default(),
+            freeze: Vec::new(),
+            coordinates,
+        }
+    }
+
+    /// Reads a basis from the text of a file; names in it are checked when it is resolved.
+    ///
+    /// # Errors
+    /// [`Error::Input`] with the line when it is not a basis.
+    pub fn parse(text: &str, path: &Path) -> Result<Self> {
+        let file: Self = serde_json::from_str(text)
+            .map_err(|e| Error::line(path, e.line() as u64, format!("not a basis: {e}")))?;
+        if file.format != FORMAT {
+            return Err(Error::input(path, format!("format is '{}', expected '{FORMAT}'", file.format)));
+        }
+        if file.version != VERSION {
+            let reason = format!("version {} is not supported (this is {VERSION})", file.version);
+            return Err(Error::input(path, reason));
+        }
+        Ok(file)
+    }
+
+    /// The file as JSON, one coordinate a line, with a final newline.
+    pub fn to_json(&self) -> String {
+        let mut out = format!("{{\n  \"format\": {}, \"version\": {},\n", json(&self.format), self.version);
+        out += &format!("  \"name\": {},\n", json(&self.name));
+        if let Some(set) = &self.feature_set {
+            out += &format!("  \"feature_set\": {},\n", json(set));
+        }
+        out += &format!("  \"base\": {},\n", json(&self.base));
+        if !self.freeze.is_empty() {
+            out += &format!("  \"freeze\": {},\n", json(&self.freeze));
+        }
+        let lines: Vec<String> = self.coordinates.iter().map(|c| format!("    {}", json(c))).collect();
+        out + &format!("  \"coordinates\": [\n{}\n  ]\n}}\n", lines.join(",\n"))
+    }
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("plain data serialises")
+}

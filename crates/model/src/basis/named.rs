@@ -1,0 +1,383 @@
+//! The bases that the program knows.
+
+use super::location::{corner, file_centrality, rank, square_centrality};
+use super::{Base, BasisFile, CoordinateRecord, Named, Value};
+use crate::{FeatureKind, FeatureSet, ROLE_NAMES};
+use gputexel_files::{Error, Result};
+
+/// A basis that the program knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedBasis {
+    /// Values of parameters, which may share coordinates.
+    Values {
+        /// Squares of the a to d files share with their mirror images.
+        mirrored: bool,
+        /// Middlegame and endgame share.
+        tied: bool,
+    },
+    /// MadChess's material and location parameters of 2025: 57, all whole numbers. For each
+    /// piece and phase four terms of the square, and values of the
+    /// pieces; the middlegame pawn is 100 and sets the scale. Bounds are MadChess's. Passed
+    /// pawns, mobility, king safety and the like are no functions of where single pieces stand,
+    /// or not linear in their parameters, and are absent.
+    MadChess,
+    /// MadChess's parameters of 2018: 43 of the 47. The other four score passed pawns, which no
+    /// piece-square feature tells. Piece values are fixed at 100, 300, 300, 500 and 975;
+    /// constants are added to them. Rooks have the centrality of their file.
+    MadChess2018,
+    /// What the schema of an imported feature set says.
+    Schema,
+}
+
+/// Term of a square.
+type Term = fn(usize) -> i32;
+
+const PHASES: [&str; 2] = ["mg", "eg"];
+
+impl NamedBasis {
+    /// All that are not those of one dataset, by name.
+    pub const ALL: [(&'static str, Self); 6] = [
+        ("identity", Self::Values { mirrored: false, tied: false }),
+        ("mirrored", Self::Values { mirrored: true, tied: false }),
+        ("tied", Self::Values { mirrored: false, tied: true }),
+        ("mirrored+tied", Self::Values { mirrored: true, tied: true }),
+        ("madchess", Self::MadChess),
+        ("madchess-2018", Self::MadChess2018),
+    ];
+
+    /// By name; the order of `tied` and `mirrored` does not matter.
+    pub(super) fn find(name: &str) -> Option<Self> {
+        if name == "schema" {
+            return Some(Self::Schema);
+        }
+        let name = if name == "tied+mirrored" { "mirrored+tied" } else { name };
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, basis)| *basis)
+    }
+
+    pub(super) fn file(self, set: &FeatureSet) -> Result<BasisFile> {
+        if self == Self::Schema {
+            return set.schema_basis();
+        }
+        let fits = match self {
+            Self::Values { mirrored: false, .. } => true,
+            Self::Values { mirrored: true, .. } => {
+                matches!(set.kind, FeatureKind::Pst | FeatureKind::Classical)
+            }
+            Self::MadChess | Self::MadChess2018 => set.kind == FeatureKind::Pst,
+            Self::Schema => true,
+        };
+        if !fits {
+            let has = match set.kind {
+                FeatureKind::Classical => "more than those",
+                _ => "none",
+            };
+            return Err(Error::Usage(format!(
+                "basis '{self}' is one of squares, and feature set '{}' has {has}",
+                set.name()
+            )));
+        }
+        let coordinates = match self {
+            Self::Values { mirrored, tied } => values(set, mirrored, tied),
+            Self::MadChess => madchess(),
+            Self::MadChess2018 => madchess_2018(),
+            Self::Schema => Vec::new(),
+        };
+        let mut file = BasisFile::new(&self.to_string(), set.name(), coordinates);
+        let fixed = |values: &[(&str, f64)]| {
+            Base::Values(Named(
+                values.iter().map(|(name, v)| ((*name).to_string(), Value::Number(*v))).collect(),
+            ))
+        };
+        match self {
+            Self::Values { .. } | Self::Schema => {}
+            Self::MadChess => file.base = fixed(&[("pawn.mg", 100.0)]),
+            Self::MadChess2018 => file.base = fixed(&FIXED_2018),
+        }
+        Ok(file)
+    }
+}
+
+impl std::fmt::Display for NamedBasis {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if *self == Self::Schema {
+            return f.write_str("schema");
+        }
+        let found = Self::ALL.iter().find(|(_, basis)| basis == self);
+        f.write_str(found.expect("every basis has a name").0)
+    }
+}
+
+/// One coordinate a parameter, or a set of parameters that are equal.
+fn values(set: &FeatureSet, mirrored: bool, tied: bool) -> Vec<CoordinateRecord> {
+    let name = |id: usize| set.features[id].name.as_str();
+    // Tables of squares come first. Ids of a piece go a1, b1 … h8, so bit 0 to 2 are the file.
+    let is_square = |id: usize| mirrored && ROLE_NAMES.contains(&set.features[id].group.as_str());
+    let own = (0..set.features.len()).filter(|&id| !is_square(id) || id % 8 < 4);
+    let stems: Vec<(String, Vec<usize>)> = own
+        .map(|id| match is_square(id) {
+            true => (pair_name(name(id), name(id ^ 7)), vec![id, id ^ 7]),
+            false => (name(id).to_string(), vec![id]),
+        })
+        .collect();
+    let suffixes: &[&str] = if tied { &[""] } else { &[".mg", ".eg"] };
+    let record = |stem: &str, ids: &[usize], suffix: &str| CoordinateRecord {
+        name: format!("{stem}{suffix}"),
+        start: Value::PRIOR,
+        moves: Named(ids.iter().map(|&id| (format!("{}{suffix}", name(id)), 1.0)).collect()),
+        ..CoordinateRecord::default()
+    };
+    suffixes
+        .iter()
+        .flat_map(|suffix| stems.iter().map(move |(stem, ids)| record(stem, ids, suffix)))
+        .collect()
+}
+
+/// `knight_de4` of `knight_d4` and `knight_e4`.
+fn pair_name(left: &str, right: &str) -> String {
+    let file = right.chars().rev().nth(1).expect("names end in a square");
+    let (stem, rank) = left.split_at(left.len() - 1);
+    format!("{stem}{file}{rank}")
+}
+
+fn whole(name: String, start: Value, (min, max): (f64, f64), moves: Vec<(String, f64)>) -> CoordinateRecord {
+    CoordinateRecord { name, start, min: Some(min), max: Some(max), integer: true, moves: Named(moves) }
+}
+
+/// A location term of a piece in a phase.
+fn location(role: &str, phase: &str, term: &str, value: Term, bounds: (f64, f64)) -> CoordinateRecord {
+    let moved = |square: shakmaty::Square| {
+        let factor = value(usize::from(square));
+        (factor != 0).then(|| (format!("{role}_{square}.{phase}"), f64::from(factor)))
+    };
+    let moves = shakmaty::Square::ALL.into_iter().filter_map(moved).collect();
+    whole(format!("{role}.{term}.{phase}"), Value::Number(0.0), bounds, moves)
+}
+
+/// The set of 2025: tuners' notes on MadChess 1d91b40, its location and material parameters.
+fn madchess() -> Vec<CoordinateRecord> {
+    let terms: [(&str, Term); 4] = [
+        ("advancement", rank),
+        ("square-centrality", square_centrality),
+        ("file-centrality", file_centrality),
+        ("corner", corner),
+    ];
+    let values = [(50.0, 300.0), (200.0, 800.0), (200.0, 800.0), (400.0, 2000.0), (800.0, 3000.0)];
+    let mut all = Vec::new();
+    for phase in PHASES {
+        for (role, bounds) in ROLE_NAMES.iter().zip(values) {
+            if (*role, phase) != ("pawn", "mg") {
+                let moves = vec![(format!("{role}.{phase}"), 1.0)];
+                all.push(whole(format!("{role}.material.{phase}"), Value::PRIOR, bounds, moves));
+            }
+        }
+        for role in ROLE_NAMES {
+            for (term, value) in terms {
+                let far = if (role, term) == ("pawn", "square-centrality") { 64.0 } else { 32.0 };
+                all.push(location(role, phase, term, value, (-far, far)));
+            }
+        }
+    }
+    all
+}
+
+/// Piece values of 2018, which were not tuned.
+const FIXED_2018: [(&str, f64); 5] =
+    [("pawn", 100.0), ("knight", 300.0), ("bishop", 300.0), ("rook", 500.0), ("queen", 975.0)];
+
+/// The set of 2018.
+fn madchess_2018() -> Vec<CoordinateRecord> {
+    let (up, down, both) = ((0.0, 25.0), (-25.0, 0.0), (-25.0, 25.0));
+    let constants = [("knight", 100.0), ("bishop", 100.0), ("rook", 250.0), ("queen", 400.0)];
+    let mut all = Vec::new();
+    for phase in PHASES {
+        let middlegame = phase == "mg";
+        if !middlegame {
+            let moves = vec![("pawn.eg".to_string(), 1.0)];
+            all.push(whole("pawn.constant.eg".to_string(), Value::PRIOR, up, moves));
+        }
+        for (role, far) in constants {
+            let moves = vec![(format!("{role}.{phase}"), 1.0)];
+            all.push(whole(format!("{role}.constant.{phase}"), Value::PRIOR, (-far, far), moves));
+        }
+        for role in ROLE_NAMES {
+            let (advancement, centrality) = match (role, middlegame) {
+                ("king", true) => (down, down),
+                _ => (up, up),
+            };
+            let by_file = role == "rook";
+            let name = if by_file { "file-centrality" } else { "square-centrality" };
+            let value: Term = if by_file { file_centrality } else { square_centrality };
+            all.push(location(role, phase, "advancement", rank, advancement));
+            all.push(location(role, phase, name, value, centrality));
+            let edge = match (role, middlegame) {
+                ("pawn", _) => continue,
+                ("bishop", true) => both,
+                ("bishop", false) | ("king", true) => up,
+                _ => down,
+            };
+            all.push(location(role, phase, "corner", corner, edge));
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Basis, Parameterization, Prior};
+    use gputexel_chess::PhaseSettings;
+
+    fn pst() -> FeatureSet {
+        FeatureSet::new(FeatureKind::Pst, PhaseSettings::default())
+    }
+
+    fn resolved(name: &str, prior: &[f64], freeze: &[&str]) -> Parameterization {
+        let freeze: Vec<String> = freeze.iter().map(|name| (*name).to_string()).collect();
+        name.parse::<Basis>().unwrap().resolve(&pst(), prior, &freeze).unwrap()
+    }
+
+    /// θ after setting some coordinates.
+    fn set(basis: &Parameterization, values: &[(&str, f64)]) -> Vec<f64> {
+        let mut z = basis.start();
+        for (name, value) in values {
+            z[basis.coordinates.iter().position(|c| c.name == *name).unwrap()] = *value;
+        }
+        basis.theta(&z)
+    }
+
+    fn id(name: &str, phase: &str) -> usize {
+        let at = pst().features.iter().position(|f| f.name == name).unwrap();
+        at + if phase == "eg" { 384 } else { 0 }
+    }
+
+    /// Different on every square.
+    fn uneven() -> Vec<f64> {
+        (0..768).map(|i| f64::from(i) - 100.0).collect()
+    }
+
+    #[test]
+    fn madchess_has_its_parameters_and_bounds() {
+        let prior = Prior::default().theta(&pst()).unwrap();
+        let basis = resolved("madchess", &prior, &[]);
+        assert_eq!(basis.dimension(), 57);
+        let find = |name: &str| {
+            let c = basis.coordinates.iter().find(|c| c.name == name).unwrap();
+            assert!(c.integer);
+            (c.min.unwrap(), c.max.unwrap(), c.start)
+        };
+        assert_eq!(find("pawn.material.eg"), (50.0, 300.0, 100.0));
+        assert_eq!(find("bishop.material.mg"), (200.0, 800.0, 320.0));
+        assert_eq!(find("queen.material.eg"), (800.0, 3000.0, 900.0));
+        assert_eq!(find("pawn.square-centrality.eg"), (-64.0, 64.0, 0.0));
+        assert_eq!(find("king.corner.mg"), (-32.0, 32.0, 0.0));
+        assert!(!basis.coordinates.iter().any(|c| c.name == "pawn.material.mg"));
+        // The start is plain material.
+        assert_eq!(basis.theta(&basis.start()), prior);
+        // Values past the bounds start at them.
+        let far = "material:100,100,900,500,900".parse::<Prior>().unwrap().theta(&pst()).unwrap();
+        let clamped = resolved("madchess", &far, &[]);
+        let theta = clamped.theta(&clamped.start());
+        assert_eq!((theta[id("knight_a1", "mg")], theta[id("bishop_a1", "eg")]), (200.0, 800.0));
+
+        let values = [
+            ("knight.material.mg", 305.0),
+            ("knight.advancement.mg", 2.0),
+            ("knight.square-centrality.mg", 7.0),
+            ("knight.file-centrality.mg", -3.0),
+            ("knight.corner.mg", -11.0),
+            ("pawn.advancement.mg", 4.0),
+        ];
+        let theta = set(&basis, &values);
+        // f3: rank 2, distances to center 1, to the d and e files 1, to a corner 2.
+        assert_eq!(theta[id("knight_f3", "mg")], 305.0 + 2.0 * 2.0 + 2.0 * 7.0 - 2.0 * 3.0 - 11.0);
+        assert_eq!(theta[id("knight_a8", "mg")], 305.0 + 7.0 * 2.0 - 3.0 * 11.0);
+        assert_eq!(theta[id("knight_e4", "mg")], 305.0 + 3.0 * 2.0 + 3.0 * 7.0 - 3.0 * 3.0);
+        assert_eq!(theta[id("knight_f3", "eg")], 300.0);
+        assert_eq!((theta[id("pawn_c7", "mg")], theta[id("pawn_c7", "eg")]), (124.0, 100.0));
+    }
+
+    #[test]
+    fn the_set_of_2018_is_as_it_was() {
+        let prior = Prior::default().theta(&pst()).unwrap();
+        let basis = resolved("madchess-2018", &prior, &[]);
+        assert_eq!(basis.dimension(), 43);
+        let bounds = |name: &str| {
+            let c = basis.coordinates.iter().find(|c| c.name == name).unwrap();
+            (c.min.unwrap(), c.max.unwrap())
+        };
+        assert_eq!(bounds("king.corner.eg"), (-25.0, 0.0));
+        assert_eq!(bounds("king.corner.mg"), (0.0, 25.0));
+        assert_eq!(bounds("king.advancement.mg"), (-25.0, 0.0));
+        assert_eq!(bounds("bishop.corner.mg"), (-25.0, 25.0));
+        assert_eq!(bounds("bishop.corner.eg"), (0.0, 25.0));
+        assert_eq!(bounds("queen.constant.mg"), (-400.0, 400.0));
+        let theta = set(&basis, &[("rook.file-centrality.eg", 5.0), ("queen.constant.eg", -75.0)]);
+        assert_eq!(theta[id("rook_e1", "eg")], 515.0);
+        assert_eq!(theta[id("rook_a4", "eg")], 500.0);
+        assert_eq!(theta[id("queen_a4", "eg")], 900.0);
+        // 320 of the prior is 20 over the fixed value.
+        assert_eq!(theta[id("bishop_a4", "eg")], 320.0);
+    }
+
+    #[test]
+    fn mirrored_and_tied_parameters_stay_equal() {
+        let prior = uneven();
+        for (name, dimension) in [("mirrored", 384), ("tied", 384), ("tied+mirrored", 192), ("identity", 768)]
+        {
+            let basis = resolved(name, &prior, &[]);
+            assert_eq!(basis.dimension(), dimension);
+            let z: Vec<f64> = (0..dimension).map(|i| (i * i % 1009) as f64).collect();
+            let theta = basis.theta(&z);
+            for i in 0..768 {
+                assert!(!name.contains("mirrored") || theta[i] == theta[i ^ 7], "{name} {i}");
+                assert!(!name.contains("tied") || theta[i] == theta[(i + 384) % 768], "{name} {i}");
+            }
+            let distinct: std::collections::BTreeSet<u64> = theta.iter().map(|v| v.to_bits()).collect();
+            let wanted: std::collections::BTreeSet<u64> = z.iter().map(|v| v.to_bits()).collect();
+            assert_eq!(distinct, wanted, "{name}");
+        }
+        let basis = resolved("mirrored", &prior, &[]);
+        assert_eq!(basis.coordinates[64 / 2 + 4 * 3 + 3].name, "knight_de4.mg");
+        let theta = basis.theta(&basis.start());
+        let at = id("knight_d4", "mg");
+        assert_eq!(theta[at], 0.5 * (prior[at] + prior[at + 1]));
+        assert_eq!(resolved("identity", &prior, &[]).theta(&prior), prior);
+    }
+
+    #[test]
+    fn only_squares_are_mirrored() {
+        let set = FeatureSet::new(FeatureKind::Classical, gputexel_chess::PhaseSettings::default());
+        let count = set.features.len();
+        let prior = crate::Prior::default().theta(&set).unwrap();
+        let basis: crate::Basis = "mirrored".parse().unwrap();
+        let basis = basis.resolve(&set, &prior, &[]).unwrap();
+        assert_eq!(basis.dimension(), 2 * (192 + count - 384));
+        let z: Vec<f64> = (0..basis.dimension()).map(|i| i as f64).collect();
+        let theta = basis.theta(&z);
+        for phase in [0, count] {
+            assert!((0..384).all(|id| theta[phase + id] == theta[phase + (id ^ 7)]));
+            let mut others: Vec<f64> = theta[phase + 384..phase + count].to_vec();
+            others.dedup();
+            assert_eq!(others.len(), count - 384);
+        }
+    }
+
+    #[test]
+    fn what_is_frozen_keeps_the_prior() {
+        let prior = uneven();
+        let basis = resolved("mirrored", &prior, &["king", "pawn.eg", "knight_d4.mg"]);
+        // King 2 × 32, pawn 32; knight_e4.mg is left to itself.
+        assert_eq!(basis.dimension(), 384 - 64 - 32);
+        let z = vec![5000.0; basis.dimension()];
+        let theta = basis.theta(&z);
+        for i in 0..768 {
+            let frozen = i % 384 >= 320 || (384..448).contains(&i) || i == id("knight_d4", "mg");
+            assert_eq!(theta[i], if frozen { prior[i] } else { 5000.0 }, "{i}");
+        }
+        // A coordinate keeps its start.
+        let basis = resolved("madchess", &prior, &["knight.material.mg", "knight.corner"]);
+        assert_eq!(basis.dimension(), 57 - 1 - 2);
+        // The mean of the prior, −4.5, is below the bound.
+        assert_eq!(basis.base[id("knight_a1", "mg")], 200.0);
+    }
+}

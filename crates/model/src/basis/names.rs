@@ -1,0 +1,61 @@
+//! Parameters by name: what `knight_f3.mg`, `knight_f3`, `knight.eg` and `*` stand for.
+
+use std::collections::HashMap;
+
+use crate::FeatureSet;
+
+/// The parameters of a feature set, to be found by name.
+pub(super) struct ParameterNames<'a> {
+    features: HashMap<&'a str, usize>,
+    groups: HashMap<&'a str, Vec<usize>>,
+    count: usize,
+}
+
+impl<'a> ParameterNames<'a> {
+    pub(super) fn new(set: &'a FeatureSet) -> Self {
+        let mut groups: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (id, feature) in set.features.iter().enumerate() {
+            groups.entry(&feature.group).or_default().push(id);
+        }
+        let features = set.features.iter().enumerate().map(|(id, f)| (f.name.as_str(), id)).collect();
+        Self { features, groups, count: set.features.len() }
+    }
+
+    /// Indices of θ that a name stands for, ascending: a feature, a table, or `*` for all, in one
+    /// phase with `.mg` or `.eg` behind it, else in both. `None` for names that are none.
+    pub(super) fn find(&self, name: &str) -> Option<Vec<u32>> {
+        let (stem, phases) = match (name.strip_suffix(".mg"), name.strip_suffix(".eg")) {
+            (Some(stem), _) => (stem, 0..1),
+            (_, Some(stem)) => (stem, 1..2),
+            _ => (name, 0..2),
+        };
+        let ids = match (stem, self.features.get(stem)) {
+            ("*", _) => (0..self.count).collect(),
+            (_, Some(&id)) => vec![id],
+            _ => self.groups.get(stem)?.clone(),
+        };
+        Some(phases.flat_map(|phase| ids.iter().map(move |id| (phase * self.count + id) as u32)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FeatureKind;
+    use gputexel_chess::PhaseSettings;
+
+    #[test]
+    fn names_stand_for_features_tables_and_phases() {
+        let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
+        let names = ParameterNames::new(&set);
+        assert_eq!(names.find("pawn_b1.mg").unwrap(), [1]);
+        assert_eq!(names.find("pawn_b1").unwrap(), [1, 385]);
+        assert_eq!(names.find("knight.eg").unwrap(), (448..512).collect::<Vec<u32>>());
+        assert_eq!(names.find("*").unwrap().len(), 768);
+        for name in ["", "knigth", "knight_f9", "knight.xg", ".mg", "*.*"] {
+            assert_eq!(names.find(name), None, "{name}");
+        }
+        let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
+        assert_eq!(ParameterNames::new(&set).find("knight").unwrap(), [1, 7]);
+    }
+}

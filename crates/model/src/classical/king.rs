@@ -1,0 +1,89 @@
+//! Kings: pawns before the own one, and the attack on the other one.
+
+use super::Collector;
+use super::bits::{count, down, file, fill_up, from_edge, rank};
+use super::catalog::{KING_ATTACK, KING_FILE, KING_SHIELD, KING_STORM, SAFE_CHECK};
+use super::pawns::on_file;
+use super::view::{AttackMap, View, bishop_attacks, king_attacks, knight_attacks, rook_attacks};
+
+/// Pieces that attack squares around the other king.
+#[derive(Clone, Copy, Debug)]
+pub struct KingAttack {
+    /// The king's square, those beside it, and those in front of them.
+    zone: u64,
+    /// Weights of the pieces that attack the zone.
+    units: usize,
+}
+
+impl KingAttack {
+    pub fn new(view: &View) -> Self {
+        let near = view.their.king | king_attacks(view.their.king_square());
+        Self { zone: near | down(near), units: 0 }
+    }
+
+    /// Takes in the attacks of a piece.
+    pub fn add(&mut self, attacks: u64, weight: usize) {
+        if attacks & self.zone != 0 {
+            self.units += weight;
+        }
+    }
+}
+
+/// Adds the pawns around the own king and how open its files are.
+pub fn shelter(view: &View, out: &mut impl Collector) {
+    let king = view.own.king_square();
+    let above = fill_up(rank(king / 8));
+    let middle = (king % 8).clamp(1, 6);
+    let lowest = |pawns: u64| if pawns == 0 { 0 } else { pawns.trailing_zeros() as usize / 8 };
+    for index in middle - 1..=middle + 1 {
+        let table = 7 * from_edge(index);
+        let squares = file(index) & above;
+        out.add(KING_SHIELD.id(table + lowest(view.own.pawns & squares)));
+        out.add(KING_STORM.id(table + lowest(view.their.pawns & squares)));
+    }
+    for index in (king % 8).saturating_sub(1)..=(king % 8 + 1).min(7) {
+        let beside = 2 * usize::from(index != king % 8);
+        match on_file(view, index) {
+            (false, false) => out.add(KING_FILE.id(beside)),
+            (false, true) => out.add(KING_FILE.id(beside + 1)),
+            _ => {}
+        }
+    }
+}
+
+/// Adds the attack on the other king: checks that could be given, and the units of the attack.
+///
+/// A piece that attacks the zone around the king counts 2 (knight, bishop), 3 (rook) or 4 (queen),
+/// each kind of piece with a safe check 3, and each square beside the king that is attacked, by
+/// pawns or the own king too, and defended by the king alone 1. Without a piece that attacks the
+/// zone there is no attack.
+pub fn attack(
+    view: &View,
+    own: &AttackMap,
+    their: &AttackMap,
+    assault: &KingAttack,
+    out: &mut impl Collector,
+) {
+    let king = view.their.king_square();
+    let free = !(view.own.all | their.all);
+    let diagonals = bishop_attacks(king, view.occupied) & free;
+    let lines = rook_attacks(king, view.occupied) & free;
+    let checks = [
+        knight_attacks(king) & free & own.knight,
+        diagonals & own.bishop,
+        lines & own.rook,
+        (diagonals | lines) & own.queen,
+    ];
+    let mut units = assault.units;
+    for (index, squares) in checks.into_iter().enumerate() {
+        if squares != 0 {
+            out.add(SAFE_CHECK.id(index));
+            units += 3;
+        }
+    }
+    if assault.units > 0 {
+        units += count(their.king & own.all & !their.twice);
+        // No piece counts less than 2.
+        out.add(KING_ATTACK.id_or_last(units - 2));
+    }
+}

@@ -1,0 +1,89 @@
+//! Knights, bishops, rooks and queens: how many squares they attack, and where they stand well.
+
+use super::Collector;
+use super::bits::{count, down, fill_down, left, rank, right, squares, up};
+use super::catalog::{
+    BISHOP_MOBILITY, BISHOP_PAIR, BISHOP_PAWNS, KNIGHT_MOBILITY, OUTPOST, QUEEN_MOBILITY, ROOK_FILE,
+    ROOK_MOBILITY, Span,
+};
+use super::king::KingAttack;
+use super::pawns::{on_color, on_file, outposts};
+use super::view::{AttackMap, View, bishop_attacks, king_attacks, knight_attacks, rook_attacks};
+
+/// Squares that count for mobility: neither attacked by pawns of the other side nor taken by own
+/// pawns or the own king.
+fn mobility_area(view: &View) -> u64 {
+    !(view.their_pawn_attacks | view.own.pawns | view.own.king)
+}
+
+/// Adds the features of the pieces; returns what they attack, and how many of them attack the
+/// squares around the other king.
+pub fn pieces<C: Collector>(view: &View, passed: u64, out: &mut C) -> (AttackMap, KingAttack) {
+    let king = king_attacks(view.own.king_square());
+    let mut reach = AttackMap { pawn: view.pawn_attacks, king, ..AttackMap::default() };
+    reach.add(view.pawn_attacks);
+    reach.twice = up(left(view.own.pawns) & right(view.own.pawns));
+    reach.add(king);
+    let mut assault = KingAttack::new(view);
+    let area = mobility_area(view);
+    let queens = view.own.queens | view.their.queens;
+    let outposts = outposts(view);
+    let behind_pawns = down(view.own.pawns | view.their.pawns);
+
+    let mut visit = |attacks: u64, span: Span, weight: usize, out: &mut C| {
+        reach.add(attacks);
+        assault.add(attacks, weight);
+        out.add(span.id(count(attacks & area)));
+    };
+    let (mut knights, mut bishops, mut rooks, mut queens_reach) = (0, 0, 0, 0);
+    for square in squares(view.own.knights) {
+        let attacks = knight_attacks(square);
+        knights |= attacks;
+        visit(attacks, KNIGHT_MOBILITY, 2, out);
+        if outposts >> square & 1 == 1 {
+            out.add(OUTPOST.id(0));
+        } else if attacks & outposts & !view.own.all != 0 {
+            out.add(OUTPOST.id(2));
+        }
+    }
+    for square in squares(view.own.bishops) {
+        let attacks = bishop_attacks(square, view.occupied & !queens);
+        bishops |= attacks;
+        visit(attacks, BISHOP_MOBILITY, 2, out);
+        if outposts >> square & 1 == 1 {
+            out.add(OUTPOST.id(1));
+        }
+        out.add(BISHOP_PAWNS.id_or_last(on_color(view, square)));
+    }
+    for _ in squares((view.own.knights | view.own.bishops) & behind_pawns) {
+        out.add(OUTPOST.id(3));
+    }
+    if count(view.own.bishops) >= 2 {
+        out.add(BISHOP_PAIR.id(0));
+    }
+    let see_through = queens | view.own.rooks;
+    let seventh = view.their.king & rank(7) != 0 || view.their.pawns & rank(6) != 0;
+    for square in squares(view.own.rooks) {
+        let attacks = rook_attacks(square, view.occupied & !see_through);
+        rooks |= attacks;
+        visit(attacks, ROOK_MOBILITY, 3, out);
+        match on_file(view, square % 8) {
+            (false, false) => out.add(ROOK_FILE.id(0)),
+            (false, true) => out.add(ROOK_FILE.id(1)),
+            _ => {}
+        }
+        if seventh && square / 8 == 6 {
+            out.add(ROOK_FILE.id(2));
+        }
+        if fill_down(passed) >> square & 1 == 1 {
+            out.add(ROOK_FILE.id(3));
+        }
+    }
+    for square in squares(view.own.queens) {
+        let attacks = bishop_attacks(square, view.occupied) | rook_attacks(square, view.occupied);
+        queens_reach |= attacks;
+        visit(attacks, QUEEN_MOBILITY, 4, out);
+    }
+    (reach.knight, reach.bishop, reach.rook, reach.queen) = (knights, bishops, rooks, queens_reach);
+    (reach, assault)
+}

@@ -1,0 +1,252 @@
+//! Feature sets: how a board becomes a sparse row of feature ids and coefficients.
+
+use half::f16;
+use serde::{Deserialize, Serialize};
+use shakmaty::{Board, Color, Role, Square};
+
+use super::{Imported, classical};
+use gputexel_chess::PhaseSettings;
+use gputexel_files::{Error, Result};
+
+/// Names of the roles in feature order: pawn, knight, bishop, rook, queen, king.
+pub const ROLE_NAMES: [&str; 6] = ["pawn", "knight", "bishop", "rook", "queen", "king"];
+
+/// What computes the rows of a feature set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FeatureKind {
+    /// One feature a piece type: 6 features, coefficients are White's count less Black's.
+    Material,
+    /// One feature a piece type and square: 384 features, every coefficient ±1.
+    Pst,
+    /// Features that another program computed, see [`Imported`].
+    Imported,
+    /// What a hand-written evaluation usually knows, see [`classical`]; coefficients are whole, and
+    /// rows name a feature as often as they have it.
+    Classical,
+}
+
+impl FeatureKind {
+    /// The feature sets that are computed from a position.
+    pub const COMPUTED: [Self; 3] = [Self::Pst, Self::Material, Self::Classical];
+
+    /// The name by which command lines and files call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Material => "material",
+            Self::Pst => "pst",
+            Self::Classical => "classical",
+            Self::Imported => "imported",
+        }
+    }
+
+    /// The computed feature set of a name.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] that lists the names there are.
+    pub fn parse(name: &str) -> Result<Self> {
+        Self::COMPUTED.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+            let [names @ .., last] = Self::COMPUTED.map(Self::name);
+            Error::Usage(format!("model '{name}': expected {} or {last}", names.join(", ")))
+        })
+    }
+}
+
+/// One tunable feature; it has a middlegame and an endgame parameter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Feature {
+    /// Unique name, such as `knight_f3` or `bishop`.
+    pub name: String,
+    /// The table it belongs to, such as `knight`.
+    pub group: String,
+}
+
+/// A feature set together with the phase convention under which its rows were made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FeatureSet {
+    /// What computes the rows.
+    pub kind: FeatureKind,
+    /// Phase weights and maximum.
+    pub phase: PhaseSettings,
+    /// Features in id order; ids in rows index this list.
+    pub features: Vec<Feature>,
+    /// What the author says about parameters of [`FeatureKind::Imported`]; none for other kinds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
+}
+
+/// One position as features. Reused between positions so that extraction does not allocate.
+///
+/// Unit rows list White's ids (coefficient +1) and Black's (−1). Coefficient rows have all ids in
+/// `plus`, one coefficient each, and an empty `minus`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FeatureRow {
+    /// Ids with coefficient +1, or all ids where there are coefficients.
+    pub plus: Vec<u16>,
+    /// Ids with coefficient −1.
+    pub minus: Vec<u16>,
+    /// Coefficients of `plus`, or empty for unit rows.
+    pub coefficients: Vec<f16>,
+    /// Phase units, 0 to the maximum of the settings.
+    pub phase: u16,
+}
+
+impl FeatureSet {
+    /// The feature set of `kind` under a phase convention; without features for
+    /// [`FeatureKind::Imported`], whose features come with [`try_imported`](Self::try_imported).
+    pub fn new(kind: FeatureKind, phase: PhaseSettings) -> Self {
+        let feature = |name: String, group: &str| Feature { name, group: group.to_string() };
+        let features = match kind {
+            FeatureKind::Material => {
+                ROLE_NAMES.iter().map(|role| feature((*role).to_string(), "material")).collect()
+            }
+            FeatureKind::Pst => ROLE_NAMES
+                .iter()
+                .flat_map(|role| {
+                    Square::ALL.iter().map(move |square| feature(format!("{role}_{square}"), role))
+                })
+                .collect(),
+            FeatureKind::Imported => Vec::new(),
+            FeatureKind::Classical => classical::features(),
+        };
+        Self { kind, phase, features, imported: None }
+    }
+
+    /// The name of a parameter by its place in θ (mg of every feature, then eg of every feature):
+    /// the feature's and the phase's, `knight_f3.mg`.
+    ///
+    /// # Panics
+    /// If `index` is not below twice the number of features.
+    pub fn parameter_name(&self, index: usize) -> String {
+        let count = self.features.len();
+        match index < count {
+            true => format!("{}.mg", self.features[index].name),
+            false => format!("{}.eg", self.features[index - count].name),
+        }
+    }
+
+    /// Whether every entry has coefficient ±1, so that rows store ids only; an id may be there
+    /// several times.
+    pub fn unit_rows(&self) -> bool {
+        matches!(self.kind, FeatureKind::Pst | FeatureKind::Classical)
+    }
+
+    /// Checks a feature set that was read from a file against the one this program computes.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when the names differ, so that ids would mean something else.
+    pub fn validate(&self) -> Result<()> {
+        self.phase.validate()?;
+        if self.kind == FeatureKind::Imported {
+            return self.validate_imported();
+        }
+        if self.imported.is_some() || self.features != Self::new(self.kind, self.phase.clone()).features {
+            return Err(Error::Usage(format!(
+                "feature set '{}' lists other features than this version knows",
+                self.name()
+            )));
+        }
+        Ok(())
+    }
+
+    /// The name by which command lines and files call it.
+    pub fn name(&self) -> &'static str {
+        self.kind.name()
+    }
+
+    /// What the features of a group count.
+    pub fn definition(&self, group: &str) -> Option<&'static str> {
+        match self.kind {
+            FeatureKind::Material => Some("Pieces of a kind, White's less Black's."),
+            // Piece-square tables are the same in both.
+            FeatureKind::Pst | FeatureKind::Classical => classical::definition(group),
+            FeatureKind::Imported => None,
+        }
+    }
+
+    /// Writes the features of a board with `turn` to move into `row`.
+    ///
+    /// Ids are seen from the piece's own side: Black's squares are flipped vertically, so that a
+    /// white pawn on e2 and a black one on e7 share a feature. Nothing but the phase is known of
+    /// imported features.
+    pub fn compute(&self, board: &Board, turn: Color, row: &mut FeatureRow) {
+        row.plus.clear();
+        row.minus.clear();
+        row.coefficients.clear();
+        row.phase = self.phase.units(board);
+        match self.kind {
+            FeatureKind::Material => {
+                for (id, role) in Role::ALL.iter().enumerate() {
+                    let pieces = board.by_role(*role);
+                    let white = (pieces & board.by_color(Color::White)).count() as i32;
+                    let difference = white - (pieces.count() as i32 - white);
+                    if difference != 0 {
+                        row.plus.push(id as u16);
+                        row.coefficients.push(f16::from_f32(difference as f32));
+                    }
+                }
+            }
+            FeatureKind::Pst => piece_squares(board, row),
+            FeatureKind::Classical => {
+                // Their piece-square tables come first and have the same ids.
+                piece_squares(board, row);
+                let passed = classical::pawn_structure(board, &mut row.plus, &mut row.minus);
+                classical::terms(board, turn, passed, &mut row.plus, &mut row.minus);
+            }
+            FeatureKind::Imported => {}
+        }
+    }
+}
+
+/// Appends the pieces on their squares: 64 ids a piece, pawn to king.
+fn piece_squares(board: &Board, row: &mut FeatureRow) {
+    let white = board.by_color(Color::White);
+    for (index, role) in Role::ALL.iter().enumerate() {
+        let base = 64 * index as u16;
+        let pieces = board.by_role(*role);
+        row.plus.extend((pieces & white).into_iter().map(|sq| base + u16::from(sq)));
+        row.minus.extend((pieces & !white).into_iter().map(|sq| base + (u16::from(sq) ^ 56)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn initial_position_is_symmetric() {
+        let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
+        let mut row = FeatureRow::default();
+        set.compute(&Board::new(), Color::White, &mut row);
+        row.plus.sort_unstable();
+        row.minus.sort_unstable();
+        assert_eq!(row.plus, row.minus);
+        assert_eq!((row.plus.len(), row.phase), (16, 24));
+        let material = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
+        material.compute(&Board::new(), Color::White, &mut row);
+        assert!(row.plus.is_empty() && row.coefficients.is_empty());
+    }
+
+    #[test]
+    fn squares_are_seen_from_the_own_side() {
+        let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
+        let mut row = FeatureRow::default();
+        let board = Board::from_ascii_board_fen(b"4k3/4p3/8/8/8/8/3P4/4K3").unwrap();
+        set.compute(&board, Color::White, &mut row);
+        let names = |ids: &[u16]| -> Vec<&str> {
+            ids.iter().map(|&id| set.features[usize::from(id)].name.as_str()).collect()
+        };
+        assert_eq!(names(&row.plus), ["pawn_d2", "king_e1"]);
+        assert_eq!(names(&row.minus), ["pawn_e2", "king_e1"]);
+    }
+
+    #[test]
+    fn material_counts_differences() {
+        let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
+        let mut row = FeatureRow::default();
+        let board = Board::from_ascii_board_fen(b"4k3/qqq5/8/8/8/8/PPP5/4K1N1").unwrap();
+        set.compute(&board, Color::White, &mut row);
+        assert_eq!(row.plus, [0, 1, 4]);
+        assert_eq!(row.coefficients, [3.0, 1.0, -3.0].map(f16::from_f32));
+    }
+}

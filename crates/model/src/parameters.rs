@@ -1,0 +1,404 @@
+//! The parameter file: names and values in JSON, with where they came from.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::FeatureSet;
+use gputexel_chess::PhaseSettings;
+use gputexel_files::{Error, Result};
+
+const FORMAT: &str = "gputexel-parameters";
+const VERSION: u32 = 1;
+
+/// Why the folder of something that has begun may have no parameters, by what shows that it has.
+const RECORDS: [(&str, &str); 4] = [
+    ("run.json", "the run has not finished; resume it with 'gputexel tune --resume DIR' (or pso)"),
+    (
+        "sweep.json",
+        "a sweep leaves parameters where --best says; 'gputexel sweep --resume DIR --best FILE' trains them",
+    ),
+    (
+        "spsa.jsonl",
+        "the run has not finished, or tunes another engine; resume it with 'gputexel spsa run --resume DIR'",
+    ),
+    ("match.jsonl", "it is the folder of a match"),
+];
+
+/// One feature's two parameters, in centipawns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ParameterRecord {
+    /// The feature's name, see [`Feature`](super::Feature).
+    pub name: String,
+    /// The feature's table.
+    #[serde(default)]
+    pub group: String,
+    /// Middlegame value, centipawns.
+    pub mg: f64,
+    /// Endgame value, centipawns.
+    pub eg: f64,
+    /// Positions of the dataset that have the feature, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub occurrences: Option<u64>,
+    /// Standard errors, centipawns, where they were asked for; `null` for what has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errors: Option<BothPhases<f64>>,
+    /// Spread over resamples of the games, where it was asked for; `null` for what has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bootstrap: Option<BothPhases<Interval>>,
+}
+
+/// Something about each of a feature's two parameters, if there is anything to say.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BothPhases<T> {
+    /// About the middlegame value.
+    pub mg: Option<T>,
+    /// About the endgame value.
+    pub eg: Option<T>,
+}
+
+/// How a parameter varies over resamples, centipawns.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Standard deviation.
+    pub error: f64,
+    /// 2.5 % of the resamples lie below.
+    pub low: f64,
+    /// 2.5 % of the resamples lie above.
+    pub high: f64,
+}
+
+/// Where errors come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UncertaintyRecord {
+    /// Games, or positions where the input had no games.
+    pub clusters: u64,
+    /// `game` or `position`.
+    pub clustered_by: String,
+    /// `second-derivatives`, or `gauss-newton` where the values are no minimum.
+    pub curvature: String,
+    /// Directions that change no score.
+    pub undetermined: u64,
+    /// Resamples of the bootstrap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resamples: Option<u64>,
+    /// Resamples that had not reached their optimum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfinished: Option<u64>,
+}
+
+/// How the values were found: everything needed to find them again, and nothing that differs
+/// between two runs of the same work.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// Program and version.
+    pub program: String,
+    /// Dataset checksums, in the order given.
+    #[serde(default)]
+    pub datasets: Vec<String>,
+    /// Positions tuned on.
+    #[serde(default)]
+    pub positions: u64,
+    /// Optimizer and its settings.
+    #[serde(default)]
+    pub optimizer: String,
+    /// Loss function.
+    #[serde(default)]
+    pub loss_kind: String,
+    /// The prior's description.
+    #[serde(default)]
+    pub prior: String,
+    /// Seed of everything random.
+    #[serde(default)]
+    pub seed: u64,
+    /// Mean loss over the training positions before tuning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_before: Option<f64>,
+    /// Mean loss over the training positions after tuning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<f64>,
+    /// Mean loss over the held-out positions after tuning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_held_out: Option<f64>,
+    /// How values were rounded, where they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounding: Option<RoundingRecord>,
+    /// What was done to the values since, where anything was: scaled, rounded. Losses are from before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<String>,
+    /// What single steps of the values do to the loss, where it was looked into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub single_steps: Option<SingleStepsRecord>,
+}
+
+/// What rounding did. Losses are exact and include regularisation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoundingRecord {
+    /// naive or local.
+    pub method: String,
+    /// Training loss before rounding.
+    pub loss_real: f64,
+    /// Training loss had every value been rounded to the nearest whole number.
+    pub loss_naive: f64,
+    /// Training loss of the rounded values.
+    pub loss: f64,
+}
+
+/// What is known of the steps of single parameters by ±1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SingleStepsRecord {
+    /// Steps within bounds that change the loss of any position.
+    pub count: usize,
+    /// Those that would improve the exact training loss.
+    pub improving: usize,
+    /// Smallest increase of the loss by the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smallest_increase: Option<f64>,
+}
+
+/// The contents of `params.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ParameterFile {
+    format: String,
+    version: u32,
+    /// Name of the feature set.
+    pub feature_set: String,
+    /// Phase convention of the values.
+    pub phase: PhaseSettings,
+    /// Scale constant K, base-10 form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub k: Option<f64>,
+    /// Where errors come from, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncertainty: Option<UncertaintyRecord>,
+    /// Values in id order.
+    pub parameters: Vec<ParameterRecord>,
+    /// Origin of the values.
+    #[serde(default)]
+    pub provenance: Provenance,
+}
+
+impl ParameterFile {
+    /// Names the values of θ (mg of every feature, then eg of every feature).
+    ///
+    /// # Panics
+    /// If `theta` is not twice as long as the feature set or `occurrences` not as long.
+    pub fn new(set: &FeatureSet, theta: &[f64], occurrences: Option<&[u64]>, k: Option<f64>) -> Self {
+        let count = set.features.len();
+        assert_eq!(theta.len(), 2 * count);
+        let parameters = set
+            .features
+            .iter()
+            .enumerate()
+            .map(|(id, feature)| ParameterRecord {
+                name: feature.name.clone(),
+                group: feature.group.clone(),
+                mg: theta[id],
+                eg: theta[count + id],
+                occurrences: occurrences.map(|all| all[id]),
+                errors: None,
+                bootstrap: None,
+            })
+            .collect();
+        Self {
+            format: FORMAT.to_string(),
+            version: VERSION,
+            feature_set: set.name().to_string(),
+            phase: set.phase.clone(),
+            k,
+            uncertainty: None,
+            parameters,
+            provenance: Provenance::default(),
+        }
+    }
+
+    /// Values with names of any kind, without a history.
+    pub fn of(
+        feature_set: &str,
+        phase: PhaseSettings,
+        k: Option<f64>,
+        parameters: Vec<ParameterRecord>,
+    ) -> Self {
+        Self {
+            format: FORMAT.to_string(),
+            version: VERSION,
+            feature_set: feature_set.to_string(),
+            phase,
+            k,
+            uncertainty: None,
+            parameters,
+            provenance: Provenance::default(),
+        }
+    }
+
+    /// The file that a path stands for: itself, or the result of the run whose folder it is.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a folder without a result, with what is missing.
+    pub fn locate(path: &Path) -> Result<PathBuf> {
+        if !path.is_dir() {
+            return Ok(path.to_path_buf());
+        }
+        let inside = path.join("params.json");
+        if inside.exists() {
+            return Ok(inside);
+        }
+        let folder = path.display();
+        let reason = match RECORDS.iter().find(|(record, _)| path.join(record).exists()) {
+            Some((_, why)) => format!("has no params.json: {}", why.replace("DIR", &folder.to_string())),
+            None => "has no params.json: it is not the folder of a finished run".to_string(),
+        };
+        Err(Error::input(path, reason))
+    }
+
+    /// Reads and checks a parameter file, or that of a run's folder.
+    ///
+    /// # Errors
+    /// Those of [`locate`](Self::locate); [`Error::Io`] when it cannot be read, [`Error::Input`] with the
+    /// line when it is not a parameter file or holds a value that is not finite.
+    pub fn read(path: &Path) -> Result<Self> {
+        let path = &*Self::locate(path)?;
+        let text =
+            gputexel_files::read_whole_text(path, gputexel_files::SETTINGS_BYTES).map_err(|source| {
+                match source.kind() {
+                    std::io::ErrorKind::InvalidData => {
+                        Error::input(path, "not a parameter file (params.json): it is not text")
+                    }
+                    _ => Error::io(path, source),
+                }
+            })?;
+        Self::parse(&text, path)
+    }
+
+    /// Reads and checks the text of a parameter file; `path` is for messages.
+    ///
+    /// # Errors
+    /// [`Error::Input`] with the line when it is not a parameter file or holds a value that is not finite.
+    pub fn parse(text: &str, path: &Path) -> Result<Self> {
+        let file: Self = serde_json::from_str(text).map_err(|error| {
+            Error::line(path, error.line() as u64, format!("not a parameter file: {error}"))
+        })?;
+        if file.format != FORMAT {
+            return Err(Error::input(path, format!("format is '{}', expected '{FORMAT}'", file.format)));
+        }
+        if file.version != VERSION {
+            return Err(Error::input(
+                path,
+                format!("version {} is not supported (this is {VERSION})", file.version),
+            ));
+        }
+        for record in &file.parameters {
+            if !record.mg.is_finite() || !record.eg.is_finite() {
+                return Err(Error::input(
+                    path,
+                    format!("parameter '{}' is not a finite number", record.name),
+                ));
+            }
+        }
+        if file.k.is_some_and(|k| !k.is_finite() || k <= 0.0) {
+            return Err(Error::input(path, "k must be a positive number"));
+        }
+        Ok(file)
+    }
+
+    /// The file as indented JSON with a final newline.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("plain data serialises");
+        text.push('\n');
+        text
+    }
+
+    /// θ in the id order of `set`, matched by name.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when a feature is missing, unknown, listed twice, or the phase differs.
+    pub fn theta(&self, set: &FeatureSet, path: &Path) -> Result<Vec<f64>> {
+        let count = set.features.len();
+        if self.feature_set != set.name() {
+            return Err(Error::input(
+                path,
+                format!(
+                    "its values belong to feature set '{}', the dataset to '{}'",
+                    self.feature_set,
+                    set.name()
+                ),
+            ));
+        }
+        if self.phase != set.phase {
+            return Err(Error::input(
+                path,
+                format!(
+                    "its values belong to phase weights {}, the dataset was extracted with {}",
+                    self.phase, set.phase
+                ),
+            ));
+        }
+        let ids: std::collections::HashMap<&str, usize> =
+            set.features.iter().enumerate().map(|(id, feature)| (feature.name.as_str(), id)).collect();
+        let mut theta = vec![f64::NAN; 2 * count];
+        for record in &self.parameters {
+            let Some(&id) = ids.get(record.name.as_str()) else {
+                return Err(Error::input(
+                    path,
+                    format!("parameter '{}' is not in feature set '{}'", record.name, set.name()),
+                ));
+            };
+            if !theta[id].is_nan() {
+                return Err(Error::input(path, format!("parameter '{}' is listed twice", record.name)));
+            }
+            theta[id] = record.mg;
+            theta[count + id] = record.eg;
+        }
+        if let Some(id) = (0..count).find(|&id| theta[id].is_nan()) {
+            return Err(Error::input(path, format!("parameter '{}' is missing", set.features[id].name)));
+        }
+        Ok(theta)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FeatureKind;
+
+    fn pst() -> FeatureSet {
+        FeatureSet::new(FeatureKind::Pst, PhaseSettings::default())
+    }
+
+    #[test]
+    fn values_survive_a_round_trip() {
+        let set = pst();
+        let theta: Vec<f64> = (0..768).map(|i| f64::from(i) / 7.0 - 50.0).collect();
+        let mut file = ParameterFile::new(&set, &theta, Some(&[3; 384]), Some(0.8));
+        file.parameters[7].errors = Some(BothPhases { mg: Some(1.0 / 3.0), eg: None });
+        let interval = Interval { error: 0.1, low: -0.7, high: 2.0 / 3.0 };
+        file.parameters[7].bootstrap = Some(BothPhases { mg: None, eg: Some(interval) });
+        assert!(file.to_json().contains("\"eg\": null"));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("p.json");
+        std::fs::write(&path, file.to_json()).unwrap();
+        let read = ParameterFile::read(&path).unwrap();
+        assert_eq!(read, file);
+        assert_eq!(read.theta(&set, &path).unwrap(), theta);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let set = pst();
+        let path = Path::new("p.json");
+        let good = ParameterFile::new(&set, &[0.0; 768], None, None);
+        let message = |file: &ParameterFile| file.theta(&set, path).unwrap_err().to_string();
+        let mut missing = good.clone();
+        missing.parameters.remove(5);
+        assert_eq!(message(&missing), "p.json: parameter 'pawn_f1' is missing");
+        let mut twice = good.clone();
+        twice.parameters[1].name = "pawn_a1".into();
+        assert_eq!(message(&twice), "p.json: parameter 'pawn_a1' is listed twice");
+        let mut unknown = good.clone();
+        unknown.parameters[0].name = "bishop_pair".into();
+        assert!(message(&unknown).contains("'bishop_pair' is not in feature set 'pst'"));
+        let mut phase = good;
+        phase.phase.max = 25;
+        assert!(message(&phase).contains("phase weights"));
+    }
+}

@@ -1,0 +1,294 @@
+//! Parameter values as an evaluation to play with: piece-square tables in fixed point, summed up
+//! move by move, and whatever else a model has, found anew in each position.
+
+use std::str::FromStr as _;
+
+use shakmaty::{Chess, Color, Move, Position, Role, Square};
+
+use super::classical::{PawnCache, Tapered, Values};
+use super::{FeatureKind, FeatureSet, ParameterFile, Prior};
+use gputexel_chess::PhaseSettings;
+use gputexel_chess::evaluation::{Evaluation, MAX_EVALUATION_CP};
+use gputexel_files::{Error, Result};
+
+/// Fractions of a centipawn that tables hold: fine enough that a full board rounds to the score in
+/// real numbers but for ties, coarse enough that sums stay within 32 bits.
+const UNITS: f64 = 256.0;
+
+/// Sums over the pieces, White's less Black's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TableSums {
+    mg: i32,
+    eg: i32,
+    phase: i32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    mg: i32,
+    eg: i32,
+}
+
+/// An evaluation with a middlegame and an endgame value, blended by the phase: piece-square tables
+/// (the models `pst` and `material`) and the terms of `classical`.
+#[derive(Clone, Debug)]
+pub struct TableEvaluation {
+    /// By color, role and square; Black's are negative.
+    entries: Box<[[[Entry; 64]; 6]; 2]>,
+    /// Values of the features of `classical`, those of its tables included, which are not used.
+    terms: Option<Values>,
+    /// Phase units by role.
+    phase: [i32; 6],
+    max_phase: i32,
+    /// 1 / (maximal phase · [`UNITS`]).
+    scale: f64,
+}
+
+impl TableEvaluation {
+    /// Tables of θ (mg of every feature, then eg of every feature, centipawns).
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when a value is beyond [`MAX_EVALUATION_CP`], and for imported features, which
+    /// only the engine that computed them can play with.
+    ///
+    /// # Panics
+    /// If `theta` is not twice as long as the feature set.
+    pub fn try_new(set: &FeatureSet, theta: &[f64]) -> Result<Self> {
+        let count = set.features.len();
+        assert_eq!(theta.len(), 2 * count);
+        if set.kind == FeatureKind::Imported {
+            return Err(Error::Usage("imported features can be tuned, but not played with".to_string()));
+        }
+        let limit = f64::from(MAX_EVALUATION_CP);
+        if let Some(index) = theta.iter().position(|value| value.is_nan() || value.abs() > limit) {
+            return Err(Error::Usage(format!(
+                "parameter '{}' is {}: values of a playing evaluation are at most {limit} (--l2 keeps those that few positions have near the prior)",
+                set.features[index % count].name,
+                theta[index]
+            )));
+        }
+        let fixed = |value: f64| (value * UNITS).round() as i32;
+        let mut entries = Box::new([[[Entry::default(); 64]; 6]; 2]);
+        for role in 0..6 {
+            for square in 0..64 {
+                let feature = match set.kind {
+                    FeatureKind::Material | FeatureKind::Imported => role,
+                    FeatureKind::Pst | FeatureKind::Classical => 64 * role + square,
+                };
+                let (mg, eg) = (fixed(theta[feature]), fixed(theta[count + feature]));
+                entries[Color::White as usize][role][square] = Entry { mg, eg };
+                entries[Color::Black as usize][role][square ^ 56] = Entry { mg: -mg, eg: -eg };
+            }
+        }
+        let tapered = |id: usize| Tapered::new(fixed(theta[id]), fixed(theta[count + id]));
+        let terms =
+            (set.kind == FeatureKind::Classical).then(|| Values::new((0..count).map(tapered).collect()));
+        let PhaseSettings { pawn, knight, bishop, rook, queen, max } = set.phase;
+        let phase = [pawn, knight, bishop, rook, queen, 0].map(i32::from);
+        Ok(Self { entries, terms, phase, max_phase: i32::from(max), scale: 1.0 / (f64::from(max) * UNITS) })
+    }
+
+    /// (mg · phase + eg · (maximum − phase)) / maximum, rounded half away from zero, from the view of
+    /// the side to move.
+    fn blend_stm(&self, state: &TableSums, terms: Tapered, turn: Color) -> i32 {
+        let phase = state.phase.min(self.max_phase);
+        let (mg, eg) = (state.mg.saturating_add(terms.mg()), state.eg.saturating_add(terms.eg()));
+        let blended = i64::from(mg) * i64::from(phase) + i64::from(eg) * i64::from(self.max_phase - phase);
+        let score = blended as f64 * self.scale;
+        // Conversions cut off; `round` is a library call on processors without SSE 4.1.
+        let rounded = (score + if score < 0.0 { -0.5 } else { 0.5 }) as i32;
+        let score = rounded.clamp(-MAX_EVALUATION_CP, MAX_EVALUATION_CP);
+        if turn.is_white() { score } else { -score }
+    }
+
+    fn entry(&self, color: Color, role: Role, square: Square) -> Entry {
+        self.entries[color as usize][usize::from(role) - 1][usize::from(square)]
+    }
+
+    fn add(&self, sums: &mut TableSums, color: Color, role: Role, square: Square) {
+        let entry = self.entry(color, role, square);
+        sums.mg += entry.mg;
+        sums.eg += entry.eg;
+        sums.phase += self.phase[usize::from(role) - 1];
+    }
+
+    fn remove(&self, sums: &mut TableSums, color: Color, role: Role, square: Square) {
+        let entry = self.entry(color, role, square);
+        sums.mg -= entry.mg;
+        sums.eg -= entry.eg;
+        sums.phase -= self.phase[usize::from(role) - 1];
+    }
+}
+
+/// The parameters θ that `text` names, with their feature set: a parameter file, or piece values as
+/// [`Prior`] has them (`material`, `material:100,300,320,500,900`).
+///
+/// # Errors
+/// Those of [`ParameterFile::read`] and of reading a [`Prior`].
+pub fn named_parameters(text: &str) -> Result<(FeatureSet, Vec<f64>)> {
+    let prior = Prior::from_str(text)?;
+    let set = match &prior {
+        Prior::File(path) => {
+            let file = ParameterFile::read(path)?;
+            file.phase.validate()?;
+            let kind = FeatureKind::COMPUTED
+                .into_iter()
+                .find(|kind| kind.name() == file.feature_set)
+                .ok_or_else(|| match file.feature_set.as_str() {
+                    "imported" => Error::input(
+                        path,
+                        "its features are those of another engine, which alone can play with it",
+                    ),
+                    other => Error::input(path, format!("feature set '{other}' is not known")),
+                })?;
+            FeatureSet::new(kind, file.phase)
+        }
+        Prior::Schema => {
+            return Err(Error::Usage(
+                "'schema': only an imported dataset has one, and nobody can play with it".to_string(),
+            ));
+        }
+        Prior::Material(_) | Prior::Zero => FeatureSet::new(FeatureKind::Material, PhaseSettings::default()),
+    };
+    let theta = prior.theta(&set)?;
+    Ok((set, theta))
+}
+
+impl Evaluation for TableEvaluation {
+    type State = TableSums;
+    type Cache = PawnCache;
+
+    fn state(&self, position: &Chess) -> TableSums {
+        let mut sums = TableSums::default();
+        for (square, piece) in position.board() {
+            self.add(&mut sums, piece.color, piece.role, square);
+        }
+        sums
+    }
+
+    fn after(&self, state: &TableSums, turn: Color, m: Move) -> TableSums {
+        let mut sums = *state;
+        match m {
+            Move::Normal { role, from, capture, to, promotion } => {
+                self.remove(&mut sums, turn, role, from);
+                if let Some(captured) = capture {
+                    self.remove(&mut sums, !turn, captured, to);
+                }
+                self.add(&mut sums, turn, promotion.unwrap_or(role), to);
+            }
+            Move::EnPassant { from, to } => {
+                self.remove(&mut sums, turn, Role::Pawn, from);
+                self.remove(&mut sums, !turn, Role::Pawn, Square::from_coords(to.file(), from.rank()));
+                self.add(&mut sums, turn, Role::Pawn, to);
+            }
+            Move::Castle { king, rook } => {
+                let side = shakmaty::CastlingSide::from_king_side(king < rook);
+                self.remove(&mut sums, turn, Role::King, king);
+                self.remove(&mut sums, turn, Role::Rook, rook);
+                self.add(&mut sums, turn, Role::King, side.king_to(turn));
+                self.add(&mut sums, turn, Role::Rook, side.rook_to(turn));
+            }
+            // Chess has no drops.
+            Move::Put { role, to } => self.add(&mut sums, turn, role, to),
+        }
+        sums
+    }
+
+    fn score_stm(&self, state: &TableSums, position: &Chess) -> i32 {
+        let (board, turn) = (position.board(), position.turn());
+        let terms = self.terms.as_ref().map_or_else(Tapered::default, |terms| terms.total(board, turn));
+        self.blend_stm(state, terms, turn)
+    }
+
+    fn score_cached_stm(&self, state: &TableSums, position: &Chess, cache: &mut PawnCache) -> i32 {
+        let (board, turn) = (position.board(), position.turn());
+        let terms = match &self.terms {
+            Some(terms) => terms.total_cached(board, turn, cache),
+            None => Tapered::default(),
+        };
+        self.blend_stm(state, terms, turn)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FeatureRow;
+    use rand::prelude::*;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use shakmaty::CastlingMode;
+
+    /// A random game from `fen`; calls `visit` with every move's position and the one after it.
+    fn random_game(fen: &str, seed: u64, mut visit: impl FnMut(&Chess, Move, &Chess)) {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let (setup, _) = gputexel_chess::fen::parse_fen(fen.as_bytes()).unwrap();
+        let mut position = gputexel_chess::fen::legal_position(setup, CastlingMode::Chess960).unwrap();
+        for _ in 0..300 {
+            let moves = position.legal_moves();
+            let Some(&m) = moves.choose(&mut random) else { return };
+            let mut next = position.clone();
+            next.play_unchecked(m);
+            visit(&position, m, &next);
+            position = next;
+        }
+    }
+
+    #[test]
+    fn sums_follow_moves_and_scores_are_those_of_the_features() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+        for kind in FeatureKind::COMPUTED {
+            let set = FeatureSet::new(kind, PhaseSettings::parse("5,5,11,22").unwrap());
+            let count = set.features.len();
+            let theta: Vec<f64> = (0..2 * count).map(|_| random.random_range(-400.0..400.0)).collect();
+            let evaluation = TableEvaluation::try_new(&set, &theta).unwrap();
+            let mut row = FeatureRow::default();
+            let mut cache = PawnCache::default();
+            let (mut special, mut castled) = (0, 0);
+            for (seed, fen) in [
+                (1, "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"),
+                (2, "r3k2r/pPppppPp/8/PpPpPpPp/pPpPpPpP/8/PpPPPPpP/R3K2R w KQkq - 0 1"),
+                (3, "1rk3r1/8/8/2pPpP2/2PpPp2/8/8/1RK3R1 w GBgb - 0 1"),
+            ]
+            .into_iter()
+            .flat_map(|(seed, fen)| (0..40).map(move |i| (seed * 1000 + i, fen)))
+            {
+                random_game(fen, seed, |before, m, after| {
+                    special += usize::from(m.is_promotion() || m.is_en_passant());
+                    castled += usize::from(m.is_castle());
+                    let state = evaluation.after(&evaluation.state(before), before.turn(), m);
+                    assert_eq!(state, evaluation.state(after), "{m:?}");
+                    set.compute(after.board(), after.turn(), &mut row);
+                    let phi = f64::from(row.phase) / f64::from(set.phase.max);
+                    let value = |id: &u16| {
+                        phi * theta[usize::from(*id)] + (1.0 - phi) * theta[count + usize::from(*id)]
+                    };
+                    let coefficient = |i: usize| row.coefficients.get(i).map_or(1.0, |c| c.to_f64());
+                    let plus: f64 =
+                        row.plus.iter().enumerate().map(|(i, id)| coefficient(i) * value(id)).sum();
+                    let score = plus - row.minus.iter().map(value).sum::<f64>();
+                    let stm = if after.turn().is_white() { score } else { -score };
+                    let error = (f64::from(evaluation.score_stm(&state, after)) - stm).abs();
+                    assert!(error < 0.57, "{error}");
+                    let cached = evaluation.score_cached_stm(&state, after, &mut cache);
+                    assert_eq!(cached, evaluation.score_stm(&state, after));
+                });
+            }
+            assert!(special > 50 && castled > 3, "{special} {castled}");
+        }
+    }
+
+    #[test]
+    fn values_out_of_range_are_named() {
+        let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
+        let mut theta = vec![0.0; 12];
+        theta[9] = 1e6;
+        let error = TableEvaluation::try_new(&set, &theta).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "parameter 'rook' is 1000000: values of a playing evaluation are at most 30000 (--l2 keeps those that few positions have near the prior)"
+        );
+        assert!(named_parameters("material:1,2").is_err());
+        let (set, theta) = named_parameters("material").unwrap();
+        assert_eq!((set.name(), theta[4], theta[8]), ("material", 900.0, 320.0));
+    }
+}

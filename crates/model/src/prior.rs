@@ -1,0 +1,149 @@
+//! The prior: the values from which tuning starts and toward which it is regularised.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use super::{Feature, FeatureSet, ParameterFile, ROLE_NAMES};
+use gputexel_files::{Error, Result};
+
+/// Where the starting values come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Prior {
+    /// Piece values in centipawns (pawn to queen), the same in both phases and on every square.
+    Material([f64; 5]),
+    /// All zero.
+    Zero,
+    /// What the schema of an imported feature set says.
+    Schema,
+    /// A parameter file of the same feature set.
+    File(PathBuf),
+}
+
+impl Default for Prior {
+    fn default() -> Self {
+        Self::Material([100.0, 300.0, 320.0, 500.0, 900.0])
+    }
+}
+
+impl Prior {
+    /// The prior of a feature set where none is asked for.
+    pub fn default_for(set: &FeatureSet) -> Self {
+        if set.imported.is_some() { Self::Schema } else { Self::default() }
+    }
+
+    /// Whether a text names piece values by a word, well or badly written, and not a file.
+    pub fn is_word(text: &str) -> bool {
+        ["zero", "schema", "material"].contains(&text) || text.starts_with("material:")
+    }
+}
+
+impl FromStr for Prior {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if text == "zero" {
+            return Ok(Self::Zero);
+        }
+        if text == "schema" {
+            return Ok(Self::Schema);
+        }
+        if text.split(',').all(|part| part.trim().parse::<f64>().is_ok()) {
+            return Err(Error::Usage(format!("prior '{text}': piece values are written material:{text}")));
+        }
+        let Some(list) = text.strip_prefix("material") else { return Ok(Self::File(PathBuf::from(text))) };
+        if list.is_empty() {
+            return Ok(Self::default());
+        }
+        let bad = || {
+            Error::Usage(format!(
+                "prior '{text}': expected material:P,N,B,R,Q with five finite centipawn values"
+            ))
+        };
+        let Some(list) = list.strip_prefix(':') else { return Ok(Self::File(PathBuf::from(text))) };
+        let values = list
+            .split(',')
+            .map(|value| value.trim().parse::<f64>().ok().filter(|v| v.is_finite() && v.abs() <= 1e6))
+            .collect::<Option<Vec<f64>>>()
+            .ok_or_else(bad)?;
+        Ok(Self::Material(values.try_into().map_err(|_| bad())?))
+    }
+}
+
+impl std::fmt::Display for Prior {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Material([p, n, b, r, q]) => write!(f, "material:{p},{n},{b},{r},{q}"),
+            Self::Zero => f.write_str("zero"),
+            Self::Schema => f.write_str("schema"),
+            Self::File(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+impl Prior {
+    /// θ₀: mg of every feature, then eg of every feature; kings are worth 0.
+    ///
+    /// # Errors
+    /// Those of [`ParameterFile::read`] and [`ParameterFile::theta`]; [`Error::Usage`] for the schema
+    /// of a feature set that has none, and for piece values of one that has no pieces.
+    pub fn theta(&self, set: &FeatureSet) -> Result<Vec<f64>> {
+        let count = set.features.len();
+        match self {
+            Self::Zero => Ok(vec![0.0; 2 * count]),
+            Self::Schema => set.imported_prior().ok_or_else(|| {
+                let name = set.name();
+                Error::Usage(format!(
+                    "prior 'schema' is that of imported datasets, not of feature set '{name}'"
+                ))
+            }),
+            Self::File(path) => ParameterFile::read(path)?.theta(set, path),
+            Self::Material(_) if set.imported.is_some() => Err(Error::Usage(format!(
+                "prior '{self}': imported features are no pieces; give schema, zero or a parameter file"
+            ))),
+            Self::Material(values) => {
+                // Piece values are those of a piece itself or of its table of squares; all else that
+                // is named after a piece is worth nothing to begin with.
+                let value = |feature: &Feature| {
+                    let is = |role: &&str| *role == feature.group || *role == feature.name;
+                    ROLE_NAMES.iter().position(is).and_then(|i| values.get(i)).copied().unwrap_or(0.0)
+                };
+                let half: Vec<f64> = set.features.iter().map(value).collect();
+                Ok([half.clone(), half].concat())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FeatureKind;
+    use gputexel_chess::PhaseSettings;
+
+    #[test]
+    fn material_fills_every_square_of_both_phases() {
+        let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
+        let theta = "material:100,300,320,500,900".parse::<Prior>().unwrap().theta(&set).unwrap();
+        assert_eq!(theta.len(), 768);
+        assert_eq!(
+            (theta[0], theta[64], theta[128 + 63], theta[383], theta[384 + 4 * 64]),
+            (100.0, 300.0, 320.0, 0.0, 900.0)
+        );
+    }
+
+    #[test]
+    fn bad_priors_are_refused() {
+        for text in [
+            "material:1,2,3,4",
+            "material:nan,1,1,1,1",
+            "material:inf,1,1,1,1",
+            "material:",
+            "material:1,2,3,4,x",
+        ] {
+            assert!(text.parse::<Prior>().is_err(), "{text}");
+        }
+        assert_eq!("zero".parse::<Prior>().unwrap(), Prior::Zero);
+        assert_eq!("a/p.json".parse::<Prior>().unwrap(), Prior::File("a/p.json".into()));
+        assert_eq!("material".parse::<Prior>().unwrap(), Prior::default());
+    }
+}

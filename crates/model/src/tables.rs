@@ -1,0 +1,152 @@
+//! Features as tables: which of them belong together, which tables have a number a square, and what a
+//! piece is worth by its table.
+//!
+//! Owns the way from groups of features to tables, for all that writes and reads tables. Their text is
+//! left to others.
+
+use std::collections::HashMap;
+
+use super::{Feature, ROLE_NAMES, SquareOrder};
+
+/// Features of one group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FeatureTable {
+    /// The group; of a feature without one, its own name.
+    pub name: String,
+    /// The features in order; of a table of squares, a1 first, h8 last.
+    pub ids: Vec<usize>,
+    /// With what the names of squares begin, if there is one feature for each square and nothing else:
+    /// `knight_` of `knight_f3`.
+    pub prefix: Option<String>,
+}
+
+impl FeatureTable {
+    /// Whether there is a feature for each square.
+    pub fn is_squares(&self) -> bool {
+        self.prefix.is_some()
+    }
+
+    /// The squares of a table of squares in the order in which its features come, which is that of the
+    /// schema for imported ones; none for other tables.
+    pub fn listed(&self) -> Option<[usize; 64]> {
+        let mut squares: [usize; 64] = std::array::from_fn(|square| square);
+        self.is_squares().then(|| squares.sort_by_key(|&square| self.ids[square]))?;
+        Some(squares)
+    }
+
+    /// The order of [`listed`](Self::listed), if it is one of those that the first square tells.
+    pub fn listed_order(&self) -> Option<SquareOrder> {
+        let listed = self.listed()?;
+        let orders = SquareOrder::ORIENTATIONS.into_iter().filter_map(|first| first.parse().ok());
+        orders.into_iter().find(|order: &SquareOrder| order.squares() == listed)
+    }
+
+    /// The piece whose table of squares this is, by its name: 0 for the pawn's, 5 for the king's.
+    pub fn role(&self) -> Option<usize> {
+        let is = |role: &str| self.name.eq_ignore_ascii_case(role);
+        self.is_squares().then(|| ROLE_NAMES.iter().position(|role| is(role)))?
+    }
+
+    /// The features of which a piece's own value is the mean: all squares, of pawns those where they
+    /// stand.
+    pub fn piece_ids(&self) -> &[usize] {
+        if self.role() == Some(0) { &self.ids[8..56] } else { &self.ids }
+    }
+}
+
+/// All features of a set as tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FeatureTables(pub Vec<FeatureTable>);
+
+impl FeatureTables {
+    /// Gathers features by group, in the order in which groups begin.
+    pub fn new(features: &[Feature]) -> Self {
+        let mut tables: Vec<FeatureTable> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for (id, Feature { name, group }) in features.iter().enumerate() {
+            let group = if group.is_empty() { name } else { group };
+            let place = *places.entry(group).or_insert_with(|| {
+                tables.push(FeatureTable { name: group.clone(), ids: Vec::new(), prefix: None });
+                tables.len() - 1
+            });
+            tables[place].ids.push(id);
+        }
+        for table in &mut tables {
+            if let Some((prefix, ids)) = squares(features, &table.ids) {
+                (table.prefix, table.ids) = (Some(prefix), ids);
+            }
+        }
+        Self(tables)
+    }
+
+    /// The tables of squares of pawn, knight, bishop, rook, queen and king, if there are all of them.
+    pub fn pieces(&self) -> Option<[usize; 6]> {
+        let mut places = [None; 6];
+        for (place, table) in self.0.iter().enumerate() {
+            if let Some(role) = table.role() {
+                places[role].get_or_insert(place);
+            }
+        }
+        places.iter().all(Option::is_some).then(|| places.map(Option::unwrap_or_default))
+    }
+}
+
+/// The common beginning of names that end in all squares, and their ids in the order of the squares.
+fn squares(features: &[Feature], ids: &[usize]) -> Option<(String, Vec<usize>)> {
+    if ids.len() != 64 {
+        return None;
+    }
+    let mut placed = [None; 64];
+    let mut common: Option<&str> = None;
+    for &id in ids {
+        let name = &features[id].name;
+        let prefix = name.get(..name.len().checked_sub(2)?)?;
+        let square: shakmaty::Square = name[prefix.len()..].parse().ok()?;
+        if *common.get_or_insert(prefix) != prefix {
+            return None;
+        }
+        placed[usize::from(square)] = Some(id);
+    }
+    let ids: Vec<usize> = placed.into_iter().collect::<Option<_>>()?;
+    Some((common?.to_string(), ids))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{FeatureKind, FeatureSet};
+    use gputexel_chess::PhaseSettings;
+
+    #[test]
+    fn piece_square_tables_are_found_in_any_order() {
+        let mut features = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default()).features;
+        let tables = FeatureTables::new(&features);
+        assert_eq!(tables.pieces(), Some([0, 1, 2, 3, 4, 5]));
+        assert_eq!(tables.0[1].ids, (64..128).collect::<Vec<_>>());
+        assert_eq!((tables.0[0].piece_ids().len(), tables.0[1].piece_ids().len()), (48, 64));
+        assert_eq!(tables.0[1].listed_order().map(|order| order.first()), Some("a1"));
+        features.reverse();
+        let reversed = FeatureTables::new(&features);
+        assert_eq!(reversed.pieces(), Some([5, 4, 3, 2, 1, 0]));
+        assert_eq!(reversed.0[5].ids[..2], [383, 382]);
+        assert_eq!(reversed.0[5].listed_order().map(|order| order.first()), Some("h8"));
+        assert_eq!(reversed.0[5].listed().unwrap()[..2], [63, 62]);
+        features.swap(0, 1);
+        let swapped = FeatureTables::new(&features);
+        assert_eq!((swapped.0[0].listed_order(), swapped.0[0].listed().unwrap()[0]), (None, 62));
+        features[7].name = "king_a9".into();
+        assert_eq!(FeatureTables::new(&features).pieces(), None);
+    }
+
+    #[test]
+    fn groups_may_be_scattered_and_missing() {
+        let feature = |name: &str, group: &str| Feature { name: name.into(), group: group.into() };
+        let features = [feature("a", "x"), feature("b", ""), feature("c", "x"), feature("d", "b")];
+        let tables = FeatureTables::new(&features).0;
+        let shown: Vec<(&str, &[usize])> = tables.iter().map(|t| (t.name.as_str(), &t.ids[..])).collect();
+        assert_eq!(shown, [("x", &[0, 2][..]), ("b", &[1, 3][..])]);
+        // Names of one character, and of more bytes than characters, are no squares.
+        let odd: Vec<Feature> = (0..64).map(|i| feature(if i % 2 == 0 { "é" } else { "e" }, "x")).collect();
+        assert!(!FeatureTables::new(&odd).0[0].is_squares());
+    }
+}

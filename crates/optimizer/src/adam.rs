@@ -1,0 +1,336 @@
+//! Adam, for a whole population of runs with settings of their own.
+//!
+//! Kingma and Ba, "Adam: a method for stochastic optimization" (2015), algorithm 1, with bias
+//! correction unless switched off (some tuners leave it out). Gradients are per centipawn, so
+//! they are tiny (a millionth and less), and ε must be smaller still to have no effect: the usual
+//! 1e-8 acts as a hidden regulariser on rare features.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Best, Optimizer, OptimizerState, Proposal, Schedule, Space, StepsAhead};
+use gputexel_evaluator::{AdamStep, Evaluations};
+use gputexel_files::{Error, Result};
+
+/// Settings of one run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AdamSettings {
+    /// Learning rate, centipawns a step.
+    pub learning_rate: f64,
+    /// Decay of the first moment.
+    pub beta1: f64,
+    /// Decay of the second moment.
+    pub beta2: f64,
+    /// ε, in units of the gradient (loss a centipawn).
+    pub epsilon: f64,
+    /// Weight λ of the regularisation.
+    pub l2: f64,
+    /// Whether moments are corrected for starting at 0.
+    pub bias_correction: bool,
+}
+
+impl Default for AdamSettings {
+    fn default() -> Self {
+        Self { learning_rate: 20.0, beta1: 0.9, beta2: 0.999, epsilon: 1e-12, l2: 0.0, bias_correction: true }
+    }
+}
+
+impl AdamSettings {
+    fn validate(&self) -> Result<()> {
+        let usage = |what: String| Err(Error::Usage(what));
+        if !(self.learning_rate.is_finite() && self.learning_rate > 0.0) {
+            return usage(format!("learning rate {}: must be a positive number", self.learning_rate));
+        }
+        if !(0.0..1.0).contains(&self.beta1) || !(0.0..1.0).contains(&self.beta2) {
+            return usage(format!("betas {} and {}: must be from 0 to below 1", self.beta1, self.beta2));
+        }
+        if !(self.epsilon.is_finite() && self.epsilon > 0.0) {
+            return usage(format!("epsilon {}: must be a positive number", self.epsilon));
+        }
+        if !(self.l2.is_finite() && self.l2 >= 0.0) {
+            return usage(format!("L2 weight {}: must be 0 or a positive number", self.l2));
+        }
+        Ok(())
+    }
+}
+
+/// The optimizer; see the module.
+#[derive(Clone, Debug)]
+pub struct Adam {
+    runs: Vec<AdamSettings>,
+    schedule: Schedule,
+    epochs: u64,
+    steps_per_epoch: u64,
+    dimension: usize,
+    /// The space, where it has bounds.
+    bounds: Option<Space>,
+    parameters: Vec<f64>,
+    first_moment: Vec<f64>,
+    second_moment: Vec<f64>,
+    steps: u64,
+    /// Losses of the last evaluation, a member; those before the first are infinite.
+    losses: Vec<f64>,
+    gradient_norms: Vec<f64>,
+    /// Sum of the losses of the mini-batches of the epoch under way, a member.
+    epoch_losses: Vec<f64>,
+}
+
+impl Adam {
+    /// Runs that all start from the start of `space` and stay within its bounds.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when there is no run, or a setting is out of its range or not finite.
+    pub fn try_new(
+        space: &Space,
+        runs: Vec<AdamSettings>,
+        schedule: Schedule,
+        epochs: u64,
+        steps_per_epoch: u64,
+    ) -> Result<Self> {
+        if runs.is_empty() {
+            return Err(Error::Usage("Adam needs at least one run".to_string()));
+        }
+        runs.iter().try_for_each(AdamSettings::validate)?;
+        let size = runs.len() * space.dimension();
+        Ok(Self {
+            dimension: space.dimension(),
+            bounds: space.is_bounded().then(|| space.clone()),
+            parameters: space.start.repeat(runs.len()),
+            first_moment: vec![0.0; size],
+            second_moment: vec![0.0; size],
+            steps: 0,
+            losses: vec![f64::INFINITY; runs.len()],
+            gradient_norms: vec![f64::INFINITY; runs.len()],
+            epoch_losses: vec![0.0; runs.len()],
+            runs,
+            schedule,
+            epochs,
+            steps_per_epoch: steps_per_epoch.max(1),
+        })
+    }
+
+    /// Learning rate of a member after some steps, with the correction of the first moment, and the
+    /// correction of the second.
+    fn rate(&self, member: usize, steps: u64) -> (f64, f64) {
+        let run = &self.runs[member];
+        let factor = self.schedule.factor(steps as f64 / self.steps_per_epoch as f64, self.epochs);
+        let t = i32::try_from(steps + 1).unwrap_or(i32::MAX);
+        let (correct1, correct2) = match run.bias_correction {
+            true => (1.0 / (1.0 - run.beta1.powi(t)), 1.0 / (1.0 - run.beta2.powi(t))),
+            false => (1.0, 1.0),
+        };
+        (factor * run.learning_rate * correct1, correct2)
+    }
+
+    /// Ends the epoch if this step did.
+    fn end_step(&mut self) -> Result<()> {
+        if self.epoch_done() {
+            for (loss, sum) in self.losses.iter_mut().zip(&mut self.epoch_losses) {
+                *loss = std::mem::take(sum) / self.steps_per_epoch as f64;
+            }
+            if self.losses.iter().all(|loss| !loss.is_finite()) {
+                return Err(Error::Numeric(
+                    "Adam: the loss of every run left the finite numbers; try a smaller learning rate"
+                        .to_string(),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn best_member(&self) -> usize {
+        (0..self.runs.len()).min_by(|&a, &b| self.losses[a].total_cmp(&self.losses[b])).unwrap_or(0)
+    }
+}
+
+impl Optimizer for Adam {
+    fn ask(&mut self) -> Proposal {
+        Proposal {
+            parameters: self.parameters.clone(),
+            l2: self.runs.iter().map(|run| run.l2).collect(),
+            gradients: true,
+            curvature: false,
+        }
+    }
+
+    fn tell(&mut self, evaluations: &Evaluations) -> Result<()> {
+        let steps = self.steps;
+        self.steps += 1;
+        for member in 0..self.runs.len() {
+            let run = self.runs[member];
+            let (rate, correct2) = self.rate(member, steps);
+            let range = member * self.dimension..(member + 1) * self.dimension;
+            let gradient = &evaluations.gradients[range.clone()];
+            self.epoch_losses[member] += evaluations.losses[member];
+            self.gradient_norms[member] = gradient.iter().fold(0.0, |norm, g| f64::max(norm, g.abs()));
+            let moments =
+                self.first_moment[range.clone()].iter_mut().zip(&mut self.second_moment[range.clone()]);
+            for ((value, g), (m, v)) in self.parameters[range.clone()].iter_mut().zip(gradient).zip(moments) {
+                *m = run.beta1 * *m + (1.0 - run.beta1) * g;
+                *v = run.beta2 * *v + (1.0 - run.beta2) * g * g;
+                *value -= rate * *m / ((*v * correct2).sqrt() + run.epsilon);
+            }
+            if let Some(space) = &self.bounds {
+                space.clamp(&mut self.parameters[range]);
+            }
+        }
+        self.end_step()
+    }
+
+    fn steps_ahead(&self, count: usize) -> Option<StepsAhead> {
+        if self.bounds.is_some() || self.steps_per_epoch != 1 {
+            return None;
+        }
+        let members = 0..self.runs.len();
+        let rates = (self.steps..).take(count).flat_map(|step| members.clone().map(move |m| (m, step)));
+        Some(StepsAhead {
+            first_moment: self.first_moment.clone(),
+            second_moment: self.second_moment.clone(),
+            settings: self.runs.iter().map(|run| [run.beta1, run.beta2, run.epsilon]).collect(),
+            rates: rates.map(|(member, step)| self.rate(member, step)).collect(),
+        })
+    }
+
+    fn tell_step(&mut self, step: &AdamStep) -> Result<()> {
+        self.steps += 1;
+        self.parameters.clone_from(&step.parameters);
+        self.first_moment.clone_from(&step.first_moment);
+        self.second_moment.clone_from(&step.second_moment);
+        self.gradient_norms.clone_from(&step.gradient_norms);
+        self.epoch_losses.clone_from(&step.losses);
+        self.end_step()
+    }
+
+    fn best(&self) -> Best {
+        let member = self.best_member();
+        let parameters = self.parameters[member * self.dimension..(member + 1) * self.dimension].to_vec();
+        Best { member, parameters, loss: self.losses[member] }
+    }
+
+    fn gradient_norm(&self) -> Option<f64> {
+        Some(self.gradient_norms[self.best_member()]).filter(|norm| norm.is_finite())
+    }
+
+    fn epoch_done(&self) -> bool {
+        self.steps.is_multiple_of(self.steps_per_epoch)
+    }
+
+    fn converged(&self) -> bool {
+        false
+    }
+
+    fn save(&self) -> OptimizerState {
+        let scalars = serde_json::json!({ "method": "adam", "steps": self.steps });
+        // Losses before the first epoch are infinite and are not stored.
+        let vectors = [
+            ("parameters", &self.parameters),
+            ("first_moment", &self.first_moment),
+            ("second_moment", &self.second_moment),
+            ("losses", &self.losses),
+            ("gradient_norms", &self.gradient_norms),
+            ("epoch_losses", &self.epoch_losses),
+        ];
+        let known = vectors.into_iter().filter(|(_, vector)| vector.iter().all(|value| value.is_finite()));
+        OptimizerState { scalars, vectors: known.map(|(name, v)| (name.to_string(), v.clone())).collect() }
+    }
+
+    fn restore(&mut self, mut state: OptimizerState) -> Result<()> {
+        let steps = state.scalars.get("steps").and_then(serde_json::Value::as_u64);
+        if state.scalars.get("method").and_then(|m| m.as_str()) != Some("adam") {
+            return Err(Error::Usage("the saved state is not Adam's".to_string()));
+        }
+        let (size, runs) = (self.parameters.len(), self.runs.len());
+        self.parameters = state.take("parameters", size)?;
+        self.first_moment = state.take("first_moment", size)?;
+        self.second_moment = state.take("second_moment", size)?;
+        self.epoch_losses = state.take("epoch_losses", runs)?;
+        for (name, target) in [("losses", &mut self.losses), ("gradient_norms", &mut self.gradient_norms)] {
+            if state.vectors.contains_key(name) {
+                *target = state.take(name, runs)?;
+            }
+        }
+        self.steps =
+            steps.ok_or_else(|| Error::Usage("the saved state has no number of steps".to_string()))?;
+        Ok(())
+    }
+
+    fn describe(&self, member: usize) -> String {
+        let run = self.runs[member];
+        format!(
+            "adam (learning rate {}, betas {} {}, epsilon {:e}, L2 {}, {} schedule{})",
+            run.learning_rate,
+            run.beta1,
+            run.beta2,
+            run.epsilon,
+            run.l2,
+            self.schedule,
+            if run.bias_correction { "" } else { ", no bias correction" },
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(losses: &[f64], gradients: &[f64]) -> Evaluations {
+        Evaluations {
+            losses: losses.to_vec(),
+            gradients: gradients.to_vec(),
+            curvatures: vec![],
+            positions: 1,
+            ..Evaluations::default()
+        }
+    }
+
+    #[test]
+    fn steps_are_those_of_the_paper() {
+        let run = AdamSettings { learning_rate: 0.1, epsilon: 1e-8, ..AdamSettings::default() };
+        let mut adam =
+            Adam::try_new(&Space::unbounded(&[1.0, 2.0]), vec![run], Schedule::Constant, 10, 1).unwrap();
+        adam.tell(&told(&[1.0], &[0.5, -3.0])).unwrap();
+        // After one bias-corrected step every parameter has moved by the rate, whatever the slope.
+        let moved = adam.best().parameters;
+        assert!((moved[0] - 0.9).abs() < 1e-8 && (moved[1] - 2.1).abs() < 1e-8, "{moved:?}");
+        adam.tell(&told(&[0.5], &[0.25, 0.0])).unwrap();
+        let (m, v) = (0.9 * 0.05 + 0.1 * 0.25, 0.999 * 0.00025 + 0.001 * 0.0625);
+        let step = 0.1 * (m / (1.0 - 0.81)) / (f64::sqrt(v / (1.0 - 0.998001)) + 1e-8);
+        assert!((adam.best().parameters[0] - (moved[0] - step)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_restored_run_goes_on_alike() {
+        let runs =
+            vec![AdamSettings::default(), AdamSettings { learning_rate: 0.5, ..AdamSettings::default() }];
+        let mut one =
+            Adam::try_new(&Space::unbounded(&[1.0, 2.0]), runs.clone(), Schedule::Cosine, 10, 2).unwrap();
+        one.tell(&told(&[1.0, 1.0], &[0.5, -3.0, 0.1, 0.2])).unwrap();
+        let mut other = Adam::try_new(&Space::unbounded(&[0.0, 0.0]), runs, Schedule::Cosine, 10, 2).unwrap();
+        other.restore(one.save()).unwrap();
+        for step in 0..3 {
+            let answer = told(&[0.9 - f64::from(step) * 0.1, 0.8], &[0.4, -1.0, 0.3, 0.1]);
+            one.tell(&answer).unwrap();
+            other.tell(&answer).unwrap();
+            assert_eq!(one.ask(), other.ask());
+            assert_eq!(one.save(), other.save());
+        }
+        let mut broken = one.save();
+        broken.vectors.get_mut("parameters").unwrap()[1] = f64::NAN;
+        assert!(other.restore(broken).unwrap_err().to_string().contains("not finite"));
+    }
+
+    #[test]
+    fn bad_settings_are_refused() {
+        for run in [
+            AdamSettings { learning_rate: f64::NAN, ..AdamSettings::default() },
+            AdamSettings { learning_rate: -1.0, ..AdamSettings::default() },
+            AdamSettings { beta1: 1.0, ..AdamSettings::default() },
+            AdamSettings { epsilon: f64::INFINITY, ..AdamSettings::default() },
+            AdamSettings { l2: -1.0, ..AdamSettings::default() },
+        ] {
+            assert!(
+                Adam::try_new(&Space::unbounded(&[1.0]), vec![run], Schedule::Constant, 1, 1).is_err(),
+                "{run:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! Gauss–Newton with Levenberg–Marquardt damping.
+//!
+//! Each step solves (H + μ diag H + ε I) δ = −g by Cholesky's method, where H is the Gauss–Newton
+//! matrix and g the gradient, regularisation included. μ shrinks after a step that gained what
+//! the quadratic model promised and grows after one that did not (Nielsen, "Damping parameter in
+//! Marquardt's method", 1999). Rows that no position touches have H = g = 0 and stay where they
+//! are; ε, a tiny share of the largest diagonal entry, keeps directions without curvature (adding
+//! a constant to all king squares) from moving.
+
+use faer::linalg::solvers::Solve;
+use serde::{Deserialize, Serialize};
+
+use super::{Best, Optimizer, OptimizerState, Proposal, Space, box_quadratic};
+use gputexel_evaluator::Evaluations;
+use gputexel_files::{Error, Result};
+
+/// Settings of the method.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GaussNewtonSettings {
+    /// Weight λ of the regularisation.
+    pub l2: f64,
+    /// μ at the start, relative to the diagonal.
+    pub damping: f64,
+}
+
+impl Default for GaussNewtonSettings {
+    fn default() -> Self {
+        Self { l2: 0.0, damping: 1e-4 }
+    }
+}
+
+/// Smallest damping: below, rounding of the matrix (f32 products) decides.
+const MIN_DAMPING: f64 = 1e-9;
+/// Beyond this damping a step is a tiny fraction of a centipawn: nothing is left to gain.
+const MAX_DAMPING: f64 = 1e9;
+/// Share of the largest diagonal entry that is added to all.
+const RIDGE: f64 = 1e-12;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Stage {
+    /// The loss and gradient of a new point are to be learnt.
+    Trial,
+    /// The matrix of an accepted point is to be learnt.
+    Matrix,
+}
+
+/// The optimizer; see the module.
+#[derive(Clone, Debug)]
+pub struct GaussNewton {
+    settings: GaussNewtonSettings,
+    /// The space, where it has bounds.
+    bounds: Option<Space>,
+    stage: Stage,
+    /// The accepted point, its loss and gradient; the loss is infinite before the first answer.
+    point: Vec<f64>,
+    loss: f64,
+    gradient: Vec<f64>,
+    /// Matrix at the accepted point, row-major; empty before it is known.
+    matrix: Vec<f64>,
+    trial: Vec<f64>,
+    /// What the quadratic model promises for the trial.
+    promised: f64,
+    damping: f64,
+    growth: f64,
+    accepted: bool,
+    exhausted: bool,
+}
+
+impl GaussNewton {
+    /// Starts at the start of `space`, and stays within its bounds.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when a setting is out of its range.
+    pub fn try_new(space: &Space, settings: GaussNewtonSettings) -> Result<Self> {
+        if !(settings.l2.is_finite() && settings.l2 >= 0.0) {
+            return Err(Error::Usage(format!("L2 weight {}: must be 0 or a positive number", settings.l2)));
+        }
+        if !(settings.damping.is_finite() && settings.damping > 0.0) {
+            return Err(Error::Usage(format!("damping {}: must be a positive number", settings.damping)));
+        }
+        Ok(Self {
+            settings,
+            stage: Stage::Trial,
+            point: space.start.clone(),
+            bounds: space.is_bounded().then(|| space.clone()),
+            loss: f64::INFINITY,
+            gradient: Vec::new(),
+            matrix: Vec::new(),
+            trial: space.start.clone(),
+            promised: 0.0,
+            damping: settings.damping.max(MIN_DAMPING),
+            growth: 2.0,
+            accepted: false,
+            exhausted: false,
+        })
+    }
+
+    /// Solves for the next trial; raises the damping until the matrix is positive definite.
+    fn propose(&mut self) -> Result<()> {
+        let size = self.point.len();
+        let diagonal: Vec<f64> = (0..size).map(|i| self.matrix[i * size + i]).collect();
+        let ridge = RIDGE * diagonal.iter().copied().fold(0.0, f64::max);
+        if ridge == 0.0 {
+            self.exhausted = true; // no position has any feature
+            return Ok(());
+        }
+        loop {
+            let damped = |i: usize, j: usize| {
+                let value = self.matrix[i * size + j];
+                match i == j {
+                    // A row without support: its equation becomes δ = 0.
+                    true if value == 0.0 => 1.0,
+                    true => value * (1.0 + self.damping) + ridge,
+                    false => value,
+                }
+            };
+            let step = match &self.bounds {
+                None => solve(&damped, &self.gradient),
+                Some(space) => {
+                    let room = |bounds: &[f64]| -> Vec<f64> {
+                        bounds.iter().zip(&self.point).map(|(bound, value)| bound - value).collect()
+                    };
+                    box_quadratic::minimize(&damped, &self.gradient, &room(&space.lower), &room(&space.upper))
+                }
+            };
+            match step {
+                Some(step) => {
+                    // Gain of the undamped model: −gᵀ δ − ½ δᵀ H δ, which for the unbounded step is
+                    // ½ δᵀ (μ D δ − g).
+                    self.promised = match self.bounds {
+                        None => (0..size)
+                            .map(|i| {
+                                0.5 * step[i]
+                                    * ((self.damping * diagonal[i] + ridge) * step[i] - self.gradient[i])
+                            })
+                            .sum(),
+                        Some(_) => (0..size)
+                            .map(|i| {
+                                let row = &self.matrix[i * size..][..size];
+                                let product: f64 = row.iter().zip(&step).map(|(h, s)| h * s).sum();
+                                -step[i] * (self.gradient[i] + 0.5 * product)
+                            })
+                            .sum(),
+                    };
+                    self.trial = (0..size).map(|i| self.point[i] + step[i]).collect();
+                    if let Some(space) = &self.bounds {
+                        space.clamp(&mut self.trial); // rounding may have gone past
+                    }
+                    if self.trial.iter().all(|value| value.is_finite()) {
+                        return Ok(());
+                    }
+                }
+                None if self.damping >= MAX_DAMPING => {
+                    return Err(Error::Numeric(
+                        "Gauss-Newton: the matrix is not positive definite; try --l2 or --optimizer adam"
+                            .to_string(),
+                    ));
+                }
+                None => {}
+            }
+            self.raise_damping();
+        }
+    }
+
+    fn raise_damping(&mut self) {
+        self.damping = (self.damping * self.growth).min(2.0 * MAX_DAMPING);
+        self.growth *= 2.0;
+    }
+}
+
+/// δ with A δ = −g by Cholesky's method; `None` where A is not positive definite.
+fn solve(matrix: &dyn Fn(usize, usize) -> f64, gradient: &[f64]) -> Option<Vec<f64>> {
+    let size = gradient.len();
+    let factor = faer::Mat::from_fn(size, size, matrix).llt(faer::Side::Lower).ok()?;
+    let mut step = faer::Col::from_fn(size, |i| -gradient[i]);
+    factor.solve_in_place(step.as_mat_mut());
+    Some(step.iter().copied().collect())
+}
+
+impl Optimizer for GaussNewton {
+    fn ask(&mut self) -> Proposal {
+        let (parameters, matrix) = match self.stage {
+            Stage::Trial => (self.trial.clone(), false),
+            Stage::Matrix => (self.point.clone(), true),
+        };
+        Proposal { parameters, l2: vec![self.settings.l2], gradients: !matrix, curvature: matrix }
+    }
+
+    fn tell(&mut self, evaluations: &Evaluations) -> Result<()> {
+        if self.stage == Stage::Matrix {
+            self.matrix.clone_from(&evaluations.curvatures);
+            if self.matrix.iter().any(|value| !value.is_finite()) {
+                return Err(Error::Numeric("Gauss-Newton: the matrix left the finite numbers".to_string()));
+            }
+            self.stage = Stage::Trial;
+            self.accepted = false;
+            return self.propose();
+        }
+        let loss = evaluations.losses[0];
+        self.accepted = loss < self.loss;
+        if self.accepted {
+            if self.loss.is_finite() {
+                // Nielsen's rule: a gain as promised divides the damping by 3.
+                let ratio = (self.loss - loss) / self.promised.max(f64::MIN_POSITIVE);
+                let factor = (1.0 - (2.0 * ratio - 1.0).powi(3)).clamp(1.0 / 10.0, 2.0);
+                self.damping = (self.damping * factor).max(MIN_DAMPING);
+                self.growth = 2.0;
+            }
+            self.loss = loss;
+            self.gradient.clone_from(&evaluations.gradients);
+            self.point.clone_from(&self.trial);
+            self.stage = Stage::Matrix;
+            return Ok(());
+        }
+        if !self.loss.is_finite() {
+            return Err(Error::Numeric(format!("Gauss-Newton: the loss at the start is {loss}")));
+        }
+        // A promise below what the loss's last digits can show means that the minimum is reached.
+        self.raise_damping();
+        if self.promised < 1e-9 * self.loss || self.damping > MAX_DAMPING {
+            self.exhausted = true;
+            return Ok(());
+        }
+        self.propose()
+    }
+
+    fn best(&self) -> Best {
+        Best { member: 0, parameters: self.point.clone(), loss: self.loss }
+    }
+
+    fn gradient_norm(&self) -> Option<f64> {
+        let norm = self.gradient.iter().fold(0.0f64, |norm, g| norm.max(g.abs()));
+        (!self.gradient.is_empty()).then_some(norm)
+    }
+
+    fn epoch_done(&self) -> bool {
+        self.stage == Stage::Matrix && self.accepted
+    }
+
+    fn converged(&self) -> bool {
+        self.exhausted
+    }
+
+    fn save(&self) -> OptimizerState {
+        let scalars = serde_json::json!({
+            "method": "gauss-newton",
+            "stage": self.stage,
+            "loss": self.loss.is_finite().then_some(self.loss),
+            "promised": self.promised,
+            "damping": self.damping,
+            "growth": self.growth,
+            "accepted": self.accepted,
+            "exhausted": self.exhausted,
+        });
+        let vectors = [
+            ("point", &self.point),
+            ("trial", &self.trial),
+            ("gradient", &self.gradient),
+            ("matrix", &self.matrix),
+        ];
+        OptimizerState { scalars, vectors: vectors.map(|(name, v)| (name.to_string(), v.clone())).into() }
+    }
+
+    fn restore(&mut self, mut state: OptimizerState) -> Result<()> {
+        let size = self.point.len();
+        let field = |name: &str| state.scalars.get(name).cloned().unwrap_or_default();
+        let broken = |name: &str| Error::Usage(format!("the saved state's '{name}' is broken"));
+        if field("method") != "gauss-newton" {
+            return Err(Error::Usage("the saved state is not Gauss-Newton's".to_string()));
+        }
+        let number = |name: &str| field(name).as_f64().ok_or_else(|| broken(name));
+        self.stage = serde_json::from_value(field("stage")).map_err(|_| broken("stage"))?;
+        self.loss = field("loss").as_f64().unwrap_or(f64::INFINITY);
+        self.promised = number("promised")?;
+        self.damping = number("damping")?;
+        self.growth = number("growth")?;
+        self.accepted = field("accepted").as_bool().ok_or_else(|| broken("accepted"))?;
+        self.exhausted = field("exhausted").as_bool().ok_or_else(|| broken("exhausted"))?;
+        let length = |name: &str, full: usize| {
+            if state.vectors.get(name).is_some_and(Vec::is_empty) { 0 } else { full }
+        };
+        let (gradient, matrix) = (length("gradient", size), length("matrix", size * size));
+        self.point = state.take("point", size)?;
+        self.trial = state.take("trial", size)?;
+        self.gradient = state.take("gradient", gradient)?;
+        self.matrix = state.take("matrix", matrix)?;
+        Ok(())
+    }
+
+    fn describe(&self, _member: usize) -> String {
+        format!("gauss-newton (L2 {}, damping {})", self.settings.l2, self.settings.damping)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ½ (x − c)ᵀ A (x − c) with A = diag(1, 4) and a third coordinate that does nothing.
+    fn quadratic(x: &[f64]) -> Evaluations {
+        let d = [x[0] - 3.0, x[1] + 1.0];
+        Evaluations {
+            losses: vec![0.5 * (d[0] * d[0] + 4.0 * d[1] * d[1])],
+            gradients: vec![d[0], 4.0 * d[1], 0.0],
+            curvatures: vec![1.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.0, 0.0],
+            positions: 1,
+            ..Evaluations::default()
+        }
+    }
+
+    #[test]
+    fn a_quadratic_is_solved_and_a_dead_row_stays() {
+        let mut method =
+            GaussNewton::try_new(&Space::unbounded(&[100.0, -50.0, 7.0]), GaussNewtonSettings::default())
+                .unwrap();
+        for _ in 0..40 {
+            if method.converged() {
+                break;
+            }
+            let proposal = method.ask();
+            assert_eq!(proposal, method.ask(), "asking twice gives the same");
+            method.tell(&quadratic(&proposal.parameters)).unwrap();
+        }
+        let best = method.best();
+        assert!(
+            (best.parameters[0] - 3.0).abs() < 1e-6 && (best.parameters[1] + 1.0).abs() < 1e-6,
+            "{best:?}"
+        );
+        assert_eq!(best.parameters[2], 7.0);
+    }
+
+    #[test]
+    fn a_restored_run_goes_on_alike() {
+        let mut one =
+            GaussNewton::try_new(&Space::unbounded(&[100.0, -50.0, 7.0]), GaussNewtonSettings::default())
+                .unwrap();
+        for _ in 0..3 {
+            let mut other =
+                GaussNewton::try_new(&Space::unbounded(&[0.0; 3]), GaussNewtonSettings::default()).unwrap();
+            other.restore(one.save()).unwrap();
+            assert_eq!((one.ask(), one.save()), (other.ask(), other.save()));
+            let answer = quadratic(&one.ask().parameters);
+            one.tell(&answer).unwrap();
+            other.tell(&answer).unwrap();
+            assert_eq!(one.save(), other.save());
+        }
+    }
+
+    #[test]
+    fn bounds_hold_and_the_rest_is_optimal() {
+        let mut space = Space::unbounded(&[1.0, -5.0, 7.0]);
+        (space.upper[0], space.lower[1]) = (2.0, -6.0);
+        let mut method = GaussNewton::try_new(&space, GaussNewtonSettings::default()).unwrap();
+        for _ in 0..60 {
+            if method.converged() {
+                break;
+            }
+            let proposal = method.ask();
+            method.tell(&quadratic(&proposal.parameters)).unwrap();
+        }
+        let best = method.best().parameters;
+        assert_eq!((best[0], best[2]), (2.0, 7.0));
+        assert!((best[1] + 1.0).abs() < 1e-6, "{best:?}");
+    }
+
+    #[test]
+    fn a_loss_that_is_not_finite_is_an_error() {
+        let mut method =
+            GaussNewton::try_new(&Space::unbounded(&[1.0]), GaussNewtonSettings::default()).unwrap();
+        let answer = Evaluations { losses: vec![f64::NAN], gradients: vec![0.0], ..Evaluations::default() };
+        assert!(method.tell(&answer).is_err());
+    }
+}

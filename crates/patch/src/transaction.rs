@@ -1,0 +1,357 @@
+//! Replacing many files, all or none.
+//!
+//! First the old files are copied and the journal says what will happen; then every new file is written
+//! beside the old one, where a full disk or a folder without rights shows; only then are they renamed
+//! into place, one by one. An error on the way puts the old files back. After an interruption the
+//! journal tells [`recover`] what to put back; every command does that first.
+
+use std::path::{Path, PathBuf};
+
+use super::folder::{Folder, Found, Place};
+use super::journal::{Entry, FOLDER, Journal, Progress, checksum, has_checksum, replacements};
+use super::lock::PatchLock;
+use super::plan::{Change, Plan};
+use gputexel_files::{Error, Result};
+
+/// Where the old files are kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Backup {
+    /// In `.gputexel-patch` in the source folder.
+    #[default]
+    Beside,
+    /// In a folder of its own.
+    In(PathBuf),
+    /// Nowhere, once all is written.
+    No,
+}
+
+/// What is about to happen to a file; see [`write_observed`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// It is about to be written beside the old one.
+    Stage(&'a Path),
+    /// It is about to be renamed into place.
+    Replace(&'a Path),
+    /// All are in place; the journal does not say so yet.
+    Finish,
+}
+
+/// What was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// The folder with the old files; none if there is no backup, or nothing was to be written.
+    pub backup: Option<PathBuf>,
+    /// What the files have lost by it: other names, owners; one line each.
+    pub warnings: Vec<String>,
+}
+
+/// Writes the files of a plan, all or none.
+///
+/// # Errors
+/// [`Error::Io`], or [`Error::Input`] for a file that is read-only or was changed since it was read. All
+/// files are then as they were.
+pub fn write(plan: &Plan, sources: &Path, command: &str, backup: &Backup) -> Result<Written> {
+    write_observed(plan, sources, command, backup, &mut |_| Ok(()))
+}
+
+/// As [`write()`], asking before each step: an error stops the work and puts back what was done.
+///
+/// # Errors
+/// Those of [`write()`] and of the observer.
+pub fn write_observed(
+    plan: &Plan,
+    sources: &Path,
+    command: &str,
+    backup: &Backup,
+    observe: &mut dyn FnMut(Step<'_>) -> std::io::Result<()>,
+) -> Result<Written> {
+    if plan.changes.is_empty() {
+        return Ok(Written::default());
+    }
+    let lock = PatchLock::open(sources)?;
+    if let Some(recovered) = recover_at(&lock)? {
+        // The plan was made from a tree that was half written; see `recover`.
+        return Err(Error::input(sources, format!("{recovered}; run again")));
+    }
+    let found: Vec<(Place, Option<Found>)> =
+        plan.changes.iter().map(|change| find(&lock, change)).collect::<Result<_>>()?;
+    let root = match backup {
+        Backup::In(folder) => {
+            std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
+            open(folder)?.make(Path::new(&name_of(lock.sources())))?
+        }
+        Backup::Beside | Backup::No => lock.folder().below(Path::new(""))?,
+    };
+    let name = create(&root, command)?;
+    let folder = root.below(Path::new(&name))?;
+    let work = Work { plan, found, lock: &lock, folder: &folder };
+    let give_up = |error: Error| -> Result<Written> {
+        work.found.iter().for_each(|(place, _)| drop(place.folder.remove(place.staged())));
+        let _ = root.remove_folder(&name);
+        lock.clear_pending()?;
+        Err(error)
+    };
+    let prepared = lock.set_pending(folder.path()).and_then(|()| work.prepare(command, observe));
+    let (journal, warnings) = match prepared {
+        Ok(prepared) => prepared,
+        Err(error) => return give_up(error),
+    };
+    if let Err(error) = work.replace(&journal, observe) {
+        roll_back(&lock, &journal, &folder)?;
+        return give_up(error);
+    }
+    lock.clear_pending()?;
+    if *backup == Backup::No {
+        root.remove_folder(&name)?;
+        return Ok(Written { backup: None, warnings });
+    }
+    Ok(Written { backup: Some(folder.path().to_path_buf()), warnings })
+}
+
+/// Opens a folder that the user has named.
+fn open(folder: &Path) -> Result<Folder> {
+    Folder::open(&folder.canonicalize().map_err(|e| Error::io(folder, e))?)
+}
+
+/// What a source folder is called in a backup folder, which may serve several trees.
+fn name_of(sources: &Path) -> String {
+    let name = sources.file_name().unwrap_or_default().to_string_lossy();
+    let name: String = name.chars().take(40).collect();
+    format!("{name}-{}", &checksum(sources.as_os_str().as_encoded_bytes())[..8])
+}
+
+/// The folder with the replacements of a tree in a backup folder, or that folder itself if it has none
+/// of that name: the tree may have been moved. None if there is no such folder.
+pub(super) fn backup_root(lock: &PatchLock, backup: Option<&Path>) -> Result<Option<Folder>> {
+    let Some(backup) = backup.filter(|backup| backup.exists()) else { return Ok(None) };
+    let (root, name) = (open(backup)?, name_of(lock.sources()));
+    if root.has(&name)? { root.below(Path::new(&name)).map(Some) } else { Ok(Some(root)) }
+}
+
+/// Makes the folder of the next replacement; its name.
+fn create(root: &Folder, command: &str) -> Result<String> {
+    let mut number = replacements(root)?.last().map_or(0, |(number, _)| *number);
+    loop {
+        let full = || Error::input(root.path(), "has no number left for the old files");
+        number = number.checked_add(1).ok_or_else(full)?;
+        let name = format!("{number:04}-{command}");
+        if root.create_folder(&name)? {
+            return Ok(name);
+        }
+    }
+}
+
+/// A file that is to be replaced, as it is now; none if it is not there.
+fn find(lock: &PatchLock, change: &Change) -> Result<(Place, Option<Found>)> {
+    let missing = || Error::io(&change.shown, std::io::Error::from(std::io::ErrorKind::NotFound));
+    let place = Place::of(lock.tree(), &change.path)?.ok_or_else(missing)?;
+    let mut found = place.find()?;
+    if found.as_ref().map(|found| &found.bytes) != change.before.as_ref() {
+        return Err(Error::input(&change.shown, "was changed by another program just now"));
+    }
+    if let Some(found) = &mut found {
+        if found.read_only {
+            return Err(Error::input(&change.shown, "is read-only"));
+        }
+        found.bytes = Vec::new();
+    }
+    Ok((place, found))
+}
+
+/// The work on the files of a plan.
+struct Work<'a> {
+    plan: &'a Plan,
+    /// In the order of the plan's changes; without bytes, which are the plan's.
+    found: Vec<(Place, Option<Found>)>,
+    lock: &'a PatchLock,
+    /// That of the replacement.
+    folder: &'a Folder,
+}
+
+impl Work<'_> {
+    fn files(&self) -> impl Iterator<Item = (&Change, &Place, Option<&Found>)> {
+        let files = self.plan.changes.iter().zip(&self.found);
+        files.map(|(change, (place, found))| (change, place, found.as_ref()))
+    }
+
+    /// Copies the old files, writes the journal and stages the new files; also returns what they lose.
+    fn prepare(
+        &self,
+        command: &str,
+        observe: &mut dyn FnMut(Step<'_>) -> std::io::Result<()>,
+    ) -> Result<(Journal, Vec<String>)> {
+        let sources = self.lock.sources();
+        let (mut entries, mut warnings) = (Vec::new(), Vec::new());
+        for (i, (change, place, found)) in self.files().enumerate() {
+            // No ending that a build could take for a source.
+            let backup = format!("{i:04}-{}.before", place.name.to_string_lossy());
+            if let (Some(found), Some(before)) = (found, &change.before) {
+                self.folder.write(&backup, before, Some(&found.rights))?;
+            }
+            entries.push(Entry {
+                path: change.path.strip_prefix(sources).unwrap_or(&change.path).to_path_buf(),
+                shown: change.shown.clone(),
+                backup: change.before.as_ref().map(|_| backup),
+                before: change.before.as_deref().map(checksum),
+                after: checksum(&change.after),
+                params: change.params,
+            });
+        }
+        let journal = Journal::new(command, sources, entries);
+        journal.write(self.folder, self.lock.key())?;
+        for (change, place, found) in self.files() {
+            observe(Step::Stage(&change.path)).map_err(|e| Error::io(&change.shown, e))?;
+            let rights = found.map(|found| &found.rights);
+            let shown = change.shown.display();
+            if !place.folder.write(place.staged(), &change.after, rights)? {
+                let who = "its owner or group could not be kept; it is yours now";
+                warnings.push(format!("{shown}: {who}"));
+            }
+            // Renaming parts a file from its other names. Writing to it instead would be no way to
+            // replace all files or none, and in a foreign tree the other name may be of any file.
+            match found.map_or(0, |found| found.other_names) {
+                0 => {}
+                1 => {
+                    let what = "has another name, a hard link, which keeps the old text";
+                    warnings.push(format!("{shown}: {what}"));
+                }
+                names => {
+                    let what = format!("has {names} other names, hard links, which keep the old text");
+                    warnings.push(format!("{shown}: {what}"));
+                }
+            }
+        }
+        Ok((journal, warnings))
+    }
+
+    fn replace(
+        &self,
+        journal: &Journal,
+        observe: &mut dyn FnMut(Step<'_>) -> std::io::Result<()>,
+    ) -> Result<()> {
+        for (change, place, _) in self.files() {
+            observe(Step::Replace(&change.path)).map_err(|e| Error::io(&change.shown, e))?;
+            place.folder.rename(place.staged(), &place.name)?;
+        }
+        for (_, place, _) in self.files() {
+            place.folder.sync()?;
+        }
+        observe(Step::Finish).map_err(|e| Error::io(self.folder.path(), e))?;
+        journal.at(Progress::Done).write(self.folder, self.lock.key())
+    }
+}
+
+/// What a file is by now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FileState {
+    Old,
+    New,
+    /// Neither.
+    Changed,
+}
+
+pub(super) fn state(tree: &Folder, entry: &Entry) -> Result<FileState> {
+    let found = entry.place(tree)?.map(|place| place.find()).transpose()?.flatten();
+    Ok(match (found, &entry.before) {
+        (None, None) => FileState::Old,
+        (Some(found), Some(before)) if has_checksum(&found.bytes, before) => FileState::Old,
+        (Some(found), _) if has_checksum(&found.bytes, &entry.after) => FileState::New,
+        _ => FileState::Changed,
+    })
+}
+
+/// Puts the old file back, or removes one that was not there before.
+pub(super) fn restore(tree: &Folder, entry: &Entry, folder: &Folder) -> Result<()> {
+    let Some(backup) = &entry.backup else {
+        return entry.place(tree)?.map_or(Ok(()), |place| place.folder.remove(&place.name));
+    };
+    let missing = |path: &Path| Error::io(path, std::io::Error::from(std::io::ErrorKind::NotFound));
+    let old = folder.find(backup)?.ok_or_else(|| missing(&folder.path().join(backup)))?;
+    if !entry.before.as_ref().is_some_and(|sum| has_checksum(&old.bytes, sum)) {
+        let reason = "is not what was put there; nothing is made of it";
+        return Err(Error::input(folder.path().join(backup), reason));
+    }
+    let place = match (entry.place(tree)?, entry.path.parent()) {
+        (Some(place), _) => place,
+        (None, Some(parent)) if entry.path.is_relative() => {
+            Place { folder: tree.make(parent)?, name: entry.path.file_name().unwrap_or_default().into() }
+        }
+        (None, _) => return Err(missing(&entry.path)),
+    };
+    let rights = place.find()?.map_or(old.rights, |now| now.rights);
+    place.folder.write(place.staged(), &old.bytes, Some(&rights))?;
+    place.folder.rename(place.staged(), &place.name)?;
+    place.folder.sync()
+}
+
+/// Puts back all that is new.
+fn roll_back(lock: &PatchLock, journal: &Journal, folder: &Folder) -> Result<()> {
+    for entry in &journal.files {
+        if let Some(place) = entry.place(lock.tree())? {
+            place.folder.remove(place.staged())?;
+        }
+        match state(lock.tree(), entry)? {
+            FileState::Old => {}
+            FileState::New => restore(lock.tree(), entry, folder)?,
+            FileState::Changed => {
+                let reason = format!(
+                    "was changed after an interruption; its old text is in {}; put it right and delete {}",
+                    folder.path().join(entry.backup.as_deref().unwrap_or_default()).display(),
+                    folder.path().display()
+                );
+                return Err(Error::input(lock.sources().join(&entry.path), reason));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether an interrupted command has left a source folder half written.
+///
+/// # Errors
+/// [`Error::Io`]; [`Error::Input`] for records that come from elsewhere.
+pub fn interrupted(sources: &Path) -> Result<bool> {
+    super::lock::is_interrupted(sources)
+}
+
+/// Puts back what an interrupted command has left in a source folder; says what that was.
+///
+/// # Errors
+/// [`Error::Io`]; [`Error::Input`] for records that come from elsewhere, and for a file that was changed
+/// since, which is left alone.
+pub fn recover(sources: &Path) -> Result<Option<String>> {
+    let sources = sources.canonicalize().map_err(|e| Error::io(sources, e))?;
+    if std::fs::symlink_metadata(sources.join(FOLDER)).is_err() {
+        return Ok(None);
+    }
+    recover_at(&PatchLock::open(&sources)?)
+}
+
+pub(super) fn recover_at(lock: &PatchLock) -> Result<Option<String>> {
+    let Some(path) = lock.pending()? else { return Ok(None) };
+    let folder = lock.replacement(&path)?;
+    let journal = folder.as_ref().map(|folder| lock.journal(folder)).transpose()?.flatten();
+    let (Some(folder), Some(journal)) = (folder, journal) else {
+        // Nothing was touched yet, or the user has thrown the journal away.
+        lock.remove(&path)?;
+        lock.clear_pending()?;
+        return Ok(None);
+    };
+    let said = match journal.progress {
+        Progress::Writing => {
+            roll_back(lock, &journal, &folder)?;
+            lock.remove(&path)?;
+            Some(format!(
+                "'patch {}' was interrupted; all its files are as they were before it",
+                journal.command
+            ))
+        }
+        Progress::Undoing => {
+            super::undo::finish(lock, &journal, &folder)?;
+            Some(format!("'patch undo' of a '{}' was interrupted, and is finished now", journal.command))
+        }
+        Progress::Done | Progress::Undone => None,
+    };
+    lock.clear_pending()?;
+    Ok(said)
+}

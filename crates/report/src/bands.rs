@@ -1,0 +1,109 @@
+//! Percentile bands over time, one panel a run: for distributions that change.
+
+use plotters::prelude::*;
+
+use super::curve::short;
+use super::svg::{Size, draw};
+use gputexel_files::Result;
+
+/// Percentiles of a distribution over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BandPanel {
+    /// What it shows.
+    pub title: String,
+    /// Places on the horizontal axis, ascending, with the values at 5, 25, 50, 75 and 95 %.
+    pub points: Vec<(f64, [f64; 5])>,
+}
+
+/// Panels side by side, on the same scales.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bands {
+    /// What they show.
+    pub title: String,
+    /// Name of the horizontal axes.
+    pub x_name: String,
+    /// Name of the vertical axes.
+    pub y_name: String,
+    /// The panels, row by row.
+    pub panels: Vec<BandPanel>,
+}
+
+impl Bands {
+    /// The bands as an SVG document: 5 to 95 % light, the quartiles dark, the median a line.
+    ///
+    /// # Errors
+    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when there is nothing to draw.
+    pub fn to_svg(&self) -> Result<String> {
+        let columns = (1..).find(|c| c * c >= self.panels.len()).unwrap_or(1).max(1);
+        let rows = self.panels.len().div_ceil(columns).max(1);
+        let all = || self.panels.iter().flat_map(|panel| &panel.points);
+        let range = |values: &mut dyn Iterator<Item = f64>| {
+            let (low, high) =
+                values.filter(|v| v.is_finite()).fold((f64::MAX, f64::MIN), |(l, h), v| (l.min(v), h.max(v)));
+            let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
+            let margin = (0.04 * (high - low)).max(1e-9 * low.abs().max(high.abs()).max(1.0));
+            (low, high, margin)
+        };
+        let (x_low, x_high, x_margin) = range(&mut all().map(|point| point.0));
+        let (y_low, y_high, y_margin) = range(&mut all().flat_map(|point| point.1));
+        let single = columns == 1;
+        let size = if single {
+            Size { width: 960, height: 600 }
+        } else {
+            Size { width: 420 * columns as u32, height: 300 * rows as u32 + 60 }
+        };
+        draw(size, |root| {
+            let sheet = root.margin(12, 12, 12, 12).titled(&self.title, ("sans-serif", 22))?;
+            for (panel, area) in self.panels.iter().zip(sheet.split_evenly((rows, columns))) {
+                let mut chart = ChartBuilder::on(&area)
+                    .caption(&panel.title, ("sans-serif", 15))
+                    .margin(6)
+                    .x_label_area_size(40)
+                    .y_label_area_size(58)
+                    .build_cartesian_2d(x_low..x_high + x_margin, y_low - y_margin..y_high + y_margin)?;
+                chart
+                    .configure_mesh()
+                    .light_line_style(TRANSPARENT)
+                    .x_labels(if single { 10 } else { 5 })
+                    .x_desc(&self.x_name)
+                    .y_desc(&self.y_name)
+                    .x_label_formatter(&|x| short(*x))
+                    .y_label_formatter(&|y| short(*y))
+                    .label_style(("sans-serif", if single { 15 } else { 12 }))
+                    .draw()?;
+                for (low, high, ink) in [(0, 4, 0.18), (1, 3, 0.35)] {
+                    let there = panel.points.iter().map(|(x, p)| (*x, p[high]));
+                    let back = panel.points.iter().rev().map(|(x, p)| (*x, p[low]));
+                    chart
+                        .draw_series([Polygon::new(there.chain(back).collect::<Vec<_>>(), BLUE.mix(ink))])?;
+                }
+                let median = panel.points.iter().map(|(x, p)| (*x, p[2]));
+                chart.draw_series(LineSeries::new(median, BLUE.stroke_width(2)))?;
+            }
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_panel_has_two_bands_and_a_median() {
+        let spread = |x: f64| (x, [x - 2.0, x - 1.0, x, x + 1.0, x + 2.0]);
+        let panel = |title: &str| BandPanel {
+            title: title.to_string(),
+            points: (0..50).map(|x| spread(f64::from(x))).collect(),
+        };
+        let text = |name: &str| name.to_string();
+        let panels = vec![panel("a <b>"), panel("c"), panel("d")];
+        let bands = Bands { title: text("Gain"), x_name: text("pairs"), y_name: text("Elo"), panels };
+        let svg = bands.to_svg().unwrap();
+        assert!(svg.starts_with("<svg") && svg.contains("a &lt;b&gt;"), "{svg}");
+        assert_eq!(svg.matches("<polygon").count(), 6);
+        Bands { panels: vec![BandPanel { title: text("flat"), points: vec![(0.0, [1.0; 5])] }], ..bands }
+            .to_svg()
+            .unwrap();
+    }
+}

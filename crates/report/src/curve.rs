@@ -1,0 +1,359 @@
+//! Curves: a line with a marked point, for the terminal (braille) and as SVG.
+
+use std::ops::Range;
+
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, ValueFormatter};
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::*;
+use textplots::{AxisBuilder, Chart, LabelBuilder, LabelFormat, LineStyle, Plot, Shape};
+
+use super::svg::{Size, draw};
+use gputexel_files::Result;
+
+/// How numbers are laid out on the horizontal axis of a [`Curve`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spacing {
+    /// By their value.
+    Linear,
+    /// By their logarithm; all are positive.
+    Logarithmic,
+    /// The points one after the other, equally far apart, each with its number.
+    Equal,
+}
+
+/// Ratio of the largest to the smallest number from which logarithms are drawn.
+const WIDE: f64 = 20.0;
+
+impl Spacing {
+    /// The spacing that keeps numbers apart, given in ascending order: logarithmic where they are
+    /// positive over several magnitudes, linear where that is even enough, else equal.
+    pub fn fitting(numbers: &[f64]) -> Self {
+        let (Some(&low), Some(&high)) = (numbers.first(), numbers.last()) else { return Self::Linear };
+        let logarithmic = low > 0.0 && high / low >= WIDE;
+        let place = |number: f64| if logarithmic { number.ln() } else { number };
+        let gaps = numbers.windows(2).map(|pair| place(pair[1]) - place(pair[0]));
+        let even = (place(high) - place(low)) / (numbers.len() as f64 - 1.0).max(1.0);
+        match (gaps.fold(f64::INFINITY, f64::min) < even / 4.0, logarithmic) {
+            (true, _) => Self::Equal,
+            (false, true) => Self::Logarithmic,
+            (false, false) => Self::Linear,
+        }
+    }
+}
+
+/// A curve to be shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// What it shows.
+    pub title: String,
+    /// Name of the horizontal axis.
+    pub x_name: String,
+    /// Name of the vertical axis.
+    pub y_name: String,
+    /// Points, x ascending.
+    pub points: Vec<(f64, f64)>,
+    /// Half the height of each point's error bar; empty where there is none.
+    pub errors: Vec<f64>,
+    /// The point that matters, told under the title; with [`Spacing::Equal`] one of the points.
+    pub mark: (f64, f64),
+    /// How x is laid out.
+    pub spacing: Spacing,
+}
+
+/// Characters across of the terminal's picture.
+const COLUMNS: u32 = 72;
+/// Lines of the terminal's picture.
+const LINES: u32 = 14;
+
+impl Curve {
+    /// Position of a number on the horizontal axis.
+    fn x(&self, value: f64) -> f64 {
+        match self.spacing {
+            Spacing::Linear => value,
+            Spacing::Logarithmic => value.ln(),
+            Spacing::Equal => self.points.partition_point(|point| point.0 < value) as f64,
+        }
+    }
+
+    /// The horizontal axis over a range.
+    fn horizontal(&self, range: Range<f64>) -> Horizontal {
+        let numbers = self.points.iter().map(|point| point.0).collect();
+        Horizontal { range, spacing: self.spacing, numbers }
+    }
+
+    /// Points whose value is a number, on the axis.
+    fn drawn(&self) -> Vec<(f64, f64)> {
+        let finite = self.points.iter().filter(|(_, y)| y.is_finite());
+        finite.map(|&(x, y)| (self.x(x), y)).collect()
+    }
+
+    /// Smallest and largest x and y, apart from each other.
+    fn ranges(&self) -> ((f64, f64), (f64, f64)) {
+        let drawn = self.drawn();
+        let mark = (self.x(self.mark.0), self.mark.1);
+        let all = drawn.iter().chain([&mark]);
+        let with_errors = self.points.iter().zip(&self.errors).flat_map(|(&(_, y), e)| [y - e, y + e]);
+        let range = |values: &mut dyn Iterator<Item = f64>| {
+            let (low, high) = values
+                .filter(|value| value.is_finite())
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+            let least = 1e-9 * low.abs().max(high.abs()).max(1e-9);
+            if high - low > least { (low, high) } else { (low - least, high + least) }
+        };
+        (range(&mut all.clone().map(|p| p.0)), range(&mut all.map(|p| p.1).chain(with_errors)))
+    }
+
+    /// The curve in braille characters, with a dotted line through the marked point.
+    pub fn to_terminal(&self) -> String {
+        let ((x_low, x_high), (y_low, y_high)) = self.ranges();
+        let single = |points: Vec<(f64, f64)>| -> Vec<(f32, f32)> {
+            points.into_iter().map(|(x, y)| (x as f32, y as f32)).collect()
+        };
+        let line = single(self.drawn());
+        let dots = 2 * LINES;
+        let height = |i: u32| y_low + (y_high - y_low) * f64::from(i) / f64::from(dots);
+        let marked = single((0..=dots).map(|i| (self.x(self.mark.0), height(i))).collect());
+        let (line, marked) = (Shape::Lines(&line), Shape::Points(&marked));
+        let mut chart = Chart::new_with_y_range(
+            2 * COLUMNS,
+            4 * LINES,
+            x_low as f32,
+            x_high as f32,
+            y_low as f32,
+            y_high as f32,
+        );
+        let axis = self.horizontal(x_low..x_high);
+        let x_label = move |x: f32| axis.format_ext(&f64::from(x));
+        let chart = chart
+            .x_axis_style(LineStyle::None)
+            .y_axis_style(LineStyle::None)
+            .x_label_format(LabelFormat::Custom(Box::new(x_label)))
+            .y_label_format(LabelFormat::Custom(Box::new(|y| format!("{y:.6}"))))
+            .lineplot(&line)
+            .lineplot(&marked);
+        chart.figures();
+        chart.to_string()
+    }
+
+    /// The curve as an SVG document.
+    ///
+    /// # Errors
+    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when there is nothing to draw.
+    pub fn to_svg(&self) -> Result<String> {
+        let ((x_low, x_high), (y_low, y_high)) = self.ranges();
+        let margin = |low: f64, high: f64| (low - 0.03 * (high - low))..(high + 0.05 * (high - low));
+        let x_range = match self.spacing {
+            Spacing::Equal => -0.5..self.points.len() as f64 - 0.5,
+            _ => margin(x_low, x_high),
+        };
+        let line = self.drawn();
+        // Under the title, where nothing that is drawn can cross it.
+        let told = format!("{} at {} = {}", precise(self.mark.1), self.x_name, short(self.mark.0));
+        draw(Size { width: 960, height: 600 }, |root| {
+            let sheet = root.margin(16, 16, 16, 16).titled(&self.title, ("sans-serif", 22))?;
+            let sheet = sheet.titled(&told, ("sans-serif", 16).into_font().color(&RED))?;
+            let mut chart = ChartBuilder::on(&sheet)
+                .margin_top(8)
+                .x_label_area_size(48)
+                .y_label_area_size(92)
+                .build_cartesian_2d(self.horizontal(x_range), margin(y_low, y_high))?;
+            chart
+                .configure_mesh()
+                .light_line_style(TRANSPARENT)
+                .x_desc(&self.x_name)
+                .y_desc(&self.y_name)
+                .y_label_formatter(&|y| format!("{y:.6}"))
+                .label_style(("sans-serif", 15))
+                .draw()?;
+            chart.draw_series(LineSeries::new(line.iter().copied(), BLUE.stroke_width(2)))?;
+            let bars =
+                self.points.iter().zip(&self.errors).filter(|((_, y), e)| y.is_finite() && e.is_finite());
+            chart.draw_series(bars.map(|(&(x, y), e)| {
+                PathElement::new(vec![(self.x(x), y - e), (self.x(x), y + e)], BLUE.stroke_width(1))
+            }))?;
+            if !self.errors.is_empty() {
+                chart.draw_series(line.iter().map(|&point| Circle::new(point, 3, BLUE.filled())))?;
+            }
+            let mark = (self.x(self.mark.0), self.mark.1);
+            chart.draw_series([Circle::new(mark, 6, RED.filled())])?;
+            Ok(())
+        })
+    }
+}
+
+/// The horizontal axis, whose texts stand at round numbers also where logarithms are drawn, and at
+/// the points where these are equally far apart.
+#[derive(Clone)]
+struct Horizontal {
+    range: Range<f64>,
+    spacing: Spacing,
+    /// Numbers of the points, for equal spacing.
+    numbers: Vec<f64>,
+}
+
+/// Texts that an axis has room for.
+const TEXTS: usize = 16;
+
+impl Ranged for Horizontal {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        RangedCoordf64::from(self.range.clone()).map(value, limit)
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        match self.spacing {
+            Spacing::Linear => return RangedCoordf64::from(self.range.clone()).key_points(hint),
+            Spacing::Equal => {
+                let stride = self.numbers.len().div_ceil(TEXTS).max(1);
+                return (0..self.numbers.len()).step_by(stride).map(|i| i as f64).collect();
+            }
+            Spacing::Logarithmic => {}
+        }
+        let decade = |value: f64| (value / std::f64::consts::LN_10).floor() as i32;
+        let decades = decade(self.range.start)..=decade(self.range.end);
+        let digits: &[f64] = if decades.clone().count() > 4 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let points =
+            decades.flat_map(|decade| digits.iter().map(move |digit| (digit * 10f64.powi(decade)).ln()));
+        points.filter(|point| self.range.contains(point)).collect()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.range.clone()
+    }
+}
+
+impl ValueFormatter<f64> for Horizontal {
+    fn format_ext(&self, value: &f64) -> String {
+        match self.spacing {
+            Spacing::Linear => short(*value),
+            Spacing::Logarithmic => short(value.exp()),
+            Spacing::Equal => self.numbers.get(value.round() as usize).map(|n| short(*n)).unwrap_or_default(),
+        }
+    }
+}
+
+/// A number in few digits, for labels of axes.
+pub(super) fn short(value: f64) -> String {
+    let magnitude = value.abs();
+    if value == 0.0 {
+        "0".to_string()
+    } else if (0.999e-3..1e5).contains(&magnitude) {
+        let digits = (3 - magnitude.log10().floor() as i32).clamp(0, 6) as usize;
+        let text = format!("{value:.digits$}");
+        match text.contains('.') {
+            true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
+            false => text,
+        }
+    } else {
+        let text = format!("{value:.2e}");
+        text.replace(".00e", "e").replace("0e", "e")
+    }
+}
+
+/// A number in seven digits, without the zeros at its end.
+fn precise(value: f64) -> String {
+    let digits = (6 - value.abs().max(1e-12).log10().floor() as i32).clamp(0, 12) as usize;
+    let text = format!("{value:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parabola() -> Curve {
+        Curve {
+            title: "Loss <by> K".to_string(),
+            x_name: "K".to_string(),
+            y_name: "loss".to_string(),
+            points: (0..101).map(|i| f64::from(i) / 50.0).map(|x| (x, 0.07 + (x - 0.5).powi(2))).collect(),
+            errors: Vec::new(),
+            mark: (0.5, 0.07),
+            spacing: Spacing::Linear,
+        }
+    }
+
+    #[test]
+    fn curves_are_drawn_where_they_are() {
+        let text = parabola().to_terminal();
+        let lines: Vec<Vec<char>> = text.lines().map(|line| line.chars().collect()).collect();
+        // Blank braille is U+2800; the curve starts a ninth up and ends at the top right.
+        assert!(lines[0][COLUMNS as usize - 1] != '\u{2800}', "{text}");
+        assert!(lines[0][0] == '\u{2800}' && lines[LINES as usize / 2][0] == '\u{2800}', "{text}");
+        assert!(lines[LINES as usize - 1][COLUMNS as usize / 4] != '\u{2800}', "{text}");
+        assert!(text.contains("2.320000") && text.contains("0.070000"), "{text}");
+    }
+
+    #[test]
+    fn svg_is_whole_and_marks_the_minimum() {
+        let svg = parabola().to_svg().unwrap();
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{svg}");
+        assert!(svg.contains("0.07 at K = 0.5") && svg.contains("Loss &lt;by&gt; K"), "{svg}");
+        assert_eq!(svg.matches("<circle").count(), 1);
+        assert!(svg.matches("<polyline").count() >= 1);
+    }
+
+    #[test]
+    fn flat_curves_and_single_points_are_no_problem() {
+        let flat = Curve { points: vec![(1.0, 0.1), (2.0, 0.1)], mark: (1.0, 0.1), ..parabola() };
+        let one =
+            Curve { points: vec![(1.0, 0.1)], mark: (1.0, 0.1), spacing: Spacing::Logarithmic, ..parabola() };
+        for curve in [flat, one] {
+            assert!(curve.to_terminal().lines().count() > LINES as usize);
+            curve.to_svg().unwrap();
+        }
+    }
+
+    #[test]
+    fn logarithmic_axes_have_round_numbers() {
+        let texts = |low: f64, high: f64| -> Vec<String> {
+            let range = low.ln()..high.ln();
+            let axis = Horizontal { range, spacing: Spacing::Logarithmic, numbers: Vec::new() };
+            axis.key_points(10).iter().map(|point| axis.format_ext(point)).collect()
+        };
+        assert_eq!(texts(0.15, 3.0), ["0.2", "0.5", "1", "2"]);
+        assert_eq!(texts(0.9e-6, 2e-1), ["1e-6", "1e-5", "1e-4", "0.001", "0.01", "0.1"]);
+    }
+
+    #[test]
+    fn numbers_are_laid_out_apart() {
+        let cases: [(&[f64], Spacing); 8] = [
+            (&[0.0, 0.5, 1.0], Spacing::Linear),
+            (&[1.0, 2.0, 5.0, 10.0], Spacing::Linear),
+            (&[3.0], Spacing::Linear),
+            (&[1e-6, 1e-4, 1e-2], Spacing::Logarithmic),
+            (&[0.5, 10.0], Spacing::Logarithmic),
+            (&[0.0, 1e-6, 1e-4, 1e-2], Spacing::Equal),
+            (&[1.0, 1.01, 2.0], Spacing::Equal),
+            (&[1e-6, 1.1e-6, 1e-2], Spacing::Equal),
+        ];
+        for (numbers, spacing) in cases {
+            assert_eq!(Spacing::fitting(numbers), spacing, "{numbers:?}");
+        }
+        let points = [(0.0, 0.3), (1e-6, 0.2), (1e-4, f64::NAN), (1e-2, 0.4)];
+        let curve = Curve {
+            points: points.into(),
+            errors: vec![0.1; 4],
+            mark: points[1],
+            spacing: Spacing::Equal,
+            ..parabola()
+        };
+        assert_eq!(curve.drawn(), [(0.0, 0.3), (1.0, 0.2), (3.0, 0.4)]);
+        let svg = curve.to_svg().unwrap();
+        assert!(svg.contains("0.2 at K = 1e-6"), "{svg}");
+        for text in ["0", "1e-6", "1e-4", "0.01"] {
+            assert_eq!(svg.matches(&format!("\n{text}\n</text>")).count(), 1, "{text}: {svg}");
+        }
+    }
+
+    #[test]
+    fn labels_are_short() {
+        let short = [0.0, 0.001, 0.25, 1.0, 2.5, 100.0, 12345.0, 1e-7, 1.5e-6].map(short);
+        assert_eq!(short, ["0", "0.001", "0.25", "1", "2.5", "100", "12345", "1e-7", "1.5e-6"]);
+    }
+}

@@ -1,0 +1,275 @@
+//! The report of a run as one HTML document: no script, no request to anywhere, light and dark,
+//! legible on a phone and without color.
+//!
+//! Owns the page, its pictures and its style; what is shown is a [`RunReport`], which others fill.
+//! All texts are escaped by `maud`. The page that a live view serves has a small script besides,
+//! which fetches the page itself again.
+
+mod bars;
+mod boards;
+mod comparison;
+mod course;
+mod data;
+mod groups;
+mod number;
+mod palette;
+mod plot;
+mod positions;
+mod support;
+mod sweep;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+pub use data::{
+    Comparison, CoordinateValue, Parameter, RunReport, Step, Swarms, SweepAxis, SweepReport, SweepSetting,
+    Table,
+};
+pub use number::grouped;
+
+use gputexel_files::Result;
+pub(super) use groups::{Shape, groups};
+
+const STYLE: &str = include_str!("style.css");
+const LIVE: &str = include_str!("live.js");
+
+/// What nothing may be loaded from: the policy of a page without scripts.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+
+/// A page that is served while the run goes on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Live {
+    /// A word that the server made up for this page, without which no script runs.
+    pub nonce: String,
+    /// Seconds between two looks.
+    pub every: u32,
+}
+
+impl Live {
+    /// The policy that the server sends with the page: its own script, and requests to itself.
+    pub fn policy(&self) -> String {
+        format!("{POLICY}; script-src 'nonce-{}'; connect-src 'self'", self.nonce)
+    }
+}
+
+/// The whole document around a body.
+fn document(title: &str, body: &Markup, live: Option<&Live>) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                @if live.is_none() { meta http-equiv="Content-Security-Policy" content=(POLICY); }
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="generator" content=(concat!("gputexel ", env!("CARGO_PKG_VERSION")));
+                title { (title) }
+                link rel="icon" href="data:,";
+                style { (PreEscaped(STYLE)) (PreEscaped(palette::rules())) }
+            }
+            body {
+                main id="page" { (body) }
+                @if let Some(live) = live {
+                    p.live id="live" role="status" data-every=(live.every) { "live: refreshes every " (live.every) " s" }
+                    script nonce=(live.nonce) { (PreEscaped(LIVE)) }
+                }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// Headline figures.
+fn facts(facts: &[(String, String)]) -> Markup {
+    html! { dl.facts { @for (name, value) in facts { div { dt { (name) } dd { (value) } } } } }
+}
+
+/// A list of names.
+fn names(names: &[String]) -> Markup {
+    const SHOWN: usize = 500;
+    html! { p.names { (names[..names.len().min(SHOWN)].join(", ")) @if names.len() > SHOWN { " and " (names.len() - SHOWN) " more" } } }
+}
+
+/// A table of texts.
+fn table(table: &Table) -> Markup {
+    html! {
+        div.scroll { table {
+            caption { (table.caption) }
+            thead { tr { @for cell in &table.header { th scope="col" { (cell) } } } }
+            tbody { @for row in &table.rows { tr { @for (i, cell) in row.iter().enumerate() {
+                @if i == 0 { th scope="row" { (cell) } } @else { td { (cell) } }
+            } } } }
+        } }
+    }
+}
+
+impl RunReport {
+    /// The page, one self-contained HTML document; with `live`, one that looks at itself again.
+    ///
+    /// # Errors
+    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when a picture cannot be drawn.
+    pub fn to_html(&self, live: Option<&Live>) -> Result<String> {
+        Ok(document(&self.title, &self.body()?, live))
+    }
+
+    fn body(&self) -> Result<Markup> {
+        let groups = groups(&self.parameters);
+        let has_boards = groups.iter().any(|group| matches!(group.shape, Shape::Board(_)));
+        let views = boards::views(&self.parameters, "value", &self.reference);
+        let mut sections: Vec<(&str, &str, Markup)> = Vec::new();
+        if let Some(sweep) = &self.sweep {
+            sections.push(("sweep", "Settings", sweep::section(sweep)?));
+        }
+        if !self.steps.is_empty() || self.sweep.is_none() {
+            let exact = self.diagnostics.as_ref().map(positions::losses);
+            sections.push((
+                "loss",
+                "Loss",
+                html! { (course::losses(self)?) @if let Some(exact) = exact { (exact) } },
+            ));
+        }
+        if let Some(swarms) = course::swarms(self)? {
+            sections.push(("swarms", "Swarms", swarms));
+        }
+        if let Some(rounds) = &self.rounds {
+            sections.push(("rounds", "Rounds", table(rounds)));
+        }
+        if !self.parameters.is_empty() {
+            let section = html! {
+                @if !self.errors_note.is_empty() { p.note { (self.errors_note) } }
+                (bars::material(&self.parameters, &groups, &self.reference))
+                @if has_boards {
+                    h3 { "Boards" }
+                    (boards::switch(&views))
+                    (boards::boards(&self.parameters, &groups, &views))
+                    p.note { "From White's side, a1 at the lower left; Black's squares are mirrored. Dotted: the feature never occurs." }
+                }
+                (bars::lists(&self.parameters, &groups, &self.reference))
+            };
+            sections.push(("parameters", "Parameters", section));
+        }
+        if !self.coordinates.is_empty() {
+            sections.push(("coordinates", "Coordinates", bars::coordinates(&self.coordinates)));
+        }
+        match &self.diagnostics {
+            Some(diagnostics) => {
+                let about = html! {
+                    p.note { "Positions in ten equal groups by prediction: on the diagonal, predictions are calibrated. Bars are standard errors, treating games as independent." }
+                    (positions::calibration(diagnostics)?)
+                };
+                sections.push(("calibration", "Calibration", about));
+                let about = html! {
+                    p.note { "“Under-/over-confidence” is result minus prediction from the point of view of the side that is predicted to do better: above zero, evaluations are too small there; below zero, too large. White's residual is the same from White's point of view." }
+                    (positions::residuals(diagnostics)?)
+                };
+                sections.push(("residuals", "Residuals", about));
+                sections.push(("scale", "K", positions::scale(diagnostics)?));
+            }
+            None if !self.diagnostics_note.is_empty() => {
+                sections.push(("calibration", "Calibration", html! { p.note { (self.diagnostics_note) } }));
+            }
+            None => {}
+        }
+        if self.parameters.iter().any(|parameter| parameter.support.is_some()) {
+            sections.push((
+                "support",
+                "Support",
+                support::section(&self.parameters, self.rare, &self.reference)?,
+            ));
+        }
+        sections.push(("configuration", "Configuration", self.record_of_the_run()));
+        Ok(html! {
+            header {
+                h1 { (self.title) }
+                p.status { span class=(if self.final_ { "tag done" } else { "tag open" }) { (if self.final_ { "finished" } else { "not final" }) } " " (self.status) }
+                (facts(&self.facts))
+                @if !self.warnings.is_empty() { ul.warnings { @for warning in &self.warnings { li { (warning) } } } }
+            }
+            nav aria-label="Sections" { @for (id, name, _) in &sections { a href={ "#" (id) } { (name) } } }
+            @for (id, name, markup) in &sections { section id=(id) { h2 { (name) } (markup) } }
+        })
+    }
+
+    fn record_of_the_run(&self) -> Markup {
+        html! {
+            dl.record { @for (name, value) in &self.configuration { dt { (name) } dd { (value) } } }
+            @if let Some(inputs) = &self.inputs { (table(inputs)) }
+            @if !self.record.is_empty() { details.list { summary { "The record of the run" } pre { (self.record) } } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run of 500 features of an author's own, whose names are meant to break the page.
+    fn report() -> RunReport {
+        let evil = "</style><script>x</script>\"'&";
+        let parameter = |i: usize| Parameter {
+            name: format!("{evil} {i}"),
+            group: format!("{evil} {}", i / 50),
+            values: [i as f64 / 7.0, -(i as f64)],
+            reference: Some([0.0, 1.0]),
+            errors: [Some(0.5), None],
+            support: Some(i as u64 * 17),
+        };
+        let step =
+            |i: u64| Step { number: i, loss: 0.1 + 1.0 / i as f64, seconds: i as f64, ..Step::default() };
+        RunReport {
+            title: evil.to_string(),
+            status: evil.to_string(),
+            facts: vec![(evil.to_string(), evil.to_string())],
+            warnings: vec![evil.to_string()],
+            steps: (1..=5000).map(step).collect(),
+            step_name: evil.to_string(),
+            loss_name: evil.to_string(),
+            parameters: (0..500).map(parameter).collect(),
+            reference: evil.to_string(),
+            rare: 100,
+            errors_note: evil.to_string(),
+            diagnostics_note: evil.to_string(),
+            configuration: vec![(evil.to_string(), evil.to_string())],
+            record: evil.to_string(),
+            ..RunReport::default()
+        }
+    }
+
+    #[test]
+    fn a_page_of_a_thousand_parameters_is_small_and_no_text_becomes_markup() {
+        let page = report().to_html(None).unwrap();
+        assert!(page.len() < 1_000_000, "{} bytes", page.len());
+        assert!(!page.contains("<script") && page.matches("</style>").count() == 1);
+        assert!(page.matches("&lt;script&gt;").count() > 500);
+        assert_eq!(
+            page.matches("<details class=\"list\"").count(),
+            10 + 2 + 1,
+            "groups, rare ones and none, record"
+        );
+    }
+
+    #[test]
+    fn only_a_live_page_has_a_script_and_it_has_the_word() {
+        let live = Live { nonce: "word".to_string(), every: 3 };
+        let page = RunReport::default().to_html(Some(&live)).unwrap();
+        assert!(page.contains("<script nonce=\"word\">") && page.contains("data-every=\"3\""));
+        assert!(!page.contains("http-equiv"), "the policy comes with the answer");
+        assert!(live.policy().contains("script-src 'nonce-word'"));
+        assert!(page.contains("No step is done yet."));
+    }
+
+    #[test]
+    fn comparisons_begin_with_the_changes() {
+        let mut parameters = report().parameters;
+        parameters.truncate(64);
+        for (i, parameter) in parameters.iter_mut().enumerate() {
+            parameter.name = format!("rook_{}{}", (b'a' + (i % 8) as u8) as char, i / 8 + 1);
+            parameter.group = "rook".to_string();
+        }
+        let comparison =
+            Comparison { names: ["a<b".into(), "c".into()], parameters, ..Comparison::default() };
+        let page = comparison.to_html();
+        assert!(page.contains("a&lt;b and c") && !page.contains("a<b"));
+        let first = page.find("id=\"view-change\" checked").unwrap();
+        assert!(first < page.find("id=\"view-value\"").unwrap());
+    }
+}

@@ -1,0 +1,443 @@
+//! Pictures of the page: lines and points on two axes, drawn by `plotters`, with a title and a
+//! description for screen readers. Small, so that their texts are legible on a phone.
+
+use maud::{Markup, PreEscaped, html};
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, ValueFormatter};
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::*;
+
+use super::super::curve::short;
+use super::super::svg::{Size, draw_clear};
+use super::palette::{GRID, INK, SERIES, SOFT};
+use gputexel_files::Result;
+
+/// How a series is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// A line.
+    Line,
+    /// Points with error bars.
+    Points,
+    /// A line through points with error bars.
+    Both,
+}
+
+/// Numbers that belong together.
+#[derive(Clone, Debug)]
+pub(super) struct Series {
+    /// What they are.
+    pub name: String,
+    /// Points, x ascending where there is a line.
+    pub points: Vec<(f64, f64)>,
+    /// Half the heights of error bars, or empty.
+    pub errors: Vec<f64>,
+    /// How they are drawn.
+    pub style: Style,
+}
+
+/// An axis.
+#[derive(Clone, Debug)]
+pub(super) struct Axis {
+    /// What it measures.
+    pub name: String,
+    /// Whether logarithms are drawn.
+    pub logarithmic: bool,
+    /// Whether only whole numbers mean anything.
+    pub whole: bool,
+    /// Texts of the places 0, 1, …, for what is no number or not spread evenly.
+    pub texts: Vec<String>,
+}
+
+impl Axis {
+    pub(super) fn linear(name: &str) -> Self {
+        Self { name: name.to_string(), logarithmic: false, whole: false, texts: Vec::new() }
+    }
+
+    pub(super) fn logarithmic(name: &str) -> Self {
+        Self { logarithmic: true, ..Self::linear(name) }
+    }
+
+    pub(super) fn whole(name: &str) -> Self {
+        Self { whole: true, ..Self::linear(name) }
+    }
+
+    pub(super) fn of_texts(name: &str, texts: Vec<String>) -> Self {
+        Self { texts, ..Self::whole(name) }
+    }
+
+    /// The text of a value.
+    fn value_text(&self, value: f64) -> String {
+        match self.texts.is_empty() {
+            true => short(value),
+            // The first place is 0, and nothing is drawn but places.
+            false => self.texts.get(value as usize).filter(|_| value >= 0.0).cloned().unwrap_or_default(),
+        }
+    }
+
+    fn place(&self, value: f64) -> f64 {
+        if self.logarithmic { value.log10() } else { value }
+    }
+}
+
+/// A picture.
+#[derive(Clone, Debug)]
+pub(super) struct Plot {
+    /// What it shows.
+    pub title: String,
+    /// What is to be seen in it, in words.
+    pub description: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// At most four.
+    pub series: Vec<Series>,
+    /// A vertical line, and what it stands for.
+    pub mark: Option<(f64, String)>,
+    /// A thin line for comparison, such as a diagonal.
+    pub guide: Vec<(f64, f64)>,
+}
+
+/// Most points of a line; of more, the lowest and highest of each stretch are kept.
+const POINTS: usize = 600;
+/// Rows of the table of a picture.
+const ROWS: usize = 40;
+const WIDTH: u32 = 420;
+const HEIGHT: u32 = 270;
+const FONT: i32 = 15; // plotters draws texts a quarter smaller than it says
+
+/// Points that say the same as all.
+fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    if points.len() <= POINTS {
+        return points;
+    }
+    let stretch = points.len().div_ceil(POINTS / 2);
+    let ends = |part: &[(f64, f64)]| {
+        let low = (0..part.len()).min_by(|&a, &b| part[a].1.total_cmp(&part[b].1)).unwrap_or(0);
+        let high = (0..part.len()).max_by(|&a, &b| part[a].1.total_cmp(&part[b].1)).unwrap_or(0);
+        let (first, second) = (low.min(high), low.max(high));
+        if first == second { vec![part[first]] } else { vec![part[first], part[second]] }
+    };
+    let last = points.last().copied();
+    let mut kept: Vec<(f64, f64)> = points.chunks(stretch).flat_map(ends).collect();
+    kept.extend(last.filter(|last| kept.last() != Some(last)));
+    kept
+}
+
+/// An axis as it is drawn: texts at round numbers.
+#[derive(Clone)]
+struct Drawn {
+    axis: Axis,
+    low: f64,
+    high: f64,
+    digits: usize,
+}
+
+impl Drawn {
+    fn over(axis: &Axis, values: impl Iterator<Item = f64>, tight: bool) -> Self {
+        let values = values.map(|v| axis.place(v)).filter(|v| v.is_finite());
+        let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+        let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
+        let least = if axis.whole { 1.0 } else { 1e-9 * low.abs().max(high.abs()).max(1e-3) };
+        let (low, high) = if high - low >= least { (low, high) } else { (low - least, high + least) };
+        let margin = if tight { 0.015 } else { 0.06 } * (high - low);
+        let (low, high) = (low - margin, high + margin);
+        // One more digit than the distance of the texts has.
+        let digits = (1.0 - ((high - low) / 4.0).log10()).floor().clamp(0.0, 9.0) as usize;
+        Self { axis: axis.clone(), low, high, digits }
+    }
+
+    fn ticks(&self, most: usize) -> Vec<f64> {
+        let plain = || RangedCoordf64::from(self.low..self.high).key_points(most);
+        if self.axis.whole {
+            let step = ((self.high - self.low) / most as f64).ceil().max(1.0);
+            let magnitude = 10f64.powf(step.log10().floor());
+            let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * magnitude).into_iter().find(|s| *s >= step);
+            let step = step.unwrap_or(1.0).max(1.0);
+            let first = (self.low / step).ceil() as i64;
+            return (first..).map(|i| i as f64 * step).take_while(|tick| *tick <= self.high).collect();
+        }
+        if !self.axis.logarithmic {
+            return plain();
+        }
+        let decades = self.low.floor() as i32..=self.high.ceil() as i32;
+        let digits: &[f64] = if decades.clone().count() > 4 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let stride = decades.clone().count().div_ceil(most).max(1);
+        let ticks =
+            decades.step_by(stride).flat_map(|d| digits.iter().map(move |m| m.log10() + f64::from(d)));
+        let ticks: Vec<f64> = ticks.filter(|tick| (self.low..=self.high).contains(tick)).collect();
+        if ticks.len() >= 2 { ticks } else { plain() }
+    }
+
+    fn text(&self, place: f64) -> String {
+        let value = if self.axis.logarithmic { 10f64.powf(place) } else { place };
+        match self.axis.logarithmic || self.axis.whole {
+            true => self.axis.value_text(value),
+            false => {
+                let text = format!("{value:.*}", self.digits);
+                if text.trim_matches(['-', '0', '.']).is_empty() { "0".to_string() } else { text }
+            }
+        }
+    }
+}
+
+impl Ranged for Drawn {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        RangedCoordf64::from(self.low..self.high).map(value, limit)
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        self.ticks(hint.max_num_points())
+    }
+
+    fn range(&self) -> std::ops::Range<f64> {
+        self.low..self.high
+    }
+}
+
+impl ValueFormatter<f64> for Drawn {
+    fn format_ext(&self, place: &f64) -> String {
+        self.text(*place)
+    }
+}
+
+impl Plot {
+    /// The picture with its legend and its numbers as a table, `id` being unique in the page.
+    ///
+    /// # Errors
+    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when it cannot be drawn.
+    pub(super) fn figure(&self, id: &str) -> Result<Markup> {
+        let picture = self.svg(id)?;
+        Ok(html! {
+            figure {
+                figcaption { strong { (self.title) } @if let Some((at, what)) = &self.mark {
+                    " " span.soft { (what) ": " (self.x.value_text(*at)) }
+                } }
+                (picture)
+                @if self.series.len() > 1 || self.series.iter().any(|s| s.style != Style::Line) {
+                    ul.legend {
+                        @for (i, series) in self.series.iter().enumerate() { li { (swatch(i, series.style)) " " (series.name) } }
+                    }
+                }
+                (self.numbers())
+            }
+        })
+    }
+
+    /// The numbers as a table.
+    fn numbers(&self) -> Markup {
+        let longest = self.series.iter().map(|series| series.points.len()).max().unwrap_or(0);
+        let stride = longest.div_ceil(ROWS).max(1);
+        let shared = self.series.windows(2).all(|pair| {
+            pair[0].points.len() == pair[1].points.len()
+                && pair[0].points.iter().zip(&pair[1].points).all(|(a, b)| a.0 == b.0)
+        });
+        let precise = |value: f64| {
+            if value.is_finite() {
+                format!("{value:.8}").trim_end_matches('0').trim_end_matches('.').to_string()
+            } else {
+                "–".into()
+            }
+        };
+        let chosen = |n: usize| (0..n).filter(move |i| i % stride == 0 || i + 1 == n);
+        html! {
+            details.numbers {
+                summary { "Numbers" }
+                div.scroll { table {
+                    caption { (self.title) @if stride > 1 { ", every " (stride) "th point" } }
+                    @if shared {
+                        thead { tr { th scope="col" { (self.x.name) } @for series in &self.series {
+                            th scope="col" { (series.name) }
+                            @if !series.errors.is_empty() { th scope="col" { "±" } }
+                        } } }
+                        tbody { @for i in chosen(longest) { tr {
+                            th scope="row" { (self.x.value_text(self.series[0].points[i].0)) }
+                            @for series in &self.series {
+                                td { (precise(series.points[i].1)) }
+                                @if !series.errors.is_empty() { td { (precise(series.errors[i])) } }
+                            }
+                        } } }
+                    } @else {
+                        thead { tr { th scope="col" { "series" } th scope="col" { (self.x.name) } th scope="col" { (self.y.name) } th scope="col" { "±" } } }
+                        tbody { @for series in &self.series { @for i in chosen(series.points.len()) { tr {
+                            th scope="row" { (series.name) }
+                            td { (self.x.value_text(series.points[i].0)) }
+                            td { (precise(series.points[i].1)) }
+                            td { (series.errors.get(i).map_or(String::new(), |e| precise(*e))) }
+                        } } } }
+                    }
+                } }
+            }
+        }
+    }
+
+    fn svg(&self, id: &str) -> Result<Markup> {
+        let points = || self.series.iter().flat_map(|series| &series.points);
+        let mark = self.mark.iter().map(|mark| mark.0);
+        let x = Drawn::over(
+            &self.x,
+            points().map(|p| p.0).chain(self.guide.iter().map(|p| p.0)).chain(mark),
+            true,
+        );
+        let errors = self.series.iter().flat_map(|series| {
+            series.points.iter().zip(&series.errors).flat_map(|(p, e)| [p.1 - e, p.1 + e])
+        });
+        let guide = self.guide.iter().map(|p| p.1);
+        let y = Drawn::over(&self.y, points().map(|p| p.1).chain(errors).chain(guide), false);
+        let widest = y.ticks(6).iter().map(|tick| y.text(*tick).len()).max().unwrap_or(1);
+        let place = |p: &(f64, f64)| (self.x.place(p.0), self.y.place(p.1));
+        let finite = |p: &(f64, f64)| p.0.is_finite() && p.1.is_finite();
+        let (low, high) = (y.low, y.high);
+        let document = draw_clear(Size { width: WIDTH, height: HEIGHT }, |root| {
+            let mut chart = ChartBuilder::on(root)
+                .margin_top(8)
+                .margin_right(14)
+                .margin_left(2)
+                .x_label_area_size(40)
+                .y_label_area_size(26 + 7 * widest as u32)
+                .build_cartesian_2d(x.clone(), y.clone())?;
+            chart
+                .configure_mesh()
+                .light_line_style(TRANSPARENT)
+                .bold_line_style(GRID)
+                .axis_style(SOFT)
+                .x_labels(6)
+                .y_labels(6)
+                .x_desc(&self.x.name)
+                .y_desc(&self.y.name)
+                .axis_desc_style(("sans-serif", FONT).into_font().color(&SOFT))
+                .label_style(("sans-serif", FONT).into_font().color(&INK))
+                .draw()?;
+            if !self.guide.is_empty() {
+                chart.draw_series(LineSeries::new(self.guide.iter().map(place), SOFT.stroke_width(1)))?;
+            }
+            if let Some((at, _)) = &self.mark {
+                let at = self.x.place(*at);
+                chart.draw_series(LineSeries::new([(at, low), (at, high)], SOFT.stroke_width(1)))?;
+            }
+            for (i, series) in self.series.iter().enumerate() {
+                let color = SERIES[i % SERIES.len()];
+                let bars =
+                    series.points.iter().zip(&series.errors).filter(|(p, e)| finite(p) && e.is_finite());
+                chart.draw_series(bars.map(|(p, e)| {
+                    let ends = [p.1 - e, p.1 + e].map(|y| place(&(p.0, y)));
+                    PathElement::new(ends.to_vec(), color.stroke_width(1))
+                }))?;
+                let drawn: Vec<(f64, f64)> = series.points.iter().map(place).filter(finite).collect();
+                if series.style != Style::Line {
+                    match i {
+                        0 => chart.draw_series(drawn.iter().map(|p| Circle::new(*p, 3, color.filled())))?,
+                        _ => chart
+                            .draw_series(drawn.iter().map(|p| Circle::new(*p, 4, color.stroke_width(2))))?,
+                    };
+                }
+                if series.style != Style::Points {
+                    chart.draw_series(LineSeries::new(thinned(drawn), color.stroke_width(2)))?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(named(&document, id, &self.title, &self.description))
+    }
+}
+
+/// A document of `plotters` as part of the page, with a title and a description.
+pub(super) fn named(document: &str, id: &str, title: &str, description: &str) -> Markup {
+    let (head, body) = document.split_once('>').unwrap_or((document, ""));
+    let view = head.split("viewBox=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or("0 0 1 1");
+    let body = body.trim_end().trim_end_matches("</svg>");
+    html! {
+        svg.plot role="img" viewBox=(view) aria-labelledby={ (id) "-t " (id) "-d" } {
+            title id={ (id) "-t" } { (title) }
+            desc id={ (id) "-d" } { (description) }
+            (PreEscaped(body))
+        }
+    }
+}
+
+/// A sample of a series for the legend.
+fn swatch(i: usize, style: Style) -> Markup {
+    let color = SERIES[i % SERIES.len()];
+    let color = format!("#{:02X}{:02X}{:02X}", color.0, color.1, color.2);
+    html! {
+        svg.plot.swatch viewBox="0 0 28 12" aria-hidden="true" {
+            @if style != Style::Points { polyline points="0,6 28,6" fill="none" stroke=(color) stroke-width="2" {} }
+            @if style != Style::Line {
+                @if i == 0 { circle cx="14" cy="6" r="4" fill=(color) {} }
+                @else { circle cx="14" cy="6" r="4" fill="none" stroke=(color) stroke-width="2" {} }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plot() -> Plot {
+        let points: Vec<(f64, f64)> = (1..=5000).map(|i| (f64::from(i), 1.0 / f64::from(i))).collect();
+        Plot {
+            title: "Loss <of> \"x\"".to_string(),
+            description: "falls & falls".to_string(),
+            x: Axis::whole("epoch"),
+            y: Axis::linear("loss"),
+            series: vec![Series { name: "a".to_string(), points, errors: Vec::new(), style: Style::Line }],
+            mark: Some((7.0, "best".to_string())),
+            guide: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn pictures_are_named_escaped_and_thin() {
+        let text = plot().figure("p").unwrap().into_string();
+        assert!(
+            text.contains("role=\"img\"")
+                && text.contains("<title id=\"p-t\">Loss &lt;of&gt; &quot;x&quot;</title>")
+        );
+        assert!(text.contains("falls &amp; falls") && !text.contains("xmlns") && !text.contains("<of>"));
+        assert!(text.len() < 40_000, "{}", text.len());
+        assert_eq!(text.matches("<svg").count(), text.matches("</svg>").count());
+    }
+
+    #[test]
+    fn thinning_keeps_the_extremes_and_the_end() {
+        let mut points: Vec<(f64, f64)> = (0..10_000).map(|i| (f64::from(i), f64::from(i % 7))).collect();
+        points[4321].1 = 99.0;
+        points[8765].1 = -5.0;
+        let kept = thinned(points.clone());
+        assert!(kept.len() <= POINTS + 1, "{}", kept.len());
+        assert!(kept.contains(&(4321.0, 99.0)) && kept.contains(&(8765.0, -5.0)));
+        assert!(kept.is_sorted_by(|a, b| a.0 < b.0) && kept.last() == points.last());
+    }
+
+    #[test]
+    fn axes_have_texts_whatever_the_numbers() {
+        let whole = Drawn::over(&Axis::whole("epoch"), [1.0, 7.0].into_iter(), true);
+        assert_eq!(
+            whole.ticks(10).iter().map(|t| whole.text(*t)).collect::<Vec<_>>(),
+            ["1", "2", "3", "4", "5", "6", "7"]
+        );
+        let wide = Drawn::over(&Axis::logarithmic("positions"), [1.0, 1e6].into_iter(), true);
+        assert_eq!(
+            wide.ticks(10).iter().map(|t| wide.text(*t)).collect::<Vec<_>>(),
+            ["1", "10", "100", "1000", "10000", "1e5", "1e6"]
+        );
+        for values in [vec![], vec![0.07], vec![0.0, 0.0], vec![f64::NAN], vec![-3.0, 1e-9]] {
+            for axis in [Axis::linear("a"), Axis::whole("a"), Axis::logarithmic("a")] {
+                let drawn = Drawn::over(&axis, values.iter().copied(), false);
+                assert!(drawn.low < drawn.high && drawn.ticks(6).len() < 40, "{values:?} {axis:?}");
+            }
+        }
+        let mut empty = plot();
+        empty.series[0].points.clear();
+        empty.figure("e").unwrap();
+        let close = Drawn::over(&Axis::linear("loss"), [0.070_200_55, 0.070_200_59].into_iter(), false);
+        let texts: Vec<String> = close.ticks(6).iter().map(|t| close.text(*t)).collect();
+        let mut distinct = texts.clone();
+        distinct.dedup();
+        assert!(texts.len() >= 3 && distinct == texts, "{texts:?}");
+    }
+}

@@ -1,0 +1,184 @@
+//! What a result does on the positions: calibration, residuals, and the loss around K.
+
+use maud::{Markup, html};
+
+use super::number::grouped;
+use super::plot::{Axis, Plot, Series, Style};
+use gputexel_files::Result;
+use gputexel_tuning::{Calibration, Diagnostics, Residual, SetDiagnostics};
+
+/// A value, and its standard error.
+type Estimate = fn(&Residual) -> (f64, f64);
+
+/// Residuals of a set by one thing or another.
+type Grouped = fn(&SetDiagnostics) -> &Vec<Residual>;
+
+const BANDS: [(&str, &str); 4] =
+    [("all", "all phases"), ("opening", "opening"), ("middlegame", "middlegame"), ("endgame", "endgame")];
+
+fn set_name(set: &SetDiagnostics) -> &'static str {
+    if set.held_out { "held out" } else { "training" }
+}
+
+/// Predicted against actual scores.
+///
+/// # Errors
+/// When a picture cannot be drawn.
+pub(super) fn calibration(diagnostics: &Diagnostics) -> Result<Markup> {
+    let mut figures = Vec::new();
+    for (band, (key, name)) in BANDS.iter().enumerate() {
+        let of = |set: &SetDiagnostics| -> Option<Calibration> {
+            set.calibration.get(band).filter(|calibration| !calibration.bins.is_empty()).cloned()
+        };
+        let sets: Vec<(&SetDiagnostics, Calibration)> =
+            diagnostics.sets.iter().filter_map(|set| of(set).map(|calibration| (set, calibration))).collect();
+        let Some((_, first)) = sets.first() else { continue };
+        let (low, high) = first.phases;
+        let series = sets.iter().map(|(set, calibration)| Series {
+            name: set_name(set).to_string(),
+            points: calibration.bins.iter().map(|bin| (bin.predicted, bin.actual)).collect(),
+            errors: calibration.bins.iter().map(|bin| bin.error).collect(),
+            style: Style::Points,
+        });
+        let off =
+            first.bins.iter().filter(|bin| (bin.actual - bin.predicted).abs() > 2.0 * bin.error).count();
+        let plot = Plot {
+            title: match band {
+                0 => "Calibration, all phases".to_string(),
+                _ => format!("Calibration, {name} (phase {low} to {high})"),
+            },
+            description: format!(
+                "Mean result against mean prediction for ten equal groups of positions; on the diagonal, predictions are \
+                 calibrated. Of the training positions, {off} of {} groups are more than two standard errors off it.",
+                first.bins.len()
+            ),
+            x: Axis::linear("predicted score"),
+            y: Axis::linear("actual score"),
+            series: series.collect(),
+            mark: None,
+            guide: vec![(0.0, 0.0), (1.0, 1.0)],
+        };
+        figures.push(plot.figure(&format!("calibration-{key}"))?);
+    }
+    Ok(html! { div.figures { @for figure in figures { (figure) } } })
+}
+
+/// Residuals by phase and by number of pieces.
+///
+/// # Errors
+/// When a picture cannot be drawn.
+pub(super) fn residuals(diagnostics: &Diagnostics) -> Result<Markup> {
+    let boldness: Estimate = |r| (r.boldness, r.boldness_error);
+    let mean: Estimate = |r| (r.mean, r.error);
+    let bold = "Above zero, the side that is predicted to do better does even better: evaluations are underconfident \
+                there; below zero, they are overconfident.";
+    let white = "Above zero, White does better than predicted; below zero, Black does.";
+    let keys: [(&str, &str, Grouped); 2] =
+        [("phase", "phase units", |set| &set.by_phase), ("pieces", "pieces", |set| &set.by_pieces)];
+    let mut figures = Vec::new();
+    for (key, axis, of) in keys {
+        if diagnostics.sets.iter().all(|set| of(set).is_empty()) {
+            continue;
+        }
+        for (what, title, estimate, words) in
+            [("bold", "Under-/over-confidence", boldness, bold), ("white", "White's residual", mean, white)]
+        {
+            let series = diagnostics.sets.iter().map(|set| Series {
+                name: set_name(set).to_string(),
+                points: of(set).iter().map(|r| (f64::from(r.key), estimate(r).0)).collect(),
+                errors: of(set).iter().map(|r| estimate(r).1).collect(),
+                style: Style::Points,
+            });
+            let plot = Plot {
+                title: format!("{title}, by {axis}"),
+                description: format!("Mean of result minus prediction. {words}"),
+                x: Axis::whole(axis),
+                y: Axis::linear("score"),
+                series: series.collect(),
+                mark: None,
+                guide: {
+                    let all = || diagnostics.sets.iter().flat_map(of).map(|r| f64::from(r.key));
+                    vec![(all().fold(f64::MAX, f64::min), 0.0), (all().fold(0.0, f64::max), 0.0)]
+                },
+            };
+            figures.push(plot.figure(&format!("{what}-{key}"))?);
+        }
+        // Held-out positions, where there are any: they are the honest ones.
+        let Some(set) = diagnostics.sets.last() else { continue };
+        let line = |name: &str, loss: fn(&Residual) -> f64| Series {
+            name: name.to_string(),
+            points: of(set).iter().map(|r| (f64::from(r.key), loss(r))).collect(),
+            errors: Vec::new(),
+            style: Style::Both,
+        };
+        let plot = Plot {
+            title: format!("Loss by {axis} ({})", set_name(set)),
+            description: "Mean loss of the result and of the prior.".to_string(),
+            x: Axis::whole(axis),
+            y: Axis::linear("loss"),
+            series: vec![line("result", |r| r.loss), line("prior", |r| r.prior_loss)],
+            mark: None,
+            guide: Vec::new(),
+        };
+        figures.push(plot.figure(&format!("loss-{key}"))?);
+    }
+    let pieces = diagnostics.sets.iter().any(|set| !set.by_pieces.is_empty());
+    Ok(html! {
+        div.figures { @for figure in figures { (figure) } }
+        @if !pieces { p.note { "Rows of this feature set do not contain the number of pieces of a position." } }
+    })
+}
+
+/// The loss around K.
+///
+/// # Errors
+/// When a picture cannot be drawn.
+pub(super) fn scale(diagnostics: &Diagnostics) -> Result<Markup> {
+    let scale = &diagnostics.scale;
+    let lowest = |of: fn(&(f64, f64, f64)) -> f64| {
+        scale.points.iter().min_by(|a, b| of(a).total_cmp(&of(b))).map_or(f64::NAN, |point| point.0)
+    };
+    let series = |name: &str, of: fn(&(f64, f64, f64)) -> f64| Series {
+        name: name.to_string(),
+        points: scale.points.iter().map(|point| (point.0, of(point))).collect(),
+        errors: Vec::new(),
+        style: Style::Both,
+    };
+    let plot = Plot {
+        title: "Loss as a function of K".to_string(),
+        description: format!(
+            "From {} training positions. Of the values shown, the prior's loss is lowest at K = {:.3}, the result's at \
+             K = {:.3}; the run used K = {:.6} (base 10).",
+            grouped(scale.positions),
+            lowest(|p| p.2),
+            lowest(|p| p.1),
+            scale.k
+        ),
+        x: Axis::logarithmic("K (base 10)"),
+        y: Axis::linear("loss"),
+        series: vec![series("result", |p| p.1), series("prior", |p| p.2)],
+        mark: Some((scale.k, "K of the run".to_string())),
+        guide: Vec::new(),
+    };
+    Ok(html! {
+        p.note { (plot.description) " Parameters adapt to the K they are tuned with, so the result's lowest loss should be near it." }
+        div.figures { (plot.figure("k")?) }
+    })
+}
+
+/// Losses of the sets as a table.
+pub(super) fn losses(diagnostics: &Diagnostics) -> Markup {
+    html! {
+        div.scroll { table {
+            caption { "Exact losses" }
+            thead { tr { th scope="col" { "positions" } th scope="col" { "number" } th scope="col" { "prior" } th scope="col" { "result" } th scope="col" { "change" } } }
+            tbody { @for set in &diagnostics.sets { tr {
+                th scope="row" { (set_name(set)) }
+                td { (grouped(set.positions)) }
+                td { (format!("{:.8}", set.prior_loss)) }
+                td { (format!("{:.8}", set.loss)) }
+                td { (format!("{:+.3} %", 100.0 * (set.loss / set.prior_loss - 1.0))) }
+            } } }
+        } }
+    }
+}

@@ -1,0 +1,152 @@
+//! Paths of parameters over a run by games, scaled to be comparable.
+
+use plotters::prelude::*;
+
+use super::curve::short;
+use super::svg::{Size, draw};
+use gputexel_files::Result;
+
+/// Parameters that get a color and a line of the legend: those that went farthest. The others are
+/// gray.
+const NAMED: usize = 24;
+
+/// A parameter on its way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Path {
+    /// Its name.
+    pub name: String,
+    /// What one unit of the vertical axis is: the perturbation c at the end.
+    pub unit: f64,
+    /// Pairs played, ascending from 0, and the values then.
+    pub points: Vec<(f64, f64)>,
+}
+
+impl Path {
+    fn scaled(&self) -> impl Iterator<Item = (f64, f64)> {
+        let start = self.points.first().map_or(0.0, |point| point.1);
+        self.points.iter().map(move |(x, value)| (*x, (value - start) / self.unit))
+    }
+
+    fn moved(&self) -> f64 {
+        self.scaled().last().map_or(0.0, |point| point.1.abs())
+    }
+}
+
+/// Parameters on their way, each by its change from the start in units of its perturbation, so that
+/// all have room in one picture and what is large is large against what was tried.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Paths {
+    /// What is shown.
+    pub title: String,
+    /// Name of the horizontal axis.
+    pub x_name: String,
+    /// Where the axis ends, though the paths may not have come there yet.
+    pub x_end: f64,
+    /// The parameters.
+    pub paths: Vec<Path>,
+}
+
+impl Paths {
+    /// The picture as an SVG document.
+    ///
+    /// # Errors
+    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when it cannot be drawn.
+    pub fn to_svg(&self) -> Result<String> {
+        let all = || self.paths.iter().flat_map(Path::scaled).map(|point| point.1);
+        let (low, high) =
+            all().filter(|y| y.is_finite()).fold((0.0, 0.0), |(l, h): (f64, f64), y| (l.min(y), h.max(y)));
+        let margin = 0.05 * (high - low).max(0.1);
+        let x_end = self.x_end.max(1.0);
+        let mut order: Vec<&Path> = self.paths.iter().collect();
+        // Those that stayed are drawn first, and so lie below the others.
+        order.sort_by(|a, b| a.moved().total_cmp(&b.moved()));
+        let gray = order.len().saturating_sub(NAMED);
+        let legend = (order.len() - gray) as u32;
+        let height = 600.max(110 + 22 * legend);
+        draw(Size { width: 1280, height }, |root| {
+            let sheet = root.margin(12, 12, 12, 12).titled(&self.title, ("sans-serif", 22))?;
+            let (left, right) = sheet.split_horizontally(900);
+            let mut chart = ChartBuilder::on(&left)
+                .margin(6)
+                .x_label_area_size(44)
+                .y_label_area_size(64)
+                .build_cartesian_2d(0.0..x_end, low - margin..high + margin)?;
+            chart
+                .configure_mesh()
+                .light_line_style(TRANSPARENT)
+                .x_desc(&self.x_name)
+                .y_desc("change from the start, in units of c")
+                .x_label_formatter(&|x| short(*x))
+                // What is left of sums of steps is no number to show.
+                .y_label_formatter(&|y| if y.abs() < 1e-9 * (high - low) { "0".into() } else { short(*y) })
+                .label_style(("sans-serif", 15))
+                .draw()?;
+            let zero = [(0.0, 0.0), (x_end, 0.0)];
+            chart.draw_series(LineSeries::new(zero, BLACK.mix(0.6).stroke_width(1)))?;
+            for path in &order[..gray] {
+                chart.draw_series(LineSeries::new(path.scaled(), BLACK.mix(0.15).stroke_width(1)))?;
+            }
+            // The legend goes from the top down in the order of what is seen at the right end.
+            let mut named: Vec<&&Path> = order[gray..].iter().collect();
+            let end = |path: &Path| path.scaled().last().map_or(0.0, |point| point.1);
+            named.sort_by(|a, b| end(b).total_cmp(&end(a)));
+            for (i, path) in named.iter().enumerate() {
+                let color = Palette99::pick(i).stroke_width(2);
+                chart.draw_series(LineSeries::new(path.scaled(), color))?;
+                if let Some(last) = path.scaled().last() {
+                    chart.draw_series([Circle::new(last, 3, Palette99::pick(i).filled())])?;
+                }
+                let (from, to) = (path.points.first(), path.points.last());
+                let (from, to) = (from.map_or(0.0, |p| p.1), to.map_or(0.0, |p| p.1));
+                let y = 16 + 22 * i as i32;
+                right.draw(&PathElement::new(vec![(8, y), (30, y)], color))?;
+                let text = format!("{}  {} \u{2192} {}", path.name, short(from), short(to));
+                right.draw(&Text::new(text, (38, y - 8), ("sans-serif", 15)))?;
+            }
+            if gray > 0 {
+                let y = 16 + 22 * named.len() as i32;
+                right.draw(&Text::new(
+                    format!("and {gray} more in gray"),
+                    (38, y - 8),
+                    ("sans-serif", 15),
+                ))?;
+            }
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(name: &str, unit: f64, values: &[f64]) -> Path {
+        let points = values.iter().enumerate().map(|(x, value)| (10.0 * x as f64, *value)).collect();
+        Path { name: name.to_string(), unit, points }
+    }
+
+    fn picture(paths: Vec<Path>) -> String {
+        let (title, x_name) = ("Run <1>".to_string(), "pairs".to_string());
+        Paths { title, x_name, x_end: 100.0, paths }.to_svg().unwrap()
+    }
+
+    #[test]
+    fn paths_are_scaled_and_named() {
+        let svg =
+            picture(vec![path("small & fine", 0.5, &[1.0, 1.5, 2.0]), path("large", 100.0, &[0.0, 50.0])]);
+        assert!(svg.contains("small &amp; fine") && svg.contains("Run &lt;1&gt;"), "{svg}");
+        assert!(svg.contains("1 \u{2192} 2") && svg.contains("0 \u{2192} 50"), "{svg}");
+        assert_eq!(svg.matches("<circle").count(), 2);
+        let scaled: Vec<_> = path("x", 0.5, &[1.0, 1.5, 0.0]).scaled().map(|point| point.1).collect();
+        assert_eq!(scaled, [0.0, 1.0, -2.0]);
+    }
+
+    #[test]
+    fn many_paths_and_none_can_be_drawn() {
+        let many = (0..40).map(|i| path(&format!("p{i}"), 1.0, &[0.0, f64::from(i)])).collect();
+        let svg = picture(many);
+        assert!(svg.contains("and 16 more in gray") && svg.contains("p39") && !svg.contains(">p3 "), "{svg}");
+        picture(Vec::new());
+        picture(vec![path("flat", 1.0, &[3.0])]);
+    }
+}

@@ -1,0 +1,263 @@
+//! What a run of games is told, in one file: method, engines, games and parameters.
+//!
+//! Owns the TOML file that `gputexel spsa run` reads and `gputexel spsa init` writes, and what it
+//! means; and the configurations of `spsa.pl` and `bspsa.pl`, which are turned into it.
+
+mod file;
+mod ini;
+mod paths;
+mod text;
+mod validation;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::methods::MethodKind;
+use super::schedule::Schedule;
+use super::settings::{Noise, Settings};
+use super::variables::{Rounding, Variable};
+use gputexel_files::{Error, Result};
+use gputexel_matches::{DrawRule, WinRule};
+
+pub(crate) use file::{line_at, toml_error};
+pub use text::parameter_table;
+
+/// What a configuration asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Conf {
+    /// Games.
+    Games(Box<RunConfig>),
+    /// A simulation: `Simulate = 1` of `spsa.pl` and `bspsa.pl`.
+    Simulation(Simulation),
+}
+
+/// A simulation by the rules of the scripts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Simulation {
+    /// What the tuner is told.
+    pub settings: Settings,
+    /// What is tuned; optima are at 0.
+    pub variables: Vec<Variable>,
+    /// The share of draws: none with `spsa.pl`, whose simulated games are won or lost; 1 - tau² / 2
+    /// with `bspsa.pl`, which is what its tau says of them.
+    pub draw_rate: f64,
+    /// Where the script would log values.
+    pub log: PathBuf,
+}
+
+impl Conf {
+    /// Reads a configuration: TOML, or the INI of `spsa.pl` and `bspsa.pl`. Endings tell them apart
+    /// (`.toml`; `.conf`, `.ini`); with any other, sections `[Main]` or `[Engine]` make it an INI.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Input`] naming the line where there is one.
+    pub fn open(path: &Path) -> Result<Self> {
+        let text = file::read_text(path)?;
+        let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+        let is_ini = match ending.as_deref() {
+            Some("toml") => false,
+            Some("conf" | "ini") => true,
+            _ => text.lines().any(|line| ["[Main]", "[Engine]"].contains(&line.trim())),
+        };
+        if is_ini {
+            ini::parse(&text, path)
+        } else {
+            Ok(Self::Games(Box::new(RunConfig::parse(&text, path)?)))
+        }
+    }
+}
+
+/// Everything that decides what a run of games does. Paths are absolute or relative to the current
+/// folder once the file is read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunConfig {
+    /// Method and budget.
+    pub run: RunSection,
+    /// The engine that is tuned.
+    pub engine: EngineSection,
+    /// The engine that plays the minus side; the same where it is missing. It has to have the same
+    /// parameters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opponent: Option<EngineSection>,
+    /// What is played.
+    pub games: GamesSection,
+    /// What is tuned.
+    #[serde(rename = "parameter")]
+    pub parameters: Vec<Variable>,
+}
+
+/// Method and budget.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunSection {
+    /// The update rule.
+    pub method: MethodKind,
+    /// N, pairs of games.
+    pub iterations: u64,
+    /// A, iterations that hold SPSA's gain back; N / 10 where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub a: Option<f64>,
+    /// Exponent of the gain.
+    #[serde(default = "default_alpha")]
+    pub alpha: f64,
+    /// Exponent of the perturbation.
+    #[serde(default = "default_gamma")]
+    pub gamma: f64,
+    /// τ of the Bayesian methods; measured on the way where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tau: Option<f64>,
+    /// First guess of the share of draws, for a τ that is measured; 0.5 where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draw_rate: Option<f64>,
+    /// How whole numbers are rounded.
+    #[serde(default)]
+    pub rounding: Rounding,
+    /// Update with the perturbation that was meant, as the ancestors do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub as_published: bool,
+    /// Seed of signs, rounding and openings.
+    #[serde(default = "default_seed")]
+    pub seed: u64,
+}
+
+/// An engine: a command that speaks UCI, or parameters for the built-in one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EngineSection {
+    /// A command line; quotes as in a shell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Parameters of the built-in engine: a file, or `material[:P,N,B,R,Q]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub params: Option<String>,
+    /// Name in reports; the engine's own where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// MiB of the built-in engine's transposition table; 1 where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash_mib: Option<u32>,
+    /// Seconds to become ready; 10 where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_deadline: Option<f64>,
+    /// UCI options besides the tuned ones.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, OptionValue>,
+}
+
+/// The value of a UCI option, quoted or not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum OptionValue {
+    /// `true`, `false`
+    Flag(bool),
+    /// A whole number.
+    Whole(i64),
+    /// A number.
+    Number(f64),
+    /// Anything.
+    Text(String),
+}
+
+impl std::fmt::Display for OptionValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Flag(flag) => write!(f, "{flag}"),
+            Self::Whole(number) => write!(f, "{number}"),
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// What is played.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GamesSection {
+    /// `nodes=5000`, `depth=8`, `move-time=100` (milliseconds) or `time=10+0.1` (seconds).
+    pub limit: String,
+    /// How far a limit of time may be overstepped, ms; 0, or 100 where each move has its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_margin_ms: Option<u64>,
+    /// Seconds after which an engine without a clock counts as hung; 60 where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<f64>,
+    /// Pairs at a time; as many as there are cores where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<usize>,
+    /// EPD, FEN or PGN; random balanced openings where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub book: Option<PathBuf>,
+    /// Plies of each game of a PGN book; 16 where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub book_plies: Option<u32>,
+    /// Draws by score; none where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draw: Option<DrawRule>,
+    /// Wins by score; none where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub win: Option<WinRule>,
+    /// Plies after which a game is a draw; no limit where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_plies: Option<u32>,
+    /// Pairs that failing engines may spoil in a row before the run is given up; 20 where it is
+    /// missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_failures: Option<u64>,
+    /// Where games are written as PGN; `$THREAD` stands for the number of the game's thread. They
+    /// are not kept where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pgn: Option<PathBuf>,
+    /// A second place for the log of values, besides the one in the folder of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<PathBuf>,
+}
+
+fn default_alpha() -> f64 {
+    Schedule::new(1).alpha
+}
+
+fn default_gamma() -> f64 {
+    Schedule::new(1).gamma
+}
+
+fn default_seed() -> u64 {
+    1
+}
+
+impl RunConfig {
+    /// Reads the configuration of games, of any kind that [`Conf::open`] knows.
+    ///
+    /// # Errors
+    /// As [`Conf::open`], and [`Error::Input`] for a simulation.
+    pub fn open(path: &Path) -> Result<Self> {
+        match Conf::open(path)? {
+            Conf::Games(config) => Ok(*config),
+            Conf::Simulation(_) => {
+                let reason = "Simulate = 1 asks for a simulation: 'gputexel spsa simulate --conf' makes it";
+                Err(Error::input(path, reason))
+            }
+        }
+    }
+
+    /// What the tuner is told.
+    pub fn settings(&self) -> Settings {
+        self.run.settings()
+    }
+}
+
+impl RunSection {
+    /// What the tuner is told.
+    pub fn settings(&self) -> Settings {
+        let &Self { method, iterations, a, alpha, gamma, tau, draw_rate, rounding, as_published, .. } = self;
+        let usual = Schedule::new(iterations);
+        let schedule = Schedule { iterations, stability: a.unwrap_or(usual.stability), alpha, gamma };
+        let noise = tau.map_or(Noise::Measured(draw_rate.unwrap_or(0.5)), Noise::Tau);
+        Settings { method, schedule, noise, rounding, as_published }
+    }
+}
+
+#[cfg(test)]
+mod tests;

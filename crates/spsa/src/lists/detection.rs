@@ -1,0 +1,62 @@
+//! Telling formats apart.
+
+use std::path::Path;
+
+use super::ListFormat;
+use super::columns::{columns, is_header, rows};
+use gputexel_files::{Error, Result};
+
+/// The format of a text that is not blank, by the ending of its file and what it holds. Adds a note
+/// where another would fit as well.
+pub(super) fn detect(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<ListFormat> {
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    match ending.as_deref() {
+        Some("params") => return Ok(ListFormat::Params),
+        Some("json") => return Ok(ListFormat::WeatherFactory),
+        Some("toml") => return Ok(ListFormat::Toml),
+        _ => {}
+    }
+    if text.trim_start().starts_with('{') {
+        return Ok(ListFormat::WeatherFactory);
+    }
+    // Nothing else stands in such a line, other than in one of a parameter that is called like that.
+    let is_table = |line: &str| {
+        let content = line.split_once('#').map_or(line, |(content, _)| content).trim_end();
+        ["[[parameter]]", "[run]"].contains(&content)
+    };
+    if text.lines().any(|line| is_table(line.trim())) {
+        return Ok(ListFormat::Toml);
+    }
+    let mut words = text.split_whitespace();
+    if ["setoption", "name"].iter().all(|word| words.next().is_some_and(|w| w.eq_ignore_ascii_case(word))) {
+        return Ok(ListFormat::Uci);
+    }
+    let Some((line, first)) = rows(text).next() else { return Err(Error::input(path, "is empty")) };
+    let marked = |line: &str| line.contains("//") || line.contains("[[NOT USED]]");
+    if text.lines().any(|line| marked(line) && columns(line).len() >= 7) {
+        return Ok(ListFormat::Params);
+    }
+    let typed = first.get(1).is_some_and(|word| ["int", "float"].contains(word));
+    let format = match first.len() {
+        7 if typed => {
+            notes.push(
+                "read as openbench; a list of params looks the same and would be read the same".to_string(),
+            );
+            ListFormat::OpenBench
+        }
+        2 => ListFormat::Values,
+        _ if is_header(&first) => ListFormat::Values,
+        6 => ListFormat::Fishtest,
+        7 => ListFormat::Spsa,
+        8 => ListFormat::Bspsa,
+        count => {
+            let columns = if count == 1 { "column" } else { "columns" };
+            let reason = format!(
+                "{count} {columns}: none of the lists that are known (2 name,value; 6 fishtest; 7 spsa or \
+                 openbench; 8 bspsa; also .params, JSON, TOML, setoption)"
+            );
+            return Err(Error::line(path, line, reason));
+        }
+    };
+    Ok(format)
+}

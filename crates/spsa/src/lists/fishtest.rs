@@ -1,0 +1,34 @@
+//! fishtest's lists, which Stockfish prints for what its `TUNE` macro names.
+
+use std::fmt::Write as _; // to strings, which cannot fail
+use std::path::Path;
+
+use super::ListEntry;
+use super::columns::{Numbered, check_names, given, number, read};
+use gputexel_files::Result;
+
+const NAMES: [&str; 6] = ["name", "start", "min", "max", "c_end", "r_end"];
+
+/// All parameters are whole numbers to the engine: fishtest's workers round them.
+pub(super) fn parse(text: &str, path: &Path) -> Result<Vec<Numbered>> {
+    read(text, path, &NAMES, |columns| {
+        let value = |i: usize| number(columns[0], NAMES[i], columns[i]);
+        Ok(ListEntry {
+            min: Some(value(2)?),
+            max: Some(value(3)?),
+            c_end: Some(value(4)?),
+            r_end: Some(value(5)?),
+            ..ListEntry::new(columns[0], value(1)?)
+        })
+    })
+}
+
+pub(super) fn write(entries: &[ListEntry]) -> Result<String> {
+    check_names(entries)?;
+    let mut text = String::new();
+    for entry in entries {
+        let [min, max, c_end, r_end] = [entry.min, entry.max, entry.c_end, entry.r_end].map(given);
+        let _ = writeln!(text, "{},{},{min},{max},{c_end},{r_end}", entry.name, entry.start);
+    }
+    Ok(text)
+}

@@ -1,0 +1,407 @@
+//! Lists of parameters as other programs have them, read and written.
+//!
+//! Owns the formats, one file each, telling them apart, and what is lost between them. Each is read
+//! into [`ListEntry`]s, which lack what the format has no place for; what a format needs and an entry
+//! lacks is [named](missing) or [planned](fill). What the settings do is the methods' business.
+
+mod columns;
+mod detection;
+mod filling;
+mod fishtest;
+mod openbench;
+mod params;
+mod tables;
+mod uci;
+mod values;
+mod weather_factory;
+mod zamar;
+
+use std::path::Path;
+
+use super::variables::Variable;
+use gputexel_files::{Error, Result};
+
+pub use filling::{Plan, fill};
+pub use values::read_values;
+pub use zamar::{Columns, parse_variables, read_variables};
+
+/// A format of lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListFormat {
+    /// `spsa.pl`: `name,start,min,max,c_end,r_end,simul_elo`.
+    Spsa,
+    /// `bspsa.pl`: `name,start,min,max,c_end,s,sigma,simul_elo`.
+    Bspsa,
+    /// OpenBench: `name, int|float, start, min, max, C_end, R_end`.
+    OpenBench,
+    /// fishtest, and what Stockfish's `TUNE` prints: `name,start,min,max,c_end,r_end`.
+    Fishtest,
+    /// weather-factory's `config.json`: `{"name": {"value", "min_value", "max_value", "step"}}`.
+    WeatherFactory,
+    /// YaneuraOu's `.params`: `name, int|float, v, min, max, step, delta //comment [[NOT USED]]`.
+    Params,
+    /// `setoption name N value V`.
+    Uci,
+    /// `name, value`, with or without a header: what OpenBench puts out.
+    Values,
+    /// `[[parameter]]` tables, alone or in the configuration of a run.
+    Toml,
+}
+
+impl ListFormat {
+    /// All of them by name.
+    pub const ALL: [(&'static str, Self); 9] = [
+        ("spsa", Self::Spsa),
+        ("bspsa", Self::Bspsa),
+        ("openbench", Self::OpenBench),
+        ("fishtest", Self::Fishtest),
+        ("weather-factory", Self::WeatherFactory),
+        ("params", Self::Params),
+        ("uci", Self::Uci),
+        ("values", Self::Values),
+        ("toml", Self::Toml),
+    ];
+
+    /// Settings that a list of this format cannot do without.
+    const fn needs(self) -> &'static [Setting] {
+        use Setting::{CEnd, Max, Min, REnd, S, Sigma};
+        match self {
+            Self::Spsa | Self::OpenBench | Self::Fishtest | Self::Params => &[Min, Max, CEnd, REnd],
+            Self::Bspsa => &[Min, Max, CEnd, S, Sigma],
+            Self::WeatherFactory | Self::Toml => &[Min, Max, CEnd],
+            Self::Uci | Self::Values => &[],
+        }
+    }
+
+    /// Whether it has a place for a setting.
+    fn has(self, setting: Setting) -> bool {
+        match setting {
+            Setting::SimulElo => matches!(self, Self::Spsa | Self::Bspsa | Self::Toml),
+            Setting::Comment => matches!(self, Self::Params | Self::Toml),
+            _ => self == Self::Toml || self.needs().contains(&setting),
+        }
+    }
+
+    /// Whether it can say that engines take fractions of a parameter.
+    const fn has_fractions(self) -> bool {
+        !matches!(self, Self::Spsa | Self::Bspsa | Self::Fishtest | Self::WeatherFactory)
+    }
+}
+
+impl std::fmt::Display for ListFormat {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let found = Self::ALL.iter().find(|(_, format)| format == self);
+        f.pad(found.expect("every format has a name").0)
+    }
+}
+
+impl std::str::FromStr for ListFormat {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let found = Self::ALL.iter().find(|(name, _)| *name == text);
+        found.map(|(_, format)| *format).ok_or_else(|| {
+            let names = Self::ALL.map(|(name, _)| name).join(", ");
+            Error::Usage(format!("format '{text}': expected one of {names}"))
+        })
+    }
+}
+
+/// What an entry may lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// Smallest value.
+    Min,
+    /// Largest value.
+    Max,
+    /// Perturbation at the end.
+    CEnd,
+    /// Gain at the end.
+    REnd,
+    /// BSPSA's s.
+    S,
+    /// BSPSA's sigma.
+    Sigma,
+    /// Elo lost at a distance of 100.
+    SimulElo,
+    /// A remark.
+    Comment,
+}
+
+impl Setting {
+    const ALL: [Self; 8] =
+        [Self::Min, Self::Max, Self::CEnd, Self::REnd, Self::S, Self::Sigma, Self::SimulElo, Self::Comment];
+
+    /// Its name in our own files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Min => "min",
+            Self::Max => "max",
+            Self::CEnd => "c_end",
+            Self::REnd => "r_end",
+            Self::S => "s",
+            Self::Sigma => "sigma",
+            Self::SimulElo => "simul_elo",
+            Self::Comment => "comments",
+        }
+    }
+}
+
+/// A parameter in a list; the fields are those of [`Variable`], as far as the list has them.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct ListEntry {
+    /// The engine's name for it.
+    pub name: String,
+    /// The value to start from.
+    pub start: f64,
+    /// Smallest value.
+    pub min: Option<f64>,
+    /// Largest value.
+    pub max: Option<f64>,
+    /// Whether engines are given whole numbers.
+    pub integer: bool,
+    /// Perturbation at the last iteration.
+    pub c_end: Option<f64>,
+    /// SPSA's gain at the last iteration.
+    pub r_end: Option<f64>,
+    /// BSPSA's s.
+    pub s: Option<f64>,
+    /// BSPSA's sigma.
+    pub sigma: Option<f64>,
+    /// Elo lost at a distance of 100 from the optimum.
+    pub simul_elo: Option<f64>,
+    /// A remark, on one line.
+    pub comment: Option<String>,
+}
+
+impl ListEntry {
+    /// A name with a value, which engines take as a whole number.
+    pub fn new(name: impl Into<String>, start: f64) -> Self {
+        Self {
+            name: name.into(),
+            start,
+            min: None,
+            max: None,
+            integer: true,
+            c_end: None,
+            r_end: None,
+            s: None,
+            sigma: None,
+            simul_elo: None,
+            comment: None,
+        }
+    }
+
+    fn lacks(&self, setting: Setting) -> bool {
+        match setting {
+            Setting::Min => self.min.is_none(),
+            Setting::Max => self.max.is_none(),
+            Setting::CEnd => self.c_end.is_none(),
+            Setting::REnd => self.r_end.is_none(),
+            Setting::S => self.s.is_none(),
+            Setting::Sigma => self.sigma.is_none(),
+            // A 0 is as good as none.
+            Setting::SimulElo => self.simul_elo.is_none_or(|elo| elo == 0.0),
+            Setting::Comment => self.comment.is_none(),
+        }
+    }
+
+    /// The parameter as it is tuned.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] naming what is missing or wrong.
+    pub fn variable(&self) -> Result<Variable> {
+        let needed = |value: Option<f64>, setting: Setting| {
+            value.ok_or_else(|| Error::Usage(format!("{}: {} is missing", self.name, setting.name())))
+        };
+        let variable = Variable {
+            name: self.name.clone(),
+            start: self.start,
+            min: needed(self.min, Setting::Min)?,
+            max: needed(self.max, Setting::Max)?,
+            integer: self.integer,
+            c_end: needed(self.c_end, Setting::CEnd)?,
+            r_end: self.r_end,
+            s: self.s,
+            sigma: self.sigma,
+            simul_elo: self.simul_elo.unwrap_or(0.0),
+        };
+        variable.validate()?;
+        Ok(variable)
+    }
+
+    /// Refuses what cannot be tuned, as far as it is known.
+    fn check(&self) -> std::result::Result<(), String> {
+        if self.name.is_empty() || self.name.contains(char::is_control) {
+            return Err("the name of the parameter is missing".to_string());
+        }
+        // What is missing is taken to be fine.
+        let min = self.min.unwrap_or_else(|| self.max.unwrap_or(self.start).min(self.start).floor() - 1.0);
+        let max = self.max.unwrap_or_else(|| min.max(self.start).ceil() + 1.0);
+        let c_end = self.c_end.unwrap_or_else(|| min.abs().max(max.abs()).max(1.0));
+        let whole = Self { min: Some(min), max: Some(max), c_end: Some(c_end), ..self.clone() };
+        whole.variable().map(|_| ()).map_err(|error| error.to_string())
+    }
+}
+
+impl From<&Variable> for ListEntry {
+    fn from(variable: &Variable) -> Self {
+        let Variable { name, start, min, max, integer, c_end, r_end, s, sigma, simul_elo } = variable.clone();
+        Self {
+            min: Some(min),
+            max: Some(max),
+            integer,
+            c_end: Some(c_end),
+            r_end,
+            s,
+            sigma,
+            simul_elo: Some(simul_elo),
+            ..Self::new(name, start)
+        }
+    }
+}
+
+/// What a file held.
+#[derive(Clone, Debug, PartialEq)]
+pub struct List {
+    /// The format that it was read as.
+    pub format: ListFormat,
+    /// Its parameters, in order.
+    pub entries: Vec<ListEntry>,
+    /// What is worth knowing of the reading, one line each.
+    pub notes: Vec<String>,
+}
+
+/// What a list became.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Written {
+    /// The text of the file.
+    pub text: String,
+    /// What is worth knowing of it, one line each.
+    pub notes: Vec<String>,
+}
+
+/// What reading and writing need to know besides.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ListOptions {
+    /// Number of games that will be played: weather-factory's settings are those of the first game,
+    /// ours of the last.
+    pub games: Option<u64>,
+}
+
+/// Reads a list. Without a `format` it is told by content and ending.
+///
+/// # Errors
+/// [`Error::Io`]; [`Error::Input`] naming the line where there is one.
+pub fn read_list(path: &Path, format: Option<ListFormat>, options: ListOptions) -> Result<List> {
+    let bytes =
+        gputexel_files::read_whole(path, gputexel_files::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
+    let beside = path.with_file_name("spsa.json");
+    let gains = beside.is_file().then_some(beside);
+    parse_list(&bytes, path, format, options, gains.as_deref())
+}
+
+/// As [`read_list`], from memory; `path` is for messages and its ending. `gains`: weather-factory's
+/// `spsa.json`.
+///
+/// # Errors
+/// [`Error::Input`] naming the line where there is one.
+pub fn parse_list(
+    bytes: &[u8],
+    path: &Path,
+    format: Option<ListFormat>,
+    options: ListOptions,
+    gains: Option<&Path>,
+) -> Result<List> {
+    let text = text_of(bytes, path)?;
+    if text.trim().is_empty() {
+        return Err(Error::input(path, "is empty"));
+    }
+    let mut notes = Vec::new();
+    let format = match format {
+        Some(format) => format,
+        None => detection::detect(text, path, &mut notes)?,
+    };
+    let lines = match format {
+        ListFormat::Spsa | ListFormat::Bspsa => zamar::parse(text, path, format)?,
+        ListFormat::OpenBench => openbench::parse(text, path)?,
+        ListFormat::Fishtest => fishtest::parse(text, path)?,
+        ListFormat::WeatherFactory => weather_factory::parse(text, path, options, gains, &mut notes)?,
+        ListFormat::Params => params::parse(text, path, &mut notes)?,
+        ListFormat::Uci => uci::parse(text, path)?,
+        ListFormat::Values => values::parse(text, path)?,
+        ListFormat::Toml => tables::parse(text, path)?,
+    };
+    let mut first = std::collections::HashMap::new();
+    for (line, entry) in &lines {
+        entry.check().map_err(|reason| Error::line(path, *line, reason))?;
+        if let Some(other) = first.insert(entry.name.clone(), line) {
+            let reason = format!("{}: is listed twice, first in line {other}", entry.name);
+            return Err(Error::line(path, *line, reason));
+        }
+    }
+    if lines.is_empty() {
+        return Err(Error::input(path, "lists no parameter"));
+    }
+    Ok(List { format, entries: lines.into_iter().map(|(_, entry)| entry).collect(), notes })
+}
+
+/// The first parameter that lacks something which lists of a format need, and what that is.
+pub fn missing(entries: &[ListEntry], format: ListFormat) -> Option<(&ListEntry, Setting)> {
+    entries.iter().find_map(|entry| {
+        format.needs().iter().find(|setting| entry.lacks(**setting)).map(|setting| (entry, *setting))
+    })
+}
+
+/// Writes a list.
+///
+/// # Errors
+/// [`Error::Usage`] naming a parameter that lacks something, or cannot be told in that format.
+pub fn write_list(entries: &[ListEntry], format: ListFormat, options: ListOptions) -> Result<Written> {
+    if let Some((entry, setting)) = missing(entries, format) {
+        let name = setting.name();
+        return Err(Error::Usage(format!(
+            "{}: a list of {format} needs {name}, which is missing",
+            entry.name
+        )));
+    }
+    for entry in entries {
+        entry.check().map_err(Error::Usage)?;
+        if !entry.integer && !format.has_fractions() {
+            let reason = format!("{}: takes fractions, and {format} knows whole numbers only", entry.name);
+            return Err(Error::Usage(reason));
+        }
+    }
+    let mut notes = Vec::new();
+    let lost = |setting: &&Setting| !format.has(**setting) && entries.iter().any(|e| !e.lacks(**setting));
+    let lost: Vec<&str> = Setting::ALL.iter().filter(lost).map(|setting| setting.name()).collect();
+    if !lost.is_empty() && !matches!(format, ListFormat::Uci | ListFormat::Values) {
+        notes.push(format!("{format} has no place for {}", lost.join(", ")));
+    }
+    let text = match format {
+        ListFormat::Spsa | ListFormat::Bspsa => zamar::write(entries, format, &mut notes)?,
+        ListFormat::OpenBench => openbench::write(entries, &mut notes)?,
+        ListFormat::Fishtest => fishtest::write(entries)?,
+        ListFormat::WeatherFactory => weather_factory::write(entries, options, &mut notes)?,
+        ListFormat::Params => params::write(entries)?,
+        ListFormat::Uci => uci::write(entries)?,
+        ListFormat::Values => values::write(entries)?,
+        ListFormat::Toml => tables::write(entries)?,
+    };
+    Ok(Written { text, notes })
+}
+
+/// Bytes as text, without a byte order mark.
+///
+/// # Errors
+/// [`Error::Input`] naming the first line that is not UTF-8.
+pub(super) fn text_of<'a>(bytes: &'a [u8], path: &Path) -> Result<&'a str> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    std::str::from_utf8(bytes).map_err(|error| {
+        let line = 1 + bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+        Error::line(path, line as u64, "is not UTF-8 text")
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+//! The `.params` files of YaneuraOu's `tune.py` as lists; their text is [`patch`](gputexel_patch)'s.
+//!
+//! `step` is c_end and `delta` r_end. What is marked as not used is left out.
+
+use std::path::Path;
+
+use super::ListEntry;
+use super::columns::{Numbered, check_names, given};
+use gputexel_files::{Error, Result};
+use gputexel_patch::params::{Number, ParamEntry, ParamKind, ParamsFile};
+
+pub(super) fn parse(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<Vec<Numbered>> {
+    let file = ParamsFile::parse(text, path)?;
+    let mut entries = Vec::new();
+    let mut unused = Vec::new();
+    for (line, param) in file.numbered() {
+        if param.not_used {
+            unused.push(param.name.clone());
+            continue;
+        }
+        let mut entry = ListEntry {
+            integer: param.kind == ParamKind::Int,
+            min: Some(param.min.value),
+            max: Some(param.max.value),
+            c_end: Some(param.step.value),
+            r_end: Some(param.delta.value),
+            ..ListEntry::new(param.name.clone(), param.v.value)
+        };
+        let comment = param.comment.as_deref().map(str::trim_end);
+        entry.comment = comment.filter(|comment| !comment.trim().is_empty()).map(str::to_string);
+        entries.push((line, entry));
+    }
+    if entries.is_empty() && !unused.is_empty() {
+        return Err(Error::input(path, "lists only parameters that are marked as not used"));
+    }
+    if !unused.is_empty() {
+        notes.push(format!("left out, being marked as not used: {}", unused.join(", ")));
+    }
+    Ok(entries)
+}
+
+pub(super) fn write(entries: &[ListEntry]) -> Result<String> {
+    check_names(entries)?;
+    let mut file = ParamsFile::default();
+    for entry in entries {
+        if entry.name.contains("//") || entry.name.contains("[[NOT USED]]") {
+            let reason = format!("{}: params would take a part of this name for a comment", entry.name);
+            return Err(Error::Usage(reason));
+        }
+        let kind = if entry.integer { ParamKind::Int } else { ParamKind::Float };
+        let mut param = ParamEntry::from_source(entry.name.clone(), kind, entry.start);
+        let numbers = [&mut param.min, &mut param.max, &mut param.step, &mut param.delta];
+        for (number, value) in numbers.into_iter().zip([entry.min, entry.max, entry.c_end, entry.r_end]) {
+            *number = Number::new(given(value));
+        }
+        param.comment.clone_from(&entry.comment);
+        file.push(param);
+    }
+    Ok(file.text())
+}

@@ -1,0 +1,176 @@
+//! weather-factory's `config.json`, with the gains of its `spsa.json`.
+//!
+//! Its t counts games: sides are moved by step c_t with c_t = c / t^γ, and values by
+//! (W − L) a_t step / c_t with a_t = a / (A + t)^α. After T games that is, in our terms,
+//!
+//! c_end = step c_T and r_end = a_T / c_T².
+
+use std::fmt;
+use std::path::Path;
+
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::json;
+
+use super::columns::Numbered;
+use super::{ListEntry, ListOptions};
+use crate::config::line_at;
+use crate::variables::positive;
+use gputexel_files::{Error, Result};
+
+/// A parameter.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Item {
+    value: f64,
+    min_value: f64,
+    max_value: f64,
+    step: f64,
+}
+
+/// Parameters in their order, names that come twice included.
+struct Items(Vec<(String, Item)>);
+
+impl<'de> Deserialize<'de> for Items {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Pairs;
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = Items;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of parameters")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Items, A::Error> {
+                let mut items = Vec::new();
+                while let Some(item) = map.next_entry()? {
+                    items.push(item);
+                }
+                Ok(Items(items))
+            }
+        }
+        deserializer.deserialize_map(Pairs)
+    }
+}
+
+/// Its `spsa.json`; what is missing has weather-factory's values.
+#[derive(Deserialize)]
+#[serde(default)]
+struct Gains {
+    a: f64,
+    c: f64,
+    #[serde(rename = "A")]
+    stability: f64,
+    alpha: f64,
+    gamma: f64,
+}
+
+impl Default for Gains {
+    fn default() -> Self {
+        Self { a: 1.0, c: 1.0, stability: 100_000.0, alpha: 0.601, gamma: 0.102 }
+    }
+}
+
+fn json_error(path: &Path, error: &serde_json::Error) -> Error {
+    let text = error.to_string();
+    let reason = text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason);
+    Error::line(path, error.line().max(1) as u64, reason)
+}
+
+pub(super) fn parse(
+    text: &str,
+    path: &Path,
+    options: ListOptions,
+    gains: Option<&Path>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Numbered>> {
+    let Items(items) = serde_json::from_str(text).map_err(|error| json_error(path, &error))?;
+    let (factor, r_end) = match (gains.map(read_gains).transpose()?, options.games) {
+        (Some(gains), Some(games)) => {
+            let games = games as f64;
+            let c = gains.c / games.powf(gains.gamma);
+            let a = gains.a / (games + gains.stability).powf(gains.alpha);
+            (c, Some(a / (c * c)))
+        }
+        (Some(_), None) => {
+            notes.push("spsa.json was left aside; --games N says where it ends".to_string());
+            (1.0, None)
+        }
+        (None, _) => (1.0, None),
+    };
+    if factor == 1.0 {
+        notes.push("step was taken for c_end".to_string());
+    }
+    // Keys are found in their order, so that the second of two of a name is the second in the text.
+    let mut from = 0;
+    let entry = |(name, item): (String, Item)| {
+        let key = json!(name).to_string();
+        let at = text[from..].find(&key).map_or(from, |at| from + at);
+        from = (at + key.len()).min(text.len());
+        let entry = ListEntry {
+            min: Some(item.min_value),
+            max: Some(item.max_value),
+            c_end: Some(item.step * factor),
+            r_end,
+            ..ListEntry::new(name, item.value)
+        };
+        (line_at(text, at), entry)
+    };
+    Ok(items.into_iter().map(entry).collect())
+}
+
+fn read_gains(path: &Path) -> Result<Gains> {
+    let bytes =
+        gputexel_files::read_whole(path, gputexel_files::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
+    let gains: Gains = serde_json::from_slice(&bytes).map_err(|error| json_error(path, &error))?;
+    for (name, value) in [("a", gains.a), ("c", gains.c)] {
+        positive(name, value).map_err(|error| Error::input(path, error.to_string()))?;
+    }
+    for (name, value) in [("A", gains.stability), ("alpha", gains.alpha), ("gamma", gains.gamma)] {
+        if !(value.is_finite() && value >= 0.0) {
+            let reason = format!("{name} {value}: must be a number that is not negative");
+            return Err(Error::input(path, reason));
+        }
+    }
+    Ok(gains)
+}
+
+/// Steps are c_end, for an `spsa.json` whose c ends as 1; such a one is put into a note.
+pub(super) fn write(entries: &[ListEntry], options: ListOptions, notes: &mut Vec<String>) -> Result<String> {
+    let mut object = serde_json::Map::new();
+    for entry in entries {
+        let item = json!({
+            "value": number(entry.start),
+            "min_value": entry.min.map(number),
+            "max_value": entry.max.map(number),
+            "step": entry.c_end.map(number),
+        });
+        object.insert(entry.name.clone(), item);
+    }
+    let gains: Vec<f64> = entries.iter().filter_map(|entry| entry.r_end).collect();
+    let equal = gains.len() == entries.len() && gains.iter().all(|gain| *gain == gains[0]);
+    match options.games {
+        Some(games) if equal => {
+            let Gains { alpha, gamma, .. } = Gains::default();
+            let games = games as f64;
+            let stability = games / 10.0;
+            let a = gains[0] * (games + stability).powf(alpha);
+            let spsa = json!({
+                "a": a, "c": games.powf(gamma), "A": number(stability), "alpha": alpha, "gamma": gamma,
+            });
+            notes.push(format!("spsa.json that ends with c_end and r_end: {spsa}"));
+        }
+        Some(_) if !gains.is_empty() => {
+            notes.push("r_end is not the same for all, and weather-factory has one gain for all".to_string());
+        }
+        _ => notes.push(
+            "step is c_end; with --games N and r_end, an spsa.json that ends there is proposed".to_string(),
+        ),
+    }
+    Ok(format!("{:#}\n", serde_json::Value::Object(object)))
+}
+
+/// Whole numbers without a point, as people write them.
+fn number(value: f64) -> serde_json::Value {
+    if value.fract() == 0.0 && value.abs() < 1e15 { json!(value as i64) } else { json!(value) }
+}

@@ -1,0 +1,155 @@
+//! BSPSA: Bayesian SPSA with the covariance of all parameters, exactly.
+//!
+//! Equations (13) to (16) of arXiv:2205.15602 add a aᵀ / τ² to the inverse covariance and solve a
+//! linear system for the step. The matrix inversion lemma gives the same in O(n²), without a solve:
+//!
+//! g = C a, θ ← θ + g e / (τ² + aᵀ g), C ← C − g gᵀ / (τ² + aᵀ g),
+//!
+//! with slopes a and innovation e as in [`Observation::linearized`]. (`bspsa.pl` updates θ inside
+//! its elimination and so leaves the back substitution out, which does not show in its results.)
+
+use serde::{Deserialize, Serialize};
+
+use super::super::schedule::Schedule;
+use super::super::variables::Variable;
+use super::{MethodKind, Observation, Rule, required};
+use gputexel_files::Result;
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Bspsa {
+    schedule: Schedule,
+    c_end: Vec<f64>,
+    sigma: Vec<f64>,
+    /// C, row by row, n × n.
+    covariance: Vec<f64>,
+}
+
+impl Bspsa {
+    pub fn try_new(schedule: Schedule, variables: &[Variable]) -> Result<Self> {
+        let s = required(variables, "s", MethodKind::Bspsa, |v| v.s)?;
+        let n = variables.len();
+        let mut covariance = vec![0.0; n * n];
+        for (i, s) in s.iter().enumerate() {
+            covariance[i * n + i] = s * s;
+        }
+        Ok(Self {
+            schedule,
+            c_end: variables.iter().map(|v| v.c_end).collect(),
+            sigma: required(variables, "sigma", MethodKind::Bspsa, |v| v.sigma)?,
+            covariance,
+        })
+    }
+}
+
+impl Rule for Bspsa {
+    fn spread(&self, i: usize, k: u64) -> f64 {
+        self.c_end[i] * self.schedule.c_factor(k)
+    }
+
+    fn gain(&self, _i: usize, _k: u64) -> Option<f64> {
+        None
+    }
+
+    fn update(&mut self, theta: &mut [f64], seen: &Observation<'_>) {
+        let n = theta.len();
+        let factor = self.schedule.c_factor(seen.k);
+        let c: Vec<f64> = self.c_end.iter().map(|c| c * factor).collect();
+        let mut a = Vec::with_capacity(n);
+        let innovation = seen.linearized(theta, &c, &self.sigma, &mut a);
+        let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
+        let g: Vec<f64> = self.covariance.chunks_exact(n).map(|row| dot(row, &a)).collect();
+        let inverse = 1.0 / (seen.variance + dot(&a, &g));
+        for ((theta, row), gi) in theta.iter_mut().zip(self.covariance.chunks_exact_mut(n)).zip(&g) {
+            *theta += gi * innovation * inverse;
+            let factor = gi * inverse;
+            for (entry, gj) in row.iter_mut().zip(&g) {
+                *entry -= factor * gj;
+            }
+        }
+    }
+
+    fn set_schedule(&mut self, schedule: Schedule) {
+        self.schedule = schedule;
+    }
+
+    fn deviation(&self, i: usize) -> f64 {
+        self.covariance[i * (self.c_end.len() + 1)].max(0.0).sqrt()
+    }
+
+    fn len(&self) -> usize {
+        let n = self.c_end.len().min(self.sigma.len());
+        if self.covariance.len() == n * n { n } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use faer::prelude::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    use super::*;
+
+    /// Equations (13) to (16) with a dense solve each time.
+    #[test]
+    fn rank_one_updates_equal_a_dense_solve() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
+        let n = 6;
+        let variable = |i: usize| Variable {
+            name: format!("x{i}"),
+            start: 10.0 * i as f64,
+            min: -300.0,
+            max: 300.0,
+            integer: false,
+            c_end: 20.0 + 7.0 * i as f64,
+            r_end: None,
+            s: Some(50.0 + 10.0 * i as f64),
+            sigma: Some(100.0 + 30.0 * i as f64),
+            simul_elo: 0.0,
+        };
+        let variables: Vec<Variable> = (0..n).map(variable).collect();
+        let schedule = Schedule::new(500);
+        let mut rule = Bspsa::try_new(schedule, &variables).unwrap();
+        let mut theta: Vec<f64> = variables.iter().map(|v| v.start).collect();
+        let mut dense = theta.clone();
+        let tau2 = 0.4;
+        let mut inverse =
+            Mat::from_fn(n, n, |i, j| if i == j { variables[i].s.unwrap().powi(-2) } else { 0.0 });
+        for k in 1..=500 {
+            let delta: Vec<i8> = (0..n).map(|_| if rng.random() { 1 } else { -1 }).collect();
+            let c = |i: usize| f64::from(delta[i]) * rule.spread(i, k);
+            let plus: Vec<f64> = (0..n).map(|i| (theta[i] + c(i)).clamp(-60.0, 60.0)).collect();
+            let minus: Vec<f64> = (0..n).map(|i| (theta[i] - c(i)).clamp(-60.0, 60.0)).collect();
+            let y = f64::from(rng.random_range(-2..=2));
+
+            let a: Vec<f64> =
+                (0..n).map(|i| (plus[i] - minus[i]) / variables[i].sigma.unwrap().powi(2)).collect();
+            let expected: f64 = (0..n).map(|i| a[i] * (dense[i] - (plus[i] + minus[i]) / 2.0)).sum();
+            for i in 0..n {
+                for j in 0..n {
+                    inverse[(i, j)] += a[i] * a[j] / tau2;
+                }
+            }
+            let right = Mat::from_fn(n, 1, |i, _| a[i] * (y - expected) / tau2);
+            let step = inverse.partial_piv_lu().solve(&right);
+            for i in 0..n {
+                dense[i] += step[(i, 0)];
+            }
+
+            let as_published = false;
+            let seen =
+                Observation { k, plus: &plus, minus: &minus, delta: &delta, y, variance: tau2, as_published };
+            rule.update(&mut theta, &seen);
+            for i in 0..n {
+                assert!((theta[i] - dense[i]).abs() < 1e-8, "{k} {i}: {} {}", theta[i], dense[i]);
+            }
+        }
+        let covariance = inverse.partial_piv_lu().solve(Mat::<f64>::identity(n, n));
+        for i in 0..n {
+            let expected = covariance[(i, i)].sqrt();
+            assert!((rule.deviation(i) / expected - 1.0).abs() < 1e-9);
+            assert!(rule.deviation(i) < 0.9 * variables[i].s.unwrap());
+        }
+    }
+}

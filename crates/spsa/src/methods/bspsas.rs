@@ -1,0 +1,73 @@
+//! BSPSAS: Bayesian SPSA with a posterior of each parameter by itself.
+//!
+//! Equations (9) and (10) of arXiv:2205.15602 with a_i = 2 δ_i c_i / σ_i², in which they read
+//!
+//! θ_i ← θ_i + s_i² a_i e / (a_i² s_i² + τ²) and s_i² ← s_i² τ² / (a_i² s_i² + τ²).
+//!
+//! As published e is the score y. With what was really played, a_i and the innovation e are those
+//! of [`Observation::linearized`], which is the same where nothing is clamped or rounded. The
+//! cross terms of the branch `bspsa_simple` are left out: they depend on the origin of the
+//! coordinates and cost strength far from it.
+
+use serde::{Deserialize, Serialize};
+
+use super::super::schedule::Schedule;
+use super::super::variables::Variable;
+use super::{MethodKind, Observation, Rule, required};
+use gputexel_files::Result;
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Bspsas {
+    schedule: Schedule,
+    c_end: Vec<f64>,
+    sigma: Vec<f64>,
+    /// s².
+    variances: Vec<f64>,
+}
+
+impl Bspsas {
+    pub fn try_new(schedule: Schedule, variables: &[Variable]) -> Result<Self> {
+        let s = required(variables, "s", MethodKind::Bspsas, |v| v.s)?;
+        Ok(Self {
+            schedule,
+            c_end: variables.iter().map(|v| v.c_end).collect(),
+            sigma: required(variables, "sigma", MethodKind::Bspsas, |v| v.sigma)?,
+            variances: s.iter().map(|s| s * s).collect(),
+        })
+    }
+}
+
+impl Rule for Bspsas {
+    fn spread(&self, i: usize, k: u64) -> f64 {
+        self.c_end[i] * self.schedule.c_factor(k)
+    }
+
+    fn gain(&self, _i: usize, _k: u64) -> Option<f64> {
+        None
+    }
+
+    fn update(&mut self, theta: &mut [f64], seen: &Observation<'_>) {
+        let factor = self.schedule.c_factor(seen.k);
+        let c: Vec<f64> = self.c_end.iter().map(|c| c * factor).collect();
+        let mut slopes = Vec::with_capacity(theta.len());
+        let innovation = seen.linearized(theta, &c, &self.sigma, &mut slopes);
+        for ((theta, variance), a) in theta.iter_mut().zip(&mut self.variances).zip(&slopes) {
+            let inverse = 1.0 / (a * a * *variance + seen.variance);
+            *theta += *variance * a * innovation * inverse;
+            *variance *= seen.variance * inverse;
+        }
+    }
+
+    fn set_schedule(&mut self, schedule: Schedule) {
+        self.schedule = schedule;
+    }
+
+    fn deviation(&self, i: usize) -> f64 {
+        self.variances[i].sqrt()
+    }
+
+    fn len(&self) -> usize {
+        self.variances.len().min(self.c_end.len()).min(self.sigma.len())
+    }
+}

@@ -1,0 +1,57 @@
+//! SPSA with constant gains: fishtest's autoselect form, A = α = γ = 0.
+//!
+//! θ_i ← θ_i + r d_i y. Gains do not depend on the number of games, so that a run may be stopped or
+//! prolonged at will; what is left in the end is the noise r (1 − D) / (4 h) C of each value around
+//! its optimum, see the [`planner`](crate::planner).
+
+use serde::{Deserialize, Serialize};
+
+use super::super::schedule::Schedule;
+use super::super::variables::Variable;
+use super::classic::Walk;
+use super::{MethodKind, Observation, Rule, required};
+use gputexel_files::Result;
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Constant {
+    c: Vec<f64>,
+    r: Vec<f64>,
+    walk: Walk,
+}
+
+impl Constant {
+    pub fn try_new(variables: &[Variable]) -> Result<Self> {
+        Ok(Self {
+            c: variables.iter().map(|v| v.c_end).collect(),
+            r: required(variables, "r_end", MethodKind::Constant, |v| v.r_end)?,
+            walk: Walk::new(variables.len()),
+        })
+    }
+}
+
+impl Rule for Constant {
+    fn spread(&self, i: usize, _k: u64) -> f64 {
+        self.c[i]
+    }
+
+    fn gain(&self, i: usize, _k: u64) -> Option<f64> {
+        Some(self.r[i])
+    }
+
+    fn update(&mut self, theta: &mut [f64], seen: &Observation<'_>) {
+        for (i, theta) in theta.iter_mut().enumerate() {
+            self.walk.step(i, theta, self.r[i], seen.half(i, self.c[i]), seen.y);
+        }
+    }
+
+    fn set_schedule(&mut self, _schedule: Schedule) {}
+
+    fn deviation(&self, i: usize) -> f64 {
+        self.walk.deviation(i)
+    }
+
+    fn len(&self) -> usize {
+        self.walk.len().min(self.c.len()).min(self.r.len())
+    }
+}

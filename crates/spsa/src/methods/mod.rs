@@ -1,0 +1,191 @@
+//! The update rules: one file each, behind one small trait.
+//!
+//! A rule knows how far to move the two sides apart and what the score of a pair says about the
+//! values; asking, telling, clamping and rounding are the [`Tuner`](super::Tuner)'s.
+
+mod bspsa;
+mod bspsas;
+mod classic;
+mod constant;
+
+use serde::{Deserialize, Serialize};
+
+use super::schedule::Schedule;
+use super::settings::Settings;
+use super::variables::Variable;
+use gputexel_files::{Error, Result};
+
+use bspsa::Bspsa;
+use bspsas::Bspsas;
+use classic::Classic;
+use constant::Constant;
+
+/// Which update rule is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MethodKind {
+    /// Simultaneous perturbation stochastic approximation with zamar's gains.
+    Spsa,
+    /// Bayesian SPSA, each parameter by itself (Ivec and Vojnovic, arXiv:2205.15602).
+    Bspsas,
+    /// Bayesian SPSA with the full covariance.
+    Bspsa,
+    /// SPSA whose gain and perturbation stay what they are, as fishtest's autoselect has it.
+    Constant,
+}
+
+impl MethodKind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Spsa, Self::Bspsas, Self::Bspsa, Self::Constant];
+
+    /// Whether it keeps a posterior, from `s` and `sigma`; the others need `r_end`.
+    pub fn is_bayesian(self) -> bool {
+        matches!(self, Self::Bspsas | Self::Bspsa)
+    }
+}
+
+impl std::fmt::Display for MethodKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Spsa => "spsa",
+            Self::Bspsas => "bspsas",
+            Self::Bspsa => "bspsa",
+            Self::Constant => "constant",
+        })
+    }
+}
+
+impl std::str::FromStr for MethodKind {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.to_string() == text)
+            .ok_or_else(|| Error::Usage(format!("method '{text}': expected spsa, bspsas, bspsa or constant")))
+    }
+}
+
+/// What a rule learns from: a pair of games and the values that were played.
+pub(super) struct Observation<'a> {
+    /// Iteration of the perturbation, from 1.
+    pub k: u64,
+    /// Values of the side whose score is told.
+    pub plus: &'a [f64],
+    /// Values of the other side.
+    pub minus: &'a [f64],
+    /// Signs that were drawn.
+    pub delta: &'a [i8],
+    /// Score of the pair, −2 to 2.
+    pub y: f64,
+    /// τ².
+    pub variance: f64,
+    /// Whether what was meant counts, and not what was played.
+    pub as_published: bool,
+}
+
+impl Observation<'_> {
+    /// Half the way from minus to plus of a parameter; `c`: what was meant.
+    fn half(&self, i: usize, c: f64) -> f64 {
+        if self.as_published { f64::from(self.delta[i]) * c } else { (self.plus[i] - self.minus[i]) / 2.0 }
+    }
+
+    /// What the Bayesian model makes of the pair: the slopes a_i of the expected score and the
+    /// innovation, which is the score less what was expected of it at `theta`.
+    ///
+    /// The strength of an engine is modeled as the density of N(θ_opt, σ²), which gives
+    /// y ~ N(Σ a_i (θ_opt,i − m_i), τ²) with a_i = (plus_i − minus_i) / σ_i² around the middle m_i
+    /// of the two sides. Where nothing is clamped or rounded, m is the θ of the asking.
+    fn linearized(&self, theta: &[f64], c: &[f64], sigma: &[f64], slopes: &mut Vec<f64>) -> f64 {
+        slopes.clear();
+        slopes.extend((0..theta.len()).map(|i| 2.0 * self.half(i, c[i]) / (sigma[i] * sigma[i])));
+        if self.as_published {
+            return self.y;
+        }
+        let middle = |i: usize| (self.plus[i] + self.minus[i]) / 2.0;
+        let expected: f64 = slopes.iter().enumerate().map(|(i, a)| a * (theta[i] - middle(i))).sum();
+        self.y - expected
+    }
+}
+
+/// An update rule.
+pub(super) trait Rule {
+    /// c_k: how far each side is moved from the middle.
+    fn spread(&self, i: usize, k: u64) -> f64;
+
+    /// R_k, for the rules that have one.
+    fn gain(&self, i: usize, k: u64) -> Option<f64>;
+
+    /// Moves `theta` by what was seen.
+    fn update(&mut self, theta: &mut [f64], seen: &Observation<'_>);
+
+    /// Follows another schedule from now on; rules without one have nothing to do.
+    fn set_schedule(&mut self, schedule: Schedule);
+
+    /// A standard deviation of the value's error.
+    fn deviation(&self, i: usize) -> f64;
+
+    /// How many variables it was made for.
+    fn len(&self) -> usize;
+}
+
+/// A rule with its state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Method {
+    Spsa(Classic),
+    Bspsas(Bspsas),
+    Bspsa(Bspsa),
+    Constant(Constant),
+}
+
+impl Method {
+    pub fn try_new(settings: &Settings, variables: &[Variable]) -> Result<Self> {
+        Ok(match settings.method {
+            MethodKind::Spsa => Self::Spsa(Classic::try_new(settings.schedule, variables)?),
+            MethodKind::Bspsas => Self::Bspsas(Bspsas::try_new(settings.schedule, variables)?),
+            MethodKind::Bspsa => Self::Bspsa(Bspsa::try_new(settings.schedule, variables)?),
+            MethodKind::Constant => Self::Constant(Constant::try_new(variables)?),
+        })
+    }
+
+    pub fn kind(&self) -> MethodKind {
+        match self {
+            Self::Spsa(_) => MethodKind::Spsa,
+            Self::Bspsas(_) => MethodKind::Bspsas,
+            Self::Bspsa(_) => MethodKind::Bspsa,
+            Self::Constant(_) => MethodKind::Constant,
+        }
+    }
+
+    pub fn rule(&self) -> &dyn Rule {
+        match self {
+            Self::Spsa(rule) => rule,
+            Self::Bspsas(rule) => rule,
+            Self::Bspsa(rule) => rule,
+            Self::Constant(rule) => rule,
+        }
+    }
+
+    pub fn rule_mut(&mut self) -> &mut dyn Rule {
+        match self {
+            Self::Spsa(rule) => rule,
+            Self::Bspsas(rule) => rule,
+            Self::Bspsa(rule) => rule,
+            Self::Constant(rule) => rule,
+        }
+    }
+}
+
+/// A setting of every variable, or whose is missing.
+fn required(
+    variables: &[Variable],
+    name: &str,
+    method: MethodKind,
+    get: impl Fn(&Variable) -> Option<f64>,
+) -> Result<Vec<f64>> {
+    let one = |variable: &Variable| {
+        get(variable).ok_or_else(|| Error::Usage(format!("{}: {method} needs {name}", variable.name)))
+    };
+    variables.iter().map(one).collect()
+}

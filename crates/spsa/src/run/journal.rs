@@ -1,0 +1,182 @@
+//! The journal of a run: what is played, pair by pair, so that a killed run can go on.
+//!
+//! `spsa.jsonl` holds the configuration in its first line and then a line for everything that
+//! happened, in the order in which it counted. It is the only truth: values, log and pictures follow
+//! from it. It belongs to one process at a time.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Perturbation;
+use crate::config::RunConfig;
+use gputexel_files::folder_lock::FolderLock;
+use gputexel_files::journal::{self, LineJournal, Place};
+use gputexel_files::{Error, Result};
+use gputexel_matches::End;
+
+/// The journal's name in its folder.
+pub const JOURNAL: &str = "spsa.jsonl";
+
+const FORMAT: &str = "gputexel-spsa";
+const VERSION: u32 = 1;
+
+/// The first line of a journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    format: String,
+    version: u32,
+    /// The program's version, its command line and the day when the run began (`2026.01.31`).
+    pub gputexel: String,
+    /// As typed.
+    pub command_line: String,
+    /// `2026.01.31`
+    pub date: String,
+    /// Names of the two sides' engines; the plus side's first.
+    pub engines: [String; 2],
+    /// xxh3 of their parameter files or programs, where there are some.
+    pub checksums: [Option<String>; 2],
+    /// xxh3 of the decompressed book, where there is one.
+    pub book: Option<String>,
+    /// What the run was told.
+    pub config: RunConfig,
+}
+
+impl Header {
+    /// For a run that begins today.
+    pub fn new(command_line: &str, config: RunConfig) -> Self {
+        Self {
+            format: FORMAT.to_string(),
+            version: VERSION,
+            gputexel: env!("CARGO_PKG_VERSION").to_string(),
+            command_line: command_line.to_string(),
+            date: jiff::Timestamp::now().strftime("%Y.%m.%d").to_string(),
+            engines: Default::default(),
+            checksums: [None, None],
+            book: None,
+            config,
+        }
+    }
+}
+
+/// How a game ended, by the plus side's view.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GameNote {
+    /// Half points of the plus side: 0, 1 or 2.
+    pub half_points: u8,
+    /// Why it ended.
+    pub end: End,
+    /// Plies, those of the opening included.
+    pub plies: u32,
+}
+
+/// A pair that counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlayedPair {
+    /// What was played.
+    #[serde(flatten)]
+    pub perturbation: Perturbation,
+    /// The plus side has White in the first game, Black in the second.
+    pub games: [GameNote; 2],
+}
+
+impl PlayedPair {
+    /// Half points of the plus side, 0 to 4.
+    pub fn half_points(&self) -> u8 {
+        self.games.iter().map(|game| game.half_points.min(2)).sum()
+    }
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Entry {
+    /// A pair was played and counts.
+    Pair(PlayedPair),
+    /// A pair was spoiled by an engine that failed; it is played again with other values.
+    Spoiled {
+        /// Its iteration.
+        k: u64,
+        /// Who failed: 0 for the plus side, 1 for the minus side.
+        side: u8,
+        /// How.
+        why: String,
+    },
+    /// The run goes on with another number of iterations.
+    Replan {
+        /// N.
+        iterations: u64,
+        /// A.
+        stability: f64,
+    },
+}
+
+/// What happened, each with the number of its line.
+pub type Events = Vec<(u64, Entry)>;
+
+const fn place(folder: &Path) -> Place<'_> {
+    Place { folder, name: JOURNAL, what: "run of SPSA" }
+}
+
+impl Header {
+    /// Refuses what another program or version wrote.
+    fn check(&self, folder: &Path) -> Result<()> {
+        if self.format == FORMAT && self.version == VERSION {
+            return Ok(());
+        }
+        let found = format!("{} version {}", self.format, self.version);
+        Err(Error::line(place(folder).path(), 1, format!("is {found}, expected {FORMAT} {VERSION}")))
+    }
+}
+
+/// An open journal.
+#[derive(Debug)]
+pub struct Journal(LineJournal);
+
+impl Journal {
+    /// Begins a journal in a folder that is locked, replacing one that is there.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn create(lock: &FolderLock, header: &Header) -> Result<Self> {
+        LineJournal::create(lock, place(lock.folder()), header).map(Self)
+    }
+
+    /// Opens a journal to go on with it. A last line that was cut off is taken away: what it told of
+    /// did not count yet.
+    ///
+    /// # Errors
+    /// Those of [`read`], [`Error::Io`] when it cannot be written.
+    pub fn open(lock: &FolderLock) -> Result<(Self, Header, Events)> {
+        let folder = lock.folder();
+        let (journal, contents) =
+            LineJournal::open(lock, place(folder), |header: &Header| header.check(folder))?;
+        Ok((Self(journal), contents.header, contents.entries))
+    }
+
+    /// Adds what happened; once this returns, the end of the process does not lose it.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; those of [`check`](Self::check).
+    pub fn append(&mut self, entry: &Entry) -> Result<()> {
+        self.0.append(entry)
+    }
+
+    /// Sees to it that what was added is still there.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when the folder or the journal was removed, moved or replaced.
+    pub fn check(&self) -> Result<()> {
+        self.0.check()
+    }
+}
+
+/// Reads a journal, which may be in use: its header, and what happened with the number of its line.
+///
+/// # Errors
+/// [`Error::Io`], or [`Error::Input`] when it is none, is of another version, or is damaged
+/// elsewhere than in a last line that was cut off.
+pub fn read(folder: &Path) -> Result<(Header, Events)> {
+    let contents = journal::read(place(folder), |header: &Header| header.check(folder))?;
+    Ok((contents.header, contents.entries))
+}

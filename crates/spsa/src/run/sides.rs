@@ -1,0 +1,265 @@
+//! The engines of a run as players that can be told values between games.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::Variable;
+use crate::config::EngineSection;
+use gputexel_files::{Error, Result};
+use gputexel_matches::client::{EngineCommand, OptionKind, Setting, UciPlayer};
+use gputexel_matches::{BuiltinPlayer, Player};
+use gputexel_model::{FeatureSet, ParameterFile, ParameterGroups, Prior, TableEvaluation, named_parameters};
+
+/// Transposition table of a built-in engine, unless said otherwise.
+const HASH_MIB: u32 = 1;
+
+/// Seconds to become ready, unless said otherwise.
+const START_SECONDS: f64 = 10.0;
+
+/// An engine that has the parameters to be tuned, with what it needs to be made many times.
+pub struct TunedEngine {
+    name: String,
+    checksum: Option<String>,
+    chess960: bool,
+    kind: Kind,
+}
+
+enum Kind {
+    BuiltIn(Box<Tables>),
+    Uci(EngineCommand, &'static AtomicBool),
+}
+
+/// What evaluations of the built-in engine are made of.
+#[derive(Clone)]
+pub struct Tables {
+    set: FeatureSet,
+    groups: ParameterGroups,
+    hash_mib: usize,
+    stop: &'static AtomicBool,
+}
+
+impl Tables {
+    fn evaluation(&self, values: &[f64]) -> Result<TableEvaluation> {
+        TableEvaluation::try_new(&self.set, &self.groups.theta(values))
+    }
+}
+
+impl TunedEngine {
+    /// Makes sure that an engine can be started and has all variables within its own bounds.
+    /// `stop` ends searches, and all waiting for engines that are other programs.
+    ///
+    /// # Errors
+    /// Those of starting engines and of reading parameters; [`Error::Usage`] naming the engine and
+    /// the parameter that it does not have, or not like that.
+    pub fn open(section: &EngineSection, variables: &[Variable], stop: &'static AtomicBool) -> Result<Self> {
+        match (&section.command, &section.params) {
+            (Some(command), None) => Self::open_uci(command, section, variables, stop),
+            (None, Some(params)) => Self::open_built_in(params, section, variables, stop),
+            _ => Err(Error::Usage("an engine needs either 'command' or 'params'".to_string())),
+        }
+    }
+
+    fn open_uci(
+        command: &str,
+        section: &EngineSection,
+        variables: &[Variable],
+        stop: &'static AtomicBool,
+    ) -> Result<Self> {
+        let mut command: EngineCommand = command.parse()?;
+        let seconds = section.start_deadline.unwrap_or(START_SECONDS);
+        command.start_deadline = Duration::try_from_secs_f64(seconds)
+            .map_err(|_| Error::Usage(format!("start_deadline {seconds}: must be seconds above 0")))?;
+        let setting =
+            |(name, value): (&String, &_)| Setting { name: name.clone(), value: format!("{value}") };
+        command.settings = section.options.iter().map(setting).collect();
+        let player = UciPlayer::start_stoppable(command.clone(), stop)?;
+        let name = section.name.clone().unwrap_or_else(|| player.name().to_string());
+        for variable in variables {
+            check_option(&player, variable)
+                .map_err(|reason| Error::Usage(format!("{}: {}: {reason}", player.name(), variable.name)))?;
+        }
+        let chess960 = player.options().iter().any(|option| option.name.eq_ignore_ascii_case("UCI_Chess960"));
+        let checksum = program(&command)
+            .and_then(|path| gputexel_files::read_whole(&path, gputexel_files::RECORD_BYTES).ok())
+            .map(|bytes| checksum(&bytes));
+        Ok(Self { name, checksum, chess960, kind: Kind::Uci(command, stop) })
+    }
+
+    fn open_built_in(
+        params: &str,
+        section: &EngineSection,
+        variables: &[Variable],
+        stop: &'static AtomicBool,
+    ) -> Result<Self> {
+        if !section.options.is_empty() {
+            return Err(Error::Usage(format!(
+                "'{params}' is played by the built-in engine; options are for UCI engines"
+            )));
+        }
+        let (set, theta) = named_parameters(params)?;
+        let checksum = match params.parse::<Prior>()? {
+            Prior::File(path) => {
+                let path = ParameterFile::locate(&path)?;
+                let bytes = gputexel_files::read_whole(&path, gputexel_files::SETTINGS_BYTES)
+                    .map_err(|e| Error::io(&path, e))?;
+                Some(checksum(&bytes))
+            }
+            _ => None,
+        };
+        let names: Vec<&str> = variables.iter().map(|v| v.name.as_str()).collect();
+        let groups = ParameterGroups::try_new(&set, &theta, &names)?;
+        let hash_mib = section.hash_mib.unwrap_or(HASH_MIB) as usize;
+        let tables = Tables { set, groups, hash_mib, stop };
+        for end in [|v: &Variable| v.min, |v: &Variable| v.max] {
+            // What is out of reach is found before the first game.
+            tables.evaluation(&variables.iter().map(end).collect::<Vec<_>>())?;
+        }
+        let stem = Path::new(params).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let name = section.name.clone().or(stem).unwrap_or_else(|| params.to_string());
+        Ok(Self { name, checksum, chess960: true, kind: Kind::BuiltIn(Box::new(tables)) })
+    }
+
+    /// Its name in reports.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// xxh3 of the parameter file, or of the program, where there is one.
+    pub fn checksum(&self) -> Option<&str> {
+        self.checksum.as_deref()
+    }
+
+    /// Whether it plays Chess960.
+    pub fn plays_chess960(&self) -> bool {
+        self.chess960
+    }
+
+    /// The whole evaluation with these values; `None` for engines that are other programs.
+    pub fn parameter_file(&self, values: &[f64]) -> Option<ParameterFile> {
+        let Kind::BuiltIn(tables) = &self.kind else { return None };
+        Some(ParameterFile::new(&tables.set, &tables.groups.theta(values), None, None))
+    }
+
+    /// These values as options of the engine. A variable of the built-in engine may be several.
+    pub fn options(&self, variables: &[Variable], values: &[f64]) -> Vec<(String, f64)> {
+        let Kind::BuiltIn(tables) = &self.kind else {
+            return variables.iter().zip(values).map(|(v, value)| (v.name.clone(), *value)).collect();
+        };
+        let Tables { set, groups, .. } = &**tables;
+        let theta = groups.theta(values);
+        groups.indices().iter().flatten().map(|&i| (set.parameter_name(i), theta[i])).collect()
+    }
+
+    /// A player with these values.
+    ///
+    /// # Errors
+    /// Those of starting engines and of [`TunedPlayer::set_values`].
+    pub fn player(&self, name: &str, variables: &[Variable], values: &[f64]) -> Result<TunedPlayer> {
+        Ok(match &self.kind {
+            Kind::BuiltIn(tables) => {
+                let evaluation = tables.evaluation(values)?;
+                let player = BuiltinPlayer::new(name, evaluation, tables.hash_mib).with_stop(tables.stop);
+                TunedPlayer::BuiltIn { player: Box::new(player), tables: tables.clone() }
+            }
+            Kind::Uci(command, stop) => {
+                let mut command = EngineCommand { name: Some(name.to_string()), ..command.clone() };
+                command.settings.extend(variables.iter().zip(values).map(|(v, x)| tuned_setting(v, *x)));
+                TunedPlayer::Uci(Box::new(UciPlayer::start_stoppable(command, stop)?))
+            }
+        })
+    }
+}
+
+fn checksum(bytes: &[u8]) -> String {
+    format!("{:016x}", xxh3_64(bytes))
+}
+
+/// The file of a program, by itself or in `PATH`.
+fn program(command: &EngineCommand) -> Option<PathBuf> {
+    let program = &command.program;
+    if program.components().count() > 1 {
+        return Some(program.clone());
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+/// Whether an engine's option can take every value of a variable.
+fn check_option(player: &UciPlayer, variable: &Variable) -> std::result::Result<(), String> {
+    let option = player.options().iter().find(|option| option.name.eq_ignore_ascii_case(&variable.name));
+    let Some(option) = option else { return Err("the engine has no such option".to_string()) };
+    match &option.kind {
+        OptionKind::Spin { min, max, .. } => {
+            if !variable.integer {
+                return Err("the option takes whole numbers only: say integer = true".to_string());
+            }
+            let (low, high) = (*min as f64, *max as f64);
+            if variable.min.ceil() < low || variable.max.floor() > high {
+                let (wanted_low, wanted_high) = (variable.min, variable.max);
+                return Err(format!(
+                    "bounds {wanted_low} to {wanted_high} are wider than the engine's own, {min} to {max}"
+                ));
+            }
+            Ok(())
+        }
+        // Engines take fractions as text.
+        OptionKind::String { .. } => Ok(()),
+        OptionKind::Check { .. } | OptionKind::Combo { .. } | OptionKind::Button => {
+            Err("is not an option with a number".to_string())
+        }
+    }
+}
+
+fn tuned_setting(variable: &Variable, value: f64) -> Setting {
+    Setting { name: variable.name.clone(), value: format!("{value}") }
+}
+
+/// A player whose values can be changed between games.
+pub enum TunedPlayer {
+    /// In this process.
+    BuiltIn {
+        /// The engine.
+        player: Box<BuiltinPlayer>,
+        /// What its evaluation is made of.
+        tables: Box<Tables>,
+    },
+    /// Another program.
+    Uci(Box<UciPlayer>),
+}
+
+impl TunedPlayer {
+    /// Plays with other values from the next game on, also when the engine is started anew.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when the engine does not take a value.
+    pub fn set_values(&mut self, variables: &[Variable], values: &[f64]) -> Result<()> {
+        match self {
+            Self::BuiltIn { player, tables } => player.set_evaluation(tables.evaluation(values)?),
+            Self::Uci(player) => {
+                for (variable, value) in variables.iter().zip(values) {
+                    player.set(tuned_setting(variable, *value))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// As the rules of games see it.
+    pub fn as_player(&mut self) -> &mut dyn Player {
+        match self {
+            Self::BuiltIn { player, .. } => &mut **player,
+            Self::Uci(player) => &mut **player,
+        }
+    }
+
+    /// The player by itself, its values settled.
+    pub fn into_player(self) -> Box<dyn Player> {
+        match self {
+            Self::BuiltIn { player, .. } => player,
+            Self::Uci(player) => player,
+        }
+    }
+}

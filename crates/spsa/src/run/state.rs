@@ -1,0 +1,176 @@
+//! Where a run stands: the tuner, and what its games say, told entry by entry.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::journal::{Entry, Header, JOURNAL, PlayedPair};
+use crate::config::RunConfig;
+use crate::{Schedule, Tuner};
+use gputexel_files::{Error, Result};
+use gputexel_matches::End;
+use gputexel_matches::statistics::{Estimate, Pentanomial};
+
+/// Points of the path that are kept; when there are twice as many, every other one goes.
+const PATH: usize = 1024;
+
+/// The state of a run, which is a function of its journal alone.
+#[derive(Clone, Debug)]
+pub struct RunState {
+    /// The method and its values.
+    pub tuner: Tuner,
+    /// Pairs by the plus side's points.
+    pub pairs: Pentanomial,
+    /// For each parameter, pairs by the points of the side that played the larger value. Pairs in
+    /// which both played the same are left out.
+    pub larger: Vec<Pentanomial>,
+    /// Games by their end.
+    pub ends: BTreeMap<End, u64>,
+    /// Games drawn.
+    pub draws: u64,
+    /// Plies of all games.
+    pub plies: u64,
+    /// Pairs spoiled by failing engines, by side.
+    pub spoiled: [u64; 2],
+    /// The last failure in words.
+    pub last_failure: Option<String>,
+    /// Changes of the number of iterations: after how many pairs, and what N was then.
+    pub replans: Vec<(u64, u64)>,
+    /// Pairs told and the values then, from the start on.
+    pub path: Vec<(u64, Vec<f64>)>,
+    stride: u64,
+}
+
+impl RunState {
+    /// A run at its start.
+    ///
+    /// # Errors
+    /// Those of [`Tuner::try_new`].
+    pub fn try_new(config: &RunConfig) -> Result<Self> {
+        let tuner = Tuner::try_new(config.settings(), config.parameters.clone())?;
+        let start = tuner.values().to_vec();
+        Ok(Self {
+            pairs: Pentanomial::default(),
+            larger: vec![Pentanomial::default(); start.len()],
+            ends: BTreeMap::new(),
+            draws: 0,
+            plies: 0,
+            spoiled: [0; 2],
+            last_failure: None,
+            replans: Vec::new(),
+            path: vec![(0, start)],
+            stride: 1,
+            tuner,
+        })
+    }
+
+    /// A run as its journal tells it; `visit` sees the story after every pair.
+    ///
+    /// # Errors
+    /// Those of [`try_new`](Self::try_new), [`Error::Input`] naming the line that cannot be.
+    pub fn replay(
+        folder: &Path,
+        header: &Header,
+        entries: &[(u64, Entry)],
+        mut visit: impl FnMut(u64, &Self) -> Result<()>,
+    ) -> Result<Self> {
+        let mut story = Self::try_new(&header.config)?;
+        for (line, entry) in entries {
+            let told = match entry {
+                Entry::Pair(pair) if pair.games.iter().any(|game| game.half_points > 2) => {
+                    Err(Error::Usage(format!("pair {}: a result that is none", pair.perturbation.k)))
+                }
+                Entry::Pair(pair) => story.tuner.replay(&pair.perturbation, pair.half_points()),
+                Entry::Spoiled { .. } => Ok(()),
+                Entry::Replan { iterations, stability } => story.tuner.replan(*iterations, *stability),
+            };
+            told.map_err(|e| Error::line(folder.join(JOURNAL), *line, e.to_string()))?;
+            story.note(entry);
+            if let Entry::Pair(pair) = entry {
+                visit(pair.perturbation.k, &story)?;
+            }
+        }
+        Ok(story)
+    }
+
+    /// Adds what happened now, and was not told to the tuner yet.
+    ///
+    /// # Errors
+    /// Those of the tuner; nothing is changed then.
+    pub fn add(&mut self, entry: &Entry) -> Result<()> {
+        match entry {
+            Entry::Pair(pair) => self.tuner.tell(&pair.perturbation, pair.half_points())?,
+            Entry::Spoiled { .. } => {}
+            Entry::Replan { iterations, stability } => self.tuner.replan(*iterations, *stability)?,
+        }
+        self.note(entry);
+        Ok(())
+    }
+
+    /// Everything but the tuner, which knows already.
+    fn note(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Pair(pair) => self.count(pair),
+            Entry::Spoiled { side, why, .. } => {
+                self.spoiled[usize::from(*side != 0)] += 1;
+                self.last_failure = Some(why.clone());
+            }
+            Entry::Replan { iterations, .. } => self.replans.push((self.tuner.told(), *iterations)),
+        }
+    }
+
+    fn count(&mut self, pair: &PlayedPair) {
+        let points = usize::from(pair.half_points());
+        self.pairs.add(points);
+        let sides = pair.perturbation.plus.iter().zip(&pair.perturbation.minus);
+        for (larger, (plus, minus)) in self.larger.iter_mut().zip(sides) {
+            if plus != minus {
+                larger.add(if plus > minus { points } else { 4 - points });
+            }
+        }
+        for game in &pair.games {
+            *self.ends.entry(game.end).or_default() += 1;
+            self.draws += u64::from(game.half_points == 1);
+            self.plies += u64::from(game.plies);
+        }
+        let told = self.tuner.told();
+        if told.is_multiple_of(self.stride) {
+            self.path.push((told, self.tuner.values().to_vec()));
+        }
+        if self.path.len() > 2 * PATH {
+            self.stride *= 2;
+            let stride = self.stride;
+            self.path.retain(|(told, _)| told.is_multiple_of(stride));
+        }
+    }
+
+    /// The path with the values of now at its end.
+    pub fn path_to_now(&self) -> Vec<(u64, Vec<f64>)> {
+        let mut path = self.path.clone();
+        if path.last().is_some_and(|(told, _)| *told != self.tuner.told()) {
+            path.push((self.tuner.told(), self.tuner.values().to_vec()));
+        }
+        path
+    }
+
+    /// Games that count.
+    pub fn games(&self) -> u64 {
+        self.pairs.games()
+    }
+
+    /// Share of drawn games.
+    pub fn draw_rate(&self) -> f64 {
+        self.draws as f64 / self.games().max(1) as f64
+    }
+
+    /// Elo of the side that played the larger value of a parameter against the other, over the
+    /// whole run: which way strength rises, near the values that were played.
+    pub fn slope(&self, i: usize) -> Estimate {
+        self.larger[i].elo()
+    }
+
+    /// A of a run of `iterations`: as large a share of it as now.
+    pub fn stability_for(&self, iterations: u64) -> f64 {
+        let Schedule { stability, iterations: now, .. } = self.tuner.settings().schedule;
+        stability * iterations as f64 / now as f64
+    }
+}

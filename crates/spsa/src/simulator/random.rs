@@ -1,0 +1,131 @@
+//! Random numbers of simulated runs: a generator a repeat, several of them in lanes.
+
+use std::convert::Infallible;
+
+use rand::{SeedableRng, TryRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// SplitMix64's finalizer.
+fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// State of the generator of one repeat, whatever else is simulated beside it.
+pub(super) fn state(seed: u64, repeat: u64) -> [u64; 4] {
+    const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut z = mix(seed ^ mix(repeat.wrapping_add(GAMMA)));
+    [(); 4].map(|()| {
+        z = z.wrapping_add(GAMMA);
+        mix(z)
+    })
+}
+
+/// xoshiro256++ in `L` lanes, each the generator of a repeat.
+#[derive(Clone, Debug)]
+pub(super) struct LaneRandom<const L: usize> {
+    s: [[u64; L]; 4],
+}
+
+impl<const L: usize> LaneRandom<L> {
+    /// Generators of `L` repeats from `first`.
+    pub fn new(seed: u64, first: u64) -> Self {
+        let mut s = [[0; L]; 4];
+        for lane in 0..L {
+            let state = state(seed, first + lane as u64);
+            for (words, word) in s.iter_mut().zip(state) {
+                words[lane] = word;
+            }
+        }
+        Self { s }
+    }
+
+    /// The next 64 bits of each lane.
+    #[inline(always)]
+    pub fn next(&mut self) -> [u64; L] {
+        let [s0, s1, s2, s3] = &mut self.s;
+        let mut out = [0; L];
+        for l in 0..L {
+            let (a, b, c, d) = (s0[l], s1[l], s2[l], s3[l]);
+            out[l] = a.wrapping_add(d).rotate_left(23).wrapping_add(a);
+            let (c, d) = (c ^ a, d ^ b);
+            s1[l] = b ^ c;
+            s0[l] = a ^ d;
+            s2[l] = c ^ (b << 17);
+            s3[l] = d.rotate_left(45);
+        }
+        out
+    }
+}
+
+/// The generator of one repeat as a [`Tuner`](crate::Tuner) takes it: 32-bit numbers are
+/// signs, 64 of which come from one word, lowest bit first, a bit not set meaning +.
+#[derive(Clone, Debug)]
+pub(super) struct SignRandom {
+    words: Xoshiro256PlusPlus,
+    signs: u64,
+    left: u32,
+}
+
+impl SignRandom {
+    /// The generator of a repeat.
+    pub fn new(seed: u64, repeat: u64) -> Self {
+        let mut bytes = [0; 32];
+        for (to, word) in bytes.chunks_exact_mut(8).zip(state(seed, repeat)) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
+        Self { words: Xoshiro256PlusPlus::from_seed(bytes), signs: 0, left: 0 }
+    }
+
+    /// Forgets the signs left in the current word.
+    pub fn start_iteration(&mut self) {
+        self.left = 0;
+    }
+
+    /// 64 fresh bits.
+    pub fn word(&mut self) -> u64 {
+        let Ok(word) = self.words.try_next_u64();
+        word
+    }
+}
+
+impl TryRng for SignRandom {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        if self.left == 0 {
+            (self.signs, self.left) = (self.word(), 64);
+        }
+        let plus = self.signs & 1 == 0;
+        self.signs >>= 1;
+        self.left -= 1;
+        Ok(u32::from(plus) << 31)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        Ok(self.word())
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        self.words.try_fill_bytes(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_are_the_generators_of_their_repeats() {
+        let mut lanes = LaneRandom::<8>::new(5, 16);
+        let mut single: Vec<SignRandom> = (16..24).map(|repeat| SignRandom::new(5, repeat)).collect();
+        for _ in 0..1000 {
+            let words = lanes.next();
+            for (word, single) in words.iter().zip(&mut single) {
+                assert_eq!(*word, single.word());
+            }
+        }
+        assert_ne!(LaneRandom::<1>::new(5, 0).next(), LaneRandom::<1>::new(6, 0).next());
+    }
+}

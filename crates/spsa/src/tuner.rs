@@ -1,0 +1,308 @@
+//! Ask and tell: which values to play next, and what a pair's score makes of them.
+
+use std::collections::BTreeSet;
+
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+use super::methods::{Method, MethodKind, Observation};
+use super::schedule::Schedule;
+use super::settings::Settings;
+use super::variables::{Variable, validate};
+use gputexel_files::{Error, Result};
+
+/// Values that two sides are to play a pair of games with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Perturbation {
+    /// Iteration, from 1 to N.
+    pub k: u64,
+    /// Values of the side whose score is told, after clamping and rounding.
+    pub plus: Vec<f64>,
+    /// Values of the other side; never those of the first unless rounded as published.
+    pub minus: Vec<f64>,
+    /// The signs that were drawn, ±1.
+    pub delta: Vec<i8>,
+}
+
+/// A run of one method, asked for perturbations and told scores.
+///
+/// Several perturbations may be out at a time; scores may come back in any order. Each moves the
+/// values as they are then, with the gains of its own iteration, which is what `spsa.pl` does with
+/// several threads; for the Bayesian methods this is the exact update of the current posterior.
+///
+/// The state is serializable, and a run restored from it continues bit for bit; perturbations that
+/// were out stay out until they are told or [taken back](Self::take_back).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tuner {
+    settings: Settings,
+    variables: Vec<Variable>,
+    method: Method,
+    theta: Vec<f64>,
+    /// Iterations that were given out at least once.
+    asked: u64,
+    /// Iterations given out and not yet told.
+    pending: BTreeSet<u64>,
+    /// Iterations taken back, to be given out again.
+    returned: BTreeSet<u64>,
+    /// Pairs told, by their score in half points.
+    pairs: [u64; 5],
+}
+
+impl Tuner {
+    /// A run at its start.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for settings or variables that cannot be tuned, and settings of the method
+    /// that a variable lacks.
+    pub fn try_new(settings: Settings, variables: Vec<Variable>) -> Result<Self> {
+        settings.validate()?;
+        validate(&variables)?;
+        let method = Method::try_new(&settings, &variables)?;
+        let theta = variables.iter().map(|v| v.start).collect();
+        let (pending, returned) = (BTreeSet::new(), BTreeSet::new());
+        Ok(Self { settings, variables, method, theta, asked: 0, pending, returned, pairs: [0; 5] })
+    }
+
+    /// A run from its serialized state (JSON).
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when it is none, or contradicts itself.
+    pub fn restore(json: &str) -> Result<Self> {
+        let refuse = |why: &str| Err(Error::Usage(format!("state of an SPSA run: {why}")));
+        let tuner: Self = match serde_json::from_str(json) {
+            Ok(tuner) => tuner,
+            Err(error) => return refuse(&error.to_string()),
+        };
+        tuner.settings.validate()?;
+        validate(&tuner.variables)?;
+        let n = tuner.variables.len();
+        if tuner.theta.len() != n || tuner.method.rule().len() != n {
+            return refuse("its lists differ in length");
+        }
+        if tuner.method.kind() != tuner.settings.method {
+            return refuse("is of another method than its settings");
+        }
+        let within = |(v, theta): (&Variable, &f64)| (v.min..=v.max).contains(theta);
+        if !tuner.variables.iter().zip(&tuner.theta).all(within) {
+            return refuse("a value is outside its bounds");
+        }
+        let out = tuner.pending.len() + tuner.returned.len();
+        let mut given = tuner.pending.iter().chain(&tuner.returned);
+        let told = tuner.pairs.iter().try_fold(out as u64, |sum, n| sum.checked_add(*n));
+        if told != Some(tuner.asked)
+            || tuner.asked > tuner.iterations()
+            || !tuner.pending.is_disjoint(&tuner.returned)
+            || given.any(|k| !(1..=tuner.asked).contains(k))
+        {
+            return refuse("its counts of pairs do not add up");
+        }
+        Ok(tuner)
+    }
+
+    /// The iteration that [`ask`](Self::ask) would give out.
+    pub fn next_iteration(&self) -> Option<u64> {
+        let next = (self.asked < self.iterations()).then_some(self.asked + 1);
+        self.returned.first().copied().or(next)
+    }
+
+    /// The next perturbation; `None` once all N are out or told. Draws one 32-bit number a
+    /// parameter for its sign, whose top bit set means +, and with stochastic rounding numbers for
+    /// whole-number parameters after it.
+    pub fn ask(&mut self, rng: &mut (impl Rng + ?Sized)) -> Option<Perturbation> {
+        let k = self.next_iteration()?;
+        self.returned.remove(&k);
+        self.asked = self.asked.max(k);
+        self.pending.insert(k);
+        let n = self.variables.len();
+        let empty = || Vec::with_capacity(n);
+        let mut perturbation =
+            Perturbation { k, plus: empty(), minus: empty(), delta: Vec::with_capacity(n) };
+        let Settings { rounding, as_published, .. } = self.settings;
+        let rule = self.method.rule();
+        for (i, (variable, &theta)) in self.variables.iter().zip(&self.theta).enumerate() {
+            let delta = if rng.next_u32() >> 31 == 1 { 1 } else { -1 };
+            let shift = f64::from(delta) * rule.spread(i, k);
+            let (plus, minus) = variable.sides(theta, shift, rounding, as_published, rng);
+            perturbation.plus.push(plus);
+            perturbation.minus.push(minus);
+            perturbation.delta.push(delta);
+        }
+        Some(perturbation)
+    }
+
+    /// Learns from a pair of games: `half_points` is what the plus side scored in it, 0 to 4.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a perturbation that is not out, or not of this run, and for other
+    /// scores; nothing is changed then.
+    pub fn tell(&mut self, perturbation: &Perturbation, half_points: u8) -> Result<()> {
+        self.check(perturbation)?;
+        if half_points > 4 {
+            return Err(Error::Usage(format!("{half_points} half points: a pair has at most 4")));
+        }
+        // The pairs before this one, lest its own score have a say in how much it counts.
+        let variance = self.noise_variance();
+        self.pairs[usize::from(half_points)] += 1;
+        let Perturbation { k, plus, minus, delta } = perturbation;
+        let as_published = self.settings.as_published;
+        let y = f64::from(half_points) - 2.0;
+        let seen = Observation { k: *k, plus, minus, delta, y, variance, as_published };
+        self.method.rule_mut().update(&mut self.theta, &seen);
+        for (theta, variable) in self.theta.iter_mut().zip(&self.variables) {
+            *theta = variable.clamp(*theta);
+        }
+        self.pending.remove(k);
+        Ok(())
+    }
+
+    /// Takes a perturbation back whose games came to nothing (a crash): its iteration will be asked
+    /// for again, with new signs.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a perturbation that is not out.
+    pub fn take_back(&mut self, perturbation: &Perturbation) -> Result<()> {
+        self.check(perturbation)?;
+        self.pending.remove(&perturbation.k);
+        self.returned.insert(perturbation.k);
+        Ok(())
+    }
+
+    /// Takes back all that are out, as after a restart that ended their games.
+    pub fn take_all_back(&mut self) {
+        self.returned.append(&mut self.pending);
+    }
+
+    /// Learns from a pair of games that an earlier process was told, which gave it out: its
+    /// iteration need not be out. Telling all pairs in the same order restores the values bit for
+    /// bit; iterations that were skipped are asked for again.
+    ///
+    /// # Errors
+    /// Those of [`tell`](Self::tell); [`Error::Usage`] for an iteration that was told before, or is
+    /// beyond N.
+    pub fn replay(&mut self, perturbation: &Perturbation, half_points: u8) -> Result<()> {
+        let k = perturbation.k;
+        if k == 0 || k > self.iterations() {
+            return Err(Error::Usage(format!("pair {k}: there are only {}", self.iterations())));
+        }
+        if k > self.asked {
+            self.returned.extend(self.asked + 1..=k);
+            self.asked = k;
+        }
+        if !self.returned.remove(&k) && !self.pending.contains(&k) {
+            return Err(Error::Usage(format!("pair {k}: is there twice")));
+        }
+        self.pending.insert(k);
+        self.tell(perturbation, half_points)
+    }
+
+    /// Goes on with another number of iterations, and A with it. Gains and perturbations are from
+    /// now on those of a run of that length, at the iteration that this run has reached.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when fewer are wanted than were given out, or the schedule makes no sense;
+    /// nothing is changed then.
+    pub fn replan(&mut self, iterations: u64, stability: f64) -> Result<()> {
+        if iterations < self.asked {
+            let asked = self.asked;
+            return Err(Error::Usage(format!("{iterations} iterations: {asked} were played already")));
+        }
+        let schedule = Schedule { iterations, stability, ..self.settings.schedule };
+        schedule.validate()?;
+        self.settings.schedule = schedule;
+        self.method.rule_mut().set_schedule(schedule);
+        Ok(())
+    }
+
+    fn check(&self, perturbation: &Perturbation) -> Result<()> {
+        let Perturbation { k, plus, minus, delta } = perturbation;
+        let refuse = |why: &str| Err(Error::Usage(format!("pair {k}: {why}")));
+        if !self.pending.contains(k) {
+            return refuse("is not being played");
+        }
+        let n = self.variables.len();
+        if [plus.len(), minus.len(), delta.len()] != [n; 3] {
+            return refuse("is of another list of parameters");
+        }
+        let within = |v: &Variable, i: usize| {
+            (v.min..=v.max).contains(&plus[i]) && (v.min..=v.max).contains(&minus[i]) && delta[i].abs() == 1
+        };
+        if !self.variables.iter().enumerate().all(|(i, v)| within(v, i)) {
+            return refuse("was played with values outside the bounds");
+        }
+        Ok(())
+    }
+
+    /// Settings of the run.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What is tuned.
+    pub fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
+    /// The update rule.
+    pub fn method(&self) -> MethodKind {
+        self.settings.method
+    }
+
+    /// N.
+    pub fn iterations(&self) -> u64 {
+        self.settings.schedule.iterations
+    }
+
+    /// Current values, as fractions.
+    pub fn values(&self) -> &[f64] {
+        &self.theta
+    }
+
+    /// Current values as an engine would get them.
+    pub fn rounded_values(&self) -> Vec<f64> {
+        self.variables.iter().zip(&self.theta).map(|(v, theta)| v.rounded(*theta)).collect()
+    }
+
+    /// Pairs told, by the score of the plus side in half points.
+    pub fn pairs(&self) -> &[u64; 5] {
+        &self.pairs
+    }
+
+    /// Number of pairs told.
+    pub fn told(&self) -> u64 {
+        self.pairs.iter().sum()
+    }
+
+    /// Perturbations that are out.
+    pub fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Whether all N pairs were told.
+    pub fn is_finished(&self) -> bool {
+        self.told() == self.iterations()
+    }
+
+    /// c_k of variable `i` at the newest iteration, as far as there is room for it around its
+    /// value, before rounding.
+    pub fn c_now(&self, i: usize) -> f64 {
+        let c = self.method.rule().spread(i, self.asked.max(1));
+        if self.settings.as_published { c } else { self.variables[i].centered(self.theta[i], c) }
+    }
+
+    /// R_k of variable `i` at the newest iteration; `None` for the Bayesian methods.
+    pub fn r_now(&self, i: usize) -> Option<f64> {
+        self.method.rule().gain(i, self.asked.max(1))
+    }
+
+    /// A standard error of each value. Bayesian methods: the posterior's standard deviation. The
+    /// others: how far the noise of the games alone would have carried the value by now, which is
+    /// what a change must exceed to mean something.
+    pub fn standard_errors(&self) -> Vec<f64> {
+        (0..self.variables.len()).map(|i| self.method.rule().deviation(i)).collect()
+    }
+
+    /// τ² as known by now.
+    pub fn noise_variance(&self) -> f64 {
+        self.settings.noise.variance(&self.pairs)
+    }
+}

@@ -1,0 +1,479 @@
+//! The way back: parameter files from exports.
+//!
+//! Owns telling formats apart, and what values belong to where the text alone does not say. What has been
+//! lost on the way is said in notes.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::Format;
+use super::header::Header;
+use super::language::Language;
+use super::lists::{self, Listed};
+use crate::sources::{Precision, ReadAs, ReadTables, SourceLanguage, read, utf8};
+use gputexel_chess::PhaseSettings;
+use gputexel_files::{Error, Result};
+use gputexel_model::{Feature, FeatureKind, FeatureSet, ParameterFile, ParameterRecord};
+
+/// Whose parameters an export has.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Like {
+    /// Those of a parameter file, which lends its values to what the export lacks.
+    File(Box<ParameterFile>),
+    /// Those of a feature set; all must be there.
+    Set(FeatureSet),
+}
+
+impl Like {
+    fn features(&self) -> Vec<Feature> {
+        match self {
+            Self::File(file) => {
+                let feature = |record: &ParameterRecord| Feature {
+                    name: record.name.clone(),
+                    group: record.group.clone(),
+                };
+                file.parameters.iter().map(feature).collect()
+            }
+            Self::Set(set) => set.features.clone(),
+        }
+    }
+
+    fn feature_set(&self) -> &str {
+        match self {
+            Self::File(file) => &file.feature_set,
+            Self::Set(set) => set.name(),
+        }
+    }
+
+    fn phase(&self) -> &PhaseSettings {
+        match self {
+            Self::File(file) => &file.phase,
+            Self::Set(set) => &set.phase,
+        }
+    }
+}
+
+/// What came of an export.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// The parameters.
+    pub file: ParameterFile,
+    /// What the text was.
+    pub format: Format,
+    /// What the text does not say, one line each.
+    pub notes: Vec<String>,
+}
+
+/// Values of some parameters; NaN where there is none.
+struct Values {
+    features: Vec<Feature>,
+    theta: Vec<f64>,
+    precision: Option<Precision>,
+    records: Option<Vec<ParameterRecord>>,
+}
+
+/// Reads an export of any format. What its parameters are, is told by `like`, else by its header, else by
+/// its names.
+///
+/// # Errors
+/// [`Error::Input`] with the line for what is no export, does not belong to `like`, or lacks a value.
+pub fn import(bytes: &[u8], path: &Path, like: Option<&Like>) -> Result<Imported> {
+    import_as(bytes, path, like, &ArrayCheck::default())
+}
+
+/// How arrays are held against values that are known.
+#[derive(Clone, Debug, Default)]
+pub struct ArrayCheck {
+    /// θ that the values of [`Like::File`] have come from, in the order of its parameters.
+    pub start: Option<Vec<f64>>,
+    /// Read arrays as their markers say even where known values say that these are wrong.
+    pub trust: bool,
+}
+
+/// As [`import`]; arrays whose numbers are known values in another order than their markers say are refused.
+///
+/// # Errors
+/// As those of [`import`].
+pub fn import_as(bytes: &[u8], path: &Path, like: Option<&Like>, check: &ArrayCheck) -> Result<Imported> {
+    let text = utf8(bytes, path)?;
+    let header = match Header::find(text) {
+        Some((line, header)) => Some(header.map_err(|why| Error::line(path, line, why))?),
+        None => None,
+    };
+    let format = format_of(text, path, header.as_ref())?;
+    if format == Format::Json {
+        return parameter_file(text, path, like);
+    }
+    let known = match (like, &header) {
+        (Some(like), _) => Some(like.features()),
+        (None, Some(header)) => known_set(&header.feature_set).map(features_of),
+        (None, None) => None,
+    };
+    let mut notes = Vec::new();
+    let Values { features, theta, precision, records } = match format {
+        Format::Code(language) => {
+            let (start, trust) = (check.start.clone(), check.trust);
+            let theta = match like {
+                Some(Like::File(file)) => {
+                    let mg = file.parameters.iter().map(|record| record.mg);
+                    Some(mg.chain(file.parameters.iter().map(|record| record.eg)).collect())
+                }
+                _ => None,
+            };
+            // Features that the program computes come in an order of its own.
+            let own_order = like.is_some_and(|like| known_set(like.feature_set()).is_none());
+            code(
+                bytes,
+                path,
+                language,
+                ReadAs { features: known, like: theta, start, own_order, trust },
+                &mut notes,
+            )?
+        }
+        Format::Csv => rows(text, path, header.as_ref(), known)?,
+        _ => options(text, path, header.as_ref(), known)?,
+    };
+    let (feature_set, phase) = whose(like, header.as_ref(), &features, path, &mut notes)?;
+    if let Some(header) = header.as_ref().filter(|_| like.is_none())
+        && header.features > features.len()
+    {
+        let reason = format!(
+            "has {} of the {} parameters that its header counts; --like lends the others",
+            features.len(),
+            header.features
+        );
+        return Err(Error::input(path, reason));
+    }
+    let theta = complete(&features, theta, like, path, &mut notes)?;
+    let count = features.len();
+    let record = |(id, feature): (usize, &Feature)| ParameterRecord {
+        name: feature.name.clone(),
+        group: feature.group.clone(),
+        mg: theta[id],
+        eg: theta[count + id],
+        occurrences: None,
+        errors: None,
+        bootstrap: None,
+    };
+    let mut parameters: Vec<ParameterRecord> = features.iter().enumerate().map(record).collect();
+    if let Some(records) = records {
+        let extras: HashMap<&str, &ParameterRecord> =
+            records.iter().map(|record| (record.name.as_str(), record)).collect();
+        for record in &mut parameters {
+            if let Some(extra) = extras.get(record.name.as_str()) {
+                (record.occurrences, record.errors) = (extra.occurrences, extra.errors);
+            }
+        }
+    }
+    let k = match (&header, like) {
+        (Some(header), _) => header.k,
+        (None, Some(Like::File(file))) => file.k,
+        _ => None,
+    };
+    notes.extend(about_precision(&theta, precision));
+    let mut file = ParameterFile::of(&feature_set, phase, k, parameters);
+    if let Some(header) = header {
+        file.provenance = header.provenance;
+    }
+    Ok(Imported { file, format, notes })
+}
+
+/// The format, by the file's ending, by what the text says of itself, or by what it looks like.
+fn format_of(text: &str, path: &Path, header: Option<&Header>) -> Result<Format> {
+    let ending = path.extension().and_then(|ending| ending.to_str()).and_then(Format::of_ending);
+    if let Some(format) = ending {
+        return Ok(format);
+    }
+    if let Some(header) = header {
+        return header.format.parse().map_err(|_| {
+            Error::input(path, format!("is an export of a format '{}' that is not known", header.format))
+        });
+    }
+    let lines = || text.lines().map(|line| line.trim_start_matches('\u{feff}').trim());
+    let first = lines().find(|line| !line.is_empty()).unwrap_or_default();
+    let is_option = |line: &str| line.to_ascii_lowercase().starts_with("setoption");
+    let titles: Vec<String> = first.split(',').map(|title| title.trim().to_ascii_lowercase()).collect();
+    let has = |title: &str| titles.iter().any(|own| own == title);
+    if first.starts_with('{') {
+        Ok(Format::Json)
+    } else if lines().any(is_option) {
+        Ok(Format::Uci)
+    } else if has("name") && has("mg") && has("eg") {
+        Ok(Format::Csv)
+    } else if text.contains("gputexel:") {
+        Ok(Format::Code(Language::C))
+    } else {
+        Err(Error::input(
+            path,
+            "is no export: neither marked arrays ('gputexel: NAME'), nor JSON, CSV with name, mg and eg, or setoption lines",
+        ))
+    }
+}
+
+fn known_set(name: &str) -> Option<FeatureKind> {
+    FeatureKind::COMPUTED.into_iter().find(|kind| kind.name() == name)
+}
+
+fn features_of(kind: FeatureKind) -> Vec<Feature> {
+    FeatureSet::new(kind, PhaseSettings::default()).features
+}
+
+/// A parameter file is one already; it is checked, and compared with what it should be like.
+fn parameter_file(text: &str, path: &Path, like: Option<&Like>) -> Result<Imported> {
+    let file = ParameterFile::parse(text, path)?;
+    file.phase.validate().map_err(|error| Error::input(path, error.to_string()))?;
+    let mut names = std::collections::HashSet::new();
+    if let Some(twice) = file.parameters.iter().find(|record| !names.insert(&record.name)) {
+        return Err(Error::input(path, format!("parameter '{}' is listed twice", twice.name)));
+    }
+    if let Some(kind) = known_set(&file.feature_set) {
+        file.theta(&FeatureSet::new(kind, file.phase.clone()), path)?;
+    }
+    if let Some(like) = like {
+        let features = like.features();
+        let wanted: std::collections::HashSet<&String> =
+            features.iter().map(|feature| &feature.name).collect();
+        if let Some(other) = file.parameters.iter().find(|record| !wanted.contains(&record.name)) {
+            return Err(Error::input(path, format!("'{}' is no parameter of --like or --model", other.name)));
+        }
+        if let Some(missing) = wanted.iter().find(|name| !names.contains(*name)) {
+            return Err(Error::input(path, format!("parameter '{missing}' is missing")));
+        }
+        if *like.phase() != file.phase {
+            return Err(other_phase(path, &file.phase, like.phase()));
+        }
+    }
+    Ok(Imported { file, format: Format::Json, notes: Vec::new() })
+}
+
+fn other_phase(path: &Path, own: &PhaseSettings, other: &PhaseSettings) -> Error {
+    Error::input(path, format!("its phase weights are {own}, those of --like or --model are {other}"))
+}
+
+fn code(
+    bytes: &[u8],
+    path: &Path,
+    language: Language,
+    read_as: ReadAs,
+    notes: &mut Vec<String>,
+) -> Result<Values> {
+    let source = match language {
+        Language::C | Language::Cpp => SourceLanguage::C,
+        Language::Rust => SourceLanguage::Rust,
+        Language::CSharp => SourceLanguage::CSharp,
+        Language::Go => SourceLanguage::Go,
+        Language::Python => SourceLanguage::Python,
+    };
+    let ReadTables { features, theta, precision, both_colors, halves, taken, doubts } =
+        read(bytes, path, source, read_as)?;
+    notes.extend(doubts.into_iter().map(|doubt| format!("{doubt}; the marker was trusted")));
+    if let Some((order, markers)) = taken {
+        let first = &markers[0];
+        let more = match markers.len() {
+            1 => String::new(),
+            count => format!(" and {} more", count - 1),
+        };
+        notes.push(format!(
+            "squares are taken to be {order}, as no marker says otherwise and nothing confirms it: {first}{more}"
+        ));
+    }
+    if both_colors {
+        notes.push("both colors' tables are there, and agree".to_string());
+    }
+    if halves {
+        notes.push("half tables: squares that mirror each other have the same values".to_string());
+    }
+    Ok(Values { features, theta, precision: Some(precision), records: None })
+}
+
+fn rows(text: &str, path: &Path, header: Option<&Header>, known: Option<Vec<Feature>>) -> Result<Values> {
+    let records = lists::read_csv(text, path)?;
+    let scale = header.map_or(1.0, |header| header.scale);
+    let features = known.unwrap_or_else(|| {
+        let feature =
+            |record: &ParameterRecord| Feature { name: record.name.clone(), group: record.group.clone() };
+        records.iter().map(feature).collect()
+    });
+    let mut values = Assignment::new(features, path);
+    for record in &records {
+        let id = values.id(&record.name, None)?;
+        values.set(id, 0, record.mg / scale, None)?;
+        values.set(id, 1, record.eg / scale, None)?;
+    }
+    let precision = Some(Precision { decimals: None, scale }).filter(|_| scale != 1.0);
+    Ok(Values { features: values.features, theta: values.theta, precision, records: Some(records) })
+}
+
+fn options(text: &str, path: &Path, header: Option<&Header>, known: Option<Vec<Feature>>) -> Result<Values> {
+    let listed = lists::read_uci(text, path)?;
+    let (style, prefix, scale) =
+        header.map_or((None, "", 1.0), |header| (header.style, header.prefix.as_str(), header.scale));
+    let features = match known {
+        Some(features) => features,
+        None if style.is_some() => {
+            return Err(Error::input(path, "its names were made by --style; give --like to say of what"));
+        }
+        None => named_by_options(&listed, path, prefix)?,
+    };
+    let names: Vec<&str> = features.iter().map(|feature| feature.name.as_str()).collect();
+    let mut places = HashMap::new();
+    for (id, pair) in lists::option_names(&names, style, prefix)?.into_iter().enumerate() {
+        for (phase, option) in pair.into_iter().enumerate() {
+            places.insert(option.to_lowercase(), (id, phase));
+        }
+    }
+    let mut values = Assignment::new(features, path);
+    for Listed { line, name, value } in &listed {
+        let &(id, phase) = places
+            .get(&name.to_lowercase())
+            .ok_or_else(|| Error::line(path, *line, format!("option '{name}' is no parameter")))?;
+        values.set(id, phase, value / scale, Some(*line))?;
+    }
+    let precision = Some(Precision { decimals: None, scale }).filter(|_| scale != 1.0);
+    Ok(Values { features: values.features, theta: values.theta, precision, records: None })
+}
+
+/// The features whose parameters options are called by.
+fn named_by_options(listed: &[Listed], path: &Path, prefix: &str) -> Result<Vec<Feature>> {
+    let mut features = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for Listed { line, name, .. } in listed {
+        let feature = name.strip_prefix(prefix).and_then(|name| name.get(..name.len().checked_sub(3)?));
+        let (Some(feature), true) = (feature, name.ends_with(".mg") || name.ends_with(".eg")) else {
+            let why = format!("option '{name}' is not called {prefix}NAME.mg or {prefix}NAME.eg; see --like");
+            return Err(Error::line(path, *line, why));
+        };
+        if seen.insert(feature.to_string()) {
+            features.push(Feature { name: feature.to_string(), group: String::new() });
+        }
+    }
+    Ok(features)
+}
+
+/// Values by name, each once.
+struct Assignment<'a> {
+    features: Vec<Feature>,
+    ids: HashMap<String, usize>,
+    theta: Vec<f64>,
+    path: &'a Path,
+}
+
+impl<'a> Assignment<'a> {
+    fn new(features: Vec<Feature>, path: &'a Path) -> Self {
+        let ids = features.iter().enumerate().map(|(id, feature)| (feature.name.clone(), id)).collect();
+        Self { ids, theta: vec![f64::NAN; 2 * features.len()], features, path }
+    }
+
+    fn error(&self, line: Option<u64>, why: String) -> Error {
+        Error::Input { path: self.path.to_path_buf(), line, reason: why }
+    }
+
+    fn id(&self, name: &str, line: Option<u64>) -> Result<usize> {
+        let none = || self.error(line, format!("'{name}' is no parameter of --like, --model or the header"));
+        self.ids.get(name).copied().ok_or_else(none)
+    }
+
+    fn set(&mut self, id: usize, phase: usize, value: f64, line: Option<u64>) -> Result<()> {
+        let count = self.features.len();
+        if !self.theta[phase * count + id].is_nan() {
+            let name = &self.features[id].name;
+            return Err(
+                self.error(line, format!("parameter '{name}.{}' is listed twice", ["mg", "eg"][phase]))
+            );
+        }
+        self.theta[phase * count + id] = value;
+        Ok(())
+    }
+}
+
+/// Name and phase convention of the feature set.
+fn whose(
+    like: Option<&Like>,
+    header: Option<&Header>,
+    features: &[Feature],
+    path: &Path,
+    notes: &mut Vec<String>,
+) -> Result<(String, PhaseSettings)> {
+    if features.is_empty() {
+        return Err(Error::input(path, "holds no parameter"));
+    }
+    match (like, header) {
+        (Some(like), Some(header)) if *like.phase() != header.phase => {
+            Err(other_phase(path, &header.phase, like.phase()))
+        }
+        (Some(like), header) => {
+            if header.is_none() {
+                notes.push(
+                    "no header: phase weights (and K, if known) are those of --like or --model".to_string(),
+                );
+            }
+            Ok((like.feature_set().to_string(), like.phase().clone()))
+        }
+        (None, Some(header)) => Ok((header.feature_set.clone(), header.phase.clone())),
+        (None, None) => {
+            notes.push("no header: the usual phase weights are taken, K is not known".to_string());
+            let same = |kind: &FeatureKind| {
+                let known = features_of(*kind);
+                known.len() == features.len()
+                    && known.iter().all(|known| features.iter().any(|own| own.name == known.name))
+            };
+            let kind = FeatureKind::COMPUTED.into_iter().find(same);
+            Ok((kind.map_or("imported", FeatureKind::name).to_string(), PhaseSettings::default()))
+        }
+    }
+}
+
+/// All values, those that are missing lent by a parameter file.
+fn complete(
+    features: &[Feature],
+    mut theta: Vec<f64>,
+    like: Option<&Like>,
+    path: &Path,
+    notes: &mut Vec<String>,
+) -> Result<Vec<f64>> {
+    let count = features.len();
+    if theta.iter().all(|value| value.is_nan()) {
+        return Err(Error::input(path, "holds no parameter"));
+    }
+    let mut lent = 0;
+    for index in 0..theta.len() {
+        if !theta[index].is_nan() {
+            continue;
+        }
+        match like {
+            Some(Like::File(file)) => {
+                let record = &file.parameters[index % count];
+                theta[index] = if index < count { record.mg } else { record.eg };
+                lent += 1;
+            }
+            _ => {
+                let phase = if index < count { "mg" } else { "eg" };
+                let name = &features[index % count].name;
+                return Err(Error::input(path, format!("parameter '{name}.{phase}' is missing; see --like")));
+            }
+        }
+    }
+    if lent > 0 {
+        notes.push(format!("{lent} of {} values are not in it, and are those of --like", theta.len()));
+    }
+    if let Some(index) = theta.iter().position(|value| !value.is_finite()) {
+        return Err(Error::input(path, format!("parameter '{}' is too large", features[index % count].name)));
+    }
+    Ok(theta)
+}
+
+/// What rounding has taken.
+fn about_precision(theta: &[f64], precision: Option<Precision>) -> Option<String> {
+    if theta.iter().all(|value| value.fract() == 0.0) {
+        return Some("values are whole centipawns; what was behind the point is lost".to_string());
+    }
+    match precision? {
+        Precision { decimals: None, scale } if scale != 1.0 => {
+            Some(format!("values are rounded to 1/{scale} centipawn"))
+        }
+        Precision { decimals: Some(decimals @ ..=12), .. } => {
+            Some(format!("values have {decimals} decimals at most"))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,102 @@
+//! All values scaled, so that a chosen one has a chosen value.
+
+use std::str::FromStr;
+
+use gputexel_files::{Error, Result};
+use gputexel_model::{Feature, FeatureTables, ParameterFile};
+
+/// What shall be worth how much.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Normalization {
+    /// A parameter (`knight_f3.eg`), or a piece (`pawn.eg`): its value, or the mean of its table.
+    pub name: String,
+    /// Its value, centipawns.
+    pub value: f64,
+}
+
+impl FromStr for Normalization {
+    type Err = Error;
+
+    /// `NAME.mg=VALUE` or `NAME.eg=VALUE`.
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = |why: &str| Error::Usage(format!("normalization '{text}': {why}"));
+        let (name, value) =
+            text.rsplit_once('=').ok_or_else(|| wrong("expected NAME=VALUE, for example pawn.eg=100"))?;
+        let value: f64 = value.trim().parse().map_err(|_| wrong("the value is no number"))?;
+        if !value.is_finite() || value == 0.0 {
+            return Err(wrong("the value must be a number other than 0"));
+        }
+        Ok(Self { name: name.trim().to_string(), value })
+    }
+}
+
+impl Normalization {
+    /// Scales all values and their errors; K changes the other way, so that the loss stays. Returns the
+    /// factor.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for names that are none, for a parameter that is 0 or of the other sign, and for
+    /// values that become too large.
+    pub fn apply(&self, file: &mut ParameterFile) -> Result<f64> {
+        let old = self.find(file)? + 0.0; // no -0
+        let Self { name, value } = self;
+        let factor = value / old;
+        if old == 0.0 || !factor.is_finite() {
+            return Err(Error::Usage(format!("'{name}' is {old}: no factor makes {value} of it")));
+        }
+        if factor <= 0.0 {
+            return Err(Error::Usage(format!(
+                "'{name}' is {old}: to make {value} of it would turn the signs of all values"
+            )));
+        }
+        for record in &mut file.parameters {
+            record.mg *= factor;
+            record.eg *= factor;
+            if !record.mg.is_finite() || !record.eg.is_finite() {
+                return Err(Error::Usage(format!(
+                    "'{}' becomes too large with a factor of {factor}",
+                    record.name
+                )));
+            }
+            if let Some(errors) = &mut record.errors {
+                errors.mg = errors.mg.map(|error| error * factor);
+                errors.eg = errors.eg.map(|error| error * factor);
+            }
+            if let Some(intervals) = &mut record.bootstrap {
+                for interval in [&mut intervals.mg, &mut intervals.eg].into_iter().flatten() {
+                    interval.error *= factor;
+                    interval.low *= factor;
+                    interval.high *= factor;
+                }
+            }
+        }
+        file.k = file.k.map(|k| k / factor);
+        Ok(factor)
+    }
+
+    /// The value that the name stands for.
+    fn find(&self, file: &ParameterFile) -> Result<f64> {
+        let unknown = |why: &str| Error::Usage(format!("normalization by '{}': {why}", self.name));
+        let (name, phase) = match self.name.rsplit_once('.') {
+            Some((name, "mg")) => (name, 0),
+            Some((name, "eg")) => (name, 1),
+            _ => return Err(unknown("expected the name of a parameter with .mg or .eg behind it")),
+        };
+        let value = |id: usize| [file.parameters[id].mg, file.parameters[id].eg][phase];
+        if let Some(id) = file.parameters.iter().position(|record| record.name == name) {
+            return Ok(value(id));
+        }
+        let feature = |record: &gputexel_model::ParameterRecord| Feature {
+            name: record.name.clone(),
+            group: record.group.clone(),
+        };
+        let features: Vec<Feature> = file.parameters.iter().map(feature).collect();
+        let piece = name.strip_suffix(".material").unwrap_or(name);
+        let tables = FeatureTables::new(&features).0;
+        let table = tables.iter().find(|table| table.is_squares() && table.name == piece);
+        let ids = table
+            .map(|table| table.piece_ids())
+            .ok_or_else(|| unknown("there is no parameter, and no table of squares, of that name"))?;
+        Ok(ids.iter().map(|&id| value(id)).sum::<f64>() / ids.len() as f64)
+    }
+}

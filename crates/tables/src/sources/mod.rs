@@ -1,0 +1,415 @@
+//! Tuned values into marked arrays of sources.
+//!
+//! A comment `gputexel: WHAT [options]` stands above an array of C, C++, C#, Rust, Go or Python, or on its
+//! line.
+//! [`plan()`] finds the markers of files, puts the values of a [`TableValues`] into their arrays, and
+//! returns the new texts, which [`patch::write`](super::write()) writes. Only numbers change: how they are
+//! written, and how they are lined up, is taken from the array as it stands.
+
+mod array;
+mod compare;
+mod element;
+mod known;
+mod layout;
+
+mod marker;
+mod number;
+mod order;
+mod read;
+mod search;
+mod values;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use array::Array;
+pub use compare::Compared;
+use compare::{Judge, Verdict};
+use element::ElementType;
+use gputexel_files::{Error, Result};
+use gputexel_patch::encoding::{decode, encode};
+pub(crate) use gputexel_patch::lexer::Language as SourceLanguage;
+use gputexel_patch::lexer::{self, Kind, Language, Token};
+use gputexel_patch::plan::{Change, Plan};
+pub(crate) use gputexel_patch::utf8;
+pub use known::{KnownValues, start_of};
+use layout::Replacement;
+use marker::{Marker, Marking, Offset};
+pub(crate) use marker::{escape_unseen, quote};
+use order::Order;
+pub(crate) use read::{Precision, ReadAs, ReadTables, read};
+pub(crate) use values::marker_name;
+use values::{Content, Named};
+pub use values::{TableName, TableValues};
+
+/// What becomes of a marker's array.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Filled {
+    /// The file, as the user calls it.
+    pub file: PathBuf,
+    /// The marker's line, from 1.
+    pub line: u64,
+    /// The marker's name.
+    pub marker: String,
+    /// What it names.
+    pub what: String,
+    /// How many numbers its array has.
+    pub numbers: usize,
+    /// How many of them change.
+    pub changed: usize,
+    /// The order of squares and colors, where there are any, for people.
+    pub order: Option<String>,
+    /// What the numbers were before.
+    pub compared: Compared,
+    /// Other first squares that go with these numbers as well.
+    pub also: Vec<&'static str>,
+    /// What the user should know of it.
+    pub note: Option<String>,
+}
+
+/// All that would be done.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TablesPlan {
+    /// The files that differ, to be [written](super::write()).
+    pub plan: Plan,
+    /// The arrays, in order.
+    pub filled: Vec<Filled>,
+    /// The innermost folder that holds all sources, links resolved.
+    pub folder: PathBuf,
+}
+
+/// What is asked of [`plan()`].
+#[derive(Clone, Debug, Default)]
+pub struct TablesOptions {
+    /// The markers that are served; all if there are none.
+    pub markers: Vec<String>,
+    /// Fill arrays as their markers say even where their numbers are none that are known.
+    pub trust: bool,
+}
+
+/// Puts values into the arrays of the markers in `files`, once the numbers that are there have been found
+/// to be some that `known` has, in the order that the markers say.
+///
+/// # Errors
+/// [`Error::Io`]; [`Error::Input`] with the line for markers and arrays that do not fit, for files
+/// without a marker, and for names that no marker has.
+pub fn plan(
+    values: &TableValues,
+    known: &KnownValues,
+    files: &[PathBuf],
+    options: &TablesOptions,
+) -> Result<TablesPlan> {
+    let mut loaded: Vec<(PathBuf, &PathBuf, Vec<u8>)> = Vec::new();
+    for shown in files {
+        let path = shown.canonicalize().map_err(|e| Error::io(shown, e))?;
+        if path.is_dir() {
+            return Err(Error::input(shown, "is a folder; expected a source"));
+        }
+        if loaded.iter().any(|(other, ..)| *other == path) {
+            continue;
+        }
+        let before = gputexel_patch::sources::read_as(&path, shown)?;
+        loaded.push((path, shown, before));
+    }
+    let mut served: Vec<bool> = vec![false; options.markers.len()];
+    let decoded = loaded.iter().map(|(_, shown, before)| decode(before, shown));
+    let decoded = decoded.collect::<Result<Vec<_>>>()?;
+    let mut surveys = Vec::with_capacity(loaded.len());
+    for ((_, shown, _), (text, _)) in loaded.iter().zip(&decoded) {
+        surveys.push(Survey::of(values, text, shown, &options.markers, &mut served)?);
+    }
+    if let Some(at) = served.iter().position(|served| !served) {
+        let where_to = match files {
+            [one] => one.display().to_string(),
+            _ => "the sources".to_string(),
+        };
+        return Err(Error::Usage(format!("{where_to}: no marker 'gputexel: {}'", options.markers[at])));
+    }
+    let judge = Judge::new(values, known, options.trust);
+    let verdicts = judged(judge, &surveys)?;
+    let mut plan = TablesPlan::default();
+    let mut contents = Vec::with_capacity(surveys.len());
+    for ((survey, verdicts), ((_, shown, _), (_, encoding))) in
+        surveys.iter().zip(verdicts).zip(loaded.iter().zip(&decoded))
+    {
+        contents.push(encode(survey.filled(values, verdicts, &mut plan.filled)?, *encoding, shown)?);
+    }
+    drop(surveys);
+    drop(decoded);
+    plan.folder = common_folder(loaded.iter().map(|(path, ..)| path));
+    for ((path, shown, before), after) in loaded.into_iter().zip(contents) {
+        if after != before {
+            let metadata = std::fs::metadata(&path).map_err(|e| Error::io(shown, e))?;
+            if metadata.permissions().readonly() {
+                return Err(Error::input(shown, "is read-only"));
+            }
+            let (shown, before) = (shown.clone(), Some(before));
+            plan.plan.changes.push(Change { path, shown, before, after, params: false });
+        }
+    }
+    Ok(plan)
+}
+
+/// How all arrays fare, by source: those first whose piece values the engine adds itself, for they tell
+/// what these are.
+fn judged(mut judge: Judge<'_>, surveys: &[Survey<'_>]) -> Result<Vec<Vec<Verdict>>> {
+    let mut verdicts: Vec<Vec<Option<Verdict>>> =
+        surveys.iter().map(|survey| survey.jobs.iter().map(|_| None).collect()).collect();
+    for adds_material in [true, false] {
+        for (survey, verdicts) in surveys.iter().zip(&mut verdicts) {
+            for (job, verdict) in survey.jobs.iter().zip(verdicts) {
+                if matches!(job.marking.offset, Some(Offset::Material)) == adds_material {
+                    let judged = judge.judge(job).map_err(|why| survey.wrong(job.at, why))?;
+                    *verdict = Some(judged);
+                }
+            }
+        }
+    }
+    Ok(verdicts.into_iter().map(|all| all.into_iter().flatten().collect()).collect())
+}
+
+/// The innermost folder that holds all files.
+fn common_folder<'a>(files: impl Iterator<Item = &'a PathBuf>) -> PathBuf {
+    let mut folders = files.filter_map(|file| file.parent());
+    let Some(first) = folders.next() else { return PathBuf::new() };
+    let mut common = first;
+    for folder in folders {
+        while !folder.starts_with(common) {
+            // The root holds everything; other drives than the first file's are left to fail later.
+            let Some(outer) = common.parent() else { break };
+            common = outer;
+        }
+    }
+    common.to_path_buf()
+}
+
+/// A marker with its array, read but not changed.
+struct Job<'a> {
+    /// The byte of the marker.
+    at: usize,
+    marking: Marking,
+    named: Named,
+    array: Array,
+    element: Option<ElementType>,
+    source: &'a str,
+}
+
+/// The markers of one source that are served.
+struct Survey<'a> {
+    shown: &'a Path,
+    source: &'a str,
+    language: Language,
+    tokens: Vec<Token>,
+    jobs: Vec<Job<'a>>,
+}
+
+impl<'a> Survey<'a> {
+    fn of(
+        values: &TableValues,
+        source: &'a str,
+        shown: &'a Path,
+        wanted: &[String],
+        served: &mut [bool],
+    ) -> Result<Self> {
+        let language = Language::of(shown);
+        let tokens = lexer::lex(source, language);
+        let found = marker::find(source, &tokens);
+        let mut survey = Self { shown, source, language, tokens, jobs: Vec::new() };
+        if found.is_empty() && wanted.is_empty() {
+            return Err(Error::input(shown, "has no marker; write '// gputexel: NAME' above an array"));
+        }
+        let code: Vec<Token> =
+            survey.tokens.iter().filter(|token| token.kind != Kind::Comment).copied().collect();
+        let mut names: HashMap<String, usize> = HashMap::new();
+        let own_export = is_export(source);
+        for Marker { start, end, at, marking } in found {
+            let mut marking = match marking {
+                Ok(marking) => marking,
+                // What others say is checked only if all are served.
+                Err(_) if !wanted.is_empty() => continue,
+                Err(why) => return Err(survey.wrong(at, why)),
+            };
+            marking.oriented |= own_export;
+            if !wanted.is_empty() {
+                let same = |name: &String| name.eq_ignore_ascii_case(&marking.name);
+                let asked: Vec<usize> = (0..wanted.len()).filter(|&i| same(&wanted[i])).collect();
+                if asked.is_empty() {
+                    continue;
+                }
+                asked.into_iter().for_each(|i| served[i] = true);
+            }
+            if let Some(other) = names.insert(marking.name.clone(), at) {
+                let why = format!(
+                    "marker '{}' is in line {}, too; tell them apart with 'name SOMETHING'",
+                    marking.name,
+                    survey.line_of(other)
+                );
+                return Err(survey.wrong(at, why));
+            }
+            let array = array::find(source, &code, (start, end), language)
+                .map_err(|(at, why)| survey.wrong(at, why))?;
+            let overlaps = |job: &&Job<'_>| array.start < job.array.end && job.array.start < array.end;
+            if let Some(other) = survey.jobs.iter().find(overlaps) {
+                let line = survey.line_of(other.at);
+                return Err(
+                    survey.wrong(at, format!("stands for the same numbers as the marker in line {line}"))
+                );
+            }
+            let element = ElementType::before(source, &code, array.start, language);
+            let named = values.resolve(&marking.what).ok_or_else(|| {
+                survey.wrong(at, format!("'{}' is no name of the parameter file; see --list", marking.what))
+            })?;
+            let job = Job { at, marking, named, array, element, source };
+            job.check(values)
+                .map_err(|(place, why)| survey.wrong(if place == 0 { at } else { place }, why))?;
+            survey.jobs.push(job);
+        }
+        Ok(survey)
+    }
+
+    fn line_of(&self, at: usize) -> u64 {
+        1 + memchr::memchr_iter(b'\n', &self.source.as_bytes()[..at]).count() as u64
+    }
+
+    fn wrong(&self, at: usize, why: String) -> Error {
+        Error::line(self.shown, self.line_of(at), why)
+    }
+
+    /// The new text.
+    fn filled(
+        &self,
+        values: &TableValues,
+        verdicts: Vec<Verdict>,
+        filled: &mut Vec<Filled>,
+    ) -> Result<String> {
+        let mut edits = Vec::new();
+        for (job, Verdict { compared, also, note }) in self.jobs.iter().zip(verdicts) {
+            let (numbers, order) = job
+                .numbers(values)
+                .map_err(|(place, why)| self.wrong(if place == 0 { job.at } else { place }, why))?;
+            let changes = |number: &&Replacement| self.source[number.start..number.end] != number.new;
+            filled.push(Filled {
+                file: self.shown.to_path_buf(),
+                line: self.line_of(job.at),
+                marker: job.marking.name.clone(),
+                what: job.marking.what.clone(),
+                numbers: numbers.len(),
+                changed: numbers.iter().filter(changes).count(),
+                order,
+                compared,
+                also,
+                note,
+            });
+            let span = (job.array.start, job.array.end);
+            let eager = self.language != Language::Rust;
+            edits.extend(layout::edits(self.source, &self.tokens, span, &numbers, eager));
+        }
+        edits.sort_by_key(|(range, _)| range.start);
+        let mut text = String::with_capacity(self.source.len());
+        let mut at = 0;
+        for (range, new) in edits {
+            text.push_str(&self.source[at..range.start]);
+            text.push_str(&new);
+            at = range.end;
+        }
+        text.push_str(&self.source[at..]);
+        Ok(text)
+    }
+}
+
+/// What the numbers of an array are of, and in which order; an error at byte 0 is about the marker.
+fn arrange<'a>(
+    values: &'a TableValues,
+    named: &Named,
+    marking: &'a Marking,
+    array: &Array,
+) -> std::result::Result<(Content<'a>, Order), array::Wrong> {
+    let mut content = Content::new(values, named, marking);
+    content.check(named).map_err(|why| (0, why))?;
+    let count = array.entries.len();
+    if content.king_optional && count == 5 * content.phases.len() {
+        content.pieces.truncate(5);
+    }
+    if count != content.count() {
+        let shape: String = content.shape().iter().map(|length| format!("[{length}]")).collect();
+        let shape = if shape.is_empty() { String::new() } else { format!(", {shape}") };
+        let plural = if count == 1 { "" } else { "s" };
+        let (what, own) = (&marking.what, content.count());
+        return Err((
+            array.start,
+            format!("the array has {count} number{plural}, '{what}' has {own}{shape}"),
+        ));
+    }
+    let order = Order::of(array.shape.as_deref(), &content).map_err(|why| (array.start, why))?;
+    Ok((content, order))
+}
+
+impl Job<'_> {
+    /// Whether marker and array go together, and all numbers that have to be replaced can be.
+    fn check(&self, values: &TableValues) -> std::result::Result<(), array::Wrong> {
+        let (content, order) = arrange(values, &self.named, &self.marking, &self.array)?;
+        for (index, entry) in self.array.entries.iter().enumerate() {
+            if let (Some(_), Err(why)) = (content.pieces[order.place(index).0], &entry.number) {
+                return Err((entry.start, why.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// The numbers of the array that have to be replaced.
+    fn found(&self, values: &TableValues) -> Vec<f64> {
+        let Ok((content, order)) = arrange(values, &self.named, &self.marking, &self.array) else {
+            return Vec::new();
+        };
+        let entries = self.array.entries.iter().enumerate();
+        let replaced = entries.filter(|(index, _)| content.pieces[order.place(*index).0].is_some());
+        replaced.filter_map(|(_, entry)| entry.number.as_ref().ok().map(|number| number.value)).collect()
+    }
+
+    /// The numbers of the array, old and new, and their order for people; an error at byte 0 is about the
+    /// marker.
+    #[allow(clippy::type_complexity)]
+    fn numbers(
+        &self,
+        values: &TableValues,
+    ) -> std::result::Result<(Vec<Replacement>, Option<String>), array::Wrong> {
+        let (content, order) = arrange(values, &self.named, &self.marking, &self.array)?;
+        let entries = &self.array.entries;
+        let plus = entries.iter().any(|entry| entry.number.as_ref().is_ok_and(|number| number.plus));
+        let mut numbers = Vec::with_capacity(entries.len());
+        for (index, entry) in entries.iter().enumerate() {
+            let (piece, square, phase) = order.place(index);
+            if content.pieces[piece].is_none() {
+                continue;
+            }
+            let number = entry.number.as_ref().map_err(|why| (entry.start, why.clone()))?;
+            let Some(value) = content.number(piece, square, phase, |value| number.round(value)) else {
+                continue;
+            };
+            let new = if value == number.value {
+                self.source[entry.start..entry.end].to_string()
+            } else {
+                let fits =
+                    |new: String| self.element.map_or(Ok(()), |element| element.check(value)).map(|()| new);
+                number
+                    .write(value, plus)
+                    .and_then(fits)
+                    .map_err(|why| (entry.start, format!("{}: {why}", content.name(piece, square, phase))))?
+            };
+            numbers.push(Replacement { start: entry.start, end: entry.end, new });
+        }
+        let names: Vec<String> = content.order_name().into_iter().chain(order.describe_colors()).collect();
+        Ok((numbers, (!names.is_empty()).then(|| names.join(", "))))
+    }
+}
+
+/// What stands at the beginning of the line for programs in exports.
+pub(crate) const EXPORT_SIGN: &str = "gputexel-export:";
+
+/// Whether a source is an export, whose markers without an orientation mean a1 first.
+fn is_export(source: &str) -> bool {
+    source.lines().any(|line| line.trim_start_matches(['/', '#', ' ', '\u{feff}']).starts_with(EXPORT_SIGN))
+}
+
+#[cfg(test)]
+mod tests;

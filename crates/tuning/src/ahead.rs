@@ -1,0 +1,84 @@
+//! Steps that an evaluator takes on its own, ahead of the loop, which then hears of them one by one.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use super::{REGULARIZATION_SCALE_CP, regularize};
+use gputexel_evaluator::{AdamBatch, AdamMember, AdamStep, Evaluations, Evaluator, Population, Request};
+use gputexel_files::Result;
+use gputexel_optimizer::{Optimizer, Proposal};
+
+/// Most steps to ask for at a time.
+const MOST: u64 = 32;
+
+/// Steps that were taken and not told yet.
+#[derive(Debug, Default)]
+pub(super) struct Ahead {
+    steps: VecDeque<AdamStep>,
+    /// Seconds that each of them took.
+    seconds: f64,
+    /// Whether the evaluator takes none.
+    declined: bool,
+}
+
+impl Ahead {
+    /// Takes none: for runs whose every step is looked at from outside.
+    pub(super) fn none() -> Self {
+        Self { declined: true, ..Self::default() }
+    }
+
+    /// Seconds of work on steps that the loop has not heard of yet.
+    pub(super) fn seconds(&self) -> f64 {
+        self.seconds * self.steps.len() as f64
+    }
+
+    /// The next step, regularisation included in its losses, or `None` where it has to be
+    /// evaluated in the usual way. `left` are the steps until the end of the run.
+    ///
+    /// # Errors
+    /// Those of the evaluator.
+    pub(super) fn next(
+        &mut self,
+        evaluator: &mut dyn Evaluator,
+        optimizer: &dyn Optimizer,
+        proposal: &Proposal,
+        (population, request, prior): (Population, Request, &[f64]),
+        left: u64,
+    ) -> Result<Option<AdamStep>> {
+        if self.steps.is_empty() && !self.declined {
+            let Some(steps) = optimizer.steps_ahead(left.clamp(1, MOST) as usize) else {
+                self.declined = true;
+                return Ok(None);
+            };
+            let pull = |l2: f64| 2.0 * l2 / (REGULARIZATION_SCALE_CP * REGULARIZATION_SCALE_CP);
+            let member = |([beta1, beta2, epsilon], &l2): ([f64; 3], &f64)| AdamMember {
+                beta1,
+                beta2,
+                epsilon,
+                pull: pull(l2),
+            };
+            let batch = AdamBatch {
+                population,
+                request,
+                prior: prior.to_vec(),
+                settings: steps.settings.into_iter().zip(&proposal.l2).map(member).collect(),
+                first_moment: steps.first_moment,
+                second_moment: steps.second_moment,
+                rates: steps.rates,
+            };
+            let start = Instant::now();
+            match evaluator.adam_steps(&batch)? {
+                Some(steps) => {
+                    self.seconds = start.elapsed().as_secs_f64() / steps.len().max(1) as f64;
+                    self.steps.extend(steps);
+                }
+                None => self.declined = true,
+            }
+        }
+        let Some(mut step) = self.steps.pop_front() else { return Ok(None) };
+        let mut evaluations = Evaluations { losses: step.losses, ..Evaluations::default() };
+        regularize(&mut evaluations, &proposal.parameters, prior, &proposal.l2);
+        step.losses = evaluations.losses;
+        Ok(Some(step))
+    }
+}

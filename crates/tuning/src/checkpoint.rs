@@ -1,0 +1,186 @@
+//! Checkpoints: the whole state of a run in one safetensors file, replaced atomically.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use safetensors::tensor::TensorView;
+use safetensors::{Dtype, SafeTensors};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::StopReason;
+use gputexel_files::{Error, Result};
+use gputexel_optimizer::OptimizerState;
+
+/// Where a run stands, apart from its optimizer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Evaluations told to the optimizer.
+    pub steps: u64,
+    /// Whole epochs done.
+    pub epochs: u64,
+    /// Seconds of work, over all resumptions.
+    pub seconds: f64,
+    /// Training losses of the last epochs, oldest first.
+    pub recent_losses: Vec<f64>,
+    /// Best value of what parameters are judged by, see `Tuning`; `None` before the first.
+    pub best: Option<f64>,
+    /// Epoch of the best value; 0 for a start that was judged before the first epoch.
+    pub best_epoch: u64,
+    /// Member of the best value.
+    pub best_member: usize,
+    /// θ of the best value; stored as a tensor.
+    #[serde(skip)]
+    pub best_parameters: Vec<f64>,
+    /// Best value of each member; empty before the first.
+    pub member_best: Vec<f64>,
+    /// Lines of the metrics file that belong to this state.
+    pub metrics: u64,
+    /// Set when the run has ended by itself.
+    pub finished: Option<StopReason>,
+}
+
+/// The state of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// The loop's part.
+    pub progress: Progress,
+    /// The optimizer's part.
+    pub optimizer: OptimizerState,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    version: u32,
+    progress: Progress,
+    optimizer: serde_json::Value,
+    /// xxh3 of everything else, hexadecimal: a flipped bit would otherwise be another run.
+    checksum: String,
+}
+
+/// Checksum of a state: its scalars as they are written, then its vectors by name.
+fn checksum<'a>(
+    progress: &Progress,
+    scalars: &serde_json::Value,
+    vectors: impl Iterator<Item = (&'a str, &'a [f64])>,
+) -> String {
+    let mut hash = Xxh3::new();
+    hash.update(serde_json::to_string(&(progress, scalars)).expect("plain data serialises").as_bytes());
+    for (name, vector) in vectors {
+        hash.update(name.as_bytes());
+        hash.update(bytemuck::cast_slice(vector));
+    }
+    format!("{:016x}", hash.digest())
+}
+
+const KEY: &str = "gputexel-checkpoint";
+const VERSION: u32 = 2;
+const BEST: &str = "best_parameters";
+
+impl Checkpoint {
+    /// Writes the checkpoint, replacing an older one only when it is whole.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let best = (BEST, &self.progress.best_parameters[..]);
+        let all = self.optimizer.vectors.iter().map(|(name, v)| (name.as_str(), &v[..])).chain([best]);
+        let named: BTreeMap<&str, &[f64]> = all.collect();
+        let header = Header {
+            version: VERSION,
+            progress: self.progress.clone(),
+            optimizer: self.optimizer.scalars.clone(),
+            checksum: checksum(
+                &self.progress,
+                &self.optimizer.scalars,
+                named.iter().map(|(name, v)| (*name, *v)),
+            ),
+        };
+        let json = serde_json::to_string(&header).expect("plain data serialises");
+        let tensors: BTreeMap<&str, TensorView<'_>> = named
+            .into_iter()
+            .map(|(name, vector)| {
+                let view = TensorView::new(Dtype::F64, vec![vector.len()], bytemuck::cast_slice(vector));
+                (name, view.expect("the shape is the length"))
+            })
+            .collect();
+        let bytes = safetensors::serialize(tensors, Some(HashMap::from([(KEY.to_string(), json)])))
+            .map_err(|e| Error::io(path, std::io::Error::other(e)))?;
+        gputexel_files::write_atomically(path, &bytes)
+    }
+
+    /// Reads a checkpoint.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when it cannot be read, [`Error::Input`] when it is none or is broken.
+    pub fn read(path: &Path) -> Result<Self> {
+        let bytes =
+            gputexel_files::read_whole(path, gputexel_files::RECORD_BYTES).map_err(|e| Error::io(path, e))?;
+        let broken = |why: String| Error::input(path, format!("not a checkpoint, or damaged: {why}"));
+        let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|e| broken(e.to_string()))?;
+        let tensors = SafeTensors::deserialize(&bytes).map_err(|e| broken(e.to_string()))?;
+        let json = header.metadata().as_ref().and_then(|all| all.get(KEY));
+        let json = json.ok_or_else(|| broken("it has no state".to_string()))?;
+        let header: Header = serde_json::from_str(json).map_err(|e| broken(e.to_string()))?;
+        if header.version != VERSION {
+            return Err(broken(format!("version {} is not supported", header.version)));
+        }
+        let mut vectors = BTreeMap::new();
+        for (name, view) in tensors.iter() {
+            if view.dtype() != Dtype::F64 {
+                return Err(broken(format!("tensor '{name}' is not f64")));
+            }
+            let values: Vec<f64> = view.data().chunks_exact(8).map(bytemuck::pod_read_unaligned).collect();
+            if values.iter().any(|value| !value.is_finite()) {
+                return Err(broken(format!("'{name}' holds numbers that are not finite")));
+            }
+            vectors.insert(name.to_string(), values);
+        }
+        let named = vectors.iter().map(|(name, v): (&String, &Vec<f64>)| (name.as_str(), &v[..]));
+        if checksum(&header.progress, &header.optimizer, named) != header.checksum {
+            return Err(broken("its checksum does not match".to_string()));
+        }
+        let mut progress = header.progress;
+        progress.best_parameters = vectors.remove(BEST).unwrap_or_default();
+        Ok(Self { progress, optimizer: OptimizerState { scalars: header.optimizer, vectors } })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_survives_and_damage_shows() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c.safetensors");
+        let vectors = [("a", vec![1.5, -2.0]), ("empty", vec![])].map(|(n, v)| (n.to_string(), v));
+        let checkpoint = Checkpoint {
+            progress: Progress {
+                steps: 7,
+                recent_losses: vec![0.1, 0.099_999_999_999_999_99],
+                best_parameters: vec![4.0],
+                member_best: vec![0.25],
+                ..Progress::default()
+            },
+            optimizer: OptimizerState {
+                scalars: serde_json::json!({"method": "x", "n": 0.1}),
+                vectors: vectors.clone().into(),
+            },
+        };
+        checkpoint.write(&path).unwrap();
+        assert_eq!(Checkpoint::read(&path).unwrap(), checkpoint);
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &bytes[..bytes.len() - 3]).unwrap();
+        assert!(Checkpoint::read(&path).unwrap_err().to_string().contains("not a checkpoint, or damaged"));
+        let mut flipped = bytes;
+        let last = flipped.len() - 2;
+        flipped[last] ^= 0x40;
+        std::fs::write(&path, &flipped).unwrap();
+        assert!(Checkpoint::read(&path).unwrap_err().to_string().contains("checksum does not match"));
+        let mut poisoned = checkpoint;
+        poisoned.optimizer.vectors.insert("a".to_string(), vec![f64::NAN]);
+        poisoned.write(&path).unwrap();
+        assert!(Checkpoint::read(&path).unwrap_err().to_string().contains("not finite"));
+    }
+}

@@ -1,0 +1,43 @@
+//! The run: fits K, drives an optimizer against an evaluator, decides when to stop, and keeps the
+//! run's folder so that it can be resumed.
+//!
+//! Owns regularisation, mini-batch order, stopping, checkpoints and metrics. Which backend
+//! computes is decided by the caller; what is done with the result, too.
+
+mod ahead;
+mod checkpoint;
+mod config;
+mod diagnostics;
+mod driver;
+mod exact;
+mod regularization;
+mod rounding;
+mod scale;
+mod scale_curve;
+mod single_steps;
+mod stopping;
+pub mod sweep;
+mod uncertainty;
+mod values;
+
+pub use checkpoint::{Checkpoint, Progress};
+pub use config::{
+    OptimizerConfig, RequiesceRecord, RoundRecord, RunConfig, RunRecord, UncertaintyRequest, space_of,
+};
+pub use diagnostics::{
+    Calibration, CalibrationBin, Diagnostics, Residual, ScaleNeighborhood, SetDiagnostics, diagnose,
+    paired_difference,
+};
+pub use driver::{Event, Outcome, Tuning};
+pub use exact::{exact_loss, exact_scores};
+pub use regularization::{REGULARIZATION_SCALE_CP, regularize};
+pub use rounding::{Rounded, Rounding, round, round_naively, round_successively};
+pub use scale::{ScaleFit, fit_scale};
+pub use scale_curve::{MinimumAt, ScaleCurve, scale_curve};
+pub use single_steps::{ExactProblem, SingleSteps, Step, Survey, TIE};
+pub use stopping::{StopReason, Stopping};
+pub use uncertainty::{
+    Bootstrap, Curvature, ErrorStatus, Fit, MAX_ERROR_CP, MAX_PARAMETERS, MIN_CLUSTERS, Sandwich, Spread,
+    bootstrap, bytes_needed, check_members, resample_seeds, sandwich,
+};
+pub use values::Values;

@@ -1,0 +1,145 @@
+//! Fitting the scale constant K: a one-dimensional minimisation over scores computed once.
+
+use super::exact::loss_of_scores;
+use gputexel_dataset::Dataset;
+use gputexel_dataset::objective::{LossKind, Objective};
+use gputexel_files::{Error, Result};
+
+/// A fitted K.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScaleFit {
+    /// Base-10 form.
+    pub k: f64,
+    /// Mean loss at K.
+    pub loss: f64,
+    /// How often the loss was evaluated.
+    pub evaluations: u32,
+}
+
+/// Smallest and largest K that are considered, base-10 form.
+const RANGE: (f64, f64) = (0.01, 20.0);
+/// Points of the first scan, spaced evenly in ln K.
+const SCAN: usize = 24;
+/// Relative precision of ln K: about what f64 losses can resolve around a minimum.
+const TOLERANCE: f64 = 1e-9;
+
+/// Minimises the mean loss of the positions `which`, whose scores (centipawns) are given, over K:
+/// a scan for the bracket, then Brent's method (Brent, "Algorithms for minimization without
+/// derivatives", 1973, chapter 5).
+///
+/// # Errors
+/// [`Error::Usage`] when K cannot be told: all scores alike, or results that do not follow them.
+pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKind) -> Result<ScaleFit> {
+    if scores.iter().all(|&score| score == 0.0) {
+        return Err(Error::Usage(
+            "K cannot be fitted where the prior scores every position as 0; give it with --k".to_string(),
+        ));
+    }
+    let mut evaluations = 0;
+    let mut value = |ln_k: f64| {
+        evaluations += 1;
+        loss_of_scores(dataset, Objective { k: ln_k.exp(), loss }, scores, which)
+    };
+    let (low, high) = (RANGE.0.ln(), RANGE.1.ln());
+    let at = |i: usize| low + (high - low) * i as f64 / (SCAN - 1) as f64;
+    let scan: Vec<f64> = (0..SCAN).map(|i| value(at(i))).collect();
+    let best = (0..SCAN).min_by(|&a, &b| scan[a].total_cmp(&scan[b])).unwrap_or(0);
+    if !scan[best].is_finite() {
+        return Err(Error::Numeric("K cannot be fitted: the loss is not a finite number".to_string()));
+    }
+    if best == 0 || best == SCAN - 1 {
+        let why = match best {
+            0 => "results do not follow the prior's scores; is the point of view of the labels right?",
+            _ => "the prior's scores predict every result; the prior's values may be far too small",
+        };
+        return Err(Error::Usage(format!("K cannot be fitted ({why}); give it with --k")));
+    }
+    let ln_k = brent(&mut value, at(best - 1), at(best), at(best + 1));
+    let minimum = value(ln_k);
+    Ok(ScaleFit { k: ln_k.exp(), loss: minimum, evaluations })
+}
+
+/// The minimum of `f` between `a` and `b`, of which `middle` is lower than both ends.
+pub(super) fn brent(f: &mut impl FnMut(f64) -> f64, mut a: f64, middle: f64, mut b: f64) -> f64 {
+    let golden = 0.5 * (3.0 - 5.0f64.sqrt());
+    // x is the best point, w the second best, v the one before it.
+    let (mut x, mut w, mut v) = (middle, middle, middle);
+    let mut fx = f(x);
+    let (mut fw, mut fv) = (fx, fx);
+    let (mut step, mut before_last) = (0.0f64, 0.0f64);
+    for _ in 0..100 {
+        let center = 0.5 * (a + b);
+        let tolerance = TOLERANCE * x.abs().max(1.0);
+        if (x - center).abs() <= 2.0 * tolerance - 0.5 * (b - a) {
+            break;
+        }
+        // A parabola through the three points, if its step is smaller than half of the step
+        // before the last and stays inside; a golden section otherwise.
+        let r = (x - w) * (fx - fv);
+        let q = (x - v) * (fx - fw);
+        let (mut p, mut q) = ((x - v) * q - (x - w) * r, 2.0 * (q - r));
+        if q > 0.0 {
+            p = -p;
+        }
+        q = q.abs();
+        let parabolic = before_last.abs() > tolerance
+            && p.abs() < (0.5 * q * before_last).abs()
+            && p > q * (a - x)
+            && p < q * (b - x);
+        before_last = step;
+        if parabolic {
+            step = p / q;
+            let u = x + step;
+            if u - a < 2.0 * tolerance || b - u < 2.0 * tolerance {
+                step = tolerance.copysign(center - x);
+            }
+        } else {
+            before_last = if x < center { b - x } else { a - x };
+            step = golden * before_last;
+        }
+        let u = if step.abs() >= tolerance { x + step } else { x + tolerance.copysign(step) };
+        let fu = f(u);
+        if fu <= fx {
+            if u < x {
+                b = x
+            } else {
+                a = x
+            }
+            (v, fv, w, fw, x, fx) = (w, fw, x, fx, u, fu);
+        } else {
+            if u < x {
+                a = u
+            } else {
+                b = u
+            }
+            if fu <= fw || w == x {
+                (v, fv, w, fw) = (w, fw, u, fu);
+            } else if fu <= fv || v == x || v == w {
+                (v, fv) = (u, fu);
+            }
+        }
+    }
+    x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brent_finds_minima() {
+        let mut calls = 0;
+        let x = brent(
+            &mut |x| {
+                calls += 1;
+                (x - 0.3).powi(2) + 0.1 * (x - 0.3).powi(4)
+            },
+            -2.0,
+            0.0,
+            3.0,
+        );
+        assert!((x - 0.3).abs() < 1e-7 && calls < 30, "{x} in {calls}");
+        let x = brent(&mut |x: f64| x.exp() - 2.0 * x, -1.0, 0.5, 2.0);
+        assert!((x - 2.0f64.ln()).abs() < 1e-7, "{x}");
+    }
+}

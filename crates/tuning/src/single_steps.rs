@@ -1,0 +1,478 @@
+//! What single steps of whole coordinates do to the exact loss.
+//!
+//! A step of one coordinate changes the scores of the positions that have its features and of no
+//! others, so an inverted index (feature → positions) gives the exact change of the loss by every
+//! single step in one pass over the entries: the proof that a point is a minimum on the grid of
+//! whole numbers, and the way to one. Everything is f64, in phase units, so that whole parameters
+//! give exact scores however many steps were taken. Knows neither optimizers nor devices; where
+//! the search starts is decided by the caller, see [`Rounding`](super::Rounding).
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::prelude::*;
+
+use super::REGULARIZATION_SCALE_CP;
+use gputexel_dataset::objective::{Objective, x_per_cp};
+use gputexel_dataset::{Layout, Shape};
+use gputexel_files::{Error, Result};
+use gputexel_model::Parameterization;
+use gputexel_optimizer::Space;
+
+/// Share of the loss below which a change counts as a tie: a few units in the last place of the
+/// mean, which no other order of summation would reproduce.
+pub const TIE: f64 = 1e-15;
+
+/// Positions a chunk; fixed, so that sums do not depend on the number of threads.
+const CHUNK: usize = 1 << 14;
+
+/// Positions that a coordinate of several features is worked through at a time; their changes
+/// stay in the first-level cache.
+const BLOCK: usize = 1 << 11;
+
+/// What is minimised exactly: the mean loss of parts of a layout plus
+/// λ · ‖(θ − θ₀) / scale‖², as a function of z.
+#[derive(Clone, Debug)]
+pub struct ExactProblem<'a> {
+    /// The positions.
+    pub layout: &'a Layout,
+    /// Consecutive parts of the layout that count.
+    pub parts: Range<usize>,
+    /// Scale constant and loss function.
+    pub objective: Objective,
+    /// θ of z.
+    pub parameterization: &'a Parameterization,
+    /// Bounds of z; only coordinates that are whole numbers are stepped.
+    pub space: &'a Space,
+    /// θ₀ of the regularisation.
+    pub prior: &'a [f64],
+    /// Weight λ of the regularisation.
+    pub l2: f64,
+}
+
+/// A step of one coordinate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// Index in z.
+    pub coordinate: usize,
+    /// What is added to it, a whole number.
+    pub by: f64,
+    /// Exact change of the loss, regularisation included.
+    pub change: f64,
+}
+
+/// All single steps from a point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Survey {
+    /// Steps by ±1 that stay within the bounds and have an effect.
+    pub steps: usize,
+    /// Those that lower the loss by more than a [`TIE`], best first.
+    pub improving: Vec<Step>,
+    /// Smallest change of the steps that do not; `None` where there is no such step.
+    pub smallest_increase: Option<f64>,
+    /// Coordinates that are left out because their steps change nothing: no position has their
+    /// features.
+    pub without_effect: usize,
+}
+
+/// How a coordinate moves the score of a position with one of its features: coefficient ·
+/// (mg · units of the middlegame + eg · units of the endgame) phase units.
+#[derive(Clone, Copy, Debug)]
+struct Pull {
+    feature: usize,
+    mg: f64,
+    eg: f64,
+}
+
+/// Weights of the two values of a feature in a position.
+#[derive(Clone, Copy, Debug, Default)]
+struct Units {
+    mg: f64,
+    eg: f64,
+}
+
+impl Units {
+    fn blend(self, mg: f64, eg: f64) -> f64 {
+        self.mg * mg + self.eg * eg
+    }
+}
+
+/// Positions of each feature, ascending.
+struct Index {
+    starts: Vec<usize>,
+    positions: Vec<u32>,
+    coefficients: Vec<f32>,
+}
+
+/// A point z with the exact scores and losses of its positions; see the module.
+pub struct SingleSteps<'a> {
+    problem: ExactProblem<'a>,
+    index: Index,
+    pulls: Vec<Vec<Pull>>,
+    /// Whether a step of the coordinate changes anything.
+    alive: Vec<bool>,
+    /// Phase units of each position.
+    units: Vec<Units>,
+    targets: Vec<f64>,
+    /// Empty when all are 1.
+    weights: Vec<f64>,
+    weight: f64,
+    z: Vec<f64>,
+    theta: Vec<f64>,
+    /// Scores in phase units.
+    scores: Vec<f64>,
+    /// w · ℓ of each position.
+    losses: Vec<f64>,
+    taken: u64,
+}
+
+impl Index {
+    fn new(layout: &Layout, positions: &Range<usize>) -> Self {
+        let mut starts = vec![0usize; layout.features() + 1];
+        for shape in layout.shapes_in(positions.clone()) {
+            for i in 0..shape.positions.len() {
+                entries(layout, &shape, i, |id, _| starts[id + 1] += 1);
+            }
+        }
+        for id in 0..layout.features() {
+            starts[id + 1] += starts[id];
+        }
+        let mut next = starts.clone();
+        let total = starts[layout.features()];
+        let (mut list, mut coefficients) = (vec![0u32; total], vec![0f32; total]);
+        for shape in layout.shapes_in(positions.clone()) {
+            for (i, position) in shape.positions.clone().enumerate() {
+                entries(layout, &shape, i, |id, coefficient| {
+                    let slot = &mut next[id];
+                    list[*slot] = (position - positions.start) as u32;
+                    coefficients[*slot] = coefficient;
+                    *slot += 1;
+                });
+            }
+        }
+        Self { starts, positions: list, coefficients }
+    }
+
+    fn feature(&self, feature: usize) -> (&[u32], &[f32]) {
+        let range = self.starts[feature]..self.starts[feature + 1];
+        (&self.positions[range.clone()], &self.coefficients[range])
+    }
+}
+
+/// Visits the features of row `i` of a shape, each once, with their coefficients.
+fn entries(layout: &Layout, shape: &Shape, i: usize, mut visit: impl FnMut(usize, f32)) {
+    let first = shape.first_entry + i * shape.row_length();
+    let range = first..first + shape.row_length();
+    let ids = &layout.ids()[range.clone()];
+    if !layout.unit_rows() {
+        let row = ids.iter().zip(&layout.coefficients()[range]);
+        row.for_each(|(&id, &coefficient)| visit(usize::from(id), coefficient));
+        return;
+    }
+    // Ascending within a sign, and no id has both.
+    let (plus, minus) = ids.split_at(shape.plus);
+    for (sign, ids) in [(1.0, plus), (-1.0, minus)] {
+        for same in ids.chunk_by(|a, b| a == b) {
+            visit(usize::from(same[0]), sign * same.len() as f32);
+        }
+    }
+}
+
+/// The features that each coordinate moves.
+fn pulls_of(parameterization: &Parameterization, features: usize) -> Vec<Vec<Pull>> {
+    let of_theta = |index: usize, factor: f64| match index < features {
+        true => Pull { feature: index, mg: factor, eg: 0.0 },
+        false => Pull { feature: index - features, mg: 0.0, eg: factor },
+    };
+    if parameterization.is_identity() {
+        return (0..parameterization.dimension()).map(|i| vec![of_theta(i, 1.0)]).collect();
+    }
+    let merged = |column: &Vec<(u32, f64)>| {
+        let mut pulls: Vec<Pull> = column.iter().map(|&(i, factor)| of_theta(i as usize, factor)).collect();
+        pulls.sort_by_key(|pull| pull.feature);
+        pulls.dedup_by(|from, into| {
+            let same = from.feature == into.feature;
+            if same {
+                into.mg += from.mg;
+                into.eg += from.eg;
+            }
+            same
+        });
+        pulls
+    };
+    parameterization.columns.iter().map(merged).collect()
+}
+
+impl<'a> SingleSteps<'a> {
+    /// Takes the problem at the point `z`, which need not be whole.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where lengths do not belong together, a number is not finite, or no
+    /// position has any weight.
+    pub fn try_new(problem: &ExactProblem<'a>, z: &[f64]) -> Result<Self> {
+        let problem = problem.clone();
+        let (layout, basis) = (problem.layout, problem.parameterization);
+        let lengths = [basis.parameters(), problem.prior.len()] == [2 * layout.features(); 2]
+            && [problem.space.dimension(), z.len()] == [basis.dimension(); 2]
+            && problem.parts.start < problem.parts.end
+            && problem.parts.end <= layout.parts().len();
+        if !lengths {
+            return Err(Error::Usage("parameters, bounds and positions do not belong together".to_string()));
+        }
+        let range = layout.parts()[problem.parts.start].positions.start
+            ..layout.parts()[problem.parts.end - 1].positions.end;
+        let mut units = vec![Units::default(); range.len()];
+        for (bucket, positions) in layout.buckets_in(range.clone()) {
+            let own = positions.start - range.start..positions.end - range.start;
+            units[own].fill(Units { mg: f64::from(bucket.mg_units), eg: f64::from(bucket.eg_units) });
+        }
+        let wide = |column: &[f32]| -> Vec<f64> {
+            column.get(range.clone()).unwrap_or(&[]).iter().map(|&value| f64::from(value)).collect()
+        };
+        let weights = wide(layout.weights());
+        let weight = if weights.is_empty() { range.len() as f64 } else { weights.iter().sum() };
+        let index = Index::new(layout, &range);
+        let pulls = pulls_of(basis, layout.features());
+        let touches = |pull: &Pull| {
+            let positions = index.feature(pull.feature).0;
+            positions.iter().any(|&n| units[n as usize].blend(pull.mg, pull.eg) != 0.0)
+        };
+        let alive = pulls.par_iter().map(|pulls| problem.l2 > 0.0 || pulls.iter().any(touches)).collect();
+        let mut steps = Self {
+            alive,
+            pulls,
+            index,
+            units,
+            targets: wide(layout.targets()),
+            weights,
+            weight,
+            z: Vec::new(),
+            theta: Vec::new(),
+            scores: Vec::new(),
+            losses: Vec::new(),
+            taken: 0,
+            problem,
+        };
+        steps.move_to(z)?;
+        Ok(steps)
+    }
+
+    /// Goes to another point.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when it holds a number that is not finite, [`Error::Numeric`] when the
+    /// loss there is not.
+    pub fn move_to(&mut self, z: &[f64]) -> Result<()> {
+        if z.len() != self.problem.space.dimension() || z.iter().any(|value| !value.is_finite()) {
+            return Err(Error::Usage("the point to start from is not one of finite numbers".to_string()));
+        }
+        self.z = z.to_vec();
+        self.theta = self.problem.parameterization.theta(z);
+        let layout = self.problem.layout;
+        let first = layout.parts()[self.problem.parts.start].positions.start;
+        let last = layout.parts()[self.problem.parts.end - 1].positions.end;
+        let (mg, eg) = self.theta.split_at(layout.features());
+        let max = f64::from(layout.phase_max());
+        let score_of = |position: usize, units: Units, entries: Range<usize>, plus: usize| {
+            let mut score = f64::from(layout.offsets().get(position).copied().unwrap_or(0.0)) * max;
+            for (i, entry) in entries.enumerate() {
+                let id = usize::from(layout.ids()[entry]);
+                let blended = units.blend(mg[id], eg[id]);
+                score += match layout.coefficients().get(entry) {
+                    Some(&coefficient) => f64::from(coefficient) * blended,
+                    None if i < plus => blended,
+                    None => -blended,
+                };
+            }
+            score
+        };
+        let chunk = |start: usize| -> Vec<f64> {
+            let mut scores = Vec::with_capacity(CHUNK);
+            for shape in layout.shapes_in(start..(start + CHUNK).min(last)) {
+                let (mut entry, length) = (shape.first_entry, shape.row_length());
+                for position in shape.positions.clone() {
+                    let units = self.units[position - first];
+                    scores.push(score_of(position, units, entry..entry + length, shape.plus));
+                    entry += length;
+                }
+            }
+            scores
+        };
+        let starts: Vec<usize> = (first..last).step_by(CHUNK).collect();
+        let chunks: Vec<Vec<f64>> = starts.into_par_iter().map(chunk).collect();
+        self.scores = chunks.concat();
+        self.losses = (0..self.scores.len())
+            .into_par_iter()
+            .with_min_len(CHUNK)
+            .map(|n| self.value(n, self.scores[n]))
+            .collect();
+        match self.loss().is_finite() {
+            true => Ok(()),
+            false => Err(Error::Numeric("the loss at the point to start from is not finite".to_string())),
+        }
+    }
+
+    /// Where it stands.
+    pub fn z(&self) -> &[f64] {
+        &self.z
+    }
+
+    /// Exact loss where it stands, regularisation included.
+    pub fn loss(&self) -> f64 {
+        let chunks: Vec<f64> = self.losses.par_chunks(CHUNK).map(|chunk| chunk.iter().sum()).collect();
+        let distance = |(a, b): (&f64, &f64)| (a - b) * (a - b);
+        let squares: f64 = self.theta.iter().zip(self.problem.prior).map(distance).sum();
+        chunks.iter().sum::<f64>() / self.weight + self.l2_per_cp2() * squares
+    }
+
+    /// Steps taken so far.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    fn l2_per_cp2(&self) -> f64 {
+        self.problem.l2 / (REGULARIZATION_SCALE_CP * REGULARIZATION_SCALE_CP)
+    }
+
+    /// w · ℓ of a position with a score in phase units.
+    fn value(&self, position: usize, score: f64) -> f64 {
+        let objective = self.problem.objective;
+        let x = x_per_cp(objective.k) * (score / f64::from(self.problem.layout.phase_max()));
+        let value = objective.loss.value(x, self.targets[position]);
+        self.weights.get(position).map_or(value, |weight| weight * value)
+    }
+
+    /// Calls with every position whose score a step changes, and by how many phase units,
+    /// ascending.
+    fn each_change(&self, coordinate: usize, by: f64, mut call: impl FnMut(usize, f64)) {
+        let change = |pull: &Pull, position: u32, coefficient: f32| {
+            by * f64::from(coefficient) * self.units[position as usize].blend(pull.mg, pull.eg)
+        };
+        let pulls = &self.pulls[coordinate];
+        if let [pull] = &pulls[..] {
+            let (positions, coefficients) = self.index.feature(pull.feature);
+            for (&position, &coefficient) in positions.iter().zip(coefficients) {
+                let change = change(pull, position, coefficient);
+                if change != 0.0 {
+                    call(position as usize, change);
+                }
+            }
+            return;
+        }
+        let mut next: Vec<usize> = pulls.iter().map(|pull| self.index.starts[pull.feature]).collect();
+        let mut block = [0.0; BLOCK];
+        for first in (0..self.scores.len()).step_by(BLOCK) {
+            for (pull, next) in pulls.iter().zip(&mut next) {
+                let end = self.index.starts[pull.feature + 1];
+                while *next < end && (self.index.positions[*next] as usize) < first + BLOCK {
+                    let position = self.index.positions[*next];
+                    block[position as usize - first] +=
+                        change(pull, position, self.index.coefficients[*next]);
+                    *next += 1;
+                }
+            }
+            for (i, change) in block.iter_mut().enumerate() {
+                if *change != 0.0 {
+                    call(first + i, std::mem::take(change));
+                }
+            }
+        }
+    }
+
+    /// Exact change of the loss by a step, regularisation included.
+    pub fn change(&self, coordinate: usize, by: f64) -> f64 {
+        let mut sum = 0.0;
+        self.each_change(coordinate, by, |n, change| {
+            sum += self.value(n, self.scores[n] + change) - self.losses[n];
+        });
+        sum / self.weight + self.regularization_change(coordinate, by)
+    }
+
+    fn regularization_change(&self, coordinate: usize, by: f64) -> f64 {
+        if self.problem.l2 == 0.0 {
+            return 0.0;
+        }
+        let features = self.problem.layout.features();
+        let of = |index: usize, factor: f64| {
+            let (distance, step) = (self.theta[index] - self.problem.prior[index], factor * by);
+            step * (2.0 * distance + step)
+        };
+        let sum: f64 = self.pulls[coordinate]
+            .iter()
+            .map(|pull| of(pull.feature, pull.mg) + of(features + pull.feature, pull.eg))
+            .sum();
+        self.l2_per_cp2() * sum
+    }
+
+    /// Whether a step stays within the bounds.
+    fn is_allowed(&self, coordinate: usize, by: f64) -> bool {
+        let space = self.problem.space;
+        (space.lower[coordinate]..=space.upper[coordinate]).contains(&(self.z[coordinate] + by))
+    }
+
+    /// Takes a step.
+    pub fn take(&mut self, coordinate: usize, by: f64) {
+        let mut changed = Vec::new();
+        self.each_change(coordinate, by, |n, change| changed.push((n, self.scores[n] + change)));
+        for (n, score) in changed {
+            self.losses[n] = self.value(n, score);
+            self.scores[n] = score;
+        }
+        let features = self.problem.layout.features();
+        for pull in &self.pulls[coordinate] {
+            self.theta[pull.feature] += pull.mg * by;
+            self.theta[features + pull.feature] += pull.eg * by;
+        }
+        self.z[coordinate] += by;
+        self.taken += 1;
+    }
+
+    /// The exact changes of the loss by all single steps of whole coordinates.
+    pub fn survey(&self) -> Survey {
+        let whole = (0..self.z.len()).filter(|&coordinate| self.problem.space.integer[coordinate]);
+        let (coordinates, dead): (Vec<usize>, Vec<usize>) = whole.partition(|&i| self.alive[i]);
+        let of = |&coordinate: &usize| {
+            [-1.0, 1.0].map(|by| {
+                let allowed = self.is_allowed(coordinate, by);
+                allowed.then(|| Step { coordinate, by, change: self.change(coordinate, by) })
+            })
+        };
+        let pairs: Vec<[Option<Step>; 2]> = coordinates.par_iter().with_max_len(1).map(of).collect();
+        let all: Vec<Step> = pairs.into_iter().flatten().flatten().collect();
+        let limit = -TIE * self.loss();
+        // NaN (a score past every f64) is no improvement.
+        let (mut improving, others): (Vec<Step>, Vec<Step>) =
+            all.iter().partition(|step| step.change < limit);
+        improving.sort_by(|a, b| {
+            a.change.total_cmp(&b.change) // stable: by coordinate where equal
+        });
+        let smallest = others.iter().map(|step| step.change).min_by(f64::total_cmp);
+        Survey { steps: all.len(), improving, smallest_increase: smallest, without_effect: dead.len() }
+    }
+
+    /// Takes improving steps, best first, each checked again at the point that it is taken from,
+    /// until no single step improves; returns the survey that shows it. A step that improves is
+    /// repeated twice, four, eight times as long while that improves too: parameters that few
+    /// positions hold back have far to go.
+    ///
+    /// `None` when cancelled.
+    pub fn descend(&mut self, cancel: &AtomicBool) -> Option<Survey> {
+        loop {
+            let survey = self.survey();
+            if survey.improving.is_empty() {
+                return Some(survey);
+            }
+            let limit = -TIE * self.loss();
+            for step in survey.improving {
+                if cancel.load(Ordering::Relaxed) {
+                    return None;
+                }
+                let mut by = step.by;
+                while self.is_allowed(step.coordinate, by) && self.change(step.coordinate, by) < limit {
+                    self.take(step.coordinate, by);
+                    by *= 2.0;
+                }
+            }
+        }
+    }
+}

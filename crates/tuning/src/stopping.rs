@@ -1,0 +1,77 @@
+//! When a run ends.
+
+use serde::{Deserialize, Serialize};
+
+use gputexel_files::{Error, Result};
+
+/// Limits of a run; whichever is reached first ends it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stopping {
+    /// Passes over the training positions (Gauss–Newton: accepted steps).
+    pub epochs: u64,
+    /// Seconds of work, over all resumptions.
+    pub seconds: Option<f64>,
+    /// Largest gradient component, loss a centipawn, at which the minimum counts as reached.
+    pub gradient_norm: f64,
+    /// Relative improvement of the loss over `window` epochs below which the run ends.
+    pub improvement: f64,
+    /// Epochs over which the improvement is judged.
+    pub window: u64,
+    /// Epochs without a better held-out loss after which the run ends.
+    pub patience: u64,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopReason {
+    /// The planned epochs are done.
+    Epochs,
+    /// The time is up.
+    Time,
+    /// The gradient vanished.
+    Gradient,
+    /// The loss improves no more.
+    Improvement,
+    /// The held-out loss improves no more.
+    HeldOut,
+    /// The optimizer found no better point.
+    Converged,
+    /// The user asked to stop.
+    Interrupted,
+}
+
+impl std::fmt::Display for StopReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Epochs => "epoch limit reached",
+            Self::Time => "time limit reached",
+            Self::Gradient => "gradient limit reached",
+            Self::Improvement => "loss converged",
+            Self::HeldOut => "held-out loss stopped improving",
+            Self::Converged => "converged",
+            Self::Interrupted => "interrupted",
+        })
+    }
+}
+
+impl Stopping {
+    /// Checks the limits.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for numbers out of their range or not finite.
+    pub fn validate(&self) -> Result<()> {
+        if self.seconds.is_some_and(|s| !(s.is_finite() && s > 0.0)) {
+            return Err(Error::Usage("the time limit must be a positive number of seconds".to_string()));
+        }
+        for (what, value) in [("gradient norm", self.gradient_norm), ("improvement", self.improvement)] {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(Error::Usage(format!("{what} {value}: must be 0 or a positive number")));
+            }
+        }
+        if self.epochs == 0 || self.window == 0 || self.patience == 0 {
+            return Err(Error::Usage("epochs, window and patience must be at least 1".to_string()));
+        }
+        Ok(())
+    }
+}

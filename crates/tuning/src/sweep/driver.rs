@@ -1,0 +1,405 @@
+//! The order of the work: partitions one after another, each with all runs as one population (or,
+//! where memory does not hold them, in portions), and the state that is stored between steps.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use super::super::{Checkpoint, Progress, StopReason};
+use super::config::SweepConfig;
+use super::plan::Plan;
+use super::train::{Member, Portion, RunResult, members_per_portion};
+use gputexel_dataset::{Dataset, Folds, Layout};
+use gputexel_evaluator::{Evaluations, Evaluator, Population, Request};
+use gputexel_files::{Error, Result};
+use gputexel_optimizer::OptimizerState;
+
+type Replacement<'e> = Box<dyn FnMut(&Error) -> Option<Box<dyn Evaluator + 'e>> + 'e>;
+
+/// What computes, and what takes over when its device fails.
+pub struct Machine<'e> {
+    evaluator: Box<dyn Evaluator + 'e>,
+    replacement: Replacement<'e>,
+    /// What failed and what computes since, not yet told to anyone.
+    replaced: Vec<(String, String)>,
+}
+
+impl<'e> Machine<'e> {
+    /// An evaluator, and where to get another one when it fails for reasons of its device.
+    pub fn new(
+        evaluator: Box<dyn Evaluator + 'e>,
+        replacement: impl FnMut(&Error) -> Option<Box<dyn Evaluator + 'e>> + 'e,
+    ) -> Self {
+        Self { evaluator, replacement: Box::new(replacement), replaced: Vec::new() }
+    }
+
+    /// Evaluates, if need be with another evaluator.
+    pub(super) fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
+        loop {
+            match self.evaluator.evaluate(population, request) {
+                Err(error @ Error::Gpu(_)) => {
+                    let Some(other) = (self.replacement)(&error) else { return Err(error) };
+                    self.evaluator = other;
+                    self.replaced.push((error.to_string(), self.evaluator.describe()));
+                }
+                answer => return answer,
+            }
+        }
+    }
+}
+
+/// Makes evaluators: the choice of a backend, which is the caller's.
+pub trait MachineRoom {
+    /// An evaluator of a layout.
+    ///
+    /// # Errors
+    /// When the backend that was asked for cannot be had.
+    fn machine<'l>(&'l self, layout: &'l Layout) -> Result<Machine<'l>>;
+}
+
+/// What a sweep tells about itself.
+pub enum SweepEvent<'a> {
+    /// A step is done.
+    Step {
+        /// Epochs done, of all runs.
+        done: u64,
+        /// Epochs planned, of all runs.
+        planned: u64,
+        /// Seconds of work so far.
+        seconds: f64,
+    },
+    /// The state may be stored now.
+    State {
+        /// Makes what is to be stored.
+        checkpoint: &'a dyn Fn() -> Checkpoint,
+        /// Whether no further step follows.
+        last: bool,
+    },
+    /// The evaluator failed and the sweep goes on with another.
+    Replaced {
+        /// Why.
+        error: &'a str,
+        /// What computes from now on.
+        evaluator: &'a str,
+    },
+}
+
+/// One run of a sweep and what came of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SweepRun {
+    /// Index of its seed in [`SweepConfig::seeds`].
+    pub seed: usize,
+    /// Number of its combination of settings.
+    pub combination: usize,
+    /// The fold it has not seen.
+    pub fold: usize,
+    /// What came of it.
+    pub result: RunResult,
+}
+
+/// How a sweep ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweepOutcome {
+    /// Why: [`StopReason::Epochs`] or [`StopReason::Interrupted`].
+    pub reason: StopReason,
+    /// Every run; of an interrupted sweep those that had begun, as far as they had come.
+    pub runs: Vec<SweepRun>,
+    /// Epochs done, of all runs.
+    pub epochs: u64,
+    /// Epochs planned, of all runs.
+    pub planned: u64,
+    /// Seconds of work, over all resumptions.
+    pub seconds: f64,
+    /// Most runs that were one population.
+    pub together: usize,
+}
+
+/// A sweep under way.
+pub struct Sweep<'a> {
+    config: &'a SweepConfig,
+    data: &'a Dataset,
+    /// Combination and fold of every run of one seed: by loss function, so that one call serves
+    /// many, then by fold, so that neighbors leave out the same positions.
+    order: Vec<(usize, usize)>,
+    /// Results of the runs that have ended, seed after seed in that order.
+    results: Vec<RunResult>,
+    /// Most runs that are one population.
+    portion: usize,
+    /// The portion under way, where a checkpoint left it.
+    resumed: Option<OptimizerState>,
+    seconds_before: f64,
+    started: Instant,
+}
+
+const RESULTS: &str = "sweep-results";
+
+impl<'a> Sweep<'a> {
+    /// A sweep at its start.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for settings out of their range.
+    pub fn try_new(config: &'a SweepConfig, data: &'a Dataset) -> Result<Self> {
+        config.validate()?;
+        if config.start.len() != 2 * data.feature_count() {
+            return Err(Error::Usage("the prior does not belong to the dataset".to_string()));
+        }
+        Ok(Self {
+            config,
+            data,
+            order: order(config),
+            results: Vec::new(),
+            portion: members_per_portion(config.method, config.start.len()),
+            resumed: None,
+            seconds_before: 0.0,
+            started: Instant::now(),
+        })
+    }
+
+    /// A sweep as a checkpoint left it.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when the checkpoint does not belong to the configuration.
+    pub fn resume(
+        config: &'a SweepConfig,
+        data: &'a Dataset,
+        checkpoint: Checkpoint,
+        path: &Path,
+    ) -> Result<Self> {
+        let mut sweep = Self::try_new(config, data)?;
+        let mut state = checkpoint.optimizer;
+        sweep.results = recorded_results(&state, sweep.order.len() * config.seeds.len(), path)?;
+        state.vectors.remove(RESULTS);
+        sweep.seconds_before = checkpoint.progress.seconds;
+        state.scalars = state.scalars["portion"].take();
+        if !state.scalars.is_null() {
+            sweep.resumed = Some(state);
+        }
+        // Tried now, so that a broken state is told before any work.
+        if let (Some(state), Some(members)) = (sweep.resumed.clone(), sweep.next_members()) {
+            let (plan, _) = sweep.plan(0)?;
+            Portion::try_new(config, &plan, members)?
+                .restore(state)
+                .map_err(|e| Error::input(path, e.to_string()))?;
+        }
+        Ok(sweep)
+    }
+
+    /// Trains at most so many runs at a time, where less memory is to be used than by default.
+    /// A sweep must be resumed with what it began with.
+    #[must_use]
+    pub fn with_portion(mut self, runs: usize) -> Self {
+        self.portion = runs.max(1);
+        self
+    }
+
+    /// Epochs of all runs that have ended, each counted in full.
+    fn epochs_of_ended(&self) -> u64 {
+        self.results.len() as u64 * self.config.epochs
+    }
+
+    fn planned(&self) -> u64 {
+        (self.order.len() * self.config.seeds.len()) as u64 * self.config.epochs
+    }
+
+    fn seconds(&self) -> f64 {
+        self.seconds_before + self.started.elapsed().as_secs_f64()
+    }
+
+    /// The runs of the next portion.
+    fn next_members(&self) -> Option<Vec<Member>> {
+        let within = self.results.len() % self.order.len();
+        if self.results.len() >= self.order.len() * self.config.seeds.len() {
+            return None;
+        }
+        let end = (within + self.portion).min(self.order.len());
+        let member = |&(combination, fold): &(usize, usize)| Member {
+            setting: self.config.setting(combination),
+            fold: Some(fold),
+        };
+        Some(self.order[within..end].iter().map(member).collect())
+    }
+
+    fn plan(&self, seed: usize) -> Result<(Plan, Layout)> {
+        plan(self.config, self.data, self.config.seeds[seed])
+    }
+
+    fn checkpoint(
+        &self,
+        portion: Option<&Portion<'_>>,
+        epochs: u64,
+        reason: Option<StopReason>,
+    ) -> Checkpoint {
+        let OptimizerState { scalars, mut vectors } = portion.map(Portion::save).unwrap_or_default();
+        let finite = |value: f64| if value.is_finite() { value } else { f64::MAX };
+        let three = |r: &RunResult| [r.held_out, r.own_held_out, r.training].map(finite);
+        vectors.insert(RESULTS.to_string(), self.results.iter().flat_map(three).collect());
+        Checkpoint {
+            progress: Progress { epochs, seconds: self.seconds(), finished: reason, ..Progress::default() },
+            optimizer: OptimizerState {
+                scalars: serde_json::json!({ "method": "sweep", "portion": scalars }),
+                vectors,
+            },
+        }
+    }
+
+    /// Runs to the end, or until `cancel` is set; then what has been reached is judged.
+    ///
+    /// # Errors
+    /// Those of evaluators and the observer.
+    pub fn run(
+        &mut self,
+        room: &dyn MachineRoom,
+        cancel: &AtomicBool,
+        observe: &mut dyn FnMut(SweepEvent<'_>) -> Result<()>,
+    ) -> Result<SweepOutcome> {
+        self.started = Instant::now();
+        let mut together = 0;
+        let mut unfinished = Vec::new();
+        let mut epochs = self.epochs_of_ended();
+        let all = self.order.len() * self.config.seeds.len();
+        let goes_on = || !cancel.load(Ordering::Relaxed);
+        while self.results.len() < all && goes_on() {
+            let seed = self.results.len() / self.order.len();
+            let (plan, layout) = self.plan(seed)?;
+            let mut machine = room.machine(&layout)?;
+            while self.results.len() / self.order.len() == seed
+                && goes_on()
+                && let Some(members) = self.next_members()
+            {
+                let mut portion = Portion::try_new(self.config, &plan, members)?;
+                together = together.max(portion.len());
+                if let Some(state) = self.resumed.take() {
+                    portion.restore(state)?;
+                }
+                while !portion.finished() && goes_on() {
+                    portion.step(&mut machine)?;
+                    for (error, evaluator) in machine.replaced.drain(..) {
+                        observe(SweepEvent::Replaced { error: &error, evaluator: &evaluator })?;
+                    }
+                    epochs = self.epochs_of_ended() + portion.epochs_done();
+                    observe(SweepEvent::Step {
+                        done: epochs,
+                        planned: self.planned(),
+                        seconds: self.seconds(),
+                    })?;
+                    let checkpoint = || self.checkpoint(Some(&portion), epochs, None);
+                    observe(SweepEvent::State { checkpoint: &checkpoint, last: false })?;
+                }
+                let results = portion.judge(&mut machine, self.config.judge)?;
+                if portion.finished() {
+                    self.results.extend(results);
+                } else {
+                    let checkpoint = || self.checkpoint(Some(&portion), epochs, None);
+                    observe(SweepEvent::State { checkpoint: &checkpoint, last: true })?;
+                    unfinished = results;
+                }
+            }
+        }
+        let whole = self.results.len() == all;
+        let reason = if whole { StopReason::Epochs } else { StopReason::Interrupted };
+        // A portion that was not even begun again keeps the state that it has.
+        if unfinished.is_empty() && self.resumed.is_none() {
+            let checkpoint = || self.checkpoint(None, epochs, whole.then_some(reason));
+            observe(SweepEvent::State { checkpoint: &checkpoint, last: true })?;
+        }
+        let runs = numbered(&self.order, self.results.iter().chain(&unfinished).copied());
+        Ok(SweepOutcome { reason, runs, epochs, planned: self.planned(), seconds: self.seconds(), together })
+    }
+}
+
+/// Combinations and folds in the order in which their results are kept, the same for every seed.
+fn order(config: &SweepConfig) -> Vec<(usize, usize)> {
+    let combinations: Vec<_> = (0..config.grid.len()).map(|c| config.setting(c).loss).collect();
+    let mut order = Vec::with_capacity(combinations.len() * config.folds);
+    for loss in config.grid.losses(config.loss) {
+        for fold in 0..config.folds {
+            let alike = (0..combinations.len()).filter(|&c| combinations[c] == loss);
+            order.extend(alike.map(|c| (c, fold)));
+        }
+    }
+    order
+}
+
+/// Results of the runs that have ended, out of a stored state.
+fn recorded_results(state: &OptimizerState, runs: usize, path: &Path) -> Result<Vec<RunResult>> {
+    let results = state.vectors.get(RESULTS).map_or(&[][..], Vec::as_slice);
+    if state.scalars["method"] != "sweep" || !results.len().is_multiple_of(3) || results.len() / 3 > runs {
+        return Err(Error::input(path, "the checkpoint belongs to another sweep, or is damaged"));
+    }
+    let number = |value: f64| if value == f64::MAX { f64::NAN } else { value };
+    let result = |three: &[f64]| RunResult {
+        held_out: number(three[0]),
+        own_held_out: number(three[1]),
+        training: number(three[2]),
+    };
+    Ok(results.chunks_exact(3).map(result).collect())
+}
+
+/// The runs that had ended when a checkpoint was written, which stands at `path`.
+///
+/// # Errors
+/// [`Error::Input`] when the checkpoint does not belong to the configuration.
+pub fn recorded_runs(config: &SweepConfig, checkpoint: &Checkpoint, path: &Path) -> Result<Vec<SweepRun>> {
+    config.validate()?;
+    let order = order(config);
+    let results = recorded_results(&checkpoint.optimizer, order.len() * config.seeds.len(), path)?;
+    Ok(numbered(&order, results.into_iter()))
+}
+
+/// Results in their order, with the runs that they are of.
+fn numbered(order: &[(usize, usize)], results: impl Iterator<Item = RunResult>) -> Vec<SweepRun> {
+    let run = |(i, result): (usize, RunResult)| {
+        let (combination, fold) = order[i % order.len()];
+        SweepRun { seed: i / order.len(), combination, fold, result }
+    };
+    results.enumerate().map(run).collect()
+}
+
+/// The plan and layout of one partition.
+fn plan(config: &SweepConfig, data: &Dataset, seed: u64) -> Result<(Plan, Layout)> {
+    let folds = Folds::try_new(data, config.folds, seed)?;
+    let (plan, layout) = Plan::try_new(data, &folds, &config.grid.sources())?;
+    let layout = match config.blend_k {
+        Some(k) => layout.with_search_scores(data, k)?,
+        None => layout,
+    };
+    Ok((plan, layout))
+}
+
+/// Parameters that were trained on all positions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Retrained {
+    /// θ.
+    pub theta: Vec<f64>,
+    /// The z of which it was made.
+    pub z: Vec<f64>,
+    /// Method and settings, one line.
+    pub optimizer: String,
+}
+
+/// Trains one combination on all positions.
+///
+/// # Errors
+/// [`Error::Interrupted`] when `cancel` is set; those of the evaluator.
+pub fn retrain(
+    config: &SweepConfig,
+    data: &Dataset,
+    combination: usize,
+    room: &dyn MachineRoom,
+    cancel: &AtomicBool,
+) -> Result<Retrained> {
+    let (plan, layout) = plan(config, data, config.seeds[0])?;
+    let mut machine = room.machine(&layout)?;
+    let member = Member { setting: config.setting(combination), fold: None };
+    let mut portion = Portion::try_new(config, &plan, vec![member])?;
+    while !portion.finished() {
+        if cancel.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted(
+                "while the best settings were trained on all positions".to_string(),
+            ));
+        }
+        portion.step(&mut machine)?;
+    }
+    let z = portion.coordinates();
+    Ok(Retrained { theta: config.parameterization().theta(&z), z, optimizer: portion.describe(0) })
+}

@@ -1,0 +1,431 @@
+//! Training of a portion of the runs as one population: steps in time, regularisation, judging.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::super::{regularize, space_of};
+use super::config::{SweepConfig, SweepMethod};
+use super::driver::Machine;
+use super::grid::Setting;
+use super::plan::Plan;
+use gputexel_dataset::objective::LossKind;
+use gputexel_evaluator::{Evaluations, Population, Request};
+use gputexel_files::{Error, Result};
+use gputexel_model::Parameterization;
+use gputexel_optimizer::{Adam, GaussNewton, Optimizer, OptimizerState};
+
+/// One run.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Member {
+    pub setting: Setting,
+    /// The fold that is left out; `None` trains on everything.
+    pub fold: Option<usize>,
+}
+
+/// What is known of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunResult {
+    /// Held-out loss against pure results, of the kind that runs are judged by.
+    pub held_out: f64,
+    /// Held-out loss of the run's own kind, against its own targets.
+    pub own_held_out: f64,
+    /// Training loss of the run's own kind, against its own targets, without regularisation.
+    pub training: f64,
+}
+
+/// The optimizers of a portion: one for all, or one each.
+enum Method {
+    Adam(Box<Adam>),
+    GaussNewton { runs: Vec<GaussNewton>, state: Vec<NewtonState>, improvement: f64 },
+}
+
+/// Where a Gauss–Newton run stands, beside its optimizer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+struct NewtonState {
+    epochs: u64,
+    last_loss: Option<f64>,
+    finished: bool,
+}
+
+/// Runs that are trained together. Members of one loss function stand together.
+pub(super) struct Portion<'a> {
+    plan: &'a Plan,
+    /// The prior's θ, toward which regularisation pulls.
+    prior: &'a [f64],
+    parameterization: Parameterization,
+    members: Vec<Member>,
+    /// Ranges of members that share a loss function: one call of the evaluator each.
+    groups: Vec<(Range<usize>, LossKind)>,
+    part_weights: Vec<f32>,
+    epochs: u64,
+    /// Steps done; for Adam these are epochs.
+    steps: u64,
+    method: Method,
+}
+
+/// Bytes that a portion may take for what its members need.
+const PORTION_BYTES: usize = 512 << 20;
+
+/// How many runs of so many parameters are trained together.
+pub(super) fn members_per_portion(method: SweepMethod, parameters: usize) -> usize {
+    let each = match method {
+        // θ, two moments, gradient, the copies that are evaluated, and the evaluator's sums.
+        SweepMethod::Adam { .. } => 10 * 8 * parameters,
+        // The matrix that an optimizer keeps, the answer it is copied from, and its factor.
+        SweepMethod::GaussNewton { .. } => 3 * 8 * parameters * parameters,
+    };
+    (PORTION_BYTES / each.max(1)).max(1)
+}
+
+impl<'a> Portion<'a> {
+    /// Runs at their start.
+    pub fn try_new(config: &'a SweepConfig, plan: &'a Plan, members: Vec<Member>) -> Result<Self> {
+        let mut groups: Vec<(Range<usize>, LossKind)> = Vec::new();
+        let mut part_weights = Vec::with_capacity(members.len() * plan.parts());
+        for (i, member) in members.iter().enumerate() {
+            match groups.last_mut() {
+                Some((range, loss)) if *loss == member.setting.loss => range.end = i + 1,
+                _ => groups.push((i..i + 1, member.setting.loss)),
+            }
+            part_weights.extend(plan.training(member.fold, &member.setting.sources)?);
+        }
+        let parameterization = config.parameterization();
+        let space = space_of(&parameterization);
+        let method = match config.method {
+            SweepMethod::Adam { schedule } => {
+                let runs = members.iter().map(|member| member.setting.adam).collect();
+                Method::Adam(Box::new(Adam::try_new(&space, runs, schedule, config.epochs, 1)?))
+            }
+            SweepMethod::GaussNewton { improvement } => Method::GaussNewton {
+                runs: members
+                    .iter()
+                    .map(|member| GaussNewton::try_new(&space, SweepConfig::gauss_newton(&member.setting)))
+                    .collect::<Result<_>>()?,
+                state: vec![NewtonState::default(); members.len()],
+                improvement,
+            },
+        };
+        Ok(Self {
+            plan,
+            prior: &config.start,
+            parameterization,
+            members,
+            groups,
+            part_weights,
+            epochs: config.epochs,
+            steps: 0,
+            method,
+        })
+    }
+
+    /// Number of members.
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Epochs done of all planned, added up over the members.
+    pub fn epochs_done(&self) -> u64 {
+        match &self.method {
+            Method::Adam(_) => self.steps * self.len() as u64,
+            Method::GaussNewton { state, .. } => {
+                state.iter().map(|s| if s.finished { self.epochs } else { s.epochs }).sum()
+            }
+        }
+    }
+
+    /// Whether every run has ended.
+    pub fn finished(&self) -> bool {
+        match &self.method {
+            Method::Adam(_) => self.steps >= self.epochs,
+            Method::GaussNewton { state, .. } => state.iter().all(|state| state.finished),
+        }
+    }
+
+    /// The method and settings of a member, one line.
+    pub fn describe(&self, member: usize) -> String {
+        match &self.method {
+            Method::Adam(adam) => adam.describe(member),
+            Method::GaussNewton { runs, .. } => runs[member].describe(0),
+        }
+    }
+
+    /// z of all members, where they stand.
+    pub fn coordinates(&mut self) -> Vec<f64> {
+        match &mut self.method {
+            Method::Adam(adam) => adam.ask().parameters,
+            Method::GaussNewton { runs, .. } => {
+                runs.iter().flat_map(|run| Optimizer::best(run).parameters).collect()
+            }
+        }
+    }
+
+    /// One step of every run that has not ended.
+    pub fn step(&mut self, machine: &mut Machine<'_>) -> Result<()> {
+        if matches!(self.method, Method::Adam(_)) {
+            self.adam_step(machine)?;
+        } else {
+            self.newton_step(machine)?;
+        }
+        self.steps += 1;
+        Ok(())
+    }
+
+    fn adam_step(&mut self, machine: &mut Machine<'_>) -> Result<()> {
+        let Method::Adam(adam) = &mut self.method else { unreachable!("asked by `step`") };
+        let proposal = adam.ask();
+        let all: Vec<usize> = (0..self.members.len()).collect();
+        let mut answer = self.evaluate(machine, proposal.parameters, &all, false)?;
+        mask_nonfinite(&mut answer, self.parameterization.dimension());
+        let Method::Adam(adam) = &mut self.method else { unreachable!("asked by `step`") };
+        adam.tell(&answer)
+    }
+
+    /// Matrices of all runs that need one, then losses and gradients of all that try a point:
+    /// after this order few matrices are left that a stored state must hold.
+    fn newton_step(&mut self, machine: &mut Machine<'_>) -> Result<()> {
+        for matrices in [true, false] {
+            let Method::GaussNewton { runs, state, .. } = &mut self.method else { unreachable!("as above") };
+            let mut which = Vec::new();
+            let mut parameters = Vec::new();
+            for (i, (run, state)) in runs.iter_mut().zip(&*state).enumerate() {
+                let proposal = run.ask();
+                if !state.finished && proposal.curvature == matrices {
+                    which.push(i);
+                    parameters.extend(proposal.parameters);
+                }
+            }
+            if which.is_empty() {
+                continue;
+            }
+            let answer = self.evaluate(machine, parameters, &which, matrices)?;
+            self.tell_newton(&which, &answer)?;
+        }
+        Ok(())
+    }
+
+    fn tell_newton(&mut self, which: &[usize], answer: &Evaluations) -> Result<()> {
+        let size = self.parameterization.dimension();
+        let epochs = self.epochs;
+        let Method::GaussNewton { runs, state, improvement } = &mut self.method else {
+            unreachable!("asked by `newton_step`")
+        };
+        let improvement = *improvement;
+        let mut place = vec![None; runs.len()];
+        which.iter().enumerate().for_each(|(at, &i)| place[i] = Some(at));
+        let cut = |values: &[f64], at: usize, each: usize| -> Vec<f64> {
+            if values.is_empty() { Vec::new() } else { values[at * each..(at + 1) * each].to_vec() }
+        };
+        // Each solves a linear system of its own.
+        let told: Vec<Result<()>> = runs
+            .par_iter_mut()
+            .zip(state.par_iter_mut())
+            .zip(place)
+            .filter_map(|((run, state), at)| at.map(|at| (run, state, at)))
+            .map(|(run, state, at)| {
+                let own = Evaluations {
+                    losses: vec![answer.losses[at]],
+                    gradients: cut(&answer.gradients, at, size),
+                    curvatures: cut(&answer.curvatures, at, size * size),
+                    positions: answer.positions,
+                    ..Evaluations::default()
+                };
+                if let Err(error) = run.tell(&own) {
+                    // A run that cannot go on stays at its best point; the others go on.
+                    state.finished = true;
+                    return match error {
+                        Error::Numeric(_) => Ok(()),
+                        other => Err(other),
+                    };
+                }
+                if run.epoch_done() {
+                    state.epochs += 1;
+                    let loss = Optimizer::best(run).loss;
+                    let stalls =
+                        state.last_loss.is_some_and(|before| before - loss < improvement * before.abs());
+                    state.last_loss = Some(loss);
+                    state.finished = stalls || state.epochs >= epochs;
+                }
+                state.finished |= run.converged();
+                Ok(())
+            })
+            .collect();
+        told.into_iter().collect()
+    }
+
+    /// Losses with gradients, or with matrices, of some members at z, regularisation included.
+    fn evaluate(
+        &self,
+        machine: &mut Machine<'_>,
+        z: Vec<f64>,
+        which: &[usize],
+        matrices: bool,
+    ) -> Result<Evaluations> {
+        let size = self.prior.len();
+        let identity = self.parameterization.is_identity();
+        let mut parameters = if identity { z } else { self.parameterization.theta(&z) };
+        let mut all = Evaluations::default();
+        for (members, loss) in self.kinds(which) {
+            let taken = &which[members.clone()];
+            let whole = members.len() == which.len();
+            let theta = match whole {
+                true => std::mem::take(&mut parameters),
+                false => parameters[members.start * size..members.end * size].to_vec(),
+            };
+            let population = self.population(theta, taken, true);
+            let request =
+                Request { parts: 0..self.plan.parts(), loss, gradients: !matrices, curvature: matrices };
+            let answer = machine.evaluate(&population, &request)?;
+            if whole {
+                parameters = population.parameters;
+                all = answer;
+            } else {
+                all.losses.extend(answer.losses);
+                all.gradients.extend(answer.gradients);
+                all.curvatures.extend(answer.curvatures);
+                all.positions = answer.positions;
+            }
+        }
+        let l2: Vec<f64> = which.iter().map(|&i| self.members[i].setting.adam.l2).collect();
+        regularize(&mut all, &parameters, self.prior, &l2);
+        if !identity {
+            all.gradients = self.parameterization.pull_gradients(&all.gradients);
+            all.curvatures = self.parameterization.pull_matrices(&all.curvatures);
+        }
+        Ok(all)
+    }
+
+    /// Ranges of `which` (ascending) that share a loss function.
+    fn kinds(&self, which: &[usize]) -> Vec<(Range<usize>, LossKind)> {
+        let cut = |(range, loss): &(Range<usize>, LossKind)| {
+            let place = |member: usize| which.partition_point(|&i| i < member);
+            (place(range.start)..place(range.end), *loss)
+        };
+        self.groups.iter().map(cut).filter(|(range, _)| !range.is_empty()).collect()
+    }
+
+    /// Some members with these θ; `own` targets are blended as they ask, others are pure results.
+    fn population(&self, parameters: Vec<f64>, which: &[usize], own: bool) -> Population {
+        let parts = self.plan.parts();
+        let blends: Vec<f32> = which.iter().map(|&i| self.members[i].setting.blend).collect();
+        Population {
+            features: self.prior.len() / 2,
+            parameters,
+            k: which.iter().map(|&i| self.members[i].setting.k).collect(),
+            part_weights: which
+                .iter()
+                .flat_map(|&i| &self.part_weights[i * parts..(i + 1) * parts])
+                .copied()
+                .collect(),
+            blends: if own && blends.iter().any(|&blend| blend > 0.0) { blends } else { Vec::new() },
+            resamples: Vec::new(),
+        }
+    }
+
+    /// Judges all members where they stand. A run without a held-out fold has only a training
+    /// loss.
+    pub fn judge(&mut self, machine: &mut Machine<'_>, judge: LossKind) -> Result<Vec<RunResult>> {
+        let (size, parts) = (self.prior.len(), self.plan.parts());
+        let z = self.coordinates();
+        let parameters = self.parameterization.theta(&z);
+        let mut results = Vec::with_capacity(self.len());
+        for (members, loss) in &self.groups {
+            let which: Vec<usize> = members.clone().collect();
+            let theta = parameters[members.start * size..members.end * size].to_vec();
+            let population = self.population(theta, &which, true);
+            let request = Request { parts: 0..parts, loss: *loss, gradients: false, curvature: false };
+            let own = machine.evaluate(&population, &request)?;
+            let judged = match *loss == judge && population.blends.is_empty() {
+                true => own.part_losses.clone(),
+                false => {
+                    let population = Population { blends: Vec::new(), ..population };
+                    machine.evaluate(&population, &Request { loss: judge, ..request })?.part_losses
+                }
+            };
+            for (at, &i) in which.iter().enumerate() {
+                let held_out = |losses: &[f64]| match self.members[i].fold {
+                    Some(fold) => self.plan.held_out(fold, &losses[at * parts..(at + 1) * parts]),
+                    None => f64::NAN,
+                };
+                results.push(RunResult {
+                    held_out: held_out(&judged),
+                    own_held_out: held_out(&own.part_losses),
+                    training: own.losses[at],
+                });
+            }
+        }
+        Ok(results)
+    }
+
+    /// The state, sufficient to go on to the very same results.
+    pub fn save(&self) -> OptimizerState {
+        match &self.method {
+            Method::Adam(adam) => {
+                let mut state = adam.save();
+                state.scalars = serde_json::json!({ "steps": self.steps, "adam": state.scalars });
+                state
+            }
+            Method::GaussNewton { runs, state, .. } => {
+                let mut all = OptimizerState::default();
+                let mut scalars = Vec::new();
+                for (i, run) in runs.iter().enumerate() {
+                    let saved = run.save();
+                    // A matrix that is about to be replaced, or never used again, is not kept.
+                    let useless = state[i].finished || saved.scalars["stage"] == "Matrix";
+                    scalars.push(saved.scalars);
+                    for (name, vector) in saved.vectors {
+                        let vector = if useless && name == "matrix" { Vec::new() } else { vector };
+                        all.vectors.insert(format!("{name}.{i}"), vector);
+                    }
+                }
+                all.scalars = serde_json::json!({ "steps": self.steps, "runs": scalars, "state": state });
+                all
+            }
+        }
+    }
+
+    /// Takes over a state that [`save`](Self::save) gave for the same members.
+    pub fn restore(&mut self, saved: OptimizerState) -> Result<()> {
+        let broken = || Error::Usage("the saved state belongs to another sweep, or is damaged".to_string());
+        let field = |name: &str| saved.scalars.get(name).cloned().unwrap_or_default();
+        self.steps = field("steps").as_u64().ok_or_else(broken)?;
+        match &mut self.method {
+            Method::Adam(adam) => {
+                adam.restore(OptimizerState { scalars: field("adam"), vectors: saved.vectors })?;
+            }
+            Method::GaussNewton { runs, state, .. } => {
+                let scalars: Vec<serde_json::Value> =
+                    serde_json::from_value(field("runs")).map_err(|_| broken())?;
+                let states: Vec<NewtonState> =
+                    serde_json::from_value(field("state")).map_err(|_| broken())?;
+                if scalars.len() != runs.len() || states.len() != runs.len() {
+                    return Err(broken());
+                }
+                let mut vectors = saved.vectors;
+                for (i, (run, scalars)) in runs.iter_mut().zip(scalars).enumerate() {
+                    let mut own = OptimizerState { scalars, ..OptimizerState::default() };
+                    for name in ["point", "trial", "gradient", "matrix"] {
+                        if let Some(vector) = vectors.remove(&format!("{name}.{i}")) {
+                            own.vectors.insert(name.to_string(), vector);
+                        }
+                    }
+                    run.restore(own)?;
+                }
+                *state = states;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Holds runs whose numbers left the finite ones where they are, so that the others go on and the
+/// state can be stored. Their loss is as bad as numbers go.
+fn mask_nonfinite(answer: &mut Evaluations, size: usize) {
+    let gradients = answer.gradients.chunks_exact_mut(size);
+    for (loss, gradient) in answer.losses.iter_mut().zip(gradients) {
+        if !loss.is_finite() || gradient.iter().any(|g| !g.is_finite()) {
+            *loss = f64::MAX;
+            gradient.fill(0.0);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The WGSL sources of gputexel's compute shaders, each joined with the declarations that it shares
+//! with others. Whoever compiles one puts the constants before it that specialize it.
+
+macro_rules! shaders {
+    ($($(#[$doc:meta])* $name:ident = $($file:literal)+;)+) => {
+        $($(#[$doc])* pub const $name: &str = concat!($(include_str!(concat!($file, ".wgsl"))),+);)+
+    };
+}
+
+shaders! {
+    /// Blends θ of every member into the tables of all phase buckets.
+    BLEND = "structs" "blend";
+    /// Losses of positions, summed.
+    LOSS = "structs" "common" "loss";
+    /// Losses and gradients in phase units.
+    GRADIENT = "structs" "common" "gradient";
+    /// Adds partial sums of gradients and maps them to θ.
+    REDUCE = "structs" "reduce";
+    /// Adds partial sums of losses.
+    TOTAL = "structs" "total";
+    /// Scores of positions.
+    SCORES = "structs" "common" "scores";
+    /// Curvatures of the loss by score, position by position.
+    LOSS_CURVATURE = "structs" "common" "loss_curvature";
+    /// Gauss–Newton matrices in phase units, by buckets.
+    HESSIAN_SLAB = "structs" "hessian_slab";
+    /// Splits the matrices of buckets into the blocks of both phases.
+    HESSIAN_EXPAND = "structs" "hessian_expand";
+    /// Steps of Adam.
+    ADAM = "structs" "adam";
+    /// SPSA's random walks: classic and constant gains.
+    SPSA_WALK = "spsa_common" "spsa_walk";
+    /// Bayesian SPSA with one variance a parameter.
+    SPSA_BSPSAS = "spsa_common" "spsa_bspsas";
+    /// Bayesian SPSA with a full covariance.
+    SPSA_BSPSA = "spsa_common" "spsa_bspsa";
+}

@@ -1,0 +1,250 @@
+//! `gputexel check` through the real binary: what it finds, and that it finds nothing where nothing
+//! is wrong.
+
+use crate::common::program::{Bench, assert_one_line, positions};
+use gputexel::model::FeatureKind;
+use serde_json::Value;
+
+const SCHEMA: &str = r#"{"format": "gputexel-schema", "version": 1, "index_base": 1,
+ "comment": "fen", "phase": "fen", "columns": {"eval": 1, "game": "qid"},
+ "parameters": [
+  {"name": "pawns", "group": "material", "index": 2, "prior": [80, 120]},
+  {"name": "knights", "group": "material", "index": 3, "prior": [300, 280]},
+  {"name": "never", "group": "other", "index": 4},
+  {"name": "rare", "group": "other", "index": 5, "prior": 10}]}"#;
+
+/// A position: FEN, pawns, knights (White's less Black's), phase.
+fn position(n: usize) -> (String, f64, f64, f64) {
+    let (white, black, knights) = (1 + n % 7, 1 + (n / 7) % 7, n % 3);
+    let turn = if (n / 2).is_multiple_of(2) { "w" } else { "b" };
+    let pawns = |count: usize, letter: &str| {
+        format!("{}{}", letter.repeat(count), if count < 8 { (8 - count).to_string() } else { String::new() })
+    };
+    let horses = match knights {
+        0 => "8".to_string(),
+        count => format!("{}{}", "N".repeat(count), 8 - count),
+    };
+    let fen =
+        format!("k7/{}/8/8/8/{horses}/{}/7K {turn} - - 0 {}", pawns(black, "p"), pawns(white, "P"), n + 1);
+    (fen, white as f64 - black as f64, knights as f64, knights as f64 / 24.0)
+}
+
+/// Lines whose printed evaluation is right, but for what `twist` makes of it and of the result.
+fn trace(count: usize, twist: impl Fn(usize, bool, f64, f64) -> (f64, f64)) -> String {
+    let mut text = String::new();
+    for n in 0..count {
+        let (fen, pawns, knights, phi) = position(n);
+        let rare = f64::from(u8::from(n % 100 == 50));
+        let blend = |mg: f64, eg: f64| phi * mg + (1.0 - phi) * eg;
+        let eval = pawns * blend(80.0, 120.0) + knights * blend(300.0, 280.0) + rare * 10.0;
+        let result = match (eval, n % 5) {
+            (_, 0) => 0.5,
+            (eval, _) if eval > 0.0 => 1.0,
+            _ => 0.0,
+        };
+        let (printed, result) = twist(n, fen.contains(" b "), (eval * 100.0).round() / 100.0, result);
+        text += &format!("{result} qid:{} 1:{printed} 2:{pawns} 3:{knights} 5:{rare} # {fen}\n", n / 10);
+    }
+    text
+}
+
+fn check(text: &str, args: &[&str]) -> (i32, Value, String) {
+    let bench = Bench::new();
+    bench.write("t.svm", text);
+    bench.write("s.json", SCHEMA);
+    let (code, out, err) =
+        bench.run(&[&["--json", "check", "t.svm", "--schema", "s.json"], args].concat(), "");
+    (code, serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out} {err}")), err)
+}
+
+#[test]
+fn a_good_trace_passes() {
+    let (code, found, err) = check(&trace(900, |_, _, eval, result| (eval, result)), &[]);
+    assert_eq!((code, err.as_str()), (0, ""), "{found}");
+    assert_eq!(found["evaluation"]["compared"], 900);
+    assert_eq!(found["evaluation"]["differing"], 0);
+    assert!(found["evaluation"]["mean_size_cp"].as_f64().unwrap() < 0.01);
+    assert_eq!(found["labels"]["verdict"], "agree");
+    let black = &found["labels"]["black_to_move"];
+    assert!(black["positions"].as_u64().unwrap() > 400 && black["correlation"].as_f64().unwrap() > 0.5);
+    assert_eq!(found["features"]["unseen"], serde_json::json!(["never"]));
+    let rare = &found["features"]["rare"][0];
+    assert_eq!((rare["name"].as_str(), rare["positions"].as_u64()), (Some("rare"), Some(9)));
+    assert_eq!(rare["endgame"], 9);
+    let off = found["gradient"]["largest_difference"].as_f64().unwrap();
+    assert!(off < 1e-4, "{off:e}");
+    assert_eq!(found["gradient"]["positions"], 900);
+    // 7 × 7 × 3 boards.
+    let duplicates = &found["duplicates"];
+    assert_eq!(
+        duplicates["distinct"].as_u64().unwrap() + duplicates["repeated"].as_u64().unwrap(),
+        900,
+        "{duplicates}"
+    );
+    assert!(duplicates["repeated"].as_u64().unwrap() >= 900 - 147 * 2);
+    let results: u64 =
+        found["phases"].as_array().unwrap().iter().map(|row| row["positions"].as_u64().unwrap()).sum();
+    assert_eq!(results, 900);
+}
+
+#[test]
+fn wrong_evaluations_are_named_with_line_and_position() {
+    let wrong = |n: usize| match n {
+        123 => 40.0,
+        500 => -55.0,
+        700 => 0.9,
+        _ => 0.0,
+    };
+    let text = trace(900, |n, _, eval, result| (eval + wrong(n), result));
+    let (code, found, err) = check(&text, &[]);
+    assert_eq!(code, 1);
+    assert_one_line(&err);
+    assert!(err.contains("t.svm: 2 of 900 evaluations differ by more than 1 cp"), "{err}");
+    let worst = found["evaluation"]["worst"].as_array().unwrap();
+    assert_eq!((worst[0]["at"].as_u64(), worst[1]["at"].as_u64()), (Some(501), Some(124)));
+    assert_eq!(worst[0]["comment"].as_str().unwrap(), position(500).0);
+    let difference = worst[0]["computed_cp"].as_f64().unwrap() - worst[0]["printed_cp"].as_f64().unwrap();
+    assert!((difference - 55.0).abs() < 0.01, "{difference}");
+    assert_eq!(check(&text, &["--tolerance", "60"]).0, 0);
+    assert!(check(&text, &["--tolerance", "0.5"]).2.contains("3 of 900"));
+    let bench = Bench::new();
+    bench.write("t.svm", &text);
+    bench.write("s.json", SCHEMA);
+    let (_, out, _) = bench.run(&["check", "t.svm", "--schema", "s.json"], "");
+    assert!(out.contains("t.svm:501") && out.contains(&position(500).0), "{out}");
+    // The dataset keeps what was printed, if not the lines.
+    let (code, _, err) = bench.run(&["import", "t.svm", "--schema", "s.json", "-o", "d.bin"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    let (code, out, _) = bench.run(&["check", "d.bin"], "");
+    assert_eq!(code, 1);
+    assert!(out.contains("position 500"), "{out}");
+}
+
+#[test]
+fn points_of_view_are_told_apart() {
+    // The evaluation is the side to move's.
+    let turned = |black: bool, value: f64| if black { -value } else { value };
+    let (code, found, err) = check(&trace(900, |_, b, eval, result| (turned(b, eval), result)), &[]);
+    assert_eq!(code, 1, "{err}");
+    let hint = found["evaluation"]["hint"].as_str().unwrap();
+    assert!(hint.contains("agree when the sign is turned"), "{hint}");
+    assert_eq!(found["labels"]["verdict"], "agree");
+    // So is the result.
+    let text = trace(900, |_, b, eval, result| (eval, if b { 1.0 - result } else { result }));
+    let (code, found, err) = check(&text, &[]);
+    assert_eq!((code, found["labels"]["verdict"].as_str()), (1, Some("wrong-point-of-view")));
+    assert!(err.contains("wrong point of view"), "{err}");
+    let (code, found, err) = check(&trace(900, |_, _, eval, result| (eval, 1.0 - result)), &[]);
+    assert_eq!((code, found["labels"]["verdict"].as_str()), (1, Some("reversed")));
+    assert!(err.contains("contradict results"), "{err}");
+}
+
+#[test]
+fn search_scores_are_judged_by_themselves() {
+    let bench = Bench::new();
+    let list = positions(2000);
+    // Scores that go with material, those with Black to move turned where they are the mover's.
+    let extract = |sign: &dyn Fn(usize, &str) -> f64, args: &[&str]| {
+        let line = |(i, (b, t, r)): (usize, &(String, &str, f32))| {
+            let score = sign(i, t) * if b.contains('N') { 310.0 } else { -310.0 };
+            format!("{b} {t} - - | {score} | {r:.1}\n")
+        };
+        bench.write("x.txt", list.iter().enumerate().map(line).collect::<String>());
+        bench.extract(&[&["x.txt"], args].concat(), "");
+        let (code, out, err) = bench.run(&["check", "out.bin"], "");
+        let (_, json, _) = bench.run(&["--json", "check", "out.bin"], "");
+        let found: Value = serde_json::from_str(&json).unwrap();
+        (code, out, err, found["labels"].clone())
+    };
+    let (code, out, err, found) = extract(&|_, _| 1.0, &[]);
+    assert_eq!((code, err.as_str(), found["search_verdict"].as_str()), (0, "", Some("agree")));
+    assert!(out.contains("OK: search scores predict results"), "{out}");
+    assert!(found["search_evaluations"]["correlation"].as_f64().unwrap() > 0.9, "{found}");
+    // Read as White's although they are the side to move's: they go with nothing.
+    let stm = |_: usize, t: &str| if t == "b" { -1.0 } else { 1.0 };
+    let (code, out, err, found) = extract(&stm, &["--score-pov", "white"]);
+    assert!(found["search"]["correlation"].as_f64().unwrap().abs() < 0.1, "{found}");
+    assert_eq!((code, found["search_verdict"].as_str()), (1, Some("unrelated")), "{out}");
+    assert_eq!(found["verdict"], "agree");
+    assert!(err.contains("search scores predict results much worse than evaluations do"), "{err}");
+    assert!(out.contains("WRONG POINT OF VIEW: search scores"), "{out}");
+    // So do those of which two in five are wrong, although what is left of their tendency is clear.
+    let some = |i: usize, t: &str| if t == "b" && i % 5 < 4 { -1.0 } else { 1.0 };
+    let (code, _, _, found) = extract(&some, &["--score-pov", "white"]);
+    assert!(found["search"]["correlation"].as_f64().unwrap() > 0.15, "{found}");
+    assert_eq!((code, found["search_verdict"].as_str()), (1, Some("unrelated")), "{found}");
+    let (code, _, err, found) = extract(&|_, _| -1.0, &["--score-pov", "white"]);
+    assert_eq!((code, found["search_verdict"].as_str()), (1, Some("reversed")));
+    assert!(err.contains("search scores contradict results"), "{err}");
+}
+
+#[test]
+fn evaluations_that_say_nothing_are_never_called_right() {
+    let bench = Bench::new();
+    // Results that have nothing to do with material.
+    let line =
+        |(i, (b, t, _)): (usize, &(String, &str, f32))| format!("{b} {t} - - [{}]\n", [1.0, 0.0, 0.5][i % 3]);
+    bench.write("x.epd", positions(2000).iter().enumerate().map(line).collect::<String>());
+    bench.extract(&["x.epd"], "");
+    let (_, out, _) = bench.run(&["check", "out.bin"], "");
+    assert!(out.contains("NO CORRELATION: evaluations do not predict results"), "{out}");
+    assert!(!out.contains("as they should"), "{out}");
+}
+
+#[test]
+fn traces_on_another_scale_are_refused_however_rare_it_shows() {
+    let bench = Bench::new();
+    bench.write("s.json", SCHEMA);
+    // Draws are 0, losses -1: below a tenth of the lines, the last of them.
+    let text = trace(2000, |n, _, eval, result| {
+        (eval, if result == 0.0 && n > 1900 { -1.0 } else { f64::from(u8::from(result == 1.0)) })
+    });
+    bench.write("t.svm", &text);
+    let first = text.lines().position(|line| line.starts_with("-1")).unwrap() + 1;
+    let error = bench.fails(&["import", "t.svm", "--schema", "s.json", "-o", "d.bin"], 1);
+    assert!(
+        error.contains(&format!("t.svm:{first}: the result is -1")) && error.contains("\"-1..1\""),
+        "{error}"
+    );
+    assert!(!bench.path("d.bin").exists());
+    bench.write("s.json", SCHEMA.replace("\"comment\"", "\"results\": \"-1..1\", \"comment\""));
+    let (code, _, err) = bench.run(&["import", "t.svm", "--schema", "s.json", "-o", "d.bin"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    // The same trace twice.
+    assert!(
+        bench
+            .fails(&["import", "t.svm", "./t.svm", "--schema", "s.json", "-o", "e.bin"], 2)
+            .contains("given twice")
+    );
+    bench.write("u.svm", &text);
+    let (code, out, _) =
+        bench.run(&["--json", "import", "t.svm", "u.svm", "--schema", "s.json", "-o", "e.bin"], "");
+    assert!(code == 0 && out.contains("has the same content as t.svm"), "{out}");
+}
+
+#[test]
+fn extracted_datasets_are_checked_for_what_applies() {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 3000, 4);
+    let (code, out, err) = bench.run(&["check", "d.bin"], "");
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    for expected in [
+        "3,000 positions, 300 games, 384 features",
+        "evaluation  the trace has none",
+        "OK: evaluations predict results",
+        "cannot occur: 16 pawn squares of the first and last rank, where no pawn can stand",
+        "results by phase",
+        "duplicates  ",
+        "gradient    64 parameters on 2,000 positions",
+    ] {
+        assert!(out.contains(expected), "{expected}: {out}");
+    }
+    bench.tune(&["d.bin", "--out", "run", "--l2", "0.01"]);
+    let (code, _, err) = bench.run(&["check", "d.bin", "--params", "run/params.json"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(bench.fails(&["check", "d.bin", "--tolerance", "nan"], 2).contains("tolerance"));
+    bench.write("t.svm", "1 1:1\n");
+    assert!(bench.fails(&["check", "t.svm"], 2).contains("a trace needs --schema"));
+    bench.dataset("none.bin", FeatureKind::Pst, 0, 4);
+    assert!(bench.fails(&["check", "none.bin"], 1).contains("contains no positions"));
+}

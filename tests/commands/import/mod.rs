@@ -1,0 +1,38 @@
+//! `gputexel import` and `trace` through the real binary.
+
+mod documentation;
+mod refusals;
+mod traces;
+
+use crate::common::program::{Bench, assert_one_line};
+use serde_json::Value;
+
+fn bench(text: impl AsRef<[u8]>, schema: &str) -> Bench {
+    let bench = Bench::new();
+    bench.write("t.svm", text);
+    bench.write("s.json", schema);
+    bench
+}
+
+const IMPORT: [&str; 7] = ["--json", "import", "--schema", "s.json", "-o", "out.bin", "--force"];
+
+/// Imports to `out.bin`, which must work; returns the report.
+fn import(bench: &Bench, args: &[&str], stdin: impl Into<Vec<u8>>) -> Value {
+    let (code, out, err) = bench.run(&[&IMPORT[..], args].concat(), stdin);
+    assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+    serde_json::from_str(&out).unwrap()
+}
+
+/// Imports, which must fail and leave nothing; returns the error.
+fn refuse(bench: &Bench, args: &[&str], code: i32) -> String {
+    let (got, out, err) = bench.run(&[&["import", "-o", "none.bin"], args].concat(), "");
+    assert_eq!((got, out.as_str()), (code, ""), "{args:?}: {err}");
+    assert_one_line(&err);
+    let left =
+        bench.names(".").into_iter().filter(|name| name == "none.bin" || name.starts_with(".gputexel"));
+    assert_eq!(left.count(), 0, "files are left");
+    err
+}
+
+/// How a schema begins.
+const HEAD: &str = r#"{"format": "gputexel-schema", "version": 1, "#;

@@ -1,0 +1,57 @@
+//! The program `gputexel` as its users meet it: started as a process, and judged by what it prints,
+//! writes and leaves behind.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod import;
+mod patch;
+
+mod general {
+    mod bad_input;
+    mod command_line;
+    mod devices;
+    mod outputs;
+    mod tutorial;
+}
+
+mod export {
+    mod compiled;
+    mod round_trip;
+}
+
+mod extract {
+    mod check;
+    mod classical;
+    mod games;
+    mod info;
+    mod positions;
+    mod refusals;
+    mod rounds;
+    mod selection;
+}
+
+mod report {
+    mod compare;
+    mod live;
+    mod pictures;
+    mod run;
+}
+
+mod spsa {
+    mod lists;
+    mod run;
+    mod simulate;
+}
+
+mod tune {
+    mod basis;
+    mod kills;
+    mod pso;
+    mod resume;
+    mod rounding;
+    mod runs;
+    mod sweep;
+    mod tables;
+    mod uncertainty;
+}

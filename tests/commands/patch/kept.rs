@@ -1,0 +1,188 @@
+//! What becomes of old files, changed files, and of the rights and names of files.
+
+use super::*;
+
+/// Sources `a/s.cpp` and `b/s.cpp`, and blocks for both.
+fn twins() -> Bench {
+    let bench = Bench::new();
+    let mut tune = String::new();
+    for folder in ["a", "b"] {
+        std::fs::create_dir_all(bench.path(&format!("source/{folder}"))).unwrap();
+        bench.write(&format!("source/{folder}/s.cpp"), SOURCE);
+        tune += &TUNE
+            .replace("s.cpp", &format!("{folder}/s.cpp"))
+            .replace("context f", &format!("context {folder}"));
+    }
+    bench.write("x.tune", tune);
+    bench
+}
+
+#[test]
+fn undo_keeps_every_changed_file() {
+    let bench = twins();
+    ok(&bench, &["tune", "x.tune", "source"]);
+    for folder in ["a", "b"] {
+        bench.write(&format!("source/{folder}/s.cpp"), format!("changed in {folder}\n"));
+    }
+    // One was kept there before, by whatever means.
+    let kept = "source/.gputexel-patch/0001-tune/changed";
+    std::fs::create_dir_all(bench.path(&format!("{kept}/b"))).unwrap();
+    bench.write(&format!("{kept}/b/s.cpp.changed"), "earlier\n");
+    let out = ok(&bench, &["undo", "source", "--force"]);
+    for (name, text) in [
+        ("a/s.cpp.changed", "changed in a\n"),
+        ("b/s.cpp.changed", "earlier\n"),
+        ("b/s.cpp.changed.2", "changed in b\n"),
+    ] {
+        assert_eq!(read(&bench, &format!("{kept}/{name}")), text);
+    }
+    let said = format!("source/b/s.cpp: restored; the changed file is kept as {kept}/b/s.cpp.changed.2\n");
+    assert!(out.contains(&said), "{out}");
+    assert_eq!(read(&bench, "source/a/s.cpp"), SOURCE);
+    // A folder that is gone comes back with its file.
+    ok(&bench, &["tune", "x.tune", "source"]);
+    std::fs::remove_dir_all(bench.path("source/a")).unwrap();
+    assert!(bench.fails(&["patch", "undo", "source"], 1).contains("source/a/s.cpp: was changed"));
+    let out = ok(&bench, &["undo", "source", "--force"]);
+    assert!(out.contains("source/a/s.cpp: restored\n"), "{out}");
+    assert_eq!(read(&bench, "source/a/s.cpp"), SOURCE);
+}
+
+/// Parameters above the folder that the command runs in, which is the tree's, too.
+#[test]
+fn parameters_may_be_above_the_sources() {
+    let bench = bench();
+    let patch = |args: &str| {
+        let (code, _, err) = bench.shell(&format!("cd source && \"$GPUTEXEL\" patch {args}"));
+        assert_eq!((code, err.as_str()), (0, ""), "{args}");
+    };
+    patch("tune ../x.tune .");
+    assert!(bench.path("x.params").exists());
+    patch("undo .");
+    assert!(!bench.path("x.params").exists());
+    patch("tune ../source/../x.tune ../source");
+    patch("apply ../x.tune .");
+    assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
+}
+
+#[test]
+fn trees_share_a_backup_folder() {
+    let bench = bench();
+    std::fs::create_dir_all(bench.path("other/source")).unwrap();
+    let other = SOURCE.replace("100", "200");
+    bench.write("other/source/s.cpp", &other);
+    bench.write("y.tune", TUNE);
+    let sources = |bench: &Bench| (read(bench, "source/s.cpp"), read(bench, "other/source/s.cpp"));
+    let backup = ["--backup", "kept"];
+    // One after the other, then undone in every order.
+    for undone in [["source", "other/source"], ["other/source", "source"]] {
+        ok(&bench, &[&["tune", "x.tune", "source"][..], &backup].concat());
+        ok(&bench, &[&["tune", "y.tune", "other/source"][..], &backup].concat());
+        ok(&bench, &[&["apply", "x.tune", "source"][..], &backup].concat());
+        ok(&bench, &[&["apply", "y.tune", "other/source"][..], &backup].concat());
+        for _ in 0..2 {
+            for tree in undone {
+                ok(&bench, &[&["undo", tree][..], &backup].concat());
+            }
+        }
+        assert_eq!(sources(&bench), (SOURCE.to_string(), other.clone()));
+        for tree in undone {
+            let error = bench.fails(&[&["patch", "undo", tree][..], &backup].concat(), 1);
+            assert!(error.contains("nothing to undo"), "{error}");
+        }
+    }
+    // At the same time.
+    for round in 0..15 {
+        let at_once = |args: [&[&str]; 2]| {
+            let children = args.map(|args| bench.spawn(&[&["patch"], args, &backup].concat()));
+            for child in children {
+                let output = child.wait_with_output().unwrap();
+                let err = String::from_utf8(output.stderr).unwrap();
+                assert!(output.status.success() && err.is_empty(), "round {round}: {err}");
+            }
+        };
+        at_once([&["tune", "x.tune", "source"], &["tune", "y.tune", "other/source"]]);
+        assert!(sources(&bench).0.contains("f_1 * d") && sources(&bench).1.contains("f_1 * d"));
+        at_once([&["undo", "source"], &["undo", "other/source"]]);
+        assert_eq!(sources(&bench), (SOURCE.to_string(), other.clone()), "round {round}");
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
+    use super::*;
+
+    fn mode(bench: &Bench, name: &str) -> u32 {
+        std::fs::metadata(bench.path(name)).unwrap().permissions().mode() & 0o7777
+    }
+
+    fn set_mode(bench: &Bench, name: &str, mode: u32) {
+        std::fs::set_permissions(bench.path(name), std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn nothing_becomes_more_readable_than_it_was() {
+        let bench = bench();
+        let before = "source/.gputexel-patch/0001-tune/0000-s.cpp.before";
+        for (source, umask, params) in [(0o600, "022", 0o644), (0o640, "077", 0o600), (0o755, "027", 0o640)] {
+            set_mode(&bench, "source/s.cpp", source);
+            let run = |command: &str| {
+                let (code, _, err) = bench.shell(&format!("umask {umask}; \"$GPUTEXEL\" patch {command}"));
+                assert_eq!((code, err.as_str()), (0, ""), "{command}");
+            };
+            run("tune x.tune source");
+            assert_eq!(mode(&bench, "source/s.cpp"), source);
+            assert_eq!(mode(&bench, before), source);
+            assert_eq!(mode(&bench, "x.params"), params, "umask {umask}");
+            let journal = mode(&bench, "source/.gputexel-patch/0001-tune/journal.json");
+            assert_eq!(journal & !params, 0, "{journal:o}");
+            // The old file of parameters has rights, too.
+            set_mode(&bench, "x.params", 0o604);
+            run("apply x.tune source");
+            bench.write("source/s.cpp", SOURCE);
+            run("tune x.tune source");
+            assert_eq!(mode(&bench, "x.params"), 0o604);
+            set_mode(&bench, "source/s.cpp", 0o660);
+            run("undo source --force");
+            assert_eq!(mode(&bench, "source/s.cpp"), 0o660, "rights that were changed since stay");
+            std::fs::remove_dir_all(bench.path("source/.gputexel-patch")).unwrap();
+            std::fs::remove_file(bench.path("x.params")).unwrap();
+        }
+    }
+
+    #[test]
+    fn owner_and_group_stay() {
+        let bench = bench();
+        if std::os::unix::fs::chown(bench.path("source/s.cpp"), Some(12_345), Some(23_456)).is_err() {
+            return requirement::lack("root", "only root may give files away");
+        }
+        set_mode(&bench, "source/s.cpp", 0o2754);
+        let owner = |name: &str| {
+            let metadata = std::fs::metadata(bench.path(name)).unwrap();
+            (metadata.uid(), metadata.gid(), metadata.mode() & 0o7777)
+        };
+        let before = owner("source/s.cpp");
+        assert_eq!(before, (12_345, 23_456, 0o2754));
+        ok(&bench, &["tune", "x.tune", "source"]);
+        assert_eq!(owner("source/s.cpp"), before);
+        assert_eq!(owner("source/.gputexel-patch/0001-tune/0000-s.cpp.before"), before);
+        ok(&bench, &["undo", "source"]);
+        assert_eq!(owner("source/s.cpp"), before);
+    }
+
+    #[test]
+    fn other_names_of_a_file_are_told_of() {
+        let bench = bench();
+        std::fs::hard_link(bench.path("source/s.cpp"), bench.path("snapshot.cpp")).unwrap();
+        let (code, _, err) = bench.run(&["patch", "tune", "x.tune", "source"], "");
+        let said =
+            "gputexel: warning: source/s.cpp: has another name, a hard link, which keeps the old text\n";
+        assert_eq!((code, err.as_str()), (0, said));
+        assert_eq!(read(&bench, "snapshot.cpp"), SOURCE);
+        assert!(read(&bench, "source/s.cpp").contains("f_1 * d"));
+        ok(&bench, &["undo", "source"]);
+        assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
+    }
+}

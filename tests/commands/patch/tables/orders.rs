@@ -1,0 +1,489 @@
+//! Which order the numbers of a source are in: what brackets, markers and schemas say is held against what is
+//! there, and the expected places are computed here, index by index.
+
+use gputexel::chess::PhaseSettings;
+use gputexel::model::{FeatureKind, FeatureSet, ParameterFile};
+
+use super::text;
+use crate::common::program::Bench;
+
+/// Values of the built-in tables that look like an engine's: no symmetry of theirs hides a wrong order.
+fn engine_values(bench: &Bench, name: &str, change: f64) -> Vec<f64> {
+    let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
+    let piece = [90.0, 310.0, 330.0, 480.0, 950.0, 0.0];
+    let theta: Vec<f64> = (0..768)
+        .map(|i| {
+            let (phase, role, rank, file) = (i / 384, i / 64 % 6, i / 8 % 8, i % 8);
+            let shape = (7 * rank + 3 * file + rank * file * (role + 1) + 11 * phase * rank) % 41;
+            piece[role] + shape as f64 - 20.0 + change * ((i * i) % 13) as f64
+        })
+        .collect();
+    bench.write(name, ParameterFile::new(&set, &theta, None, None).to_json());
+    theta
+}
+
+/// An array as C has it; `lengths` are from the outside to the inside.
+fn nested(lengths: &[usize], numbers: &[i64]) -> String {
+    let inner: Vec<String> = match lengths {
+        [_] | [] => numbers.iter().map(i64::to_string).collect(),
+        [_, rest @ ..] => numbers.chunks(rest.iter().product()).map(|part| nested(rest, part)).collect(),
+    };
+    format!("{{{}}}", inner.join(", "))
+}
+
+/// The text of a source with one marked array.
+fn marked(marker: &str, lengths: &[usize], numbers: &[i64]) -> String {
+    let brackets: String = lengths.iter().map(|n| format!("[{n}]")).collect();
+    format!("// gputexel: {marker}\nint a{brackets} = {};\n", nested(lengths, numbers))
+}
+
+/// One of the two colors, a piece and an index of its table: which square of White's view and sign it has.
+fn by_index(index: usize, layout: &str) -> (usize, usize, usize) {
+    let (table, square) = (index / 64, index % 64);
+    match layout {
+        "color" => (table / 6, table % 6, square),
+        "piece" => (table % 2, table / 2, square),
+        "black" => (1 - table / 6, table % 6, square),
+        _ => panic!("{layout}"),
+    }
+}
+
+/// 768 numbers of both colors in the middlegame; `mirror` is xored to White's squares.
+fn both_colors(theta: &[f64], layout: &str, sign: i64, mirror: usize) -> Vec<i64> {
+    let number = |index: usize| {
+        let (color, piece, square) = by_index(index, layout);
+        // Black's piece on a square of the board is White's on the one with the rank mirrored.
+        let own_side = if color == 1 { square ^ mirror ^ 56 } else { square ^ mirror };
+        let value = theta[64 * piece + own_side].round() as i64;
+        if color == 1 { sign * value } else { value }
+    };
+    (0..768).map(number).collect()
+}
+
+#[test]
+fn both_colors_go_where_the_brackets_and_the_marker_say() {
+    let bench = Bench::new();
+    let start = engine_values(&bench, "start.json", 0.0);
+    let tuned = engine_values(&bench, "tuned.json", 1.0);
+    let run = |source: &str| {
+        bench.write("a.c", source);
+        bench.run(&["--json", "patch", "tables", "tuned.json", "a.c", "--start", "start.json"], "")
+    };
+    for (marker, lengths, layout, sign, mirror) in [
+        ("pst.mg colors both", &[2, 6, 64][..], "color", 1, 0),
+        ("pst.mg colors both orientation a8", &[2, 6, 8, 8], "color", 1, 56),
+        ("pst.mg colors both", &[6, 2, 64], "piece", 1, 0),
+        ("pst.mg colors both by piece", &[12, 64], "piece", 1, 0),
+        ("pst.mg colors both by color", &[12, 64], "color", 1, 0),
+        ("pst.mg colors negated by color", &[768], "color", -1, 0),
+        ("pst.mg colors negated", &[2, 6, 64], "color", -1, 0),
+        ("pst.mg colors negated first black orientation h1", &[2, 6, 64], "black", -1, 7),
+        ("pst.mg colors both first black", &[2, 6, 64], "black", 1, 0),
+        // As before: by turns, if the numbers confirm it.
+        ("pst.mg colors both", &[12, 64], "piece", 1, 0),
+    ] {
+        let source = marked(marker, lengths, &both_colors(&start, layout, sign, mirror));
+        let (code, out, err) = run(&source);
+        assert_eq!((code, err.as_str()), (0, ""), "{marker} {lengths:?}");
+        let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(report["markers"][0]["compared"], "given", "{out}");
+        assert!(report["markers"][0]["order"].as_str().unwrap().contains(" first, "), "{out}");
+        let wanted = marked(marker, lengths, &both_colors(&tuned, layout, sign, mirror));
+        assert_eq!(text(&bench, "a.c"), wanted, "{marker} {lengths:?}");
+        // Its own numbers are known again, without the start.
+        let (code, out, err) = bench.run(&["patch", "tables", "tuned.json", "a.c"], "");
+        assert_eq!((code, err.as_str()), (0, ""), "{marker}: {out}");
+        assert_eq!(text(&bench, "a.c"), wanted);
+    }
+    for (marker, lengths, layout, sign, mirror, expected) in [
+        ("pst.mg colors both", &[12, 64][..], "color", 1, 0, "'gputexel: pst.mg colors both by color'"),
+        ("pst.mg colors both by color", &[12, 64], "piece", 1, 0, "'gputexel: pst.mg colors both by piece'"),
+        ("pst.mg colors both by piece", &[2, 6, 64], "color", 1, 0, "is [2][6][64], which is by color"),
+        ("pst.mg colors both", &[2, 6, 64], "color", -1, 0, "'gputexel: pst.mg colors negated'"),
+        (
+            "pst.mg colors negated",
+            &[2, 6, 64],
+            "black",
+            -1,
+            0,
+            "'gputexel: pst.mg colors negated first black'",
+        ),
+        ("pst.mg colors both", &[2, 6, 64], "color", 1, 56, "'gputexel: pst.mg orientation a8 colors both'"),
+        (
+            "pst.mg colors both pieces kqrbnp",
+            &[2, 6, 64],
+            "color",
+            1,
+            56,
+            "'gputexel: pst.mg orientation a8 colors both pieces pnbrqk'",
+        ),
+    ] {
+        let source = marked(marker, lengths, &both_colors(&start, layout, sign, mirror));
+        bench.write("a.c", &source);
+        let arguments = ["patch", "tables", "tuned.json", "a.c", "--start", "start.json"];
+        let message = bench.fails(&arguments, 1);
+        assert!(message.starts_with("gputexel: a.c:") && message.contains(expected), "{marker}: {message}");
+        assert_eq!(text(&bench, "a.c"), source);
+    }
+    // Neither brackets, nor marker, nor numbers say it: trust does not either.
+    bench.write("a.c", marked("pst.mg colors both", &[12, 64], &[0; 768]));
+    let message = bench.fails(&["patch", "tables", "tuned.json", "a.c", "--trust-marker"], 1);
+    assert!(message.contains("add 'by color'") && message.contains("'by piece'"), "{message}");
+    // Zeros say nothing of orientations, either, which is told.
+    bench.write("a.c", marked("pst.mg colors both", &[2, 6, 64], &[0; 768]));
+    let (code, out, _) = bench.run(&["patch", "tables", "tuned.json", "a.c"], "");
+    assert!(code == 0 && out.contains("whether a1 first is right cannot be told"), "{out}");
+    assert_eq!(
+        text(&bench, "a.c"),
+        marked("pst.mg colors both", &[2, 6, 64], &both_colors(&tuned, "color", 1, 0))
+    );
+}
+
+#[test]
+fn numbers_tell_which_marker_they_go_with() {
+    let bench = Bench::new();
+    let start = engine_values(&bench, "start.json", 0.0);
+    engine_values(&bench, "tuned.json", 1.0);
+    let table = |phase: usize, role: usize, of: &dyn Fn(usize) -> usize| -> Vec<f64> {
+        (0..64).map(|index| start[384 * phase + 64 * role + of(index)]).collect()
+    };
+    let whole = |values: &[f64]| values.iter().map(|value| value.round() as i64).collect::<Vec<i64>>();
+    let knight = table(0, 1, &|index| index);
+    let pairs: Vec<i64> = (0..128).map(|i| start[384 * (i % 2) + 64 + ((i / 2) ^ 56)] as i64).collect();
+    let swapped: Vec<i64> = (0..128).map(|i| start[384 * (1 - i % 2) + 64 + i / 2] as i64).collect();
+    let half: Vec<i64> = (0..32)
+        .map(|i| {
+            let square = 64 + 8 * (7 - i / 4) + i % 4;
+            ((start[square] + start[square ^ 7]) / 2.0).round() as i64
+        })
+        .collect();
+    let reordered: Vec<i64> =
+        [1, 2, 3, 4, 5, 0].iter().flat_map(|&role| whole(&table(0, role, &|index| index ^ 56))).collect();
+    // An engine that adds piece values itself, which are not the means of the tables.
+    let without: Vec<i64> = knight.iter().map(|value| *value as i64 - 305).collect();
+    let scaled: Vec<i64> = knight.iter().map(|value| (value * 2.56).round() as i64).collect();
+    for (marker, lengths, numbers, expected) in [
+        ("knight.mg orientation a8", &[64][..], whole(&knight), "'gputexel: knight.mg orientation a1'"),
+        ("knight.mg", &[64], whole(&table(0, 1, &|i| i ^ 7)), "'gputexel: knight.mg orientation h1'"),
+        ("knight.mg flip", &[8, 8], whole(&table(0, 1, &|i| 63 - i)), "'gputexel: knight.mg orientation h8'"),
+        ("knight.mg", &[64], whole(&table(1, 1, &|i| i)), "'gputexel: knight.eg'"),
+        ("knight.mg", &[64], whole(&table(1, 2, &|i| i ^ 56)), "'gputexel: bishop.eg orientation a8'"),
+        ("knight", &[64, 2], pairs, "'gputexel: knight orientation a8'"),
+        ("knight", &[64, 2], swapped, "with the endgame's numbers before the middlegame's"),
+        ("knight.mg files 4", &[8, 4], half, "'gputexel: knight.mg orientation a8 files 4'"),
+        ("pst.mg", &[6, 64], reordered, "'gputexel: pst.mg orientation a8 pieces nbrqkp'"),
+        ("knight.mg", &[64], without.clone(), "'gputexel: knight.mg offset"),
+        ("knight.mg scale 2", &[64], scaled, "'gputexel: knight.mg scale 2.56'"),
+    ] {
+        let source = marked(marker, lengths, &numbers);
+        bench.write("a.c", &source);
+        bench.write("good.c", marked("rook.mg", &[64], &whole(&table(0, 3, &|index| index))));
+        let good = text(&bench, "good.c");
+        let all = ["patch", "tables", "tuned.json", "good.c", "a.c", "--start", "start.json"];
+        let message = bench.fails(&all, 1);
+        assert!(message.contains("a.c:1: the numbers are those of"), "{marker}: {message}");
+        assert!(message.contains(expected) && message.contains("--trust-marker"), "{marker}: {message}");
+        // All or nothing.
+        assert_eq!((text(&bench, "a.c"), text(&bench, "good.c")), (source, good));
+    }
+    // Tables without material are compared up to the piece value, which is known by that.
+    let source = marked("knight.mg offset material", &[64], &without)
+        + "const int Knight = 305; // gputexel: knight.material.mg\n";
+    bench.write("a.c", &source);
+    let arguments = ["--json", "patch", "tables", "tuned.json", "a.c", "--start", "start.json"];
+    let (code, _, err) = bench.run(&arguments, "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    bench.write("a.c", source.replace("= 305", "= 290"));
+    let message = bench.fails(&arguments[1..], 1);
+    assert!(message.contains("a.c:3: ") && message.contains("knight.mg: 290, expected 305"), "{message}");
+    // Values that are none of these are asked about.
+    let mut strange = whole(&knight);
+    strange[9] += 40;
+    bench.write("a.c", marked("knight.mg", &[64], &strange));
+    let message = bench.fails(&arguments[1..], 1);
+    assert!(message.contains("1 of 64 are others than the values of --start (knight_b2.mg"), "{message}");
+    assert!(message.contains("--trust-marker"), "{message}");
+    let (code, out, _) = bench.run(&[&arguments[1..], &["--trust-marker"]].concat(), "");
+    assert!(code == 0 && out.contains("filled as marked") && out.contains("; a1 first\n"), "{out}");
+    // Without anything to compare with, too; single numbers have no order.
+    let bare = "int a[] = {1, 2, 3, 4, 5, 6}; // gputexel: material.mg\n";
+    bench.write("a.c", bare);
+    let message = bench.fails(&["patch", "tables", "tuned.json", "a.c"], 1);
+    assert!(message.contains("no run.json of its run beside the parameter file"), "{message}");
+    assert_eq!(text(&bench, "a.c"), bare);
+    bench.write("a.c", "int a = 7; // gputexel: pawn.material.mg\n");
+    let (code, out, _) = bench.run(&["patch", "tables", "tuned.json", "a.c"], "");
+    assert!(code == 0 && out.contains("1 single number was not checked"), "{out}");
+}
+
+/// The name of the square at an index of a table that begins with a8, as the board is printed.
+fn from_a8(index: usize) -> String {
+    format!("{}{}", char::from(b'a' + (index % 8) as u8), 8 - index / 8)
+}
+
+/// What the engine of [`imported_run`] has at an index.
+fn engine_knight(phase: usize, index: usize) -> i64 {
+    300 + ((index * index * 7 + index * 5) % 61) as i64 - 40 * phase as i64
+}
+
+/// Mobility of the engine, pairs.
+const MOBILITY: [[i64; 2]; 5] = [[-20, -31], [-4, -9], [6, 7], [11, 19], [17, 22]];
+
+/// A run, in `run`, on the trace of an engine whose tables begin with a8; or, if `odd`, whose squares come in
+/// an order that no first square tells.
+fn imported_run(bench: &Bench, odd: bool) {
+    let place = |index: usize| if odd { index * 5 % 64 } else { index };
+    let names: Vec<String> = (0..64).map(|i| format!("\"n_{}\"", from_a8(place(i)))).collect();
+    let priors: Vec<String> = (0..64)
+        .map(|i| format!("[{}, {}]", engine_knight(0, place(i)), engine_knight(1, place(i))))
+        .collect();
+    let mobility: Vec<String> = MOBILITY.iter().map(|[mg, eg]| format!("[{mg}, {eg}]")).collect();
+    let schema = format!(
+        "{{\"format\": \"gputexel-schema\", \"version\": 1, \"index_base\": 1, \
+         \"phase\": {{\"middlegame\": 24, \"endgame\": 0}}, \"columns\": {{\"phase\": 1}}, \"parameters\": [\n\
+         {{\"name\": \"knight\", \"group\": \"knight\", \"index\": 2, \"names\": [{}], \"priors\": [{}]}},\n\
+         {{\"name\": \"mobility\", \"index\": 66, \"count\": 5, \"priors\": [{}]}},\n\
+         {{\"name\": \"tempo\", \"group\": \"tempo\", \"index\": 71, \"prior\": 12}}]}}\n",
+        names.join(", "),
+        priors.join(", "),
+        mobility.join(", ")
+    );
+    let trace: String = (0..400usize)
+        .map(|n| {
+            let (white, black) = (2 + n * 29 % 64, 2 + (n * 41 + 13) % 64);
+            let knights = match white.cmp(&black) {
+                std::cmp::Ordering::Less => format!("{white}:1 {black}:-1 "),
+                std::cmp::Ordering::Greater => format!("{black}:-1 {white}:1 "),
+                std::cmp::Ordering::Equal => String::new(),
+            };
+            let result = ["1", "0.5", "0"][(n * n + n / 7) % 3];
+            let mobility = 66 + n % 5;
+            format!("{result} 1:{} {knights}{mobility}:1 71:{}\n", n % 25, if n % 2 == 0 { 1 } else { -1 })
+        })
+        .collect();
+    bench.write("s.json", schema);
+    bench.write("t.svm", trace);
+    let (code, out, err) =
+        bench.run(&["import", "t.svm", "--schema", "s.json", "-o", "d.bin", "--force"], "");
+    assert_eq!(code, 0, "{out}{err}");
+    bench.tune(&["d.bin", "--out", "run", "--force", "--epochs", "3", "--k", "0.8", "--l2", "1e-5"]);
+}
+
+/// The values of the run by name.
+fn run_values(bench: &Bench) -> std::collections::HashMap<String, [i64; 2]> {
+    let list = bench.json("run/params.json")["parameters"].as_array().unwrap().clone();
+    let whole = |value: &serde_json::Value| value.as_f64().unwrap().round() as i64;
+    list.iter()
+        .map(|record| {
+            (record["name"].as_str().unwrap().to_string(), [whole(&record["mg"]), whole(&record["eg"])])
+        })
+        .collect()
+}
+
+/// The engine's own source, its numbers given by a function of phase and index.
+fn engine_source(option: &str, knight: impl Fn(usize, usize) -> i64, rest: &[[i64; 2]]) -> String {
+    let table = |phase: usize| nested(&[64], &(0..64).map(|i| knight(phase, i)).collect::<Vec<_>>());
+    let pairs: Vec<String> = rest[..5].iter().map(|[mg, eg]| format!("S({mg}, {eg})")).collect();
+    format!(
+        "// gputexel: knight.mg{option}\nint N_mg[64] = {};\n// gputexel: knight.eg{option}\nint N_eg[64] = {};\n\
+         S mobility[5] = {{ {} }}; // gputexel: mobility\nint tempo = {}; // gputexel: tempo.mg\n",
+        table(0),
+        table(1),
+        pairs.join(", "),
+        rest[5][0]
+    )
+}
+
+#[test]
+fn imported_tables_keep_the_order_of_the_schema() {
+    let bench = Bench::new();
+    imported_run(&bench, false);
+    let values = run_values(&bench);
+    let moved = (0..64).filter(|&i| values[&format!("n_{}", from_a8(i))][0] != engine_knight(0, i)).count();
+    assert!(moved > 20, "{moved}");
+    let rest: Vec<[i64; 2]> =
+        (0..5).map(|i| values[&format!("mobility_{i}")]).chain([values["tempo"]]).collect();
+    let start = [&MOBILITY[..], &[[12, 12]]].concat();
+    let tuned =
+        |option: &str| engine_source(option, |phase, i| values[&format!("n_{}", from_a8(i))][phase], &rest);
+    // Without a word on the orientation, and with the right one.
+    for option in ["", " orientation a8", " flip"] {
+        bench.write("e.cpp", engine_source(option, engine_knight, &start));
+        let (code, out, err) = bench.run(&["patch", "tables", "run/params.json", "e.cpp"], "");
+        assert_eq!((code, err.as_str()), (0, ""));
+        assert!(out.contains("knight.mg: 64 numbers") && out.contains("; a8 first"), "{out}");
+        assert_eq!(text(&bench, "e.cpp"), tuned(option));
+        // Filled again, by the folder's name: what is there is the result.
+        let (code, out, err) = bench.run(&["--json", "patch", "tables", "run", "e.cpp"], "");
+        assert_eq!((code, err.as_str()), (0, ""));
+        let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let known: Vec<&str> =
+            report["markers"].as_array().unwrap().iter().map(|m| m["compared"].as_str().unwrap()).collect();
+        assert_eq!(known, ["result"; 4]);
+        assert_eq!(text(&bench, "e.cpp"), tuned(option));
+    }
+    // The mirrored one is refused, and the right one named.
+    let source = engine_source(" orientation a1", engine_knight, &start);
+    bench.write("e.cpp", &source);
+    let message = bench.fails(&["patch", "tables", "run/params.json", "e.cpp"], 1);
+    assert!(
+        message.contains("e.cpp:1: ") && message.contains("'gputexel: knight.mg orientation a8'"),
+        "{message}"
+    );
+    assert!(message.contains("the values that the run started from"), "{message}");
+    assert_eq!(text(&bench, "e.cpp"), source);
+    // Lists and single numbers are compared as well.
+    let mut other = start.clone();
+    other.swap(1, 2);
+    bench.write("e.cpp", engine_source("", engine_knight, &other));
+    let message = bench.fails(&["patch", "tables", "run", "e.cpp"], 1);
+    assert!(message.contains("e.cpp:5: ") && message.contains("4 of 10"), "{message}");
+    // Of a copy nothing is known, but by --start.
+    bench.write("copy.json", bench.bytes("run/params.json"));
+    bench.write("e.cpp", engine_source("", engine_knight, &start));
+    let message = bench.fails(&["patch", "tables", "copy.json", "e.cpp"], 1);
+    assert!(message.contains("no run.json"), "{message}");
+    // Another run's record tells nothing.
+    let record = text(&bench, "run/run.json").replace("\"prior\": \"schema\"", "\"prior\": \"zero\"");
+    bench.write("run.json", record);
+    let message = bench.fails(&["patch", "tables", "copy.json", "e.cpp"], 1);
+    assert!(message.contains("no run.json"), "{message}");
+}
+
+#[test]
+fn a_start_that_the_engine_does_not_have_is_asked_about() {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 400, 8);
+    bench.tune(&["d.bin", "--out", "run", "--epochs", "2"]);
+    let start = engine_values(&bench, "engine.json", 0.0);
+    let numbers: Vec<i64> = (0..384).map(|i| start[i] as i64).collect();
+    let source = marked("pst.mg", &[6, 64], &numbers);
+    bench.write("a.c", &source);
+    let message = bench.fails(&["patch", "tables", "run", "a.c"], 1);
+    for expected in
+        ["neither those that the run started from nor its result", "of 384", "--start", "--trust-marker"]
+    {
+        assert!(message.contains(expected), "{expected}: {message}");
+    }
+    assert_eq!(text(&bench, "a.c"), source);
+    let (code, _, err) = bench.run(&["patch", "tables", "run", "a.c", "--start", "engine.json"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_ne!(text(&bench, "a.c"), source);
+    // An engine with nothing but piece values is the run's start; its squares could be in any order.
+    let piece = [100, 300, 320, 500, 900, 0];
+    let flat: Vec<i64> = (0..384).map(|i| piece[i / 64]).collect();
+    bench.write("a.c", marked("pst.mg orientation a8", &[6, 64], &flat));
+    let (code, out, _) = bench.run(&["patch", "tables", "run", "a.c"], "");
+    assert!(code == 0 && out.contains("; a8 first (a1, h1, h8 would also fit the old numbers)"), "{out}");
+}
+
+#[test]
+fn exports_and_imports_keep_the_order_of_the_schema() {
+    let bench = Bench::new();
+    imported_run(&bench, false);
+    let values = run_values(&bench);
+    // The numbers behind the marker of an array.
+    let array = |text: &str, marker: &str| -> Vec<i64> {
+        let at = text.find(&format!("gputexel: {marker}\n")).unwrap_or_else(|| panic!("{marker}\n{text}"));
+        let body = &text[at..];
+        let body = &body[body.find('{').unwrap() + 1..body.find('}').unwrap()];
+        body.split(',').filter_map(|word| word.trim().parse().ok()).collect()
+    };
+    let by_index: Vec<i64> = (0..64).map(|i| values[&format!("n_{}", from_a8(i))][0]).collect();
+    let marker = "knight.mg prefix \"n_\" orientation a8";
+    let header = text(&bench, "run/tables.h");
+    assert_eq!(array(&header, marker), by_index);
+    assert!(header.contains("// Index 0 is a8, 7 is h8, 63 is h1"), "{header}");
+    let (code, out, _) = bench.run(&["export", "run", "--to", "c", "--no-header"], "");
+    assert_eq!(code, 0);
+    assert_eq!(array(&out, marker), by_index);
+    let (_, out, _) = bench.run(&["export", "run", "--to", "c", "--orientation", "a1"], "");
+    let mirrored: Vec<i64> = (0..64).map(|i| by_index[i ^ 56]).collect();
+    assert_eq!(array(&out, "knight.mg prefix \"n_\" orientation a1"), mirrored);
+    // Without the word, an export's marker means a1 as it always did.
+    bench.write("old.h", out.replace(" orientation a1", ""));
+    let knight = |name: &str, index: usize| {
+        let list = bench.json(name)["parameters"].as_array().unwrap().clone();
+        let record = list.into_iter().find(|r| r["name"] == format!("n_{}", from_a8(index))).unwrap();
+        [record["mg"].as_f64().unwrap().round() as i64, record["eg"].as_f64().unwrap().round() as i64]
+    };
+    for name in ["old.h", "run/tables.h", "run/tables.hpp", "run/tables.rs"] {
+        let (code, _, err) =
+            bench.run(&["import-params", name, "--like", "run", "-o", "back.json", "--force"], "");
+        assert_eq!((code, err.as_str()), (0, ""), "{name}");
+        assert!((0..64).all(|i| knight("back.json", i) == values[&format!("n_{}", from_a8(i))]), "{name}");
+    }
+    // The engine's own source: in the schema's order, which the start of the run confirms.
+    let start = [&MOBILITY[..], &[[12, 12]]].concat();
+    let import = |name: &str, flags: &[&str]| {
+        let base = ["import-params", name, "--like", "run", "-o", "back.json", "--force"];
+        bench.run(&[&base[..], flags].concat(), "")
+    };
+    bench.write("e.cpp", engine_source("", engine_knight, &start));
+    let (code, out, err) = import("e.cpp", &[]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(!out.contains("squares are taken"), "{out}");
+    assert!((0..64).all(|i| knight("back.json", i) == [engine_knight(0, i), engine_knight(1, i)]));
+    // Other values of the same tables confirm nothing, but are nearer to one order than to others.
+    let edited = |phase: usize, i: usize| engine_knight(phase, i) + 3 + (i % 5) as i64;
+    bench.write("e.cpp", engine_source("", edited, &start));
+    let (code, out, err) = import("e.cpp", &[]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("squares are taken to be a8 first as in the schema"), "{out}");
+    assert!((0..64).all(|i| knight("back.json", i) == [edited(0, i), edited(1, i)]));
+    bench.write("e.cpp", engine_source(" orientation a1", edited, &start));
+    let (code, _, err) = import("e.cpp", &[]);
+    assert!(code == 1 && err.contains("nearer to 'gputexel: knight.mg orientation a8'"), "{err}");
+    bench.write("e.cpp", engine_source(" orientation a1", engine_knight, &start));
+    std::fs::remove_file(bench.path("back.json")).unwrap();
+    let (code, out, err) = import("e.cpp", &[]);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(
+        err.contains(
+            "e.cpp:1: the numbers are those of 'gputexel: knight.mg orientation a8' by the values that"
+        ),
+        "{err}"
+    );
+    assert!(!bench.path("back.json").exists());
+    let (code, out, _) = import("e.cpp", &["--trust-marker"]);
+    assert!(code == 0 && out.contains("the marker was trusted"), "{out}");
+    assert!((0..64).all(|i| knight("back.json", i)[0] == engine_knight(0, i ^ 56)));
+    // The tuned source mirrored: its numbers are known.
+    let tuned = |phase: usize, i: usize| values[&format!("n_{}", from_a8(i))][phase];
+    bench.write("e.cpp", engine_source(" orientation h8", tuned, &start));
+    let (code, _, err) = import("e.cpp", &[]);
+    assert!(
+        code == 1 && err.contains("the numbers are those of 'gputexel: knight.mg orientation a8'"),
+        "{err}"
+    );
+    // Where there is nothing to compare with, what is taken is told.
+    engine_values(&bench, "p.json", 0.0);
+    let (_, out, _) = bench.run(&["export", "p.json", "--to", "cpp", "--no-header"], "");
+    bench.write("p.hpp", out);
+    let (code, _, err) = bench.run(&["import-params", "p.hpp", "--model", "pst"], "");
+    assert!(code == 0 && err.contains("squares are taken to be a1 first"), "{err}");
+}
+
+#[test]
+fn an_order_of_the_schemas_own_is_kept() {
+    let bench = Bench::new();
+    imported_run(&bench, true);
+    let values = run_values(&bench);
+    let start = [&MOBILITY[..], &[[12, 12]]].concat();
+    let of_schema = |phase: usize, i: usize| engine_knight(phase, i * 5 % 64);
+    bench.write("e.cpp", engine_source("", of_schema, &start));
+    let (code, out, err) = bench.run(&["patch", "tables", "run", "e.cpp"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("; squares in the schema's order"), "{out}");
+    let rest: Vec<[i64; 2]> =
+        (0..5).map(|i| values[&format!("mobility_{i}")]).chain([values["tempo"]]).collect();
+    let tuned = |phase: usize, i: usize| values[&format!("n_{}", from_a8(i * 5 % 64))][phase];
+    assert_eq!(text(&bench, "e.cpp"), engine_source("", tuned, &rest));
+    // The engine's table in the order of the board: its orientation has to be said, and is found.
+    bench.write("e.cpp", engine_source("", engine_knight, &start));
+    let message = bench.fails(&["patch", "tables", "run", "e.cpp"], 1);
+    assert!(message.contains("'gputexel: knight.mg orientation a8'"), "{message}");
+    bench.write("h.cpp", marked("knight.mg files 4", &[8, 4], &[0; 32]));
+    let message = bench.fails(&["patch", "tables", "run", "h.cpp"], 1);
+    assert!(message.contains("need an 'orientation'"), "{message}");
+}

@@ -1,0 +1,170 @@
+//! `gputexel compare` through the real binary: losses, changes and errors against their
+//! definitions, in words, as JSON and as a page; and what it refuses.
+
+use crate::common::program::Bench;
+use gputexel::model::FeatureKind;
+use serde_json::Value;
+
+/// Two runs that differ in how they are held to the prior.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 3000, 7);
+    bench.tune(&["d.bin", "--out", "a", "--l2", "1e-3", "--errors"]);
+    bench.tune(&["d.bin", "--out", "b", "--l2", "1e-2", "--errors"]);
+    bench
+}
+
+fn compare(bench: &Bench, args: &[&str]) -> Value {
+    let (code, out, err) = bench.run(&[&["--json", "compare"], args].concat(), "");
+    assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+    serde_json::from_str(&out).unwrap()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+#[test]
+fn changes_losses_and_errors_are_those_of_the_files() {
+    let bench = bench();
+    let found = compare(&bench, &["a", "b/params.json", "--dataset", "d.bin", "--top", "1000"]);
+    let (a, b) = (bench.json("a/params.json"), bench.json("b/params.json"));
+    let lists = [&a, &b].map(|file| file["parameters"].as_array().unwrap().clone());
+    let mut squares = 0.0;
+    let mut expected = Vec::new();
+    for (a, b) in lists[0].iter().zip(&lists[1]) {
+        for phase in ["mg", "eg"] {
+            let change = number(&b[phase]) - number(&a[phase]);
+            squares += change * change;
+            let error = a["errors"][phase]
+                .as_f64()
+                .zip(b["errors"][phase].as_f64())
+                .map(|(x, y)| (x * x + y * y).sqrt());
+            expected.push((
+                format!("{}.{phase}", a["name"].as_str().unwrap()),
+                change,
+                error.map(|e| change / e),
+            ));
+        }
+    }
+    assert_eq!(found["values"], 768);
+    assert!((number(&found["rms"]) - (squares / 768.0f64).sqrt()).abs() < 1e-9);
+    let changes = found["changes"].as_array().unwrap();
+    assert_eq!(changes.len(), 768);
+    assert!(changes.is_sorted_by(|x, y| number(&x["change"]).abs() >= number(&y["change"]).abs()));
+    for (name, change, in_errors) in &expected {
+        let row = changes.iter().find(|row| row["name"] == name.as_str()).unwrap();
+        assert!((number(&row["change"]) - change).abs() < 1e-9);
+        match in_errors {
+            Some(z) => assert!((number(&row["in_errors"]) - z).abs() < 1e-9, "{name}"),
+            None => assert!(row["in_errors"].is_null(), "{name}"),
+        }
+    }
+    let beyond = expected.iter().filter(|row| row.2.is_some_and(|z| z.abs() > 2.0)).count();
+    assert_eq!(found["beyond_two_errors"], beyond);
+    // Losses are those that `eval` prints, and they differ by what they differ.
+    let mut losses = Vec::new();
+    for side in ["a", "b"] {
+        let (_, out, _) = bench.run(&["--json", "eval", "d.bin", &format!("{side}/params.json")], "");
+        let eval: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(found["losses"][side]["loss"], eval["loss"]);
+        assert_eq!(found["losses"][side]["tuned_on_it"], true);
+        assert!(number(&found["losses"][side]["loss_at_best_k"]) <= number(&eval["loss"]));
+        losses.push(number(&eval["loss"]));
+    }
+    let difference = &found["losses"]["difference"];
+    assert!((number(&difference["mean"]) - (losses[1] - losses[0])).abs() < 1e-12);
+    assert!(number(&difference["standard_error"]) > 0.0);
+    let by_errors = compare(&bench, &["a", "b", "--sort", "errors", "--top", "3"]);
+    let first = number(&by_errors["changes"][0]["in_errors"]).abs();
+    let most = expected.iter().filter_map(|row| row.2).map(f64::abs).fold(0.0, f64::max);
+    assert!((first - most).abs() < 1e-9 && by_errors["losses"].is_null());
+}
+
+#[test]
+fn words_boards_and_the_page_say_the_same() {
+    let bench = bench();
+    let (code, out, err) =
+        bench.run(&["compare", "a", "b", "--dataset", "d.bin", "--html", "c.html", "--board", "rook"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    for part in
+        ["rook, middlegame", "Largest changes:", "change / SE", "B - A ", "tuned on it", "written     c.html"]
+    {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    assert!(!out.contains("knight, middlegame"), "{out}");
+    // h8 of the rooks, from the files.
+    let value = |side: &str| {
+        let file = bench.json(&format!("{side}/params.json"));
+        let list = file["parameters"].as_array().unwrap();
+        number(&list.iter().find(|p| p["name"] == "rook_h8").unwrap()["mg"])
+    };
+    let change = (value("b") - value("a")).round() as i64;
+    let expected = if change == 0 { ".".to_string() } else { format!("{change:+}") };
+    let rank = out.lines().skip_while(|line| !line.contains("rook, middlegame")).nth(1).unwrap();
+    assert_eq!(rank.split_whitespace().nth(8), Some(expected.as_str()), "{rank}");
+    let html = String::from_utf8(bench.bytes("c.html")).unwrap();
+    let largest = out.lines().skip_while(|line| !line.starts_with("Largest")).nth(2).unwrap();
+    let cells: Vec<&str> = largest.split_whitespace().collect();
+    assert!(html.contains(&format!("<th scope=\"row\">{}</th><td>{}</td>", cells[0], cells[1])), "{largest}");
+    assert!(html.contains("change against a") && !html.contains("<script"));
+    assert!(bench.fails(&["compare", "a", "b", "--html", "c.html"], 2).contains("use --force"));
+    // A set of parameters is no different from itself.
+    let (_, out, _) = bench.run(&["compare", "a", "a"], "");
+    assert!(
+        out.contains("768 in both, 0 differ") && !out.contains("Largest") && !out.contains("middlegame"),
+        "{out}"
+    );
+}
+
+#[test]
+fn other_features_and_what_only_one_has_are_told() {
+    let bench = bench();
+    bench.dataset("m.bin", FeatureKind::Material, 3000, 7);
+    bench.tune(&["m.bin", "--out", "m"]);
+    assert!(bench.fails(&["compare", "a", "m"], 2).contains("have no parameter in common"));
+    let mut file = bench.json("a/params.json");
+    let list = file["parameters"].as_array_mut().unwrap();
+    list.retain(|parameter| parameter["group"] != "king");
+    list[0]["name"] = "<b>\"pawn\"".into();
+    list[0]["errors"] = Value::Null;
+    bench.write("less.json", file.to_string());
+    let found = compare(&bench, &["a", "less.json"]);
+    assert_eq!(found["only_a"].as_array().unwrap().len(), 65);
+    assert_eq!(found["only_b"], serde_json::json!(["<b>\"pawn\""]));
+    let (code, out, err) =
+        bench.run(&["compare", "a", "less.json", "--dataset", "d.bin", "--html", "l.html"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("only in A   pawn_a1, king_a1") && out.contains("and 53 more"), "{out}");
+    assert!(out.contains("less.json: parameter '<b>\"pawn\"' is not in feature set 'pst'"), "{out}");
+    let html = String::from_utf8(bench.bytes("l.html")).unwrap();
+    assert!(html.contains("&lt;b&gt;&quot;pawn&quot;") && !html.contains("<b>"));
+    assert!(
+        bench
+            .fails(&["compare", "a", "less.json", "--dataset", "m.bin"], 1)
+            .contains("belong to feature set")
+    );
+}
+
+#[test]
+fn nonsense_is_refused() {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 500, 7);
+    bench.tune(&["d.bin", "--out", "a", "--epochs", "1"]);
+    for (args, code, text) in [
+        (&["compare", "a", "nowhere"][..], 1, "nowhere"),
+        (&["compare", "a", "d.bin"], 1, "not a parameter file"),
+        (&["compare", "a", "."], 1, "has no params.json"),
+        (&["compare", "a", "a", "--k", "1"], 2, "need --dataset"),
+        (&["compare", "a", "a", "--dataset", "d.bin", "--loss", "x"], 2, "loss 'x'"),
+        (&["compare", "a", "a", "--board", "x"], 2, "A and B have no common table of this name"),
+        (&["compare", "a", "a", "--top", "0"], 2, "at least 1"),
+    ] {
+        let line = bench.fails(args, code);
+        assert!(line.contains(text), "{args:?}: {line}");
+    }
+    let mut file = bench.json("a/params.json");
+    file["phase"]["max"] = 30.into();
+    bench.write("phase.json", file.to_string());
+    assert!(bench.fails(&["compare", "a", "phase.json"], 2).contains("phase weights"));
+}

@@ -1,0 +1,133 @@
+//! Bases through the real binary: runs that stay in them, and what is refused.
+
+use crate::common::program::Bench;
+use gputexel::model::FeatureKind;
+use serde_json::{Value, json};
+
+/// A piece-square dataset, and the prior's parameter file under another name.
+fn bench() -> Bench {
+    Bench::with_positions(3000, 7)
+}
+
+fn coordinates(bench: &Bench, run: &str) -> Vec<Value> {
+    bench.json(&format!("{run}/z.json"))["coordinates"].as_array().unwrap().clone()
+}
+
+#[test]
+fn tuning_in_a_basis_stays_in_it_and_in_its_bounds() {
+    let bench = bench();
+    let free = bench.tune(&["d.bin", "--out", "free"]);
+    let tied =
+        bench.tune(&["d.bin", "--out", "tied", "--basis", "mirrored+tied", "--freeze", "king,queen.eg"]);
+    let mad = bench.tune(&["d.bin", "--out", "mad", "--basis", "madchess", "--k", "0.8"]);
+    let loss = |report: &Value| report["loss"].as_f64().unwrap();
+    assert!(loss(&free) < loss(&tied) && loss(&tied) < tied["loss_before"].as_f64().unwrap());
+    assert!(loss(&mad) < mad["loss_before"].as_f64().unwrap());
+
+    let file = bench.json("tied/params.json");
+    let values = |name: &str| {
+        let list = file["parameters"].as_array().unwrap();
+        let found = list.iter().find(|p| p["name"] == name).unwrap();
+        (found["mg"].as_f64().unwrap(), found["eg"].as_f64().unwrap())
+    };
+    assert_eq!(values("king_e1"), (0.0, 0.0));
+    assert_eq!(values("queen_d4").1, 900.0);
+    assert_ne!(values("queen_d4").0, 900.0);
+    assert_eq!(values("knight_c3"), values("knight_f3"));
+    assert_eq!(values("knight_c3").0, values("knight_c3").1);
+    // 5 pieces × 32 squares.
+    assert_eq!(coordinates(&bench, "tied").len(), 160);
+    let list = coordinates(&bench, "mad");
+    assert_eq!(list.len(), 57);
+    let mut moved = 0;
+    for c in &list {
+        let [value, min, max] = ["value", "min", "max"].map(|key| c[key].as_f64().unwrap());
+        assert!((min..=max).contains(&value), "{c}");
+        moved += usize::from(value != 0.0);
+    }
+    assert!(moved > 40, "{moved}");
+    assert!(!bench.path("free/z.json").exists());
+    let open = bench.tune(&["d.bin", "--out", "open", "--basis", "madchess", "--k", "0.8", "--no-bounds"]);
+    assert!(loss(&open) < loss(&mad));
+    assert!(
+        coordinates(&bench, "open")
+            .iter()
+            .any(|c| c["value"].as_f64().unwrap().abs() > 32.0 && c["max"].is_null())
+    );
+    let (_, out, _) = bench
+        .run(&["tune", "d.bin", "--out", "t", "--backend", "cpu", "--basis", "madchess", "--k", "0.8"], "");
+    for part in ["madchess, 57 coordinates", "z.json", "at a bound"] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+}
+
+#[test]
+fn a_printed_basis_is_the_basis() {
+    let bench = bench();
+    for name in ["madchess", "mirrored", "identity"] {
+        let (code, text, err) = bench.run(&["basis", name, "--freeze", "king"], "");
+        assert_eq!((code, err.as_str()), (0, ""));
+        bench.write("b.json", text);
+        let flags = ["d.bin", "--k", "0.8", "--out"];
+        bench.tune(&[&flags[..], &["a", "--force", "--basis", name, "--freeze", "king"]].concat());
+        bench.tune(&[&flags[..], &["b", "--force", "--basis", "b.json"]].concat());
+        assert!(bench.bytes("a/params.json") == bench.bytes("b/params.json"), "{name}");
+        assert!(bench.bytes("a/z.json") == bench.bytes("b/z.json"), "{name}");
+        // To a file, which is then not replaced unasked.
+        let (code, out, _) = bench.run(
+            &["--json", "basis", name, "--freeze", "king", "--dataset", "d.bin", "-o", "c.json", "--force"],
+            "",
+        );
+        assert_eq!(code, 0);
+        assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["parameters"], 768);
+        assert!(bench.bytes("c.json") == bench.bytes("b.json"));
+        assert!(bench.fails(&["basis", name, "-o", "c.json"], 2).contains("c.json: exists"));
+    }
+}
+
+#[test]
+fn bad_bases_are_refused_before_anything_is_written() {
+    let bench = bench();
+    let refuse = |flags: &[&str], code: i32| {
+        let err = bench.fails(&[&["tune", "d.bin", "--out", "r", "--backend", "cpu"], flags].concat(), code);
+        assert!(!bench.path("r").exists(), "{flags:?}");
+        err
+    };
+    let head = json!({ "format": "gputexel-basis", "version": 1, "name": "x" });
+    let with = |coordinate: Value| {
+        let mut file = head.clone();
+        file["coordinates"] = json!([coordinate]);
+        bench.write("b.json", serde_json::to_string_pretty(&file).unwrap());
+        refuse(&["--basis", "b.json"], 1)
+    };
+    assert!(with(json!({ "name": "a", "moves": { "knigth": 1 } })).contains("b.json:9: 'knigth' is neither"));
+    assert!(with(json!({ "name": "a", "min": 1, "moves": { "knight": 1 } })).contains("exclude the start 0"));
+    assert!(with(json!({ "name": "a", "min": 1, "max": 0, "moves": { "knight": 1 } })).contains("empty"));
+    assert!(with(json!({ "name": "a", "moves": [1.0] })).contains("b.json:8: not a basis"));
+    assert!(refuse(&["--basis", "nowhere"], 2).contains("no such file"));
+    assert!(refuse(&["--freeze", "kings"], 2).contains("freeze 'kings'"));
+    assert!(refuse(&["--freeze", "*"], 2).contains("nothing is left to tune"));
+    bench.dataset("m.bin", FeatureKind::Material, 500, 7);
+    let err = bench.fails(&["tune", "m.bin", "--out", "r", "--backend", "cpu", "--basis", "madchess"], 2);
+    assert!(err.contains("feature set 'material' has none"), "{err}");
+    let (code, _, err) = bench.run(&["tune", "--resume", "r", "--basis", "madchess"], "");
+    assert!(code == 2 && err.contains("cannot be used with"), "{err}");
+
+    // Of a run's record, where the basis is resolved.
+    bench.tune(&["d.bin", "--out", "k", "--basis", "madchess", "--k", "0.8", "--epochs", "1"]);
+    let record = bench.json("k/run.json");
+    for (pointer, value, expected) in [
+        ("/config/basis/columns/0/0/0", json!(768), "no parameter"),
+        ("/config/basis/base", json!([1.0, 2.0]), "no parameter"),
+        ("/config/basis/columns", json!([[[0, 1.0]]]), "57 coordinates and 1 columns"),
+        ("/config/basis/coordinates/3/start", json!(10.0), "lies outside"),
+        ("/config/basis/coordinates/3/min", json!(5000.0), "is empty"),
+        ("/config/basis/coordinates/3/name", json!("pawn.corner.mg"), "listed twice"),
+    ] {
+        let mut bad = record.clone();
+        *bad.pointer_mut(pointer).unwrap() = value;
+        bench.write("k/run.json", bad.to_string());
+        let err = bench.fails(&["tune", "--resume", "k", "--backend", "cpu"], 1);
+        assert!(err.contains("run.json") && err.contains(expected), "{pointer}: {err}");
+    }
+}

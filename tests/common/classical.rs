@@ -1,0 +1,42 @@
+//! The feature set `classical`, and positions to count its features on.
+
+use std::sync::atomic::AtomicBool;
+
+use gputexel::chess::PhaseSettings;
+use gputexel::engine::{Engine, Limits};
+use gputexel::model::{FeatureKind, FeatureSet, TableEvaluation, named_parameters};
+use rand::prelude::*;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use shakmaty::{Chess, Position};
+
+pub fn classical() -> FeatureSet {
+    FeatureSet::new(FeatureKind::Classical, PhaseSettings::default())
+}
+
+/// Positions of games that a search at depth 1 plays after random openings: as natural as they
+/// come without a book, and none of them quiet by selection.
+pub fn played(games: u64) -> Vec<Chess> {
+    let (set, theta) = named_parameters("material").unwrap();
+    let mut engine = Engine::new(TableEvaluation::try_new(&set, &theta).unwrap(), 1);
+    let stop = AtomicBool::new(false);
+    let mut positions = Vec::new();
+    for seed in 0..games {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut position = Chess::default();
+        engine.new_game();
+        for ply in 0..160 {
+            let moves = position.legal_moves();
+            let Some(&any) = moves.choose(&mut random) else { break };
+            // A random move now and then keeps games from being the same shuffle of pieces.
+            let limits = Limits { depth: Some(1), ..Limits::default() };
+            let chosen = if ply < 10 || random.random_range(0..4) == 0 {
+                any
+            } else {
+                engine.search(&position, &[], &limits, &stop, &mut |_| {}).unwrap().best
+            };
+            position.play_unchecked(chosen);
+            positions.push(position.clone());
+        }
+    }
+    positions
+}

@@ -1,0 +1,13 @@
+//! Engines at play, most of them in processes of their own: what they are told, what they may do wrong,
+//! and that none is left. Clocks run here and processes are counted, so these tests share the processor
+//! with none of the others.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod client;
+mod games;
+mod match_command;
+mod match_runs;
+mod spsa_command;
+mod uci_command;

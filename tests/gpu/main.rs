@@ -1,0 +1,11 @@
+//! What needs a GPU adapter; any will do, software ones included.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod adam;
+mod backends;
+mod evaluator;
+mod memory;
+mod population;
+mod spsa;

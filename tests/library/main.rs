@@ -1,0 +1,41 @@
+//! The library, called as another program would call it: no process of ours, and no device.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod dataset;
+mod requirement;
+mod spsa;
+mod statistics;
+
+mod chess {
+    mod engine;
+    mod quiescence;
+    mod selection;
+}
+
+mod evaluator {
+    mod cpu;
+    mod imported;
+    mod shaders;
+}
+
+mod model {
+    mod basis;
+    mod classical;
+}
+
+mod patch {
+    mod golden;
+    mod interrupted;
+}
+
+mod tuning {
+    mod coverage;
+    mod diagnostics;
+    mod real_data;
+    mod resume;
+    mod rounding;
+    mod sweep;
+    mod uncertainty;
+}

@@ -1,0 +1,554 @@
+//! The cases of `tune.py`, and whether tuning and applying restore every number.
+
+mod overlap;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use gputexel::patch::{Backup, Options, ParamsFile, Plan, plan_apply, plan_tune, write};
+use gputexel::{Error, Result};
+use proptest::prelude::*;
+
+const COMPAT: Options = Options { compat: true, strict_numbers: false, hidden: false };
+const DEFAULT: Options = Options { compat: false, strict_numbers: false, hidden: false };
+
+/// Where `--compat tune.py` does not do as the script did, though that ended without an error; see
+/// `docs/patch.md`.
+const DIFFERENT: [(&str, &str); 1] = [("16_params_malformed", "tune")];
+
+/// What the script refuses and the default does not.
+const MENDED: [(&str, &str); 2] = [("05_whitespace", "tune"), ("13_unnamed_context_named_add", "apply")];
+
+/// What the default refuses and the script does not.
+const REFUSED: [(&str, &str); 7] = [
+    ("10_marker_twice", "tune"),
+    ("16_params_malformed", "tune"),
+    ("30_param_short", "apply"),
+    ("31_param_type", "apply"),
+    ("37_two_unnamed_adds", "apply"),
+    ("40_empty", "tune"),
+    ("40_empty", "apply"),
+];
+
+type Tree = BTreeMap<PathBuf, Vec<u8>>;
+
+fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/patch/golden")
+}
+
+fn cases() -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(golden())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names.len(), 35);
+    names
+}
+
+fn tree(folder: &Path) -> Tree {
+    fn walk(root: &Path, folder: &Path, files: &mut Tree) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(root, &path, files);
+            } else if path.file_name().unwrap() != "stdout.txt" {
+                files.insert(path.strip_prefix(root).unwrap().to_path_buf(), std::fs::read(&path).unwrap());
+            }
+        }
+    }
+    let mut files = Tree::new();
+    walk(folder, folder, &mut files);
+    files
+}
+
+fn plant(files: &Tree) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+    folder
+}
+
+/// The tree on which the script was run.
+fn input(case: &str, command: &str) -> Tree {
+    let mut files = tree(&golden().join(case).join("input"));
+    // `apply` was run with the parameters that `tune` had left.
+    let left = golden().join(case).join("apply/case.params");
+    if command == "apply" && left.exists() {
+        files.insert("case.params".into(), std::fs::read(left).unwrap());
+    }
+    files
+}
+
+fn succeeded(case: &str, command: &str) -> bool {
+    let said = std::fs::read_to_string(golden().join(case).join(command).join("stdout.txt")).unwrap();
+    !said.contains("Exception")
+}
+
+fn run(folder: &Path, command: &str, options: &Options) -> Result<Plan> {
+    let (tune, sources) = (folder.join("case.tune"), folder.join("source"));
+    let plan = match command {
+        "tune" => plan_tune(&tune, &sources, options)?,
+        _ => plan_apply(&tune, &sources, options)?,
+    };
+    write(&plan, &sources, command, &Backup::No)?;
+    Ok(plan)
+}
+
+/// The reason of an error that names a line.
+fn refused(result: Result<Plan>) -> String {
+    match result {
+        Err(error @ Error::Input { .. }) => error.to_string(),
+        other => panic!("expected a refusal: {other:?}"),
+    }
+}
+
+fn text(files: &Tree, name: &str) -> String {
+    String::from_utf8(files[Path::new(name)].clone()).unwrap()
+}
+
+#[test]
+fn the_cases_of_the_script_come_out_byte_for_byte() {
+    let mut equal = 0;
+    for case in cases() {
+        for command in ["tune", "apply"] {
+            let before = input(&case, command);
+            let folder = plant(&before);
+            let result = run(folder.path(), command, &COMPAT);
+            let after = tree(folder.path());
+            if succeeded(&case, command) && !DIFFERENT.contains(&(case.as_str(), command)) {
+                result.unwrap_or_else(|error| panic!("{case} {command}: {error}"));
+                assert_eq!(after, tree(&golden().join(&case).join(command)), "{case} {command}");
+                equal += 1;
+            } else {
+                refused(result);
+                assert_eq!(after, before, "{case} {command}: a refusal must leave all as it is");
+            }
+        }
+    }
+    assert_eq!(equal, 47);
+}
+
+#[test]
+fn the_default_refuses_and_mends_what_the_table_says() {
+    for case in cases() {
+        for command in ["tune", "apply"] {
+            let before = input(&case, command);
+            let folder = plant(&before);
+            let result = run(folder.path(), command, &DEFAULT);
+            let this = (case.as_str(), command);
+            let expected = (succeeded(&case, command) || MENDED.contains(&this)) && !REFUSED.contains(&this);
+            assert_eq!(result.is_ok(), expected, "{case} {command}: {result:?}");
+            if !expected {
+                refused(result);
+                assert_eq!(tree(folder.path()), before, "{case} {command}");
+            }
+        }
+    }
+}
+
+/// Cases that the default can tune, with a context in them.
+fn tunable() -> impl Iterator<Item = String> {
+    cases().into_iter().filter(|case| {
+        let folder = plant(&input(case, "tune"));
+        run(folder.path(), "tune", &DEFAULT).is_ok_and(|plan| !plan.blocks.is_empty())
+    })
+}
+
+#[test]
+fn a_second_tune_is_refused() {
+    let mut count = 0;
+    for case in tunable() {
+        for options in [&DEFAULT, &COMPAT] {
+            if options.compat && !succeeded(&case, "tune") {
+                continue;
+            }
+            let folder = plant(&input(&case, "tune"));
+            run(folder.path(), "tune", options).unwrap();
+            let tuned = tree(folder.path());
+            let reason = refused(run(folder.path(), "tune", options));
+            assert!(
+                reason.contains("tuned already") || reason.contains("patched already"),
+                "{case}: {reason}"
+            );
+            assert!(reason.contains("case.tune:"), "{case}: {reason}");
+            assert_eq!(tree(folder.path()), tuned, "{case}");
+            count += 1;
+        }
+    }
+    assert!(count > 35, "{count}");
+}
+
+#[test]
+fn applying_to_tuned_sources_restores_them() {
+    let mut exact = 0;
+    for case in tunable() {
+        let before = input(&case, "tune");
+        let folder = plant(&before);
+        run(folder.path(), "tune", &DEFAULT).unwrap();
+        run(folder.path(), "apply", &DEFAULT).unwrap();
+        let after = tree(folder.path());
+        // An #add that takes the place of a context leaves no trace of the source's own blanks, and
+        // parameters that were there have values of their own.
+        if ["13_unnamed_context_named_add"].contains(&case.as_str())
+            || before.contains_key(Path::new("case.params"))
+        {
+            continue;
+        }
+        for (name, bytes) in before.iter().filter(|(name, _)| name.starts_with("source")) {
+            if case == "34_unicode_space" {
+                // Fullwidth digits come back as the ones that compilers read.
+                assert_eq!(
+                    text(&after, "source/s.cpp"),
+                    String::from_utf8(bytes.clone()).unwrap().replace("１２", "12")
+                );
+            } else {
+                let shown = String::from_utf8_lossy(&after[name]);
+                assert_eq!(&after[name], bytes, "{case}: {shown}");
+            }
+        }
+        exact += 1;
+    }
+    assert!(exact >= 12, "{exact}");
+}
+
+#[test]
+fn tuning_works_again_after_applying() {
+    let mut count = 0;
+    for case in tunable().filter(|case| case != "33_apply_missing_param" && case != "15_param_existing") {
+        let folder = plant(&input(&case, "apply"));
+        // A case without parameters of its own has those that tuning finds.
+        if !folder.path().join("case.params").exists() {
+            run(folder.path(), "tune", &DEFAULT).unwrap();
+        }
+        run(folder.path(), "apply", &DEFAULT).unwrap_or_else(|error| panic!("{case}: {error}"));
+        let applied = tree(folder.path());
+        let plan = run(folder.path(), "tune", &DEFAULT).unwrap_or_else(|error| panic!("{case}: {error}"));
+        let first = ParamsFile::parse(&text(&applied, "case.params"), Path::new("p")).unwrap();
+        let second = ParamsFile::read(&folder.path().join("case.params")).unwrap();
+        let values =
+            |file: &ParamsFile| file.entries().map(|e| (e.name.clone(), e.v.value)).collect::<Vec<_>>();
+        assert_eq!(values(&first), values(&second), "{case}");
+        assert!(plan.blocks.iter().any(|block| block.action == "tuned" || case.starts_with("13")), "{case}");
+        count += 1;
+    }
+    assert!(count > 15, "{count}");
+}
+
+#[test]
+fn the_default_is_right_where_the_script_is_not() {
+    let after = |case: &str, command: &str| {
+        let folder = plant(&input(case, command));
+        run(folder.path(), command, &DEFAULT).unwrap();
+        tree(folder.path())
+    };
+    // Negative integers stay; half is rounded away from zero.
+    assert!(text(&after("22_apply_rounding", "apply"), "source/search.cpp").contains("int m = -10 * d - 3;"));
+    assert!(
+        text(&after("23_apply_rounding_neg", "apply"), "source/search.cpp").contains("int m = -753 * d - 0;")
+    );
+    let declared = text(&after("23_apply_rounding_neg", "tune"), "source/search.cpp");
+    assert!(declared.contains("\nint fm_1 = -753;\nint fm_2 = 0;\n"), "{declared}");
+    // Indentation, blank lines, line ends and the byte order mark are the source's.
+    let crlf = text(&after("18_crlf_bom", "tune"), "source/search.cpp");
+    let expected = "\u{feff}// search.cpp\r\n#include \"x.h\"\r\n// %%DECL%%\r\nint fm_1 = 100;\r\nint fm_2 = 25;\r\n\r\nvoid add_options() {\r\n    // %%OPTS%%\r\n    TUNE(SetRange(0.0, 200.0), fm_1, SetDefaultRange);\r\n    TUNE(SetRange(0.0, 50.0), fm_2, SetDefaultRange);\r\n}\r\n\r\nint f(int d, bool b) {\r\n    int m = fm_1 * d - fm_2;\r\n    return m + 7 * b;\r\n}\r\n";
+    assert_eq!(crlf, expected);
+    // A minus between two operands is no sign.
+    let minus = text(&after("05_whitespace", "tune"), "source/search.cpp");
+    assert!(minus.contains("    int m = fm_1 * d - fm_2;\n    return m + fm_3 * b;\n"), "{minus}");
+    // 12.0 is no integer.
+    let float = text(&after("08_negfloatzero", "tune"), "source/search.cpp");
+    assert!(
+        float.contains("float z_5 = 12.0;\n") && float.contains("  g(z_1, z_2, z_3, z_4, z_5);\n"),
+        "{float}"
+    );
+    // Columns, comments and blank lines are kept, and the comment of a #param's entry.
+    let kept = text(&after("38_seven_plus_columns", "tune"), "case.params");
+    assert_eq!(kept, "p_1, int, 9, 0, 18, 1, 0.002, extra, cols // note\n");
+    let kept = text(&after("15_param_existing", "tune"), "case.params");
+    let expected = "old_1, int, 5.0, 0.0, 10.0, 1.0, 0.002 // was here[[NOT USED]]\nFV_SCALE, int, 64.0, 16.0, 64.0, 1.0, 0.002 // c\n\nfm_2, int, 30.25, 0.0, 50.0, 2.5, 0.002\nfm_1, int, 100.0, 0.0, 200.0, 10.0, 0.002\n";
+    assert_eq!(kept, expected);
+}
+
+fn refusal_of(tune: &str, source: &str) -> String {
+    let files = Tree::from([("case.tune".into(), tune.into()), ("source/s.cpp".into(), source.into())]);
+    let folder = plant(&files);
+    let reason = refused(run(folder.path(), "tune", &DEFAULT));
+    assert_eq!(tree(folder.path()), files);
+    reason.split_once("case.tune:").map_or(reason.clone(), |(_, reason)| reason.to_string())
+}
+
+#[test]
+fn one_name_for_two_parameters_is_refused() {
+    let set = "#set file s.cpp\n";
+    let source = "a = 1; b = 2;\n";
+    let same = refusal_of(&format!("{set}#context p\na = 1@x; b = 2@x;\n"), source);
+    assert_eq!(same, "2: two numbers of the context would become p_x");
+    let counted = refusal_of(&format!("{set}#context p\na = 1@1; b = 2@;\n"), source);
+    assert!(counted.contains("would become p_1"), "{counted}");
+    let contexts = refusal_of(&format!("{set}#context p\na = 1@;\n#context p\nb = 2@;\n"), source);
+    assert_eq!(contexts, "4: p_1 is the name of a parameter of line 2 already");
+    let declared = refusal_of(&format!("#param p_1 int 1 0 2 1 0.1\n{set}#context p\na = 1@;\n"), source);
+    assert_eq!(declared, "3: p_1 is the name of a parameter of line 1 already");
+    let unknown = refusal_of(&format!("{set}#context p\na = 1@;\n#add\na = @ + @;\n"), source);
+    assert!(unknown.contains("p_2 is no parameter"), "{unknown}");
+    let unnamed = refusal_of(&format!("{set}#context\na = 1@;\n"), source);
+    assert!(unnamed.contains("give the context a name"), "{unnamed}");
+}
+
+#[test]
+fn patches_build_on_each_other() {
+    // The first patch brings the markers for the second block, as one needs for sources of others.
+    let tune = "#set file s.cpp\n#context\n// options\n#add\n// options\n// %%D%%\n// %%O%%\n#set declaration %%D%%\n#set options %%O%%\n#context p\na = 1@;\n#add %%D%%\nint helper = @;\n";
+    let source = "// options\nint f() {\n\ta = 5;\n}";
+    let files = Tree::from([("case.tune".into(), tune.into()), ("source/s.cpp".into(), source.into())]);
+    let folder = plant(&files);
+    run(folder.path(), "tune", &DEFAULT).unwrap();
+    let tuned = text(&tree(folder.path()), "source/s.cpp");
+    let expected = "// options\n// %%D%%\nint p_1 = 5;\nint helper = p_1;\n// %%O%%\nTUNE(SetRange(0.0, 10.0), p_1, SetDefaultRange);\nint f() {\n\ta = p_1;\n}";
+    assert_eq!(tuned, expected);
+    refused(run(folder.path(), "tune", &DEFAULT));
+    run(folder.path(), "apply", &DEFAULT).unwrap();
+    let patched = "// options\n// %%D%%\n// %%O%%\nint f() {\n\ta = 5;\n}";
+    assert_eq!(text(&tree(folder.path()), "source/s.cpp"), patched);
+    // The patch stays, and is no obstacle.
+    run(folder.path(), "tune", &DEFAULT).unwrap();
+    assert_eq!(text(&tree(folder.path()), "source/s.cpp"), expected);
+    // The same in the script's way.
+    let folder = plant(&files);
+    run(folder.path(), "tune", &COMPAT).unwrap();
+    assert!(
+        text(&tree(folder.path()), "source/s.cpp").contains("// %%D%%\nint p_1 = 5; \nint helper = p_1;\n")
+    );
+}
+
+#[test]
+fn strict_numbers_must_be_those_of_the_source() {
+    let files = |number: &str| {
+        let tune = format!("#set file s.cpp\n#context p\na = {number}@ - b;\n");
+        Tree::from([("case.tune".into(), tune.into()), ("source/s.cpp".into(), "a  =  -5 - b;\n".into())])
+    };
+    let strict = Options { strict_numbers: true, ..DEFAULT };
+    run(plant(&files("-5")).path(), "tune", &strict).unwrap();
+    run(plant(&files("-50")).path(), "tune", &DEFAULT).unwrap();
+    for other in ["-50", "5", "-5.0"] {
+        let reason = refused(run(plant(&files(other)).path(), "tune", &strict));
+        assert!(reason.contains("no match"), "{other}: {reason}");
+    }
+    for options in [strict, Options { compat: true, ..strict }] {
+        run(plant(&files("-5")).path(), "tune", &options).unwrap();
+    }
+}
+
+/// One block on one source, tuned, applied with what `edit` makes of the parameters, tuned and applied
+/// again: the source's line after each `tune` and `apply`.
+fn there_and_back(line: &str, body: &str, edit: fn(String) -> String) -> Result<Vec<String>> {
+    let tune = format!("#set file s.cpp\n#set declaration %%D%%\n#context f\n{body}\n");
+    let files = Tree::from([
+        ("case.tune".into(), tune.into_bytes()),
+        ("source/s.cpp".into(), format!("// %%D%%\n{line}\n").into_bytes()),
+    ]);
+    let folder = plant(&files);
+    let params = folder.path().join("case.params");
+    let mut lines = Vec::new();
+    for round in 0..2 {
+        for command in ["tune", "apply"] {
+            run(folder.path(), command, &DEFAULT)?;
+            lines.push(text(&tree(folder.path()), "source/s.cpp").lines().last().unwrap().to_string());
+            if (round, command) == (0, "tune") {
+                std::fs::write(&params, edit(std::fs::read_to_string(&params).unwrap())).unwrap();
+            }
+        }
+    }
+    Ok(lines)
+}
+
+#[test]
+fn what_is_written_can_be_read_again() {
+    let same = |text: String| text;
+    // An operator between marked numbers stays one.
+    let lines = there_and_back("int a = 3-4;", "int a = 3@-4@;", same).unwrap();
+    assert_eq!(lines, ["int a = f_1-f_2;", "int a = 3-4;", "int a = f_1-f_2;", "int a = 3-4;"]);
+    let turned = |text: String| text.replace("f_2, int, 4.0", "f_2, int, -4.0");
+    let lines = there_and_back("int a = 3-4;", "int a = 3@-4@;", turned).unwrap();
+    assert_eq!((lines[1].as_str(), lines[3].as_str()), ("int a = 3- -4;", "int a = 3- -4;"));
+    // A name is a word of its own, where a minus was not; its blank stays.
+    for line in ["return-5;", "case-5:", "x=a and-5;"] {
+        let body = line.replace('5', "5@");
+        let lines = there_and_back(line, &body, same).unwrap();
+        let apart = line.replace('-', " -");
+        assert_eq!((&lines[1], &lines[3]), (&apart, &apart));
+    }
+    // Halves are rounded away from zero.
+    let half = |text: String| text.replace("f_1, int, -5.0", "f_1, int, -2.5");
+    let lines = there_and_back("x = -5;", "x = -5@;", half).unwrap();
+    assert_eq!(lines[1..], ["x = -3;", "x = f_1;", "x = -3;"]);
+    // Small and large numbers have no exponents.
+    let small = |text: String| text.replace("f_1, float, 0.5", "f_1, float, 2.5e-7");
+    let lines = there_and_back("x = 0.5;", "x = 0.5@;", small).unwrap();
+    assert_eq!(lines[1..], ["x = 0.00000025;", "x = f_1;", "x = 0.00000025;"]);
+    let large = |text: String| text.replace("f_1, float, 0.5", "f_1, float, 1.5e18");
+    let lines = there_and_back("x = 0.5;", "x = 0.5@;", large).unwrap();
+    assert_eq!(lines[1..], ["x = 1500000000000000000.0;", "x = f_1;", "x = 1500000000000000000.0;"]);
+}
+
+#[test]
+fn what_could_not_be_read_again_is_refused() {
+    let same = |text: String| text;
+    for (line, body, said) in [
+        ("x = 1.f;", "x = 1@.f;", "'1@.f': marked is a part of a number"),
+        ("x = 1.5;", "x = 1@.5;", "'1@.5': marked is a part of a number"),
+        ("x = 1.;", "x = 1@.;", "'1@.': marked is a part of a number"),
+        ("x = 1.e3;", "x = 1@.e3;", "'1@.e3': marked is a part of a number"),
+        ("x = 010;", "x = 010@;", "'010@': is octal in C"),
+        ("f_1 = 5;", "f_1 = 5@;", "source/s.cpp:2 already"),
+    ] {
+        let reason = there_and_back(line, body, same).unwrap_err().to_string();
+        assert!(reason.contains("case.tune:") && reason.contains(": context f: "), "{reason}");
+        assert!(reason.replace('\\', "/").contains(said), "{line}: {reason}");
+    }
+    // Such numbers may stand beside marked ones; `..` and methods end a number.
+    for (line, body) in [("x = 010 + 2;", "x = 010 + 2@;"), ("0..64", "0@..64@"), ("5.max(2)", "5@.max(2)")] {
+        let lines = there_and_back(line, body, same).unwrap();
+        assert_eq!((lines[1].as_str(), lines[3].as_str()), (line, line));
+    }
+    let huge = |text: String| text.replace("f_1, int, 5.0", "f_1, int, 1e300");
+    let reason = there_and_back("x = 5;", "x = 5@;", huge).unwrap_err().to_string();
+    assert!(reason.contains("case.params: f_1 = 1e300 is too large for an integer"), "{reason}");
+}
+
+/// A number as engines write it.
+fn number() -> impl Strategy<Value = String> {
+    prop_oneof![
+        (-9_999_999_i64..9_999_999).prop_map(|n| n.to_string()),
+        (-30..30_i64).prop_map(|n| n.to_string()),
+        (-9999..9999_i32, 0..1000_u32).prop_map(|(whole, part)| format!("{whole}.{part}")),
+        Just("0.0".to_string()),
+        Just("-0".to_string()),
+        Just("007".to_string()),
+        Just("1.50".to_string()),
+        Just("123456789012345678".to_string()),
+    ]
+}
+
+#[derive(Clone, Debug)]
+struct Statement {
+    numbers: Vec<String>,
+    shape: usize,
+    indent: &'static str,
+    blanks: &'static str,
+    replaced: bool,
+}
+
+impl Statement {
+    /// The line of the source, numbers as given; or the body, numbers marked and blanks different.
+    fn line(&self, index: usize, marked: bool) -> String {
+        let mark = if marked { "@" } else { "" };
+        let blank = if marked { " " } else { self.blanks };
+        let n = |i: usize| format!("{}{mark}", self.numbers[i % self.numbers.len()]);
+        match self.shape {
+            0 => format!("int v{index}{blank}={blank}{};", n(0)),
+            1 => format!("v{index} = f({},{blank}{}, \"é 1\");", n(0), n(1)),
+            4 => format!("v{index}{blank}={blank}{}-{};", n(0), n(1).trim_start_matches('-')),
+            2 => format!("return v{index}{blank}*{blank}{} + g({});", n(0), n(1)),
+            _ => format!("case{blank}{}: return{blank}v{index};", n(0)),
+        }
+    }
+}
+
+fn statements() -> impl Strategy<Value = Vec<Statement>> {
+    let statement = (
+        proptest::collection::vec(number(), 1..4),
+        0..5usize,
+        prop_oneof![Just(""), Just("    "), Just("\t\t")],
+        prop_oneof![Just(" "), Just("  "), Just("\t"), Just("\n   "), Just("\u{3000}")],
+        proptest::bool::weighted(0.2),
+    )
+        .prop_map(|(numbers, shape, indent, blanks, replaced)| Statement {
+            numbers,
+            shape,
+            indent,
+            blanks,
+            replaced,
+        });
+    proptest::collection::vec(statement, 1..8)
+}
+
+/// All numbers of a source's statements, by value, in order.
+fn values(text: &str) -> Vec<f64> {
+    let expression = regex::Regex::new(r"[=(,*e-]\s*(-?\d+(?:\.\d+)?)").unwrap();
+    expression.captures_iter(text).map(|c| c[1].parse().unwrap()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn tuning_and_applying_restore_every_number(
+        statements in statements(),
+        windows: bool,
+        mark: bool,
+        last_newline: bool,
+        declared: bool,
+    ) {
+        let mut source = String::new();
+        if mark {
+            source.push('\u{feff}');
+        }
+        source += "// engine %%D%%\n\nvoid options() {\n  // %%O%%\n}\n\n";
+        let mut tune = "#set file a/s.cpp\n".to_string();
+        if declared {
+            tune += "#set declaration %%D%%\n#set options %%O%%\n";
+        }
+        let mut replaced = false;
+        for (i, statement) in statements.iter().enumerate() {
+            source += &format!("{}{} // line {i}\n", statement.indent, statement.line(i, false));
+            tune += &format!("#context c{i}\n{}\n", statement.line(i, true));
+            if statement.replaced {
+                let names = vec!["@"; statement.line(i, true).matches('@').count()];
+                tune += &format!("#add\n  h{i}({});\n\n", names.join(", "));
+                replaced = true;
+            }
+        }
+        if !last_newline {
+            source.pop();
+        }
+        if windows {
+            source = source.replace('\n', "\r\n");
+        }
+        let files = Tree::from([
+            ("case.tune".into(), tune.clone().into_bytes()),
+            ("source/a/s.cpp".into(), source.clone().into_bytes()),
+        ]);
+        let folder = plant(&files);
+        let now = || text(&tree(folder.path()), "source/a/s.cpp");
+        run(folder.path(), "tune", &DEFAULT).map_err(|e| TestCaseError::fail(format!("{e}\n{tune}\n{source}")))?;
+        prop_assert_ne!(now(), source.clone());
+        let params = folder.path().join("case.params");
+        // On sources as they were: nothing changes at all.
+        let fresh = plant(&files);
+        std::fs::copy(&params, fresh.path().join("case.params")).unwrap();
+        let plan = run(fresh.path(), "apply", &DEFAULT).unwrap();
+        prop_assert_eq!(plan.changes, vec![]);
+        // On the tuned ones: the same bytes, but where nothing remembers how things were written.
+        run(folder.path(), "apply", &DEFAULT).map_err(|e| TestCaseError::fail(format!("{e}\n{tune}\n{source}")))?;
+        prop_assert_eq!(values(&now()), values(&source), "{}\n{}", tune, source);
+        if declared && !replaced {
+            prop_assert_eq!(now(), source.clone());
+        }
+        // The script's way keeps what is not negative, and subtracts nothing.
+        if statements.iter().any(|statement| statement.shape == 4) {
+            return Ok(());
+        }
+        let fresh = plant(&files);
+        run(fresh.path(), "tune", &COMPAT).map_err(|e| TestCaseError::fail(format!("{e}\n{tune}\n{source}")))?;
+        std::fs::write(fresh.path().join("source/a/s.cpp"), &source).unwrap();
+        run(fresh.path(), "apply", &COMPAT).unwrap();
+        let script: Vec<f64> = values(&text(&tree(fresh.path()), "source/a/s.cpp"));
+        let off = |value: &f64| if value.fract() == 0.0 && *value < 0.0 { value + 1.0 } else { *value };
+        prop_assert_eq!(script, values(&source).iter().map(off).collect::<Vec<_>>());
+    }
+}
