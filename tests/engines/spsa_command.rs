@@ -103,7 +103,7 @@ fn engines_without_the_parameters_are_refused_before_the_first_game() {
             "option Queen.MG: is tuned, so it cannot be set here",
         ),
         (good.replacen("[games]", "options = { Style = 5 }\n[games]", 1), "Style: no such option"),
-        (good.replacen("[games]", "options = { Hash = 0 }\n[games]", 1), "Hash: '0': must be a whole number"),
+        (good.replacen("[games]", "options = { Hash = 0 }\n[games]", 1), "Hash: '0': must be an integer"),
         (uci("sh -c 'exit 3'", 5, ""), "died"),
         (uci("no-such-engine", 5, ""), "cannot be started"),
         (

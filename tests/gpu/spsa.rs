@@ -116,7 +116,7 @@ fn what_the_gpu_cannot_do_is_refused_in_one_line() {
     assert!(why(Scenario { settings, ..good.clone() }).starts_with("a tau that is measured"));
     let mut fine = good.clone();
     (fine.variables[2].c_end, fine.variables[2].start) = (1e-4, 60.0);
-    assert!(why(fine).starts_with("x2: c_end 0.0001: too small beside"));
+    assert!(why(fine).starts_with("x2: c_end 0.0001: too small relative to"));
     let mut narrow = good.clone();
     narrow.variables[3].sigma = Some(1e-25);
     assert!(why(narrow).starts_with("x3: 2 / sigma squared"));

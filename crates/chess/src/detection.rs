@@ -113,7 +113,7 @@ pub fn detect_text(name: &str, head: &[u8], complete: bool, asked: Asked) -> Res
         _ => head,
     };
     let Some((first_number, first)) = significant_lines(head, 1).next() else {
-        return Err(Error::input(name, "is empty: it holds no positions"));
+        return Err(Error::input(name, "is empty: it contains no positions"));
     };
     let columns = find_columns(first, first_number);
     let lacking = || lacking_column(first).filter(|_| !is_position(first));
@@ -188,7 +188,7 @@ fn detect_syntax(name: &str, head: &[u8]) -> Result<LabelSyntax> {
         (Some(index), _, _) => Ok(LabelSyntax::ALL[index]),
         (None, Some(number), _) => Err(Error::line(name, number, "no result after the position")),
         (None, None, Some((number, error))) => Err(Error::line(name, number, error.reason())),
-        (None, None, None) => Err(Error::input(name, "is empty: it holds no positions")),
+        (None, None, None) => Err(Error::input(name, "is empty: it contains no positions")),
     }
 }
 
@@ -442,7 +442,7 @@ mod tests {
             message("# a book\n4k3/8/8/8/8/8/8/4K3 w - - 0 1\n"),
             "x.epd:2: no result after the position"
         );
-        assert_eq!(message("\n \n"), "x.epd: is empty: it holds no positions");
+        assert_eq!(message("\n \n"), "x.epd: is empty: it contains no positions");
         assert!(message("hello\n").starts_with("x.epd:1: not a position"));
     }
 

@@ -165,7 +165,7 @@ fn open(path: &Path) -> Result<File> {
         use std::os::unix::fs::OpenOptionsExt as _;
         options.custom_flags((rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits() as i32);
     }
-    let strange = || Error::input(path, "is no lock of this program; take it away");
+    let strange = || Error::input(path, "is not a lock of this program; remove it");
     let file = options.open(path).map_err(|e| match path.symlink_metadata() {
         Ok(there) if !there.is_file() => strange(),
         _ => Error::io(path, e),
@@ -298,7 +298,7 @@ mod tests {
         std::fs::write(&other, "precious").unwrap();
         let refused = || FolderLock::acquire(folder.path()).unwrap_err().to_string();
         std::os::unix::fs::symlink(&other, &lock).unwrap();
-        assert!(refused().ends_with("is no lock of this program; take it away"));
+        assert!(refused().ends_with("is not a lock of this program; remove it"));
         std::fs::remove_file(&lock).unwrap();
         std::os::unix::fs::symlink(folder.path().join("none"), &lock).unwrap();
         assert!(refused().contains("is no lock"));

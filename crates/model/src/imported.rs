@@ -86,7 +86,7 @@ impl ImportedParameter {
                 return Err(format!("the bounds {low} to {high} exclude the prior {prior}"));
             }
             if self.integer && prior.fract() != 0.0 {
-                return Err(format!("the prior {prior} is not a whole number"));
+                return Err(format!("the prior {prior} is not an integer"));
             }
         }
         Ok(())

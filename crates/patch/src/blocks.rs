@@ -130,7 +130,7 @@ impl TuneFile {
             } else if kind.starts_with("context") {
                 file.close(&mut open, &settings);
                 if !compat && words.len() > 1 {
-                    return Err(Error::line(path, line, "a context has one name; put remarks behind //"));
+                    return Err(Error::line(path, line, "a context has one name; put notes after //"));
                 }
                 let name = words.first().cloned().unwrap_or_default();
                 if !compat && !is_name(&name) {
@@ -167,7 +167,7 @@ impl TuneFile {
     /// What no file should hold, though `tune.py` would go on.
     fn check(&self) -> Result<()> {
         if self.blocks.is_empty() && self.declared.is_empty() {
-            return Err(Error::input(&self.path, "holds no #context and no #param"));
+            return Err(Error::input(&self.path, "contains neither #context nor #param"));
         }
         for block in &self.blocks {
             let at = |line, reason: &str| {
@@ -348,8 +348,10 @@ fn set(settings: &mut Settings, words: &[String], line: u64, path: &Path, compat
         }
     };
     if !compat && !rest.is_empty() {
-        let reason =
-            format!("#set {key}: '{}' follows the value; values hold no blanks", shown(&rest.join(" ")));
+        let reason = format!(
+            "#set {key}: '{}' follows the value; values must not contain spaces",
+            shown(&rest.join(" "))
+        );
         return Err(Error::line(path, line, reason));
     }
     *place = Some(Setting { value: value.clone(), line });

@@ -172,7 +172,7 @@ fn checked_start(body: &str, start: usize, at: usize) -> std::result::Result<usi
             Minus::Unclear => Err((
                 start,
                 format!(
-                    "')-{}@': put a blank behind the minus if it subtracts, or else before it",
+                    "')-{}@': put a space after the minus if it subtracts, otherwise before it",
                     shown(unsigned)
                 ),
             )),

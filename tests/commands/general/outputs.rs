@@ -279,14 +279,14 @@ fn only_locks_are_taken_for_locks() {
     bench.write("precious", "kept");
     std::os::unix::fs::symlink("../precious", bench.path("r/.gputexel.lock")).unwrap();
     let message = bench.fails(&["tune", "d.bin", "--out", "r", "--backend", "cpu"], 1);
-    assert!(message.contains("r/.gputexel.lock: is no lock of this program"), "{message}");
+    assert!(message.contains("r/.gputexel.lock: is not a lock of this program"), "{message}");
     assert_eq!(bench.bytes("precious"), b"kept");
     assert_eq!(bench.names("r"), [".gputexel.lock"]);
     // What never begins, or never ends, is not read, either.
     std::fs::remove_file(bench.path("r/.gputexel.lock")).unwrap();
     std::os::unix::fs::symlink("/dev/zero", bench.path("r/.gputexel.lock")).unwrap();
     let message = bench.fails(&["tune", "d.bin", "--out", "r", "--backend", "cpu"], 1);
-    assert!(message.contains("is no lock of this program"), "{message}");
+    assert!(message.contains("is not a lock of this program"), "{message}");
     std::fs::remove_file(bench.path("r/.gputexel.lock")).unwrap();
     if requirement::program("mkfifo") {
         let made = std::process::Command::new("mkfifo").arg(bench.path("r/.gputexel.lock")).status();

@@ -186,7 +186,7 @@ fn what_tune_wrote_must_be_there_for_apply() {
     bench.write("source/s.cpp", tuned.replace("int f_1 =", "static int f_1 ="));
     let (code, out, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
     assert!(
-        code == 1 && out.contains("the declaration of f_1 is gone, or is not as 'tune' wrote it"),
+        code == 1 && out.contains("the declaration of f_1 is missing, or differs from what 'tune' wrote"),
         "{out}"
     );
     assert!(

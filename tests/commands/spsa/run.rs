@@ -173,8 +173,8 @@ fn journals_of_other_configurations_and_damaged_ones_are_refused() {
     let beyond = format!("{}\n{}\n", lines[0], lines[5].replacen("\"k\":", "\"k\":99", 1));
     let outside = format!("{}\n{}\n", lines[0], lines[1].replacen("\"plus\":[", "\"plus\":[5000,", 1));
     let cases = [
-        (String::new(), "holds no configuration"),
-        (lines[0].to_string(), "holds no configuration"),
+        (String::new(), "contains no configuration"),
+        (lines[0].to_string(), "contains no configuration"),
         ("nonsense\n".to_string(), "spsa.jsonl:1: not the journal of a run of SPSA"),
         (
             good.replacen("gputexel-spsa", "other", 1),

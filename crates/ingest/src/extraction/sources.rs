@@ -55,7 +55,7 @@ impl Source {
         let kind = detect_kind(input.name(), input.head());
         let detection = match kind {
             InputKind::Pgn if input.head().trim_ascii().is_empty() => {
-                return Err(Error::input(path, "is empty: it holds no games"));
+                return Err(Error::input(path, "is empty: it contains no games"));
             }
             InputKind::Pgn => None,
             InputKind::Text => {

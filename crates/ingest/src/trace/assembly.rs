@@ -243,7 +243,7 @@ impl<'a> Assembly<'a> {
         if self.writer.is_empty() {
             let reason = match self.reports.iter().flat_map(|report| &report.complaints).next() {
                 Some(first) => format!("no line could be used; the first: {first}"),
-                None => "is empty: it holds no positions".to_string(),
+                None => "is empty: it contains no positions".to_string(),
             };
             return Err(Error::input(&inputs[0], reason));
         }

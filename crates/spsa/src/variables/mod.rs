@@ -97,7 +97,7 @@ impl Variable {
             return refuse(format!("start {start} is outside the bounds {min} to {max}"));
         }
         if self.integer && self.whole_bounds().0 >= self.whole_bounds().1 {
-            return refuse(format!("there are no two whole numbers between {min} and {max}"));
+            return refuse(format!("there are no two integers between {min} and {max}"));
         }
         if self.simul_elo < 0.0 {
             return refuse(format!("simul_elo {}: must not be negative", self.simul_elo));
@@ -111,7 +111,7 @@ impl Variable {
         }
         let largest = min.abs().max(max.abs());
         if largest + self.c_end == largest {
-            return refuse(format!("c_end {}: too small beside values up to {largest}", self.c_end));
+            return refuse(format!("c_end {}: too small relative to values up to {largest}", self.c_end));
         }
         Ok(())
     }

@@ -283,7 +283,7 @@ pub(crate) fn quoted(text: &str) -> Result<(String, usize), String> {
     let mut strings = serde_json::Deserializer::from_str(text).into_iter::<String>();
     match strings.next() {
         Some(Ok(string)) => Ok((string, strings.byte_offset())),
-        _ => Err(format!("{text} is no string with quotes, written as in JSON")),
+        _ => Err(format!("{text} is not a quoted JSON string")),
     }
 }
 
