@@ -297,7 +297,7 @@ fn describe_features(text: &mut String, findings: &Findings) {
     let features = &findings.features;
     let _ = writeln!(
         text,
-        "\nfeatures that occur never, fewer than {RARE} times, or never in a third of the phase"
+        "\nfeatures that never occur, occur in fewer than {RARE} positions, or are missing from a third of the phase"
     );
     let mut rows = vec![row(&[
         "group",
