@@ -90,10 +90,7 @@ fn engines_without_the_parameters_are_refused_before_the_first_game() {
     let cases = [
         (good.replace("\"queen.mg\"", "\"king.xg\""), "king.xg: the engine has no such option"),
         (good.replace("\"queen.mg\"", "\"Ponder\""), "Ponder: is not an option with a number"),
-        (
-            good.replacen("integer = true", "integer = false", 1),
-            "queen.mg: the option takes whole numbers only",
-        ),
+        (good.replacen("integer = true", "integer = false", 1), "queen.mg: the option only accepts integers"),
         (
             good.replacen("max = 1400", "max = 5000", 1),
             "queen.mg: bounds 0 to 5000 are wider than the engine's own, -100 to 1900",
@@ -141,7 +138,7 @@ fn bad_lines_of_books_are_named_and_passed_over() {
     let engine = format!("sh -c '{}'", "cat | \"$0\" uci --params material | grep --line-buffered -v 960");
     let engine = format!("{engine} {}", assert_cmd::cargo::cargo_bin!("gputexel").display());
     let (code, _, err) = run(&bench, &uci(&engine, 4, "book = \"book.epd\""));
-    assert!(code == 1 && err.contains("book.epd: has openings of Chess960, which gputexel"), "{err}");
+    assert!(code == 1 && err.contains("book.epd: has Chess960 openings, which gputexel"), "{err}");
     let bench = Bench::new();
     bench.write("book.epd", "nonsense\n");
     let (code, _, err) = run(&bench, &uci(&filtered("cat"), 4, "book = \"book.epd\""));

@@ -301,13 +301,13 @@ mod tests {
         assert!(refused().ends_with("is not a lock of this program; remove it"));
         std::fs::remove_file(&lock).unwrap();
         std::os::unix::fs::symlink(folder.path().join("none"), &lock).unwrap();
-        assert!(refused().contains("is no lock"));
+        assert!(refused().contains("is not a lock"));
         std::fs::remove_file(&lock).unwrap();
         std::fs::hard_link(&other, &lock).unwrap();
-        assert!(refused().contains("is no lock"));
+        assert!(refused().contains("is not a lock"));
         std::fs::remove_file(&lock).unwrap();
         std::fs::create_dir(&lock).unwrap();
-        assert!(refused().contains("is no lock"));
+        assert!(refused().contains("is not a lock"));
         assert_eq!(std::fs::read(&other).unwrap(), b"precious");
         assert!(!folder.path().join("none").exists());
     }

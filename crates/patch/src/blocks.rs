@@ -427,7 +427,7 @@ mod tests {
     #[test]
     fn odd_files_are_refused() {
         for (text, line, reason) in [
-            ("", None, "holds no #context"),
+            ("", None, "contains neither #context"),
             ("stray\n", Some(1), "belongs to no"),
             ("#set file a\n#context x\na 1@\n#include <a>\n", Some(4), "write a blank before its #"),
             ("#set file a\n#context x\na 1@\n#  define X\n", Some(4), "write a blank before its #"),
@@ -437,7 +437,7 @@ mod tests {
             ("#add\nx\n", Some(1), "#add without"),
             ("#set file\n", Some(1), "#set needs"),
             ("#set fle a\n", Some(1), "#set fle: expected"),
-            ("#set file a b\n", Some(1), "hold no blanks"),
+            ("#set file a b\n", Some(1), "must not contain spaces"),
             ("#set file a\n#context 1x\na\n", Some(2), "cannot be the beginning"),
             ("#set file a\n#context x y\na\n", Some(2), "one name"),
             ("#set file a\n#context x\na 1@\n#add\nb\n#add\nc\n", Some(6), "a second #add"),

@@ -310,7 +310,7 @@ mod tests {
             assert_eq!(shown(body, false), expected, "{body}");
         }
         let unclear = Template::parse("(a)-25@", "p", false).unwrap_err();
-        assert!(unclear.1.contains("put a blank"), "{unclear:?}");
+        assert!(unclear.1.contains("put a space"), "{unclear:?}");
     }
 
     #[test]

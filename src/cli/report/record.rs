@@ -87,7 +87,7 @@ pub fn configuration(record: &RunRecord, file: Option<&ParameterFile>) -> Vec<(S
             if config.holdout > 0.0 { format!("{} of the games", config.holdout) } else { "nothing".into() },
         ),
         ("seed", config.seed.to_string()),
-        ("whole numbers", config.round.to_string()),
+        ("rounding", config.round.to_string()),
     ];
     if let Some(basis) = config.named_basis() {
         rows.push(("basis", format!("{}, {} coordinates", basis.name, basis.dimension())));

@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(tuned(0, i64::MIN, i64::MAX), (-100.0, 100.0));
         // Unless it is named it is left out.
         let error = uci(&[option(50, i64::MIN, i64::MAX)], &[], &[], settings).unwrap_err().to_string();
-        assert_eq!(error, "nothing to tune is left; name options with --tune: x");
+        assert_eq!(error, "there is nothing left to tune; select options with --tune: x");
         assert!(
             uci(&[option(5, 5, 5)], &[], &[], settings).unwrap_err().to_string().contains("no spin option")
         );

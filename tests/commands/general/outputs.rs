@@ -97,7 +97,7 @@ fn the_folder_of_a_run_stands_for_its_parameters() {
     std::fs::remove_file(bench.path("again/params.json")).unwrap();
     for args in [&["match", "again", "zero"][..], &["eval", "d.bin", "again"], &["compare", "again", "run"]] {
         let message = bench.fails(args, 1);
-        let said = "again: has no params.json: the run has not ended; 'gputexel tune --resume again'";
+        let said = "again: has no params.json: the run has not finished; resume it with 'gputexel tune --resume again'";
         assert!(message.contains(said), "{args:?}: {message}");
     }
     assert!(

@@ -139,7 +139,7 @@ fn what_is_hardly_meant_is_warned_about() {
     let (code, _, err) = run(&["init", "source/s.cpp:8", "--declaration", "%%NONE%%", "--options", "%%O%%"]);
     assert_eq!(
         (code, err.as_str()),
-        (0, "marker %%NONE%% is not in one line of source/s.cpp, and only there, which 'tune' needs\n")
+        (0, "marker %%NONE%% must be in exactly one line of source/s.cpp for 'tune' to work\n")
     );
     assert!(bench.fails(&["patch", "init", "source/s.cpp:9-8"], 2).contains("the first line comes first"));
 }
@@ -254,7 +254,7 @@ fn check_reports_every_block_and_near_misses() {
     ok(&bench, &["tune", "x.tune", "source"]);
     assert!(
         ok(&bench, &["check", "x.tune", "source"])
-            .contains("source/s.cpp:12: f (block in line 4): is tuned already")
+            .contains("source/s.cpp:12: f (block in line 4): is already tuned")
     );
 }
 

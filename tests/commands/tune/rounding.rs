@@ -211,7 +211,7 @@ fn what_makes_no_sense_is_refused() {
             "some of the flags do not apply to --optimizer local",
         ),
         (&["--optimizer", "local", "--damping", "1"], "some of the flags do not apply to --optimizer local"),
-        (&["--optimizer", "local", "--l2", "1,2"], "local takes one --l2"),
+        (&["--optimizer", "local", "--l2", "1,2"], "local accepts only one --l2"),
         (&["--optimizer", "local", "--step", "2,4"], "steps must be descending"),
         (&["--optimizer", "local", "--step", "0"], "steps must be descending"),
         (&["--step", "4,2"], "--step only applies to --optimizer local"),

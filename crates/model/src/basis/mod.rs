@@ -364,7 +364,7 @@ mod tests {
             ),
             (
                 with(&format!("{{\"name\": \"a\", \"start\": 0.5, \"integer\": true, {moves}}}")),
-                "not a whole number",
+                "not an integer",
             ),
             (
                 with(&format!("{{\"name\": \"a\", \"start\": \"here\", {moves}}}")),

@@ -254,7 +254,7 @@ mod tests {
         assert!(page.contains("<script nonce=\"word\">") && page.contains("data-every=\"3\""));
         assert!(!page.contains("http-equiv"), "the policy comes with the answer");
         assert!(live.policy().contains("script-src 'nonce-word'"));
-        assert!(page.contains("No step is done yet."));
+        assert!(page.contains("No step has finished yet."));
     }
 
     #[test]

@@ -183,7 +183,7 @@ mod tests {
             text.contains("0 (best)") && text.contains(">100.0<") && text.contains(">10000.0<"),
             "{text}"
         );
-        assert!(text.contains("2 as good") && !text.contains("<rate>"), "{text}");
+        assert!(text.contains("2 tied") && !text.contains("<rate>"), "{text}");
         assert_eq!(text.matches("role=\"img\"").count(), 2);
         section(&SweepReport { settings: Vec::new(), ..sweep }).unwrap();
     }

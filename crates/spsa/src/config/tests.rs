@@ -290,7 +290,7 @@ fn bad_inis_are_refused() {
             "Iterations = 0",
             "x.conf:7: Iterations = 0: must be an integer of at least 1",
         ),
-        ("Iterations = 50000", "Iterations = 1.5", "x.conf:7: Iterations = 1.5: must be a whole"),
+        ("Iterations = 50000", "Iterations = 1.5", "x.conf:7: Iterations = 1.5: must be an integer"),
         ("Iterations = 50000", "Iterations =", "x.conf:7: Iterations = : has no value"),
         ("Gamma = 0.101", "Gamma = nan", "x.conf:9: Gamma = nan: must be a number"),
         ("A = 5000", "A = -5", "x.conf:8: A = -5: must be a number that is not negative"),
@@ -313,7 +313,7 @@ fn bad_inis_are_refused() {
         ("Simulate = 0", "Simulate = yes", "x.conf:3: Simulate = yes: must be 0"),
         ("[Engine]", "[Engines]", "x.conf:12: [Engines]: there are sections"),
         ("[Main]", "", "x.conf:3: Simulate: comes before [Main]"),
-        ("Concurrency = 4", "Concurrency = 0", "x.conf:18: Concurrency = 0: must be a whole"),
+        ("Concurrency = 4", "Concurrency = 0", "x.conf:18: Concurrency = 0: must be an integer"),
         ("Concurrency = 4", "Concurrency", "x.conf:18: 'Concurrency' is neither"),
         ("BaseTime = 1000", "BaseTime = 0", "x.conf:16: BaseTime = 0: must be milliseconds"),
         (

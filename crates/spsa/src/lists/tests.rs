@@ -139,7 +139,7 @@ fn what_a_format_cannot_say_is_refused_or_noted() {
     let lacking = ListEntry { r_end: None, ..entry.clone() };
     assert_eq!(refused(lacking, ListFormat::Fishtest), "x: a list of fishtest needs r_end, which is missing");
     let fraction = ListEntry { integer: false, ..entry.clone() };
-    assert!(refused(fraction, ListFormat::Spsa).contains("knows whole numbers only"));
+    assert!(refused(fraction, ListFormat::Spsa).contains("only supports integers"));
     let comma = ListEntry { name: "a,b".to_string(), ..entry.clone() };
     assert!(refused(comma, ListFormat::OpenBench).contains("cannot have a comma"));
     let slashes = ListEntry { name: "a//b".to_string(), ..entry.clone() };

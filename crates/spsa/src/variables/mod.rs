@@ -271,7 +271,7 @@ mod tests {
             (|v| v.start = 4.0, "start 4 is outside"),
             (|v| v.start = f64::NAN, "start NaN: must be a finite"),
             (|v| v.max = -2.0, "leave nothing to tune"),
-            (|v| (v.min, v.start, v.max) = (0.2, 0.5, 0.8), "no two whole numbers"),
+            (|v| (v.min, v.start, v.max) = (0.2, 0.5, 0.8), "no two integers"),
             (|v| v.c_end = 0.0, "c_end 0: must be a positive"),
             (|v| v.c_end = 1e-20, "too small"),
             (|v| v.r_end = Some(-1.0), "r_end -1: must be"),

@@ -273,7 +273,7 @@ fn mistakes_are_named_with_their_line() {
     let at = line(&good, "gputexel: knight.eg");
     let text = good.replace("gputexel: knight.eg", "gputexel: knigt.eg");
     assert!(
-        error(&text, "a.h").starts_with(&format!("a.h:{at}: 'knigt.eg' is no name")),
+        error(&text, "a.h").starts_with(&format!("a.h:{at}: 'knigt.eg' is not the name of a parameter")),
         "{}",
         error(&text, "a.h")
     );
