@@ -93,13 +93,13 @@ fn files_that_have_changed_are_refused() {
     assert!(code == 0 && err.contains("book.epd:2: not a position"), "{err}");
     bench.write("book.epd", book.replace("8/3P4/8", "3P4/8/8"));
     let error = bench.fails(&["match", "--resume", "m", "--games", "4"], 1);
-    assert!(error.contains("book.epd: has changed since the match began"), "{error}");
+    assert!(error.contains("book.epd: has changed since the match started"), "{error}");
     bench.write("book.epd", book);
     play(&bench, &["--resume", "m", "--games", "4"]);
     let params = String::from_utf8(bench.bytes("tuned/params.json")).unwrap();
     bench.write("tuned/params.json", params + " ");
     let error = bench.fails(&["match", "--resume", "m", "--games", "6"], 1);
-    assert!(error.contains("params.json: has changed since the match began"), "{error}");
+    assert!(error.contains("params.json: has changed since the match started"), "{error}");
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn bad_lines_of_books_are_named_and_passed_over() {
     // A book that has changed is another book.
     bench.write("book.epd", "rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR b KQkq - 0 1\n");
     let refused = bench.fails(&["-q", "spsa", "run", "--resume", "r"], 1);
-    assert!(refused.contains("book.epd: has changed since the run began"), "{refused}");
+    assert!(refused.contains("book.epd: has changed since the run started"), "{refused}");
     let bench = Bench::new();
     bench.write("book.epd", "nqrbbknr/pppppppp/8/8/8/8/PPPPPPPP/NQRBBKNR w HChc - 0 1\n");
     let engine = format!("sh -c '{}'", "cat | \"$0\" uci --params material | grep --line-buffered -v 960");

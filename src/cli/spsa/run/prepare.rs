@@ -66,7 +66,7 @@ pub fn prepare(header: &mut Header, concurrency: Option<usize>, context: &Contex
             // Programs are updated; whether that matters is for the user to know.
             (Some(found), None) if noted.as_deref().is_some_and(|noted| noted != found) => {
                 if !context.quiet {
-                    eprintln!("gputexel: {}: the program has changed since the run began", engine.name());
+                    eprintln!("gputexel: {}: the program has changed since the run started", engine.name());
                 }
             }
             (Some(found), None) => *noted = Some(found.to_string()),
