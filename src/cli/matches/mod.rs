@@ -14,7 +14,7 @@ use gputexel::matches::{MatchSettings, Observer, PairSummary, Stop, Tally, run_m
 use gputexel::{Error, Result};
 
 use super::games::{check_pairs, warnings};
-use super::run_folder::{Kind, RunFolder, check_inputs};
+use super::run_folder::{self, Kind, check_inputs};
 use super::{Context, say};
 use config::Config;
 use contestants::Contestant;
@@ -82,7 +82,7 @@ struct Prepared {
 /// Anything that keeps the match from its end; an interrupted match can be resumed.
 pub fn run(args: &MatchArgs, context: &Context) -> anyhow::Result<()> {
     if let Some(path) = &args.resume {
-        let folder = RunFolder::enter(path, Kind::Match)?;
+        let folder = run_folder::enter(path, Kind::Match)?;
         let (journal, mut config, done) = Journal::open::<Config>(folder.lock())?;
         config.check(path)?;
         let played = 2 * done.len() as u64;
@@ -114,7 +114,7 @@ pub fn run(args: &MatchArgs, context: &Context) -> anyhow::Result<()> {
         let inputs = prepared.config.engines.iter().filter(|engine| engine.checksum.is_some());
         check_inputs(out, Kind::Match, &inputs.map(|engine| Path::new(&engine.source)).collect::<Vec<_>>())?;
     }
-    let folder = RunFolder::create(args.out.as_deref(), Kind::Match, args.force)?;
+    let folder = run_folder::create(args.out.as_deref(), Kind::Match, args.force)?;
     let journal = match Journal::create(folder.lock(), &prepared.config) {
         Ok(journal) => journal,
         Err(error) => {

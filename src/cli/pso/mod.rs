@@ -16,7 +16,7 @@ use gputexel::{Error, Result};
 use super::backend::{Backend, BackendArgs};
 use super::basis::BasisArgs;
 use super::live::{TensorboardArgs, Watch, WatchArgs};
-use super::run_folder::{Kind, RunFolder};
+use super::run_folder::{self, Kind, RunFolder};
 use super::tune::{self, Reopened, ScaleArgs, Work};
 use super::{Context, inputs, memory};
 use flags::Fresh;
@@ -119,8 +119,8 @@ fn start(args: &PsoArgs, context: &Context, watch: &Watch) -> anyhow::Result<()>
     };
     config.validate()?;
     let record = RunRecord::new(&context.command_line, config);
-    let folder = RunFolder::create(args.out.as_deref(), Kind::Run, args.force)?;
-    let result = folder.write_record(&record).map_err(anyhow::Error::from).and_then(|()| {
+    let folder = run_folder::create(args.out.as_deref(), Kind::Run, args.force)?;
+    let result = folder.write_record(Kind::Run, &record).map_err(anyhow::Error::from).and_then(|()| {
         execute(args, context, watch, &backend, &folder, &record.config, &data, &split, None, fitted_loss)
     });
     if result.is_err() {

@@ -2,8 +2,8 @@
 
 use gputexel::Result;
 use gputexel::report::{RunReport, SweepAxis, SweepReport, SweepSetting, Table, grouped};
-use gputexel::tuning::StopReason;
 use gputexel::tuning::sweep::{Ranking, SweepConfig, SweepRecord, rank, recorded_runs};
+use gputexel::tuning::{Checkpoint, StopReason};
 
 use super::super::run_folder::{Kind, RunFolder};
 use super::record::readable;
@@ -15,7 +15,7 @@ use super::record::readable;
 pub fn gather(folder: &RunFolder, ranking: Option<&Ranking>) -> Result<RunReport> {
     let record: SweepRecord = folder.record(Kind::Sweep)?;
     let config = &record.config;
-    let checkpoint = folder.read_checkpoint()?;
+    let checkpoint = Checkpoint::read_from(folder)?;
     let recorded = match (&checkpoint, ranking) {
         (Some(checkpoint), None) => {
             rank(&recorded_runs(config, checkpoint, &folder.checkpoint())?, config.folds)

@@ -17,7 +17,7 @@ use gputexel::{Error, Result};
 use super::super::backend::Backend;
 use super::super::live::Watch;
 use super::super::report;
-use super::super::run_folder::{Kind, RunFolder};
+use super::super::run_folder::{self, Kind, RunFolder};
 use super::super::table::grouped;
 use super::super::targets::{check_apart, check_target, is_one};
 use super::super::{Context, say};
@@ -74,8 +74,11 @@ pub fn start(args: &SweepArgs, context: &Context, watch: &Watch) -> anyhow::Resu
     }
     let config = configure(args, &data)?;
     Sweep::try_new(&config, &data)?;
-    let folder =
-        args.out.as_deref().map(|path| RunFolder::create(Some(path), Kind::Sweep, args.force)).transpose()?;
+    let folder = args
+        .out
+        .as_deref()
+        .map(|path| run_folder::create(Some(path), Kind::Sweep, args.force))
+        .transpose()?;
     let record = SweepRecord {
         program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
         command_line: context.command_line.clone(),
@@ -103,12 +106,12 @@ pub fn start(args: &SweepArgs, context: &Context, watch: &Watch) -> anyhow::Resu
 /// As [`start`], and where the folder is not that of a sweep.
 pub fn resume(args: &SweepArgs, path: &Path, context: &Context, watch: &Watch) -> anyhow::Result<()> {
     check_numbers(args)?;
-    let folder = RunFolder::enter(path, Kind::Sweep)?;
+    let folder = run_folder::enter(path, Kind::Sweep)?;
     let mut record: SweepRecord = folder.record(Kind::Sweep)?;
     let outputs = resumed_outputs(args, &folder, &record.outputs)?;
     let backend = args.backend.open()?;
     let config = &record.config;
-    let checkpoint = folder.read_checkpoint()?;
+    let checkpoint = Checkpoint::read_from(&folder)?;
     let data = dataset::read_many(&config.datasets)?;
     if data.checksum() != config.checksum {
         return Err(

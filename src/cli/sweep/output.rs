@@ -13,7 +13,7 @@ use gputexel::tuning::{StopReason, exact_loss};
 use gputexel::{Error, Result, write_atomically};
 use serde_json::{Value, json};
 
-use super::super::run_folder::{Kind, RunFolder, check_contents};
+use super::super::run_folder::{self, Kind, RunFolder, check_contents};
 use super::super::table::{aligned, grouped};
 use super::super::targets::{check_target, is_one};
 use super::super::tune::scale_forms;
@@ -102,7 +102,7 @@ impl<'a> BestTarget<'a> {
             return Ok(Self::File(path.to_path_buf()));
         }
         // Checked above.
-        RunFolder::create(Some(path), Kind::Parameters, true).map(Self::Folder)
+        run_folder::create(Some(path), Kind::Parameters, true).map(Self::Folder)
     }
 
     /// Takes a folder away again to which nothing was written.

@@ -90,7 +90,7 @@ impl<'a> Observer<'a> {
                 if !last && self.last_checkpoint.elapsed() < self.checkpoint_every {
                     return Ok(());
                 }
-                let written = folder.write_checkpoint(&checkpoint());
+                let written = checkpoint().write_to(folder);
                 self.last_checkpoint = Instant::now();
                 written
             }

@@ -26,7 +26,7 @@ use super::backend::BackendArgs;
 use super::basis::BasisArgs;
 use super::live::{TensorboardArgs, Watch, WatchArgs};
 use super::report;
-use super::run_folder::{DATASET, Kind, RunFolder};
+use super::run_folder::{self, DATASET, Kind, RunFolder};
 use super::{Context, inputs, say};
 use flags::Fresh;
 pub use flags::GAUSS_NEWTON_LIMIT;
@@ -149,7 +149,7 @@ fn start(args: &TuneArgs, context: &Context, watch: &Watch) -> anyhow::Result<()
         Err((tuned(&inputs::default_features(), &theta)?, theta))
     };
     let prior = prior.unwrap_or_default();
-    let folder = RunFolder::create(args.out.as_deref(), Kind::Run, args.force)?;
+    let folder = run_folder::create(args.out.as_deref(), Kind::Run, args.force)?;
     let result = (|| -> anyhow::Result<()> {
         let (paths, basis, prepared) = match ready {
             Ok((basis, prepared)) => (args.inputs.clone(), basis, prepared),
@@ -185,7 +185,7 @@ fn start(args: &TuneArgs, context: &Context, watch: &Watch) -> anyhow::Result<()
         uncertainty::check(uncertainty, &record.config, &data, &split)?;
         let rounds = args.requiesce.prepare(&paths[0], &data, &folder, context)?;
         record.requiesce = rounds.as_ref().map(Rounds::record);
-        folder.write_record(&record)?;
+        folder.write_record(Kind::Run, &record)?;
         match rounds {
             None => {
                 execute(args, context, watch, &backend, &folder, &record, &data, &split, None, fitted_loss)
@@ -269,10 +269,11 @@ pub struct Reopened {
 /// # Errors
 /// When the folder is none, the run is finished, or the data are others.
 pub fn reopen(path: &Path, context: &Context) -> Result<Option<Reopened>> {
-    let (folder, record) = RunFolder::open(path)?;
+    let folder = run_folder::enter(path, Kind::Run)?;
+    let record: RunRecord = folder.record(Kind::Run)?;
     let config = &record.config;
     config.validate().map_err(|e| Error::input(folder.file("run.json"), e.to_string()))?;
-    let checkpoint = folder.read_checkpoint()?;
+    let checkpoint = Checkpoint::read_from(&folder)?;
     // A run that ended before its result was stored, or while it was asked how sure that is, still has
     // its state.
     if let Some(checkpoint) = &checkpoint

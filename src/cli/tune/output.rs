@@ -212,7 +212,7 @@ impl<'a> Observer<'a> {
                 }
                 self.last_checkpoint = Instant::now();
                 let state = optimizer.save();
-                self.folder.write_checkpoint(&Checkpoint { progress: progress.clone(), optimizer: state })
+                Checkpoint { progress: progress.clone(), optimizer: state }.write_to(self.folder)
             }
             Event::Replaced { error, evaluator } => {
                 self.bar.suspend(|| eprintln!("gputexel: warning: {error}; continuing on the {evaluator}"));
@@ -297,7 +297,9 @@ pub fn write_results(
     summary: &Summary,
 ) -> Result<()> {
     write_files(folder, config, data, summary)?;
-    folder.slim_checkpoint()
+    let Some(mut checkpoint) = Checkpoint::read_from(folder)? else { return Ok(()) };
+    checkpoint.slim();
+    checkpoint.write_to(folder)
 }
 
 /// Writes parameters and tables; the run may still go on from its state.

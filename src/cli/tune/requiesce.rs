@@ -15,7 +15,7 @@ use serde_json::json;
 use super::super::backend::Backend;
 use super::super::live::Watch;
 use super::super::report;
-use super::super::run_folder::{DATASET, Kind, RunFolder, append_line};
+use super::super::run_folder::{self, DATASET, Kind, RunFolder, append_line};
 use super::super::table::{grouped, percent};
 use super::super::{Context, say};
 use super::{Ready, Run, TuneArgs, output};
@@ -173,7 +173,7 @@ impl Rounds {
             };
             let before = summary.outcome.parameters.clone();
             let own =
-                RunFolder::create(Some(&folder.file(&format!("round-{round}"))), Kind::Run, args.force)?;
+                run_folder::create(Some(&folder.file(&format!("round-{round}"))), Kind::Run, args.force)?;
             let path = own.file(DATASET);
             own.making(&[DATASET])?;
             self.settings.evaluation = Some(TableEvaluation::try_new(&self.settings.feature_set, &before)?);
@@ -207,7 +207,7 @@ impl Rounds {
             let uncertainty = if round == self.count { asked } else { Default::default() };
             super::uncertainty::check(uncertainty, &config, &data, &split)?;
             let of_round = RunRecord { uncertainty, ..RunRecord::new(&context.command_line, config.clone()) };
-            own.write_record(&of_round)?;
+            own.write_record(Kind::Run, &of_round)?;
             let run = Run {
                 args,
                 context,
@@ -256,7 +256,7 @@ impl Rounds {
             append_line(&mut Growing::open(&metrics)?, &json!({ "requiesce": done }))?;
             self.done.push(done);
             record.requiesce = Some(self.record());
-            folder.write_record(&record)?;
+            folder.write_record(Kind::Run, &record)?;
             report::leave(folder, &data, &split);
         }
         output::print_results(context, folder, &config, &data, &summary, &args.board, &self.done)?;

@@ -15,7 +15,7 @@ use gputexel::spsa::{MethodKind, Rounding};
 use gputexel::{Error, Result};
 
 use super::super::games::check_pairs;
-use super::super::run_folder::{Kind, RunFolder, check_inputs};
+use super::super::run_folder::{self, Kind, check_inputs};
 use super::super::{Context, say};
 use keeper::Keeper;
 use live::Live;
@@ -153,7 +153,7 @@ fn begin(args: &RunArgs, context: &Context) -> anyhow::Result<PathBuf> {
             engines.filter_map(|engine| engine.params.as_deref().map(Path::new)).collect();
         check_inputs(out, Kind::Spsa, &inputs)?;
     }
-    let folder = RunFolder::create(args.out.as_deref(), Kind::Spsa, args.force)?;
+    let folder = run_folder::create(args.out.as_deref(), Kind::Spsa, args.force)?;
     let journal = match Journal::create(folder.lock(), &header) {
         Ok(journal) => journal,
         Err(error) => {
@@ -170,7 +170,7 @@ fn begin(args: &RunArgs, context: &Context) -> anyhow::Result<PathBuf> {
 }
 
 fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<PathBuf> {
-    let locked = RunFolder::enter(folder, Kind::Spsa)?;
+    let locked = run_folder::enter(folder, Kind::Spsa)?;
     let (journal, mut header, entries) = Journal::open(locked.lock())?;
     if let Some(path) = &args.config {
         let asked = configured(args, path)?;
