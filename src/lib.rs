@@ -28,6 +28,7 @@ pub use gputexel_model as model;
 pub use gputexel_optimizer as optimizer;
 pub use gputexel_patch as patch;
 pub use gputexel_report as report;
+pub use gputexel_run as run;
 pub use gputexel_spsa as spsa;
 pub use gputexel_tables as tables;
 pub use gputexel_tuning as tuning;

@@ -1,9 +1,8 @@
-//! The choice of a backend, the only place where it is made.
+//! The flags that choose a backend.
 
-use gputexel::dataset::Layout;
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::evaluator::gpu::{BackendChoice, GpuContext, GpuEvaluator, GpuOptions, list_adapters};
-use gputexel::evaluator::{AdamBatch, AdamStep, Evaluations, Evaluator, Population, Request, Stats};
+pub use gputexel::evaluator::Backend;
+use gputexel::evaluator::gpu::BackendChoice;
+use gputexel::evaluator::{Stats, StatsObserver};
 use gputexel::{Error, Result};
 
 /// Flags that say what computes.
@@ -52,15 +51,6 @@ pub fn set_threads(threads: Option<usize>) -> Result<()> {
     Ok(())
 }
 
-/// A backend that was opened, and why it was chosen.
-pub struct Backend {
-    choice: BackendChoice,
-    gpu: Option<GpuContext>,
-    memory: Option<u64>,
-    stats: bool,
-    why: String,
-}
-
 impl BackendArgs {
     /// Opens the backend and sets the number of threads.
     ///
@@ -70,92 +60,14 @@ impl BackendArgs {
     pub fn open(&self) -> Result<Backend> {
         let choice: BackendChoice = self.backend.parse()?;
         set_threads(self.threads)?;
-        let (memory, stats) = (self.gpu_memory, self.stats);
-        let backend = |gpu, why| Ok(Backend { choice, gpu, memory, stats, why });
-        if choice == BackendChoice::Cpu {
-            return backend(None, "requested".to_string());
-        }
-        let (adapter, why) = choice.pick(&list_adapters());
-        if adapter.is_none() && choice == BackendChoice::Auto {
-            return backend(None, why);
-        }
-        match GpuContext::try_new(choice == BackendChoice::Gpu) {
-            Ok(context) => backend(Some(context), why),
-            Err(error) if choice == BackendChoice::Auto => backend(None, error.to_string()),
-            Err(error) => Err(error),
-        }
+        let backend = Backend::open(choice)?.with_memory(self.gpu_memory);
+        Ok(backend.with_stats(self.stats.then_some(print_stats as StatsObserver)))
     }
 }
 
-impl Backend {
-    /// Has an evaluator tell what it did, if that was asked for.
-    fn heard<'a>(&self, evaluator: Box<dyn Evaluator + 'a>) -> Box<dyn Evaluator + 'a> {
-        if self.stats { Box::new(Heard(evaluator)) } else { evaluator }
-    }
-
-    /// An evaluator of the layout, and a line that says which and why.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when the GPU was asked for and refuses; with `auto` the CPU takes over.
-    pub fn evaluator<'a>(&self, layout: &'a Layout) -> Result<(Box<dyn Evaluator + 'a>, String)> {
-        let mut why = self.why.clone();
-        if let Some(context) = &self.gpu {
-            let options = GpuOptions { memory_bytes: self.memory, ..GpuOptions::new(context) };
-            match GpuEvaluator::with_options(context, layout, options) {
-                Ok(gpu) => {
-                    let evaluator: Box<dyn Evaluator> = Box::new(gpu);
-                    let line = format!("{} ({why})", evaluator.describe());
-                    return Ok((self.heard(evaluator), line));
-                }
-                Err(error) if self.choice == BackendChoice::Auto => why = error.to_string(),
-                Err(error) => return Err(error),
-            }
-        }
-        let evaluator: Box<dyn Evaluator> = Box::new(CpuEvaluator::new(layout));
-        let line = format!("{} ({why})", evaluator.describe());
-        Ok((self.heard(evaluator), line))
-    }
-
-    /// What goes on where a device failed: the CPU, unless the GPU was insisted on.
-    pub fn replacement<'a>(&self, layout: &'a Layout) -> Option<Box<dyn Evaluator + 'a>> {
-        (self.choice == BackendChoice::Auto).then(|| self.heard(Box::new(CpuEvaluator::new(layout))))
-    }
-}
-
-/// An evaluator that says on standard error what it did when it is done with.
-struct Heard<'a>(Box<dyn Evaluator + 'a>);
-
-impl Evaluator for Heard<'_> {
-    fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
-        self.0.evaluate(population, request)
-    }
-
-    fn scores(&mut self, theta: &[f64]) -> Result<Vec<f32>> {
-        self.0.scores(theta)
-    }
-
-    fn describe(&self) -> String {
-        self.0.describe()
-    }
-
-    fn has_curvature(&self) -> bool {
-        self.0.has_curvature()
-    }
-
-    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
-        self.0.adam_steps(batch)
-    }
-
-    fn stats(&self) -> Option<Stats> {
-        self.0.stats()
-    }
-}
-
-impl Drop for Heard<'_> {
-    fn drop(&mut self) {
-        let counted = self.0.stats().map_or("no statistics available".to_string(), |stats| stats.to_string());
-        eprintln!("{}: {counted}", self.0.describe());
-    }
+fn print_stats(evaluator: &str, stats: Option<Stats>) {
+    let counted = stats.map_or("nothing was counted".to_string(), |stats| stats.to_string());
+    eprintln!("{evaluator}: {counted}");
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use gputexel::chess::PhaseSettings;
 use gputexel::dataset;
 use gputexel::model::{Basis, FeatureKind, FeatureSet, Parameterization, Prior};
+use gputexel::run::BasisSettings;
 use gputexel::{Error, Result, write_atomically};
 use serde_json::json;
 
@@ -28,6 +29,15 @@ impl BasisArgs {
     /// Whether any of the flags was given.
     pub fn is_given(&self) -> bool {
         self.basis.is_some() || !self.freeze.is_empty()
+    }
+
+    /// The flags as settings of a run.
+    pub fn settings(&self) -> BasisSettings {
+        let basis = self.basis.as_deref().map(|text| {
+            let Ok(basis) = text.parse::<Basis>();
+            basis
+        });
+        BasisSettings { basis, freeze: self.freeze.clone(), ..BasisSettings::default() }
     }
 
     /// What is tuned; `None` where that is every parameter by itself.

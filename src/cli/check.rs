@@ -14,9 +14,9 @@ use gputexel::tuning::{exact_scores, fit_scale};
 use gputexel::{Error, Result};
 
 use super::import::with_progress;
-use super::inputs::are_datasets;
 use super::table::{aligned, grouped, percent};
 use super::{Context, say};
+use gputexel::run::are_datasets;
 
 /// Names that are listed.
 const NAMES: usize = 12;

@@ -9,8 +9,8 @@ use gputexel::objective::{LossKind, Objective};
 use gputexel::tuning::{exact_loss, exact_scores, fit_scale};
 use serde_json::json;
 
+use super::scale::{ScaleArgs, scale_forms};
 use super::table::grouped;
-use super::tune::{ScaleArgs, scale_forms};
 use super::{Context, say};
 
 /// Flags of `eval`.

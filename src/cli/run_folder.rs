@@ -4,7 +4,7 @@ use std::path::Path;
 
 use gputexel::folder_lock::FolderLock;
 use gputexel::run_folder::{Contents, contents};
-pub use gputexel::run_folder::{DATASET, Kind, RunFolder, append_line, check_inputs};
+pub use gputexel::run_folder::{Kind, RunFolder, check_inputs};
 use gputexel::{Error, Result};
 
 /// [`RunFolder::create`] with the warning of a folder that has no lock.

@@ -1,6 +1,6 @@
 //! Aligned columns and readable numbers for the terminal.
 
-pub use gputexel::report::grouped;
+pub use gputexel::report::{bytes, grouped};
 
 /// Rows of text, padded so that columns line up; numbers (cells that start with a digit) go to
 /// the right. Trailing blanks are dropped.
@@ -27,16 +27,6 @@ pub fn aligned(rows: &[Vec<String>], indent: usize) -> String {
 /// A share of a total as `12.3 %`.
 pub fn percent(part: u64, total: u64) -> String {
     format!("{:.1} %", 100.0 * part as f64 / total.max(1) as f64)
-}
-
-/// Bytes with a unit.
-pub fn bytes(count: u64) -> String {
-    match count {
-        0..10_000 => format!("{} bytes", grouped(count)),
-        10_000..10_000_000 => format!("{:.1} kB", count as f64 / 1e3),
-        10_000_000..10_000_000_000 => format!("{:.1} MB", count as f64 / 1e6),
-        _ => format!("{:.1} GB", count as f64 / 1e9),
-    }
 }
 
 #[cfg(test)]

@@ -175,7 +175,7 @@ fn config(data: &Dataset, l2: f64) -> RunConfig {
         datasets: vec![],
         checksum: data.checksum().to_string(),
         prior: "default".to_string(),
-        start: Prior::default().theta(&data.metadata().feature_set).unwrap(),
+        prior_theta: Prior::default().theta(&data.metadata().feature_set).unwrap(),
         basis: None,
         round: Rounding::None,
         k: 0.8,
@@ -244,7 +244,7 @@ fn a_run_ends_where_the_host_ends_and_goes_on_exactly_from_any_epoch() {
         let request = Request { parts: 0..1, loss: LossKind::Squared, gradients: false, curvature: false };
         let mut exact =
             common::gpu::reference(&data, &layout, &Population::single(&gpu.parameters, 0.8), &request);
-        regularize(&mut exact, &gpu.parameters, &config.start, &[l2]);
+        regularize(&mut exact, &gpu.parameters, &config.prior_theta, &[l2]);
         let best = gpu.members.iter().map(|member| member.1).fold(f64::MAX, f64::min);
         assert!((best - exact.losses[0]).abs() < 1e-6, "{best} {}", exact.losses[0]);
         for epoch in [1, 7, 33, 49] {

@@ -4,6 +4,7 @@
 mod common;
 
 mod dataset;
+mod examples;
 mod requirement;
 mod spsa;
 mod statistics;

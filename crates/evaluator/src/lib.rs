@@ -3,10 +3,12 @@
 //! Owns the trait, its requests and answers, and the backends. Knows no optimizer, and adds no
 //! regularisation: that needs no position and is added by [`gputexel_tuning`].
 
+mod backend;
 pub mod cpu;
 pub mod gpu;
 mod steps;
 
+pub use backend::{Backend, StatsObserver};
 pub use gputexel_gpu::Stats;
 pub use steps::{AdamBatch, AdamMember, AdamStep};
 

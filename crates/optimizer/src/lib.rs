@@ -8,6 +8,7 @@
 mod adam;
 mod box_quadratic;
 mod conjugate;
+mod details;
 mod gauss_newton;
 mod local;
 mod particle_swarm;
@@ -18,6 +19,7 @@ mod space;
 use std::collections::BTreeMap;
 
 pub use adam::{Adam, AdamSettings};
+pub use details::{StepDetails, SwarmDetails};
 pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
 pub use local::{Local, LocalSettings};
 pub use particle_swarm::{ParticleSwarm, ParticleSwarmSettings, SwarmVariant};
@@ -126,9 +128,9 @@ pub trait Optimizer {
         false
     }
 
-    /// What else there is to show and record about the last step: an object, or null.
-    fn details(&self) -> serde_json::Value {
-        serde_json::Value::Null
+    /// What else there is to show and record about the last step.
+    fn details(&self) -> Option<StepDetails> {
+        None
     }
 
     /// The state, sufficient to go on to the very same result.

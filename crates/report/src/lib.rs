@@ -18,7 +18,7 @@ pub use curve::{Curve, Spacing};
 pub use heat::HeatMap;
 pub use html::{
     Comparison, CoordinateValue, Live, Parameter, RunReport, Step, Swarms, SweepAxis, SweepReport,
-    SweepSetting, Table, grouped,
+    SweepSetting, Table, bytes, grouped,
 };
 pub use paths::{Path, Paths};
 pub use tensorboard::EventWriter;

@@ -42,7 +42,7 @@ impl Ahead {
         evaluator: &mut dyn Evaluator,
         optimizer: &dyn Optimizer,
         proposal: &Proposal,
-        (population, request, prior): (Population, Request, &[f64]),
+        (population, request, prior): (&dyn Fn() -> Population, Request, &[f64]),
         left: u64,
     ) -> Result<Option<AdamStep>> {
         if self.steps.is_empty() && !self.declined {
@@ -58,7 +58,7 @@ impl Ahead {
                 pull: pull(l2),
             };
             let batch = AdamBatch {
-                population,
+                population: population(),
                 request,
                 prior: prior.to_vec(),
                 settings: steps.settings.into_iter().zip(&proposal.l2).map(member).collect(),

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Rounding, Stopping};
+use super::{GAUSS_NEWTON_LIMIT, Rounding, Stopping};
+use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::LossKind;
 use gputexel_files::{Error, Result};
-use gputexel_model::{Coordinate, Parameterization};
+use gputexel_model::{Coordinate, Parameterization, Prior};
 use gputexel_optimizer::{
     Adam, AdamSettings, GaussNewton, GaussNewtonSettings, Local, LocalSettings, Optimizer, ParticleSwarm,
     ParticleSwarmSettings, Schedule, Space,
@@ -35,13 +36,47 @@ pub enum OptimizerConfig {
         /// Whether the result is finished by Gauss–Newton and single steps.
         polish: bool,
     },
+    /// A method of the caller's own, see [`Tuning::with_optimizer`](super::Tuning::with_optimizer).
+    Custom {
+        /// What it is called.
+        name: String,
+        /// Weight λ of the regularization.
+        l2: f64,
+    },
 }
 
 impl OptimizerConfig {
+    /// The method for a loss and a number of parameters where none is asked for: Gauss–Newton where
+    /// the loss is smooth and its matrix is not too large, else Adam.
+    pub fn default_for(loss: LossKind, parameters: usize) -> Self {
+        match loss.is_smooth() && parameters <= GAUSS_NEWTON_LIMIT {
+            true => Self::GaussNewton(GaussNewtonSettings::default()),
+            false => Self::adam(AdamSettings::default()),
+        }
+    }
+
+    /// One run of Adam on the full batch.
+    pub fn adam(settings: AdamSettings) -> Self {
+        Self::Adam { runs: vec![settings], schedule: Schedule::default(), batches: 1 }
+    }
+
+    /// The same with another weight λ of the regularization, for all members.
+    #[must_use]
+    pub fn with_l2(mut self, l2: f64) -> Self {
+        match &mut self {
+            Self::GaussNewton(settings) => settings.l2 = l2,
+            Self::Adam { runs, .. } => runs.iter_mut().for_each(|run| run.l2 = l2),
+            Self::Local(settings) => settings.l2 = l2,
+            Self::ParticleSwarm { settings, .. } => settings.l2 = l2,
+            Self::Custom { l2: own, .. } => *own = l2,
+        }
+        self
+    }
+
     /// Mini-batches an epoch.
     pub fn batches(&self) -> usize {
         match self {
-            Self::GaussNewton(_) | Self::Local(_) | Self::ParticleSwarm { .. } => 1,
+            Self::GaussNewton(_) | Self::Local(_) | Self::ParticleSwarm { .. } | Self::Custom { .. } => 1,
             Self::Adam { batches, .. } => *batches,
         }
     }
@@ -53,6 +88,7 @@ impl OptimizerConfig {
             Self::Adam { runs, .. } => runs.iter().any(|run| run.l2 > 0.0),
             Self::Local(settings) => settings.l2 > 0.0,
             Self::ParticleSwarm { settings, .. } => settings.l2 > 0.0,
+            Self::Custom { l2, .. } => *l2 > 0.0,
         }
     }
 
@@ -63,13 +99,14 @@ impl OptimizerConfig {
             Self::Adam { runs, .. } => runs[member].l2,
             Self::Local(settings) => settings.l2,
             Self::ParticleSwarm { settings, .. } => settings.l2,
+            Self::Custom { l2, .. } => *l2,
         }
     }
 
     /// The optimizer, at its start.
     ///
     /// # Errors
-    /// [`Error::Usage`] for settings out of their range.
+    /// [`Error::Usage`] for settings out of their range, and for methods that are not ours.
     pub fn build(&self, space: &Space, epochs: u64) -> Result<Box<dyn Optimizer>> {
         Ok(match self {
             Self::GaussNewton(settings) => Box::new(GaussNewton::try_new(space, *settings)?),
@@ -78,6 +115,11 @@ impl OptimizerConfig {
             }
             Self::Local(settings) => Box::new(Local::try_new(space, settings.clone())?),
             Self::ParticleSwarm { settings, .. } => Box::new(ParticleSwarm::try_new(space, *settings)?),
+            Self::Custom { name, .. } => {
+                return Err(Error::Usage(format!(
+                    "optimizer '{name}': only the program that made it has it"
+                )));
+            }
         })
     }
 }
@@ -91,9 +133,10 @@ pub struct RunConfig {
     pub checksum: String,
     /// The prior's description.
     pub prior: String,
-    /// The prior's θ, so that a resumed run does not depend on the prior's file. Regularisation
-    /// pulls toward it.
-    pub start: Vec<f64>,
+    /// The prior's θ, so that a resumed run does not depend on the prior's file. Regularization
+    /// pulls toward it. Called `start` in `run.json`.
+    #[serde(rename = "start")]
+    pub prior_theta: Vec<f64>,
     /// What of θ is tuned; without it, every parameter by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub basis: Option<Parameterization>,
@@ -212,7 +255,50 @@ pub fn space_of(parameterization: &Parameterization) -> Space {
     space
 }
 
+impl Default for RunConfig {
+    /// Everything but the prior's values and K, which follow from the positions: see
+    /// [`RunConfig::new`].
+    fn default() -> Self {
+        let optimizer = OptimizerConfig::GaussNewton(GaussNewtonSettings::default());
+        Self {
+            datasets: Vec::new(),
+            checksum: String::new(),
+            prior: Prior::default().to_string(),
+            prior_theta: Vec::new(),
+            basis: None,
+            k: 1.0,
+            loss: LossKind::default(),
+            holdout: 0.0,
+            seed: 1,
+            round: Rounding::None,
+            stopping: Stopping::default_for(&optimizer),
+            optimizer,
+        }
+    }
+}
+
 impl RunConfig {
+    /// A run of Gauss–Newton on all positions of a dataset, each parameter by itself, from a prior and
+    /// with a scale constant K in base-10 form, such as that of [`fit_scale`](super::fit_scale).
+    ///
+    /// # Errors
+    /// Those of [`Prior::theta`].
+    ///
+    /// ```
+    /// # use gputexel_tuning::RunConfig;
+    /// let config = RunConfig { holdout: 0.2, seed: 7, ..RunConfig::default() };
+    /// assert_eq!(config.stopping.epochs, 50);
+    /// ```
+    pub fn new(data: &Dataset, prior: &Prior, k: f64) -> Result<Self> {
+        Ok(Self {
+            checksum: data.checksum().to_string(),
+            prior: prior.to_string(),
+            prior_theta: prior.theta(&data.metadata().feature_set)?,
+            k,
+            ..Self::default()
+        })
+    }
+
     /// The basis, unless every parameter is tuned by itself.
     pub fn named_basis(&self) -> Option<&Parameterization> {
         self.basis.as_ref().filter(|basis| !basis.is_identity())
@@ -220,7 +306,7 @@ impl RunConfig {
 
     /// What is tuned.
     pub fn parameterization(&self) -> Parameterization {
-        self.basis.clone().unwrap_or_else(|| Parameterization::identity(&self.start))
+        self.basis.clone().unwrap_or_else(|| Parameterization::identity(&self.prior_theta))
     }
 
     /// Checks everything that the types leave open.
@@ -231,17 +317,17 @@ impl RunConfig {
         if !(self.k.is_finite() && self.k > 0.0) {
             return Err(Error::Usage(format!("K {}: must be a positive number", self.k)));
         }
-        if self.start.iter().any(|value| !value.is_finite()) {
+        if self.prior_theta.iter().any(|value| !value.is_finite()) {
             return Err(Error::Usage("the prior holds values that are not finite".to_string()));
         }
         if let Some(basis) = &self.basis {
             basis.validate()?;
-            if basis.parameters() != self.start.len() {
+            if basis.parameters() != self.prior_theta.len() {
                 return Err(Error::Usage(format!(
                     "basis '{}' is for {} parameters, the prior has {}",
                     basis.name,
                     basis.parameters(),
-                    self.start.len()
+                    self.prior_theta.len()
                 )));
             }
             let names: Vec<String> = basis.coordinates.iter().map(|c| c.name.clone()).collect();

@@ -14,7 +14,7 @@ use gputexel_dataset::Split;
 use gputexel_evaluator::{AdamStep, Evaluations, Evaluator, Population, Request};
 use gputexel_files::{Error, Result};
 use gputexel_model::Parameterization;
-use gputexel_optimizer::{Best, Optimizer, Proposal};
+use gputexel_optimizer::{Best, Optimizer, Proposal, StepDetails};
 
 /// A run under way.
 ///
@@ -50,7 +50,7 @@ pub enum Event<'a> {
         /// (Position, member) pairs evaluated by this epoch.
         pairs: u64,
         /// What else the method has to show, see [`Optimizer::details`].
-        details: serde_json::Value,
+        details: Option<StepDetails>,
     },
     /// The state may be stored now.
     State {
@@ -114,9 +114,23 @@ impl<'a> Tuning<'a> {
     /// # Errors
     /// [`Error::Usage`] for settings out of their range.
     pub fn try_new(config: &'a RunConfig, split: &'a Split) -> Result<Self> {
+        let space = space_of(&config.parameterization());
+        Self::with_optimizer(config, split, config.optimizer.build(&space, config.stopping.epochs)?)
+    }
+
+    /// A run at its start, by a method of the caller's own. Its vectors are z of the configuration's
+    /// [parameterization](RunConfig::parameterization), in the space of [`space_of`]; everything but
+    /// the method follows the configuration.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for settings out of their range.
+    pub fn with_optimizer(
+        config: &'a RunConfig,
+        split: &'a Split,
+        optimizer: Box<dyn Optimizer>,
+    ) -> Result<Self> {
         config.validate()?;
         let parameterization = config.parameterization();
-        let optimizer = config.optimizer.build(&space_of(&parameterization), config.stopping.epochs)?;
         Ok(Self {
             config,
             split,
@@ -303,14 +317,17 @@ impl<'a> Tuning<'a> {
         proposal: &Proposal,
         ahead: &mut Ahead,
     ) -> Result<Option<AdamStep>> {
-        let population = Population::new(
-            self.config.start.len() / 2,
-            proposal.parameters.clone(),
-            vec![self.config.k; proposal.l2.len()],
-        );
+        // Copied only when steps are asked for, which is once for many of them.
+        let population = || {
+            Population::new(
+                self.config.prior_theta.len() / 2,
+                proposal.parameters.clone(),
+                vec![self.config.k; proposal.l2.len()],
+            )
+        };
         let request = Request { parts: 0..1, loss: self.config.loss, gradients: true, curvature: false };
         let left = self.config.stopping.epochs.saturating_sub(self.progress.epochs);
-        let problem = (population, request, &self.config.start[..]);
+        let problem = (&population as &dyn Fn() -> Population, request, &self.config.prior_theta[..]);
         ahead.next(evaluator, &*self.optimizer, proposal, problem, left)
     }
 
@@ -350,7 +367,7 @@ impl<'a> Tuning<'a> {
         l2: &[f64],
         request: &Request,
     ) -> Result<Evaluations> {
-        let (basis, prior) = (&self.parameterization, &self.config.start);
+        let (basis, prior) = (&self.parameterization, &self.config.prior_theta);
         let portion = (PORTION_NUMBERS / prior.len()).max(1);
         let mut all = Evaluations::default();
         for (z, l2) in z.chunks(portion * basis.dimension()).zip(l2.chunks(portion)) {

@@ -10,8 +10,12 @@ mod config;
 mod diagnostics;
 mod driver;
 mod exact;
+mod parts;
+mod polish;
+mod records;
 mod regularization;
 mod rounding;
+mod rounding_outcome;
 mod scale;
 mod scale_curve;
 mod single_steps;
@@ -30,12 +34,18 @@ pub use diagnostics::{
 };
 pub use driver::{Event, Outcome, Tuning};
 pub use exact::{exact_loss, exact_scores};
+pub use parts::RunParts;
+pub use polish::{Polish, polish};
+pub use records::{
+    CoordinateRecord, CoordinateUncertainty, CoordinatesFile, EpochRecord, MetricsLine, read_metrics,
+};
 pub use regularization::{REGULARIZATION_SCALE_CP, regularize};
 pub use rounding::{Rounded, Rounding, round, round_naively, round_successively};
+pub use rounding_outcome::{GAUSS_NEWTON_LIMIT, RoundingOutcome, gauss_newton_matrix, round_outcome};
 pub use scale::{ScaleFit, fit_scale};
 pub use scale_curve::{MinimumAt, ScaleCurve, scale_curve};
 pub use single_steps::{ExactProblem, SingleSteps, Step, Survey, TIE};
-pub use stopping::{StopReason, Stopping};
+pub use stopping::{Limits, StopReason, Stopping};
 pub use uncertainty::{
     Bootstrap, Curvature, ErrorStatus, Fit, MAX_ERROR_CP, MAX_PARAMETERS, MIN_CLUSTERS, Sandwich, Spread,
     bootstrap, bytes_needed, check_members, resample_seeds, sandwich,

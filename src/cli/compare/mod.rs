@@ -11,8 +11,8 @@ use gputexel::report::{Comparison, Parameter, Table, grouped};
 use gputexel::{Error, Result, write_atomically};
 
 use super::Context;
+use super::scale::ScaleArgs;
 use super::targets::{check_apart, check_target};
-use super::tune::ScaleArgs;
 use losses::Losses;
 
 /// Flags of `compare`.

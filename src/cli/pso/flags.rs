@@ -1,8 +1,8 @@
 //! Flags of `pso` that decide what a run computes, and what they mean.
 
-use gputexel::model::Parameterization;
 use gputexel::optimizer::{ParticleSwarmSettings, SwarmVariant};
-use gputexel::tuning::Stopping;
+use gputexel::run::BasisSettings;
+use gputexel::tuning::Limits;
 use gputexel::{Error, Result};
 
 /// Flags that decide what a run computes; a resumed run has them in its folder.
@@ -105,32 +105,19 @@ impl Fresh {
     }
 
     /// The space that the flags make of a basis.
-    pub(super) fn space(&self, mut basis: Parameterization) -> Result<Parameterization> {
-        if self.integers {
-            basis = basis.whole();
-        }
+    pub(super) fn space(&self, basis: BasisSettings) -> Result<BasisSettings> {
         match self.radius {
-            None => Ok(basis),
-            Some(radius) if radius.is_finite() && radius > 0.0 => Ok(basis.within(radius)),
-            Some(radius) => Err(Error::Usage(format!("--radius {radius}: must be a positive number"))),
+            Some(radius) if !(radius.is_finite() && radius > 0.0) => {
+                Err(Error::Usage(format!("--radius {radius}: must be a positive number")))
+            }
+            radius => Ok(BasisSettings { integers: self.integers, radius, ..basis }),
         }
     }
 
-    pub(super) fn stopping(&self) -> Result<Stopping> {
-        let iterations = self.iterations.unwrap_or(400);
-        if iterations == 0 {
+    pub(super) fn limits(&self) -> Result<Limits> {
+        if self.iterations == Some(0) {
             return Err(Error::Usage("--iterations must be at least 1".to_string()));
         }
-        let stopping = Stopping {
-            epochs: iterations,
-            seconds: self.time,
-            gradient_norm: 0.0,
-            improvement: 0.0,
-            window: 1,
-            // Swarms stand still for long and then go on.
-            patience: iterations,
-        };
-        stopping.validate()?;
-        Ok(stopping)
+        Ok(Limits { epochs: self.iterations, seconds: self.time, ..Limits::default() })
     }
 }

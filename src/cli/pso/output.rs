@@ -1,52 +1,44 @@
 //! What `pso` shows at its end.
 
 use std::fmt::Write as _; // to strings, which cannot fail
+use std::path::Path;
 
 use gputexel::Result;
-use gputexel::dataset::Dataset;
 use gputexel::report::board;
-use gputexel::tuning::RunConfig;
+use gputexel::run::{SwarmLosses, Tuned};
+use gputexel::tuning::Polish;
 use serde_json::{Map, Value, json};
 
-use super::super::run_folder::RunFolder;
+use super::super::runs::{add_rounding, rounding_lines};
 use super::super::table::aligned;
-use super::super::tune::Summary;
 use super::super::{Context, say};
-use super::polish::Polish;
 
 /// More coordinates than this are left to `z.json`.
 const LISTED: usize = 120;
 
-/// Shows the results. `original` and `swarm` are the exact losses of the start and of the swarm's
-/// best position.
+/// Shows the results.
 ///
 /// # Errors
 /// When standard output cannot be written.
-#[allow(clippy::too_many_arguments, reason = "one call shows all there is")]
-pub fn print_results(
-    context: &Context,
-    folder: &RunFolder,
-    config: &RunConfig,
-    data: &Dataset,
-    summary: &Summary,
-    polish: Option<&Polish>,
-    (original, swarm): (f64, f64),
-    piece: &str,
-) -> Result<()> {
-    let (outcome, basis) = (&summary.outcome, config.parameterization());
+pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()> {
+    let (outcome, config, polish) = (&tuned.outcome, tuned.config(), tuned.polish.as_ref());
+    let basis = config.parameterization();
+    let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display();
+    let nan = SwarmLosses { original: f64::NAN, best: f64::NAN };
+    let SwarmLosses { original, best: swarm } = tuned.swarm_losses.unwrap_or(nan);
     let named = || basis.coordinates.iter().zip(&outcome.z);
     if context.json {
         let coordinates: Map<String, Value> = named().map(|(c, z)| (c.name.clone(), json!(z))).collect();
         let mut object = json!({
-            "folder": folder.path(), "positions": data.len(), "k": config.k, "basis": basis.name,
-            "original": original, "swarm": swarm, "loss_before": summary.before, "loss": summary.after,
-            "held_out_before": summary.held_out_before, "held_out": summary.held_out_after,
+            "folder": tuned.folder, "positions": tuned.positions, "k": config.k, "basis": basis.name,
+            "original": original, "swarm": swarm, "loss_before": tuned.loss_before, "loss": tuned.loss,
+            "held_out_before": tuned.held_out_before, "held_out": tuned.held_out,
             "iterations": outcome.epochs, "seconds": outcome.seconds, "reason": outcome.reason,
             "optimizer": outcome.optimizer, "best_iteration": outcome.best_epoch,
-            "polish": polish.map(Polish::to_json), "coordinates": coordinates,
+            "polish": polish.map(polish_json), "coordinates": coordinates,
         });
-        if let Some(whole) = &summary.whole {
-            whole.add_to(&mut object);
+        if let Some(rounding) = &tuned.rounding {
+            add_rounding(rounding, &mut object);
         }
         return say(&format!("{object}\n"));
     }
@@ -65,10 +57,10 @@ pub fn print_results(
         outcome.best_epoch
     );
     if let Some(polish) = polish {
-        out += &polish.line();
-        out += &summary.whole.as_ref().map(|whole| whole.lines()).unwrap_or_default();
+        out += &polish_line(polish);
+        out += &tuned.rounding.as_ref().map(rounding_lines).unwrap_or_default();
     }
-    if let Some((before, after)) = summary.held_out_before.zip(summary.held_out_after) {
+    if let Some((before, after)) = tuned.held_out_before.zip(tuned.held_out) {
         let _ = writeln!(out, "held out    {before:.10} -> {after:.10}");
     }
     let _ = writeln!(out);
@@ -86,9 +78,28 @@ pub fn print_results(
         let row = |row: usize| cells.iter().skip(row).step_by(rows).cloned().collect();
         out += &aligned(&(0..rows).map(row).collect::<Vec<_>>(), 2);
     } else {
-        out += &board(&data.metadata().feature_set, &outcome.parameters, piece).unwrap_or_default();
+        out += &board(&tuned.features, &outcome.parameters, piece).unwrap_or_default();
     }
-    let _ =
-        writeln!(out, "\nwritten     {}: params.json, z.json, tables, report.html", folder.path().display());
+    let _ = writeln!(out, "\nwritten     {}: params.json, z.json, tables, report.html", folder);
     say(&out)
+}
+
+/// For the report in JSON.
+fn polish_json(polish: &Polish) -> Value {
+    json!({
+        "swarm": polish.swarm, "optimum": polish.optimum, "loss": polish.polished, "closed": polish.closed(),
+        "refused": polish.refused, "seconds": polish.seconds,
+    })
+}
+
+/// For people.
+fn polish_line(polish: &Polish) -> String {
+    let optimum = polish.optimum.map(|loss| format!(" (continuous optimum {loss:.10})")).unwrap_or_default();
+    let closed =
+        polish.closed().map(|share| format!(", {:.1} % of the way", 100.0 * share)).unwrap_or_default();
+    let fate = if polish.refused { "; rejected because the held-out loss is worse" } else { "" };
+    format!(
+        "polished    {:.10} -> {:.10}{optimum}{closed}{fate}; {:.1} s\n",
+        polish.swarm, polish.polished, polish.seconds
+    )
 }

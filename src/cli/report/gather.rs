@@ -35,17 +35,17 @@ pub fn gather(folder: &RunFolder, known: &Known<'_>) -> Result<RunReport> {
         }
         None => so_far(config, checkpoint.as_ref()),
     };
-    let theta: Option<Vec<f64>> = theta.filter(|theta: &Vec<f64>| theta.len() == config.start.len());
+    let theta: Option<Vec<f64>> = theta.filter(|theta: &Vec<f64>| theta.len() == config.prior_theta.len());
     let features = known.features.or(known.positions.map(|(data, _)| &data.metadata().feature_set));
     let parameters = match (&file, &theta, features) {
         (Some(file), Some(_), _) => of_file(file, config),
         (None, Some(theta), Some(set)) => of_theta(&set.features, theta, config),
         _ => Vec::new(),
     };
-    let fits = |count: usize| count == config.start.len() / 2;
+    let fits = |count: usize| count == config.prior_theta.len() / 2;
     let positions = known.positions.filter(|(data, _)| fits(data.feature_count()) && !data.is_empty());
     let diagnostics = positions.zip(theta.as_ref()).map(|((data, split), theta)| {
-        diagnose(data, split, Objective { k: config.k, loss: config.loss }, theta, &config.start)
+        diagnose(data, split, Objective { k: config.k, loss: config.loss }, theta, &config.prior_theta)
     });
     let warnings = match (&theta, &positions) {
         (Some(theta), Some((data, _))) => record::warnings(config, theta, data.len()),
@@ -128,7 +128,7 @@ fn so_far(config: &RunConfig, checkpoint: Option<&Checkpoint>) -> Option<Vec<f64
 }
 
 fn of_file(file: &ParameterFile, config: &RunConfig) -> Vec<Parameter> {
-    let (mg, eg) = config.start.split_at(config.start.len() / 2);
+    let (mg, eg) = config.prior_theta.split_at(config.prior_theta.len() / 2);
     let parameter = |(id, record): (usize, &gputexel::model::ParameterRecord)| Parameter {
         name: record.name.clone(),
         group: record.group.clone(),
@@ -147,7 +147,7 @@ fn of_theta(features: &[Feature], theta: &[f64], config: &RunConfig) -> Vec<Para
         name: feature.name.clone(),
         group: feature.group.clone(),
         values: both(theta, id),
-        reference: Some(both(&config.start, id)),
+        reference: Some(both(&config.prior_theta, id)),
         ..Parameter::default()
     };
     match theta.len() == 2 * count {
@@ -226,7 +226,7 @@ fn facts(report: &RunReport, record: &RunRecord, file: Option<&ParameterFile>) -
             }
         }
     }
-    fact("parameters", grouped(config.start.len() as u64));
+    fact("parameters", grouped(config.prior_theta.len() as u64));
     if let Some(basis) = config.named_basis() {
         fact("tuned", format!("{} coordinates ({})", grouped(basis.dimension() as u64), basis.name));
     }

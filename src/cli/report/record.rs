@@ -19,7 +19,7 @@ fn strings<const N: usize>(texts: [&str; N]) -> Vec<String> {
 pub fn warnings(config: &RunConfig, theta: &[f64], positions: usize) -> Vec<String> {
     let mut warnings = Vec::new();
     let dimension = config.parameterization().dimension();
-    if theta == config.start {
+    if theta == config.prior_theta {
         warnings.push("The values are those of the prior, because nothing was better.".to_string());
     }
     if (positions as u64) < 10 * dimension as u64 {
@@ -63,6 +63,7 @@ pub fn configuration(record: &RunRecord, file: Option<&ParameterFile>) -> Vec<(S
             OptimizerConfig::GaussNewton(_) => "gauss-newton".to_string(),
             OptimizerConfig::Adam { runs, .. } => format!("adam, {} runs", runs.len()),
             OptimizerConfig::Local(_) => "local".to_string(),
+            OptimizerConfig::Custom { name, .. } => name.clone(),
             OptimizerConfig::ParticleSwarm { settings, .. } => {
                 format!("{} swarms of {} particles", settings.swarms, settings.particles)
             }

@@ -14,7 +14,7 @@ use super::Context;
 use super::backend::BackendArgs;
 use super::basis::BasisArgs;
 use super::live::WatchArgs;
-use super::tune::ScaleArgs;
+use super::scale::ScaleArgs;
 
 /// Flags of `sweep`.
 #[derive(Debug, clap::Args)]

@@ -14,9 +14,9 @@ use gputexel::{Error, Result, write_atomically};
 use serde_json::{Value, json};
 
 use super::super::run_folder::{self, Kind, RunFolder, check_contents};
+use super::super::scale::scale_forms;
 use super::super::table::{aligned, grouped};
 use super::super::targets::{check_target, is_one};
-use super::super::tune::scale_forms;
 use super::super::{Context, say};
 use super::picture::picture;
 

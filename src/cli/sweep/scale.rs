@@ -10,9 +10,9 @@ use gputexel::tuning::{MinimumAt, ScaleCurve, Values, scale_curve};
 use gputexel::{Error, write_atomically};
 use serde_json::json;
 
+use super::super::scale::scale_forms;
 use super::super::table::grouped;
 use super::super::targets::{check_apart, check_target};
-use super::super::tune::scale_forms;
 use super::super::{Context, say};
 use super::output::write_csv;
 use super::{MANY, SweepArgs, base_factor};

@@ -2,11 +2,8 @@
 
 use gputexel::objective::LossKind;
 use gputexel::optimizer::{AdamSettings, GaussNewtonSettings, LocalSettings, Schedule};
-use gputexel::tuning::{OptimizerConfig, Rounding, Stopping};
+use gputexel::tuning::{GAUSS_NEWTON_LIMIT, Limits, OptimizerConfig, Rounding};
 use gputexel::{Error, Result};
-
-/// Above this many parameters the Gauss–Newton matrix and its factorisation take too long.
-pub const GAUSS_NEWTON_LIMIT: usize = 4096;
 
 /// Flags that decide what a run computes; a resumed run has them in its folder.
 #[derive(Debug, clap::Args)]
@@ -87,58 +84,6 @@ pub struct Fresh {
     /// gauss-newton, otherwise 50]
     #[arg(long, value_name = "N", help_heading = "Stopping")]
     pub(super) patience: Option<u64>,
-}
-
-/// The scale constant in the forms in which tuners write it.
-#[derive(Debug, clap::Args)]
-#[group(id = "Scale", multiple = false)]
-pub struct ScaleArgs {
-    /// K of 1 / (1 + 10^(-K s / 400)) [default: fitted on the prior]
-    #[arg(long, value_name = "K", help_heading = "Objective")]
-    k: Option<f64>,
-    /// K of 1 / (1 + e^(-K s / 400)), as in texel-tuner and Ethereal
-    #[arg(long, value_name = "K", help_heading = "Objective")]
-    k_e: Option<f64>,
-    /// Scale of 1 / (1 + 10^(-s / scale)), as in MadChess
-    #[arg(long, value_name = "SCALE", help_heading = "Objective")]
-    win_scale: Option<f64>,
-    /// Scale of 1 / (1 + e^(-s / scale)), as in pliers
-    #[arg(long, value_name = "SCALE", help_heading = "Objective")]
-    e_scale: Option<f64>,
-}
-
-/// K that is told apart: beyond, every score is a draw or decides the game.
-const SCALES: (f64, f64) = (1e-4, 1e4);
-
-impl ScaleArgs {
-    /// K in base-10 form, if it was given.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for numbers that are not finite and positive.
-    pub fn k(&self) -> Result<Option<f64>> {
-        let ln10 = std::f64::consts::LN_10;
-        let forms = [
-            ("--k", self.k, self.k),
-            ("--k-e", self.k_e, self.k_e.map(|k| k / ln10)),
-            ("--win-scale", self.win_scale, self.win_scale.map(|scale| 400.0 / scale)),
-            ("--e-scale", self.e_scale, self.e_scale.map(|scale| 400.0 / (scale * ln10))),
-        ];
-        for (flag, given, k) in forms {
-            if let (Some(given), Some(k)) = (given, k) {
-                if !(k.is_finite() && k > 0.0 && given.is_finite()) {
-                    return Err(Error::Usage(format!("{flag} {given}: must be a positive number")));
-                }
-                if !(SCALES.0..=SCALES.1).contains(&k) {
-                    let (low, high) = SCALES;
-                    return Err(Error::Usage(format!(
-                        "{flag} {given}: corresponds to {k:e} in base-10 form, which must be from {low} to {high}"
-                    )));
-                }
-                return Ok(Some(k));
-            }
-        }
-        Ok(None)
-    }
 }
 
 impl Fresh {
@@ -250,15 +195,14 @@ impl Fresh {
         Ok(runs)
     }
 
-    pub(super) fn stopping(&self, optimizer: &OptimizerConfig) -> Stopping {
-        let smooth = matches!(optimizer, OptimizerConfig::GaussNewton(_));
-        Stopping {
-            epochs: self.epochs.unwrap_or(if smooth { 50 } else { 500 }),
+    pub(super) fn limits(&self) -> Limits {
+        Limits {
+            epochs: self.epochs,
             seconds: self.time,
-            gradient_norm: self.gradient_norm.unwrap_or(0.0),
-            improvement: self.improvement.unwrap_or(if smooth { 1e-8 } else { 0.0 }),
-            window: self.window.unwrap_or(if smooth { 1 } else { 50 }),
-            patience: self.patience.unwrap_or(if smooth { 5 } else { 50 }),
+            gradient_norm: self.gradient_norm,
+            improvement: self.improvement,
+            window: self.window,
+            patience: self.patience,
         }
     }
 }

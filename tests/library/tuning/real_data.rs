@@ -81,7 +81,7 @@ fn trajectory(data: &Dataset, k: f64, updates: u64) -> Vec<f64> {
         datasets: vec![],
         checksum: data.checksum().to_string(),
         prior: prior.to_string(),
-        start: prior.theta(&data.metadata().feature_set).unwrap(),
+        prior_theta: prior.theta(&data.metadata().feature_set).unwrap(),
         basis: None,
         round: Rounding::None,
         k,

@@ -18,7 +18,7 @@ fn config(data: &Dataset, optimizer: OptimizerConfig, epochs: u64) -> RunConfig 
         datasets: vec![],
         checksum: String::new(),
         prior: "default".to_string(),
-        start: Prior::default().theta(&data.metadata().feature_set).unwrap(),
+        prior_theta: Prior::default().theta(&data.metadata().feature_set).unwrap(),
         basis: None,
         k: 0.8,
         loss: LossKind::Squared,
@@ -67,12 +67,12 @@ fn any_step_can_be_the_last_before_a_resumption() {
     ] {
         let mut config = config(&data, method, 6);
         // Results were drawn by the usual prior: start where there is something to gain.
-        config.start.iter_mut().for_each(|value| *value *= 0.5);
+        config.prior_theta.iter_mut().for_each(|value| *value *= 0.5);
         let split = Split::try_new(&data, share, batches, 5).unwrap();
         let layout = Layout::try_new(&data, split.parts(), |n| split.part_of(n)).unwrap();
         let whole = run(Tuning::try_new(&config, &split).unwrap(), &layout, &path, usize::MAX);
         assert_ne!(whole.reason, StopReason::Interrupted);
-        assert_ne!(whole.parameters, config.start);
+        assert_ne!(whole.parameters, config.prior_theta);
         let last = Checkpoint::read(&path).unwrap();
         let mut stops = 0;
         for stop_after in 1.. {

@@ -25,7 +25,7 @@ use serde_json::json;
 
 pub use settings::{ParticleSwarmSettings, SwarmVariant};
 
-use super::{Best, Optimizer, OptimizerState, Proposal, Space};
+use super::{Best, Optimizer, OptimizerState, Proposal, Space, StepDetails, SwarmDetails};
 use gputexel_evaluator::Evaluations;
 use gputexel_files::{Error, Result};
 
@@ -315,16 +315,20 @@ impl Optimizer for ParticleSwarm {
         true
     }
 
-    fn details(&self) -> serde_json::Value {
+    fn details(&self) -> Option<StepDetails> {
         let mut bests: Vec<f64> = (0..self.settings.swarms)
             .map(|swarm| self.best_errors[self.best_of(self.swarm(swarm))])
             .collect();
         let list = (bests.len() <= LISTED).then(|| bests.clone());
         bests.sort_unstable_by(f64::total_cmp);
-        json!({
-            "original": self.original, "swarms": list, "swarm_median": bests[bests.len() / 2],
-            "swarm_worst": bests[bests.len() - 1], "deaths": self.deaths, "restarts": self.restarts,
-        })
+        Some(StepDetails::Swarms(SwarmDetails {
+            original: self.original,
+            swarms: list,
+            swarm_median: bests[bests.len() / 2],
+            swarm_worst: bests[bests.len() - 1],
+            deaths: self.deaths,
+            restarts: self.restarts,
+        }))
     }
 
     fn save(&self) -> OptimizerState {

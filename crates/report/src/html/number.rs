@@ -39,6 +39,16 @@ pub(super) fn centipawns(value: f64) -> String {
     }
 }
 
+/// Bytes with a unit.
+pub fn bytes(count: u64) -> String {
+    match count {
+        0..10_000 => format!("{} bytes", grouped(count)),
+        10_000..10_000_000 => format!("{:.1} kB", count as f64 / 1e3),
+        10_000_000..10_000_000_000 => format!("{:.1} MB", count as f64 / 1e6),
+        _ => format!("{:.1} GB", count as f64 / 1e9),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -75,7 +75,7 @@ fn start_of_run(values: &TableValues, params: &Path) -> Result<Option<TableValue
     let provenance = ParameterFile::read(&file)?.provenance;
     let same = provenance.prior == config.prior
         && provenance.seed == config.seed
-        && config.start.len() == values.theta.len()
-        && config.start.iter().all(|value| value.is_finite());
-    Ok(same.then(|| values.with_theta(config.start)))
+        && config.prior_theta.len() == values.theta.len()
+        && config.prior_theta.iter().all(|value| value.is_finite());
+    Ok(same.then(|| values.with_theta(config.prior_theta)))
 }

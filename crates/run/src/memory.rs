@@ -1,9 +1,8 @@
 //! Whether what is asked for fits the memory of this machine.
 
-use gputexel::{Error, Result};
+use gputexel_files::{Error, Result};
+use gputexel_report::{bytes, grouped};
 use sysinfo::System;
-
-use super::table::{bytes, grouped};
 
 /// Share of the free memory that a population may take; the rest is for the evaluator.
 const SHARE: u64 = 2;
@@ -21,7 +20,7 @@ fn available() -> Option<u64> {
 #[cfg(target_os = "linux")]
 fn allowed() -> u64 {
     let limit = rustix::process::getrlimit(rustix::process::Resource::As).current.unwrap_or(u64::MAX);
-    let taken = gputexel::read_whole_text("/proc/self/statm".as_ref(), gputexel::SETTINGS_BYTES)
+    let taken = gputexel_files::read_whole_text("/proc/self/statm".as_ref(), gputexel_files::SETTINGS_BYTES)
         .ok()
         .and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok())
         .map_or(0, |pages| pages * rustix::param::page_size() as u64);
@@ -35,7 +34,7 @@ fn allowed() -> u64 {
 }
 
 /// The bytes that are free, where they are fewer than needed.
-pub fn shortage(needed: u64) -> Option<u64> {
+pub(crate) fn shortage(needed: u64) -> Option<u64> {
     available().filter(|&free| free < needed)
 }
 
@@ -43,7 +42,7 @@ pub fn shortage(needed: u64) -> Option<u64> {
 ///
 /// # Errors
 /// [`Error::Usage`] saying what would be needed and how many members fit.
-pub fn check_population(members: usize, bytes_each: usize) -> Result<()> {
+pub(crate) fn check_population(members: usize, bytes_each: usize) -> Result<()> {
     let Some(available) = available() else { return Ok(()) };
     check(members, bytes_each, available)
 }

@@ -2,22 +2,18 @@
 
 use std::time::Instant;
 
-use gputexel::dataset::{Dataset, Layout, Split};
-use gputexel::objective::Objective;
-use gputexel::optimizer::GaussNewtonSettings;
-use gputexel::tuning::{
-    ExactProblem, OptimizerConfig, Outcome, Rounded, Rounding, RunConfig, SingleSteps, StopReason, Stopping,
-    Tuning, exact_loss, round, space_of,
-};
-use gputexel::{Error, Result};
-use serde_json::{Value, json};
+use gputexel_dataset::objective::Objective;
+use gputexel_files::{Error, Result};
+use gputexel_optimizer::GaussNewtonSettings;
 
-use super::super::Context;
-use super::super::backend::Backend;
-use super::super::run_folder::RunFolder;
-use super::super::tune::{GAUSS_NEWTON_LIMIT, Whole, curvature};
+use super::rounding_outcome::{GAUSS_NEWTON_LIMIT, gauss_newton_matrix};
+use super::{
+    ExactProblem, OptimizerConfig, Outcome, Rounded, Rounding, RoundingOutcome, RunConfig, RunParts,
+    SingleSteps, StopReason, Stopping, Tuning, exact_loss, round, space_of,
+};
 
 /// What polishing did. Losses are exact and of the training positions, regularisation included.
+#[derive(Clone, Debug)]
 pub struct Polish {
     /// Loss of the swarm's best position.
     pub swarm: f64,
@@ -28,8 +24,9 @@ pub struct Polish {
     /// Whether held-out positions speak for the swarm's best, which is then kept.
     pub refused: bool,
     /// Rounding, and the single steps from the result.
-    pub whole: Option<Whole>,
-    seconds: f64,
+    pub rounding: Option<RoundingOutcome>,
+    /// Seconds that it took.
+    pub seconds: f64,
 }
 
 /// Finishes `outcome`: bounded Gauss–Newton from the swarm's best, rounding and single steps to a
@@ -38,22 +35,10 @@ pub struct Polish {
 ///
 /// # Errors
 /// [`Error::Interrupted`]; the stored state leads here again. Otherwise those of the parts.
-#[allow(clippy::too_many_arguments, reason = "a run's parts, each of which it needs")]
-pub fn polish(
-    context: &Context,
-    folder: &RunFolder,
-    config: &RunConfig,
-    data: &Dataset,
-    layout: &Layout,
-    split: &Split,
-    backend: &Backend,
-    outcome: &mut Outcome,
-) -> Result<Polish> {
+pub fn polish(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Polish> {
+    let RunParts { config, data, split, layout, backend, cancel } = *parts;
     let started = Instant::now();
-    let interrupted = || {
-        let path = folder.path().display();
-        Error::Interrupted(format!("while polishing; resume with 'gputexel pso --resume {path}'"))
-    };
+    let interrupted = || Error::Interrupted("while polishing".to_string());
     let basis = config.parameterization();
     let space = space_of(&basis);
     let problem = ExactProblem {
@@ -62,7 +47,7 @@ pub fn polish(
         objective: Objective { k: config.k, loss: config.loss },
         parameterization: &basis,
         space: &space,
-        prior: &config.start,
+        prior: &config.prior_theta,
         l2: config.optimizer.l2(0),
     };
     let mut optimum = None;
@@ -79,20 +64,20 @@ pub fn polish(
         };
         let (evaluator, _) = backend.evaluator(layout)?;
         let mut run = Tuning::try_new(&smooth, split)?;
-        let end = run.run(evaluator, |_| backend.replacement(layout), context.cancel, &mut |_| Ok(()))?;
+        let end = run.run(evaluator, |_| backend.replacement(layout), cancel, &mut |_| Ok(()))?;
         if end.reason == StopReason::Interrupted {
             return Err(interrupted());
         }
-        let matrix = curvature(&problem, &basis, &end.z)?;
-        let rounded = round(&problem, &end.z, Rounding::Local, matrix.as_deref(), context.cancel)?
-            .ok_or_else(interrupted)?;
+        let matrix = gauss_newton_matrix(&problem, &basis, &end.z)?;
+        let rounded =
+            round(&problem, &end.z, Rounding::Local, matrix.as_deref(), cancel)?.ok_or_else(interrupted)?;
         optimum = Some(rounded.loss_real);
         best = Some(rounded);
     }
     let mut search = SingleSteps::try_new(&problem, &outcome.z)?;
     let swarm = search.loss();
     if best.as_ref().is_none_or(|best| best.loss >= swarm) {
-        let survey = search.descend(context.cancel).ok_or_else(interrupted)?;
+        let survey = search.descend(cancel).ok_or_else(interrupted)?;
         best = Some(Rounded {
             z: search.z().to_vec(),
             loss_real: swarm,
@@ -114,8 +99,8 @@ pub fn polish(
     }
     let seconds = started.elapsed().as_secs_f64();
     // What was not taken has no business in the records.
-    let whole = (!refused).then(|| Whole::of(Rounding::Local, rounded, seconds));
-    Ok(Polish { swarm, optimum, polished, refused, whole, seconds })
+    let rounding = (!refused).then(|| RoundingOutcome::of(Rounding::Local, rounded, seconds));
+    Ok(Polish { swarm, optimum, polished, refused, rounding, seconds })
 }
 
 impl Polish {
@@ -123,26 +108,5 @@ impl Polish {
     pub fn closed(&self) -> Option<f64> {
         let gap = self.swarm - self.optimum?;
         (gap > 0.0).then(|| (self.swarm - self.polished) / gap)
-    }
-
-    /// For the report in JSON.
-    pub fn to_json(&self) -> Value {
-        json!({
-            "swarm": self.swarm, "optimum": self.optimum, "loss": self.polished, "closed": self.closed(),
-            "refused": self.refused, "seconds": self.seconds,
-        })
-    }
-
-    /// For people.
-    pub fn line(&self) -> String {
-        let optimum =
-            self.optimum.map(|loss| format!(" (continuous optimum {loss:.10})")).unwrap_or_default();
-        let closed =
-            self.closed().map(|share| format!(", {:.1} % of the way", 100.0 * share)).unwrap_or_default();
-        let fate = if self.refused { "; rejected because the held-out loss is worse" } else { "" };
-        format!(
-            "polished    {:.10} -> {:.10}{optimum}{closed}{fate}; {:.1} s\n",
-            self.swarm, self.polished, self.seconds
-        )
     }
 }

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use gputexel::report::{Curve, Spacing};
-use serde_json::Value;
-
-use super::super::run_folder::RunFolder;
+use gputexel::run_folder::RunFolder;
+use gputexel::tuning::{MetricsLine, read_metrics};
 
 /// Losses by step: held-out ones where there are any.
 pub struct LossChart {
@@ -17,11 +16,9 @@ impl LossChart {
     /// The losses that a run's folder holds already, of one that is resumed.
     pub fn of(folder: &RunFolder) -> Self {
         let mut chart = Self { training: BTreeMap::new(), held_out: BTreeMap::new() };
-        let text = gputexel::read_whole_text(&folder.file("metrics.jsonl"), gputexel::RECORD_BYTES)
-            .unwrap_or_default();
-        for line in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
-            if let (Some(epoch), Some(loss)) = (line["epoch"].as_u64(), line["loss"].as_f64()) {
-                chart.add(epoch, loss, line["held_out"].as_f64());
+        for line in read_metrics(&folder.file("metrics.jsonl")).unwrap_or_default() {
+            if let MetricsLine::Epoch(record) = line {
+                chart.add(record.epoch, record.loss, record.held_out);
             }
         }
         chart

@@ -1,0 +1,132 @@
+//! The choice of a backend: a real GPU where there is one, else the CPU.
+
+use gputexel_dataset::Layout;
+use gputexel_files::Result;
+use gputexel_gpu::Stats;
+
+use crate::cpu::CpuEvaluator;
+use crate::gpu::{BackendChoice, GpuContext, GpuEvaluator, GpuOptions, list_adapters};
+use crate::{AdamBatch, AdamStep, Evaluations, Evaluator, Population, Request};
+
+/// Is told what an evaluator did when it is dropped: its description, and what it counted, if
+/// anything.
+pub type StatsObserver = fn(&str, Option<Stats>);
+
+/// A backend that was opened, and why it was chosen. Makes evaluators.
+pub struct Backend {
+    choice: BackendChoice,
+    gpu: Option<GpuContext>,
+    memory: Option<u64>,
+    stats: Option<StatsObserver>,
+    why: String,
+}
+
+impl Backend {
+    /// Opens what a choice stands for. With [`BackendChoice::Auto`] the CPU computes where there is
+    /// no real GPU, or it cannot be opened, and takes over where it fails later.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`](gputexel_files::Error::Gpu) when a GPU was asked for and cannot be had.
+    pub fn open(choice: BackendChoice) -> Result<Self> {
+        let backend = |gpu, why| Ok(Self { choice, gpu, memory: None, stats: None, why });
+        if choice == BackendChoice::Cpu {
+            return backend(None, "asked for".to_string());
+        }
+        let (adapter, why) = choice.pick(&list_adapters());
+        if adapter.is_none() && choice == BackendChoice::Auto {
+            return backend(None, why);
+        }
+        match GpuContext::try_new(choice == BackendChoice::Gpu) {
+            Ok(context) => backend(Some(context), why),
+            Err(error) if choice == BackendChoice::Auto => backend(None, error.to_string()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Limits the memory that is used on the GPU, in bytes; a dataset that takes more than half of
+    /// it is streamed.
+    #[must_use]
+    pub fn with_memory(mut self, bytes: Option<u64>) -> Self {
+        self.memory = bytes;
+        self
+    }
+
+    /// Has every evaluator tell at its end what it did.
+    #[must_use]
+    pub fn with_stats(mut self, observer: Option<StatsObserver>) -> Self {
+        self.stats = observer;
+        self
+    }
+
+    /// An evaluator of the layout, and a line that says which and why.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`](gputexel_files::Error::Gpu) when the GPU was asked for and refuses; with `auto` the CPU takes over.
+    pub fn evaluator<'a>(&self, layout: &'a Layout) -> Result<(Box<dyn Evaluator + 'a>, String)> {
+        let mut why = self.why.clone();
+        if let Some(context) = &self.gpu {
+            let options = GpuOptions { memory_bytes: self.memory, ..GpuOptions::new(context) };
+            match GpuEvaluator::with_options(context, layout, options) {
+                Ok(gpu) => {
+                    let line = format!("{} ({why})", gpu.describe());
+                    return Ok((self.counted(Box::new(gpu)), line));
+                }
+                Err(error) if self.choice == BackendChoice::Auto => why = error.to_string(),
+                Err(error) => return Err(error),
+            }
+        }
+        let cpu = CpuEvaluator::new(layout);
+        let line = format!("{} ({why})", cpu.describe());
+        Ok((self.counted(Box::new(cpu)), line))
+    }
+
+    /// What goes on where a device failed: the CPU, unless the GPU was insisted on.
+    pub fn replacement<'a>(&self, layout: &'a Layout) -> Option<Box<dyn Evaluator + 'a>> {
+        (self.choice == BackendChoice::Auto).then(|| self.counted(Box::new(CpuEvaluator::new(layout))))
+    }
+
+    fn counted<'a>(&self, evaluator: Box<dyn Evaluator + 'a>) -> Box<dyn Evaluator + 'a> {
+        match self.stats {
+            Some(observer) => Box::new(StatsOnDrop { evaluator, observer }),
+            None => evaluator,
+        }
+    }
+}
+
+/// An evaluator that says what it did when it is done with.
+struct StatsOnDrop<'a> {
+    evaluator: Box<dyn Evaluator + 'a>,
+    observer: StatsObserver,
+}
+
+impl Evaluator for StatsOnDrop<'_> {
+    fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
+        self.evaluator.evaluate(population, request)
+    }
+
+    fn scores(&mut self, theta: &[f64]) -> Result<Vec<f32>> {
+        self.evaluator.scores(theta)
+    }
+
+    fn describe(&self) -> String {
+        self.evaluator.describe()
+    }
+
+    fn has_curvature(&self) -> bool {
+        self.evaluator.has_curvature()
+    }
+
+    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
+        self.evaluator.adam_steps(batch)
+    }
+
+    fn stats(&self) -> Option<Stats> {
+        self.evaluator.stats()
+    }
+}
+
+impl Drop for StatsOnDrop<'_> {
+    fn drop(&mut self) {
+        (self.observer)(&self.evaluator.describe(), self.evaluator.stats());
+    }
+}

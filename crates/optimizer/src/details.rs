@@ -1,0 +1,43 @@
+//! What methods tell about a step besides its loss.
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// What a method tells about a step besides loss and gradient.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum StepDetails {
+    /// Where particle swarms stand.
+    Swarms(SwarmDetails),
+}
+
+/// Where particle swarms stand after an iteration. Losses include regularization; those that are not
+/// finite are written as null.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SwarmDetails {
+    /// Loss of the start.
+    #[serde(deserialize_with = "number")]
+    pub original: f64,
+    /// Best loss of each swarm; `None` where there are too many to list.
+    #[serde(deserialize_with = "numbers")]
+    pub swarms: Option<Vec<f64>>,
+    /// Median of the swarms' best losses.
+    #[serde(deserialize_with = "number")]
+    pub swarm_median: f64,
+    /// The highest of the swarms' best losses.
+    #[serde(deserialize_with = "number")]
+    pub swarm_worst: f64,
+    /// Particles that died so far.
+    pub deaths: u64,
+    /// Times that all particles started anew.
+    pub restarts: u64,
+}
+
+fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
+}
+
+fn numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<f64>>, D::Error> {
+    let list = Option::<Vec<Option<f64>>>::deserialize(deserializer)?;
+    Ok(list.map(|list| list.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect()))
+}

@@ -1,0 +1,74 @@
+//! Inputs of runs: datasets as they are, games and positions after an extraction with the default
+//! settings.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use gputexel_chess::PhaseSettings;
+use gputexel_dataset::{Dataset, read};
+use gputexel_files::{Error, Result};
+use gputexel_ingest::extraction::{self, ExtractSettings, Hooks, Report};
+use gputexel_model::{FeatureKind, FeatureSet};
+
+/// Whether a file begins like a safetensors container: a length, then a JSON object.
+fn is_container(path: &Path) -> Result<bool> {
+    let mut file = std::fs::File::open(path).map_err(|e| Error::io(path, e))?;
+    let mut start = [0u8; 9];
+    let mut filled = 0;
+    while filled < start.len() {
+        match file.read(&mut start[filled..]).map_err(|e| Error::io(path, e))? {
+            0 => break,
+            n => filled += n,
+        }
+    }
+    Ok(filled == start.len() && start[8] == b'{' && start[4..8] == [0; 4])
+}
+
+/// Whether the inputs are datasets.
+///
+/// # Errors
+/// [`Error::Io`] for files that cannot be read, [`Error::Usage`] for a mixture.
+pub fn are_datasets(inputs: &[PathBuf]) -> Result<bool> {
+    let mut kinds = inputs.iter().map(|path| match path.as_os_str() == "-" {
+        true => Ok(false),
+        // A `.bin` that is not a container is a damaged dataset and not a list of positions.
+        false => Ok(is_container(path)? || path.extension().is_some_and(|e| e == "bin")),
+    });
+    let first = kinds.next().transpose()?.unwrap_or(true);
+    for kind in kinds {
+        if kind? != first {
+            return Err(Error::Usage("datasets cannot be mixed with games or positions".to_string()));
+        }
+    }
+    Ok(first)
+}
+
+/// The features of [`extract`]: a value for every piece on every square.
+pub fn default_features() -> FeatureSet {
+    FeatureSet::new(FeatureKind::Pst, PhaseSettings::default())
+}
+
+/// Extracts games or labeled positions, plain or compressed, with the default settings: see
+/// [`extraction`] for others, and for datasets that are to be kept.
+///
+/// # Errors
+/// Those of [`extraction::extract`]; [`Error::Io`] when the temporary folder cannot be written.
+pub fn extract<P: AsRef<Path>>(inputs: &[P]) -> Result<Dataset> {
+    let folder = temporary_folder()?;
+    let path = folder.path().join("dataset.bin");
+    let inputs: Vec<PathBuf> = inputs.iter().map(|path| path.as_ref().to_path_buf()).collect();
+    extract_to(&inputs, &path, &AtomicBool::new(false))?;
+    read(&path)
+}
+
+/// Extracts with the default settings into a file.
+pub(crate) fn extract_to(inputs: &[PathBuf], output: &Path, cancel: &AtomicBool) -> Result<Report> {
+    let settings = ExtractSettings::new(default_features());
+    extraction::extract(inputs, &settings, output, &mut Hooks { cancel, progress: &mut |_| {} })
+}
+
+/// A folder that goes when it is dropped.
+pub(crate) fn temporary_folder() -> Result<tempfile::TempDir> {
+    tempfile::tempdir().map_err(|e| Error::io(std::env::temp_dir(), e))
+}

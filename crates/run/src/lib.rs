@@ -1,0 +1,23 @@
+//! Whole tuning runs: from positions and settings to parameters and their files.
+//!
+//! [`Tuner`] builds a run and carries it out; [`Tuned`] is what came of it. Owns what is between the
+//! parts that the other crates are: the default of every setting, folders from which runs are resumed,
+//! rounds in which positions are resolved again, errors of the parameters, and the files of results.
+
+mod event;
+mod inputs;
+mod memory;
+mod requiesce;
+mod resume;
+mod session;
+mod tuned;
+mod tuner;
+mod uncertainty;
+
+pub use event::{RunEvent, RunObserver, Start};
+pub use inputs::{are_datasets, default_features, extract};
+pub use requiesce::MAX_ROUNDS;
+pub use resume::{Finished, Reopened};
+pub use tuned::{REPORT, SwarmLosses, Tuned};
+pub use tuner::{BasisSettings, Tuner};
+pub use uncertainty::{Answer, BEYOND, Findings, OFF_OPTIMUM};

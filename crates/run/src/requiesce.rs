@@ -1,0 +1,262 @@
+//! Rounds of resolving positions with the tuned parameters and tuning on them again.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use gputexel_chess::selection::Resolve;
+use gputexel_dataset::objective::Objective;
+use gputexel_dataset::{self as dataset, Dataset, Split};
+use gputexel_evaluator::Backend;
+use gputexel_files::run_folder::{DATASET, Kind, append_line};
+use gputexel_files::{Error, Growing, Result, RunFolder};
+use gputexel_ingest::extraction::{ExtractSettings, Hooks, Leaf, LeafChanges, extract_with_leaves};
+use gputexel_model::{Parameterization, TableEvaluation};
+use gputexel_report::grouped;
+use gputexel_tuning::{
+    MetricsLine, RequiesceRecord, RoundRecord, RunConfig, RunRecord, UncertaintyRequest, exact_loss,
+};
+
+use crate::event::{RunEvent, RunObserver};
+use crate::session::Session;
+use crate::tuned::Tuned;
+use crate::uncertainty;
+
+/// Most rounds; positions settle within a few.
+pub const MAX_ROUNDS: u32 = 1000;
+
+/// Rounds that are asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct RoundSettings {
+    pub count: u32,
+    /// What positions are resolved by; `None` for what resolved the dataset's, else quiescence.
+    pub from: Option<Resolve>,
+}
+
+impl RoundSettings {
+    pub fn validate(self) -> Result<()> {
+        if self.count == 0 || self.count > MAX_ROUNDS {
+            return Err(Error::Usage(format!("{} rounds: must be from 1 to {MAX_ROUNDS}", self.count)));
+        }
+        match self.from {
+            None | Some(Resolve::Quiescence | Resolve::Depth1) => Ok(()),
+            Some(other) => Err(Error::Usage(format!(
+                "rounds resolve positions by quiescence or depth1, not by {}",
+                other.name()
+            ))),
+        }
+    }
+
+    /// Repeats the extraction of the dataset as it was, which shows that its sources are still the
+    /// same, and notes the leaves of its positions.
+    pub fn prepare(
+        self,
+        path: &Path,
+        data: &Dataset,
+        folder: &RunFolder,
+        cancel: &AtomicBool,
+    ) -> Result<Rounds> {
+        let (inputs, mut settings) = ExtractSettings::of_dataset(path, data.metadata())?;
+        let again = folder.file(".gputexel-again");
+        settings.force = true;
+        let leaves = extract_again(&inputs, &settings, &again, cancel);
+        let checksum =
+            leaves.as_ref().ok().map(|_| dataset::read(&again).map(|data| data.checksum().to_string()));
+        // Gone already where nothing was written.
+        let _ = std::fs::remove_file(&again);
+        let leaves = leaves?;
+        if checksum.transpose()?.is_none_or(|checksum| checksum != data.checksum()) {
+            let names: Vec<&str> =
+                data.metadata().sources.iter().map(|source| source.path.as_str()).collect();
+            let now = grouped(leaves.len() as u64);
+            return Err(Error::input(
+                path,
+                format!(
+                    "its sources ({}) no longer give the same positions ({now} instead of {}, or different ones): they or \
+                     the parameters for resolving them have changed; extract the dataset again",
+                    names.join(", "),
+                    grouped(data.len() as u64)
+                ),
+            ));
+        }
+        let recorded = settings.selection.resolve;
+        settings.selection.resolve = match (self.from, recorded) {
+            (Some(from), _) => from,
+            (None, Resolve::None) => Resolve::Quiescence,
+            (None, recorded) => recorded,
+        };
+        Ok(Rounds { count: self.count, inputs, settings, leaves, done: Vec::new() })
+    }
+}
+
+fn extract_again(
+    inputs: &[PathBuf],
+    settings: &ExtractSettings,
+    output: &Path,
+    cancel: &AtomicBool,
+) -> Result<Vec<Leaf>> {
+    let mut hooks = Hooks { cancel, progress: &mut |_| {} };
+    Ok(extract_with_leaves(inputs, settings, output, &mut hooks)?.1)
+}
+
+/// Rounds to come and rounds done.
+pub(crate) struct Rounds {
+    count: u32,
+    inputs: Vec<PathBuf>,
+    settings: ExtractSettings,
+    /// Of the round before.
+    leaves: Vec<Leaf>,
+    done: Vec<RoundRecord>,
+}
+
+impl Rounds {
+    /// For `run.json`.
+    pub fn record(&self) -> RequiesceRecord {
+        RequiesceRecord {
+            rounds: self.count,
+            from: self.settings.selection.resolve.name().to_string(),
+            done: self.done.clone(),
+        }
+    }
+
+    /// The run on the dataset as it is, then the rounds. Each round has a folder of its own; the
+    /// folder of the whole has the results of the last one that was finished.
+    pub fn run(mut self, means: Means<'_, '_>, first: First<'_>) -> Result<Tuned> {
+        let Means { folder, backend, cancel, overwrite, checkpoint_every, observe } = means;
+        let First { mut record, data: first_data, split: first_split, fitted_loss } = first;
+        let asked = record.uncertainty;
+        // Only the last result is asked how sure it is.
+        let quiet = RunRecord { uncertainty: UncertaintyRequest::default(), ..record.clone() };
+        let session = Session {
+            folder: Some(folder),
+            record: &quiet,
+            data: first_data,
+            split: first_split,
+            backend,
+            cancel,
+            checkpoint_every,
+            custom: None,
+            observe: &mut *observe,
+        };
+        let mut tuned = session.carry_out(None, false, fitted_loss)?;
+        let mut config = record.config.clone();
+        for round in 1..=self.count {
+            let started = Instant::now();
+            let kept = |error: Error| match error {
+                Error::Interrupted(_) => Error::Interrupted(format!(
+                    "in round {round} of {}; {} has the result of the previous round",
+                    self.count,
+                    folder.path().display()
+                )),
+                error => error,
+            };
+            let before = std::mem::take(&mut tuned.outcome.parameters);
+            let own = RunFolder::create(Some(&folder.file(&format!("round-{round}"))), Kind::Run, overwrite)?;
+            let path = own.file(DATASET);
+            own.making(&[DATASET])?;
+            self.settings.evaluation = Some(TableEvaluation::try_new(&self.settings.feature_set, &before)?);
+            let mut leaves = extract_again(&self.inputs, &self.settings, &path, cancel).map_err(kept)?;
+            let changes = LeafChanges::between(&mut self.leaves, &mut leaves);
+            self.leaves = leaves;
+            let data = dataset::read(&path)?;
+            let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
+            let absolute = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
+            config = RunConfig {
+                datasets: vec![absolute.display().to_string()],
+                checksum: data.checksum().to_string(),
+                basis: Some(restart_at(config.parameterization(), &tuned.outcome.z)),
+                ..config
+            };
+            let (rounds, positions) = (self.count, data.len() as u64);
+            observe(RunEvent::RoundStarted { round, rounds, positions, changes: &changes })?;
+            let uncertainty = if round == self.count { asked } else { Default::default() };
+            uncertainty::check(uncertainty, &config, &data, &split, observe)?;
+            let of_round = RunRecord { uncertainty, ..RunRecord::new(&record.command_line, config.clone()) };
+            own.write_record(Kind::Run, &of_round)?;
+            let session = Session {
+                folder: Some(&own),
+                record: &of_round,
+                data: &data,
+                split: &split,
+                backend,
+                cancel,
+                checkpoint_every,
+                custom: None,
+                observe: &mut *observe,
+            };
+            tuned = session.carry_out(None, false, None)?;
+            tuned.write_files(folder)?;
+
+            let objective = Objective { k: config.k, loss: config.loss };
+            let loss =
+                |which: Vec<u32>| (!which.is_empty()).then(|| exact_loss(&data, objective, &before, &which));
+            let after = &tuned.outcome.parameters;
+            let moved = || before.iter().zip(after).map(|(a, b)| (a - b).abs());
+            let done = RoundRecord {
+                round,
+                positions,
+                changed: changes.changed,
+                changed_share: changes.changed as f64 / data.len() as f64,
+                entered: changes.entered,
+                left: changes.left,
+                loss_before: loss(split.training().map(|n| n as u32).collect()),
+                loss: tuned.loss,
+                held_out_before: loss(split.held_out().map(|n| n as u32).collect()),
+                held_out: tuned.held_out,
+                moved_rms_cp: (moved().map(|d| d * d).sum::<f64>() / before.len().max(1) as f64).sqrt(),
+                moved_max_cp: moved().fold(0.0, f64::max),
+                epochs: tuned.outcome.epochs,
+                seconds: started.elapsed().as_secs_f64(),
+            };
+            observe(RunEvent::RoundEnded(&done))?;
+            let mut metrics = Growing::open(&folder.file("metrics.jsonl"))?;
+            append_line(&mut metrics, &MetricsLine::Round { requiesce: done.clone() })?;
+            self.done.push(done);
+            record.requiesce = Some(self.record());
+            folder.write_record(Kind::Run, &record)?;
+            observe(RunEvent::ReportDue { folder, data: &data, split: &split })?;
+        }
+        tuned.folder = Some(folder.path().to_path_buf());
+        tuned.rounds = self.done;
+        Ok(tuned)
+    }
+}
+
+/// What the runs of all rounds have in common.
+pub(crate) struct Means<'r, 'o> {
+    pub folder: &'r RunFolder,
+    pub backend: &'r Backend,
+    pub cancel: &'r AtomicBool,
+    pub overwrite: bool,
+    pub checkpoint_every: Duration,
+    pub observe: &'r mut RunObserver<'o>,
+}
+
+/// The run before the rounds.
+pub(crate) struct First<'r> {
+    pub record: RunRecord,
+    pub data: &'r Dataset,
+    pub split: &'r Split,
+    pub fitted_loss: Option<f64>,
+}
+
+/// The same parameterization, starting where a run has ended. Whole coordinates start whole: a run
+/// without rounding may have left them between.
+fn restart_at(parameterization: Parameterization, z: &[f64]) -> Parameterization {
+    let start: Vec<f64> = match parameterization.is_identity() {
+        true => z.to_vec(),
+        false => z
+            .iter()
+            .zip(&parameterization.coordinates)
+            .map(|(&value, coordinate)| match coordinate.integer {
+                true => {
+                    let low = coordinate.min.map_or(f64::NEG_INFINITY, f64::ceil);
+                    let high = coordinate.max.map_or(f64::INFINITY, f64::floor);
+                    value.round().max(low).min(high)
+                }
+                false => value,
+            })
+            .collect(),
+    };
+    parameterization.with_start(&start)
+}

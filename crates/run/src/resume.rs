@@ -1,0 +1,172 @@
+//! Runs that were interrupted, or killed when their result was there, but not all that follows from
+//! it.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use gputexel_dataset::{self as dataset, Dataset, Split};
+use gputexel_evaluator::Backend;
+use gputexel_files::run_folder::Kind;
+use gputexel_files::{Error, Result, RunFolder};
+use gputexel_model::ParameterFile;
+use gputexel_tables::{Language, tables};
+use gputexel_tuning::{Checkpoint, OptimizerConfig, RunRecord, StopReason, UncertaintyRequest};
+
+use crate::event::{RunEvent, RunObserver};
+use crate::session::Session;
+use crate::tuned::Tuned;
+use crate::tuner::{Source, Tuner, check_swarms};
+use crate::uncertainty;
+
+/// A run that is to go on, with its data.
+pub(crate) struct Unfinished {
+    folder: RunFolder,
+    record: RunRecord,
+    /// Where it stands, where that was stored.
+    checkpoint: Option<Checkpoint>,
+    data: Dataset,
+    split: Split,
+}
+
+/// The folder of a run that was opened again.
+pub enum Reopened<'a> {
+    /// The run goes on where it stands.
+    Unfinished {
+        /// What it computes.
+        record: Box<RunRecord>,
+        /// The run.
+        tuner: Box<Tuner<'a>>,
+    },
+    /// The run has its result.
+    Finished(Finished),
+}
+
+/// A run that has its result.
+pub struct Finished {
+    /// Its folder.
+    pub folder: RunFolder,
+    /// What it computed.
+    pub record: RunRecord,
+    /// Why it ended.
+    pub reason: StopReason,
+}
+
+impl Finished {
+    /// Writes the tables that are missing, and returns their names.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when the parameters are missing, too; those of reading and writing files.
+    pub fn complete(&self) -> Result<Vec<&'static str>> {
+        let parameters = self.folder.file("params.json");
+        if !parameters.exists() {
+            return Err(Error::Usage(format!(
+                "{}, but its params.json is missing; start a new run",
+                self.describe()
+            )));
+        }
+        let is_missing = |language: &Language| !self.folder.file(language.file_name()).exists();
+        let missing: Vec<Language> = Language::RUN.into_iter().filter(is_missing).collect();
+        for language in &missing {
+            let file = ParameterFile::read(&parameters)?;
+            self.folder.write(language.file_name(), &tables(&file, *language))?;
+        }
+        Ok(missing.into_iter().map(Language::file_name).collect())
+    }
+
+    /// That the run is finished, and why; the first half of a sentence.
+    pub fn describe(&self) -> String {
+        format!("{}: the run is finished ({})", self.folder.path().display(), self.reason)
+    }
+}
+
+impl<'a> Tuner<'a> {
+    /// Resumes the run of a folder, with bit-identical results. Of the settings, those that have no
+    /// effect on the result can still be made, such as [`observe`](Self::observe).
+    ///
+    /// # Errors
+    /// Those of [`reopen`](Self::reopen), and [`Error::Usage`] when the run is finished.
+    pub fn resume(path: impl AsRef<Path>) -> Result<Self> {
+        match Self::reopen(path.as_ref())? {
+            Reopened::Unfinished { tuner, .. } => Ok(*tuner),
+            Reopened::Finished(finished) => Err(Error::Usage(finished.describe())),
+        }
+    }
+
+    /// Opens the folder of a run, and its data if it has not ended.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when the folder is none of a run, another process writes to it, or the data
+    /// are others; [`Error::Io`].
+    pub fn reopen(path: &Path) -> Result<Reopened<'a>> {
+        let folder = RunFolder::enter(path, Kind::Run)?;
+        let record: RunRecord = folder.record(Kind::Run)?;
+        let config = &record.config;
+        config.validate().map_err(|e| Error::input(folder.file("run.json"), e.to_string()))?;
+        let checkpoint = Checkpoint::read_from(&folder)?;
+        // A run that ended before its result was stored, or while it was asked how sure that is, still has
+        // its state.
+        if let Some(checkpoint) = &checkpoint
+            && let Some(reason) = checkpoint.progress.finished
+            && checkpoint.optimizer.vectors.is_empty()
+        {
+            return Ok(Reopened::Finished(Finished { folder, record, reason }));
+        }
+        let Some(first) = config.datasets.first() else {
+            let reason = "names no dataset: the run was on positions of a program";
+            return Err(Error::input(folder.file("run.json"), reason));
+        };
+        let data = dataset::read_many(&config.datasets)?;
+        if data.checksum() != config.checksum {
+            return Err(Error::input(first, "is not the dataset that the run started with"));
+        }
+        if config.prior_theta.len() != 2 * data.feature_count() {
+            return Err(Error::input(folder.file("run.json"), "does not belong to the dataset"));
+        }
+        let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
+        let opened = record.clone();
+        let unfinished = Unfinished { folder, record, checkpoint, data, split };
+        let tuner = Box::new(Tuner::of(Source::Unfinished(Box::new(unfinished))));
+        Ok(Reopened::Unfinished { record: Box::new(opened), tuner })
+    }
+}
+
+impl Unfinished {
+    /// Runs to the end.
+    pub fn run(
+        mut self,
+        asked: UncertaintyRequest,
+        backend: &Backend,
+        cancel: &AtomicBool,
+        checkpoint_every: Duration,
+        observe: &mut RunObserver<'_>,
+    ) -> Result<Tuned> {
+        if let Some(warning) = self.folder.warning() {
+            observe(RunEvent::Warning(&warning))?;
+        }
+        if let Some(rounds) = &self.record.requiesce {
+            observe(RunEvent::RoundsLeftOut { rounds: rounds.rounds })?;
+        }
+        let before = self.record.uncertainty;
+        let bootstrap = if asked.bootstrap > 0 { asked.bootstrap } else { before.bootstrap };
+        let errors = before.errors || asked.errors || bootstrap > 0;
+        self.record.uncertainty = UncertaintyRequest { errors, bootstrap };
+        let config = &self.record.config;
+        uncertainty::check(self.record.uncertainty, config, &self.data, &self.split, observe)?;
+        if let OptimizerConfig::ParticleSwarm { settings, .. } = &config.optimizer {
+            check_swarms(settings, config.parameterization().dimension())?;
+        }
+        let session = Session {
+            folder: Some(&self.folder),
+            record: &self.record,
+            data: &self.data,
+            split: &self.split,
+            backend,
+            cancel,
+            checkpoint_every,
+            custom: None,
+            observe,
+        };
+        session.carry_out(self.checkpoint, true, None)
+    }
+}

@@ -1,0 +1,213 @@
+//! One run from its start or checkpoint to its result.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use gputexel_dataset::objective::Objective;
+use gputexel_dataset::{Dataset, Layout, Split};
+use gputexel_evaluator::Backend;
+use gputexel_files::run_folder::append_line;
+use gputexel_files::{Error, Result, RunFolder};
+use gputexel_optimizer::Optimizer;
+use gputexel_tuning::{
+    Checkpoint, EpochRecord, Event, OptimizerConfig, Outcome, RunParts, RunRecord, StopReason, Tuning,
+    exact_loss, polish, round_outcome,
+};
+
+use crate::event::{RunEvent, RunObserver, Start};
+use crate::tuned::{SwarmLosses, Tuned};
+use crate::uncertainty::{self, Answer};
+
+/// A run and everything that it needs.
+pub(crate) struct Session<'r, 'o> {
+    /// Where results and state go, if anywhere.
+    pub folder: Option<&'r RunFolder>,
+    pub record: &'r RunRecord,
+    pub data: &'r Dataset,
+    pub split: &'r Split,
+    pub backend: &'r Backend,
+    pub cancel: &'r AtomicBool,
+    pub checkpoint_every: Duration,
+    /// Takes the place of the method that the configuration names.
+    pub custom: Option<Box<dyn Optimizer>>,
+    pub observe: &'r mut RunObserver<'o>,
+}
+
+/// What the optimizer's part of a run leaves.
+struct Driven {
+    outcome: Outcome,
+    /// The state at its end.
+    checkpoint: Option<Checkpoint>,
+    /// Its epochs, where no folder records them.
+    epochs: Vec<EpochRecord>,
+}
+
+impl Session<'_, '_> {
+    /// Runs to the end, and writes the results where there is a folder.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`]; those of the run's parts; files that cannot be written.
+    pub fn carry_out(
+        mut self,
+        checkpoint: Option<Checkpoint>,
+        resuming: bool,
+        fitted_loss: Option<f64>,
+    ) -> Result<Tuned> {
+        let result = self.compute(checkpoint, resuming, fitted_loss);
+        let interrupted = matches!(result, Err(Error::Interrupted(_)));
+        if let Some(folder) = self.folder
+            && (result.is_ok() || interrupted)
+        {
+            (self.observe)(RunEvent::ReportDue { folder, data: self.data, split: self.split })?;
+            if interrupted {
+                (self.observe)(RunEvent::Resumable { folder: folder.path() })?;
+            }
+        }
+        result
+    }
+
+    fn compute(
+        &mut self,
+        checkpoint: Option<Checkpoint>,
+        resuming: bool,
+        fitted_loss: Option<f64>,
+    ) -> Result<Tuned> {
+        let (record, data, split) = (self.record, self.data, self.split);
+        let config = &record.config;
+        let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n))?;
+        let driven = self.drive(&layout, checkpoint, resuming, fitted_loss)?;
+        let Driven { mut outcome, mut checkpoint, epochs } = driven;
+        let is_swarm = matches!(config.optimizer, OptimizerConfig::ParticleSwarm { .. });
+        if outcome.reason == StopReason::Interrupted {
+            let noun = if is_swarm { "iterations" } else { "epochs" };
+            return Err(Error::Interrupted(format!("after {} {noun}", outcome.epochs)));
+        }
+        let parts =
+            RunParts { config, data, split, layout: &layout, backend: self.backend, cancel: self.cancel };
+        let fitted = (outcome.z.clone(), outcome.best_member); // rounding changes z
+        let (mut swarm_losses, mut polished, mut rounding) = (None, None, None);
+        if is_swarm {
+            swarm_losses = Some(SwarmLosses::of(&parts, &outcome));
+            if matches!(config.optimizer, OptimizerConfig::ParticleSwarm { polish: true, .. }) {
+                let mut what = polish(&parts, &mut outcome)?;
+                rounding = what.rounding.take();
+                polished = Some(what);
+            }
+        } else {
+            rounding = round_outcome(&parts, &mut outcome)?;
+        }
+        let objective = Objective { k: config.k, loss: config.loss };
+        let training: Vec<u32> = split.training().map(|n| n as u32).collect();
+        let held_out: Vec<u32> = split.held_out().map(|n| n as u32).collect();
+        let loss = |theta: &[f64], which: &[u32]| {
+            (!which.is_empty()).then(|| exact_loss(data, objective, theta, which))
+        };
+        if let Some(checkpoint) = &mut checkpoint {
+            checkpoint.slim();
+        }
+        let mut tuned = Tuned {
+            record: record.clone(),
+            features: data.metadata().feature_set.clone(),
+            positions: data.len() as u64,
+            occurrences: data.occurrences(),
+            loss_before: loss(&config.prior_theta, &training),
+            loss: loss(&outcome.parameters, &training),
+            held_out_before: loss(&config.prior_theta, &held_out),
+            held_out: loss(&outcome.parameters, &held_out),
+            outcome,
+            rounding,
+            polish: polished,
+            swarm_losses,
+            uncertainty: Answer::None,
+            failure: None,
+            rounds: Vec::new(),
+            epochs,
+            folder: self.folder.map(|folder| folder.path().to_path_buf()),
+            checkpoint,
+        };
+        if let Some(folder) = self.folder.filter(|_| record.uncertainty.errors) {
+            // Whatever becomes of the errors, or of this process while it looks for them.
+            tuned.write_files(folder)?;
+        }
+        match uncertainty::find(&parts, record.uncertainty, (&fitted.0, fitted.1), self.observe) {
+            Ok(answer) => tuned.uncertainty = answer,
+            Err(Error::Interrupted(_)) => return Err(Error::Interrupted("in the bootstrap".to_string())),
+            Err(error) => tuned.failure = Some(error),
+        }
+        if let Some(folder) = self.folder {
+            tuned.write_files(folder)?;
+            // The state that led to the results is no longer needed.
+            tuned.checkpoint.as_ref().map_or(Ok(()), |checkpoint| checkpoint.write_to(folder))?;
+        }
+        Ok(tuned)
+    }
+
+    /// Lets the optimizer run to its end, or until the user asks to stop, from a checkpoint where
+    /// there is one.
+    fn drive(
+        &mut self,
+        layout: &Layout,
+        checkpoint: Option<Checkpoint>,
+        resuming: bool,
+        fitted_loss: Option<f64>,
+    ) -> Result<Driven> {
+        let (folder, split, data, backend) = (self.folder, self.split, self.data, self.backend);
+        let config = &self.record.config;
+        let (evaluator, line) = backend.evaluator(layout)?;
+        let resumed = resuming.then(|| checkpoint.as_ref().map_or(0, |c| c.progress.epochs));
+        let kept = checkpoint.as_ref().map_or(0, |c| c.progress.metrics);
+        let mut run = match (checkpoint, self.custom.take(), folder) {
+            (Some(checkpoint), _, Some(folder)) => {
+                Tuning::resume(config, split, checkpoint, &folder.checkpoint())?
+            }
+            (_, Some(optimizer), _) => Tuning::with_optimizer(config, split, optimizer)?,
+            _ => Tuning::try_new(config, split)?,
+        };
+        let mut metrics = folder.map(|folder| folder.metrics(kept)).transpose()?;
+        let observe = &mut *self.observe;
+        observe(RunEvent::Started(Start {
+            folder,
+            config,
+            data,
+            split,
+            backend: &line,
+            fitted_loss,
+            resumed,
+            metrics: kept,
+        }))?;
+        let (mut state, mut epochs) = (None, Vec::new());
+        let mut stored = Instant::now();
+        let every = self.checkpoint_every;
+        let outcome =
+            run.run(evaluator, |_| backend.replacement(layout), self.cancel, &mut |event| match event {
+                Event::Epoch { epoch, loss, held_out, gradient_norm, seconds, pairs, details } => {
+                    let record = EpochRecord { epoch, loss, held_out, gradient_norm, seconds, details };
+                    match &mut metrics {
+                        Some(metrics) => append_line(metrics, &record)?,
+                        None => epochs.push(record.clone()),
+                    }
+                    observe(RunEvent::Epoch { record: &record, pairs })
+                }
+                Event::State { progress, optimizer, last } => {
+                    let due = folder.is_some() && stored.elapsed() >= every;
+                    if !due && !last {
+                        return Ok(());
+                    }
+                    stored = Instant::now();
+                    let checkpoint = Checkpoint { progress: progress.clone(), optimizer: optimizer.save() };
+                    if let Some(folder) = folder {
+                        checkpoint.write_to(folder)?;
+                    }
+                    if last {
+                        state = Some(checkpoint);
+                    }
+                    Ok(())
+                }
+                Event::Replaced { error, evaluator } => {
+                    observe(RunEvent::Replaced { error, evaluator: &evaluator })
+                }
+            });
+        observe(RunEvent::Optimized)?;
+        Ok(Driven { outcome: outcome?, checkpoint: state, epochs })
+    }
+}

@@ -1,0 +1,154 @@
+//! The result of a run, and the files that it is written to.
+
+use std::path::{Path, PathBuf};
+
+use gputexel_dataset::objective::Objective;
+use gputexel_files::run_folder::{Kind, append_line};
+use gputexel_files::{Error, Result, RunFolder};
+use gputexel_model::{FeatureSet, ParameterFile, Provenance};
+use gputexel_tables::{Language, tables};
+use gputexel_tuning::{
+    Checkpoint, CoordinatesFile, EpochRecord, Outcome, Polish, RoundRecord, RoundingOutcome, RunConfig,
+    RunParts, RunRecord, exact_loss,
+};
+
+use crate::uncertainty::Answer;
+
+/// The report of a run in its folder.
+pub const REPORT: &str = "report.html";
+
+/// What came of a run. Losses are exact (in f64), without regularization.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Tuned {
+    /// What was computed; after rounds, the last of them.
+    pub record: RunRecord,
+    /// The features that the parameters are values of.
+    pub features: FeatureSet,
+    /// Number of positions, those held out included.
+    pub positions: u64,
+    /// Positions that have each feature.
+    pub occurrences: Vec<u64>,
+    /// Training loss of the prior.
+    pub loss_before: Option<f64>,
+    /// Training loss of the result.
+    pub loss: Option<f64>,
+    /// Held-out loss of the prior, where positions are held out.
+    pub held_out_before: Option<f64>,
+    /// Held-out loss of the result, where positions are held out.
+    pub held_out: Option<f64>,
+    /// How the run ended, and the parameters.
+    pub outcome: Outcome,
+    /// What was done to make whole numbers of the result.
+    pub rounding: Option<RoundingOutcome>,
+    /// What polishing did to the result of swarms.
+    pub polish: Option<Polish>,
+    /// Losses of swarms.
+    pub swarm_losses: Option<SwarmLosses>,
+    /// How sure the parameters are, where that was asked.
+    pub uncertainty: Answer,
+    /// Why it is not known how sure they are, if that went wrong.
+    pub failure: Option<Error>,
+    /// Rounds of resolving positions again.
+    pub rounds: Vec<RoundRecord>,
+    /// The epochs of a run without a folder; otherwise they are in `metrics.jsonl`.
+    pub epochs: Vec<EpochRecord>,
+    /// The folder of the run, if it has one.
+    pub folder: Option<PathBuf>,
+    /// The state at the end, without vectors.
+    pub(crate) checkpoint: Option<Checkpoint>,
+}
+
+/// Exact training losses of a run of swarms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SwarmLosses {
+    /// Of the start.
+    pub original: f64,
+    /// Of the best position of all swarms, before it is polished.
+    pub best: f64,
+}
+
+impl SwarmLosses {
+    pub(crate) fn of(parts: &RunParts<'_>, outcome: &Outcome) -> Self {
+        let RunParts { config, data, split, .. } = *parts;
+        let objective = Objective { k: config.k, loss: config.loss };
+        let training: Vec<u32> = split.training().map(|n| n as u32).collect();
+        let basis = config.parameterization();
+        let exact = |z: &[f64]| exact_loss(data, objective, &basis.theta(z), &training);
+        Self { original: exact(&basis.start()), best: exact(&outcome.z) }
+    }
+}
+
+impl Tuned {
+    /// What was computed.
+    pub fn config(&self) -> &RunConfig {
+        &self.record.config
+    }
+
+    /// θ, the tuned values in centipawns: middlegame of every feature, then endgame of every feature.
+    pub fn parameters(&self) -> &[f64] {
+        &self.outcome.parameters
+    }
+
+    /// The parameters with their names, where they come from, and their errors: `params.json`.
+    pub fn parameter_file(&self) -> ParameterFile {
+        let config = self.config();
+        let theta = &self.outcome.parameters;
+        let mut file = ParameterFile::new(&self.features, theta, Some(&self.occurrences), Some(config.k));
+        file.provenance = Provenance {
+            program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
+            datasets: config.checksum.split('+').map(str::to_string).collect(),
+            positions: self.positions,
+            optimizer: self.outcome.optimizer.clone(),
+            loss_kind: config.loss.to_string(),
+            prior: config.prior.clone(),
+            seed: config.seed,
+            loss_before: self.loss_before,
+            loss: self.loss,
+            loss_held_out: self.held_out,
+            rounding: self.rounding.as_ref().and_then(RoundingOutcome::rounding_record),
+            single_steps: self.rounding.as_ref().and_then(RoundingOutcome::single_steps_record),
+            changed: None,
+        };
+        if let Some(findings) = self.uncertainty.findings() {
+            findings.annotate(&mut file);
+        }
+        file
+    }
+
+    /// The values of the basis by name, where there is a named one: `z.json`.
+    pub fn coordinates(&self) -> Option<CoordinatesFile> {
+        let basis = self.config().named_basis()?;
+        let findings = self.uncertainty.findings();
+        let uncertainty = |i: usize| findings.map(|findings| findings.coordinate(i));
+        Some(CoordinatesFile::new(basis, &self.outcome.z, uncertainty))
+    }
+
+    /// Writes a new folder with the record of the run, its epochs and its results: `run.json`,
+    /// `metrics.jsonl`, `params.json`, `z.json` where there is a basis, and tables as source code.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when the folder exists and is not empty; [`Error::Io`].
+    pub fn write_to(&self, path: impl AsRef<Path>) -> Result<()> {
+        let folder = RunFolder::create(Some(path.as_ref()), Kind::Run, false)?;
+        folder.write_record(Kind::Run, &self.record)?;
+        let mut metrics = folder.metrics(0)?;
+        self.epochs.iter().try_for_each(|epoch| append_line(&mut metrics, epoch))?;
+        self.write_files(&folder)?;
+        self.checkpoint.as_ref().map_or(Ok(()), |checkpoint| checkpoint.write_to(&folder))
+    }
+
+    /// Writes parameters and tables; the run may still go on from its state.
+    pub(crate) fn write_files(&self, folder: &RunFolder) -> Result<()> {
+        // One of an interruption does not belong to the result, and would look as if all was done.
+        folder.remove(REPORT)?;
+        let file = self.parameter_file();
+        for language in Language::RUN {
+            folder.write(language.file_name(), &tables(&file, language))?;
+        }
+        if let Some(coordinates) = self.coordinates() {
+            folder.write("z.json", &coordinates.to_json())?;
+        }
+        folder.write("params.json", &file.to_json())
+    }
+}

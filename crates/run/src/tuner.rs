@@ -1,0 +1,602 @@
+//! The builder of a run, and its way from settings to a record.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use gputexel_chess::selection::Resolve;
+use gputexel_dataset::objective::LossKind;
+use gputexel_dataset::{self as dataset, Dataset, Split};
+use gputexel_evaluator::Backend;
+use gputexel_evaluator::gpu::BackendChoice;
+use gputexel_files::run_folder::{DATASET, Kind};
+use gputexel_files::{Error, Result, RunFolder};
+use gputexel_model::{Basis, FeatureSet, Parameterization, Prior};
+use gputexel_optimizer::{Optimizer, ParticleSwarmSettings, Space};
+use gputexel_tuning::{
+    Limits, OptimizerConfig, Rounding, RunConfig, RunRecord, UncertaintyRequest, exact_scores, fit_scale,
+    space_of,
+};
+
+use crate::event::{RunEvent, RunObserver};
+use crate::inputs::{are_datasets, default_features, extract_to, temporary_folder};
+use crate::memory;
+use crate::requiesce::{First, Means, RoundSettings};
+use crate::resume::Unfinished;
+use crate::session::Session;
+use crate::tuned::Tuned;
+use crate::uncertainty;
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+type OptimizerOf<'a> = Box<dyn Fn(usize) -> Result<OptimizerConfig> + 'a>;
+type MakeOptimizer<'a> = Box<dyn FnOnce(&Space) -> Result<Box<dyn Optimizer>> + 'a>;
+
+/// Tunes parameters: says what of a run is not to be left to the defaults, then runs it.
+///
+/// Without any setting, Gauss–Newton minimizes the squared error over all positions, from and with
+/// the default prior, with K fitted on the prior, on a GPU where there is one.
+///
+/// ```
+/// use gputexel_run::Tuner;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let file = folder.path().join("positions.epd");
+/// # let ends = ["Q7/8/8/8/8/8/6k1/K7 w - - c9 \"1-0\";", "q7/8/8/8/8/8/6K1/k7 w - - c9 \"0-1\";"];
+/// # let more = ["R7/8/8/8/8/8/6k1/K7 w - - c9 \"1/2-1/2\";", "r7/8/8/8/8/8/6K1/k7 w - - c9 \"1-0\";"];
+/// # std::fs::write(&file, [ends, more].concat().join("\n") + "\n")?;
+/// let data = gputexel_run::extract(&[file])?;
+/// let tuned = Tuner::builder(&data).l2(1e-4).k(0.8).epochs(5).seed(1).run()?;
+/// assert!(tuned.loss < tuned.loss_before);
+/// tuned.write_to(folder.path().join("run"))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Tuner<'a> {
+    source: Source<'a>,
+    prior: Option<Prior>,
+    basis: BasisSettings,
+    k: Option<f64>,
+    loss: LossKind,
+    l2: Option<f64>,
+    holdout: f64,
+    seed: u64,
+    optimizer: Option<OptimizerOf<'a>>,
+    custom: Option<(String, MakeOptimizer<'a>)>,
+    round: Rounding,
+    limits: Limits,
+    uncertainty: UncertaintyRequest,
+    rounds: Option<RoundSettings>,
+    folder: Option<Option<PathBuf>>,
+    overwrite: bool,
+    checkpoint_every: Duration,
+    command_line: String,
+    backend: Option<&'a Backend>,
+    cancel: &'a AtomicBool,
+    observer: Box<RunObserver<'a>>,
+}
+
+/// Where positions come from.
+pub(crate) enum Source<'a> {
+    Dataset(&'a Dataset),
+    Files(Vec<PathBuf>),
+    Unfinished(Box<Unfinished>),
+}
+
+/// What of the parameters is tuned.
+#[derive(Clone, Debug, Default)]
+pub struct BasisSettings {
+    /// The basis; `None` for every parameter by itself, of imported features for what their schema
+    /// says, and of swarms for MadChess's.
+    pub basis: Option<Basis>,
+    /// What stays as it is: tables, features, one phase of them, or coordinates.
+    pub freeze: Vec<String>,
+    /// Whether the bounds of the basis are left out.
+    pub unbounded: bool,
+    /// Whether all coordinates are whole numbers.
+    pub integers: bool,
+    /// Bounds for coordinates that have none: so many centipawns from the start.
+    pub radius: Option<f64>,
+}
+
+impl BasisSettings {
+    /// What is tuned; `None` where that is every parameter by itself, unless it is to be `named`.
+    fn resolve(
+        &self,
+        default: &str,
+        named: bool,
+        set: &FeatureSet,
+        theta: &[f64],
+    ) -> Result<Option<Parameterization>> {
+        let Ok(identity) = "identity".parse::<Basis>();
+        let Ok(default) = set.default_basis(default).parse::<Basis>();
+        let basis = self.basis.as_ref().unwrap_or(&default);
+        let plain = *basis == identity && self.freeze.is_empty();
+        if plain && !named && !self.integers && self.radius.is_none() {
+            return Ok(None);
+        }
+        let mut resolved = basis.resolve(set, theta, &self.freeze)?;
+        if self.unbounded {
+            resolved = resolved.without_bounds();
+        }
+        if self.integers {
+            resolved = resolved.whole();
+        }
+        match self.radius {
+            None => Ok(Some(resolved)),
+            Some(radius) if radius.is_finite() && radius > 0.0 => Ok(Some(resolved.within(radius))),
+            Some(radius) => Err(Error::Usage(format!("radius {radius}: must be a positive number"))),
+        }
+    }
+}
+
+/// Positions that are there, and the files that they are in.
+enum Positions<'a> {
+    Given(&'a Dataset),
+    Read(Box<Dataset>, Vec<PathBuf>),
+}
+
+impl Positions<'_> {
+    fn data(&self) -> &Dataset {
+        match self {
+            Self::Given(data) => data,
+            Self::Read(data, _) => data,
+        }
+    }
+
+    fn paths(&self) -> &[PathBuf] {
+        match self {
+            Self::Given(_) => &[],
+            Self::Read(_, paths) => paths,
+        }
+    }
+}
+
+/// What the positions decide about a run.
+struct Prepared {
+    split: Split,
+    config: RunConfig,
+    /// Loss at K, where K was fitted.
+    fitted_loss: Option<f64>,
+}
+
+impl<'a> Tuner<'a> {
+    /// A run on a dataset. It keeps everything in memory unless it is given a
+    /// [`folder`](Self::folder).
+    pub fn builder(data: &'a Dataset) -> Self {
+        Self::of(Source::Dataset(data))
+    }
+
+    /// A run on files: one or more datasets, or games or labeled positions, which are extracted first
+    /// with the default settings, into the folder of the run where it has one.
+    pub fn from_files<P: AsRef<Path>>(paths: &[P]) -> Self {
+        Self::of(Source::Files(paths.iter().map(|path| path.as_ref().to_path_buf()).collect()))
+    }
+
+    pub(crate) fn of(source: Source<'a>) -> Self {
+        Self {
+            source,
+            prior: None,
+            basis: BasisSettings::default(),
+            k: None,
+            loss: LossKind::default(),
+            l2: None,
+            holdout: 0.0,
+            seed: 1,
+            optimizer: None,
+            custom: None,
+            round: Rounding::None,
+            limits: Limits::default(),
+            uncertainty: UncertaintyRequest::default(),
+            rounds: None,
+            folder: None,
+            overwrite: false,
+            checkpoint_every: Duration::from_secs(30),
+            command_line: String::new(),
+            backend: None,
+            cancel: &NEVER,
+            observer: Box::new(|_| Ok(())),
+        }
+    }
+
+    /// Start and point of reference [default: that of the features].
+    #[must_use]
+    pub fn prior(mut self, prior: Prior) -> Self {
+        self.prior = Some(prior);
+        self
+    }
+
+    /// What of the parameters is tuned [default: every one by itself].
+    #[must_use]
+    pub fn basis(mut self, basis: BasisSettings) -> Self {
+        self.basis = basis;
+        self
+    }
+
+    /// The scale constant K, base-10 form [default: fitted on the prior].
+    #[must_use]
+    pub fn k(mut self, k: f64) -> Self {
+        self.k = Some(k);
+        self
+    }
+
+    /// The loss function [default: the squared error].
+    #[must_use]
+    pub fn loss(mut self, loss: LossKind) -> Self {
+        self.loss = loss;
+        self
+    }
+
+    /// Weight λ of the pull toward the prior: a parameter one pawn (100 centipawns) away costs this
+    /// much [default: 0, or what the settings of the optimizer say].
+    #[must_use]
+    pub fn l2(mut self, l2: f64) -> Self {
+        self.l2 = Some(l2);
+        self
+    }
+
+    /// Share of the games held out, 0 to 0.9, to judge the parameters by [default: 0].
+    #[must_use]
+    pub fn holdout(mut self, share: f64) -> Self {
+        self.holdout = share;
+        self
+    }
+
+    /// Seed of everything random [default: 1].
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// The method and its settings [default: [`OptimizerConfig::default_for`]].
+    #[must_use]
+    pub fn optimizer(self, optimizer: OptimizerConfig) -> Self {
+        self.optimizer_by(move |_| Ok(optimizer.clone()))
+    }
+
+    /// The method and its settings by the number of parameters. Asked with 0 before that is known, to
+    /// refuse what can be refused before anything is read.
+    #[must_use]
+    pub fn optimizer_by(mut self, choose: impl Fn(usize) -> Result<OptimizerConfig> + 'a) -> Self {
+        self.optimizer = Some(Box::new(choose));
+        self
+    }
+
+    /// An optimizer of the caller's own, made for the space of what is tuned. Such a run has no
+    /// [`folder`](Self::folder), because nobody else could resume it.
+    #[must_use]
+    pub fn custom_optimizer(
+        mut self,
+        name: &str,
+        make: impl FnOnce(&Space) -> Result<Box<dyn Optimizer>> + 'a,
+    ) -> Self {
+        self.custom = Some((name.to_string(), Box::new(make)));
+        self
+    }
+
+    /// How whole numbers are made of the result [default: they are not].
+    #[must_use]
+    pub fn round(mut self, round: Rounding) -> Self {
+        self.round = round;
+        self
+    }
+
+    /// When to stop [default: the method's limits].
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// At most this many epochs.
+    #[must_use]
+    pub fn epochs(mut self, epochs: u64) -> Self {
+        self.limits.epochs = Some(epochs);
+        self
+    }
+
+    /// What is to be found out about the result: standard errors, a bootstrap [default: nothing]. A
+    /// run that is resumed answers what it was asked before, too.
+    #[must_use]
+    pub fn uncertainty(mut self, request: UncertaintyRequest) -> Self {
+        self.uncertainty = request;
+        self
+    }
+
+    /// Resolves positions again with the tuned parameters and tunes again, so many times: see
+    /// [`MAX_ROUNDS`](crate::MAX_ROUNDS). Takes a dataset that names its sources, and a folder. `from`
+    /// says by which search [default: that of the dataset, else quiescence].
+    #[must_use]
+    pub fn requiesce(mut self, rounds: u32, from: Option<Resolve>) -> Self {
+        self.rounds = Some(RoundSettings { count: rounds, from });
+        self
+    }
+
+    /// Keeps the run in a folder, from which it can be [resumed](Self::resume).
+    #[must_use]
+    pub fn folder(mut self, path: impl AsRef<Path>) -> Self {
+        self.folder = Some(Some(path.as_ref().to_path_buf()));
+        self
+    }
+
+    /// Keeps the run in a new folder under `runs`, with the time as its name.
+    #[must_use]
+    pub fn dated_folder(mut self) -> Self {
+        self.folder = Some(None);
+        self
+    }
+
+    /// Whether an earlier run in the folder may be overwritten [default: no].
+    #[must_use]
+    pub fn overwrite(mut self, overwrite: bool) -> Self {
+        self.overwrite = overwrite;
+        self
+    }
+
+    /// Time between checkpoints in the folder [default: 30 seconds].
+    #[must_use]
+    pub fn checkpoint_every(mut self, every: Duration) -> Self {
+        self.checkpoint_every = every;
+        self
+    }
+
+    /// The command line that is recorded [default: none].
+    #[must_use]
+    pub fn command_line(mut self, text: &str) -> Self {
+        self.command_line = text.to_string();
+        self
+    }
+
+    /// What computes [default: a real GPU where there is one, else the CPU].
+    #[must_use]
+    pub fn backend(mut self, backend: &'a Backend) -> Self {
+        self.backend = Some(backend);
+        self
+    }
+
+    /// Ends the run soon after it is set, with [`Error::Interrupted`]; a folder has the state then.
+    #[must_use]
+    pub fn cancel(mut self, cancel: &'a AtomicBool) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
+    /// Is told what goes on. An error ends the run.
+    #[must_use]
+    pub fn observe(mut self, observer: impl FnMut(RunEvent<'_>) -> Result<()> + 'a) -> Self {
+        self.observer = Box::new(observer);
+        self
+    }
+
+    /// Runs to the end.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for settings that contradict each other or the positions, before anything is
+    /// written; [`Error::Interrupted`]; [`Error::Numeric`]; [`Error::Gpu`] when a GPU was insisted on;
+    /// files that cannot be read or written.
+    pub fn run(mut self) -> Result<Tuned> {
+        let opened;
+        let backend = match self.backend {
+            Some(backend) => backend,
+            None => {
+                opened = Backend::open(BackendChoice::Auto)?;
+                &opened
+            }
+        };
+        match std::mem::replace(&mut self.source, Source::Files(Vec::new())) {
+            Source::Unfinished(unfinished) => {
+                let (every, cancel) = (self.checkpoint_every, self.cancel);
+                unfinished.run(self.uncertainty, backend, cancel, every, &mut *self.observer)
+            }
+            Source::Dataset(data) => self.start(Some(Positions::Given(data)), &[], backend),
+            Source::Files(paths) => {
+                self.check()?;
+                let positions = match are_datasets(&paths)? {
+                    true => Some(Positions::Read(Box::new(dataset::read_many(&paths)?), paths.clone())),
+                    false => None,
+                };
+                self.start(positions, &paths, backend)
+            }
+        }
+    }
+
+    /// Refuses what can be refused before anything is read.
+    fn check(&self) -> Result<()> {
+        Split::check_share(self.holdout)?;
+        self.rounds.map_or(Ok(()), RoundSettings::validate)?;
+        if self.rounds.is_some() && self.folder.is_none() {
+            return Err(Error::Usage("rounds need a folder to write to".to_string()));
+        }
+        if let Some((name, _)) = &self.custom {
+            return match self.folder {
+                Some(_) => Err(Error::Usage(format!(
+                    "optimizer '{name}': only the program that made it could resume the run, which has no folder"
+                ))),
+                None => Ok(()),
+            };
+        }
+        let optimizer = self.method(0)?;
+        self.limits.for_method(&optimizer).validate()?;
+        if !matches!(optimizer, OptimizerConfig::ParticleSwarm { .. }) {
+            optimizer.build(&Space::unbounded(&[0.0, 0.0]), 1)?;
+        }
+        match optimizer.batches() {
+            0 => Err(Error::Usage("there must be at least 1 mini-batch".to_string())),
+            _ => Ok(()),
+        }
+    }
+
+    fn method(&self, parameters: usize) -> Result<OptimizerConfig> {
+        let optimizer = match (&self.custom, &self.optimizer) {
+            (Some((name, _)), _) => OptimizerConfig::Custom { name: name.clone(), l2: 0.0 },
+            (_, Some(choose)) => choose(parameters)?,
+            _ => OptimizerConfig::default_for(self.loss, parameters),
+        };
+        Ok(match self.l2 {
+            Some(l2) => optimizer.with_l2(l2),
+            None => optimizer,
+        })
+    }
+
+    /// Begins with positions that are there, or with the extraction of `inputs`.
+    fn start(
+        mut self,
+        positions: Option<Positions<'_>>,
+        inputs: &[PathBuf],
+        backend: &Backend,
+    ) -> Result<Tuned> {
+        self.check()?;
+        let extracted = default_features();
+        let set = positions.as_ref().map_or(&extracted, |positions| &positions.data().metadata().feature_set);
+        let prior = self.prior.clone().unwrap_or_else(|| Prior::default_for(set));
+        let theta = prior.theta(set)?;
+        let is_swarm = matches!(self.method(0)?, OptimizerConfig::ParticleSwarm { .. });
+        let default = if is_swarm { "madchess" } else { "identity" };
+        let basis = self.basis.resolve(default, is_swarm, set, &theta)?;
+        // What is already there is looked at before anything is written.
+        let prepared = match &positions {
+            Some(positions) => Some(self.prepare(positions, &prior, theta.clone(), basis.clone())?),
+            None => None,
+        };
+        let folder = match &self.folder {
+            Some(path) => Some(RunFolder::create(path.as_deref(), Kind::Run, self.overwrite)?),
+            None => None,
+        };
+        if let Some(warning) = folder.as_ref().and_then(RunFolder::warning) {
+            (self.observer)(RunEvent::Warning(&warning))?;
+        }
+        let result = (|| {
+            let (positions, prepared) = match (positions, prepared) {
+                (Some(positions), Some(prepared)) => (positions, prepared),
+                _ => {
+                    let positions = self.extract(inputs, folder.as_ref())?;
+                    let prepared = self.prepare(&positions, &prior, theta, basis)?;
+                    (positions, prepared)
+                }
+            };
+            self.execute(&positions, prepared, folder.as_ref(), backend)
+        })();
+        if let (Err(_), Some(folder)) = (&result, &folder) {
+            folder.discard();
+        }
+        result
+    }
+
+    fn extract(&mut self, inputs: &[PathBuf], folder: Option<&RunFolder>) -> Result<Positions<'static>> {
+        let Some(folder) = folder else {
+            let temporary = temporary_folder()?;
+            let path = temporary.path().join(DATASET);
+            let report = extract_to(inputs, &path, self.cancel)?;
+            (self.observer)(RunEvent::Extracted { report: &report, output: &path })?;
+            return Ok(Positions::Read(Box::new(dataset::read(&path)?), Vec::new()));
+        };
+        let path = folder.file(DATASET);
+        if self.overwrite {
+            folder.remove(DATASET)?;
+        }
+        folder.making(&[DATASET])?;
+        let report = extract_to(inputs, &path, self.cancel)?;
+        (self.observer)(RunEvent::Extracted { report: &report, output: &path })?;
+        Ok(Positions::Read(Box::new(dataset::read(&path)?), vec![path]))
+    }
+
+    fn prepare(
+        &self,
+        positions: &Positions<'_>,
+        prior: &Prior,
+        theta: Vec<f64>,
+        basis: Option<Parameterization>,
+    ) -> Result<Prepared> {
+        let data = positions.data();
+        if data.is_empty() {
+            return Err(match positions.paths().first() {
+                Some(path) => Error::input(path, "contains no positions"),
+                None => Error::Usage("the dataset contains no positions".to_string()),
+            });
+        }
+        let optimizer = self.method(theta.len())?;
+        if let OptimizerConfig::ParticleSwarm { settings, .. } = &optimizer {
+            let dimension = basis.as_ref().map_or(theta.len(), Parameterization::dimension);
+            check_swarms(settings, dimension)?;
+        }
+        let split = Split::try_new(data, self.holdout, optimizer.batches(), self.seed)?;
+        let (k, fitted_loss) = scale(data, &split, &theta, self.loss, self.k)?;
+        let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        let config = RunConfig {
+            datasets: positions.paths().iter().map(|path| absolute(path).display().to_string()).collect(),
+            checksum: data.checksum().to_string(),
+            prior: prior.to_string(),
+            prior_theta: theta,
+            basis,
+            k,
+            loss: self.loss,
+            holdout: self.holdout,
+            seed: self.seed,
+            round: self.round,
+            stopping: self.limits.for_method(&optimizer),
+            optimizer,
+        };
+        config.validate()?;
+        Ok(Prepared { split, config, fitted_loss })
+    }
+
+    fn execute(
+        &mut self,
+        positions: &Positions<'_>,
+        prepared: Prepared,
+        folder: Option<&RunFolder>,
+        backend: &Backend,
+    ) -> Result<Tuned> {
+        let Prepared { split, config, fitted_loss } = prepared;
+        let data = positions.data();
+        let custom = match self.custom.take() {
+            Some((_, make)) => Some(make(&space_of(&config.parameterization()))?),
+            None => None,
+        };
+        let mut record =
+            RunRecord { uncertainty: self.uncertainty, ..RunRecord::new(&self.command_line, config) };
+        let observe = &mut *self.observer;
+        uncertainty::check(record.uncertainty, &record.config, data, &split, observe)?;
+        let (cancel, checkpoint_every) = (self.cancel, self.checkpoint_every);
+        if let (Some(settings), Some(folder)) = (self.rounds, folder) {
+            let Some(path) = positions.paths().first() else {
+                return Err(Error::Usage("rounds need the file of a dataset".to_string()));
+            };
+            let rounds = settings.prepare(path, data, folder, cancel)?;
+            record.requiesce = Some(rounds.record());
+            folder.write_record(Kind::Run, &record)?;
+            let overwrite = self.overwrite;
+            let means = Means { folder, backend, cancel, overwrite, checkpoint_every, observe };
+            return rounds.run(means, First { record, data, split: &split, fitted_loss });
+        }
+        folder.map_or(Ok(()), |folder| folder.write_record(Kind::Run, &record))?;
+        let (record, split) = (&record, &split);
+        Session { folder, record, data, split, backend, cancel, checkpoint_every, custom, observe }.carry_out(
+            None,
+            false,
+            fitted_loss,
+        )
+    }
+}
+
+/// Checks that swarms in a space fit the memory.
+pub(crate) fn check_swarms(settings: &ParticleSwarmSettings, dimension: usize) -> Result<()> {
+    let members = settings.members().unwrap_or(usize::MAX);
+    memory::check_population(members, ParticleSwarmSettings::bytes_per_particle(dimension))
+}
+
+/// K as it was given, or fitted on the training positions, then with the loss there.
+fn scale(
+    data: &Dataset,
+    split: &Split,
+    theta: &[f64],
+    loss: LossKind,
+    given: Option<f64>,
+) -> Result<(f64, Option<f64>)> {
+    if let Some(k) = given {
+        return Ok((k, None));
+    }
+    let training: Vec<u32> = split.training().map(|n| n as u32).collect();
+    let fit = fit_scale(data, &exact_scores(data, theta, &training), &training, loss)?;
+    Ok((fit.k, Some(fit.loss)))
+}

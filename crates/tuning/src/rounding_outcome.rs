@@ -1,0 +1,134 @@
+//! The end of a run whose result is whole numbers: rounding, and what single steps do to the
+//! exact loss.
+
+use std::time::Instant;
+
+use gputexel_dataset::objective::Objective;
+use gputexel_evaluator::cpu::CpuEvaluator;
+use gputexel_evaluator::{Evaluator, Population, Request};
+use gputexel_files::{Error, Result};
+use gputexel_model::{Parameterization, RoundingRecord, SingleStepsRecord};
+
+use super::{
+    ExactProblem, OptimizerConfig, Outcome, Rounded, Rounding, RunParts, SingleSteps, StopReason, Survey,
+    regularize, round, space_of,
+};
+
+/// Above this many parameters the Gauss–Newton matrix and its factorization take too long.
+pub const GAUSS_NEWTON_LIMIT: usize = 4096;
+
+/// What was done and found.
+#[derive(Clone, Debug)]
+pub struct RoundingOutcome {
+    /// How the result was rounded, and what came of it; `None` after a search on whole numbers.
+    pub rounded: Option<(Rounding, Rounded)>,
+    /// Single steps that improved the exact loss after the search of the run had ended.
+    pub exact_steps: u64,
+    /// What single steps from the result would do, where that was looked at.
+    pub survey: Option<Survey>,
+    /// Seconds that all of it took.
+    pub seconds: f64,
+}
+
+/// Rounds the result as the configuration says; of a local search, goes the last exact steps.
+/// `None` where the result stays real.
+///
+/// # Errors
+/// [`Error::Interrupted`]; the state that is stored already leads here again. Otherwise those of
+/// the evaluator and of [`round`].
+pub fn round_outcome(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Option<RoundingOutcome>> {
+    let RunParts { config, split, layout, cancel, .. } = *parts;
+    let is_local = matches!(config.optimizer, OptimizerConfig::Local(_));
+    if config.round == Rounding::None && !is_local {
+        return Ok(None);
+    }
+    let started = Instant::now();
+    let parameterization = config.parameterization();
+    let mut space = space_of(&parameterization);
+    space.integer.fill(true);
+    let problem = ExactProblem {
+        layout,
+        parts: 0..split.batches(),
+        objective: Objective { k: config.k, loss: config.loss },
+        parameterization: &parameterization,
+        space: &space,
+        prior: &config.prior_theta,
+        l2: config.optimizer.l2(outcome.best_member),
+    };
+    let interrupted = || Error::Interrupted("while rounding".to_string());
+    let whole = if is_local {
+        let mut search = SingleSteps::try_new(&problem, &outcome.z)?;
+        // What was stopped early, or is judged by positions held out, is not to be led on.
+        let ended = outcome.reason == StopReason::Converged && split.held_out_part().is_none();
+        let survey = match ended {
+            true => search.descend(cancel).ok_or_else(interrupted)?,
+            false => search.survey(),
+        };
+        outcome.z = search.z().to_vec();
+        RoundingOutcome {
+            rounded: None,
+            exact_steps: search.taken(),
+            survey: Some(survey),
+            seconds: started.elapsed().as_secs_f64(),
+        }
+    } else {
+        let matrix = match config.round {
+            Rounding::Local => gauss_newton_matrix(&problem, &parameterization, &outcome.z)?,
+            _ => None,
+        };
+        let rounded =
+            round(&problem, &outcome.z, config.round, matrix.as_deref(), cancel)?.ok_or_else(interrupted)?;
+        outcome.z.clone_from(&rounded.z);
+        RoundingOutcome::of(config.round, rounded, started.elapsed().as_secs_f64())
+    };
+    outcome.parameters = parameterization.theta(&outcome.z);
+    Ok(Some(whole))
+}
+
+/// The Gauss–Newton matrix with respect to z, where the loss has one and it is not too large.
+///
+/// # Errors
+/// Those of the evaluator.
+pub fn gauss_newton_matrix(
+    problem: &ExactProblem<'_>,
+    parameterization: &Parameterization,
+    z: &[f64],
+) -> Result<Option<Vec<f64>>> {
+    let loss = problem.objective.loss;
+    if !loss.is_smooth() || parameterization.parameters() > GAUSS_NEWTON_LIMIT {
+        return Ok(None);
+    }
+    let theta = parameterization.theta(z);
+    let request = Request { parts: problem.parts.clone(), loss, gradients: false, curvature: true };
+    // The same on every machine: the result is to be the same whatever the backend.
+    let mut evaluator = CpuEvaluator::new(problem.layout);
+    let mut evaluations = evaluator.evaluate(&Population::single(&theta, problem.objective.k), &request)?;
+    regularize(&mut evaluations, &theta, problem.prior, &[problem.l2]);
+    Ok(Some(parameterization.pull_matrices(&evaluations.curvatures)))
+}
+
+impl RoundingOutcome {
+    /// A result that was rounded in some seconds.
+    pub fn of(rounding: Rounding, rounded: Rounded, seconds: f64) -> Self {
+        Self { exact_steps: 0, survey: rounded.survey.clone(), rounded: Some((rounding, rounded)), seconds }
+    }
+
+    /// For `params.json`.
+    pub fn rounding_record(&self) -> Option<RoundingRecord> {
+        self.rounded.as_ref().map(|(rounding, rounded)| RoundingRecord {
+            method: rounding.to_string(),
+            loss_real: rounded.loss_real,
+            loss_naive: rounded.loss_naive,
+            loss: rounded.loss,
+        })
+    }
+
+    /// For `params.json`.
+    pub fn single_steps_record(&self) -> Option<SingleStepsRecord> {
+        self.survey.as_ref().map(|survey| SingleStepsRecord {
+            count: survey.steps,
+            improving: survey.improving.len(),
+            smallest_increase: survey.smallest_increase,
+        })
+    }
+}

@@ -1,0 +1,99 @@
+//! Tunes with an optimizer that the library does not have:
+//! `cargo run --example custom_optimizer -- data/sample.bin`
+//!
+//! Rprop (Riedmiller and Braun, 1993) looks at the signs of the gradient alone: each coordinate has a
+//! step of its own, which grows while the sign stays and shrinks when it changes.
+
+use gputexel::dataset;
+use gputexel::evaluator::Evaluations;
+use gputexel::optimizer::{Best, Optimizer, OptimizerState, Proposal, Space};
+use gputexel::{Result, Tuned, Tuner};
+
+struct Rprop {
+    z: Vec<f64>,
+    /// Step of each coordinate, centipawns.
+    steps: Vec<f64>,
+    gradient: Vec<f64>,
+    loss: f64,
+}
+
+impl Rprop {
+    fn new(space: &Space) -> Self {
+        let z = space.start.clone();
+        Self { steps: vec![5.0; z.len()], gradient: vec![0.0; z.len()], z, loss: f64::INFINITY }
+    }
+}
+
+impl Optimizer for Rprop {
+    fn ask(&mut self) -> Proposal {
+        // One member, with a pull of λ = 1e-4 toward the prior.
+        Proposal { parameters: self.z.clone(), l2: vec![1e-4], gradients: true, curvature: false }
+    }
+
+    fn tell(&mut self, evaluations: &Evaluations) -> Result<()> {
+        self.loss = evaluations.losses[0];
+        for (i, &gradient) in evaluations.gradients.iter().enumerate() {
+            let factor = match gradient * self.gradient[i] {
+                product if product > 0.0 => 1.2,
+                product if product < 0.0 => 0.5,
+                _ => 1.0,
+            };
+            self.steps[i] = (self.steps[i] * factor).clamp(1e-3, 50.0);
+            if gradient != 0.0 {
+                self.z[i] -= self.steps[i] * gradient.signum();
+            }
+            self.gradient[i] = gradient;
+        }
+        Ok(())
+    }
+
+    fn best(&self) -> Best {
+        Best { member: 0, parameters: self.z.clone(), loss: self.loss }
+    }
+
+    fn gradient_norm(&self) -> Option<f64> {
+        Some(self.gradient.iter().fold(0.0, |norm, value| value.abs().max(norm)))
+    }
+
+    fn epoch_done(&self) -> bool {
+        true
+    }
+
+    fn converged(&self) -> bool {
+        false
+    }
+
+    fn save(&self) -> OptimizerState {
+        let vectors = [("z", &self.z), ("steps", &self.steps), ("gradient", &self.gradient)];
+        OptimizerState {
+            vectors: vectors.map(|(name, vector)| (name.to_string(), vector.clone())).into(),
+            ..OptimizerState::default()
+        }
+    }
+
+    fn restore(&mut self, mut state: OptimizerState) -> Result<()> {
+        for (name, vector) in
+            [("z", &mut self.z), ("steps", &mut self.steps), ("gradient", &mut self.gradient)]
+        {
+            *vector = state.vectors.remove(name).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    fn describe(&self, _member: usize) -> String {
+        "rprop".to_string()
+    }
+}
+
+/// Tunes on a dataset.
+pub fn tune(path: &str) -> Result<Tuned> {
+    let data = dataset::read_many(&[path])?;
+    Tuner::builder(&data).custom_optimizer("rprop", |space| Ok(Box::new(Rprop::new(space)))).epochs(40).run()
+}
+
+fn main() -> Result<()> {
+    let path = std::env::args().nth(1).unwrap_or_else(|| "data/sample.bin".to_string());
+    let tuned = tune(&path)?;
+    println!("{}: loss {:?} -> {:?}", tuned.outcome.optimizer, tuned.loss_before, tuned.loss);
+    Ok(())
+}

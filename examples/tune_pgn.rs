@@ -1,0 +1,15 @@
+//! Tunes parameters on the games of a PGN file: `cargo run --example tune_pgn -- games.pgn run-folder`
+
+use gputexel::{Result, Tuner, extract};
+
+/// Writes a folder with the parameters, as `params.json` and as source code.
+pub fn tune(games: &str, folder: &str) -> Result<()> {
+    let data = extract(&[games])?;
+    let tuned = Tuner::builder(&data).l2(1e-4).holdout(0.1).seed(1).run()?;
+    tuned.write_to(folder)
+}
+
+fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().collect();
+    tune(&args[1], &args[2])
+}

@@ -1,0 +1,94 @@
+//! What `tune` and `pso` have in common: a run of the library, shown to its user.
+
+mod chart;
+mod observer;
+mod rounding;
+
+use std::path::Path;
+use std::time::Duration;
+
+use gputexel::model::ROLE_NAMES;
+use gputexel::run::{Finished, REPORT, Tuned, Tuner};
+use gputexel::{Error, Result};
+use serde_json::json;
+
+use super::backend::Backend;
+use super::live::Watch;
+use super::run_folder::{Kind, check_contents};
+use super::{Context, report, say};
+use observer::Observer;
+pub use rounding::{add_rounding, rounding_lines};
+
+/// Checks flags that runs of all kinds have.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub fn check_common(checkpoint_every: f64, board: &str) -> Result<()> {
+    if !(checkpoint_every.is_finite() && checkpoint_every >= 0.0) {
+        return Err(Error::Usage("--checkpoint-every must be 0 or a positive number".to_string()));
+    }
+    if !ROLE_NAMES.contains(&board) {
+        return Err(Error::Usage(format!("--board {}: expected one of {}", board, ROLE_NAMES.join(", "))));
+    }
+    Ok(())
+}
+
+/// Runs a run to its end, and shows how it goes. `command` is what resumes it.
+///
+/// # Errors
+/// Those of [`Tuner::run`], of an interrupted run with how to resume it.
+pub fn carry_out(
+    tuner: Tuner<'_>,
+    command: &str,
+    context: &Context,
+    watch: &Watch,
+    backend: &Backend,
+    checkpoint_every: f64,
+) -> Result<Tuned> {
+    let mut observer = Observer::new(context, watch);
+    let tuner = tuner
+        .backend(backend)
+        .cancel(context.cancel)
+        .command_line(&context.command_line)
+        .checkpoint_every(Duration::try_from_secs_f64(checkpoint_every).unwrap_or(Duration::MAX));
+    let result = tuner.observe(|event| observer.observe(event)).run();
+    result.map_err(|error| observer.with_hint(error, command))
+}
+
+/// Has a run go to a folder, or a dated one.
+///
+/// # Errors
+/// Those of [`check_contents`].
+pub fn in_folder<'a>(tuner: Tuner<'a>, out: Option<&Path>, force: bool) -> Result<Tuner<'a>> {
+    let Some(out) = out else { return Ok(tuner.dated_folder()) };
+    if out.exists() {
+        check_contents(out, Kind::Run, force)?;
+    }
+    Ok(tuner.folder(out).overwrite(force))
+}
+
+/// Makes what a finished run lacks and its parameters are enough for.
+///
+/// # Errors
+/// [`Error::Usage`] when nothing is missing, or the parameters are; those of reading and writing files.
+pub fn finish_up(run: &Finished, context: &Context) -> Result<()> {
+    let Finished { folder, record, .. } = run;
+    let finished = run.describe();
+    let mut missing = run.complete()?;
+    if !folder.file(REPORT).exists() {
+        report::leave_again(folder, record)?;
+        missing.push(REPORT);
+    }
+    match (&missing[..], &record.requiesce) {
+        ([], Some(rounds)) if rounds.done.len() < rounds.rounds as usize => {
+            let (done, all) = (rounds.done.len(), rounds.rounds);
+            let text =
+                format!("{finished}, with {done} of {all} rounds, which are not resumed; start a new run");
+            Err(Error::Usage(text))
+        }
+        ([], _) => Err(Error::Usage(finished)),
+        _ if context.json => say(&format!("{}\n", json!({ "folder": folder.path(), "written": missing }))),
+        _ if context.quiet => Ok(()),
+        _ => say(&format!("{finished}\nwritten     {}\n", missing.join(", "))),
+    }
+}

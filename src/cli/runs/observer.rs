@@ -1,0 +1,342 @@
+//! What a run shows while it goes on: the opening, progress, charts, event files.
+
+use std::fmt::Write as _; // to strings, which cannot fail
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use gputexel::extraction::Report;
+use gputexel::optimizer::{StepDetails, SwarmDetails};
+use gputexel::report::EventWriter;
+use gputexel::run::{RunEvent, Start};
+use gputexel::tuning::{EpochRecord, Stopping};
+use gputexel::{Error, Result};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::super::live::Watch;
+use super::super::scale::scale_forms;
+use super::super::table::{grouped, percent};
+use super::super::{Context, report, say, shows_progress};
+use super::chart::LossChart;
+
+/// Time between two drawings of the chart.
+const CHART_EVERY: Duration = Duration::from_millis(500);
+
+/// Says what is about to happen.
+///
+/// # Errors
+/// When standard output cannot be written.
+fn print_opening(start: &Start<'_>) -> Result<()> {
+    let Start { config, data, split, backend, fitted_loss, resumed, .. } = *start;
+    let mut out = String::new();
+    let games = match data.has_games() {
+        true => format!("{} games", grouped(data.metadata().games)),
+        false => "no games: split by position".to_string(),
+    };
+    let _ = writeln!(
+        out,
+        "dataset     {} positions, {}, {} parameters ({})",
+        grouped(data.len() as u64),
+        games,
+        2 * data.feature_count(),
+        data.metadata().feature_set.name()
+    );
+    if split.held_out_part().is_some() {
+        let _ = writeln!(out, "held out    {} positions", grouped(split.held_out().count() as u64));
+    }
+    let _ = writeln!(out, "backend     {backend}");
+    let _ = writeln!(out, "prior       {}", config.prior);
+    if let Some(basis) = config.named_basis() {
+        let _ = writeln!(out, "basis       {}, {} coordinates", basis.name, basis.dimension());
+        let start = basis.theta(&basis.start());
+        let moved = start.iter().zip(&config.prior_theta).filter(|(a, b)| (*a - *b).abs() > 1e-9).count();
+        if moved > 0 {
+            let _ = writeln!(
+                out,
+                "start       {moved} of {} parameters do not start at the prior, because of the basis or its bounds",
+                start.len()
+            );
+        }
+    }
+    let origin = fitted_loss.map(|loss| format!(", fitted on the prior: loss {loss:.6}")).unwrap_or_default();
+    let _ = writeln!(out, "K           {}{origin}", scale_forms(config.k));
+    if let Some(epochs) = resumed {
+        let _ = writeln!(out, "resumed     after {epochs} epochs");
+    }
+    if let Some(folder) = start.folder {
+        let _ = writeln!(out, "run         {}", folder.path().display());
+    }
+    say(&out)
+}
+
+/// Shows a run to its user.
+pub struct Observer<'a> {
+    context: &'a Context,
+    watch: &'a Watch,
+    progress: Option<Progress>,
+    /// The bar of a bootstrap.
+    resamples: Option<ProgressBar>,
+    /// The folder from which a run that was interrupted can be resumed.
+    pub resumable: Option<PathBuf>,
+}
+
+impl<'a> Observer<'a> {
+    /// Begins to watch.
+    pub fn new(context: &'a Context, watch: &'a Watch) -> Self {
+        Self { context, watch, progress: None, resamples: None, resumable: None }
+    }
+
+    /// Takes note of an event.
+    ///
+    /// # Errors
+    /// When standard output or event files cannot be written.
+    pub fn observe(&mut self, event: RunEvent<'_>) -> Result<()> {
+        let talks = !self.context.quiet && !self.context.json;
+        match event {
+            RunEvent::Warning(text) => self.warn(text),
+            RunEvent::Extracted { report, output } => {
+                print_extraction(self.context, report, &output.display().to_string())?;
+            }
+            RunEvent::Started(start) => {
+                if talks {
+                    print_opening(&start)?;
+                }
+                self.progress = Some(Progress::begin(self.context, self.watch, &start)?);
+            }
+            RunEvent::Epoch { record, pairs } => {
+                self.progress.as_mut().map_or(Ok(()), |progress| progress.epoch(record, pairs))?;
+            }
+            RunEvent::Replaced { error, evaluator } => {
+                self.warn(&format!("{error}; continuing on the {evaluator}"));
+            }
+            RunEvent::Optimized => {
+                if let Some(progress) = self.progress.take() {
+                    progress.finish();
+                }
+            }
+            RunEvent::Resampling { done, members, evaluations } => {
+                let bar = self.resamples.get_or_insert_with(|| resample_bar(self.context, members));
+                bar.set_position(done as u64);
+                bar.set_message(format!("{evaluations} evaluations"));
+            }
+            RunEvent::Resampled => {
+                if let Some(bar) = self.resamples.take() {
+                    bar.finish_and_clear();
+                }
+            }
+            RunEvent::Resumable { folder } => self.resumable = Some(folder.to_path_buf()),
+            RunEvent::ReportDue { folder, data, split } => report::leave(folder, data, split),
+            RunEvent::RoundsLeftOut { rounds } => self.warn(&format!(
+                "the {rounds} rounds of --requiesce are not resumed; start a new run to repeat them"
+            )),
+            RunEvent::RoundStarted { round, rounds, positions, changes } if talks => {
+                let mut text = format!(
+                    "\nround {round} of {rounds}: {} of {} positions resolve differently ({})",
+                    grouped(changes.changed),
+                    grouped(positions),
+                    percent(changes.changed, positions)
+                );
+                if changes.entered + changes.left > 0 {
+                    let (entered, left) = (grouped(changes.entered), grouped(changes.left));
+                    text += &format!(", {entered} are new, {left} are no longer kept");
+                }
+                say(&(text + "\n"))?;
+            }
+            RunEvent::RoundEnded(done) if talks => {
+                let number = |loss: Option<f64>| loss.map_or("none".to_string(), |loss| format!("{loss:.8}"));
+                say(&format!(
+                    "round {}     loss {} -> {}, parameters moved by {:.1} cp (RMS), at most {:.1}\n",
+                    done.round,
+                    number(done.loss_before),
+                    number(done.loss),
+                    done.moved_rms_cp,
+                    done.moved_max_cp
+                ))?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The error of a run, of one that can be resumed with the command that does.
+    pub fn with_hint(&self, error: Error, command: &str) -> Error {
+        match (error, &self.resumable) {
+            (Error::Interrupted(at), Some(folder)) => Error::Interrupted(format!(
+                "{at}; resume with 'gputexel {command} --resume {}'",
+                folder.display()
+            )),
+            (error, _) => error,
+        }
+    }
+
+    fn warn(&self, text: &str) {
+        let print = || eprintln!("gputexel: warning: {text}");
+        match self.resamples.as_ref().or(self.progress.as_ref().map(|progress| &progress.bar)) {
+            Some(bar) => bar.suspend(print),
+            None => print(),
+        }
+    }
+}
+
+fn resample_bar(context: &Context, members: usize) -> ProgressBar {
+    let bar = match shows_progress(context) {
+        true => ProgressBar::new(members as u64),
+        false => ProgressBar::hidden(),
+    };
+    if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} resamples, {msg}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+fn print_extraction(context: &Context, report: &Report, output: &str) -> Result<()> {
+    for source in &report.sources {
+        for warning in &source.warnings {
+            let line = format!("gputexel: warning: {}: {warning}", source.record.path);
+            eprintln!("{}", gputexel::printable(&line));
+        }
+        if !context.quiet && !context.json {
+            let record = &source.record;
+            let left_out: u64 = record.left_out.values().sum();
+            say(&format!(
+                "extracted   {} positions from {} ({}), left out {}\n",
+                grouped(record.positions),
+                record.path,
+                record.labels.as_deref().unwrap_or(&record.format),
+                grouped(left_out),
+            ))?;
+        }
+    }
+    if !context.quiet && !context.json {
+        say(&format!("dataset     written to {output}\n"))?;
+    }
+    Ok(())
+}
+
+/// The progress of an optimizer.
+struct Progress {
+    stopping: Stopping,
+    /// Whether losses contain a pull toward the prior.
+    regularizes: bool,
+    bar: ProgressBar,
+    /// Plain lines instead of a bar.
+    lines: bool,
+    last_line: Option<Instant>,
+    last_seconds: f64,
+    events: Option<EventWriter>,
+    /// Losses to draw: of held-out positions where there are any.
+    chart: Option<LossChart>,
+    /// The chart as it was drawn last, under the bar.
+    drawn: String,
+}
+
+impl Progress {
+    fn begin(context: &Context, watch: &Watch, start: &Start<'_>) -> Result<Self> {
+        let Start { config, data, .. } = *start;
+        let bar = match shows_progress(context) {
+            true => ProgressBar::new(config.stopping.epochs),
+            false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
+        };
+        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} {msg}") {
+            bar.set_style(style);
+        }
+        let (mut events, mut chart) = (None, None);
+        if let Some(folder) = start.folder {
+            watch.follow(context, folder, &data.metadata().feature_set)?;
+            events = watch.events(folder, start.metrics)?;
+            let draws = watch.chart && !context.quiet && !context.json;
+            chart = draws.then(|| LossChart::of(folder));
+        }
+        Ok(Self {
+            stopping: config.stopping,
+            regularizes: config.optimizer.regularizes(),
+            events,
+            chart,
+            drawn: String::new(),
+            bar,
+            lines: !shows_progress(context) && !context.quiet && !context.json,
+            last_line: None,
+            last_seconds: 0.0,
+        })
+    }
+
+    fn epoch(&mut self, record: &EpochRecord, pairs: u64) -> Result<()> {
+        let EpochRecord { epoch, loss, held_out, gradient_norm, seconds, ref details } = *record;
+        let swarms = match details {
+            Some(StepDetails::Swarms(swarms)) => Some(swarms),
+            _ => None,
+        };
+        let rate = pairs as f64 / (seconds - self.last_seconds).max(1e-9);
+        if let Some(events) = &mut self.events {
+            let swarm = |value: fn(&SwarmDetails) -> f64| swarms.map_or(f64::NAN, value);
+            let scalars = [
+                ("loss/training", loss),
+                ("loss/held_out", held_out.unwrap_or(f64::NAN)),
+                ("gradient/largest", gradient_norm.unwrap_or(f64::NAN)),
+                ("positions_per_second", rate),
+                ("swarms/median", swarm(|swarms| swarms.swarm_median)),
+                ("swarms/worst", swarm(|swarms| swarms.swarm_worst)),
+            ];
+            events.scalars(epoch, &scalars)?;
+        }
+        if let Some(chart) = &mut self.chart {
+            chart.add(epoch, loss, held_out);
+        }
+        self.last_seconds = seconds;
+        self.show(record, rate, swarms);
+        Ok(())
+    }
+
+    fn show(&mut self, record: &EpochRecord, rate: f64, swarms: Option<&SwarmDetails>) {
+        let EpochRecord { epoch, loss, held_out, seconds, .. } = *record;
+        let left = seconds / epoch as f64 * (self.stopping.epochs.saturating_sub(epoch)) as f64;
+        let left = self.stopping.seconds.map_or(left, |limit| left.min((limit - seconds).max(0.0)));
+        let swarms = swarms.map(swarm_bests);
+        let (noun, label) = match (&swarms, self.regularizes) {
+            (Some(_), _) => ("iteration", "best"),
+            (None, true) => ("epoch", "loss with L2"),
+            (None, false) => ("epoch", "loss"),
+        };
+        let swarms = swarms.unwrap_or_default();
+        let held_out = held_out.map(|loss| format!(" held-out {loss:.8}")).unwrap_or_default();
+        let text = format!(
+            "{label} {loss:.8}{held_out}{swarms}  {:.1} M positions/s  {seconds:.1} s, at most {left:.0} s left",
+            rate / 1e6
+        );
+        if self.lines {
+            let due = self.last_line.is_none_or(|at| at.elapsed() >= Duration::from_secs(1));
+            if due || self.stopping.epochs <= 50 || epoch == self.stopping.epochs {
+                self.last_line = Some(Instant::now());
+                // Progress that cannot be shown is no reason to give up the run.
+                let _ = say(&format!("{noun} {epoch:>5} {text}\n"));
+            }
+        } else {
+            self.bar.set_position(epoch);
+            // Drawing takes longer than many an epoch.
+            let due = self.last_line.is_none_or(|at| at.elapsed() >= CHART_EVERY);
+            if let Some(chart) = self.chart.as_ref().filter(|_| due).and_then(LossChart::draw) {
+                self.last_line = Some(Instant::now());
+                self.drawn = format!("\n{chart}");
+            }
+            self.bar.set_message(text + &self.drawn);
+        }
+    }
+
+    /// Clears the bar and leaves the chart, if there is one.
+    fn finish(&self) {
+        self.bar.finish_and_clear();
+        if let Some(chart) = self.chart.as_ref().and_then(LossChart::draw) {
+            // As with progress.
+            let _ = say(&format!("{chart}\n"));
+        }
+    }
+}
+
+/// Original error and bests of swarms; those of many swarms by their median and the worst.
+fn swarm_bests(swarms: &SwarmDetails) -> String {
+    const SHOWN: usize = 12;
+    let bests = match swarms.swarms.as_ref().filter(|list| list.len() <= SHOWN) {
+        Some(list) => list.iter().map(|best| format!(" {best:.6}")).collect(),
+        None => format!(" median {:.6} worst {:.6}", swarms.swarm_median, swarms.swarm_worst),
+    };
+    format!("  original {:.8}  swarms{bests}", swarms.original)
+}

@@ -1,0 +1,67 @@
+//! What rounding did to a result, in JSON and for people.
+
+use std::fmt::Write as _; // to strings, which cannot fail
+
+use gputexel::tuning::{Rounding, RoundingOutcome};
+use serde_json::{Value, json};
+
+use super::super::table::grouped;
+
+/// Adds to the report in JSON.
+pub fn add_rounding(outcome: &RoundingOutcome, report: &mut Value) {
+    if let Some((rounding, rounded)) = &outcome.rounded {
+        report["rounding"] = json!({
+            "method": rounding, "loss_real": rounded.loss_real, "loss_naive": rounded.loss_naive,
+            "loss_successive": rounded.loss_successive, "loss": rounded.loss,
+            "steps": rounded.steps, "seconds": outcome.seconds,
+        });
+    }
+    if let Some(survey) = &outcome.survey {
+        report["single_steps"] = json!({
+            "count": survey.steps, "improving": survey.improving.len(),
+            "smallest_increase": survey.smallest_increase, "without_effect": survey.without_effect,
+            "taken_exactly": outcome.exact_steps, "seconds": outcome.seconds,
+        });
+    }
+}
+
+/// How a result was rounded, for people.
+pub fn rounding_lines(outcome: &RoundingOutcome) -> String {
+    let mut out = String::new();
+    if let Some((rounding, rounded)) = &outcome.rounded {
+        let share = |loss: f64| format!("{:+.2e}", (loss - rounded.loss_real) / rounded.loss_real);
+        let _ = write!(out, "rounded     {rounding}: ");
+        if *rounding == Rounding::Local {
+            let (loss, steps) = (share(rounded.loss), rounded.steps);
+            let _ = write!(out, "relative loss {loss}, {steps} steps; ");
+            if let Some(loss) = rounded.loss_successive {
+                let _ = write!(out, "successive rounding alone {}, ", share(loss));
+            }
+            let _ = writeln!(out, "naive {}; {:.1} s", share(rounded.loss_naive), outcome.seconds);
+        } else {
+            let _ = writeln!(out, "relative loss {}", share(rounded.loss));
+        }
+    }
+    let Some(survey) = &outcome.survey else { return out };
+    let count = grouped(survey.steps as u64);
+    if outcome.exact_steps > 0 {
+        let _ =
+            writeln!(out, "exact       {} more steps improved the exact loss", grouped(outcome.exact_steps));
+    }
+    let _ = match (survey.improving.len(), survey.smallest_increase) {
+        (0, Some(least)) => writeln!(
+            out,
+            "verified    none of {count} single steps improves the exact loss (smallest increase {least:.2e})"
+        ),
+        (0, None) => writeln!(out, "verified    there are no single steps to try"),
+        (n, _) => writeln!(
+            out,
+            "not optimal {} of {count} single steps would improve the exact training loss",
+            grouped(n as u64)
+        ),
+    };
+    if outcome.rounded.is_none() && survey.improving.is_empty() {
+        out += "            this is a local minimum; Gauss-Newton with --round local usually ends lower\n";
+    }
+    out
+}
