@@ -3,7 +3,9 @@
 use gputexel::dataset::Layout;
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::gpu::{BackendChoice, GpuContext, GpuEvaluator, GpuOptions, list_adapters};
-use gputexel::evaluator::{AdamBatch, AdamStep, Evaluations, Evaluator, Population, Request, Stats};
+use gputexel::evaluator::{
+    AdamBatch, AdamStep, Evaluations, Evaluator, FallbackEvaluator, Population, Request, Stats,
+};
 use gputexel::{Error, Result};
 
 /// Flags that say what computes.
@@ -88,38 +90,38 @@ impl BackendArgs {
 }
 
 impl Backend {
-    /// Has an evaluator tell what it did, if that was asked for.
-    fn heard<'a>(&self, evaluator: Box<dyn Evaluator + 'a>) -> Box<dyn Evaluator + 'a> {
-        if self.stats { Box::new(Heard(evaluator)) } else { evaluator }
-    }
-
     /// An evaluator of the layout, and a line that says which and why.
     ///
     /// # Errors
-    /// [`Error::Gpu`] when the GPU was asked for and refuses; with `auto` the CPU takes over.
+    /// [`Error::Gpu`] when the GPU was asked for and refuses; with `auto` the CPU takes over, now or
+    /// later.
     pub fn evaluator<'a>(&self, layout: &'a Layout) -> Result<(Box<dyn Evaluator + 'a>, String)> {
-        let mut why = self.why.clone();
+        let (mut why, stats) = (self.why.clone(), self.stats);
+        let cpu = move || heard(stats, Box::new(CpuEvaluator::new(layout)));
         if let Some(context) = &self.gpu {
             let options = GpuOptions { memory_bytes: self.memory, ..GpuOptions::new(context) };
             match GpuEvaluator::with_options(context, layout, options) {
                 Ok(gpu) => {
-                    let evaluator: Box<dyn Evaluator> = Box::new(gpu);
-                    let line = format!("{} ({why})", evaluator.describe());
-                    return Ok((self.heard(evaluator), line));
+                    let line = format!("{} ({why})", gpu.describe());
+                    let gpu = heard(stats, Box::new(gpu));
+                    return Ok(match self.choice {
+                        BackendChoice::Auto => (Box::new(FallbackEvaluator::new(gpu, cpu)), line),
+                        _ => (gpu, line),
+                    });
                 }
                 Err(error) if self.choice == BackendChoice::Auto => why = error.to_string(),
                 Err(error) => return Err(error),
             }
         }
-        let evaluator: Box<dyn Evaluator> = Box::new(CpuEvaluator::new(layout));
+        let evaluator = cpu();
         let line = format!("{} ({why})", evaluator.describe());
-        Ok((self.heard(evaluator), line))
+        Ok((evaluator, line))
     }
+}
 
-    /// What goes on where a device failed: the CPU, unless the GPU was insisted on.
-    pub fn replacement<'a>(&self, layout: &'a Layout) -> Option<Box<dyn Evaluator + 'a>> {
-        (self.choice == BackendChoice::Auto).then(|| self.heard(Box::new(CpuEvaluator::new(layout))))
-    }
+/// Has an evaluator tell what it did, if that was asked for.
+fn heard<'a>(stats: bool, evaluator: Box<dyn Evaluator + 'a>) -> Box<dyn Evaluator + 'a> {
+    if stats { Box::new(Heard(evaluator)) } else { evaluator }
 }
 
 /// An evaluator that says on standard error what it did when it is done with.

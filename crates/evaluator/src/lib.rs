@@ -4,9 +4,11 @@
 //! regularisation: that needs no position and is added by [`gputexel_tuning`].
 
 pub mod cpu;
+mod fallback;
 pub mod gpu;
 mod steps;
 
+pub use fallback::{Fallback, FallbackEvaluator};
 pub use gputexel_gpu::Stats;
 pub use steps::{AdamBatch, AdamMember, AdamStep};
 
@@ -237,6 +239,12 @@ pub trait Evaluator {
 
     /// What was done so far, where that is counted.
     fn stats(&self) -> Option<Stats> {
+        None
+    }
+
+    /// What another evaluator took over from since this was last asked: for loops that say so, see
+    /// [`FallbackEvaluator`].
+    fn take_fallback(&mut self) -> Option<Fallback> {
         None
     }
 }

@@ -37,7 +37,7 @@ pub use scale_curve::{MinimumAt, ScaleCurve, scale_curve};
 pub use single_steps::{ExactProblem, SingleSteps, Step, Survey, TIE};
 pub use stopping::{StopReason, Stopping};
 pub use uncertainty::{
-    Bootstrap, Curvature, ErrorStatus, Fit, MAX_ERROR_CP, MAX_PARAMETERS, MIN_CLUSTERS, Sandwich, Spread,
-    bootstrap, bytes_needed, check_members, resample_seeds, sandwich,
+    Bootstrap, BootstrapEvent, Curvature, ErrorStatus, Fit, MAX_ERROR_CP, MAX_PARAMETERS, MIN_CLUSTERS,
+    Sandwich, Spread, bootstrap, bytes_needed, check_members, resample_seeds, sandwich,
 };
 pub use values::Values;

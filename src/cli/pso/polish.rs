@@ -77,9 +77,10 @@ pub fn polish(
             stopping: Stopping { epochs: 50, seconds: None, improvement: 1e-9, ..config.stopping },
             ..config.clone()
         };
-        let (evaluator, _) = backend.evaluator(layout)?;
+        let (mut evaluator, _) = backend.evaluator(layout)?;
         let mut run = Tuning::try_new(&smooth, split)?;
-        let end = run.run(evaluator, |_| backend.replacement(layout), context.cancel, &mut |_| Ok(()))?;
+        let end = run.run(&mut *evaluator, context.cancel, &mut |_| Ok(()))?;
+        drop(evaluator);
         if end.reason == StopReason::Interrupted {
             return Err(interrupted());
         }

@@ -3,13 +3,14 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 
 use gputexel::dataset::{Dataset, Layout, Split};
-use gputexel::evaluator::Evaluator;
+use gputexel::evaluator::Fallback;
 use gputexel::model::{BothPhases, FeatureSet, Interval, ParameterFile, UncertaintyRecord};
 use gputexel::objective::{LossKind, Objective};
 use gputexel::tuning::OptimizerConfig;
 use gputexel::tuning::{
-    Bootstrap, Curvature, ErrorStatus, Fit, MAX_ERROR_CP, MAX_PARAMETERS, MIN_CLUSTERS, Outcome, RunConfig,
-    Sandwich, Spread, UncertaintyRequest, bootstrap, bytes_needed, check_members, sandwich, space_of,
+    Bootstrap, BootstrapEvent, Curvature, ErrorStatus, Fit, MAX_ERROR_CP, MAX_PARAMETERS, MIN_CLUSTERS,
+    Outcome, RunConfig, Sandwich, Spread, UncertaintyRequest, bootstrap, bytes_needed, check_members,
+    sandwich, space_of,
 };
 use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -180,24 +181,19 @@ pub fn find(
         if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} resamples, {msg}") {
             bar.set_style(style);
         }
-        let resample = |evaluator: &mut dyn Evaluator| {
-            let mut observe = |done: usize, evaluations: usize| {
+        let mut observe = |event: BootstrapEvent| match event {
+            BootstrapEvent::Progress { done, evaluations } => {
                 bar.set_position(done as u64);
                 bar.set_message(format!("{evaluations} evaluations"));
-            };
-            bootstrap(&fit, &findings.sandwich, evaluator, members, config.seed, context.cancel, &mut observe)
+            }
+            BootstrapEvent::Replaced(Fallback { error, evaluator }) => {
+                bar.suspend(|| eprintln!("gputexel: warning: {error}; going on with the {evaluator}"));
+            }
         };
         let (mut evaluator, _) = backend.evaluator(layout)?;
-        let found = match resample(&mut *evaluator) {
-            Err(error @ Error::Gpu(_)) => match backend.replacement(layout) {
-                Some(mut other) => {
-                    eprintln!("gputexel: warning: {error}; going on with the {}", other.describe());
-                    resample(&mut *other)
-                }
-                None => Err(error),
-            },
-            found => found,
-        };
+        let errors = &findings.sandwich;
+        let (seed, cancel) = (config.seed, context.cancel);
+        let found = bootstrap(&fit, errors, &mut *evaluator, members, seed, cancel, &mut observe);
         bar.finish_and_clear();
         findings.bootstrap = Some(found?);
     }

@@ -47,7 +47,7 @@ impl Work<'_> {
         checkpoint_every: f64,
     ) -> Result<Outcome> {
         let Self { context, watch, backend, folder, config, data, split, layout } = *self;
-        let (evaluator, line) = backend.evaluator(layout)?;
+        let (mut evaluator, line) = backend.evaluator(layout)?;
         let resumed = resuming.then(|| checkpoint.as_ref().map_or(0, |c| c.progress.epochs));
         let kept = checkpoint.as_ref().map_or(0, |c| c.progress.metrics);
         let mut run = match checkpoint {
@@ -59,9 +59,7 @@ impl Work<'_> {
         }
         watch.follow(context, folder, &data.metadata().feature_set)?;
         let mut observer = Observer::new(context, watch, folder, config, kept, checkpoint_every)?;
-        let outcome = run.run(evaluator, |_| backend.replacement(layout), context.cancel, &mut |event| {
-            observer.observe(event)
-        });
+        let outcome = run.run(&mut *evaluator, context.cancel, &mut |event| observer.observe(event));
         observer.finish();
         outcome
     }
