@@ -54,7 +54,7 @@ fn check(members: usize, bytes_each: usize, available: u64) -> Result<()> {
         return Ok(());
     }
     Err(Error::Usage(format!(
-        "{} members need {} of memory and {} is free: at most {} fit",
+        "{} members need {} of memory, but only {} is free: at most {} fit",
         grouped(members as u64),
         bytes(u64::try_from(needed).unwrap_or(u64::MAX)),
         bytes(available),

@@ -1,320 +1,36 @@
-//! The folder of a run: what is in it, how it comes into being, and whose it is.
+//! Folders of runs as the command line opens them: with warnings, and hints on the flags that help.
 
-use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use gputexel::folder_lock::{FolderLock, holds_leftovers_only, no_record};
-use gputexel::model::ParameterFile;
-use gputexel::tuning::{Checkpoint, RunRecord};
-use gputexel::{Error, Growing, Result, write_atomically};
+use gputexel::folder_lock::FolderLock;
+use gputexel::run_folder::{Contents, contents};
+pub use gputexel::run_folder::{DATASET, Kind, RunFolder, append_line, check_inputs};
+use gputexel::{Error, Result};
 
-use super::targets::is_one;
-
-/// The positions that a run extracts for itself.
-pub const DATASET: &str = "dataset.bin";
-
-/// What a folder is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// `tune` and `pso`.
-    Run,
-    /// `sweep`.
-    Sweep,
-    /// `match`, and `spsa verify`.
-    Match,
-    /// `spsa run`.
-    Spsa,
-    /// Parameters and tables only.
-    Parameters,
+/// [`RunFolder::create`] with the warning of a folder that has no lock.
+///
+/// # Errors
+/// Those of [`RunFolder::create`] and [`check_contents`].
+pub fn create(path: Option<&Path>, kind: Kind, force: bool) -> Result<RunFolder> {
+    if let Some(path) = path.filter(|path| path.exists()) {
+        check_contents(path, kind, force)?;
+    }
+    RunFolder::create(path, kind, force).map(warned)
 }
 
-impl Kind {
-    const RECORDED: [Self; 4] = [Self::Run, Self::Sweep, Self::Match, Self::Spsa];
-
-    /// The file without which there is nothing to resume.
-    const fn record(self) -> Option<&'static str> {
-        match self {
-            Self::Run => Some("run.json"),
-            Self::Sweep => Some("sweep.json"),
-            Self::Match => Some(gputexel::matches::journal::JOURNAL),
-            Self::Spsa => Some(gputexel::spsa::run::JOURNAL),
-            Self::Parameters => None,
-        }
-    }
-
-    /// For people.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::Sweep => "sweep",
-            Self::Match => "match",
-            Self::Spsa => "run of SPSA",
-            Self::Parameters => "parameter file",
-        }
-    }
+/// [`RunFolder::enter`] with the warning of a folder that has no lock.
+///
+/// # Errors
+/// Those of [`RunFolder::enter`].
+pub fn enter(path: &Path, kind: Kind) -> Result<RunFolder> {
+    RunFolder::enter(path, kind).map(warned)
 }
 
-/// What an earlier run left and must not be taken for this one's. Without its record there is nothing to
-/// go on with: it goes first.
-const RESULTS: [&str; 8] = [
-    "checkpoint.safetensors",
-    "metrics.jsonl",
-    "params.json",
-    "z.json",
-    "report.html",
-    "runs.csv",
-    "sweep.svg",
-    "log.csv",
-];
-
-/// The same of what somebody might paste; a folder of such a name is none of them.
-const TABLES: [&str; 3] = ["tables.h", "tables.hpp", "tables.rs"];
-
-/// A run's folder.
-pub struct RunFolder {
-    path: PathBuf,
-    /// Whether this process made it, so that it may go again when nothing came of the run.
-    fresh: bool,
-    /// Held by those who write to the folder as its run.
-    lock: Option<FolderLock>,
-}
-
-impl RunFolder {
-    /// Makes the folder, or with `None` a dated one under `runs`, and locks it. What a process left there
-    /// that was killed before it had a record of its run is no reason not to begin.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when it exists and holds something, unless `force` is set, and when it holds a run
-    /// of another kind; [`Error::Input`] when another process writes to it; [`Error::Io`].
-    pub fn create(path: Option<&Path>, kind: Kind, force: bool) -> Result<Self> {
-        let (path, fresh) = match path {
-            Some(path) => (path.to_path_buf(), !path.exists()),
-            None => (dated_folder()?, true),
-        };
-        if fresh {
-            std::fs::create_dir_all(&path).map_err(|e| Error::io(&path, e))?;
-        } else {
-            check_contents(&path, kind, force)?;
-        }
-        let folder = Self { lock: Some(locked(&path)?), path, fresh };
-        // Another process may have been here before the lock was taken.
-        check_contents(&folder.path, kind, force)?;
-        let made = folder.lock.as_ref().filter(|_| holds_leftovers_only(&folder.path).unwrap_or(false));
-        let stale = made.map(FolderLock::made).unwrap_or_default();
-        let tables = TABLES.into_iter().filter(|name| folder.file(name).is_file());
-        let earlier = kind.record().into_iter().chain(RESULTS).chain(tables).filter(|_| force);
-        for name in stale.iter().map(String::as_str).chain(earlier) {
-            folder.remove(name)?;
-        }
-        folder.making(&[])?;
-        Ok(folder)
+fn warned(folder: RunFolder) -> RunFolder {
+    if let Some(warning) = folder.warning() {
+        eprintln!("gputexel: warning: {warning}");
     }
-
-    /// An existing run, to go on with.
-    ///
-    /// # Errors
-    /// [`Error::Io`] or [`Error::Input`] when it is not the folder of a run, or another process writes to
-    /// it.
-    pub fn open(path: &Path) -> Result<(Self, RunRecord)> {
-        let folder = Self::enter(path, Kind::Run)?;
-        let record = folder.record(Kind::Run)?;
-        Ok((folder, record))
-    }
-
-    /// The folder of something that has begun, locked.
-    ///
-    /// # Errors
-    /// [`Error::Input`] when it is none, or another process writes to it; [`Error::Io`].
-    pub fn enter(path: &Path, kind: Kind) -> Result<Self> {
-        if let Some(record) = kind.record()
-            && !path.join(record).exists()
-        {
-            return Err(no_record(path, record, kind.name()));
-        }
-        Ok(Self { path: path.to_path_buf(), fresh: false, lock: Some(locked(path)?) })
-    }
-
-    /// A folder to read from, which another process may be writing to.
-    pub fn view(path: &Path) -> Self {
-        Self { path: path.to_path_buf(), fresh: false, lock: None }
-    }
-
-    /// What is done in the folder.
-    ///
-    /// # Errors
-    /// [`Error::Io`] or [`Error::Input`] when it has no such record.
-    pub fn record<T: serde::de::DeserializeOwned>(&self, kind: Kind) -> Result<T> {
-        let (name, what) = (kind.record().unwrap_or_default(), kind.name());
-        let record = self.path.join(name);
-        let text =
-            gputexel::read_whole_text(&record, gputexel::SETTINGS_BYTES).map_err(|e| match e.kind() {
-                ErrorKind::NotFound => no_record(&self.path, name, what),
-                _ => Error::io(&record, e),
-            })?;
-        serde_json::from_str(&text)
-            .map_err(|e| Error::line(&record, e.line() as u64, format!("not the record of a {what}: {e}")))
-    }
-
-    /// The lock, of a folder that was not opened to be read only.
-    pub fn lock(&self) -> &FolderLock {
-        self.lock.as_ref().expect("only readers have none, and they write nothing")
-    }
-
-    /// Sees to it that the folder is still there, and still ours.
-    ///
-    /// # Errors
-    /// [`Error::Input`] when it was removed, moved or replaced.
-    pub fn check(&self) -> Result<()> {
-        self.lock.as_ref().map_or(Ok(()), FolderLock::check)
-    }
-
-    /// Writes a file if the folder is still there; when that fails because it went meanwhile, says so. What
-    /// went into another folder, which took its place just then, is taken away again.
-    fn guarded(&self, path: &Path, write: impl FnOnce() -> Result<()>) -> Result<()> {
-        self.check()?;
-        let written = write();
-        if let Err(gone) = self.check() {
-            if written.is_ok() {
-                // What matters is the error that is told.
-                let _ = std::fs::remove_file(path);
-            }
-            return Err(gone);
-        }
-        // What was just made beside the file is gone: the folder is being removed.
-        match (written, &self.lock) {
-            (Err(Error::Io { source, .. }), Some(lock)) if source.kind() == ErrorKind::NotFound => {
-                Err(lock.gone())
-            }
-            (written, _) => written,
-        }
-    }
-
-    /// Notes what is made before there is a record, see [`FolderLock::making`].
-    ///
-    /// # Errors
-    /// [`Error::Io`].
-    pub fn making(&self, names: &[&str]) -> Result<()> {
-        self.lock.as_ref().map_or(Ok(()), |lock| lock.making(names))
-    }
-
-    /// Removes a file, if it is there.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
-    pub fn remove(&self, name: &str) -> Result<()> {
-        gputexel::remove_until_rewritten(&self.file(name)).map_err(|e| Error::io(self.file(name), e))
-    }
-
-    /// The folder.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// A file of the folder.
-    pub fn file(&self, name: &str) -> PathBuf {
-        self.path.join(name)
-    }
-
-    /// Where the state is kept.
-    pub fn checkpoint(&self) -> PathBuf {
-        self.file("checkpoint.safetensors")
-    }
-
-    /// Writes a file whole or not at all.
-    ///
-    /// # Errors
-    /// [`Error::Io`]; those of [`check`](Self::check).
-    pub fn write(&self, name: &str, contents: &str) -> Result<()> {
-        let path = self.file(name);
-        self.guarded(&path, || write_atomically(&path, contents.as_bytes()))
-    }
-
-    /// Writes the record of the run, which has then begun.
-    ///
-    /// # Errors
-    /// Those of [`write`](Self::write).
-    pub fn write_record(&self, record: &RunRecord) -> Result<()> {
-        let text = serde_json::to_string_pretty(record)
-            .map_err(|e| Error::Numeric(format!("the record of the run cannot be written: {e}")))?;
-        self.write("run.json", &(text + "\n"))?;
-        self.making(&[])
-    }
-
-    /// Stores the state of the run.
-    ///
-    /// # Errors
-    /// Those of [`check`](Self::check) and [`Checkpoint::write`].
-    pub fn write_checkpoint(&self, checkpoint: &Checkpoint) -> Result<()> {
-        let path = self.checkpoint();
-        self.guarded(&path, || checkpoint.write(&path))
-    }
-
-    /// The state of the run, if one was stored.
-    ///
-    /// # Errors
-    /// Those of [`Checkpoint::read`].
-    pub fn read_checkpoint(&self) -> Result<Option<Checkpoint>> {
-        let path = self.checkpoint();
-        if path.exists() { Checkpoint::read(&path).map(Some) } else { Ok(None) }
-    }
-
-    /// Leaves of a finished run's state only that it is finished; its result is in params.json.
-    ///
-    /// # Errors
-    /// Those of [`Checkpoint::read`] and [`Checkpoint::write`].
-    pub fn slim_checkpoint(&self) -> Result<()> {
-        let Some(mut checkpoint) = self.read_checkpoint()? else { return Ok(()) };
-        checkpoint.optimizer.vectors.clear();
-        checkpoint.progress.best_parameters.clear();
-        self.write_checkpoint(&checkpoint)
-    }
-
-    /// Opens the metrics file behind its first `keep` lines; later ones belong to steps that the
-    /// checkpoint does not know and that are done again.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
-    pub fn metrics(&self, keep: u64) -> Result<Growing> {
-        let path = self.file("metrics.jsonl");
-        let open = || -> std::io::Result<Growing> {
-            let mut kept = 0u64;
-            if let Ok(file) = File::open(&path) {
-                let mut reader = BufReader::new(file);
-                let mut line = Vec::new();
-                for _ in 0..keep {
-                    line.clear();
-                    reader.read_until(b'\n', &mut line)?;
-                    if !line.ends_with(b"\n") {
-                        break; // torn by a crash
-                    }
-                    kept += line.len() as u64;
-                }
-            }
-            let file = OpenOptions::new().create(true).append(true).open(&path)?;
-            file.set_len(kept)?;
-            Growing::of(&path, file)
-        };
-        open().map_err(|e| Error::io(&path, e))
-    }
-
-    /// Takes the folder away again if this process made it and it is empty, and what was made in it for a
-    /// run that did not begin.
-    pub fn discard(&self) {
-        let Some(lock) = &self.lock else { return };
-        // What is there now may be another's.
-        if lock.check().is_err() {
-            return;
-        }
-        for name in lock.made() {
-            let _ = self.remove(&name);
-        }
-        if self.fresh {
-            lock.remove_file();
-            // A folder that is not empty stays, which is what is wanted.
-            let _ = std::fs::remove_dir(&self.path);
-        }
-    }
+    folder
 }
 
 /// Locks a folder; warns where that cannot be had.
@@ -329,79 +45,24 @@ pub fn locked(path: &Path) -> Result<FolderLock> {
     Ok(lock)
 }
 
-/// Refuses to begin with `force` in a folder whose earlier results are what the new run works with.
-///
-/// # Errors
-/// [`Error::Usage`].
-pub fn check_inputs(folder: &Path, kind: Kind, inputs: &[&Path]) -> Result<()> {
-    let removed: Vec<PathBuf> =
-        kind.record().into_iter().chain(RESULTS).map(|name| folder.join(name)).collect();
-    let located = |input: &Path| ParameterFile::locate(input).unwrap_or_else(|_| input.to_path_buf());
-    match inputs.iter().find(|input| removed.iter().any(|path| is_one(path, &located(input)))) {
-        Some(input) => {
-            let folder = folder.display();
-            Err(Error::Usage(format!(
-                "{}: is an input, too; give another folder than {folder}",
-                input.display()
-            )))
-        }
-        None => Ok(()),
-    }
-}
-
 /// Refuses a folder that holds something, or with `force` something else than is to be written.
 ///
 /// # Errors
 /// [`Error::Usage`]; [`Error::Io`] when it cannot be read.
 pub fn check_contents(path: &Path, kind: Kind, force: bool) -> Result<()> {
-    if holds_leftovers_only(path)? {
-        return Ok(());
-    }
-    if !force {
-        return Err(Error::Usage(format!(
+    match contents(path, kind)? {
+        Contents::Nothing => Ok(()),
+        Contents::Something | Contents::Run(_) if !force => Err(Error::Usage(format!(
             "{}: exists and is not empty; use --force to write into it{}",
             path.display(),
-            if kind == Kind::Parameters { "" } else { ", or --resume to go on" }
-        )));
-    }
-    let other = Kind::RECORDED
-        .into_iter()
-        .filter(|other| *other != kind)
-        .find(|other| other.record().is_some_and(|record| path.join(record).exists()));
-    match other {
-        Some(other) => Err(Error::Usage(format!(
-            "{}: holds a {} ({}), which --force does not write over; give another folder",
+            if kind == Kind::Parameters { "" } else { ", or --resume to continue" }
+        ))),
+        Contents::Something => Ok(()),
+        Contents::Run(other) => Err(Error::Usage(format!(
+            "{}: holds a {} ({}), which --force does not overwrite; choose another folder",
             path.display(),
             other.name(),
             other.record().unwrap_or_default()
         ))),
-        None => Ok(()),
-    }
-}
-
-/// Appends a line of metrics.
-///
-/// # Errors
-/// Those of [`Growing::append`].
-pub fn append_line(file: &mut Growing, line: &serde_json::Value) -> Result<()> {
-    file.append(format!("{line}\n").as_bytes())
-}
-
-/// Makes a folder under `runs` with the time as its name, and a number behind it where that exists.
-fn dated_folder() -> Result<PathBuf> {
-    let runs = Path::new("runs");
-    std::fs::create_dir_all(runs).map_err(|e| Error::io(runs, e))?;
-    let stamp = jiff::Timestamp::now().strftime("%Y-%m-%d-%H%M%S").to_string();
-    let mut path = runs.join(&stamp);
-    let mut number = 2;
-    loop {
-        match std::fs::create_dir(&path) {
-            Ok(()) => return Ok(path),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                path = runs.join(format!("{stamp}-{number}"));
-                number += 1;
-            }
-            Err(error) => return Err(Error::io(&path, error)),
-        }
     }
 }

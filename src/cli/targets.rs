@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use gputexel::{Error, Result};
+pub use gputexel::is_one;
+use gputexel::{Error, Result, without_links};
 
 /// Refuses to write where something is, unless `may_exist`, and where nothing can be written.
 ///
@@ -12,11 +13,11 @@ pub fn check_target(path: Option<&Path>, may_exist: bool) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
     let refuse = |why: &str| Err(Error::Usage(format!("{}: cannot be written: {why}", path.display())));
     match (folder_of(path).is_dir(), path.is_dir()) {
-        (false, _) => refuse("there is no such folder"),
+        (false, _) => refuse("its folder does not exist"),
         (_, true) => refuse("it is a folder"),
         // A link to nowhere is there, too.
         _ if !may_exist && path.symlink_metadata().is_ok() => {
-            Err(Error::Usage(format!("{}: exists; use --force to write over it", path.display())))
+            Err(Error::Usage(format!("{}: exists; use --force to overwrite it", path.display())))
         }
         _ => Ok(()),
     }
@@ -30,22 +31,17 @@ pub fn check_apart(outputs: &[Option<&Path>], inputs: &[&Path]) -> Result<()> {
     // Devices such as /dev/null may be written twice.
     let is_file = |path: &&Path| !path.exists() || path.is_file();
     let outputs: Vec<&Path> = outputs.iter().copied().flatten().filter(is_file).collect();
-    let inputs: Vec<PathBuf> = inputs.iter().map(|path| whole(path)).collect();
+    let inputs: Vec<PathBuf> = inputs.iter().map(|path| without_links(path)).collect();
     for (i, output) in outputs.iter().enumerate() {
-        let place = whole(output);
+        let place = without_links(output);
         if inputs.contains(&place) {
-            return Err(Error::Usage(format!("{}: is an input, too", output.display())));
+            return Err(Error::Usage(format!("{}: is also an input", output.display())));
         }
-        if outputs[..i].iter().any(|other| whole(other) == place) {
-            return Err(Error::Usage(format!("{}: is to be written twice", output.display())));
+        if outputs[..i].iter().any(|other| without_links(other) == place) {
+            return Err(Error::Usage(format!("{}: would be written twice", output.display())));
         }
     }
     Ok(())
-}
-
-/// Whether two paths lead to the same place, be it there or not.
-pub fn is_one(one: &Path, other: &Path) -> bool {
-    whole(one) == whole(other)
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -53,10 +49,4 @@ fn folder_of(path: &Path) -> &Path {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     }
-}
-
-/// The path without links, also of a file that is not there yet.
-fn whole(path: &Path) -> PathBuf {
-    let made = || Some(folder_of(path).canonicalize().ok()?.join(path.file_name()?));
-    path.canonicalize().ok().or_else(made).unwrap_or_else(|| path.to_path_buf())
 }

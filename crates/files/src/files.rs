@@ -154,6 +154,21 @@ pub fn folder_for(path: &Path) -> PathBuf {
     }
 }
 
+/// Whether two paths lead to the same place, whether or not anything is there.
+pub fn is_one(one: &Path, other: &Path) -> bool {
+    without_links(one) == without_links(other)
+}
+
+/// The path without links, also of a file that is not there yet.
+pub fn without_links(path: &Path) -> PathBuf {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let made = || Some(folder.canonicalize().ok()?.join(path.file_name()?));
+    path.canonicalize().ok().or_else(made).unwrap_or_else(|| path.to_path_buf())
+}
+
 /// Whether something is there that is neither a file nor a folder. Renaming over it would replace it, for
 /// all programs of the system.
 fn is_device(path: &Path) -> bool {

@@ -1,7 +1,7 @@
 //! What all of gputexel does with files, and the error type that all of it shares.
 //!
 //! Files are written whole or not at all ([`write_atomically`]), folders of runs have one writer
-//! ([`folder_lock`]), what happens is kept in [`journal`]s whose torn last line does not count, and
+//! ([`folder_lock`], [`run_folder`]), what happens is kept in [`journal`]s whose torn last line does not count, and
 //! inputs are streams of decompressed bytes ([`input`]).
 
 mod error;
@@ -12,11 +12,13 @@ pub mod input;
 pub mod journal;
 mod messages;
 mod rights;
+pub mod run_folder;
 
 pub use error::{Error, Result};
 pub use files::{
-    Growing, RECORD_BYTES, SETTINGS_BYTES, Scratch, TEMPORARY, folder_for, gone, is_at, read_limited,
-    read_whole, read_whole_text, remove_until_rewritten, write_atomically,
+    Growing, RECORD_BYTES, SETTINGS_BYTES, Scratch, TEMPORARY, folder_for, gone, is_at, is_one, read_limited,
+    read_whole, read_whole_text, remove_until_rewritten, without_links, write_atomically,
 };
 pub use messages::{escaped, printable, shown};
 pub use rights::Rights;
+pub use run_folder::RunFolder;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::StopReason;
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, Result, RunFolder};
 use gputexel_optimizer::OptimizerState;
 
 /// Where a run stands, apart from its optimizer.
@@ -107,6 +107,30 @@ impl Checkpoint {
         let bytes = safetensors::serialize(tensors, Some(HashMap::from([(KEY.to_string(), json)])))
             .map_err(|e| Error::io(path, std::io::Error::other(e)))?;
         gputexel_files::write_atomically(path, &bytes)
+    }
+
+    /// Stores the state in the folder of its run.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Input`] when the folder was removed, moved or replaced.
+    pub fn write_to(&self, folder: &RunFolder) -> Result<()> {
+        let path = folder.checkpoint();
+        folder.guarded(&path, || self.write(&path))
+    }
+
+    /// The state that a run's folder holds, if one was stored.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    pub fn read_from(folder: &RunFolder) -> Result<Option<Self>> {
+        let path = folder.checkpoint();
+        if path.exists() { Self::read(&path).map(Some) } else { Ok(None) }
+    }
+
+    /// Leaves of a finished run's state only that it is finished; its result is in `params.json`.
+    pub fn slim(&mut self) {
+        self.optimizer.vectors.clear();
+        self.progress.best_parameters.clear();
     }
 
     /// Reads a checkpoint.

@@ -21,7 +21,7 @@ const RARE: u64 = 100;
 pub fn gather(folder: &RunFolder, known: &Known<'_>) -> Result<RunReport> {
     let record: RunRecord = folder.record(Kind::Run)?;
     let config = &record.config;
-    let checkpoint = folder.read_checkpoint()?;
+    let checkpoint = Checkpoint::read_from(folder)?;
     let path = folder.file("params.json");
     let file = if path.exists() { Some(ParameterFile::read(&path)?) } else { None };
     let finished = checkpoint.as_ref().and_then(|c| c.progress.finished).filter(|_| file.is_some());
@@ -55,9 +55,7 @@ pub fn gather(folder: &RunFolder, known: &Known<'_>) -> Result<RunReport> {
     let last = steps.last().map_or(0, |step| step.number);
     let status = match finished {
         Some(reason) => format!("after {last} {step_name}s: {reason}"),
-        None => format!(
-            "after {last} {step_name}s; 'gputexel {command} --resume' goes on where it was interrupted"
-        ),
+        None => format!("after {last} {step_name}s; interrupted, resume with 'gputexel {command} --resume'"),
     };
     let mut report = RunReport {
         title: format!("gputexel {command}: {}", folder.path().display()),

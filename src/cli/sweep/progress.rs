@@ -90,12 +90,12 @@ impl<'a> Observer<'a> {
                 if !last && self.last_checkpoint.elapsed() < self.checkpoint_every {
                     return Ok(());
                 }
-                let written = folder.write_checkpoint(&checkpoint());
+                let written = checkpoint().write_to(folder);
                 self.last_checkpoint = Instant::now();
                 written
             }
             SweepEvent::Replaced { error, evaluator } => {
-                self.bar.suspend(|| eprintln!("gputexel: warning: {error}; going on with the {evaluator}"));
+                self.bar.suspend(|| eprintln!("gputexel: warning: {error}; continuing on the {evaluator}"));
                 Ok(())
             }
         }
