@@ -15,9 +15,7 @@ use gputexel::model::Prior;
 use gputexel::objective::LossKind;
 use gputexel::optimizer::{Adam, Optimizer, Schedule, Space};
 use gputexel::tuning::regularize;
-use gputexel::tuning::sweep::{
-    Axis, Grid, Machine, MachineRoom, Sweep, SweepConfig, SweepEvent, SweepMethod,
-};
+use gputexel::tuning::sweep::{Axis, Grid, Sweep, SweepConfig, SweepEvent, SweepMethod};
 
 const EPOCHS: u64 = 100;
 const FOLDS: usize = 5;
@@ -26,12 +24,8 @@ const SAMPLE: usize = 8;
 /// Rounds; pairs of timings, of which the medians are told.
 const ROUNDS: usize = 3;
 
-struct Cpu;
-
-impl MachineRoom for Cpu {
-    fn machine<'l>(&'l self, layout: &'l Layout) -> gputexel::Result<Machine<'l>> {
-        Ok(Machine::new(Box::new(CpuEvaluator::new(layout)), |_| None))
-    }
+fn cpu(layout: &Layout) -> gputexel::Result<Box<dyn Evaluator + '_>> {
+    Ok(Box::new(CpuEvaluator::new(layout)))
 }
 
 fn config(data: &Dataset) -> SweepConfig {
@@ -59,7 +53,7 @@ fn together(config: &SweepConfig, data: &Dataset) -> (Duration, Vec<(usize, usiz
     let started = Instant::now();
     let mut sweep = Sweep::try_new(config, data).expect("the settings are good");
     let cancel = AtomicBool::new(false);
-    let outcome = sweep.run(&Cpu, &cancel, &mut |_: SweepEvent<'_>| Ok(())).expect("the sweep runs");
+    let outcome = sweep.run(&cpu, &cancel, &mut |_: SweepEvent<'_>| Ok(())).expect("the sweep runs");
     assert_eq!(outcome.together, config.runs());
     let time = started.elapsed();
     (time, outcome.runs.iter().map(|run| (run.combination, run.fold, run.result.held_out)).collect())

@@ -1,9 +1,45 @@
 //! gputexel tunes the evaluation parameters of chess engines with Texel's method.
 //!
-//! The way of a position: [`chess`] reads it and decides whether it is kept, [`model`] turns it
-//! into features, [`dataset`] stores it and sorts it into its phase bucket, [`evaluator`] scores
-//! it under every member of a population, [`optimizer`] sees only sums, [`tuning`] decides to go
-//! on, and [`report`] shows what came of it. Nothing flows back.
+//! What most programs need is at hand: [`extract`] turns games into a [`Dataset`], [`Tuner`] tunes on
+//! it, and [`Tuned`] is what came of it.
+//!
+//! ```
+//! use gputexel::{Tuner, extract};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let games = folder.path().join("positions.epd");
+//! # let wins = ["Q7/8/8/8/8/7k/8/K7 w - - c9 \"1-0\";", "q7/8/8/8/8/7K/8/k7 w - - c9 \"0-1\";"];
+//! # let rest = ["R7/8/8/8/8/7k/8/K7 w - - c9 \"1/2-1/2\";", "r7/8/8/8/8/7K/8/k7 w - - c9 \"1-0\";"];
+//! # std::fs::write(&games, [wins, rest].concat().join("\n") + "\n")?;
+//! # let run = folder.path().join("run");
+//! let data = extract(&[games])?;
+//! let tuned = Tuner::builder(&data).k(0.8).l2(1e-4).seed(1).run()?;
+//! assert!(tuned.loss < tuned.loss_before);
+//! tuned.write_to(run)?; // params.json, and tables as source code
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Each part is a crate of its own and a module here. The way of a position goes from left to right,
+//! and nothing flows back:
+//!
+//! ```text
+//!   PGN, EPD ──► chess ──► ingest ──► dataset ──► evaluator ──► optimizer
+//!                  │     (extraction,    ▲        (CPU, or gpu      ▲
+//!                  │        trace)       │        with shaders)     │
+//!                  └─────► model ────────┘                          │
+//!                  features, bases, parameters                   tuning ──► report
+//!                                                                   ▲         ▲
+//!                                         tables ◄──────────────── run ───────┘
+//!                                    (source code)           (Tuner, Tuned)
+//!
+//!   engine ──► matches ──► spsa        patch: numbers of an engine's sources to options, and back
+//!   (plays)    (games)   (by games)    checking: what is wrong with data; files: below all of them
+//! ```
+//!
+//! [`chess`] reads a position and decides whether it is kept, [`model`] turns it into features,
+//! [`dataset`] stores it and sorts it into its phase bucket, [`evaluator`] scores it under every member
+//! of a population, [`optimizer`] sees only sums, [`tuning`] decides to go on, [`mod@run`] makes a
+//! folder with results of it, and [`report`] shows what came of it.
 //!
 //! Features that another engine computed come in through [`trace`] instead of [`chess`].
 //!
@@ -13,9 +49,11 @@
 pub use gputexel_checking as checking;
 pub use gputexel_chess as chess;
 pub use gputexel_dataset as dataset;
+pub use gputexel_dataset::Dataset;
 pub use gputexel_dataset::objective;
 pub use gputexel_engine as engine;
 pub use gputexel_evaluator as evaluator;
+pub use gputexel_evaluator::Backend;
 pub use gputexel_files::{
     Error, Growing, RECORD_BYTES, Result, SETTINGS_BYTES, Scratch, folder_lock, is_one, printable,
     read_limited, read_whole, read_whole_text, remove_until_rewritten, run_folder, shown, without_links,
@@ -29,6 +67,7 @@ pub use gputexel_optimizer as optimizer;
 pub use gputexel_patch as patch;
 pub use gputexel_report as report;
 pub use gputexel_run as run;
+pub use gputexel_run::{RunEvent, Tuned, Tuner, extract};
 pub use gputexel_spsa as spsa;
 pub use gputexel_tables as tables;
 pub use gputexel_tuning as tuning;

@@ -207,7 +207,7 @@ fn run(
 ) -> (Outcome, Vec<Checkpoint>) {
     let split = Split::try_new(data, 0.0, 1, 1).unwrap();
     let layout = Layout::whole(data).unwrap();
-    let evaluator: Box<dyn Evaluator> = match gpu {
+    let mut evaluator: Box<dyn Evaluator> = match gpu {
         true => Box::new(GpuEvaluator::try_new(context().unwrap(), &layout).unwrap()),
         false => Box::new(CpuEvaluator::new(&layout)),
     };
@@ -216,7 +216,7 @@ fn run(
         None => Tuning::try_new(config, &split).unwrap(),
     };
     let mut checkpoints = Vec::new();
-    let outcome = run.run(evaluator, |_| None, &AtomicBool::new(false), &mut |event| {
+    let outcome = run.run(&mut *evaluator, &AtomicBool::new(false), &mut |event| {
         if let Event::State { progress, optimizer, .. } = event {
             checkpoints.push(Checkpoint { progress: progress.clone(), optimizer: optimizer.save() });
         }

@@ -9,7 +9,7 @@ use crate::common::requirement;
 use gputexel::dataset::{Dataset, Layout, Split};
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, list_adapters};
-use gputexel::evaluator::{Evaluations, Evaluator, Population, Request};
+use gputexel::evaluator::{Evaluations, Evaluator, FallbackEvaluator, Population, Request};
 use gputexel::model::{FeatureKind, Prior};
 use gputexel::objective::LossKind;
 use gputexel::optimizer::{AdamSettings, GaussNewtonSettings, Schedule};
@@ -131,6 +131,18 @@ impl Evaluator for Failing<'_> {
     }
 }
 
+/// An evaluator, with or without the CPU to go on with.
+fn or_cpu<'a>(
+    evaluator: Box<dyn Evaluator + 'a>,
+    layout: &'a Layout,
+    replace: bool,
+) -> Box<dyn Evaluator + 'a> {
+    match replace {
+        true => Box::new(FallbackEvaluator::new(evaluator, || Box::new(CpuEvaluator::new(layout)))),
+        false => evaluator,
+    }
+}
+
 /// A run whose device fails after `works` calls, with or without something to go on with.
 fn with_failure(
     data: &Dataset,
@@ -144,8 +156,7 @@ fn with_failure(
     let failing = Failing { inner: CpuEvaluator::new(&layout), calls_left: works, calls: Rc::clone(&calls) };
     let mut told = Vec::new();
     let outcome = Tuning::try_new(config, &split).unwrap().run(
-        Box::new(failing),
-        |_| replace.then(|| Box::new(CpuEvaluator::new(&layout)) as Box<dyn Evaluator>),
+        &mut *or_cpu(Box::new(failing), &layout, replace),
         &AtomicBool::new(false),
         &mut |event| {
             if let Event::Replaced { error, evaluator } = event {
@@ -247,8 +258,7 @@ fn in_trouble(
         Err(error) => return (Err(error), told),
     };
     let outcome = Tuning::try_new(config, &split).unwrap().run(
-        Box::new(evaluator),
-        |_| replace.then(|| Box::new(CpuEvaluator::new(&layout)) as Box<dyn Evaluator>),
+        &mut *or_cpu(Box::new(evaluator), &layout, replace),
         &AtomicBool::new(false),
         &mut |event| {
             match event {

@@ -8,6 +8,7 @@ mod examples;
 mod requirement;
 mod spsa;
 mod statistics;
+mod structure;
 
 mod chess {
     mod engine;

@@ -6,13 +6,21 @@ use gputexel_gpu::Stats;
 
 use crate::cpu::CpuEvaluator;
 use crate::gpu::{BackendChoice, GpuContext, GpuEvaluator, GpuOptions, list_adapters};
-use crate::{AdamBatch, AdamStep, Evaluations, Evaluator, Population, Request};
+use crate::{AdamBatch, AdamStep, Evaluations, Evaluator, FallbackEvaluator, Population, Request};
 
 /// Is told what an evaluator did when it is dropped: its description, and what it counted, if
 /// anything.
 pub type StatsObserver = fn(&str, Option<Stats>);
 
 /// A backend that was opened, and why it was chosen. Makes evaluators.
+///
+/// ```
+/// use gputexel_evaluator::Backend;
+/// use gputexel_evaluator::gpu::BackendChoice;
+///
+/// let backend = Backend::open(BackendChoice::Cpu)?.with_memory(None);
+/// # Ok::<(), gputexel_files::Error>(())
+/// ```
 pub struct Backend {
     choice: BackendChoice,
     gpu: Option<GpuContext>,
@@ -61,35 +69,37 @@ impl Backend {
     /// An evaluator of the layout, and a line that says which and why.
     ///
     /// # Errors
-    /// [`Error::Gpu`](gputexel_files::Error::Gpu) when the GPU was asked for and refuses; with `auto` the CPU takes over.
+    /// [`Error::Gpu`](gputexel_files::Error::Gpu) when the GPU was asked for and refuses; with `auto`
+    /// the CPU takes over, now or later.
     pub fn evaluator<'a>(&self, layout: &'a Layout) -> Result<(Box<dyn Evaluator + 'a>, String)> {
-        let mut why = self.why.clone();
+        let (mut why, stats) = (self.why.clone(), self.stats);
+        let cpu = move || counted(stats, Box::new(CpuEvaluator::new(layout)));
         if let Some(context) = &self.gpu {
             let options = GpuOptions { memory_bytes: self.memory, ..GpuOptions::new(context) };
             match GpuEvaluator::with_options(context, layout, options) {
                 Ok(gpu) => {
                     let line = format!("{} ({why})", gpu.describe());
-                    return Ok((self.counted(Box::new(gpu)), line));
+                    let gpu = counted(stats, Box::new(gpu));
+                    return Ok(match self.choice {
+                        BackendChoice::Auto => (Box::new(FallbackEvaluator::new(gpu, cpu)), line),
+                        _ => (gpu, line),
+                    });
                 }
                 Err(error) if self.choice == BackendChoice::Auto => why = error.to_string(),
                 Err(error) => return Err(error),
             }
         }
-        let cpu = CpuEvaluator::new(layout);
-        let line = format!("{} ({why})", cpu.describe());
-        Ok((self.counted(Box::new(cpu)), line))
+        let evaluator = cpu();
+        let line = format!("{} ({why})", evaluator.describe());
+        Ok((evaluator, line))
     }
+}
 
-    /// What goes on where a device failed: the CPU, unless the GPU was insisted on.
-    pub fn replacement<'a>(&self, layout: &'a Layout) -> Option<Box<dyn Evaluator + 'a>> {
-        (self.choice == BackendChoice::Auto).then(|| self.counted(Box::new(CpuEvaluator::new(layout))))
-    }
-
-    fn counted<'a>(&self, evaluator: Box<dyn Evaluator + 'a>) -> Box<dyn Evaluator + 'a> {
-        match self.stats {
-            Some(observer) => Box::new(StatsOnDrop { evaluator, observer }),
-            None => evaluator,
-        }
+/// Has an evaluator tell what it did, if that was asked for.
+fn counted<'a>(stats: Option<StatsObserver>, evaluator: Box<dyn Evaluator + 'a>) -> Box<dyn Evaluator + 'a> {
+    match stats {
+        Some(observer) => Box::new(StatsOnDrop { evaluator, observer }),
+        None => evaluator,
     }
 }
 

@@ -5,10 +5,12 @@
 
 mod backend;
 pub mod cpu;
+mod fallback;
 pub mod gpu;
 mod steps;
 
 pub use backend::{Backend, StatsObserver};
+pub use fallback::{Fallback, FallbackEvaluator};
 pub use gputexel_gpu::Stats;
 pub use steps::{AdamBatch, AdamMember, AdamStep};
 
@@ -239,6 +241,12 @@ pub trait Evaluator {
 
     /// What was done so far, where that is counted.
     fn stats(&self) -> Option<Stats> {
+        None
+    }
+
+    /// What another evaluator took over from since this was last asked: for loops that say so, see
+    /// [`FallbackEvaluator`].
+    fn take_fallback(&mut self) -> Option<Fallback> {
         None
     }
 }

@@ -54,6 +54,15 @@ pub fn default_features() -> FeatureSet {
 ///
 /// # Errors
 /// Those of [`extraction::extract`]; [`Error::Io`] when the temporary folder cannot be written.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("positions.epd");
+/// std::fs::write(&file, "Q7/8/8/8/8/7k/8/K7 w - - c9 \"1-0\";\nq7/8/8/8/8/7K/8/k7 w - - c9 \"0-1\";\n")?;
+/// let data = gputexel_run::extract(&[file])?;
+/// assert_eq!((data.len(), data.feature_count()), (2, 384));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn extract<P: AsRef<Path>>(inputs: &[P]) -> Result<Dataset> {
     let folder = temporary_folder()?;
     let path = folder.path().join("dataset.bin");

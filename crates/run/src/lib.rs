@@ -7,6 +7,7 @@
 mod event;
 mod inputs;
 mod memory;
+mod reopen;
 mod requiesce;
 mod resume;
 mod session;
@@ -16,8 +17,9 @@ mod uncertainty;
 
 pub use event::{RunEvent, RunObserver, Start};
 pub use inputs::{are_datasets, default_features, extract};
+pub use reopen::Reopened;
 pub use requiesce::MAX_ROUNDS;
-pub use resume::{Finished, Reopened};
+pub use resume::Finished;
 pub use tuned::{REPORT, SwarmLosses, Tuned};
 pub use tuner::{BasisSettings, Tuner};
 pub use uncertainty::{Answer, BEYOND, Findings, OFF_OPTIMUM};

@@ -1,6 +1,7 @@
 //! Whether what is asked for fits the memory of this machine.
 
 use gputexel_files::{Error, Result};
+use gputexel_optimizer::ParticleSwarmSettings;
 use gputexel_report::{bytes, grouped};
 use sysinfo::System;
 
@@ -42,7 +43,7 @@ pub(crate) fn shortage(needed: u64) -> Option<u64> {
 ///
 /// # Errors
 /// [`Error::Usage`] saying what would be needed and how many members fit.
-pub(crate) fn check_population(members: usize, bytes_each: usize) -> Result<()> {
+fn check_population(members: usize, bytes_each: usize) -> Result<()> {
     let Some(available) = available() else { return Ok(()) };
     check(members, bytes_each, available)
 }
@@ -61,6 +62,12 @@ fn check(members: usize, bytes_each: usize, available: u64) -> Result<()> {
     )))
 }
 
+/// Checks that swarms in a space fit the memory.
+pub(crate) fn check_swarms(settings: &ParticleSwarmSettings, dimension: usize) -> Result<()> {
+    let members = settings.members().unwrap_or(usize::MAX);
+    check_population(members, ParticleSwarmSettings::bytes_per_particle(dimension))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,7 +76,10 @@ mod tests {
     fn what_does_not_fit_is_told_with_what_does() {
         check(100, 1000, 200_000).unwrap();
         let message = check(101, 1000, 200_000).unwrap_err().to_string();
-        assert_eq!(message, "101 members need 101.0 kB of memory and 200.0 kB is free: at most 100 fit");
+        assert_eq!(
+            message,
+            "101 members need 101.0 kB of memory, but only 200.0 kB is free: at most 100 fit"
+        );
         check(usize::MAX, usize::MAX, u64::MAX).unwrap_err();
         assert!(available().is_none_or(|bytes| bytes > 1 << 20));
     }

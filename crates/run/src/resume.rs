@@ -14,31 +14,24 @@ use gputexel_tables::{Language, tables};
 use gputexel_tuning::{Checkpoint, OptimizerConfig, RunRecord, StopReason, UncertaintyRequest};
 
 use crate::event::{RunEvent, RunObserver};
+use crate::memory::check_swarms;
 use crate::session::Session;
 use crate::tuned::Tuned;
-use crate::tuner::{Source, Tuner, check_swarms};
 use crate::uncertainty;
 
 /// A run that is to go on, with its data.
 pub(crate) struct Unfinished {
     folder: RunFolder,
-    record: RunRecord,
+    pub record: RunRecord,
     /// Where it stands, where that was stored.
     checkpoint: Option<Checkpoint>,
     data: Dataset,
     split: Split,
 }
 
-/// The folder of a run that was opened again.
-pub enum Reopened<'a> {
-    /// The run goes on where it stands.
-    Unfinished {
-        /// What it computes.
-        record: Box<RunRecord>,
-        /// The run.
-        tuner: Box<Tuner<'a>>,
-    },
-    /// The run has its result.
+/// What a folder holds.
+pub(crate) enum Opened {
+    Unfinished(Box<Unfinished>),
     Finished(Finished),
 }
 
@@ -80,25 +73,9 @@ impl Finished {
     }
 }
 
-impl<'a> Tuner<'a> {
-    /// Resumes the run of a folder, with bit-identical results. Of the settings, those that have no
-    /// effect on the result can still be made, such as [`observe`](Self::observe).
-    ///
-    /// # Errors
-    /// Those of [`reopen`](Self::reopen), and [`Error::Usage`] when the run is finished.
-    pub fn resume(path: impl AsRef<Path>) -> Result<Self> {
-        match Self::reopen(path.as_ref())? {
-            Reopened::Unfinished { tuner, .. } => Ok(*tuner),
-            Reopened::Finished(finished) => Err(Error::Usage(finished.describe())),
-        }
-    }
-
+impl Unfinished {
     /// Opens the folder of a run, and its data if it has not ended.
-    ///
-    /// # Errors
-    /// [`Error::Input`] when the folder is none of a run, another process writes to it, or the data
-    /// are others; [`Error::Io`].
-    pub fn reopen(path: &Path) -> Result<Reopened<'a>> {
+    pub fn open(path: &Path) -> Result<Opened> {
         let folder = RunFolder::enter(path, Kind::Run)?;
         let record: RunRecord = folder.record(Kind::Run)?;
         let config = &record.config;
@@ -110,7 +87,7 @@ impl<'a> Tuner<'a> {
             && let Some(reason) = checkpoint.progress.finished
             && checkpoint.optimizer.vectors.is_empty()
         {
-            return Ok(Reopened::Finished(Finished { folder, record, reason }));
+            return Ok(Opened::Finished(Finished { folder, record, reason }));
         }
         let Some(first) = config.datasets.first() else {
             let reason = "names no dataset: the run was on positions of a program";
@@ -124,14 +101,9 @@ impl<'a> Tuner<'a> {
             return Err(Error::input(folder.file("run.json"), "does not belong to the dataset"));
         }
         let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
-        let opened = record.clone();
-        let unfinished = Unfinished { folder, record, checkpoint, data, split };
-        let tuner = Box::new(Tuner::of(Source::Unfinished(Box::new(unfinished))));
-        Ok(Reopened::Unfinished { record: Box::new(opened), tuner })
+        Ok(Opened::Unfinished(Box::new(Self { folder, record, checkpoint, data, split })))
     }
-}
 
-impl Unfinished {
     /// Runs to the end.
     pub fn run(
         mut self,

@@ -153,7 +153,7 @@ impl Session<'_, '_> {
     ) -> Result<Driven> {
         let (folder, split, data, backend) = (self.folder, self.split, self.data, self.backend);
         let config = &self.record.config;
-        let (evaluator, line) = backend.evaluator(layout)?;
+        let (mut evaluator, line) = backend.evaluator(layout)?;
         let resumed = resuming.then(|| checkpoint.as_ref().map_or(0, |c| c.progress.epochs));
         let kept = checkpoint.as_ref().map_or(0, |c| c.progress.metrics);
         let mut run = match (checkpoint, self.custom.take(), folder) {
@@ -178,35 +178,34 @@ impl Session<'_, '_> {
         let (mut state, mut epochs) = (None, Vec::new());
         let mut stored = Instant::now();
         let every = self.checkpoint_every;
-        let outcome =
-            run.run(evaluator, |_| backend.replacement(layout), self.cancel, &mut |event| match event {
-                Event::Epoch { epoch, loss, held_out, gradient_norm, seconds, pairs, details } => {
-                    let record = EpochRecord { epoch, loss, held_out, gradient_norm, seconds, details };
-                    match &mut metrics {
-                        Some(metrics) => append_line(metrics, &record)?,
-                        None => epochs.push(record.clone()),
-                    }
-                    observe(RunEvent::Epoch { record: &record, pairs })
+        let outcome = run.run(&mut *evaluator, self.cancel, &mut |event| match event {
+            Event::Epoch { epoch, loss, held_out, gradient_norm, seconds, pairs, details } => {
+                let record = EpochRecord { epoch, loss, held_out, gradient_norm, seconds, details };
+                match &mut metrics {
+                    Some(metrics) => append_line(metrics, &record)?,
+                    None => epochs.push(record.clone()),
                 }
-                Event::State { progress, optimizer, last } => {
-                    let due = folder.is_some() && stored.elapsed() >= every;
-                    if !due && !last {
-                        return Ok(());
-                    }
-                    stored = Instant::now();
-                    let checkpoint = Checkpoint { progress: progress.clone(), optimizer: optimizer.save() };
-                    if let Some(folder) = folder {
-                        checkpoint.write_to(folder)?;
-                    }
-                    if last {
-                        state = Some(checkpoint);
-                    }
-                    Ok(())
+                observe(RunEvent::Epoch { record: &record, pairs })
+            }
+            Event::State { progress, optimizer, last } => {
+                let due = folder.is_some() && stored.elapsed() >= every;
+                if !due && !last {
+                    return Ok(());
                 }
-                Event::Replaced { error, evaluator } => {
-                    observe(RunEvent::Replaced { error, evaluator: &evaluator })
+                stored = Instant::now();
+                let checkpoint = Checkpoint { progress: progress.clone(), optimizer: optimizer.save() };
+                if let Some(folder) = folder {
+                    checkpoint.write_to(folder)?;
                 }
-            });
+                if last {
+                    state = Some(checkpoint);
+                }
+                Ok(())
+            }
+            Event::Replaced { error, evaluator } => {
+                observe(RunEvent::Replaced { error, evaluator: &evaluator })
+            }
+        });
         observe(RunEvent::Optimized)?;
         Ok(Driven { outcome: outcome?, checkpoint: state, epochs })
     }

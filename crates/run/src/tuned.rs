@@ -18,6 +18,19 @@ use crate::uncertainty::Answer;
 pub const REPORT: &str = "report.html";
 
 /// What came of a run. Losses are exact (in f64), without regularization.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let file = folder.path().join("positions.epd");
+/// # let wins = ["Q7/8/8/8/8/7k/8/K7 w - - c9 \"1-0\";", "q7/8/8/8/8/7K/8/k7 w - - c9 \"0-1\";"];
+/// # let rest = ["R7/8/8/8/8/7k/8/K7 w - - c9 \"1/2-1/2\";", "r7/8/8/8/8/7K/8/k7 w - - c9 \"1-0\";"];
+/// # std::fs::write(&file, [wins, rest].concat().join("\n") + "\n")?;
+/// # let data = gputexel_run::extract(&[file])?;
+/// let tuned = gputexel_run::Tuner::builder(&data).k(0.8).l2(1e-4).epochs(3).run()?;
+/// let file = tuned.parameter_file();
+/// assert_eq!(2 * file.parameters.len(), tuned.parameters().len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Tuned {

@@ -12,7 +12,7 @@ use gputexel_evaluator::gpu::BackendChoice;
 use gputexel_files::run_folder::{DATASET, Kind};
 use gputexel_files::{Error, Result, RunFolder};
 use gputexel_model::{Basis, FeatureSet, Parameterization, Prior};
-use gputexel_optimizer::{Optimizer, ParticleSwarmSettings, Space};
+use gputexel_optimizer::{Optimizer, Space};
 use gputexel_tuning::{
     Limits, OptimizerConfig, Rounding, RunConfig, RunRecord, UncertaintyRequest, exact_scores, fit_scale,
     space_of,
@@ -20,7 +20,7 @@ use gputexel_tuning::{
 
 use crate::event::{RunEvent, RunObserver};
 use crate::inputs::{are_datasets, default_features, extract_to, temporary_folder};
-use crate::memory;
+use crate::memory::check_swarms;
 use crate::requiesce::{First, Means, RoundSettings};
 use crate::resume::Unfinished;
 use crate::session::Session;
@@ -42,8 +42,8 @@ type MakeOptimizer<'a> = Box<dyn FnOnce(&Space) -> Result<Box<dyn Optimizer>> + 
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let file = folder.path().join("positions.epd");
-/// # let ends = ["Q7/8/8/8/8/8/6k1/K7 w - - c9 \"1-0\";", "q7/8/8/8/8/8/6K1/k7 w - - c9 \"0-1\";"];
-/// # let more = ["R7/8/8/8/8/8/6k1/K7 w - - c9 \"1/2-1/2\";", "r7/8/8/8/8/8/6K1/k7 w - - c9 \"1-0\";"];
+/// # let ends = ["Q7/8/8/8/8/7k/8/K7 w - - c9 \"1-0\";", "q7/8/8/8/8/7K/8/k7 w - - c9 \"0-1\";"];
+/// # let more = ["R7/8/8/8/8/7k/8/K7 w - - c9 \"1/2-1/2\";", "r7/8/8/8/8/7K/8/k7 w - - c9 \"1-0\";"];
 /// # std::fs::write(&file, [ends, more].concat().join("\n") + "\n")?;
 /// let data = gputexel_run::extract(&[file])?;
 /// let tuned = Tuner::builder(&data).l2(1e-4).k(0.8).epochs(5).seed(1).run()?;
@@ -577,12 +577,6 @@ impl<'a> Tuner<'a> {
             fitted_loss,
         )
     }
-}
-
-/// Checks that swarms in a space fit the memory.
-pub(crate) fn check_swarms(settings: &ParticleSwarmSettings, dimension: usize) -> Result<()> {
-    let members = settings.members().unwrap_or(usize::MAX);
-    memory::check_population(members, ParticleSwarmSettings::bytes_per_particle(dimension))
 }
 
 /// K as it was given, or fitted on the training positions, then with the loss there.

@@ -2,13 +2,14 @@
 
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, Split};
-use gputexel_evaluator::Evaluator;
+use gputexel_evaluator::Fallback;
 use gputexel_files::{Error, Result};
 use gputexel_model::{BothPhases, Interval, ParameterFile, UncertaintyRecord};
 use gputexel_report::{bytes, grouped};
 use gputexel_tuning::{
-    Bootstrap, CoordinateUncertainty, Curvature, ErrorStatus, Fit, MAX_PARAMETERS, MIN_CLUSTERS, RunConfig,
-    RunParts, Sandwich, Spread, UncertaintyRequest, bootstrap, bytes_needed, check_members, sandwich,
+    Bootstrap, BootstrapEvent, CoordinateUncertainty, Curvature, ErrorStatus, Fit, MAX_PARAMETERS,
+    MIN_CLUSTERS, RunConfig, RunParts, Sandwich, Spread, UncertaintyRequest, bootstrap, bytes_needed,
+    check_members, sandwich,
 };
 
 use crate::event::{RunEvent, RunObserver};
@@ -146,26 +147,22 @@ pub(crate) fn find(
     if request.bootstrap > 0 {
         let members = request.bootstrap;
         let mut told = Ok(());
-        let mut resample = |evaluator: &mut dyn Evaluator, observe: &mut RunObserver<'_>| {
-            let mut progress = |done: usize, evaluations: usize| {
-                if told.is_ok() {
-                    told = observe(RunEvent::Resampling { done, members, evaluations });
+        let (mut evaluator, _) = backend.evaluator(layout)?;
+        let mut progress = |event: BootstrapEvent| {
+            let event = match &event {
+                BootstrapEvent::Progress { done, evaluations } => {
+                    RunEvent::Resampling { done: *done, members, evaluations: *evaluations }
+                }
+                BootstrapEvent::Replaced(Fallback { error, evaluator }) => {
+                    RunEvent::Replaced { error, evaluator }
                 }
             };
-            bootstrap(&fit, &findings.sandwich, evaluator, members, config.seed, cancel, &mut progress)
+            if told.is_ok() {
+                told = observe(event);
+            }
         };
-        let (mut evaluator, _) = backend.evaluator(layout)?;
-        let found = match resample(&mut *evaluator, observe) {
-            Err(error @ Error::Gpu(_)) => match backend.replacement(layout) {
-                Some(mut other) => {
-                    let evaluator = other.describe();
-                    observe(RunEvent::Replaced { error: &error, evaluator: &evaluator })?;
-                    resample(&mut *other, observe)
-                }
-                None => Err(error),
-            },
-            found => found,
-        };
+        let (errors, seed) = (&findings.sandwich, config.seed);
+        let found = bootstrap(&fit, errors, &mut *evaluator, members, seed, cancel, &mut progress);
         observe(RunEvent::Resampled)?;
         told?;
         findings.bootstrap = Some(found?);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{GAUSS_NEWTON_LIMIT, Rounding, Stopping};
+use super::{Rounding, Stopping};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::LossKind;
 use gputexel_files::{Error, Result};
@@ -11,6 +11,9 @@ use gputexel_optimizer::{
     Adam, AdamSettings, GaussNewton, GaussNewtonSettings, Local, LocalSettings, Optimizer, ParticleSwarm,
     ParticleSwarmSettings, Schedule, Space,
 };
+
+/// Above this many parameters the Gauss–Newton matrix and its factorization take too long.
+pub const GAUSS_NEWTON_LIMIT: usize = 4096;
 
 /// The method and its settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -121,6 +124,44 @@ impl OptimizerConfig {
                 )));
             }
         })
+    }
+}
+
+/// Limits that are asked for; the method decides about those that are `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// See [`Stopping::epochs`]: 50 for Gauss–Newton, 400 for swarms, else 500.
+    pub epochs: Option<u64>,
+    /// See [`Stopping::seconds`]: none.
+    pub seconds: Option<f64>,
+    /// See [`Stopping::gradient_norm`]: 0.
+    pub gradient_norm: Option<f64>,
+    /// See [`Stopping::improvement`]: 1e-8 for Gauss–Newton, else 0.
+    pub improvement: Option<f64>,
+    /// See [`Stopping::window`]: 1 for Gauss–Newton and swarms, else 50.
+    pub window: Option<u64>,
+    /// See [`Stopping::patience`]: 5 for Gauss–Newton, all epochs for swarms, else 50.
+    pub patience: Option<u64>,
+}
+
+impl Limits {
+    /// The limits of a run by a method.
+    pub fn for_method(self, optimizer: &OptimizerConfig) -> Stopping {
+        let (epochs, improvement, window, patience) = match optimizer {
+            OptimizerConfig::GaussNewton(_) => (50, 1e-8, 1, Some(5)),
+            // Swarms stand still for long and then go on.
+            OptimizerConfig::ParticleSwarm { .. } => (400, 0.0, 1, None),
+            _ => (500, 0.0, 50, Some(50)),
+        };
+        let epochs = self.epochs.unwrap_or(epochs);
+        Stopping {
+            epochs,
+            seconds: self.seconds,
+            gradient_norm: self.gradient_norm.unwrap_or(0.0),
+            improvement: self.improvement.unwrap_or(improvement),
+            window: self.window.unwrap_or(window),
+            patience: self.patience.or(patience).unwrap_or(epochs),
+        }
     }
 }
 
@@ -271,7 +312,7 @@ impl Default for RunConfig {
             holdout: 0.0,
             seed: 1,
             round: Rounding::None,
-            stopping: Stopping::default_for(&optimizer),
+            stopping: Limits::default().for_method(&optimizer),
             optimizer,
         }
     }

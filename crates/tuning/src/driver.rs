@@ -11,7 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::ahead::Ahead;
 use super::{Checkpoint, Progress, RunConfig, StopReason, regularize, space_of};
 use gputexel_dataset::Split;
-use gputexel_evaluator::{AdamStep, Evaluations, Evaluator, Population, Request};
+use gputexel_evaluator::{AdamStep, Evaluations, Evaluator, Fallback, Population, Request};
 use gputexel_files::{Error, Result};
 use gputexel_model::Parameterization;
 use gputexel_optimizer::{Best, Optimizer, Proposal, StepDetails};
@@ -165,15 +165,14 @@ impl<'a> Tuning<'a> {
 
     /// Runs to the end, or until `cancel` is set.
     ///
-    /// When the evaluator fails for reasons of its device, `replacement` is asked for another one
-    /// and the step is repeated; nothing is lost.
+    /// With a [`FallbackEvaluator`](gputexel_evaluator::FallbackEvaluator) a device that fails costs
+    /// nothing but time: the other evaluator answers the same request.
     ///
     /// # Errors
     /// Those of evaluator, optimizer and observer.
-    pub fn run<'e>(
+    pub fn run(
         &mut self,
-        mut evaluator: Box<dyn Evaluator + 'e>,
-        mut replacement: impl FnMut(&Error) -> Option<Box<dyn Evaluator + 'e>>,
+        evaluator: &mut dyn Evaluator,
         cancel: &AtomicBool,
         observe: &mut dyn FnMut(Event<'_>) -> Result<()>,
     ) -> Result<Outcome> {
@@ -197,20 +196,17 @@ impl<'a> Tuning<'a> {
                 let members = self.optimizer.ask().l2.len();
                 let start = self.parameterization.start().repeat(members);
                 let start = Candidates { z: start, l2: vec![0.0; members] };
-                let values = persist(&mut evaluator, &mut replacement, observe, &mut |evaluator| {
-                    self.criterion(evaluator, &start)
-                })?;
+                let values = self.criterion(evaluator, &start)?;
+                tell_fallback(evaluator, observe)?;
                 self.judge(&start, &values);
             }
             let proposal = self.optimizer.ask();
             let batch = self.batch(self.progress.steps, batches);
-            let (answer, step) =
-                persist(&mut evaluator, &mut replacement, observe, &mut |evaluator| match self
-                    .step_ahead(evaluator, &proposal, &mut ahead)?
-                {
-                    Some(step) => Ok((Evaluations::of_step(&step), Some(step))),
-                    None => Ok((self.evaluate(evaluator, &proposal, batch.clone())?, None)),
-                })?;
+            let (answer, step) = match self.step_ahead(evaluator, &proposal, &mut ahead)? {
+                Some(step) => (Evaluations::of_step(&step), Some(step)),
+                None => (self.evaluate(evaluator, &proposal, batch)?, None),
+            };
+            tell_fallback(evaluator, observe)?;
             pairs += (answer.positions * proposal.l2.len()) as u64;
             match step {
                 Some(step) => self.optimizer.tell_step(&step)?,
@@ -228,9 +224,8 @@ impl<'a> Tuning<'a> {
                     false => (Candidates { z: proposal.parameters, l2: proposal.l2 }, answer.losses),
                 };
                 if self.split.held_out_part().is_some() {
-                    let values = persist(&mut evaluator, &mut replacement, observe, &mut |evaluator| {
-                        self.criterion(evaluator, &candidates)
-                    })?;
+                    let values = self.criterion(evaluator, &candidates)?;
+                    tell_fallback(evaluator, observe)?;
                     self.judge(&candidates, &values);
                     held_out = values.into_iter().min_by(f64::total_cmp);
                 } else if batches == 1 {
@@ -271,9 +266,8 @@ impl<'a> Tuning<'a> {
         if reason != StopReason::Interrupted && !self.optimizer.members_are_trials() {
             let Proposal { parameters, l2, .. } = self.optimizer.ask();
             let last = Candidates { z: parameters, l2 };
-            let values = persist(&mut evaluator, &mut replacement, observe, &mut |evaluator| {
-                self.criterion(evaluator, &last)
-            })?;
+            let values = self.criterion(evaluator, &last)?;
+            tell_fallback(evaluator, observe)?;
             self.judge(&last, &values);
         }
         let progress = &self.progress;
@@ -425,21 +419,13 @@ impl<'a> Tuning<'a> {
     }
 }
 
-/// Calls until the evaluator does not fail for reasons of its device, or there is no other one.
-fn persist<'e, T>(
-    evaluator: &mut Box<dyn Evaluator + 'e>,
-    replacement: &mut impl FnMut(&Error) -> Option<Box<dyn Evaluator + 'e>>,
+/// Says that another evaluator took over, where one did.
+fn tell_fallback(
+    evaluator: &mut dyn Evaluator,
     observe: &mut dyn FnMut(Event<'_>) -> Result<()>,
-    call: &mut dyn FnMut(&mut dyn Evaluator) -> Result<T>,
-) -> Result<T> {
-    loop {
-        match call(&mut **evaluator) {
-            Err(error @ Error::Gpu(_)) => {
-                let Some(other) = replacement(&error) else { return Err(error) };
-                *evaluator = other;
-                observe(Event::Replaced { error: &error, evaluator: evaluator.describe() })?;
-            }
-            answer => return answer,
-        }
+) -> Result<()> {
+    match evaluator.take_fallback() {
+        Some(Fallback { error, evaluator }) => observe(Event::Replaced { error: &error, evaluator }),
+        None => Ok(()),
     }
 }

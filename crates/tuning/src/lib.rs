@@ -26,7 +26,8 @@ mod values;
 
 pub use checkpoint::{Checkpoint, Progress};
 pub use config::{
-    OptimizerConfig, RequiesceRecord, RoundRecord, RunConfig, RunRecord, UncertaintyRequest, space_of,
+    GAUSS_NEWTON_LIMIT, Limits, OptimizerConfig, RequiesceRecord, RoundRecord, RunConfig, RunRecord,
+    UncertaintyRequest, space_of,
 };
 pub use diagnostics::{
     Calibration, CalibrationBin, Diagnostics, Residual, ScaleNeighborhood, SetDiagnostics, diagnose,
@@ -41,13 +42,13 @@ pub use records::{
 };
 pub use regularization::{REGULARIZATION_SCALE_CP, regularize};
 pub use rounding::{Rounded, Rounding, round, round_naively, round_successively};
-pub use rounding_outcome::{GAUSS_NEWTON_LIMIT, RoundingOutcome, gauss_newton_matrix, round_outcome};
+pub use rounding_outcome::{RoundingOutcome, gauss_newton_matrix, round_outcome};
 pub use scale::{ScaleFit, fit_scale};
 pub use scale_curve::{MinimumAt, ScaleCurve, scale_curve};
 pub use single_steps::{ExactProblem, SingleSteps, Step, Survey, TIE};
-pub use stopping::{Limits, StopReason, Stopping};
+pub use stopping::{StopReason, Stopping};
 pub use uncertainty::{
-    Bootstrap, Curvature, ErrorStatus, Fit, MAX_ERROR_CP, MAX_PARAMETERS, MIN_CLUSTERS, Sandwich, Spread,
-    bootstrap, bytes_needed, check_members, resample_seeds, sandwich,
+    Bootstrap, BootstrapEvent, Curvature, ErrorStatus, Fit, MAX_ERROR_CP, MAX_PARAMETERS, MIN_CLUSTERS,
+    Sandwich, Spread, bootstrap, bytes_needed, check_members, resample_seeds, sandwich,
 };
 pub use values::Values;

@@ -6,10 +6,10 @@ use gputexel_dataset::objective::Objective;
 use gputexel_files::{Error, Result};
 use gputexel_optimizer::GaussNewtonSettings;
 
-use super::rounding_outcome::{GAUSS_NEWTON_LIMIT, gauss_newton_matrix};
 use super::{
-    ExactProblem, OptimizerConfig, Outcome, Rounded, Rounding, RoundingOutcome, RunConfig, RunParts,
-    SingleSteps, StopReason, Stopping, Tuning, exact_loss, round, space_of,
+    ExactProblem, GAUSS_NEWTON_LIMIT, OptimizerConfig, Outcome, Rounded, Rounding, RoundingOutcome,
+    RunConfig, RunParts, SingleSteps, StopReason, Stopping, Tuning, exact_loss, gauss_newton_matrix, round,
+    space_of,
 };
 
 /// What polishing did. Losses are exact and of the training positions, regularisation included.
@@ -62,9 +62,10 @@ pub fn polish(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Polish> {
             stopping: Stopping { epochs: 50, seconds: None, improvement: 1e-9, ..config.stopping },
             ..config.clone()
         };
-        let (evaluator, _) = backend.evaluator(layout)?;
+        let (mut evaluator, _) = backend.evaluator(layout)?;
         let mut run = Tuning::try_new(&smooth, split)?;
-        let end = run.run(evaluator, |_| backend.replacement(layout), cancel, &mut |_| Ok(()))?;
+        let end = run.run(&mut *evaluator, cancel, &mut |_| Ok(()))?;
+        drop(evaluator);
         if end.reason == StopReason::Interrupted {
             return Err(interrupted());
         }

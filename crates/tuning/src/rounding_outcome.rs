@@ -10,12 +10,9 @@ use gputexel_files::{Error, Result};
 use gputexel_model::{Parameterization, RoundingRecord, SingleStepsRecord};
 
 use super::{
-    ExactProblem, OptimizerConfig, Outcome, Rounded, Rounding, RunParts, SingleSteps, StopReason, Survey,
-    regularize, round, space_of,
+    ExactProblem, GAUSS_NEWTON_LIMIT, OptimizerConfig, Outcome, Rounded, Rounding, RunParts, SingleSteps,
+    StopReason, Survey, regularize, round, space_of,
 };
-
-/// Above this many parameters the Gauss–Newton matrix and its factorization take too long.
-pub const GAUSS_NEWTON_LIMIT: usize = 4096;
 
 /// What was done and found.
 #[derive(Clone, Debug)]

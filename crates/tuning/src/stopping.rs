@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::OptimizerConfig;
 use gputexel_files::{Error, Result};
 
 /// Limits of a run; whichever is reached first ends it.
@@ -20,44 +19,6 @@ pub struct Stopping {
     pub window: u64,
     /// Epochs without a better held-out loss after which the run ends.
     pub patience: u64,
-}
-
-/// Limits that are asked for; the method decides about those that are `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Limits {
-    /// See [`Stopping::epochs`]: 50 for Gauss–Newton, 400 for swarms, else 500.
-    pub epochs: Option<u64>,
-    /// See [`Stopping::seconds`]: none.
-    pub seconds: Option<f64>,
-    /// See [`Stopping::gradient_norm`]: 0.
-    pub gradient_norm: Option<f64>,
-    /// See [`Stopping::improvement`]: 1e-8 for Gauss–Newton, else 0.
-    pub improvement: Option<f64>,
-    /// See [`Stopping::window`]: 1 for Gauss–Newton and swarms, else 50.
-    pub window: Option<u64>,
-    /// See [`Stopping::patience`]: 5 for Gauss–Newton, all epochs for swarms, else 50.
-    pub patience: Option<u64>,
-}
-
-impl Limits {
-    /// The limits of a run by a method.
-    pub fn for_method(self, optimizer: &OptimizerConfig) -> Stopping {
-        let (epochs, improvement, window, patience) = match optimizer {
-            OptimizerConfig::GaussNewton(_) => (50, 1e-8, 1, Some(5)),
-            // Swarms stand still for long and then go on.
-            OptimizerConfig::ParticleSwarm { .. } => (400, 0.0, 1, None),
-            _ => (500, 0.0, 50, Some(50)),
-        };
-        let epochs = self.epochs.unwrap_or(epochs);
-        Stopping {
-            epochs,
-            seconds: self.seconds,
-            gradient_norm: self.gradient_norm.unwrap_or(0.0),
-            improvement: self.improvement.unwrap_or(improvement),
-            window: self.window.unwrap_or(window),
-            patience: self.patience.or(patience).unwrap_or(epochs),
-        }
-    }
 }
 
 /// Why a run ended.
@@ -95,11 +56,6 @@ impl std::fmt::Display for StopReason {
 }
 
 impl Stopping {
-    /// The limits of a method where none are asked for.
-    pub fn default_for(optimizer: &OptimizerConfig) -> Self {
-        Limits::default().for_method(optimizer)
-    }
-
     /// Checks the limits.
     ///
     /// # Errors

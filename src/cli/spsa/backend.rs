@@ -27,6 +27,10 @@ pub struct BackendArgs {
 }
 
 /// A backend, opened when it is first needed.
+///
+/// Not a [`FallbackEvaluator`](gputexel::evaluator::FallbackEvaluator): no evaluator is at work here, a
+/// scenario is simulated whole by one call, and the CPU takes over also where a scenario does not suit
+/// the GPU.
 pub struct Backend {
     choice: BackendChoice,
     gpu: Option<GpuContext>,

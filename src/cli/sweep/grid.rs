@@ -3,13 +3,13 @@
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
-use gputexel::dataset::{self, Dataset, Layout};
+use gputexel::dataset::{self, Dataset};
 use gputexel::model::Prior;
 use gputexel::objective::LossKind;
 use gputexel::optimizer::Schedule;
 use gputexel::tuning::sweep::{
-    Axis, AxisKey, Grid, Machine, MachineRoom, Sweep, SweepConfig, SweepMethod, SweepOutputs, SweepRecord,
-    rank, retrain,
+    Axis, AxisKey, Grid, MakeEvaluator, Sweep, SweepConfig, SweepMethod, SweepOutputs, SweepRecord, rank,
+    retrain,
 };
 use gputexel::tuning::{Checkpoint, StopReason, exact_scores, fit_scale};
 use gputexel::{Error, Result};
@@ -29,23 +29,6 @@ use super::{MANY, SweepArgs, base_factor};
 /// More runs than this have results that no table holds.
 const MOST: usize = 10_000_000;
 const RECORD: &str = "sweep.json";
-
-/// Evaluators of the backend that was chosen.
-struct Room<'a> {
-    backend: &'a Backend,
-    /// Whether the first evaluator is still to be named.
-    announce: Cell<bool>,
-}
-
-impl MachineRoom for Room<'_> {
-    fn machine<'l>(&'l self, layout: &'l Layout) -> Result<Machine<'l>> {
-        let (evaluator, line) = self.backend.evaluator(layout)?;
-        if self.announce.take() {
-            say(&format!("backend     {line}\n"))?;
-        }
-        Ok(Machine::new(evaluator, |_| self.backend.replacement(layout)))
-    }
-}
 
 /// Runs a new sweep.
 ///
@@ -324,7 +307,14 @@ fn execute(
             _ => Sweep::try_new(config, data)?,
         };
         let talks = !context.quiet && !context.json;
-        let room = Room { backend, announce: Cell::new(talks) };
+        let announce = Cell::new(talks);
+        let make_evaluator: &MakeEvaluator<'_> = &|layout| {
+            let (evaluator, line) = backend.evaluator(layout)?;
+            if announce.take() {
+                say(&format!("backend     {line}\n"))?;
+            }
+            Ok(evaluator)
+        };
         if talks {
             output::print_opening(config, data, folder, resumed)?;
         }
@@ -333,7 +323,7 @@ fn execute(
         }
         let ends_early = matches!(config.method, SweepMethod::GaussNewton { .. });
         let mut observer = Observer::new(context, folder, args.checkpoint_every, ends_early);
-        let outcome = sweep.run(&room, context.cancel, &mut |event| observer.observe(event));
+        let outcome = sweep.run(make_evaluator, context.cancel, &mut |event| observer.observe(event));
         observer.finish();
         let outcome = outcome?;
         let ranking = rank(&outcome.runs, config.folds);
@@ -348,7 +338,7 @@ fn execute(
         // What was learnt is shown even where the last training is interrupted.
         let best = match (&target, ranking.ranked.first()) {
             (Some(target), Some(first)) if !interrupted && first.held_out.mean.is_finite() => {
-                retrain(config, data, first.combination, &room, context.cancel)
+                retrain(config, data, first.combination, make_evaluator, context.cancel)
                     .and_then(|trained| target.write(config, data, first.combination, &trained))
                     .map(Some)
             }

@@ -413,7 +413,7 @@ fn errors_that_do_not_fit_in_memory_cost_no_result() {
     let bench = Bench::new();
     for (features, limit, why) in [
         (20_000, "unlimited", "no standard errors for 40,000 parameters: the limit is 16,384"),
-        (3000, "1500000", "standard errors of 6,000 parameters need 2016.1 MB of memory and "),
+        (3000, "1500000", "standard errors of 6,000 parameters need 2016.1 MB of memory, but only "),
     ] {
         many_features(&bench, features);
         let (code, out, err) = bench.shell(&format!(

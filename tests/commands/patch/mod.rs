@@ -190,7 +190,7 @@ fn what_tune_wrote_must_be_there_for_apply() {
         "{out}"
     );
     assert!(
-        bench.fails(&["patch", "apply", "x.tune", "source"], 1).contains("the declaration of f_1 is gone")
+        bench.fails(&["patch", "apply", "x.tune", "source"], 1).contains("the declaration of f_1 is missing")
     );
     // What would be left without its declaration.
     bench.write("source/s.cpp", format!("{tuned}// f_1 is mentioned\nint g() {{ return f_1; }}\n"));

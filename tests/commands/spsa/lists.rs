@@ -60,7 +60,7 @@ fn missing_settings_are_named_or_planned_and_values_taken() {
     bench.write("bspsa.var", "x,30,0,440,22,10,70,0\n");
     let line = bench.fails(&["spsa", "convert", "bspsa.var", "--to", "fishtest"], 2);
     assert!(
-        line.contains("x: a list of fishtest needs r_end, which the input has not; --games N --elo E"),
+        line.contains("x: format fishtest requires r_end, which the input lacks; use --games N --elo E"),
         "{line}"
     );
     // A width of the curve of strength says what Elo there is; without it nothing does.

@@ -166,7 +166,7 @@ fn journals_of_other_configurations_and_damaged_ones_are_refused() {
     bench.write("other.toml", built_in("spsa", 20, 3).replacen("c_end = 100", "c_end = 90", 1));
     let refused = bench.fails(&["spsa", "run", "other.toml", "--resume", "r"], 1);
     let expected =
-        "r: is the run of another configuration: parameter.queen.c_end is 100.0 in the journal, 90.0";
+        "r: is a run with another configuration: parameter.queen.c_end is 100.0 in the journal, 90.0";
     assert!(refused.contains(expected), "{refused}");
     let lines: Vec<&str> = good.lines().collect();
     let twice = format!("{}\n{}\n{}\n", lines[0], lines[1], lines[1]);

@@ -103,7 +103,7 @@ fn trajectory(data: &Dataset, k: f64, updates: u64) -> Vec<f64> {
     let mut losses = Vec::new();
     let outcome = Tuning::try_new(&config, &split)
         .unwrap()
-        .run(Box::new(CpuEvaluator::new(&layout)), |_| None, &AtomicBool::new(false), &mut |event| {
+        .run(&mut CpuEvaluator::new(&layout), &AtomicBool::new(false), &mut |event| {
             if let Event::Epoch { loss, .. } = event {
                 losses.push(loss);
             }

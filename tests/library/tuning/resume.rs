@@ -49,7 +49,7 @@ fn run(mut tuning: Tuning<'_>, layout: &Layout, path: &Path, stop_after: usize) 
         }
         Ok(())
     };
-    tuning.run(Box::new(CpuEvaluator::new(layout)), |_| None, &cancel, &mut observe).unwrap()
+    tuning.run(&mut CpuEvaluator::new(layout), &cancel, &mut observe).unwrap()
 }
 
 #[test]

@@ -10,11 +10,12 @@ use gputexel::dataset::{
     self, Dataset, DatasetWriter, Folds, Layout, Metadata, PositionLabels, SourceRecord, Split,
 };
 use gputexel::evaluator::cpu::CpuEvaluator;
+use gputexel::evaluator::{Evaluations, Evaluator, FallbackEvaluator, Population, Request};
 use gputexel::model::{FeatureKind, FeatureRow, FeatureSet, Prior};
 use gputexel::objective::{self, LossKind, Objective};
 use gputexel::optimizer::{GaussNewtonSettings, Schedule};
 use gputexel::tuning::sweep::{
-    Axis, Grid, Machine, MachineRoom, Sweep, SweepConfig, SweepEvent, SweepMethod, SweepOutcome, retrain,
+    Axis, Grid, MakeEvaluator, Sweep, SweepConfig, SweepEvent, SweepMethod, SweepOutcome, retrain,
 };
 use gputexel::tuning::{
     Checkpoint, MinimumAt, OptimizerConfig, Rounding, RunConfig, StopReason, Stopping, Tuning, exact_scores,
@@ -90,11 +91,30 @@ impl Rows {
     }
 }
 
-struct Cpu;
+fn cpu(layout: &Layout) -> gputexel::Result<Box<dyn Evaluator + '_>> {
+    Ok(Box::new(CpuEvaluator::new(layout)))
+}
 
-impl MachineRoom for Cpu {
-    fn machine<'l>(&'l self, layout: &'l Layout) -> gputexel::Result<Machine<'l>> {
-        Ok(Machine::new(Box::new(CpuEvaluator::new(layout)), |_| None))
+/// The CPU, which fails as a lost device does when its calls are used up.
+struct Limited<'a>(CpuEvaluator<'a>, u32);
+
+impl Evaluator for Limited<'_> {
+    fn evaluate(&mut self, population: &Population, request: &Request) -> gputexel::Result<Evaluations> {
+        let lost = || Error::Gpu("the device was lost".to_string());
+        self.1 = self.1.checked_sub(1).ok_or_else(lost)?;
+        self.0.evaluate(population, request)
+    }
+
+    fn scores(&mut self, theta: &[f64]) -> gputexel::Result<Vec<f32>> {
+        self.0.scores(theta)
+    }
+
+    fn describe(&self) -> String {
+        "limited".to_string()
+    }
+
+    fn has_curvature(&self) -> bool {
+        true
     }
 }
 
@@ -125,7 +145,7 @@ const NEWTON: SweepMethod = SweepMethod::GaussNewton { improvement: 1e-8 };
 
 fn run(config: &SweepConfig, data: &Dataset) -> SweepOutcome {
     let mut sweep = Sweep::try_new(config, data).unwrap();
-    sweep.run(&Cpu, &AtomicBool::new(false), &mut |_| Ok(())).unwrap()
+    sweep.run(&cpu, &AtomicBool::new(false), &mut |_| Ok(())).unwrap()
 }
 
 fn close(a: f64, b: f64) -> bool {
@@ -231,7 +251,7 @@ fn compare_with_tune(rows: &Rows, kind: FeatureKind, config: &dyn Fn(&Dataset) -
             datasets: Vec::new(),
             checksum: String::new(),
             prior: config.prior.clone(),
-            start: config.start.clone(),
+            prior_theta: config.start.clone(),
             basis: None,
             round: Rounding::None,
             k: setting.k,
@@ -260,7 +280,7 @@ fn compare_with_tune(rows: &Rows, kind: FeatureKind, config: &dyn Fn(&Dataset) -
         let layout = Layout::whole(&part).unwrap();
         let tuned = Tuning::try_new(&tune, &split)
             .unwrap()
-            .run(Box::new(CpuEvaluator::new(&layout)), |_| None, &AtomicBool::new(false), &mut |_| Ok(()))
+            .run(&mut CpuEvaluator::new(&layout), &AtomicBool::new(false), &mut |_| Ok(()))
             .unwrap();
         let theta = &tuned.parameters;
         let objective = Objective { k: setting.k, loss: setting.loss };
@@ -313,13 +333,39 @@ fn portions_change_nothing() {
         let config = config(&data, &["l2=0,1e-3,1e-2", "loss=squared,cross-entropy"], method, 12);
         let whole = run(&config, &data);
         let mut sweep = Sweep::try_new(&config, &data).unwrap().with_portion(4);
-        let cut = sweep.run(&Cpu, &AtomicBool::new(false), &mut |_| Ok(())).unwrap();
+        let cut = sweep.run(&cpu, &AtomicBool::new(false), &mut |_| Ok(())).unwrap();
         assert_eq!((whole.together, cut.together), (18, 4));
         assert_eq!((whole.epochs, cut.epochs), (18 * 12, 18 * 12));
         for (a, b) in whole.runs.iter().zip(&cut.runs) {
             assert_eq!((a.combination, a.fold), (b.combination, b.fold));
             assert!(about(a.result.held_out, b.result.held_out, method), "{a:?} {b:?}");
         }
+    }
+}
+
+#[test]
+fn a_lost_device_is_told_once_a_seed_and_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = Rows::random(600, 9).whole(&folder.path().join("d.bin"), FeatureKind::Material);
+    let mut config = config(&data, &["l2=0,1e-3"], ADAM, 5);
+    config.seeds = vec![1, 2];
+    let whole = run(&config, &data);
+    // Six calls a seed: five steps, and a judgment.
+    for works in 0..6 {
+        let mut told = Vec::new();
+        let mut sweep = Sweep::try_new(&config, &data).unwrap();
+        let evaluator: &MakeEvaluator<'_> = &|layout| {
+            let first = Box::new(Limited(CpuEvaluator::new(layout), works));
+            Ok(Box::new(FallbackEvaluator::new(first, || Box::new(CpuEvaluator::new(layout)))))
+        };
+        let outcome = sweep.run(evaluator, &AtomicBool::new(false), &mut |event| {
+            if let SweepEvent::Replaced { error, evaluator } = event {
+                told.push(format!("{error}; {evaluator}"));
+            }
+            Ok(())
+        });
+        assert_eq!(outcome.unwrap().runs, whole.runs, "after {works} calls");
+        assert!(told.len() == 2 && told[0].starts_with("GPU: the device was lost; CPU"), "{told:?}");
     }
 }
 
@@ -353,7 +399,7 @@ fn every_step_can_be_the_last_before_a_resumption() {
                 }
                 Ok(())
             };
-            let first = sweep.run(&Cpu, &cancel, &mut observe).unwrap();
+            let first = sweep.run(&cpu, &cancel, &mut observe).unwrap();
             let stored = Checkpoint::read(&path).unwrap();
             if first.reason == StopReason::Epochs {
                 assert_eq!(
@@ -365,12 +411,12 @@ fn every_step_can_be_the_last_before_a_resumption() {
             assert!(first.reason == StopReason::Interrupted && first.epochs < whole.epochs);
             assert!(first.runs.len() == 12 || first.runs.len() == 24, "{}", first.runs.len());
             let mut sweep = Sweep::resume(&config, &data, stored, &path).unwrap();
-            let rest = sweep.run(&Cpu, &AtomicBool::new(false), &mut |_| Ok(())).unwrap();
+            let rest = sweep.run(&cpu, &AtomicBool::new(false), &mut |_| Ok(())).unwrap();
             assert_eq!((rest.runs, rest.epochs), (whole.runs.clone(), whole.epochs), "after {stop} steps");
         }
         // A sweep that is interrupted before it has done anything leaves the state as it is.
         let mut sweep = Sweep::try_new(&config, &data).unwrap();
-        let nothing = sweep.run(&Cpu, &AtomicBool::new(true), &mut |_| Ok(())).unwrap();
+        let nothing = sweep.run(&cpu, &AtomicBool::new(true), &mut |_| Ok(())).unwrap();
         assert_eq!((nothing.reason, nothing.runs.len()), (StopReason::Interrupted, 0));
         // A stored state of another sweep, or with a number that is none.
         let mut other = config.clone();
@@ -384,7 +430,7 @@ fn every_step_can_be_the_last_before_a_resumption() {
             }
             Ok(())
         };
-        Sweep::try_new(&config, &data).unwrap().run(&Cpu, &cancel, &mut observe).unwrap();
+        Sweep::try_new(&config, &data).unwrap().run(&cpu, &cancel, &mut observe).unwrap();
         let stored = stored.unwrap();
         let mut resumed = Sweep::resume(&config, &data, stored.clone(), &path).unwrap();
         let mut written = false;
@@ -392,7 +438,7 @@ fn every_step_can_be_the_last_before_a_resumption() {
             written |= matches!(event, SweepEvent::State { .. });
             Ok(())
         };
-        resumed.run(&Cpu, &AtomicBool::new(true), &mut watch).unwrap();
+        resumed.run(&cpu, &AtomicBool::new(true), &mut watch).unwrap();
         assert!(!written, "the state under way was given up");
         assert!(matches!(Sweep::resume(&other, &data, stored.clone(), &path), Err(Error::Input { .. })));
         let mut poisoned = stored;
@@ -407,7 +453,7 @@ fn retraining_uses_every_position() {
     let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 1200, 9);
     let mut config = config(&data, &["l2=1e-5,1e-3"], NEWTON, 30);
     config.blend_k = None;
-    let trained = retrain(&config, &data, 1, &Cpu, &AtomicBool::new(false)).unwrap();
+    let trained = retrain(&config, &data, 1, &cpu, &AtomicBool::new(false)).unwrap();
     assert!(trained.optimizer.contains("L2 0.001"), "{}", trained.optimizer);
     // At the minimum of the whole, the gradient and the pull toward the prior cancel.
     let objective = Objective { k: 0.9, loss: LossKind::Squared };

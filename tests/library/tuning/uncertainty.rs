@@ -306,7 +306,7 @@ fn nothing_depends_on_threads_and_bad_fits_are_refused() {
 fn resampled(fit: &Fit<'_>, members: usize) -> Bootstrap {
     let errors = sandwich(fit).unwrap();
     let mut evaluator = CpuEvaluator::new(fit.layout);
-    bootstrap(fit, &errors, &mut evaluator, members, 7, &AtomicBool::new(false), &mut |_, _| ()).unwrap()
+    bootstrap(fit, &errors, &mut evaluator, members, 7, &AtomicBool::new(false), &mut |_| ()).unwrap()
 }
 
 #[test]

@@ -10,52 +10,16 @@ use super::config::SweepConfig;
 use super::plan::Plan;
 use super::train::{Member, Portion, RunResult, members_per_portion};
 use gputexel_dataset::{Dataset, Folds, Layout};
-use gputexel_evaluator::{Evaluations, Evaluator, Population, Request};
+use gputexel_evaluator::{Evaluator, Fallback};
 use gputexel_files::{Error, Result};
 use gputexel_optimizer::OptimizerState;
 
-type Replacement<'e> = Box<dyn FnMut(&Error) -> Option<Box<dyn Evaluator + 'e>> + 'e>;
-
-/// What computes, and what takes over when its device fails.
-pub struct Machine<'e> {
-    evaluator: Box<dyn Evaluator + 'e>,
-    replacement: Replacement<'e>,
-    /// What failed and what computes since, not yet told to anyone.
-    replaced: Vec<(String, String)>,
-}
-
-impl<'e> Machine<'e> {
-    /// An evaluator, and where to get another one when it fails for reasons of its device.
-    pub fn new(
-        evaluator: Box<dyn Evaluator + 'e>,
-        replacement: impl FnMut(&Error) -> Option<Box<dyn Evaluator + 'e>> + 'e,
-    ) -> Self {
-        Self { evaluator, replacement: Box::new(replacement), replaced: Vec::new() }
-    }
-
-    /// Evaluates, if need be with another evaluator.
-    pub(super) fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
-        loop {
-            match self.evaluator.evaluate(population, request) {
-                Err(error @ Error::Gpu(_)) => {
-                    let Some(other) = (self.replacement)(&error) else { return Err(error) };
-                    self.evaluator = other;
-                    self.replaced.push((error.to_string(), self.evaluator.describe()));
-                }
-                answer => return answer,
-            }
-        }
-    }
-}
-
-/// Makes evaluators: the choice of a backend, which is the caller's.
-pub trait MachineRoom {
-    /// An evaluator of a layout.
-    ///
-    /// # Errors
-    /// When the backend that was asked for cannot be had.
-    fn machine<'l>(&'l self, layout: &'l Layout) -> Result<Machine<'l>>;
-}
+/// Makes an evaluator of a layout: the choice of a backend, which is the caller's. Sweeps cut their
+/// data anew for every seed.
+///
+/// # Errors
+/// When the backend that was asked for cannot be had.
+pub type MakeEvaluator<'a> = dyn for<'l> Fn(&'l Layout) -> Result<Box<dyn Evaluator + 'l>> + 'a;
 
 /// What a sweep tells about itself.
 pub enum SweepEvent<'a> {
@@ -78,9 +42,9 @@ pub enum SweepEvent<'a> {
     /// The evaluator failed and the sweep goes on with another.
     Replaced {
         /// Why.
-        error: &'a str,
+        error: &'a Error,
         /// What computes from now on.
-        evaluator: &'a str,
+        evaluator: String,
     },
 }
 
@@ -248,7 +212,7 @@ impl<'a> Sweep<'a> {
     /// Those of evaluators and the observer.
     pub fn run(
         &mut self,
-        room: &dyn MachineRoom,
+        make_evaluator: &MakeEvaluator<'_>,
         cancel: &AtomicBool,
         observe: &mut dyn FnMut(SweepEvent<'_>) -> Result<()>,
     ) -> Result<SweepOutcome> {
@@ -261,7 +225,7 @@ impl<'a> Sweep<'a> {
         while self.results.len() < all && goes_on() {
             let seed = self.results.len() / self.order.len();
             let (plan, layout) = self.plan(seed)?;
-            let mut machine = room.machine(&layout)?;
+            let mut evaluator = make_evaluator(&layout)?;
             while self.results.len() / self.order.len() == seed
                 && goes_on()
                 && let Some(members) = self.next_members()
@@ -272,10 +236,8 @@ impl<'a> Sweep<'a> {
                     portion.restore(state)?;
                 }
                 while !portion.finished() && goes_on() {
-                    portion.step(&mut machine)?;
-                    for (error, evaluator) in machine.replaced.drain(..) {
-                        observe(SweepEvent::Replaced { error: &error, evaluator: &evaluator })?;
-                    }
+                    portion.step(&mut *evaluator)?;
+                    tell_fallback(&mut *evaluator, observe)?;
                     epochs = self.epochs_of_ended() + portion.epochs_done();
                     observe(SweepEvent::Step {
                         done: epochs,
@@ -285,7 +247,8 @@ impl<'a> Sweep<'a> {
                     let checkpoint = || self.checkpoint(Some(&portion), epochs, None);
                     observe(SweepEvent::State { checkpoint: &checkpoint, last: false })?;
                 }
-                let results = portion.judge(&mut machine, self.config.judge)?;
+                let results = portion.judge(&mut *evaluator, self.config.judge)?;
+                tell_fallback(&mut *evaluator, observe)?;
                 if portion.finished() {
                     self.results.extend(results);
                 } else {
@@ -304,6 +267,17 @@ impl<'a> Sweep<'a> {
         }
         let runs = numbered(&self.order, self.results.iter().chain(&unfinished).copied());
         Ok(SweepOutcome { reason, runs, epochs, planned: self.planned(), seconds: self.seconds(), together })
+    }
+}
+
+/// Says that another evaluator took over, where one did.
+fn tell_fallback(
+    evaluator: &mut dyn Evaluator,
+    observe: &mut dyn FnMut(SweepEvent<'_>) -> Result<()>,
+) -> Result<()> {
+    match evaluator.take_fallback() {
+        Some(Fallback { error, evaluator }) => observe(SweepEvent::Replaced { error: &error, evaluator }),
+        None => Ok(()),
     }
 }
 
@@ -385,11 +359,11 @@ pub fn retrain(
     config: &SweepConfig,
     data: &Dataset,
     combination: usize,
-    room: &dyn MachineRoom,
+    make_evaluator: &MakeEvaluator<'_>,
     cancel: &AtomicBool,
 ) -> Result<Retrained> {
     let (plan, layout) = plan(config, data, config.seeds[0])?;
-    let mut machine = room.machine(&layout)?;
+    let mut evaluator = make_evaluator(&layout)?;
     let member = Member { setting: config.setting(combination), fold: None };
     let mut portion = Portion::try_new(config, &plan, vec![member])?;
     while !portion.finished() {
@@ -398,7 +372,7 @@ pub fn retrain(
                 "while the best settings were trained on all positions".to_string(),
             ));
         }
-        portion.step(&mut machine)?;
+        portion.step(&mut *evaluator)?;
     }
     let z = portion.coordinates();
     Ok(Retrained { theta: config.parameterization().theta(&z), z, optimizer: portion.describe(0) })

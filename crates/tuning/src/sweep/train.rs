@@ -6,11 +6,10 @@ use rayon::prelude::*;
 
 use super::super::{regularize, space_of};
 use super::config::{SweepConfig, SweepMethod};
-use super::driver::Machine;
 use super::grid::Setting;
 use super::plan::Plan;
 use gputexel_dataset::objective::LossKind;
-use gputexel_evaluator::{Evaluations, Population, Request};
+use gputexel_evaluator::{Evaluations, Evaluator, Population, Request};
 use gputexel_files::{Error, Result};
 use gputexel_model::Parameterization;
 use gputexel_optimizer::{Adam, GaussNewton, Optimizer, OptimizerState};
@@ -161,21 +160,21 @@ impl<'a> Portion<'a> {
     }
 
     /// One step of every run that has not ended.
-    pub fn step(&mut self, machine: &mut Machine<'_>) -> Result<()> {
+    pub fn step(&mut self, evaluator: &mut dyn Evaluator) -> Result<()> {
         if matches!(self.method, Method::Adam(_)) {
-            self.adam_step(machine)?;
+            self.adam_step(evaluator)?;
         } else {
-            self.newton_step(machine)?;
+            self.newton_step(evaluator)?;
         }
         self.steps += 1;
         Ok(())
     }
 
-    fn adam_step(&mut self, machine: &mut Machine<'_>) -> Result<()> {
+    fn adam_step(&mut self, evaluator: &mut dyn Evaluator) -> Result<()> {
         let Method::Adam(adam) = &mut self.method else { unreachable!("asked by `step`") };
         let proposal = adam.ask();
         let all: Vec<usize> = (0..self.members.len()).collect();
-        let mut answer = self.evaluate(machine, proposal.parameters, &all, false)?;
+        let mut answer = self.evaluate(evaluator, proposal.parameters, &all, false)?;
         mask_nonfinite(&mut answer, self.parameterization.dimension());
         let Method::Adam(adam) = &mut self.method else { unreachable!("asked by `step`") };
         adam.tell(&answer)
@@ -183,7 +182,7 @@ impl<'a> Portion<'a> {
 
     /// Matrices of all runs that need one, then losses and gradients of all that try a point:
     /// after this order few matrices are left that a stored state must hold.
-    fn newton_step(&mut self, machine: &mut Machine<'_>) -> Result<()> {
+    fn newton_step(&mut self, evaluator: &mut dyn Evaluator) -> Result<()> {
         for matrices in [true, false] {
             let Method::GaussNewton { runs, state, .. } = &mut self.method else { unreachable!("as above") };
             let mut which = Vec::new();
@@ -198,7 +197,7 @@ impl<'a> Portion<'a> {
             if which.is_empty() {
                 continue;
             }
-            let answer = self.evaluate(machine, parameters, &which, matrices)?;
+            let answer = self.evaluate(evaluator, parameters, &which, matrices)?;
             self.tell_newton(&which, &answer)?;
         }
         Ok(())
@@ -256,7 +255,7 @@ impl<'a> Portion<'a> {
     /// Losses with gradients, or with matrices, of some members at z, regularisation included.
     fn evaluate(
         &self,
-        machine: &mut Machine<'_>,
+        evaluator: &mut dyn Evaluator,
         z: Vec<f64>,
         which: &[usize],
         matrices: bool,
@@ -275,7 +274,7 @@ impl<'a> Portion<'a> {
             let population = self.population(theta, taken, true);
             let request =
                 Request { parts: 0..self.plan.parts(), loss, gradients: !matrices, curvature: matrices };
-            let answer = machine.evaluate(&population, &request)?;
+            let answer = evaluator.evaluate(&population, &request)?;
             if whole {
                 parameters = population.parameters;
                 all = answer;
@@ -324,7 +323,7 @@ impl<'a> Portion<'a> {
 
     /// Judges all members where they stand. A run without a held-out fold has only a training
     /// loss.
-    pub fn judge(&mut self, machine: &mut Machine<'_>, judge: LossKind) -> Result<Vec<RunResult>> {
+    pub fn judge(&mut self, evaluator: &mut dyn Evaluator, judge: LossKind) -> Result<Vec<RunResult>> {
         let (size, parts) = (self.prior.len(), self.plan.parts());
         let z = self.coordinates();
         let parameters = self.parameterization.theta(&z);
@@ -334,12 +333,12 @@ impl<'a> Portion<'a> {
             let theta = parameters[members.start * size..members.end * size].to_vec();
             let population = self.population(theta, &which, true);
             let request = Request { parts: 0..parts, loss: *loss, gradients: false, curvature: false };
-            let own = machine.evaluate(&population, &request)?;
+            let own = evaluator.evaluate(&population, &request)?;
             let judged = match *loss == judge && population.blends.is_empty() {
                 true => own.part_losses.clone(),
                 false => {
                     let population = Population { blends: Vec::new(), ..population };
-                    machine.evaluate(&population, &Request { loss: judge, ..request })?.part_losses
+                    evaluator.evaluate(&population, &Request { loss: judge, ..request })?.part_losses
                 }
             };
             for (at, &i) in which.iter().enumerate() {

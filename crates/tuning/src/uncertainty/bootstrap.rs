@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{ErrorStatus, Fit, Sandwich, is_determined, rows_of};
 use crate::{regularize, space_of};
-use gputexel_evaluator::{Evaluations, Evaluator, Population, Request};
+use gputexel_evaluator::{Evaluations, Evaluator, Fallback, Population, Request};
 use gputexel_files::{Error, Result};
 use gputexel_optimizer::{MemberStatus, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel, Space};
 
@@ -74,9 +74,23 @@ pub fn check_members(members: usize, dimension: usize) -> Result<()> {
     }
 }
 
+/// What a bootstrap tells about itself.
+#[derive(Debug)]
+pub enum BootstrapEvent {
+    /// A round of evaluations is done.
+    Progress {
+        /// Resamples that have their optimum.
+        done: usize,
+        /// Evaluations so far.
+        evaluations: usize,
+    },
+    /// The evaluator failed and the bootstrap goes on with another.
+    Replaced(Fallback),
+}
+
 /// Minimises `members` resamples of the fit's games, from the fit's z.
 ///
-/// `observe` is told the members done and the evaluations so far. Members are worked on in
+/// Members are worked on in
 /// portions, so that memory does not grow with them but for their optima.
 ///
 /// # Errors
@@ -89,7 +103,7 @@ pub fn bootstrap(
     members: usize,
     seed: u64,
     cancel: &AtomicBool,
-    observe: &mut dyn FnMut(usize, usize),
+    observe: &mut dyn FnMut(BootstrapEvent),
 ) -> Result<Bootstrap> {
     fit.validate()?;
     let size = fit.parameterization.dimension();
@@ -116,10 +130,11 @@ pub fn bootstrap(
             }
             let resamples = running.iter().map(|&member| seeds[member]).collect();
             let answer = evaluate(fit, evaluator, &method.ask(), resamples, round == 0)?;
+            evaluator.take_fallback().into_iter().for_each(|it| observe(BootstrapEvent::Replaced(it)));
             method.tell(&answer.losses, &answer.gradients);
             evaluations += 1;
             let done = optima.len() / size.max(1) + seeds.len() - method.running().len();
-            observe(done, evaluations);
+            observe(BootstrapEvent::Progress { done, evaluations });
         }
         for member in 0..seeds.len() {
             match method.arrival(member) {

@@ -16,7 +16,7 @@ use gputexel_dataset::objective::Objective;
 use gputexel_files::{Error, Result};
 use gputexel_model::Parameterization;
 
-pub use bootstrap::{Bootstrap, Spread, bootstrap, check_members, resample_seeds};
+pub use bootstrap::{Bootstrap, BootstrapEvent, Spread, bootstrap, check_members, resample_seeds};
 pub use sandwich::{Curvature, ErrorStatus, Sandwich, sandwich};
 
 /// Fewest clusters (games, or positions where there are none) that must move a parameter for its
