@@ -38,7 +38,7 @@ impl Backend {
     pub fn open(choice: BackendChoice) -> Result<Self> {
         let backend = |gpu, why| Ok(Self { choice, gpu, memory: None, stats: None, why });
         if choice == BackendChoice::Cpu {
-            return backend(None, "asked for".to_string());
+            return backend(None, "requested".to_string());
         }
         let (adapter, why) = choice.pick(&list_adapters());
         if adapter.is_none() && choice == BackendChoice::Auto {
