@@ -29,5 +29,6 @@ pub use gputexel_optimizer as optimizer;
 pub use gputexel_patch as patch;
 pub use gputexel_report as report;
 pub use gputexel_spsa as spsa;
+pub use gputexel_sweep as sweep;
 pub use gputexel_tables as tables;
 pub use gputexel_tuning as tuning;
