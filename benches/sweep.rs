@@ -15,7 +15,7 @@ use gputexel::model::Prior;
 use gputexel::objective::LossKind;
 use gputexel::optimizer::{Adam, Optimizer, Schedule, Space};
 use gputexel::tuning::regularize;
-use gputexel::tuning::sweep::{Axis, Grid, Sweep, SweepConfig, SweepEvent, SweepMethod};
+use gputexel::tuning::sweep::{Axis, Grid, SweepConfig, SweepDriver, SweepEvent, SweepMethod};
 
 const EPOCHS: u64 = 100;
 const FOLDS: usize = 5;
@@ -51,7 +51,7 @@ fn config(data: &Dataset) -> SweepConfig {
 /// All runs as one population; the time and the best held-out losses by combination and fold.
 fn together(config: &SweepConfig, data: &Dataset) -> (Duration, Vec<(usize, usize, f64)>) {
     let started = Instant::now();
-    let mut sweep = Sweep::try_new(config, data).expect("the settings are good");
+    let mut sweep = SweepDriver::try_new(config, data).expect("the settings are good");
     let cancel = AtomicBool::new(false);
     let outcome = sweep.run(&cpu, &cancel, &mut |_: SweepEvent<'_>| Ok(())).expect("the sweep runs");
     assert_eq!(outcome.together, config.runs());

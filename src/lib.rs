@@ -69,5 +69,6 @@ pub use gputexel_report as report;
 pub use gputexel_run as run;
 pub use gputexel_run::{RunEvent, Tuned, Tuner, extract};
 pub use gputexel_spsa as spsa;
+pub use gputexel_sweep as sweep;
 pub use gputexel_tables as tables;
 pub use gputexel_tuning as tuning;

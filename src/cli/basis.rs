@@ -40,6 +40,11 @@ impl BasisArgs {
         BasisSettings { basis, freeze: self.freeze.clone(), ..BasisSettings::default() }
     }
 
+    /// The basis that was named, if any, and what is to be kept fixed.
+    pub fn names(&self) -> (Option<&str>, &[String]) {
+        (self.basis.as_deref(), &self.freeze)
+    }
+
     /// What is tuned; `None` where that is every parameter by itself.
     ///
     /// # Errors

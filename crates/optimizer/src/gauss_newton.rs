@@ -67,6 +67,11 @@ pub struct GaussNewton {
 }
 
 impl GaussNewton {
+    /// Whether the next evaluation replaces the matrix, so that the present one is of no more use.
+    pub fn needs_curvature(&self) -> bool {
+        self.stage == Stage::Matrix
+    }
+
     /// Starts at the start of `space`, and stays within its bounds.
     ///
     /// # Errors

@@ -5,20 +5,26 @@
 
 mod bands;
 mod board;
+mod comparison;
 mod curve;
+mod folder;
 mod heat;
 mod html;
 mod paths;
 mod svg;
+mod sweep_chart;
 mod tensorboard;
 
 pub use bands::{BandPanel, Bands};
 pub use board::{board, change_boards};
+pub use comparison::{Change, DIFFERENCE_ERRORS_NOTE, Differences, Loss, LossError, Losses, Side, SortBy};
 pub use curve::{Curve, Spacing};
+pub use folder::{InHand, Positions, is_sweep};
 pub use heat::HeatMap;
 pub use html::{
     Comparison, CoordinateValue, Live, Parameter, RunReport, Step, Swarms, SweepAxis, SweepReport,
     SweepSetting, Table, bytes, grouped,
 };
 pub use paths::{Path, Paths};
+pub use sweep_chart::{sweep_curve, sweep_picture};
 pub use tensorboard::EventWriter;

@@ -1,19 +1,15 @@
 //! `gputexel compare`: two parameter files or runs side by side.
 
-mod losses;
 mod output;
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use gputexel::model::{ParameterFile, ParameterRecord};
-use gputexel::report::{Comparison, Parameter, Table, grouped};
-use gputexel::{Error, Result, write_atomically};
+use gputexel::report::{Differences, LossError, Losses, Side, SortBy};
+use gputexel::{Error, write_atomically};
 
 use super::Context;
 use super::scale::ScaleArgs;
 use super::targets::{check_apart, check_target};
-use losses::Losses;
 
 /// Flags of `compare`.
 #[derive(Debug, clap::Args)]
@@ -52,66 +48,20 @@ pub struct CompareArgs {
     board: Option<String>,
 }
 
-/// By what changes are large.
+/// [`SortBy`] as a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Order {
     Change,
     Errors,
 }
 
-/// One of the two.
-pub struct Side {
-    /// What it is called.
-    pub name: String,
-    /// Its parameter file.
-    pub path: PathBuf,
-    /// Its contents.
-    pub file: ParameterFile,
-}
-
-/// A parameter's change.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Change {
-    /// Its name, with the phase behind it.
-    pub name: String,
-    /// Values of A and B.
-    pub values: [f64; 2],
-    /// Standard errors of A and B.
-    pub errors: [Option<f64>; 2],
-}
-
-impl Change {
-    /// B less A.
-    pub fn difference(&self) -> f64 {
-        self.values[1] - self.values[0]
-    }
-
-    /// Standard error of the difference, as though A and B were independent.
-    pub fn error(&self) -> Option<f64> {
-        match self.errors {
-            [Some(a), Some(b)] => Some(a.hypot(b)),
-            _ => None,
+impl From<Order> for SortBy {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Change => Self::Change,
+            Order::Errors => Self::Errors,
         }
     }
-
-    /// The difference in standard errors.
-    pub fn in_errors(&self) -> Option<f64> {
-        self.error().filter(|error| *error > 0.0).map(|error| self.difference() / error)
-    }
-}
-
-/// What was found.
-pub struct Found {
-    /// A and B.
-    pub sides: [Side; 2],
-    /// Parameters of both: values of B, those of A as the reference, errors of the difference.
-    pub both: Vec<Parameter>,
-    /// Changes of all their values, the largest first.
-    pub changes: Vec<Change>,
-    /// Names that only A, or only B, has.
-    pub only: [Vec<String>; 2],
-    /// Losses on a dataset.
-    pub losses: Option<Losses>,
 }
 
 /// Runs `compare`.
@@ -132,8 +82,8 @@ pub fn run(args: &CompareArgs, context: &Context) -> anyhow::Result<()> {
     if args.top == 0 {
         return Err(Error::Usage("--top 0: must be at least 1".to_string()).into());
     }
-    let sides = [read(&args.a)?, read(&args.b)?];
-    let mut found = find(sides, args.sort)?;
+    let sides = [Side::read(&args.a)?, Side::read(&args.b)?];
+    let mut found = Differences::try_new(sides, args.sort.into())?;
     if let Some(board) = &args.board
         && !found.both.iter().any(|parameter| parameter.group == *board)
     {
@@ -142,156 +92,16 @@ pub fn run(args: &CompareArgs, context: &Context) -> anyhow::Result<()> {
         );
     }
     if !args.dataset.is_empty() {
-        found.losses = Some(Losses::on(&args.dataset, &found.sides, loss, k)?);
+        let losses = Losses::on(&args.dataset, &found.sides, loss, k).map_err(|error| match error {
+            LossError::NoScale(path) => {
+                Error::input(path, "has no K, and K cannot be fitted; give it with --k")
+            }
+            LossError::Other(error) => error,
+        })?;
+        found.losses = Some(losses);
     }
     if let Some(path) = &args.html {
-        write_atomically(path, page(&found, args.top).to_html().as_bytes())?;
+        write_atomically(path, found.page(args.top).to_html().as_bytes())?;
     }
     output::print(context, &found, args.top, args.board.as_deref(), args.html.as_deref())
 }
-
-fn read(path: &Path) -> Result<Side> {
-    let file = ParameterFile::locate(path)?;
-    let read = ParameterFile::read(&file)?;
-    Ok(Side { name: path.display().to_string(), path: file, file: read })
-}
-
-/// Matches parameters by name.
-fn find(sides: [Side; 2], order: Order) -> Result<Found> {
-    let [a, b] = &sides;
-    if a.file.phase != b.file.phase {
-        let text = format!(
-            "{} has phase weights {}, {} has {}: their values are not comparable",
-            a.name, a.file.phase, b.name, b.file.phase
-        );
-        return Err(Error::Usage(text));
-    }
-    let index = |side: &Side| -> Result<HashMap<String, usize>> {
-        let mut index = HashMap::new();
-        for (i, record) in side.file.parameters.iter().enumerate() {
-            if index.insert(record.name.clone(), i).is_some() {
-                return Err(Error::input(&side.path, format!("parameter '{}' is listed twice", record.name)));
-            }
-        }
-        Ok(index)
-    };
-    let (in_a, in_b) = (index(a)?, index(b)?);
-    let missing = |records: &[ParameterRecord], other: &HashMap<String, usize>| -> Vec<String> {
-        records.iter().filter(|r| !other.contains_key(&r.name)).map(|r| r.name.clone()).collect()
-    };
-    let only = [missing(&a.file.parameters, &in_b), missing(&b.file.parameters, &in_a)];
-    let mut both = Vec::new();
-    let mut changes = Vec::new();
-    for new in &b.file.parameters {
-        let Some(old) = in_a.get(&new.name).map(|&i| &a.file.parameters[i]) else { continue };
-        let error = |record: &ParameterRecord, phase: usize| {
-            record.errors.and_then(|errors| if phase == 0 { errors.mg } else { errors.eg })
-        };
-        let of_phase = |phase: usize| {
-            let (suffix, values) = match phase {
-                0 => ("mg", [old.mg, new.mg]),
-                _ => ("eg", [old.eg, new.eg]),
-            };
-            let errors = [error(old, phase), error(new, phase)];
-            Change { name: format!("{}.{suffix}", new.name), values, errors }
-        };
-        let of_both = [of_phase(0), of_phase(1)];
-        both.push(Parameter {
-            name: new.name.clone(),
-            group: new.group.clone(),
-            values: [new.mg, new.eg],
-            reference: Some([old.mg, old.eg]),
-            errors: [of_both[0].error(), of_both[1].error()],
-            support: new.occurrences,
-        });
-        changes.extend(of_both);
-    }
-    if both.is_empty() {
-        let text = format!("{} and {} have no parameter in common", a.name, b.name);
-        return Err(Error::Usage(text));
-    }
-    let size = |change: &Change| match order {
-        Order::Change => change.difference().abs(),
-        Order::Errors => change.in_errors().map_or(-1.0, f64::abs),
-    };
-    changes.sort_by(|x, y| size(y).total_cmp(&size(x)).then_with(|| x.name.cmp(&y.name)));
-    Ok(Found { sides, both, changes, only, losses: None })
-}
-
-impl Found {
-    /// Root mean square of the changes, centipawns.
-    pub fn rms(&self) -> f64 {
-        let squares: f64 = self.changes.iter().map(|change| change.difference().powi(2)).sum();
-        (squares / self.changes.len().max(1) as f64).sqrt()
-    }
-
-    /// The largest change, centipawns.
-    pub fn most(&self) -> f64 {
-        self.changes.iter().map(|change| change.difference().abs()).fold(0.0, f64::max)
-    }
-
-    /// Values that differ.
-    pub fn changed(&self) -> usize {
-        self.changes.iter().filter(|change| change.difference() != 0.0).count()
-    }
-
-    /// Values with errors on both sides, and those of them that differ by more than two.
-    pub fn beyond(&self) -> (usize, usize) {
-        let known = || self.changes.iter().filter_map(Change::in_errors);
-        (known().count(), known().filter(|z| z.abs() > 2.0).count())
-    }
-}
-
-/// The page.
-fn page(found: &Found, top: usize) -> Comparison {
-    let row = |change: &Change| {
-        let error = |error: Option<f64>| error.map_or("–".to_string(), |error| format!("±{error:.1}"));
-        vec![
-            change.name.clone(),
-            format!("{:.1}", change.values[0]),
-            error(change.errors[0]),
-            format!("{:.1}", change.values[1]),
-            error(change.errors[1]),
-            format!("{:+.1}", change.difference()),
-            change.in_errors().map_or("–".to_string(), |z| format!("{z:+.1}")),
-        ]
-    };
-    let [a, b] = [0, 1].map(|side| found.sides[side].name.clone());
-    let header = ["parameter", "A", "±", "B", "±", "change", "change / SE"];
-    let (known, beyond) = found.beyond();
-    let mut facts = vec![
-        ("A".to_string(), a.clone()),
-        ("B".to_string(), b.clone()),
-        (
-            "values of both".to_string(),
-            format!("{}, {} differ", grouped(found.changes.len() as u64), grouped(found.changed() as u64)),
-        ),
-        ("change".to_string(), format!("{:.1} cp (RMS), at most {:.1}", found.rms(), found.most())),
-    ];
-    if known > 0 {
-        facts.push((
-            "beyond two standard errors".to_string(),
-            format!("{} of {}", grouped(beyond as u64), grouped(known as u64)),
-        ));
-    }
-    if let Some(losses) = &found.losses {
-        facts.extend(losses.difference_in_words().map(|text| ("loss(B) - loss(A)".to_string(), text)));
-    }
-    Comparison {
-        names: [a, b],
-        facts,
-        losses: found.losses.as_ref().map(Losses::table),
-        parameters: found.both.clone(),
-        largest: Table {
-            caption: format!("The {} largest changes, centipawns", top.min(found.changes.len())),
-            header: header.map(str::to_string).to_vec(),
-            rows: found.changes.iter().take(top).map(row).collect(),
-        },
-        only: found.only.clone(),
-        errors_note: if known > 0 { ERRORS.to_string() } else { String::new() },
-    }
-}
-
-/// What is to be known about errors of differences.
-pub const ERRORS: &str = "Errors of differences treat A and B as independent; when both were tuned on the same games \
-                          they are not, and the differences are more precise than that.";

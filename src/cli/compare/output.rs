@@ -3,12 +3,11 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
-use gputexel::report::{change_boards, grouped};
+use gputexel::report::{Change, DIFFERENCE_ERRORS_NOTE, Differences, Losses, change_boards, grouped};
 use serde_json::{Value, json};
 
 use super::super::table::aligned;
 use super::super::{Context, say};
-use super::{Change, ERRORS, Found};
 
 /// Names that are shown of those that only one has.
 const NAMES: usize = 12;
@@ -19,7 +18,7 @@ const NAMES: usize = 12;
 /// When standard output cannot be written.
 pub fn print(
     context: &Context,
-    found: &Found,
+    found: &Differences,
     top: usize,
     board: Option<&str>,
     html: Option<&Path>,
@@ -73,7 +72,7 @@ pub fn print(
         rows.extend(found.changes.iter().take(top).filter(|change| change.difference() != 0.0).map(row));
         out += &aligned(&rows, 2);
         if known > 0 {
-            let _ = writeln!(out, "{ERRORS}");
+            let _ = writeln!(out, "{DIFFERENCE_ERRORS_NOTE}");
         }
     }
     for (only, side) in found.only.iter().zip(["A", "B"]) {
@@ -103,7 +102,7 @@ fn row(change: &Change) -> Vec<String> {
     ]
 }
 
-fn json(found: &Found, top: usize) -> Value {
+fn json(found: &Differences, top: usize) -> Value {
     let change = |change: &Change| {
         json!({
             "name": change.name, "a": change.values[0], "b": change.values[1], "change": change.difference(),
@@ -116,7 +115,7 @@ fn json(found: &Found, top: usize) -> Value {
         "values": found.changes.len(), "changed": found.changed(),
         "rms": found.rms(), "largest": found.most(),
         "with_errors": known, "beyond_two_errors": beyond,
-        "losses": found.losses.as_ref().map(super::Losses::json),
+        "losses": found.losses.as_ref().map(Losses::to_json),
         "changes": found.changes.iter().take(top).map(change).collect::<Vec<_>>(),
         "only_a": found.only[0], "only_b": found.only[1],
     })

@@ -132,7 +132,7 @@ impl Watch {
     pub fn end(&self) {
         let server = self.server.lock().ok().and_then(|mut server| server.take());
         if let Some(server) = server {
-            server.let_look();
+            server.await_last_poll();
         }
     }
 }

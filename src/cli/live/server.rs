@@ -102,7 +102,7 @@ impl Server {
     }
 
     /// Waits until a page that is open somewhere has looked once more, but not longer than it takes.
-    pub fn let_look(&self) {
+    pub fn await_last_poll(&self) {
         let now = Instant::now();
         if self.last_look().is_none_or(|at| now.duration_since(at) > RECENT) {
             return;

@@ -1,16 +1,11 @@
 //! `gputexel report`, and the report that every run leaves: its folder as one page.
 
-mod gather;
-mod record;
-mod sweep;
-
 use std::path::{Path, PathBuf};
 
-use gputexel::dataset::{self, Dataset, Split};
+use gputexel::dataset::{Dataset, Split};
 use gputexel::model::FeatureSet;
-use gputexel::report::{Live, RunReport};
+use gputexel::report::{InHand, Live, Positions, RunReport, is_sweep};
 use gputexel::tuning::RunRecord;
-use gputexel::tuning::sweep::{Ranking, SweepRecord};
 use gputexel::{Error, Result, write_atomically};
 use serde_json::json;
 
@@ -41,17 +36,6 @@ pub struct ReportArgs {
     force: bool,
 }
 
-/// What a report is made of besides the folder.
-#[derive(Clone, Copy, Default)]
-pub struct Known<'a> {
-    /// The positions and which of them are held out.
-    pub positions: Option<(&'a Dataset, &'a Split)>,
-    /// Names of the parameters, for runs that have not written them yet.
-    pub features: Option<&'a FeatureSet>,
-    /// Why there are no positions.
-    pub note: &'a str,
-}
-
 /// Runs `report`.
 ///
 /// # Errors
@@ -67,27 +51,20 @@ pub fn run(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
             return Err(Error::Usage(format!("{}: is part of the run", output.display())).into());
         }
     }
-    let report = if path.join("sweep.json").exists() && !path.join("run.json").exists() {
-        let folder = RunFolder::view(path);
-        folder.record::<SweepRecord>(Kind::Sweep)?;
+    let folder = RunFolder::view(path);
+    let report = if is_sweep(path) {
+        let report = RunReport::of_sweep_folder(&folder)?;
         if let Some(dataset) = args.dataset.first() {
             let text = format!("--dataset {}: the report of a sweep needs no positions", dataset.display());
             return Err(Error::Usage(text).into());
         }
-        sweep::gather(&folder, None)?
+        report
     } else {
-        let folder = RunFolder::view(path);
         let record: RunRecord = folder.record(Kind::Run)?;
         let named =
             record.config.datasets.iter().map(Path::new).chain(args.dataset.iter().map(PathBuf::as_path));
         check_apart(&[args.output.as_deref()], &named.collect::<Vec<_>>())?;
-        match positions(&folder, &record, &args.dataset)? {
-            Ok((data, split)) => {
-                let known = Known { positions: Some((&data, &split)), ..Known::default() };
-                gather::gather(&folder, &known)?
-            }
-            Err(note) => gather::gather(&folder, &Known { note: &note, ..Known::default() })?,
-        }
+        again(&folder, &record, &args.dataset)?
     };
     let target = args.output.clone().unwrap_or_else(|| path.join(REPORT));
     let html = report.to_html(None)?;
@@ -109,48 +86,28 @@ pub fn run(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
     Ok(say(&format!("{note}written     {}\n", target.display()))?)
 }
 
-/// The positions of a run: those given, else those that it names; or why they cannot be had.
-#[allow(clippy::type_complexity, reason = "a pair or a reason")]
-fn positions(
-    folder: &RunFolder,
-    record: &RunRecord,
-    given: &[PathBuf],
-) -> Result<std::result::Result<(Dataset, Split), String>> {
-    let config = &record.config;
-    // Of a run with rounds, the result belongs to the positions of the last one.
-    let round = record.requiesce.as_ref().and_then(|rounds| rounds.done.last()).map(|last| last.round);
-    let named: Vec<PathBuf> = match round {
-        Some(round) => vec![folder.file(&format!("round-{round}")).join("dataset.bin")],
-        None => config.datasets.iter().map(PathBuf::from).collect(),
+/// The report of a run from the positions that are given, else those that it names.
+fn again(folder: &RunFolder, record: &RunRecord, given: &[PathBuf]) -> Result<RunReport> {
+    const NEED: &str = "Calibration and residuals need the positions, but";
+    const HINT: &str = "give the file with --dataset.";
+    let in_hand = InHand { record: Some(record), ..InHand::default() };
+    let note = match Positions::read(folder, record, given)? {
+        Positions::Found(found) => {
+            let positions = Some((&found.0, &found.1));
+            return RunReport::of_run(folder, &InHand { positions, ..in_hand });
+        }
+        Positions::Missing(path) => format!("{NEED} {} does not exist; {HINT}", path.display()),
+        Positions::Changed(path) => {
+            format!("{NEED} {} is not the dataset of the run; {HINT}", path.display())
+        }
     };
-    let paths = if given.is_empty() { &named } else { given };
-    if given.is_empty()
-        && let Some(missing) = paths.iter().find(|path| !path.exists())
-    {
-        let missing = missing.display();
-        return Ok(Err(format!(
-            "Calibration and residuals need the positions, but {missing} does not exist; give the file with --dataset."
-        )));
-    }
-    let data = dataset::read_many(paths)?;
-    if round.is_none() && data.checksum() != config.checksum {
-        let reason = "is not the dataset of the run";
-        return match given.is_empty() {
-            true => Ok(Err(format!(
-                "Calibration and residuals need the positions, but {} {reason}; give the file with --dataset.",
-                paths[0].display()
-            ))),
-            false => Err(Error::input(&paths[0], reason)),
-        };
-    }
-    let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
-    Ok(Ok((data, split)))
+    RunReport::of_run(folder, &InHand { note: &note, ..in_hand })
 }
 
 /// Writes the report of a run into its folder. What goes wrong is a warning: the result is there.
 pub fn leave(folder: &RunFolder, data: &Dataset, split: &Split) {
-    let known = Known { positions: Some((data, split)), ..Known::default() };
-    keep(folder, gather::gather(folder, &known));
+    let in_hand = InHand { positions: Some((data, split)), ..InHand::default() };
+    keep(folder, RunReport::of_run(folder, &in_hand));
 }
 
 /// Writes the report of a finished run into its folder, from the positions that it names.
@@ -158,21 +115,11 @@ pub fn leave(folder: &RunFolder, data: &Dataset, split: &Split) {
 /// # Errors
 /// Positions that cannot be read, files that cannot be written.
 pub fn leave_again(folder: &RunFolder, record: &RunRecord) -> Result<()> {
-    let report = match positions(folder, record, &[])? {
-        Ok((data, split)) => {
-            gather::gather(folder, &Known { positions: Some((&data, &split)), ..Known::default() })?
-        }
-        Err(note) => gather::gather(folder, &Known { note: &note, ..Known::default() })?,
-    };
-    folder.write(REPORT, &report.to_html(None)?)
+    folder.write(REPORT, &again(folder, record, &[])?.to_html(None)?)
 }
 
-/// Writes the report of a sweep into its folder. What goes wrong is a warning: the result is there.
-pub fn leave_sweep(folder: &RunFolder, ranking: &Ranking) {
-    keep(folder, sweep::gather(folder, Some(ranking)));
-}
-
-fn keep(folder: &RunFolder, report: Result<RunReport>) {
+/// Writes a report into its folder. What goes wrong is a warning: the result is there.
+pub fn keep(folder: &RunFolder, report: Result<RunReport>) {
     let written = report.and_then(|report| folder.write(REPORT, &report.to_html(None)?));
     if let Err(error) = written {
         eprintln!("gputexel: warning: no report: {error}");
@@ -184,11 +131,12 @@ fn keep(folder: &RunFolder, report: Result<RunReport>) {
 /// # Errors
 /// When there is no run in the folder yet, or a file is damaged.
 pub fn live_page(path: &Path, features: Option<&FeatureSet>, live: &Live) -> Result<String> {
+    let folder = RunFolder::view(path);
     let report = if path.join("sweep.json").exists() {
-        sweep::gather(&RunFolder::view(path), None)?
+        RunReport::of_sweep_folder(&folder)?
     } else {
         let note = "Calibration and residuals are added at the end of the run.";
-        gather::gather(&RunFolder::view(path), &Known { features, note, ..Known::default() })?
+        RunReport::of_run(&folder, &InHand { features, note, ..InHand::default() })?
     };
     report.to_html(Some(live))
 }

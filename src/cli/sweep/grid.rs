@@ -2,16 +2,13 @@
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use gputexel::dataset::{self, Dataset};
-use gputexel::model::Prior;
-use gputexel::objective::LossKind;
-use gputexel::optimizer::Schedule;
-use gputexel::tuning::sweep::{
-    Axis, AxisKey, Grid, MakeEvaluator, Sweep, SweepConfig, SweepMethod, SweepOutputs, SweepRecord, rank,
-    retrain,
-};
-use gputexel::tuning::{Checkpoint, StopReason, exact_scores, fit_scale};
+use gputexel::report::sweep_curve;
+use gputexel::sweep::{SweepSession, holds_best_only};
+use gputexel::tuning::Checkpoint;
+use gputexel::tuning::sweep::{MakeEvaluator, SweepConfig, SweepMethod, SweepOutputs, SweepRecord};
 use gputexel::{Error, Result};
 
 use super::super::backend::Backend;
@@ -21,13 +18,10 @@ use super::super::run_folder::{self, Kind, RunFolder};
 use super::super::table::grouped;
 use super::super::targets::{check_apart, check_target, is_one};
 use super::super::{Context, say};
-use super::output::{self, BestTarget, check_best, holds_best_only};
-use super::picture::curve;
+use super::output::{self, check_best, open_best};
 use super::progress::Observer;
-use super::{MANY, SweepArgs, base_factor};
+use super::{Fresh, MANY, SweepArgs, base_factor};
 
-/// More runs than this have results that no table holds.
-const MOST: usize = 10_000_000;
 const RECORD: &str = "sweep.json";
 
 /// Runs a new sweep.
@@ -56,22 +50,16 @@ pub fn start(args: &SweepArgs, context: &Context, watch: &Watch) -> anyhow::Resu
         return Err(Error::input(&args.datasets[0], "contains no positions").into());
     }
     let config = configure(args, &data)?;
-    Sweep::try_new(&config, &data)?;
+    SweepSession::new(&config, &data)?;
     let folder = args
         .out
         .as_deref()
         .map(|path| run_folder::create(Some(path), Kind::Sweep, args.force))
         .transpose()?;
-    let record = SweepRecord {
-        program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
-        command_line: context.command_line.clone(),
-        started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        outputs: absolutes(&outputs),
-        config,
-    };
+    let record = SweepRecord::new(&context.command_line, absolutes(&outputs), config);
     let result = (|| -> anyhow::Result<()> {
         if let Some(folder) = &folder {
-            store(folder, &record)?;
+            folder.write_record(Kind::Sweep, &record)?;
         }
         execute(args, context, watch, &backend, folder.as_ref(), &record, &outputs, &data, None)
     })();
@@ -108,13 +96,9 @@ pub fn resume(args: &SweepArgs, path: &Path, context: &Context, watch: &Watch) -
     let recorded = SweepOutputs { force, ..absolutes(&outputs) };
     if !record.outputs.written && record.outputs != recorded {
         record.outputs = recorded;
-        store(&folder, &record)?;
+        folder.write_record(Kind::Sweep, &record)?;
     }
     execute(args, context, watch, &backend, Some(&folder), &record, &outputs, &data, checkpoint)
-}
-
-fn store(folder: &RunFolder, record: &SweepRecord) -> anyhow::Result<()> {
-    Ok(folder.write(RECORD, &(serde_json::to_string_pretty(record)? + "\n"))?)
 }
 
 fn absolute(path: &PathBuf) -> PathBuf {
@@ -163,124 +147,97 @@ fn check_numbers(args: &SweepArgs) -> Result<()> {
 /// What the flags and the data say.
 fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
     let fresh = &args.fresh;
-    let loss: LossKind = fresh.loss.as_deref().map(str::parse).transpose()?.unwrap_or_default();
-    let prior: Option<Prior> = fresh.prior.as_deref().map(str::parse).transpose()?;
-    let factor = base_factor(&fresh.k_base)?;
-    let axis = |text: &String| Axis::parse(text, &data.metadata().sources, factor);
-    let mut grid = Grid { axes: fresh.grid.iter().map(axis).collect::<Result<_>>()? };
-    let method = match fresh.optimizer.as_deref().unwrap_or("adam") {
-        "adam" => {
-            let schedule = fresh.schedule.as_deref().map(str::parse).transpose()?;
-            SweepMethod::Adam { schedule: schedule.unwrap_or(Schedule::default()) }
-        }
-        "gauss-newton" if fresh.schedule.is_some() => {
-            return Err(Error::Usage("--schedule only applies to adam".to_string()));
-        }
-        "gauss-newton" => SweepMethod::GaussNewton { improvement: 1e-8 },
-        other => return Err(Error::Usage(format!("optimizer '{other}': expected adam or gauss-newton"))),
-    };
-    let seeds = match grid.axes.iter().position(|axis| axis.key == AxisKey::Seed) {
-        Some(_) if fresh.seed.is_some() => {
-            return Err(Error::Usage("--seed and --grid seed: give only one of them".to_string()));
-        }
-        Some(place) => {
-            let axis = grid.axes.remove(place);
-            if grid.varies(AxisKey::Seed) {
-                return Err(Error::Usage("--grid seed: given twice".to_string()));
-            }
-            (0..axis.len()).filter_map(|i| axis.number(i)).map(|seed| seed as u64).collect()
-        }
-        None => vec![fresh.seed.unwrap_or(1)],
-    };
-    let kinds = grid.losses(loss);
-    if fresh.loss.is_some() && grid.varies(AxisKey::Loss) {
-        return Err(Error::Usage("--loss and --grid loss: give only one of them".to_string()));
+    let usage = |text: &str| Error::Usage(text.to_string());
+    let mut sweep = gputexel::sweep::Sweep::builder(data)
+        .datasets(args.datasets.iter().map(|path| absolute(path).display().to_string()).collect())
+        .k_factor(base_factor(&fresh.k_base)?)
+        .method(method(fresh)?);
+    let mut names = Vec::new();
+    for text in &fresh.grid {
+        let Some((name, values)) = text.rsplit_once('=') else {
+            return Err(Error::Usage(format!("--grid '{text}': expected KEY=VALUES")));
+        };
+        sweep = sweep.axis(name, values);
+        names.push(name);
     }
-    let judge: Option<LossKind> = fresh.judge.as_deref().map(str::parse).transpose()?;
-    let judge = judge.unwrap_or(if kinds.len() == 1 { kinds[0] } else { LossKind::Squared });
-    let prior = prior.unwrap_or_else(|| Prior::default_for(&data.metadata().feature_set));
-    let start = prior.theta(&data.metadata().feature_set)?;
-    let basis = args.basis.resolve("identity", &data.metadata().feature_set, &start)?;
-    let mut config = SweepConfig {
-        datasets: args.datasets.iter().map(|path| absolute(path).display().to_string()).collect(),
-        checksum: data.checksum().to_string(),
-        prior: prior.to_string(),
-        start,
-        basis,
-        grid,
-        loss,
-        k: Vec::new(),
-        judge,
-        blend_k: None,
-        folds: fresh.folds.unwrap_or(5),
-        seeds,
-        epochs: fresh.epochs.unwrap_or(if matches!(method, SweepMethod::Adam { .. }) { 100 } else { 50 }),
-        method,
-    };
-    config.validate()?;
-    config.check_data(data)?;
-    let runs = config.runs();
+    let k = args.k.k()?;
+    for (name, given, flag) in [
+        ("seed", fresh.seed.is_some(), "--seed"),
+        ("loss", fresh.loss.is_some(), "--loss"),
+        ("k", k.is_some(), "a fixed K"),
+    ] {
+        if given && names.contains(&name) {
+            return Err(Error::Usage(format!("{flag} and --grid {name}: give only one of them")));
+        }
+    }
+    if names.iter().filter(|name| **name == "seed").count() > 1 {
+        return Err(usage("--grid seed: given twice"));
+    }
+    if let Some(prior) = &fresh.prior {
+        sweep = sweep.prior(prior.parse()?);
+    }
+    let (basis, frozen) = args.basis.names();
+    sweep = sweep.freeze(frozen);
+    if let Some(basis) = basis {
+        sweep = sweep.basis(basis);
+    }
+    if let Some(loss) = &fresh.loss {
+        sweep = sweep.loss(loss.parse()?);
+    }
+    if let Some(judge) = &fresh.judge {
+        sweep = sweep.judge(judge.parse()?);
+    }
+    if let Some(k) = k {
+        sweep = sweep.k(k);
+    }
+    if let Some(folds) = fresh.folds {
+        sweep = sweep.folds(folds);
+    }
+    if let Some(seed) = fresh.seed {
+        sweep = sweep.seed(seed);
+    }
+    if let Some(epochs) = fresh.epochs {
+        sweep = sweep.epochs(epochs);
+    }
+    let unscaled = sweep.without_scales()?;
+    let runs = unscaled.runs();
     if runs > MANY && !fresh.yes {
         return Err(Error::Usage(format!("{} runs; confirm with --yes", grouped(runs as u64))));
     }
-    if runs > MOST {
-        return Err(Error::Usage(format!("{} runs: at most {}", grouped(runs as u64), grouped(MOST as u64))));
-    }
-    // What must be fitted comes last.
-    config.blend_k = blend_scale(args, data, &config.grid)?;
-    config.k = scales(args, data, &config, &kinds)?;
-    Ok(config)
-}
-
-/// K of each loss function, given or fitted on the prior; none where the grid varies K.
-fn scales(
-    args: &SweepArgs,
-    data: &Dataset,
-    config: &SweepConfig,
-    kinds: &[LossKind],
-) -> Result<Vec<(LossKind, f64)>> {
-    let given = args.k.k()?;
-    if config.grid.varies(AxisKey::K) {
-        return match given {
-            Some(_) => Err(Error::Usage("a fixed K and --grid k: give only one of them".to_string())),
-            None => Ok(Vec::new()),
-        };
-    }
-    if let Some(k) = given {
-        return Ok(kinds.iter().map(|&kind| (kind, k)).collect());
-    }
-    let all: Vec<u32> = (0..data.len() as u32).collect();
-    let scores = exact_scores(data, &config.start, &all);
-    kinds.iter().map(|&kind| Ok((kind, fit_scale(data, &scores, &all, kind)?.k))).collect()
-}
-
-/// K of search scores, where targets are blended with them.
-fn blend_scale(args: &SweepArgs, data: &Dataset, grid: &Grid) -> Result<Option<f64>> {
-    let blends = grid.axes.iter().find(|axis| axis.key == AxisKey::Blend);
-    let blended = blends.is_some_and(|axis| (0..axis.len()).any(|i| axis.number(i) > Some(0.0)));
-    match (blended, args.fresh.blend_k) {
-        (false, None) => return Ok(None),
-        (false, Some(_)) => {
-            return Err(Error::Usage("--blend-k: needs --grid blend, for example blend=0:1:3".to_string()));
+    match fresh.blend_k {
+        Some(_) if !unscaled.blends() => {
+            return Err(usage("--blend-k: needs --grid blend, for example blend=0:1:3"));
         }
-        (true, Some(k)) if !(k.is_finite() && k > 0.0) => {
+        Some(k) if !(k.is_finite() && k > 0.0) => {
             return Err(Error::Usage(format!("--blend-k {k}: must be a positive number")));
         }
-        _ => {}
+        _ if unscaled.blends() && data.search_scores().is_empty() => {
+            return Err(usage("--grid blend: the dataset has no search scores to blend"));
+        }
+        Some(k) => sweep = sweep.blend_k(k),
+        None => {
+            let fitted = sweep.blend_scale(&unscaled);
+            if let Some(k) = fitted.map_err(|e| Error::Usage(format!("{e}; give it with --blend-k")))? {
+                sweep = sweep.blend_k(k);
+            }
+        }
     }
-    if data.search_scores().is_empty() {
-        return Err(Error::Usage("--grid blend: the dataset has no search scores to blend".to_string()));
+    sweep.config()
+}
+
+/// The method that trains every run.
+fn method(fresh: &Fresh) -> Result<SweepMethod> {
+    match fresh.optimizer.as_deref().unwrap_or("adam") {
+        "adam" => {
+            let schedule = fresh.schedule.as_deref().map(str::parse).transpose()?;
+            Ok(SweepMethod::Adam { schedule: schedule.unwrap_or_default() })
+        }
+        "gauss-newton" if fresh.schedule.is_some() => {
+            Err(Error::Usage("--schedule only applies to adam".to_string()))
+        }
+        "gauss-newton" => Ok(SweepMethod::GaussNewton { improvement: 1e-8 }),
+        other => Err(Error::Usage(format!("optimizer '{other}': expected adam or gauss-newton"))),
     }
-    if args.fresh.blend_k.is_some() {
-        return Ok(args.fresh.blend_k);
-    }
-    let searched = data.search_scores().iter().enumerate().filter(|(_, score)| !score.is_nan());
-    let (which, scores): (Vec<u32>, Vec<f64>) =
-        searched.map(|(n, &score)| (n as u32, f64::from(score))).unzip();
-    let fit = fit_scale(data, &scores, &which, LossKind::Squared);
-    let fit =
-        fit.map_err(|e| Error::Usage(format!("K of the search scores: {e}; give it with --blend-k")))?;
-    Ok(Some(fit.k))
 }
 
 #[allow(clippy::too_many_arguments, reason = "the two ways into a sweep share its parts, not a type")]
@@ -296,15 +253,13 @@ fn execute(
     checkpoint: Option<Checkpoint>,
 ) -> anyhow::Result<()> {
     let config = &record.config;
-    let target =
-        outputs.best.as_deref().map(|path| BestTarget::open(path, folder, outputs.force)).transpose()?;
+    let target = outputs.best.as_deref().map(|path| open_best(path, folder, outputs.force)).transpose()?;
     let result = (|| -> anyhow::Result<()> {
         let resumed = checkpoint.is_some();
-        let mut sweep = match (checkpoint, folder) {
-            (Some(checkpoint), Some(folder)) => {
-                Sweep::resume(config, data, checkpoint, &folder.checkpoint())?
-            }
-            _ => Sweep::try_new(config, data)?,
+        let every = Duration::try_from_secs_f64(args.checkpoint_every).unwrap_or(Duration::MAX);
+        let session = match folder {
+            Some(folder) => SweepSession::in_folder(config, data, folder, checkpoint, every)?,
+            None => SweepSession::new(config, data)?,
         };
         let talks = !context.quiet && !context.json;
         let announce = Cell::new(talks);
@@ -321,48 +276,45 @@ fn execute(
         if let Some(folder) = folder {
             watch.follow(context, folder, &data.metadata().feature_set)?;
         }
-        let ends_early = matches!(config.method, SweepMethod::GaussNewton { .. });
-        let mut observer = Observer::new(context, folder, args.checkpoint_every, ends_early);
-        let outcome = sweep.run(make_evaluator, context.cancel, &mut |event| observer.observe(event));
+        let mut observer = Observer::new(context, matches!(config.method, SweepMethod::GaussNewton { .. }));
+        let results = session.run(make_evaluator, context.cancel, &mut |event| {
+            observer.observe(event);
+            Ok(())
+        });
         observer.finish();
-        let outcome = outcome?;
-        let ranking = rank(&outcome.runs, config.folds);
-        let interrupted = outcome.reason == StopReason::Interrupted;
-        let (done, planned) = (grouped(outcome.epochs), grouped(outcome.planned));
-        let unfinished = interrupted.then(|| format!("{done} of {planned} epochs"));
-        let (csv, svg) = (outputs.csv.as_deref(), outputs.svg.as_deref());
-        output::write_files(csv, svg, folder, config, &ranking, unfinished.as_deref())?;
+        let results = results?;
+        let in_folder = |name: &str| folder.map(|folder| folder.file(name));
+        for path in outputs.csv.clone().into_iter().chain(in_folder("runs.csv")) {
+            results.write_csv(&path)?;
+        }
+        for path in outputs.svg.clone().into_iter().chain(in_folder("sweep.svg")) {
+            results.write_svg(&path)?;
+        }
         if let Some(folder) = folder {
-            report::leave_sweep(folder, &ranking);
+            report::keep(folder, Ok(results.report(folder.path(), record)));
         }
         // What was learnt is shown even where the last training is interrupted.
-        let best = match (&target, ranking.ranked.first()) {
-            (Some(target), Some(first)) if !interrupted && first.held_out.mean.is_finite() => {
-                retrain(config, data, first.combination, make_evaluator, context.cancel)
-                    .and_then(|trained| target.write(config, data, first.combination, &trained))
-                    .map(Some)
-            }
-            _ => Ok(None),
-        };
+        let best = target.as_ref().map_or(Ok(None), |target| {
+            let best = results.train_best(make_evaluator, context.cancel)?;
+            best.map(|best| target.write(&best).map(|path| (path, best))).transpose()
+        });
         let written = best.as_ref().ok().and_then(Option::as_ref);
         if talks
             && watch.chart
-            && let Some(chart) = curve(config, &ranking, unfinished.as_deref())
+            && let Some(chart) = sweep_curve(config, &results.ranking, results.unfinished().as_deref())
         {
             say(&format!("{}\n", chart.to_terminal()))?;
         }
-        output::print_results(context, args.top, config, data, &outcome, &ranking, written)?;
+        output::print_results(context, args.top, &results, written.map(|(path, best)| (&**path, best)))?;
         best?;
-        if interrupted {
+        if let Some(progress) = results.unfinished() {
             let how = match folder {
                 Some(folder) => format!("resume with 'gputexel sweep --resume {}'", folder.path().display()),
                 None => "use --out to be able to resume".to_string(),
             };
-            return Err(
-                Error::Interrupted(format!("after {done} of {planned} epochs of all runs; {how}")).into()
-            );
+            return Err(Error::Interrupted(format!("after {progress} of all runs; {how}")).into());
         }
-        if ranking.ranked.first().is_none_or(|best| !best.held_out.mean.is_finite()) {
+        if results.best().is_none() {
             return Err(Error::Numeric("the losses of all runs are no longer finite".to_string()).into());
         }
         if let Some(folder) = folder
@@ -370,7 +322,7 @@ fn execute(
             && !record.outputs.written
         {
             let outputs = SweepOutputs { written: true, ..record.outputs.clone() };
-            store(folder, &SweepRecord { outputs, ..record.clone() })?;
+            folder.write_record(Kind::Sweep, &SweepRecord { outputs, ..record.clone() })?;
         }
         Ok(())
     })();

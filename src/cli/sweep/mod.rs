@@ -2,7 +2,6 @@
 
 mod grid;
 mod output;
-mod picture;
 mod progress;
 mod scale;
 

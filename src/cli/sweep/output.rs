@@ -1,37 +1,28 @@
-//! What `sweep` writes and shows: tables, CSV, pictures, JSON, the best parameters.
+//! What `sweep` shows, and where the best parameters may go.
 
 use std::fmt::Write as _; // to strings, which cannot fail
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use gputexel::Result;
 use gputexel::dataset::Dataset;
-use gputexel::folder_lock::is_leftover;
-use gputexel::model::{ParameterFile, Provenance};
-use gputexel::objective::Objective;
-use gputexel::tables::{Language, tables};
-use gputexel::tuning::sweep::{Ranked, Ranking, Retrained, SweepConfig, SweepOutcome};
-use gputexel::tuning::{StopReason, exact_loss};
-use gputexel::{Error, Result, write_atomically};
-use serde_json::{Value, json};
+use gputexel::sweep::{
+    BestParameters, BestTarget, PARAMETERS, SweepResults, holds_best_only, is_parameter_file,
+};
+use gputexel::tuning::sweep::{Ranked, Ranking, SweepConfig};
 
 use super::super::run_folder::{self, Kind, RunFolder, check_contents};
 use super::super::scale::scale_forms;
 use super::super::table::{aligned, grouped};
 use super::super::targets::{check_target, is_one};
 use super::super::{Context, say};
-use super::picture::picture;
-
-/// Whether best parameters are meant to go to one file.
-fn is_file(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "json")
-}
 
 /// Refuses a place for the best parameters that holds something, unless `force` is set; makes
 /// nothing.
 ///
 /// # Errors
-/// [`Error::Usage`]; [`Error::Io`].
+/// [`Error::Usage`](gputexel::Error::Usage); [`Error::Io`](gputexel::Error::Io).
 pub fn check_best(path: &Path, force: bool) -> Result<()> {
-    if is_file(path) {
+    if is_parameter_file(path) {
         return check_target(Some(path), force);
     }
     if !path.exists() {
@@ -42,126 +33,22 @@ pub fn check_best(path: &Path, force: bool) -> Result<()> {
     check_contents(path, Kind::Parameters, force || begun)
 }
 
-/// Whether there is nothing in a place for the best parameters but what a sweep writes there.
-pub fn holds_best_only(path: &Path) -> bool {
-    let ours = |name: &std::ffi::OsStr| {
-        is_leftover(name)
-            || name == PARAMETERS
-            || Language::RUN.iter().any(|language| name == language.file_name())
-    };
-    match std::fs::read_dir(path) {
-        Ok(mut entries) => entries.all(|entry| entry.is_ok_and(|entry| ours(&entry.file_name()))),
-        Err(_) => is_file(path),
-    }
-}
-
-/// Writes rows as CSV.
+/// Checks, and makes the folder where one is meant, before any work is done. `own` is the folder of
+/// the sweep.
 ///
 /// # Errors
-/// [`Error::Io`].
-pub fn write_csv(path: &Path, rows: impl IntoIterator<Item = Vec<String>>) -> Result<()> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let fail = |e: csv::Error| Error::io(path, std::io::Error::other(e));
-    for row in rows {
-        writer.write_record(&row).map_err(fail)?;
+/// [`Error::Usage`](gputexel::Error::Usage) when it cannot be written to;
+/// [`Error::Io`](gputexel::Error::Io).
+pub fn open_best<'a>(path: &Path, own: Option<&'a RunFolder>, force: bool) -> Result<BestTarget<'a>> {
+    if let Some(own) = own.filter(|own| is_one(path, own.path())) {
+        return Ok(BestTarget::Own(own));
     }
-    let bytes = writer.into_inner().map_err(|e| Error::io(path, std::io::Error::other(e.to_string())))?;
-    write_atomically(path, &bytes)
-}
-
-const PARAMETERS: &str = "params.json";
-
-/// Where the best parameters go.
-pub enum BestTarget<'a> {
-    /// One file.
-    File(PathBuf),
-    /// A folder for parameters and tables.
-    Folder(RunFolder),
-    /// The folder of the sweep.
-    Own(&'a RunFolder),
-}
-
-/// What was written of the best settings.
-pub struct BestWritten {
-    path: PathBuf,
-    loss: f64,
-}
-
-impl<'a> BestTarget<'a> {
-    /// Checks, and makes the folder where one is meant, before any work is done. `own` is the folder of
-    /// the sweep.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when it cannot be written to; [`Error::Io`].
-    pub fn open(path: &Path, own: Option<&'a RunFolder>, force: bool) -> Result<Self> {
-        if let Some(own) = own.filter(|own| is_one(path, own.path())) {
-            return Ok(Self::Own(own));
-        }
-        check_best(path, force)?;
-        if is_file(path) {
-            return Ok(Self::File(path.to_path_buf()));
-        }
-        // Checked above.
-        run_folder::create(Some(path), Kind::Parameters, true).map(Self::Folder)
+    check_best(path, force)?;
+    if is_parameter_file(path) {
+        return Ok(BestTarget::File(path.to_path_buf()));
     }
-
-    /// Takes a folder away again to which nothing was written.
-    pub fn discard(&self) {
-        if let Self::Folder(folder) = self {
-            folder.discard();
-        }
-    }
-
-    /// Writes parameters trained on all positions.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
-    pub fn write(
-        &self,
-        config: &SweepConfig,
-        data: &Dataset,
-        combination: usize,
-        trained: &Retrained,
-    ) -> Result<BestWritten> {
-        let set = &data.metadata().feature_set;
-        let setting = config.setting(combination);
-        let all: Vec<u32> = (0..data.len() as u32).collect();
-        let objective = Objective { k: setting.k, loss: setting.loss };
-        let loss = exact_loss(data, objective, &trained.theta, &all);
-        let mut file = ParameterFile::new(set, &trained.theta, Some(&data.occurrences()), Some(setting.k));
-        let mut optimizer = trained.optimizer.clone();
-        if setting.blend > 0.0 {
-            let _ = write!(optimizer, ", blend {}", setting.blend);
-        }
-        for (source, factor) in config.grid.sources().iter().zip(&setting.sources) {
-            let _ = write!(optimizer, ", source {} times {factor}", data.metadata().sources[*source].path);
-        }
-        file.provenance = Provenance {
-            program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
-            datasets: config.checksum.split('+').map(str::to_string).collect(),
-            positions: data.len() as u64,
-            optimizer,
-            loss_kind: setting.loss.to_string(),
-            prior: config.prior.clone(),
-            seed: config.seeds[0],
-            loss_before: Some(exact_loss(data, objective, &config.start, &all)),
-            loss: Some(loss),
-            ..Provenance::default()
-        };
-        let folder = match self {
-            Self::File(path) => {
-                write_atomically(path, file.to_json().as_bytes())?;
-                return Ok(BestWritten { path: path.clone(), loss });
-            }
-            Self::Folder(folder) => folder,
-            Self::Own(folder) => *folder,
-        };
-        for language in Language::RUN {
-            folder.write(language.file_name(), &tables(&file, language))?;
-        }
-        folder.write(PARAMETERS, &file.to_json())?;
-        Ok(BestWritten { path: folder.path().to_path_buf(), loss })
-    }
+    // Checked above.
+    run_folder::create(Some(path), Kind::Parameters, true).map(BestTarget::Folder)
 }
 
 /// Says what is about to happen.
@@ -216,53 +103,6 @@ pub fn print_opening(
     say(&out)
 }
 
-/// Writes tables and pictures of what was ranked; `unfinished` says how far an interrupted sweep
-/// has come.
-///
-/// # Errors
-/// [`Error::Io`].
-pub fn write_files(
-    csv: Option<&Path>,
-    svg: Option<&Path>,
-    folder: Option<&RunFolder>,
-    config: &SweepConfig,
-    ranking: &Ranking,
-    unfinished: Option<&str>,
-) -> Result<()> {
-    let in_folder = |name: &str| folder.map(|folder| folder.file(name));
-    for path in csv.map(Path::to_path_buf).into_iter().chain(in_folder("runs.csv")) {
-        write_csv(&path, table_of_runs(config, ranking))?;
-    }
-    if let Some(document) = picture(config, ranking, unfinished)? {
-        for path in svg.map(Path::to_path_buf).into_iter().chain(in_folder("sweep.svg")) {
-            write_atomically(&path, document.as_bytes())?;
-        }
-    }
-    Ok(())
-}
-
-/// Every run, ranked.
-fn table_of_runs(config: &SweepConfig, ranking: &Ranking) -> Vec<Vec<String>> {
-    let mut header = vec!["rank".to_string()];
-    header.extend(config.grid.axes.iter().map(|axis| axis.name.clone()));
-    header.extend(["seed", "fold", "held_out", "own_held_out", "training"].map(str::to_string));
-    let mut rows = vec![header];
-    for (rank, ranked) in ranking.ranked.iter().enumerate() {
-        for run in &ranked.runs {
-            let mut row = vec![(rank + 1).to_string()];
-            let indices = config.grid.indices(ranked.combination);
-            row.extend(config.grid.axes.iter().zip(indices).map(|(axis, index)| {
-                axis.number(index).map_or_else(|| axis.label(index), |number| number.to_string())
-            }));
-            row.extend([config.seeds[run.seed].to_string(), run.fold.to_string()]);
-            let result = run.result;
-            row.extend([result.held_out, result.own_held_out, result.training].map(|v| v.to_string()));
-            rows.push(row);
-        }
-    }
-    rows
-}
-
 /// Whether runs' own losses say more than the ones they are judged by.
 fn has_own(config: &SweepConfig) -> bool {
     config.blend_k.is_some() || config.grid.losses(config.loss) != [config.judge]
@@ -301,16 +141,6 @@ fn table_of_settings(config: &SweepConfig, ranking: &Ranking, top: usize) -> Str
     aligned(&rows, 0)
 }
 
-/// A combination by name of its axes.
-fn settings(config: &SweepConfig, combination: usize) -> Value {
-    let indices = config.grid.indices(combination);
-    let pairs = config.grid.axes.iter().zip(indices).map(|(axis, index)| {
-        let value = axis.number(index).map_or_else(|| json!(axis.label(index)), |number| json!(number));
-        (axis.name.clone(), value)
-    });
-    Value::Object(pairs.collect())
-}
-
 /// Shows the results.
 ///
 /// # Errors
@@ -318,42 +148,14 @@ fn settings(config: &SweepConfig, combination: usize) -> Value {
 pub fn print_results(
     context: &Context,
     top: usize,
-    config: &SweepConfig,
-    data: &Dataset,
-    outcome: &SweepOutcome,
-    ranking: &Ranking,
-    best: Option<&BestWritten>,
+    results: &SweepResults<'_>,
+    best: Option<(&Path, &BestParameters)>,
 ) -> Result<()> {
-    let interrupted = outcome.reason == StopReason::Interrupted;
     if context.json {
-        let entry = |(rank, ranked): (usize, &Ranked)| {
-            let setting = config.setting(ranked.combination);
-            let runs = ranked.runs.iter().map(|run| {
-                json!({
-                    "seed": config.seeds[run.seed], "fold": run.fold, "held_out": run.result.held_out,
-                    "own_held_out": run.result.own_held_out, "training": run.result.training,
-                })
-            });
-            json!({
-                "rank": rank + 1, "settings": settings(config, ranked.combination),
-                "k": setting.k, "loss_kind": setting.loss.to_string(),
-                "held_out": ranked.held_out, "over_best": ranked.difference, "tied": ranked.tied,
-                "own_held_out": ranked.own_held_out, "training": ranked.training,
-                "runs": runs.collect::<Vec<_>>(),
-            })
-        };
-        let written = best.map(|best| json!({ "path": best.path, "loss": best.loss }));
-        let object = json!({
-            "judged_by": config.judge.to_string(), "positions": data.len(), "folds": config.folds,
-            "folds_by": if data.has_games() { "game" } else { "position" },
-            "seeds": config.seeds, "optimizer": config.method.name(), "runs": config.runs(),
-            "together": outcome.together, "epochs": outcome.epochs, "epochs_planned": outcome.planned,
-            "interrupted": interrupted, "seconds": outcome.seconds, "blend_k": config.blend_k,
-            "ranking": ranking.ranked.iter().enumerate().map(entry).collect::<Vec<_>>(),
-            "best": written,
-        });
-        return say(&format!("{object}\n"));
+        return say(&format!("{}\n", results.to_json(best)));
     }
+    let SweepResults { config, outcome, ranking, .. } = results;
+    let interrupted = results.is_interrupted();
     if context.quiet {
         return Ok(());
     }
@@ -401,11 +203,11 @@ pub fn print_results(
             grouped(tied as u64)
         );
     }
-    if let Some(best) = best {
+    if let Some((path, best)) = best {
         let _ = writeln!(
             out,
             "written     {}: the best settings trained on all positions, loss {:.10}",
-            best.path.display(),
+            path.display(),
             best.loss
         );
     }

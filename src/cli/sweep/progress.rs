@@ -1,26 +1,21 @@
-//! What a sweep shows and stores while it is under way.
+//! What a sweep shows while it is under way.
 
 use std::time::{Duration, Instant};
 
-use gputexel::Result;
 use gputexel::tuning::sweep::SweepEvent;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::super::run_folder::RunFolder;
 use super::super::table::grouped;
 use super::super::{Context, say, shows_progress};
 
-/// Watches a sweep: progress and checkpoints.
-pub struct Observer<'a> {
-    folder: Option<&'a RunFolder>,
+/// Shows the progress of a sweep.
+pub struct Observer {
     bar: ProgressBar,
     /// Plain lines instead of a bar.
     lines: bool,
     /// Whether runs may end before all their epochs.
     ends_early: bool,
     last_line: Instant,
-    last_checkpoint: Instant,
-    checkpoint_every: Duration,
     /// Epochs and seconds when this process saw its first step.
     first: Option<(u64, f64)>,
 }
@@ -28,14 +23,9 @@ pub struct Observer<'a> {
 /// Time between plain lines.
 const LINES_EVERY: Duration = Duration::from_secs(2);
 
-impl<'a> Observer<'a> {
+impl Observer {
     /// Begins to watch.
-    pub fn new(
-        context: &Context,
-        folder: Option<&'a RunFolder>,
-        checkpoint_every: f64,
-        ends_early: bool,
-    ) -> Self {
+    pub fn new(context: &Context, ends_early: bool) -> Self {
         let bar = match shows_progress(context) {
             true => ProgressBar::new(1),
             false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
@@ -44,23 +34,17 @@ impl<'a> Observer<'a> {
             bar.set_style(style);
         }
         Self {
-            folder,
             bar,
             lines: !shows_progress(context) && !context.quiet && !context.json,
             ends_early,
             last_line: Instant::now(),
-            last_checkpoint: Instant::now(),
-            checkpoint_every: Duration::try_from_secs_f64(checkpoint_every).unwrap_or(Duration::MAX),
             first: None,
         }
     }
 
     /// Takes note of an event.
-    ///
-    /// # Errors
-    /// When the checkpoint cannot be written.
-    pub fn observe(&mut self, event: SweepEvent<'_>) -> Result<()> {
-        match event {
+    pub fn observe(&mut self, event: &SweepEvent<'_>) {
+        match *event {
             SweepEvent::Step { done, planned, seconds } => {
                 let (first, since) = *self.first.get_or_insert((done, seconds));
                 let rate = (done - first) as f64 / (seconds - since);
@@ -83,20 +67,10 @@ impl<'a> Observer<'a> {
                     // Progress that cannot be shown is no reason to give up the sweep.
                     let _ = say(&format!("{text}\n"));
                 }
-                Ok(())
             }
-            SweepEvent::State { checkpoint, last } => {
-                let Some(folder) = self.folder else { return Ok(()) };
-                if !last && self.last_checkpoint.elapsed() < self.checkpoint_every {
-                    return Ok(());
-                }
-                let written = checkpoint().write_to(folder);
-                self.last_checkpoint = Instant::now();
-                written
-            }
-            SweepEvent::Replaced { error, evaluator } => {
+            SweepEvent::State { .. } => {}
+            SweepEvent::Replaced { error, ref evaluator } => {
                 self.bar.suspend(|| eprintln!("gputexel: warning: {error}; continuing on the {evaluator}"));
-                Ok(())
             }
         }
     }

@@ -6,6 +6,7 @@ use gputexel::dataset::{self, Layout};
 use gputexel::model::Prior;
 use gputexel::objective::LossKind;
 use gputexel::report::{Curve, Spacing};
+use gputexel::sweep::write_scale_csv;
 use gputexel::tuning::{MinimumAt, ScaleCurve, Values, scale_curve};
 use gputexel::{Error, write_atomically};
 use serde_json::json;
@@ -14,7 +15,6 @@ use super::super::scale::scale_forms;
 use super::super::table::grouped;
 use super::super::targets::{check_apart, check_target};
 use super::super::{Context, say};
-use super::output::write_csv;
 use super::{MANY, SweepArgs, base_factor};
 
 /// Runs `sweep --scale`.
@@ -81,11 +81,7 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
         write_atomically(path, picture.to_svg()?.as_bytes())?;
     }
     if let Some(path) = &args.csv {
-        let rows = curve.points.iter().map(|(k, loss)| {
-            vec![k.to_string(), (k * std::f64::consts::LN_10).to_string(), loss.to_string()]
-        });
-        let header = ["k", "k_e", "loss"].map(str::to_string).to_vec();
-        write_csv(path, std::iter::once(header).chain(rows))?;
+        write_scale_csv(path, &curve)?;
     }
     if context.json {
         let point = |(k, loss): (f64, f64)| json!({ "k": k, "loss": loss });

@@ -14,8 +14,10 @@ use gputexel::evaluator::{Evaluations, Evaluator, FallbackEvaluator, Population,
 use gputexel::model::{FeatureKind, FeatureRow, FeatureSet, Prior};
 use gputexel::objective::{self, LossKind, Objective};
 use gputexel::optimizer::{GaussNewtonSettings, Schedule};
+use gputexel::report::RunReport;
+use gputexel::run_folder::RunFolder;
 use gputexel::tuning::sweep::{
-    Axis, Grid, MakeEvaluator, Sweep, SweepConfig, SweepEvent, SweepMethod, SweepOutcome, retrain,
+    Axis, Grid, MakeEvaluator, SweepConfig, SweepDriver, SweepEvent, SweepMethod, SweepOutcome, retrain,
 };
 use gputexel::tuning::{
     Checkpoint, MinimumAt, OptimizerConfig, Rounding, RunConfig, StopReason, Stopping, Tuning, exact_scores,
@@ -144,7 +146,7 @@ const ADAM: SweepMethod = SweepMethod::Adam { schedule: Schedule::Constant };
 const NEWTON: SweepMethod = SweepMethod::GaussNewton { improvement: 1e-8 };
 
 fn run(config: &SweepConfig, data: &Dataset) -> SweepOutcome {
-    let mut sweep = Sweep::try_new(config, data).unwrap();
+    let mut sweep = SweepDriver::try_new(config, data).unwrap();
     sweep.run(&cpu, &AtomicBool::new(false), &mut |_| Ok(())).unwrap()
 }
 
@@ -332,7 +334,7 @@ fn portions_change_nothing() {
     for method in [ADAM, NEWTON] {
         let config = config(&data, &["l2=0,1e-3,1e-2", "loss=squared,cross-entropy"], method, 12);
         let whole = run(&config, &data);
-        let mut sweep = Sweep::try_new(&config, &data).unwrap().with_portion(4);
+        let mut sweep = SweepDriver::try_new(&config, &data).unwrap().with_portion(4);
         let cut = sweep.run(&cpu, &AtomicBool::new(false), &mut |_| Ok(())).unwrap();
         assert_eq!((whole.together, cut.together), (18, 4));
         assert_eq!((whole.epochs, cut.epochs), (18 * 12, 18 * 12));
@@ -353,7 +355,7 @@ fn a_lost_device_is_told_once_a_seed_and_changes_nothing() {
     // Six calls a seed: five steps, and a judgment.
     for works in 0..6 {
         let mut told = Vec::new();
-        let mut sweep = Sweep::try_new(&config, &data).unwrap();
+        let mut sweep = SweepDriver::try_new(&config, &data).unwrap();
         let evaluator: &MakeEvaluator<'_> = &|layout| {
             let first = Box::new(Limited(CpuEvaluator::new(layout), works));
             Ok(Box::new(FallbackEvaluator::new(first, || Box::new(CpuEvaluator::new(layout)))))
@@ -383,7 +385,7 @@ fn every_step_can_be_the_last_before_a_resumption() {
         for stop in 1.. {
             let cancel = AtomicBool::new(false);
             let mut steps = 0;
-            let mut sweep = Sweep::try_new(&config, &data).unwrap();
+            let mut sweep = SweepDriver::try_new(&config, &data).unwrap();
             let mut observe = |event: SweepEvent<'_>| {
                 match event {
                     SweepEvent::Step { .. } => {
@@ -410,12 +412,12 @@ fn every_step_can_be_the_last_before_a_resumption() {
             }
             assert!(first.reason == StopReason::Interrupted && first.epochs < whole.epochs);
             assert!(first.runs.len() == 12 || first.runs.len() == 24, "{}", first.runs.len());
-            let mut sweep = Sweep::resume(&config, &data, stored, &path).unwrap();
+            let mut sweep = SweepDriver::resume(&config, &data, stored, &path).unwrap();
             let rest = sweep.run(&cpu, &AtomicBool::new(false), &mut |_| Ok(())).unwrap();
             assert_eq!((rest.runs, rest.epochs), (whole.runs.clone(), whole.epochs), "after {stop} steps");
         }
         // A sweep that is interrupted before it has done anything leaves the state as it is.
-        let mut sweep = Sweep::try_new(&config, &data).unwrap();
+        let mut sweep = SweepDriver::try_new(&config, &data).unwrap();
         let nothing = sweep.run(&cpu, &AtomicBool::new(true), &mut |_| Ok(())).unwrap();
         assert_eq!((nothing.reason, nothing.runs.len()), (StopReason::Interrupted, 0));
         // A stored state of another sweep, or with a number that is none.
@@ -430,9 +432,9 @@ fn every_step_can_be_the_last_before_a_resumption() {
             }
             Ok(())
         };
-        Sweep::try_new(&config, &data).unwrap().run(&cpu, &cancel, &mut observe).unwrap();
+        SweepDriver::try_new(&config, &data).unwrap().run(&cpu, &cancel, &mut observe).unwrap();
         let stored = stored.unwrap();
-        let mut resumed = Sweep::resume(&config, &data, stored.clone(), &path).unwrap();
+        let mut resumed = SweepDriver::resume(&config, &data, stored.clone(), &path).unwrap();
         let mut written = false;
         let mut watch = |event: SweepEvent<'_>| {
             written |= matches!(event, SweepEvent::State { .. });
@@ -440,10 +442,13 @@ fn every_step_can_be_the_last_before_a_resumption() {
         };
         resumed.run(&cpu, &AtomicBool::new(true), &mut watch).unwrap();
         assert!(!written, "the state under way was given up");
-        assert!(matches!(Sweep::resume(&other, &data, stored.clone(), &path), Err(Error::Input { .. })));
+        assert!(matches!(
+            SweepDriver::resume(&other, &data, stored.clone(), &path),
+            Err(Error::Input { .. })
+        ));
         let mut poisoned = stored;
         poisoned.optimizer.vectors.values_mut().find(|v| !v.is_empty()).unwrap()[0] = f64::NAN;
-        assert!(matches!(Sweep::resume(&config, &data, poisoned, &path), Err(Error::Input { .. })));
+        assert!(matches!(SweepDriver::resume(&config, &data, poisoned, &path), Err(Error::Input { .. })));
     }
 }
 
@@ -479,4 +484,40 @@ fn diverging_runs_come_last_and_harm_no_other() {
     let ranking = gputexel::tuning::sweep::rank(&beside.runs, 3);
     assert_eq!(ranking.ranked[0].combination, 0);
     assert!(ranking.ranked[1].held_out.mean > 1.1 * ranking.ranked[0].held_out.mean);
+}
+
+#[test]
+fn a_built_sweep_is_the_one_that_was_asked_for_and_its_folder_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = Rows::random(600, 11).whole(&folder.path().join("d.bin"), FeatureKind::Material);
+    let builder = || gputexel::sweep::Sweep::builder(&data).folds(3).seed(4).epochs(6);
+    let sweep = builder().axis("l2", "0,1e-3").axis("blend", "0,0.5").blend_k(0.8).k(0.9);
+    let expected = SweepConfig {
+        checksum: data.checksum().to_string(),
+        ..config(&data, &["l2=0,1e-3", "blend=0,0.5"], SweepMethod::default(), 6)
+    };
+    assert_eq!(sweep.config().unwrap(), expected);
+    let results = sweep.run().unwrap();
+    assert_eq!(results.outcome.runs, run(&expected, &data).runs);
+    assert!(results.best().is_some() && results.unfinished().is_none());
+    // What was in hand and what is read from the folder make the same report.
+    let out = folder.path().join("out");
+    results.write_to(&out).unwrap();
+    assert!(results.write_to(&out).is_err(), "the folder is not empty");
+    let read = RunReport::of_sweep_folder(&RunFolder::view(&out)).unwrap();
+    assert_eq!(std::fs::read_to_string(out.join("report.html")).unwrap(), read.to_html(None).unwrap());
+    assert_eq!(std::fs::read_to_string(out.join("runs.csv")).unwrap().lines().count(), 1 + 12);
+    assert!(out.join("sweep.svg").exists());
+    let best = results.train_best(&cpu, &AtomicBool::new(false)).unwrap().unwrap();
+    assert_eq!(best.file.provenance.loss, Some(best.loss));
+    // Settings that contradict each other, or the data.
+    for (bad, why) in [
+        (builder().axis("k", "0.8,1").k(0.9), "both fixed and varied"),
+        (builder().axis("seed", "1,2").axis("seed", "3"), "two axes"),
+        (builder().axis("l2", "0").blend_k(0.8), "no target is blended"),
+        (builder().axis("l2", "0").folds(1), "folds"),
+    ] {
+        let error = bad.config().unwrap_err();
+        assert!(matches!(&error, Error::Usage(text) if text.contains(why)), "{error}");
+    }
 }

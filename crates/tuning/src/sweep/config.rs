@@ -28,6 +28,12 @@ pub enum SweepMethod {
     },
 }
 
+impl Default for SweepMethod {
+    fn default() -> Self {
+        Self::Adam { schedule: Schedule::default() }
+    }
+}
+
 impl SweepMethod {
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -116,6 +122,19 @@ pub struct SweepRecord {
     pub config: SweepConfig,
 }
 
+impl SweepRecord {
+    /// The record of a sweep that begins now.
+    pub fn new(command_line: &str, outputs: SweepOutputs, config: SweepConfig) -> Self {
+        Self {
+            program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
+            command_line: command_line.to_string(),
+            started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            outputs,
+            config,
+        }
+    }
+}
+
 impl SweepConfig {
     /// Number of runs; saturates.
     pub fn runs(&self) -> usize {
@@ -132,6 +151,12 @@ impl SweepConfig {
             sources: Vec::new(),
         };
         self.grid.setting(combination, &base, &self.k)
+    }
+
+    /// Whether targets are blended with search scores in any run.
+    pub fn blends(&self) -> bool {
+        let blends = self.grid.axes.iter().find(|axis| axis.key == AxisKey::Blend);
+        blends.is_some_and(|axis| (0..axis.len()).any(|i| axis.number(i) > Some(0.0)))
     }
 
     /// What is trained.

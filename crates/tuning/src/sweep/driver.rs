@@ -79,7 +79,7 @@ pub struct SweepOutcome {
 }
 
 /// A sweep under way.
-pub struct Sweep<'a> {
+pub struct SweepDriver<'a> {
     config: &'a SweepConfig,
     data: &'a Dataset,
     /// Combination and fold of every run of one seed: by loss function, so that one call serves
@@ -93,11 +93,13 @@ pub struct Sweep<'a> {
     resumed: Option<OptimizerState>,
     seconds_before: f64,
     started: Instant,
+    /// Seconds of work when the last state was offered: what is stored is what is told.
+    ended: Option<f64>,
 }
 
 const RESULTS: &str = "sweep-results";
 
-impl<'a> Sweep<'a> {
+impl<'a> SweepDriver<'a> {
     /// A sweep at its start.
     ///
     /// # Errors
@@ -116,6 +118,7 @@ impl<'a> Sweep<'a> {
             resumed: None,
             seconds_before: 0.0,
             started: Instant::now(),
+            ended: None,
         })
     }
 
@@ -166,7 +169,7 @@ impl<'a> Sweep<'a> {
     }
 
     fn seconds(&self) -> f64 {
-        self.seconds_before + self.started.elapsed().as_secs_f64()
+        self.ended.unwrap_or_else(|| self.seconds_before + self.started.elapsed().as_secs_f64())
     }
 
     /// The runs of the next portion.
@@ -216,7 +219,7 @@ impl<'a> Sweep<'a> {
         cancel: &AtomicBool,
         observe: &mut dyn FnMut(SweepEvent<'_>) -> Result<()>,
     ) -> Result<SweepOutcome> {
-        self.started = Instant::now();
+        (self.started, self.ended) = (Instant::now(), None);
         let mut together = 0;
         let mut unfinished = Vec::new();
         let mut epochs = self.epochs_of_ended();
@@ -252,6 +255,7 @@ impl<'a> Sweep<'a> {
                 if portion.finished() {
                     self.results.extend(results);
                 } else {
+                    self.ended = Some(self.seconds());
                     let checkpoint = || self.checkpoint(Some(&portion), epochs, None);
                     observe(SweepEvent::State { checkpoint: &checkpoint, last: true })?;
                     unfinished = results;
@@ -262,6 +266,7 @@ impl<'a> Sweep<'a> {
         let reason = if whole { StopReason::Epochs } else { StopReason::Interrupted };
         // A portion that was not even begun again keeps the state that it has.
         if unfinished.is_empty() && self.resumed.is_none() {
+            self.ended = Some(self.seconds());
             let checkpoint = || self.checkpoint(None, epochs, whole.then_some(reason));
             observe(SweepEvent::State { checkpoint: &checkpoint, last: true })?;
         }

@@ -15,7 +15,7 @@ mod train;
 
 pub use config::{SweepConfig, SweepMethod, SweepOutputs, SweepRecord};
 pub use driver::{
-    MakeEvaluator, Retrained, Sweep, SweepEvent, SweepOutcome, SweepRun, recorded_runs, retrain,
+    MakeEvaluator, Retrained, SweepDriver, SweepEvent, SweepOutcome, SweepRun, recorded_runs, retrain,
 };
 pub use grid::{Axis, AxisKey, AxisValues, Grid, Setting};
 pub use plan::Plan;

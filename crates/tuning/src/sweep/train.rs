@@ -370,7 +370,7 @@ impl<'a> Portion<'a> {
                 for (i, run) in runs.iter().enumerate() {
                     let saved = run.save();
                     // A matrix that is about to be replaced, or never used again, is not kept.
-                    let useless = state[i].finished || saved.scalars["stage"] == "Matrix";
+                    let useless = state[i].finished || run.needs_curvature();
                     scalars.push(saved.scalars);
                     for (name, vector) in saved.vectors {
                         let vector = if useless && name == "matrix" { Vec::new() } else { vector };

@@ -1,10 +1,10 @@
 //! Configuration, inputs and warnings of a run, in words.
 
-use gputexel::dataset::Dataset;
-use gputexel::model::ParameterFile;
-use gputexel::objective::ScaleForms;
-use gputexel::report::{Table, grouped};
-use gputexel::tuning::{OptimizerConfig, RunConfig, RunRecord};
+use crate::{Table, grouped};
+use gputexel_dataset::Dataset;
+use gputexel_dataset::objective::ScaleForms;
+use gputexel_model::ParameterFile;
+use gputexel_tuning::{OptimizerConfig, RunConfig, RunRecord};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -124,7 +124,7 @@ pub fn inputs(config: &RunConfig, data: Option<&Dataset>) -> Table {
 pub fn rounds(record: &RunRecord) -> Option<Table> {
     let rounds = record.requiesce.as_ref().filter(|rounds| !rounds.done.is_empty())?;
     let number = |loss: Option<f64>| loss.map_or("–".to_string(), |loss| format!("{loss:.8}"));
-    let row = |round: &gputexel::tuning::RoundRecord| {
+    let row = |round: &gputexel_tuning::RoundRecord| {
         vec![
             round.round.to_string(),
             grouped(round.positions),

@@ -1,33 +1,53 @@
 //! From the folder of a sweep to what its report shows.
 
-use gputexel::Result;
-use gputexel::report::{RunReport, SweepAxis, SweepReport, SweepSetting, Table, grouped};
-use gputexel::tuning::sweep::{Ranking, SweepConfig, SweepRecord, rank, recorded_runs};
-use gputexel::tuning::{Checkpoint, StopReason};
+use crate::{RunReport, SweepAxis, SweepReport, SweepSetting, Table, grouped};
+use gputexel_files::Result;
+use gputexel_files::run_folder::{Kind, RunFolder};
+use gputexel_tuning::sweep::{Ranking, SweepConfig, SweepOutcome, SweepRecord, rank, recorded_runs};
+use gputexel_tuning::{Checkpoint, Progress, StopReason};
 
-use super::super::run_folder::{Kind, RunFolder};
 use super::record::readable;
 
-/// Reads a sweep's folder. Without a ranking, the one of the runs that its checkpoint holds.
+/// A sweep's folder, with the ranking of the runs that its checkpoint holds.
 ///
 /// # Errors
 /// Files that are damaged or cannot be read.
-pub fn gather(folder: &RunFolder, ranking: Option<&Ranking>) -> Result<RunReport> {
+pub(super) fn of_folder(folder: &RunFolder) -> Result<RunReport> {
     let record: SweepRecord = folder.record(Kind::Sweep)?;
-    let config = &record.config;
-    let checkpoint = Checkpoint::read_from(folder)?;
-    let recorded = match (&checkpoint, ranking) {
-        (Some(checkpoint), None) => {
-            rank(&recorded_runs(config, checkpoint, &folder.checkpoint())?, config.folds)
-        }
-        _ => Ranking::default(),
+    let name = folder.path().display().to_string();
+    let Some(checkpoint) = Checkpoint::read_from(folder)? else {
+        let none = Standing { epochs: 0, seconds: 0.0, finished: false };
+        return Ok(report(&name, &record, &none, &Ranking::default()));
     };
-    let ranking = ranking.unwrap_or(&recorded);
-    let progress = checkpoint.as_ref().map(|checkpoint| &checkpoint.progress);
-    let finished = progress.is_some_and(|progress| progress.finished == Some(StopReason::Epochs));
+    let runs = recorded_runs(&record.config, &checkpoint, &folder.checkpoint())?;
+    let Progress { epochs, seconds, finished, .. } = checkpoint.progress;
+    let standing = Standing { epochs, seconds, finished: finished == Some(StopReason::Epochs) };
+    Ok(report(&name, &record, &standing, &rank(&runs, record.config.folds)))
+}
+
+/// A sweep that has just ended or was interrupted.
+pub(super) fn of_outcome(
+    name: &str,
+    record: &SweepRecord,
+    outcome: &SweepOutcome,
+    ranking: &Ranking,
+) -> RunReport {
+    let SweepOutcome { reason, epochs, seconds, .. } = *outcome;
+    let standing = Standing { epochs, seconds, finished: reason == StopReason::Epochs };
+    report(name, record, &standing, ranking)
+}
+
+/// How far a sweep has come.
+struct Standing {
+    epochs: u64,
+    seconds: f64,
+    finished: bool,
+}
+
+fn report(name: &str, record: &SweepRecord, standing: &Standing, ranking: &Ranking) -> RunReport {
+    let config = &record.config;
     let planned = config.runs() as u64 * config.epochs;
-    let done = progress.map_or(0, |progress| progress.epochs);
-    let seconds = progress.map_or(0.0, |progress| progress.seconds);
+    let Standing { epochs: done, seconds, finished } = *standing;
     let status = match finished {
         true => format!("{} epochs of all runs", grouped(done)),
         false => format!(
@@ -61,26 +81,26 @@ pub fn gather(folder: &RunFolder, ranking: Option<&Ranking>) -> Result<RunReport
             ),
         );
     }
-    Ok(RunReport {
-        title: format!("gputexel sweep: {}", folder.path().display()),
+    RunReport {
+        title: format!("gputexel sweep: {name}"),
         status,
         final_: finished,
         facts,
         sweep: Some(settings(config, ranking)),
-        configuration: configuration(&record),
+        configuration: configuration(record),
         inputs: Some(inputs(config)),
-        record: readable(&record),
+        record: readable(record),
         ..RunReport::default()
-    })
+    }
 }
 
 fn settings(config: &SweepConfig, ranking: &Ranking) -> SweepReport {
-    let axis = |axis: &gputexel::tuning::sweep::Axis| SweepAxis {
+    let axis = |axis: &gputexel_tuning::sweep::Axis| SweepAxis {
         name: axis.name.clone(),
         labels: (0..axis.len()).map(|i| axis.label(i)).collect(),
         numbers: (0..axis.len()).map(|i| axis.number(i)).collect(),
     };
-    let setting = |ranked: &gputexel::tuning::sweep::Ranked| SweepSetting {
+    let setting = |ranked: &gputexel_tuning::sweep::Ranked| SweepSetting {
         indices: config.grid.indices(ranked.combination),
         held_out: (ranked.held_out.mean, ranked.held_out.standard_error),
         over_best: (ranked.difference.mean, ranked.difference.standard_error),

@@ -1,43 +1,57 @@
 //! From the folder of a run to what its report shows.
 
-use gputexel::Result;
-use gputexel::model::{Feature, ParameterFile};
-use gputexel::objective::{Objective, ScaleForms};
-use gputexel::report::{CoordinateValue, Parameter, RunReport, Step, Swarms, grouped};
-use gputexel::tuning::{Checkpoint, OptimizerConfig, RunConfig, RunRecord, diagnose};
+use std::borrow::Cow;
+
+use crate::{CoordinateValue, Parameter, RunReport, Step, Swarms, grouped};
+use gputexel_dataset::objective::{Objective, ScaleForms};
+use gputexel_files::Result;
+use gputexel_files::run_folder::{Kind, RunFolder};
+use gputexel_model::{Feature, ParameterFile};
+use gputexel_tuning::{Checkpoint, OptimizerConfig, RunConfig, RunRecord, diagnose};
 use serde_json::Value;
 
-use super::super::run_folder::{Kind, RunFolder};
-use super::Known;
-use super::record;
+use super::{InHand, record};
 
 /// Positions below which a feature is called rare.
 const RARE: u64 = 100;
 
-/// Reads a run's folder, which may be that of a run under way.
+/// A run's folder, which may be that of a run under way.
 ///
 /// # Errors
 /// Files that are damaged or cannot be read.
-pub fn gather(folder: &RunFolder, known: &Known<'_>) -> Result<RunReport> {
-    let record: RunRecord = folder.record(Kind::Run)?;
+pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport> {
+    let record = match known.record {
+        Some(record) => Cow::Borrowed(record),
+        None => Cow::Owned(folder.record::<RunRecord>(Kind::Run)?),
+    };
+    let record = &*record;
     let config = &record.config;
-    let checkpoint = Checkpoint::read_from(folder)?;
+    let checkpoint = match known.checkpoint {
+        Some(checkpoint) => Some(Cow::Borrowed(checkpoint)),
+        None => Checkpoint::read_from(folder)?.map(Cow::Owned),
+    };
+    let checkpoint = checkpoint.as_deref();
     let path = folder.file("params.json");
-    let file = if path.exists() { Some(ParameterFile::read(&path)?) } else { None };
-    let finished = checkpoint.as_ref().and_then(|c| c.progress.finished).filter(|_| file.is_some());
+    let file = match known.parameters {
+        Some(file) => Some(Cow::Borrowed(file)),
+        None if path.exists() => Some(Cow::Owned(ParameterFile::read(&path)?)),
+        None => None,
+    };
+    let file = file.as_deref();
+    let finished = checkpoint.and_then(|c| c.progress.finished).filter(|_| file.is_some());
     let swarm = matches!(config.optimizer, OptimizerConfig::ParticleSwarm { .. });
     let step_name = if swarm { "iteration" } else { "epoch" };
     let steps = steps(folder, known.positions.is_none())?;
-    let theta = match &file {
+    let theta = match file {
         Some(file) => {
             let (mg, eg) = (file.parameters.iter().map(|p| p.mg), file.parameters.iter().map(|p| p.eg));
             Some(mg.chain(eg).collect())
         }
-        None => so_far(config, checkpoint.as_ref()),
+        None => so_far(config, checkpoint),
     };
     let theta: Option<Vec<f64>> = theta.filter(|theta: &Vec<f64>| theta.len() == config.prior_theta.len());
     let features = known.features.or(known.positions.map(|(data, _)| &data.metadata().feature_set));
-    let parameters = match (&file, &theta, features) {
+    let parameters = match (file, &theta, features) {
         (Some(file), Some(_), _) => of_file(file, config),
         (None, Some(theta), Some(set)) => of_theta(&set.features, theta, config),
         _ => Vec::new(),
@@ -67,28 +81,28 @@ pub fn gather(folder: &RunFolder, known: &Known<'_>) -> Result<RunReport> {
         parameters,
         reference: "the prior".to_string(),
         rare: RARE,
-        coordinates: coordinates(folder, config, checkpoint.as_ref()),
-        errors_note: file.as_ref().map(record::errors_note).unwrap_or_default(),
+        coordinates: coordinates(folder, config, checkpoint),
+        errors_note: file.map(record::errors_note).unwrap_or_default(),
         diagnostics_note: if diagnostics.is_none() { known.note.to_string() } else { String::new() },
         diagnostics,
         warnings,
-        rounds: record::rounds(&record),
-        configuration: record::configuration(&record, file.as_ref()),
+        rounds: record::rounds(record),
+        configuration: record::configuration(record, file),
         inputs: Some(record::inputs(config, known.positions.map(|(data, _)| data))),
-        record: record::readable(&record),
+        record: record::readable(record),
         ..RunReport::default()
     };
-    report.facts = facts(&report, &record, file.as_ref());
+    report.facts = facts(&report, record, file);
     Ok(report)
 }
 
 /// The steps of `metrics.jsonl`. Of a run under way, the last line may be torn.
 fn steps(folder: &RunFolder, may_be_torn: bool) -> Result<Vec<Step>> {
     let path = folder.file("metrics.jsonl");
-    let text = match gputexel::read_whole_text(&path, gputexel::RECORD_BYTES) {
+    let text = match gputexel_files::read_whole_text(&path, gputexel_files::RECORD_BYTES) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(gputexel::Error::io(&path, error)),
+        Err(error) => return Err(gputexel_files::Error::io(&path, error)),
     };
     let mut steps = Vec::new();
     for (n, line) in text.lines().enumerate() {
@@ -96,7 +110,7 @@ fn steps(folder: &RunFolder, may_be_torn: bool) -> Result<Vec<Step>> {
             Ok(value) => value,
             Err(_) if may_be_torn => continue,
             Err(error) => {
-                return Err(gputexel::Error::line(&path, n as u64 + 1, format!("not a step: {error}")));
+                return Err(gputexel_files::Error::line(&path, n as u64 + 1, format!("not a step: {error}")));
             }
         };
         // Other lines tell of rounds.
@@ -129,7 +143,7 @@ fn so_far(config: &RunConfig, checkpoint: Option<&Checkpoint>) -> Option<Vec<f64
 
 fn of_file(file: &ParameterFile, config: &RunConfig) -> Vec<Parameter> {
     let (mg, eg) = config.prior_theta.split_at(config.prior_theta.len() / 2);
-    let parameter = |(id, record): (usize, &gputexel::model::ParameterRecord)| Parameter {
+    let parameter = |(id, record): (usize, &gputexel_model::ParameterRecord)| Parameter {
         name: record.name.clone(),
         group: record.group.clone(),
         values: [record.mg, record.eg],
@@ -165,7 +179,7 @@ fn coordinates(
     let Some(basis) = config.named_basis() else { return Vec::new() };
     let read = || -> Option<Value> {
         serde_json::from_str(
-            &gputexel::read_whole_text(&folder.file("z.json"), gputexel::SETTINGS_BYTES).ok()?,
+            &gputexel_files::read_whole_text(&folder.file("z.json"), gputexel_files::SETTINGS_BYTES).ok()?,
         )
         .ok()
     };
@@ -181,7 +195,7 @@ fn coordinates(
     }
     let z = checkpoint.map(|checkpoint| &checkpoint.progress.best_parameters);
     let values = z.filter(|z| z.len() == basis.dimension()).into_iter().flatten();
-    let coordinate = |(c, value): (&gputexel::model::Coordinate, &f64)| CoordinateValue {
+    let coordinate = |(c, value): (&gputexel_model::Coordinate, &f64)| CoordinateValue {
         name: c.name.clone(),
         value: *value,
         min: c.min,

@@ -1,11 +1,11 @@
 //! The picture of a grid: a curve where one number is varied, else a heat map.
 
-use gputexel::Result;
-use gputexel::report::{Curve, HeatMap, Spacing};
-use gputexel::tuning::sweep::{Axis, Ranking, SweepConfig};
+use crate::{Curve, HeatMap, Spacing};
+use gputexel_files::Result;
+use gputexel_tuning::sweep::{Axis, Ranking, SweepConfig};
 
 /// The curve of a ranking; `None` where it is not one number that is varied.
-pub fn curve(config: &SweepConfig, ranking: &Ranking, unfinished: Option<&str>) -> Option<Curve> {
+pub fn sweep_curve(config: &SweepConfig, ranking: &Ranking, unfinished: Option<&str>) -> Option<Curve> {
     let mut axes = config.grid.axes.iter().enumerate().filter(|(_, axis)| axis.len() > 1);
     let (place, axis) = axes.next()?;
     if axes.next().is_some() || axis.number(0).is_none() {
@@ -46,13 +46,17 @@ fn title(config: &SweepConfig, unfinished: Option<&str>) -> String {
 ///
 /// # Errors
 /// When it cannot be drawn.
-pub fn picture(config: &SweepConfig, ranking: &Ranking, unfinished: Option<&str>) -> Result<Option<String>> {
+pub fn sweep_picture(
+    config: &SweepConfig,
+    ranking: &Ranking,
+    unfinished: Option<&str>,
+) -> Result<Option<String>> {
     let axes: Vec<(usize, &Axis)> =
         config.grid.axes.iter().enumerate().filter(|(_, axis)| axis.len() > 1).collect();
     if ranking.ranked.is_empty() {
         return Ok(None);
     }
-    if let Some(curve) = curve(config, ranking, unfinished) {
+    if let Some(curve) = sweep_curve(config, ranking, unfinished) {
         return curve.to_svg().map(Some);
     }
     let title = title(config, unfinished);

@@ -1,0 +1,105 @@
+//! Reports of runs and sweeps, made of what is in their folders.
+
+mod record;
+mod run;
+mod sweep;
+
+use std::path::{Path, PathBuf};
+
+use gputexel_dataset::{self as dataset, Dataset, Split};
+use gputexel_files::run_folder::{Kind, RunFolder};
+use gputexel_files::{Error, Result};
+use gputexel_model::{FeatureSet, ParameterFile};
+use gputexel_tuning::sweep::{Ranking, SweepOutcome, SweepRecord};
+use gputexel_tuning::{Checkpoint, RunRecord};
+
+use crate::RunReport;
+
+/// What is at hand of a run when its report is made. Record, state and parameters that are not are
+/// read from its folder; without positions a report has neither calibration nor residuals.
+#[derive(Clone, Copy, Default)]
+pub struct InHand<'a> {
+    /// What the run computes.
+    pub record: Option<&'a RunRecord>,
+    /// Its last state.
+    pub checkpoint: Option<&'a Checkpoint>,
+    /// Its result.
+    pub parameters: Option<&'a ParameterFile>,
+    /// The positions and which of them are held out.
+    pub positions: Option<(&'a Dataset, &'a Split)>,
+    /// Names of the parameters, for runs that have not written them yet.
+    pub features: Option<&'a FeatureSet>,
+    /// Why there are no positions.
+    pub note: &'a str,
+}
+
+impl RunReport {
+    /// The report of a run of `tune` or `pso`, which may still be under way.
+    ///
+    /// # Errors
+    /// [`Error::Input`] and [`Error::Io`] when the folder is not that of a run, or a file is damaged.
+    pub fn of_run(folder: &RunFolder, in_hand: &InHand<'_>) -> Result<Self> {
+        run::report(folder, in_hand)
+    }
+
+    /// The report of a sweep from its folder alone; the sweep may still be under way.
+    ///
+    /// # Errors
+    /// [`Error::Input`] and [`Error::Io`] when the folder is not that of a sweep, or a file is damaged.
+    pub fn of_sweep_folder(folder: &RunFolder) -> Result<Self> {
+        sweep::of_folder(folder)
+    }
+
+    /// The report of a sweep that has just ended or was interrupted; `name` is that of its folder.
+    pub fn of_sweep(name: &str, record: &SweepRecord, outcome: &SweepOutcome, ranking: &Ranking) -> Self {
+        sweep::of_outcome(name, record, outcome, ranking)
+    }
+}
+
+/// The positions of a run, read again for its report.
+pub enum Positions {
+    /// Those of the run, and which of them are held out.
+    Found(Box<(Dataset, Split)>),
+    /// A file that the record names does not exist.
+    Missing(PathBuf),
+    /// A file that the record names has other positions than those of the run.
+    Changed(PathBuf),
+}
+
+impl Positions {
+    /// Reads the files that the record names, or `given` ones in their place. Of a run with rounds,
+    /// these are the positions of the last one.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when files that were given have other positions, or a file is damaged;
+    /// [`Error::Io`].
+    pub fn read(folder: &RunFolder, record: &RunRecord, given: &[PathBuf]) -> Result<Self> {
+        let config = &record.config;
+        let round = record.requiesce.as_ref().and_then(|rounds| rounds.done.last()).map(|last| last.round);
+        let named: Vec<PathBuf> = match round {
+            Some(round) => vec![folder.file(&format!("round-{round}")).join("dataset.bin")],
+            None => config.datasets.iter().map(PathBuf::from).collect(),
+        };
+        let paths = if given.is_empty() { &named } else { given };
+        if given.is_empty()
+            && let Some(missing) = paths.iter().find(|path| !path.exists())
+        {
+            return Ok(Self::Missing(missing.clone()));
+        }
+        let data = dataset::read_many(paths)?;
+        if round.is_none() && data.checksum() != config.checksum {
+            return match given.is_empty() {
+                true => Ok(Self::Changed(paths[0].clone())),
+                false => Err(Error::input(&paths[0], "is not the dataset of the run")),
+            };
+        }
+        let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
+        Ok(Self::Found(Box::new((data, split))))
+    }
+}
+
+/// Whether a folder has the record of a sweep, and not that of a run.
+pub fn is_sweep(folder: &Path) -> bool {
+    let has = |kind: Kind| kind.record().is_some_and(|record| folder.join(record).exists());
+    has(Kind::Sweep) && !has(Kind::Run)
+}

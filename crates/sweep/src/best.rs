@@ -1,0 +1,114 @@
+//! The parameters that the best settings give on all positions, and where they go.
+
+use std::fmt::Write as _; // to strings, which cannot fail
+use std::path::{Path, PathBuf};
+
+use gputexel_dataset::Dataset;
+use gputexel_dataset::objective::Objective;
+use gputexel_files::folder_lock::is_leftover;
+use gputexel_files::run_folder::RunFolder;
+use gputexel_files::{Result, write_atomically};
+use gputexel_model::{ParameterFile, Provenance};
+use gputexel_tables::{Language, tables};
+use gputexel_tuning::exact_loss;
+use gputexel_tuning::sweep::{Retrained, SweepConfig};
+
+/// The name of a parameter file in a folder.
+pub const PARAMETERS: &str = "params.json";
+
+/// Whether best parameters that go to this path are meant to be one file (`.json`), else a folder.
+pub fn is_parameter_file(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "json")
+}
+
+/// Whether there is nothing in a place for the best parameters but what a sweep writes there.
+pub fn holds_best_only(path: &Path) -> bool {
+    let ours = |name: &std::ffi::OsStr| {
+        is_leftover(name)
+            || name == PARAMETERS
+            || Language::RUN.iter().any(|language| name == language.file_name())
+    };
+    match std::fs::read_dir(path) {
+        Ok(mut entries) => entries.all(|entry| entry.is_ok_and(|entry| ours(&entry.file_name()))),
+        Err(_) => is_parameter_file(path),
+    }
+}
+
+/// Parameters that were trained with the best settings on all positions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BestParameters {
+    /// The parameters and where they come from.
+    pub file: ParameterFile,
+    /// Exact loss on all positions, of the kind that they were trained with, without regularization.
+    pub loss: f64,
+}
+
+impl BestParameters {
+    pub(crate) fn new(config: &SweepConfig, data: &Dataset, combination: usize, trained: &Retrained) -> Self {
+        let set = &data.metadata().feature_set;
+        let setting = config.setting(combination);
+        let all: Vec<u32> = (0..data.len() as u32).collect();
+        let objective = Objective { k: setting.k, loss: setting.loss };
+        let loss = exact_loss(data, objective, &trained.theta, &all);
+        let mut file = ParameterFile::new(set, &trained.theta, Some(&data.occurrences()), Some(setting.k));
+        let mut optimizer = trained.optimizer.clone();
+        if setting.blend > 0.0 {
+            let _ = write!(optimizer, ", blend {}", setting.blend);
+        }
+        for (source, factor) in config.grid.sources().iter().zip(&setting.sources) {
+            let _ = write!(optimizer, ", source {} times {factor}", data.metadata().sources[*source].path);
+        }
+        file.provenance = Provenance {
+            program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
+            datasets: config.checksum.split('+').map(str::to_string).collect(),
+            positions: data.len() as u64,
+            optimizer,
+            loss_kind: setting.loss.to_string(),
+            prior: config.prior.clone(),
+            seed: config.seeds[0],
+            loss_before: Some(exact_loss(data, objective, &config.start, &all)),
+            loss: Some(loss),
+            ..Provenance::default()
+        };
+        Self { file, loss }
+    }
+}
+
+/// Where the best parameters go.
+pub enum BestTarget<'a> {
+    /// One file.
+    File(PathBuf),
+    /// A folder for parameters and tables.
+    Folder(RunFolder),
+    /// The folder of the sweep.
+    Own(&'a RunFolder),
+}
+
+impl BestTarget<'_> {
+    /// Takes a folder away again to which nothing was written.
+    pub fn discard(&self) {
+        if let Self::Folder(folder) = self {
+            folder.discard();
+        }
+    }
+
+    /// Writes the parameters, and to folders their tables; returns the path of the file or folder.
+    ///
+    /// # Errors
+    /// [`Error::Io`](gputexel_files::Error::Io).
+    pub fn write(&self, best: &BestParameters) -> Result<PathBuf> {
+        let folder = match self {
+            Self::File(path) => {
+                write_atomically(path, best.file.to_json().as_bytes())?;
+                return Ok(path.clone());
+            }
+            Self::Folder(folder) => folder,
+            Self::Own(folder) => *folder,
+        };
+        for language in Language::RUN {
+            folder.write(language.file_name(), &tables(&best.file, language))?;
+        }
+        folder.write(PARAMETERS, &best.file.to_json())?;
+        Ok(folder.path().to_path_buf())
+    }
+}

@@ -1,0 +1,305 @@
+//! From settings to the configuration of a sweep.
+
+use std::sync::atomic::AtomicBool;
+
+use gputexel_dataset::Dataset;
+use gputexel_dataset::objective::LossKind;
+use gputexel_evaluator::cpu::CpuEvaluator;
+use gputexel_files::{Error, Result};
+use gputexel_model::{Basis, Parameterization, Prior};
+use gputexel_tuning::sweep::{Axis, AxisKey, Grid, MakeEvaluator, SweepConfig, SweepEvent, SweepMethod};
+use gputexel_tuning::{exact_scores, fit_scale};
+
+use crate::{SweepResults, SweepSession};
+
+/// Most runs of a sweep: more have results that no table holds.
+pub const MAX_RUNS: usize = 10_000_000;
+
+/// Settings of a sweep. What is not set has its default.
+pub struct SweepBuilder<'a> {
+    data: &'a Dataset,
+    datasets: Vec<String>,
+    axes: Vec<String>,
+    prior: Option<Prior>,
+    basis: Option<String>,
+    freeze: Vec<String>,
+    loss: Option<LossKind>,
+    judge: Option<LossKind>,
+    k: Option<f64>,
+    k_factor: f64,
+    blend_k: Option<f64>,
+    folds: usize,
+    seed: u64,
+    method: SweepMethod,
+    epochs: Option<u64>,
+}
+
+impl<'a> SweepBuilder<'a> {
+    pub(crate) fn new(data: &'a Dataset) -> Self {
+        Self {
+            data,
+            datasets: Vec::new(),
+            axes: Vec::new(),
+            prior: None,
+            basis: None,
+            freeze: Vec::new(),
+            loss: None,
+            judge: None,
+            k: None,
+            k_factor: 1.0,
+            blend_k: None,
+            folds: 5,
+            seed: 1,
+            method: SweepMethod::default(),
+            epochs: None,
+        }
+    }
+
+    /// Files that the dataset was read from, for the record: a sweep is resumed from them.
+    #[must_use]
+    pub fn datasets(mut self, paths: Vec<String>) -> Self {
+        self.datasets = paths;
+        self
+    }
+
+    /// Varies a setting over values, `FROM:TO:N`, `FROM:TO:N:log` or a list with commas, in all
+    /// combinations with the other axes. The settings are `learning-rate`, `beta1`, `beta2`, `epsilon`
+    /// (Adam's), `l2`, `k`, `loss`, `blend` (share of the search score in the targets), `source:NAME`
+    /// (factor on a source's weights in training) and `seed` (the same runs on other folds).
+    #[must_use]
+    pub fn axis(mut self, name: &str, values: &str) -> Self {
+        self.axes.push(format!("{name}={values}"));
+        self
+    }
+
+    /// Where every run starts and what regularization pulls toward [default: that of the features].
+    #[must_use]
+    pub fn prior(mut self, prior: Prior) -> Self {
+        self.prior = Some(prior);
+        self
+    }
+
+    /// What is trained, by the name or file of a [`Basis`] [default: every parameter by itself, or as
+    /// the features of another engine say].
+    #[must_use]
+    pub fn basis(mut self, basis: &str) -> Self {
+        self.basis = Some(basis.to_string());
+        self
+    }
+
+    /// Groups, features or coordinates that keep their prior values.
+    #[must_use]
+    pub fn freeze(mut self, names: &[String]) -> Self {
+        self.freeze = names.to_vec();
+        self
+    }
+
+    /// Loss function of the runs, where no axis varies it [default: squared].
+    #[must_use]
+    pub fn loss(mut self, loss: LossKind) -> Self {
+        self.loss = Some(loss);
+        self
+    }
+
+    /// Loss function by which held-out positions are judged [default: that of the runs, or squared
+    /// where they differ].
+    #[must_use]
+    pub fn judge(mut self, loss: LossKind) -> Self {
+        self.judge = Some(loss);
+        self
+    }
+
+    /// Scale constant, base-10 form, where no axis varies it [default: fitted to the prior's scores, by
+    /// loss function].
+    #[must_use]
+    pub fn k(mut self, k: f64) -> Self {
+        self.k = Some(k);
+        self
+    }
+
+    /// Factor that takes the values of an axis of K to base 10 [default: 1].
+    #[must_use]
+    pub fn k_factor(mut self, factor: f64) -> Self {
+        self.k_factor = factor;
+        self
+    }
+
+    /// Scale constant of search scores, base-10 form, where targets are blended with them [default:
+    /// fitted].
+    #[must_use]
+    pub fn blend_k(mut self, k: f64) -> Self {
+        self.blend_k = Some(k);
+        self
+    }
+
+    /// Parts of the games, each of which is held out once [default: 5].
+    #[must_use]
+    pub fn folds(mut self, folds: usize) -> Self {
+        self.folds = folds;
+        self
+    }
+
+    /// Seed of the folds, where no axis varies it [default: 1].
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// The method that trains every run [default: Adam].
+    #[must_use]
+    pub fn method(mut self, method: SweepMethod) -> Self {
+        self.method = method;
+        self
+    }
+
+    /// Epochs of every run [default: 100 for Adam, at most 50 for Gauss–Newton].
+    #[must_use]
+    pub fn epochs(mut self, epochs: u64) -> Self {
+        self.epochs = Some(epochs);
+        self
+    }
+
+    /// The configuration without the scale constants, which may have to be fitted: enough to count
+    /// runs.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for settings out of their range or that do not go together.
+    pub fn without_scales(&self) -> Result<SweepConfig> {
+        let set = &self.data.metadata().feature_set;
+        let axis = |text: &String| Axis::parse(text, &self.data.metadata().sources, self.k_factor);
+        let mut grid = Grid { axes: self.axes.iter().map(axis).collect::<Result<_>>()? };
+        let seeds = match grid.axes.iter().position(|axis| axis.key == AxisKey::Seed) {
+            Some(place) => {
+                let axis = grid.axes.remove(place);
+                if grid.varies(AxisKey::Seed) {
+                    return Err(Error::Usage("the seed has two axes".to_string()));
+                }
+                (0..axis.len()).filter_map(|i| axis.number(i)).map(|seed| seed as u64).collect()
+            }
+            None => vec![self.seed],
+        };
+        let loss = self.loss.unwrap_or_default();
+        let kinds = grid.losses(loss);
+        let judge = self.judge.unwrap_or(if kinds.len() == 1 { kinds[0] } else { LossKind::Squared });
+        let prior = self.prior.clone().unwrap_or_else(|| Prior::default_for(set));
+        let start = prior.theta(set)?;
+        let adam = matches!(self.method, SweepMethod::Adam { .. });
+        let config = SweepConfig {
+            datasets: self.datasets.clone(),
+            checksum: self.data.checksum().to_string(),
+            prior: prior.to_string(),
+            basis: self.parameterization(&start)?,
+            start,
+            grid,
+            loss,
+            k: Vec::new(),
+            judge,
+            blend_k: None,
+            folds: self.folds,
+            seeds,
+            epochs: self.epochs.unwrap_or(if adam { 100 } else { 50 }),
+            method: self.method,
+        };
+        config.validate()?;
+        config.check_data(self.data)?;
+        Ok(config)
+    }
+
+    /// The configuration.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for settings out of their range or that do not go together, more than
+    /// [`MAX_RUNS`] runs, and scale constants that cannot be fitted.
+    pub fn config(&self) -> Result<SweepConfig> {
+        let mut config = self.without_scales()?;
+        let runs = config.runs();
+        if runs > MAX_RUNS {
+            let (runs, most) =
+                (gputexel_report::grouped(runs as u64), gputexel_report::grouped(MAX_RUNS as u64));
+            return Err(Error::Usage(format!("{runs} runs: at most {most}")));
+        }
+        config.blend_k = self.blend_scale(&config)?;
+        config.k = self.scales(&config)?;
+        Ok(config)
+    }
+
+    /// Runs the sweep on the CPU to its end.
+    ///
+    /// # Errors
+    /// Those of [`config`](Self::config) and of training.
+    pub fn run(&self) -> Result<SweepResults<'a>> {
+        let cpu: &MakeEvaluator<'_> = &|layout| Ok(Box::new(CpuEvaluator::new(layout)));
+        self.run_with(cpu, &AtomicBool::new(false), &mut |_| Ok(()))
+    }
+
+    /// Runs the sweep on evaluators of the caller's until its end, or until `cancel` is set.
+    ///
+    /// # Errors
+    /// Those of [`config`](Self::config), of training, and of the observer.
+    pub fn run_with(
+        &self,
+        make_evaluator: &MakeEvaluator<'_>,
+        cancel: &AtomicBool,
+        observe: &mut dyn FnMut(&SweepEvent<'_>) -> Result<()>,
+    ) -> Result<SweepResults<'a>> {
+        let config = self.config()?;
+        SweepSession::new(&config, self.data)?.run(make_evaluator, cancel, observe)
+    }
+
+    /// What is trained; `None` where that is every parameter by itself.
+    fn parameterization(&self, theta: &[f64]) -> Result<Option<Parameterization>> {
+        let set = &self.data.metadata().feature_set;
+        let name = self.basis.as_deref().unwrap_or(set.default_basis("identity"));
+        if name == "identity" && self.freeze.is_empty() {
+            return Ok(None);
+        }
+        let Ok(basis) = name.parse::<Basis>();
+        basis.resolve(set, theta, &self.freeze).map(Some)
+    }
+
+    /// K of each loss function, given or fitted on the prior; none where the grid varies K.
+    fn scales(&self, config: &SweepConfig) -> Result<Vec<(LossKind, f64)>> {
+        let kinds = config.grid.losses(config.loss);
+        match (config.grid.varies(AxisKey::K), self.k) {
+            (true, Some(_)) => return Err(Error::Usage("K is both fixed and varied".to_string())),
+            (true, None) => return Ok(Vec::new()),
+            (false, Some(k)) => return Ok(kinds.iter().map(|&kind| (kind, k)).collect()),
+            (false, None) => {}
+        }
+        let all: Vec<u32> = (0..self.data.len() as u32).collect();
+        let scores = exact_scores(self.data, &config.start, &all);
+        kinds.iter().map(|&kind| Ok((kind, fit_scale(self.data, &scores, &all, kind)?.k))).collect()
+    }
+
+    /// K of search scores, given or fitted, where targets are blended with them.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where there are no search scores, none is blended although K is given, or K
+    /// cannot be fitted.
+    pub fn blend_scale(&self, config: &SweepConfig) -> Result<Option<f64>> {
+        match (config.blends(), self.blend_k) {
+            (false, None) => return Ok(None),
+            (false, Some(_)) => {
+                let text = "a K of search scores is given, but no target is blended with them";
+                return Err(Error::Usage(text.to_string()));
+            }
+            (true, Some(k)) if !(k.is_finite() && k > 0.0) => {
+                return Err(Error::Usage(format!("K of search scores, {k}: must be a positive number")));
+            }
+            _ => {}
+        }
+        let searched = self.data.search_scores();
+        if searched.is_empty() {
+            return Err(Error::Usage("the dataset has no search scores to blend".to_string()));
+        }
+        if self.blend_k.is_some() {
+            return Ok(self.blend_k);
+        }
+        let searched = searched.iter().enumerate().filter(|(_, score)| !score.is_nan());
+        let (which, scores): (Vec<u32>, Vec<f64>) =
+            searched.map(|(n, &score)| (n as u32, f64::from(score))).unzip();
+        let fit = fit_scale(self.data, &scores, &which, LossKind::Squared);
+        fit.map(|fit| Some(fit.k)).map_err(|e| Error::Usage(format!("K of the search scores: {e}")))
+    }
+}

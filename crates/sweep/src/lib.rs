@@ -1,0 +1,44 @@
+//! Whole sweeps: many tuning runs with settings of their own, trained side by side on folds of the
+//! games, ranked by what each has not seen, recorded and resumed.
+//!
+//! ```no_run
+//! use gputexel_sweep::Sweep;
+//!
+//! # fn main() -> gputexel_files::Result<()> {
+//! let data = gputexel_dataset::read("games.bin".as_ref())?;
+//! let results = Sweep::builder(&data).axis("l2", "1e-6:1e-3:8:log").folds(5).run()?;
+//! println!("{}", results.ranking.ranked[0].held_out.mean);
+//! results.write_to("sweep".as_ref())?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`SweepBuilder`] turns settings into a configuration, [`SweepSession`] carries it out, with or
+//! without a folder to resume it from, [`SweepResults`] is what came of it, and [`BestParameters`] are
+//! those that the best settings give on all positions. The runs themselves are trained by
+//! [`gputexel_tuning::sweep`].
+
+mod best;
+mod builder;
+mod files;
+mod results;
+mod session;
+
+pub use best::{BestParameters, BestTarget, PARAMETERS, holds_best_only, is_parameter_file};
+pub use builder::{MAX_RUNS, SweepBuilder};
+pub use files::{write_csv, write_scale_csv};
+pub use results::SweepResults;
+pub use session::SweepSession;
+
+use gputexel_dataset::Dataset;
+
+/// Where sweeps begin.
+#[derive(Debug)]
+pub enum Sweep {}
+
+impl Sweep {
+    /// A sweep over a dataset, every setting at its default.
+    pub fn builder(data: &Dataset) -> SweepBuilder<'_> {
+        SweepBuilder::new(data)
+    }
+}

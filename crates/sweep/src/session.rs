@@ -1,0 +1,81 @@
+//! A sweep under way: with a folder, its state is stored there from time to time.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use gputexel_dataset::Dataset;
+use gputexel_files::Result;
+use gputexel_files::run_folder::RunFolder;
+use gputexel_tuning::Checkpoint;
+use gputexel_tuning::sweep::{MakeEvaluator, SweepConfig, SweepDriver, SweepEvent};
+
+use crate::SweepResults;
+
+/// A sweep that can begin, or go on.
+pub struct SweepSession<'c, 'd> {
+    config: &'c SweepConfig,
+    data: &'d Dataset,
+    driver: SweepDriver<'c>,
+    folder: Option<(&'c RunFolder, Duration)>,
+}
+
+impl<'c, 'd: 'c> SweepSession<'c, 'd> {
+    /// A sweep at its start.
+    ///
+    /// # Errors
+    /// [`Error::Usage`](gputexel_files::Error::Usage) for settings out of their range.
+    pub fn new(config: &'c SweepConfig, data: &'d Dataset) -> Result<Self> {
+        Ok(Self { config, data, driver: SweepDriver::try_new(config, data)?, folder: None })
+    }
+
+    /// A sweep that stores its state in a folder every so often and at its end, and begins with
+    /// `checkpoint` where the folder had one.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new); [`Error::Input`](gputexel_files::Error::Input) when the checkpoint
+    /// does not belong to the configuration.
+    pub fn in_folder(
+        config: &'c SweepConfig,
+        data: &'d Dataset,
+        folder: &'c RunFolder,
+        checkpoint: Option<Checkpoint>,
+        every: Duration,
+    ) -> Result<Self> {
+        let driver = match checkpoint {
+            Some(checkpoint) => SweepDriver::resume(config, data, checkpoint, &folder.checkpoint())?,
+            None => SweepDriver::try_new(config, data)?,
+        };
+        Ok(Self { config, data, driver, folder: Some((folder, every)) })
+    }
+
+    /// Trains to the end, or until `cancel` is set, and ranks what has been reached.
+    ///
+    /// # Errors
+    /// Those of evaluators and the observer; files that cannot be written.
+    pub fn run(
+        mut self,
+        make_evaluator: &MakeEvaluator<'_>,
+        cancel: &AtomicBool,
+        observe: &mut dyn FnMut(&SweepEvent<'_>) -> Result<()>,
+    ) -> Result<SweepResults<'d>> {
+        let folder = self.folder;
+        let mut stored = Instant::now();
+        let mut state = None;
+        let outcome = self.driver.run(make_evaluator, cancel, &mut |event| {
+            observe(&event)?;
+            let SweepEvent::State { checkpoint, last } = event else { return Ok(()) };
+            let due = folder.filter(|(_, every)| last || stored.elapsed() >= *every);
+            if due.is_none() && !last {
+                return Ok(());
+            }
+            let checkpoint = checkpoint();
+            let written = due.map_or(Ok(()), |(folder, _)| checkpoint.write_to(folder));
+            stored = Instant::now();
+            if last {
+                state = Some(checkpoint);
+            }
+            written
+        })?;
+        Ok(SweepResults::new(self.config.clone(), self.data, outcome, state))
+    }
+}
