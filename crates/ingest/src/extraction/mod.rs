@@ -8,6 +8,7 @@
 
 mod again;
 mod assembly;
+mod builder;
 mod doubt;
 mod encode;
 mod lettering;
@@ -22,11 +23,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 pub use again::{Leaf, LeafChanges};
+pub use builder::Extraction;
 pub use report::{FunnelStep, Report, Results, SourceReport};
 
 pub(crate) use doubt::rates;
 pub(crate) use sources::{Chunk, Contents, Ending, check_reading, read_chunks, repeats, split_point, work};
 
+use gputexel_chess::PhaseSettings;
 use gputexel_chess::detection::Asked;
 use gputexel_chess::labels::LabelSyntax;
 use gputexel_chess::pgn::PieceLetters;
@@ -34,7 +37,7 @@ use gputexel_chess::scale::ResultScale;
 use gputexel_chess::selection::Selection;
 use gputexel_chess::text::PointOfView;
 use gputexel_files::{Error, Result};
-use gputexel_model::{FeatureSet, TableEvaluation};
+use gputexel_model::{FeatureKind, FeatureSet, TableEvaluation};
 
 /// What to extract and how.
 #[derive(Clone, Debug)]
@@ -111,6 +114,13 @@ impl ExtractSettings {
             )));
         }
         Ok(())
+    }
+}
+
+impl Default for ExtractSettings {
+    /// Default settings for piece-square tables and the usual phase.
+    fn default() -> Self {
+        Self::new(FeatureSet::new(FeatureKind::Pst, PhaseSettings::default()))
     }
 }
 
