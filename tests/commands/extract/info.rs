@@ -12,7 +12,7 @@ fn info_describes_whole_and_damaged_datasets() {
     assert_eq!(code, 0);
     for part in [
         "out.bin: 11 positions, 1 games",
-        "32.00 pieces a position",
+        "32.00 pieces per position",
         "from g.pgn: 11 positions of 1 games",
         "skip_plies 8",
         "rarest: ",
