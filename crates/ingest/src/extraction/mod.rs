@@ -20,14 +20,16 @@ mod sources;
 mod weights;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 pub use again::{Leaf, LeafChanges};
 pub use builder::Extraction;
 pub use report::{FunnelStep, Report, Results, SourceReport};
 
+pub use crate::reading::{Hooks, Progress};
+
 pub(crate) use doubt::rates;
-pub(crate) use sources::{Chunk, Contents, Ending, check_reading, read_chunks, repeats, split_point, work};
+
+use crate::reading::check_reading;
 
 use gputexel_chess::PhaseSettings;
 use gputexel_chess::detection::Asked;
@@ -122,25 +124,6 @@ impl Default for ExtractSettings {
     fn default() -> Self {
         Self::new(FeatureSet::new(FeatureKind::Pst, PhaseSettings::default()))
     }
-}
-
-/// How far an extraction is.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Progress {
-    /// Bytes of the inputs read, compressed where they are.
-    pub bytes_read: u64,
-    /// Bytes of all inputs, unless one of them is a pipe.
-    pub bytes_total: Option<u64>,
-    /// Positions kept so far.
-    pub positions: u64,
-}
-
-/// How an extraction talks with its caller.
-pub struct Hooks<'a> {
-    /// When set, the extraction ends with [`Error::Interrupted`] and writes nothing.
-    pub cancel: &'a AtomicBool,
-    /// Called several times a second.
-    pub progress: &'a mut dyn FnMut(Progress),
 }
 
 /// Reads `inputs`, games or labelled positions, and writes a dataset to `output`.

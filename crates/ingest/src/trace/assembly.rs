@@ -3,7 +3,7 @@
 //!
 //! Memory: what a map takes from games of a trace to their numbers, a few dozen bytes a game.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use half::f16;
@@ -12,7 +12,11 @@ use super::line::Batch;
 use super::plan::Column;
 use super::report::{ImportReport, SourceReport};
 use super::{Comparison, ImportSettings, MAX_SCALES};
-use crate::extraction::{Contents, Ending, Results, rates, repeats};
+use crate::contents::Contents;
+use crate::extraction::{Results, rates};
+use crate::game_numbers::GameNumbers;
+use crate::reading::{Chunk, Sink};
+use crate::refusals::{check_room, too_many_bad_lines};
 use gputexel_chess::sample::{Agreement, Verdict};
 use gputexel_chess::scale::ResultTally;
 use gputexel_dataset::{DatasetWriter, SourceRecord};
@@ -25,15 +29,6 @@ const LINES_BEFORE_MARKS: u64 = 20;
 /// Complaints that are shown.
 const COMPLAINTS: usize = 5;
 
-/// What became of a chunk.
-pub(super) struct Finished {
-    pub(super) source: usize,
-    pub(super) ending: Option<Ending>,
-    pub(super) batch: Batch,
-    pub(super) bytes: u64,
-    pub(super) buffer: Vec<u8>,
-}
-
 pub(super) struct Assembly<'a> {
     writer: DatasetWriter,
     settings: &'a ImportSettings,
@@ -44,9 +39,9 @@ pub(super) struct Assembly<'a> {
     scales: BTreeSet<u16>,
     first_inexact: Option<String>,
     comparison: Comparison,
-    /// The source whose games are numbered, and their numbers.
-    games: (usize, HashMap<u64, u32>),
-    next_game: u32,
+    /// The current source.
+    source: usize,
+    games: GameNumbers,
     /// Whether positions have games so far; `None` before the first.
     numbered: Option<bool>,
     /// Of the current source: the largest index, and whether index 0 occurred.
@@ -81,8 +76,8 @@ impl<'a> Assembly<'a> {
             scales: BTreeSet::new(),
             first_inexact: None,
             comparison: Comparison::default(),
-            games: (0, HashMap::new()),
-            next_game: 0,
+            source: 0,
+            games: GameNumbers::default(),
             numbered: None,
             largest_index: None,
             zero: false,
@@ -93,56 +88,19 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    pub(super) fn positions(&self) -> u64 {
-        self.writer.len() as u64
-    }
-
-    pub(super) fn add(&mut self, finished: &Finished) -> Result<()> {
-        let Finished { source, ref ending, ref batch, bytes, .. } = *finished;
-        let last = ending.is_some();
-        let path = self.reports[source].record.path.clone();
-        let plan = &self.settings.plan;
-        self.bytes += bytes;
-        if self.games.0 != source {
-            self.games = (source, HashMap::new());
-            (self.largest_index, self.zero) = (None, false);
-            self.columns_seen = [false; Column::COUNT];
-            self.tally = ResultTally::default();
-            self.agreement = Agreement::default();
-        }
-        if let (Some(line), 1) = (batch.zero_at, plan.base) {
-            let reason =
-                "index 0: the file counts from 0, the schema says from 1 (\"index_base\": 0 would fit)";
-            return Err(Error::line(&path, line, reason));
-        }
-        self.largest_index = self.largest_index.max(batch.largest_index);
-        self.zero |= batch.zero_at.is_some();
-
-        let features = &plan.feature_set().features;
-        let (mut previous, mut previous_number) = (None, None);
+    /// Writes the positions of a chunk.
+    fn write(&mut self, path: &str, batch: &Batch) -> Result<()> {
+        let features = &self.settings.plan.feature_set().features;
         batch.for_each(|mut position, game| {
             if *self.numbered.get_or_insert(game.is_some()) || game.is_some() {
-                let number = match (game, previous_number) {
-                    (Some(game), Some(number)) if previous == Some(game) => number,
-                    _ => {
-                        let mut fresh = || {
-                            self.next_game += 1;
-                            self.next_game - 1
-                        };
-                        match game {
-                            Some(game) => *self.games.1.entry(game).or_insert_with(fresh),
-                            None => fresh(),
-                        }
-                    }
-                };
-                (previous, previous_number) = (game, Some(number));
-                position.labels.game = Some(number);
                 if self.numbered == Some(false) {
                     return Err(Error::input(
-                        &path,
+                        path,
                         "some lines have a game (qid:N), others before them have none",
                     ));
                 }
+                let number = game.map(|game| self.games.of_input(game));
+                position.labels.game = Some(number.unwrap_or_else(|| self.games.single()));
             }
             self.results.add(position.labels.result);
             self.entries += position.ids.len() as u64;
@@ -156,7 +114,71 @@ impl<'a> Assembly<'a> {
                     inexact.map(|(&id, c)| format!("{path}: {c} of '{}'", features[usize::from(id)].name));
             }
             Ok(())
-        })?;
+        })
+    }
+
+    pub(super) fn finish(self, inputs: &[PathBuf], output: &Path) -> Result<ImportReport> {
+        if self.writer.is_empty() {
+            let reason = match self.reports.iter().flat_map(|report| &report.complaints).next() {
+                Some(first) => format!("no line could be used; the first: {first}"),
+                None => "is empty: it contains no positions".to_string(),
+            };
+            return Err(Error::input(&inputs[0], reason));
+        }
+        let coefficients = if self.writer.has_single_precision() { "f32" } else { "f16" };
+        let records = self.reports.iter().map(|report| report.record.clone()).collect();
+        let metadata = self.writer.finish(records, [])?;
+        Ok(ImportReport {
+            output: output.display().to_string(),
+            positions: metadata.positions,
+            games: metadata.games,
+            features: metadata.feature_set.features.len(),
+            entries: self.entries,
+            coefficients,
+            first_inexact: self.first_inexact,
+            scales: self.scales.len(),
+            results: self.results,
+            relative: self.settings.plan.relative,
+            output_bytes: std::fs::metadata(output).map_or(0, |file| file.len()),
+            bytes_read: 0,
+            bytes_of_text: self.bytes,
+            seconds: 0.0,
+            sources: self.reports,
+            comparison: self.comparison,
+        })
+    }
+}
+
+impl Sink for Assembly<'_> {
+    type Batch = Batch;
+
+    fn positions(&self) -> u64 {
+        self.writer.len() as u64
+    }
+
+    fn add(&mut self, chunk: &Chunk, batch: Batch) -> Result<()> {
+        let source = chunk.source;
+        let last = chunk.ending.is_some();
+        let path = self.reports[source].record.path.clone();
+        let plan = &self.settings.plan;
+        self.bytes += chunk.bytes.len() as u64;
+        self.games.begin_chunk(source);
+        if self.source != source {
+            self.source = source;
+            (self.largest_index, self.zero) = (None, false);
+            self.columns_seen = [false; Column::COUNT];
+            self.tally = ResultTally::default();
+            self.agreement = Agreement::default();
+        }
+        if let (Some(line), 1) = (batch.zero_at, plan.base) {
+            let reason =
+                "index 0: the file counts from 0, the schema says from 1 (\"index_base\": 0 would fit)";
+            return Err(Error::line(&path, line, reason));
+        }
+        self.largest_index = self.largest_index.max(batch.largest_index);
+        self.zero |= batch.zero_at.is_some();
+
+        self.write(&path, &batch)?;
         if self.scales.len() > MAX_SCALES {
             return Err(Error::input(
                 &path,
@@ -165,19 +187,15 @@ impl<'a> Assembly<'a> {
                 ),
             ));
         }
-        if self.writer.len() > u32::MAX as usize - 1 {
-            return Err(Error::Usage("more positions than one dataset can hold; write several".to_string()));
-        }
+        check_room(&self.writer)?;
         self.comparison.merge(&batch.comparison, source);
 
         let report = &mut self.reports[source];
         report.record.records += batch.records;
         report.record.positions += batch.positions() as u64;
         report.bad_lines += batch.bad_lines();
-        if let Some(ending) = ending {
-            report.warnings.extend(ending.warning.clone());
-            report.record.same_as = self.contents.same_as(&path, ending);
-            report.warnings.extend(report.record.same_as.as_deref().map(repeats));
+        if let Some(ending) = &chunk.ending {
+            self.contents.finish_source(ending, &mut report.record, &mut report.warnings);
         }
         for (kind, count) in &batch.bad {
             *report.record.left_out.entry((*kind).to_string()).or_default() += count;
@@ -219,7 +237,14 @@ impl<'a> Assembly<'a> {
             ));
         }
         if too_many {
-            return Err(too_many_bad_lines(report, self.settings.max_bad_share));
+            let reasons = report.record.left_out.iter().map(|(kind, count)| (kind.as_str(), *count));
+            return Err(too_many_bad_lines(
+                &report.record,
+                report.bad_lines,
+                (report.bad_share(), self.settings.max_bad_share),
+                reasons.max_by_key(|(_, count)| *count),
+                report.complaints.first(),
+            ));
         }
         self.columns_seen.iter_mut().zip(batch.columns_seen).for_each(|(seen, new)| *seen |= new);
         let mut missing = plan.required.iter().filter(|(column, _)| !self.columns_seen[*column as usize]);
@@ -238,37 +263,6 @@ impl<'a> Assembly<'a> {
         }
         Ok(())
     }
-
-    pub(super) fn finish(self, inputs: &[PathBuf], output: &Path) -> Result<ImportReport> {
-        if self.writer.is_empty() {
-            let reason = match self.reports.iter().flat_map(|report| &report.complaints).next() {
-                Some(first) => format!("no line could be used; the first: {first}"),
-                None => "is empty: it contains no positions".to_string(),
-            };
-            return Err(Error::input(&inputs[0], reason));
-        }
-        let coefficients = if self.writer.has_single_precision() { "f32" } else { "f16" };
-        let records = self.reports.iter().map(|report| report.record.clone()).collect();
-        let metadata = self.writer.finish(records, [])?;
-        Ok(ImportReport {
-            output: output.display().to_string(),
-            positions: metadata.positions,
-            games: metadata.games,
-            features: metadata.feature_set.features.len(),
-            entries: self.entries,
-            coefficients,
-            first_inexact: self.first_inexact,
-            scales: self.scales.len(),
-            results: self.results,
-            relative: self.settings.plan.relative,
-            output_bytes: std::fs::metadata(output).map_or(0, |file| file.len()),
-            bytes_read: 0,
-            bytes_of_text: self.bytes,
-            seconds: 0.0,
-            sources: self.reports,
-            comparison: self.comparison,
-        })
-    }
 }
 
 /// Why results are not taken as they are.
@@ -282,25 +276,5 @@ fn doubt(counts: &Agreement, verdict: Verdict) -> String {
     format!(
         "results contradict material {what}: {rates}; \"point_of_view\" of the schema says whose results are, \
          import --trust-results takes them as they are"
-    )
-}
-
-fn too_many_bad_lines(report: &SourceReport, limit: f64) -> Error {
-    let lines = report.record.records;
-    let most = report
-        .record
-        .left_out
-        .iter()
-        .max_by_key(|(_, count)| **count)
-        .map_or(String::new(), |(kind, count)| format!(", most of them {kind} ({count})"));
-    let first = report.complaints.first().map_or(String::new(), |first| format!("; the first: {first}"));
-    Error::input(
-        &report.record.path,
-        format!(
-            "{} of {lines} lines cannot be used ({:.1} %, the limit is {:.1} %){most}{first}",
-            report.bad_lines,
-            100.0 * report.bad_share(),
-            100.0 * limit
-        ),
     )
 }

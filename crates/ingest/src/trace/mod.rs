@@ -30,7 +30,7 @@ pub use schema::{
 };
 pub use survey::{Survey, survey};
 
-use crate::extraction::{Hooks, check_reading};
+use crate::reading::{Hooks, check_reading};
 use gputexel_files::Result;
 
 /// Most distinct endgame scale factors: each of them times each phase is a bucket with a table of

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::number::parse_number;
 use super::schema::{Comment, GameColumn, PhaseRecord, PhaseWord, QidWord, Results, Schema, SchemaParameter};
-use crate::extraction::split_point;
+use crate::reading::Records;
 use gputexel_chess::fen::parse_fen;
 use gputexel_chess::text::significant_lines;
 use gputexel_files::input::{Input, MAX_LINE_BYTES, endless_line};
@@ -46,7 +46,7 @@ pub fn survey(path: &Path) -> Result<Survey> {
     loop {
         let size = buffer.len() + MAX_LINE_BYTES;
         let ended = input.fill(&mut buffer, size)?;
-        let end = match split_point(&buffer, false) {
+        let end = match Records::Lines.split_point(&buffer) {
             _ if ended => buffer.len(),
             Some(end) => end,
             None => return Err(endless_line(input.name(), first_line)),
