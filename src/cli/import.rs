@@ -2,18 +2,16 @@
 //! way back.
 
 use std::fmt::Write as _;
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-use gputexel::extraction::{Hooks, Progress};
-use gputexel::trace::{ImportReport, ImportSettings, Plan, export, import, survey};
-use gputexel::{Error, Result, Scratch, dataset, write_atomically};
-use indicatif::{ProgressBar, ProgressStyle};
+use gputexel::trace::{ImportReport, ImportSettings, Plan, export_files, import, survey};
+use gputexel::{Result, dataset, write_atomically};
 use serde_json::json;
 
-use super::table::{aligned, bytes, grouped, percent};
+use super::reading_progress::with_progress;
+use super::table::{aligned, bytes, grouped, percent, result_table};
 use super::targets::{check_apart, check_target};
-use super::{Context, say, shows_progress};
+use super::{Context, say};
 
 /// Flags of `import`.
 #[derive(Debug, clap::Args)]
@@ -109,12 +107,7 @@ pub fn run_trace(args: &TraceArgs, context: &Context) -> anyhow::Result<()> {
     check_target(Some(&args.schema), args.force)?;
     check_apart(&[Some(&args.output), Some(&args.schema)], &inputs)?;
     let data = dataset::read_many(&args.datasets)?;
-    let io = |error: std::io::Error| Error::io(&args.output, error);
-    let mut out = BufWriter::with_capacity(1 << 18, Scratch::beside(&args.output).map_err(io)?);
-    let schema = export(&data, &mut out, &args.output)?;
-    let file = out.into_inner().map_err(|error| io(error.into_error()))?;
-    write_atomically(&args.schema, schema.to_json().as_bytes())?;
-    file.finish().map_err(io)?;
+    export_files(&data, &args.output, &args.schema)?;
     let text = if context.json {
         let object = json!({ "trace": args.output, "schema": args.schema, "positions": data.len() });
         format!("{object}\n")
@@ -157,29 +150,6 @@ fn write_schema(path: &Path, args: &ImportArgs, context: &Context) -> Result<()>
     say(&text)
 }
 
-/// Calls with hooks that show how far it is.
-pub fn with_progress<T>(context: &Context, call: impl FnOnce(&mut Hooks<'_>) -> Result<T>) -> Result<T> {
-    let bar = if shows_progress(context) { ProgressBar::new(0) } else { ProgressBar::hidden() };
-    if let Ok(style) =
-        ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left, {msg}")
-    {
-        bar.set_style(style);
-    }
-    let mut progress = |at: Progress| {
-        match at.bytes_total {
-            Some(total) => {
-                bar.set_length(total);
-                bar.set_position(at.bytes_read.min(total));
-            }
-            None => bar.set_position(at.bytes_read),
-        }
-        bar.set_message(format!("{} positions", grouped(at.positions)));
-    };
-    let result = call(&mut Hooks { cancel: context.cancel, progress: &mut progress });
-    bar.finish_and_clear();
-    result
-}
-
 /// The report in words.
 fn describe(report: &ImportReport) -> String {
     let mut text = String::new();
@@ -215,21 +185,12 @@ fn describe(report: &ImportReport) -> String {
         report.entries as f64 / report.positions.max(1) as f64,
         bytes(report.output_bytes)
     );
-    let results = &report.results;
     let sides = if report.relative {
         ["side to move wins", "side to move loses"]
     } else {
         ["White wins", "Black wins"]
     };
-    let mut rows = vec![
-        vec![sides[0].to_string(), grouped(results.white), percent(results.white, report.positions)],
-        vec!["draws".to_string(), grouped(results.draws), percent(results.draws, report.positions)],
-        vec![sides[1].to_string(), grouped(results.black), percent(results.black, report.positions)],
-    ];
-    if results.other > 0 {
-        rows.push(vec!["between".into(), grouped(results.other), percent(results.other, report.positions)]);
-    }
-    text += &aligned(&rows, 2);
+    text += &result_table(&report.results, sides, report.positions);
     if report.scales > 1 {
         let _ = writeln!(text, "  {} endgame scale factors", report.scales);
     }

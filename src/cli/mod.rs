@@ -20,6 +20,7 @@ mod matches;
 mod memory;
 mod patch;
 mod pso;
+mod reading_progress;
 mod report;
 mod run_folder;
 mod selection;

@@ -1,5 +1,6 @@
 //! Aligned columns and readable numbers for the terminal.
 
+use gputexel::extraction::Results;
 pub use gputexel::report::grouped;
 
 /// Rows of text, padded so that columns line up; numbers (cells that start with a digit) go to
@@ -22,6 +23,16 @@ pub fn aligned(rows: &[Vec<String>], indent: usize) -> String {
         text.push('\n');
     }
     text
+}
+
+/// The counts of results, with their shares of `positions`; `sides` are the names of a win and a loss.
+pub fn result_table(results: &Results, [win, loss]: [&str; 2], positions: u64) -> String {
+    let row = |name: &str, count: u64| vec![name.to_string(), grouped(count), percent(count, positions)];
+    let mut rows = vec![row(win, results.white), row("draws", results.draws), row(loss, results.black)];
+    if results.other > 0 {
+        rows.push(row("between", results.other));
+    }
+    aligned(&rows, 2)
 }
 
 /// A share of a total as `12.3 %`.

@@ -7,8 +7,10 @@
 mod duplicates;
 mod features;
 mod gradient;
+pub mod info;
 mod labels;
 mod phases;
+mod request;
 
 use serde::Serialize;
 
@@ -17,6 +19,7 @@ pub use features::{FeatureFindings, GroupSupport, IMPOSSIBLE, RARE, Support, is_
 pub use gradient::{GradientFindings, PARAMETERS, TOLERANCE};
 pub use labels::{LabelFindings, LabelVerdict, SearchVerdict, SideCorrelation};
 pub use phases::PhaseRow;
+pub use request::{CheckRequest, Checked};
 
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::{self, LossKind};

@@ -37,6 +37,16 @@ impl PointOfView {
     }
 }
 
+impl std::str::FromStr for PointOfView {
+    type Err = gputexel_files::Error;
+
+    fn from_str(text: &str) -> gputexel_files::Result<Self> {
+        [Self::White, Self::Stm].into_iter().find(|view| view.name() == text).ok_or_else(|| {
+            gputexel_files::Error::Usage(format!("point of view '{text}': expected white or stm"))
+        })
+    }
+}
+
 /// The columns of a text with a header line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {

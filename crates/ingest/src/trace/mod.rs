@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use comparison::{Comparison, Correlation, Outlier, Reference, WORST, bounded};
-pub use export::export;
+pub use export::{export, export_files};
 pub use line::{Batch, read_lines};
 pub use plan::Plan;
 pub use report::{ImportReport, SourceReport};
