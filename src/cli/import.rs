@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use gputexel::trace::{ImportReport, ImportSettings, Plan, export_files, import, survey};
+use gputexel::trace::{CompiledSchema, ImportReport, ImportSettings, export_files, import, survey};
 use gputexel::{Result, dataset, write_atomically};
 use serde_json::json;
 
@@ -81,7 +81,7 @@ pub fn run(args: &ImportArgs, context: &Context) -> anyhow::Result<()> {
     }
     let schema = args.schema.as_deref().unwrap_or(Path::new(""));
     check_apart(&[Some(&args.output)], &[schema])?;
-    let mut settings = ImportSettings::new(Plan::read(schema)?);
+    let mut settings = ImportSettings::new(CompiledSchema::read(schema)?);
     settings.max_bad_share = args.max_bad_share;
     settings.threads = args.threads.unwrap_or(settings.threads);
     settings.force = args.force;

@@ -7,7 +7,7 @@ use gputexel_dataset::objective::LossKind;
 use gputexel_dataset::{self as dataset, Dataset};
 use gputexel_files::{Error, Result};
 use gputexel_ingest::extraction::Hooks;
-use gputexel_ingest::trace::{Comparison, ImportSettings, Plan, Reference, SourceReport, import};
+use gputexel_ingest::trace::{Comparison, CompiledSchema, ImportSettings, Reference, SourceReport, import};
 use gputexel_model::{FeatureSet, ParameterFile, Prior};
 use gputexel_tuning::{exact_scores, fit_scale};
 
@@ -103,8 +103,8 @@ impl CheckRequest {
         parameters: Option<&ParameterFile>,
         hooks: &mut Hooks<'_>,
     ) -> Result<Read> {
-        let mut settings = ImportSettings::new(Plan::read(schema)?);
-        let set = settings.plan.feature_set();
+        let mut settings = ImportSettings::new(CompiledSchema::read(schema)?);
+        let set = settings.schema.feature_set();
         let theta = self.theta(parameters, set)?;
         let reference = Reference::new(set, theta.clone(), self.tolerance_cp);
         settings.reference = Some(reference.clone());

@@ -10,14 +10,14 @@ use serde::Serialize;
 use shakmaty::{CastlingMode, Position};
 
 use super::fen::{legal_position, parse_board, parse_fen};
-use super::foreign::{
-    DELIMITERS, POSITIONS, RESULTS, SCORES, instead_of_result, is_json, is_plain, lacking_column, titles,
-};
 use super::labels::{LabelError, LabelSyntax, Outcome, parse_label};
 use super::pgn::is_tag_pair;
 use super::sample::{Agreement, TELLING_SCORE_CP, Verdict, material_balance, tendency};
 use super::scale::ResultScale;
 use super::text::{Columns, PointOfView, TextFormat, read_columns, significant_lines};
+use super::unsupported::{
+    DELIMITERS, POSITIONS, RESULTS, SCORES, instead_of_result, is_json, is_plain, lacking_column, titles,
+};
 use gputexel_files::{Error, Result};
 
 /// Lines that are looked at.
@@ -33,11 +33,11 @@ pub enum InputKind {
     Text,
 }
 
-pub use super::foreign::foreign_format;
+pub use super::unsupported::unsupported_format;
 
 /// What the user said of labelled texts; the rest is detected.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Asked {
+pub struct TextOptions {
     /// How results are written.
     pub syntax: Option<LabelSyntax>,
     /// What numbers stand for a loss and a win.
@@ -104,8 +104,8 @@ fn is_position(line: &[u8]) -> bool {
 /// # Errors
 /// [`Error::Input`] with the first line when no line holds a position, positions have no result, or
 /// the results of the first lines clearly run against material.
-pub fn detect_text(name: &str, head: &[u8], complete: bool, asked: Asked) -> Result<Detection> {
-    if let Some(reason) = foreign_format(head) {
+pub fn detect_text(name: &str, head: &[u8], complete: bool, asked: TextOptions) -> Result<Detection> {
+    if let Some(reason) = unsupported_format(head) {
         return Err(Error::input(name, reason));
     }
     let head = match memchr::memrchr(b'\n', head) {
@@ -395,7 +395,7 @@ mod tests {
     }
 
     fn detect(text: &str) -> Detection {
-        detect_text("x.epd", text.as_bytes(), true, Asked::default()).unwrap()
+        detect_text("x.epd", text.as_bytes(), true, TextOptions::default()).unwrap()
     }
 
     #[test]
@@ -427,7 +427,7 @@ mod tests {
     #[test]
     fn what_was_asked_for_is_done_but_questioned() {
         let text = lines(PointOfView::White, |result| format!("[{result}]"));
-        let asked = Asked { point_of_view: Some(PointOfView::Stm), ..Asked::default() };
+        let asked = TextOptions { point_of_view: Some(PointOfView::Stm), ..TextOptions::default() };
         let found = detect_text("x", text.as_bytes(), true, asked).unwrap();
         assert_eq!(found.format.point_of_view, PointOfView::Stm);
         assert!(found.warning.unwrap().contains("look like white"));
@@ -436,7 +436,7 @@ mod tests {
     #[test]
     fn missing_results_are_named_with_their_line() {
         let message = |text: &str| {
-            detect_text("x.epd", text.as_bytes(), true, Asked::default()).unwrap_err().to_string()
+            detect_text("x.epd", text.as_bytes(), true, TextOptions::default()).unwrap_err().to_string()
         };
         assert_eq!(
             message("# a book\n4k3/8/8/8/8/8/8/4K3 w - - 0 1\n"),

@@ -9,7 +9,6 @@
 pub mod detection;
 pub mod evaluation;
 pub mod fen;
-mod foreign;
 pub mod labels;
 pub mod pgn;
 mod phase;
@@ -18,5 +17,6 @@ pub mod sample;
 pub mod scale;
 pub mod selection;
 pub mod text;
+mod unsupported;
 
 pub use phase::PhaseSettings;

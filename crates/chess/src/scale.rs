@@ -208,7 +208,7 @@ impl ResultTally {
 
     /// Why the file seems to mean another scale than 0 to 1 and how to read it, with the first line
     /// that says so.
-    pub fn doubt(&self) -> Option<(Option<u64>, String)> {
+    pub fn scale_mismatch(&self) -> Option<(Option<u64>, String)> {
         let of = |sign: Sign| self.signs[sign as usize];
         let keep = "with --results 0..1 such lines are left out";
         let say = |(count, line): (u64, u64), what: &str, reading: &str| {
@@ -384,7 +384,7 @@ mod tests {
             all
         };
         let doubt = |numbers: &[f32]| {
-            tally(numbers).doubt().map_or(String::new(), |(line, text)| format!("{line:?} {text}"))
+            tally(numbers).scale_mismatch().map_or(String::new(), |(line, text)| format!("{line:?} {text}"))
         };
         assert!(doubt(&[1.0, 0.0, 0.0, -1.0, -1.0]).starts_with("Some(4) 2 lines have the result -1"));
         assert!(doubt(&[1.0, 0.0, 0.0, 2.0]).contains("--results 0..2"));
@@ -413,8 +413,8 @@ mod tests {
             // Wins go with material in three of four, the others in one of two.
             tally.decisive(f32::from(n % 2 == 0), if n % 2 == 0 { n % 8 != 0 } else { n % 4 == 1 });
         }
-        assert!(tally.doubt().unwrap().1.contains("--results -1..1 reads 0 as a draw"));
+        assert!(tally.scale_mismatch().unwrap().1.contains("--results -1..1 reads 0 as a draw"));
         tally.number(0.5);
-        assert_eq!(tally.doubt(), None);
+        assert_eq!(tally.scale_mismatch(), None);
     }
 }

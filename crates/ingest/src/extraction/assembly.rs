@@ -10,8 +10,8 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::path::{Path, PathBuf};
 
-use super::doubt::{can_judge, doubt, other_scale};
 use super::encode::{Encoded, EncodedLabel};
+use super::plausibility::{can_judge, implausible_labels, scale_mismatch};
 use super::report::{FunnelStep, Report, Results, SourceReport};
 use super::skipped::SkippedList;
 use super::sources::Detected;
@@ -340,13 +340,13 @@ impl Sink for Assembly<'_> {
         }
         if report.record.format != "pgn"
             && can_judge(report, last)
-            && let Some(refusal) = doubt(report, self.settings, last)
+            && let Some(refusal) = implausible_labels(report, self.settings, last)
         {
             return Err(refusal);
         }
         let judged = last || report.record.records >= RECORDS_BEFORE_JUDGING;
         if judged && report.bad_share() > self.settings.max_bad_share {
-            if let Some(refusal) = other_scale(report, self.settings) {
+            if let Some(refusal) = scale_mismatch(report, self.settings) {
                 return Err(refusal);
             }
             return Err(too_bad(report, self.settings));
@@ -359,8 +359,8 @@ impl Sink for Assembly<'_> {
 const SAMPLE: u64 = 0x5a4d_504c;
 
 fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str]) -> SourceReport {
-    let (lettering, detection) = match detected {
-        Detected::Games(lettering) => (lettering.as_ref(), None),
+    let (detected_letters, detection) = match detected {
+        Detected::Games(detected_letters) => (detected_letters.as_ref(), None),
         Detected::Positions(detection) => (None, Some(detection)),
     };
     let format = detection.map(|detection| &detection.format);
@@ -378,7 +378,7 @@ fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str]) -> Source
             format: if detected.is_pgn() { "pgn" } else { "text" }.to_string(),
             labels: format.map(|format| format.syntax.name().to_string()),
             point_of_view: format.map(|format| format.point_of_view.name().to_string()),
-            piece_letters: lettering.filter(|l| !l.letters.is_english()).map(|l| l.letters.name()),
+            piece_letters: detected_letters.filter(|l| !l.letters.is_english()).map(|l| l.letters.name()),
             results: format
                 .map(|format| format.scale)
                 .filter(|s| *s != ResultScale::default())
@@ -392,7 +392,7 @@ fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str]) -> Source
         resolved: 0,
         evidence: match detection {
             Some(detection) => Some(detection.evidence.clone()),
-            None => lettering.and_then(|lettering| lettering.evidence.clone()),
+            None => detected_letters.and_then(|detected_letters| detected_letters.evidence.clone()),
         },
         score_evidence: detection.and_then(|detection| detection.score_evidence.clone()),
         agreement: Agreement::default(),

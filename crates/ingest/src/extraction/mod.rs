@@ -6,13 +6,13 @@
 //! settings alone, never on the number of threads. Memory holds a few chunks of decompressed
 //! text, and eight bytes or so for every kept position unless duplicates are kept.
 
-mod again;
 mod assembly;
 mod builder;
-mod doubt;
 mod encode;
-mod lettering;
+mod piece_letters;
 mod pipeline;
+mod plausibility;
+mod reextraction;
 mod report;
 mod search;
 mod skipped;
@@ -21,18 +21,18 @@ mod weights;
 
 use std::path::{Path, PathBuf};
 
-pub use again::{Leaf, LeafChanges};
 pub use builder::Extraction;
+pub use reextraction::{Leaf, LeafChanges};
 pub use report::{FunnelStep, Report, Results, SourceReport};
 
 pub use crate::reading::{Hooks, Progress};
 
-pub(crate) use doubt::rates;
+pub(crate) use plausibility::rates;
 
 use crate::reading::check_reading;
 
 use gputexel_chess::PhaseSettings;
-use gputexel_chess::detection::Asked;
+use gputexel_chess::detection::TextOptions;
 use gputexel_chess::labels::LabelSyntax;
 use gputexel_chess::pgn::PieceLetters;
 use gputexel_chess::scale::ResultScale;
@@ -92,8 +92,8 @@ impl ExtractSettings {
     }
 
     /// What is said of labelled texts.
-    fn asked(&self) -> Asked {
-        Asked {
+    fn asked(&self) -> TextOptions {
+        TextOptions {
             syntax: self.labels,
             scale: self.results,
             point_of_view: self.point_of_view,

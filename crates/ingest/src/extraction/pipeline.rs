@@ -13,7 +13,7 @@ use super::search::evaluation_of;
 use super::sources::{Detected, detect_inputs};
 use super::{ExtractSettings, Hooks, Leaf};
 use crate::reading::{Chunk, Queue, read_all};
-use gputexel_chess::detection::Asked;
+use gputexel_chess::detection::TextOptions;
 use gputexel_chess::pgn::read_pgn_with_letters;
 use gputexel_chess::quiescence::Quiescence;
 use gputexel_chess::sample::Batch;
@@ -46,7 +46,7 @@ pub fn run(
     let writer = DatasetWriter::create(output, Metadata::new(settings.feature_set.clone()), settings.force)?;
     let bytes_read = Arc::new(AtomicU64::new(0));
     let (sources, detected) = detect_inputs(inputs, settings, &bytes_read)?;
-    if detected.iter().all(Detected::is_pgn) && settings.asked() != Asked::default() {
+    if detected.iter().all(Detected::is_pgn) && settings.asked() != TextOptions::default() {
         return Err(Error::Usage(
             "--labels, --results, --pov and --score-pov only apply to labeled positions, but all inputs contain games"
                 .to_string(),
@@ -94,8 +94,8 @@ impl Work {
             Detected::Positions(detection) => {
                 read_text(&chunk.bytes, chunk.first_line, &detection.format, criteria)
             }
-            Detected::Games(lettering) => {
-                let letters = lettering.as_ref().map(|lettering| &lettering.letters);
+            Detected::Games(detected_letters) => {
+                let letters = detected_letters.as_ref().map(|detected_letters| &detected_letters.letters);
                 read_pgn_with_letters(&chunk.bytes, chunk.first_line, criteria, letters)
             }
         };

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::ExtractSettings;
-use super::lettering::{Lettering, detect_letters};
+use super::piece_letters::{DetectedLetters, detect_letters};
 use crate::reading::{self, Records};
-use gputexel_chess::detection::{Detection, InputKind, detect_kind, detect_text, foreign_format};
+use gputexel_chess::detection::{Detection, InputKind, detect_kind, detect_text, unsupported_format};
 use gputexel_files::input::Input;
 use gputexel_files::{Error, Result};
 
@@ -15,14 +15,14 @@ use gputexel_files::{Error, Result};
 #[derive(Debug)]
 pub enum Detected {
     /// Games, with the letters of their pieces where those are not the English ones.
-    Games(Option<Lettering>),
+    Games(Option<DetectedLetters>),
     /// Labeled positions.
     Positions(Box<Detection>),
 }
 
 impl Detected {
     fn new(input: &Input, path: &Path, settings: &ExtractSettings) -> Result<Self> {
-        if let Some(reason) = foreign_format(input.head()) {
+        if let Some(reason) = unsupported_format(input.head()) {
             return Err(Error::input(path, reason));
         }
         let (name, head, complete) = (input.name(), input.head(), input.head_is_complete());
@@ -31,7 +31,7 @@ impl Detected {
                 return Err(Error::input(path, "is empty: it contains no games"));
             }
             InputKind::Pgn => Self::Games(match &settings.piece_letters {
-                Some(letters) => Some(Lettering { letters: letters.clone(), evidence: None }),
+                Some(letters) => Some(DetectedLetters { letters: letters.clone(), evidence: None }),
                 None => detect_letters(path, head, complete)?,
             }),
             InputKind::Text => {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use half::f16;
 
+use super::compiled_schema::Column;
 use super::line::Batch;
-use super::plan::Column;
 use super::report::{ImportReport, SourceReport};
 use super::{Comparison, ImportSettings, MAX_SCALES};
 use crate::contents::Contents;
@@ -90,7 +90,7 @@ impl<'a> Assembly<'a> {
 
     /// Writes the positions of a chunk.
     fn write(&mut self, path: &str, batch: &Batch) -> Result<()> {
-        let features = &self.settings.plan.feature_set().features;
+        let features = &self.settings.schema.feature_set().features;
         batch.for_each(|mut position, game| {
             if *self.numbered.get_or_insert(game.is_some()) || game.is_some() {
                 if self.numbered == Some(false) {
@@ -138,7 +138,7 @@ impl<'a> Assembly<'a> {
             first_inexact: self.first_inexact,
             scales: self.scales.len(),
             results: self.results,
-            relative: self.settings.plan.relative,
+            relative: self.settings.schema.relative,
             output_bytes: std::fs::metadata(output).map_or(0, |file| file.len()),
             bytes_read: 0,
             bytes_of_text: self.bytes,
@@ -160,7 +160,7 @@ impl Sink for Assembly<'_> {
         let source = chunk.source;
         let last = chunk.ending.is_some();
         let path = self.reports[source].record.path.clone();
-        let plan = &self.settings.plan;
+        let schema = &self.settings.schema;
         self.bytes += chunk.bytes.len() as u64;
         self.games.begin_chunk(source);
         if self.source != source {
@@ -170,7 +170,7 @@ impl Sink for Assembly<'_> {
             self.tally = ResultTally::default();
             self.agreement = Agreement::default();
         }
-        if let (Some(line), 1) = (batch.zero_at, plan.base) {
+        if let (Some(line), 1) = (batch.zero_at, schema.base) {
             let reason =
                 "index 0: the file counts from 0, the schema says from 1 (\"index_base\": 0 would fit)";
             return Err(Error::line(&path, line, reason));
@@ -209,7 +209,7 @@ impl Sink for Assembly<'_> {
         // Who compares evaluations is told more than this.
         let asked = self.settings.trust_results || self.settings.reference.is_some();
         if let (true, false, Some(verdict)) = (last, asked, self.agreement.clear_fault()) {
-            return Err(Error::input(&path, doubt(&self.agreement, verdict)));
+            return Err(Error::input(&path, results_mismatch(&self.agreement, verdict)));
         }
         let many = report.record.records >= LINES_BEFORE_MARKS;
         if let (true, Some((result, line))) = (last && many, self.tally.mark()) {
@@ -223,11 +223,11 @@ impl Sink for Assembly<'_> {
         let judged = last || report.record.records >= LINES_BEFORE_JUDGING;
         let too_many = judged && report.bad_share() > self.settings.max_bad_share;
         if (last || too_many)
-            && plan.base == 0
+            && schema.base == 0
             && !self.zero
-            && self.largest_index == Some(plan.last_index() + 1)
+            && self.largest_index == Some(schema.last_index() + 1)
         {
-            let last = plan.last_index();
+            let last = schema.last_index();
             return Err(Error::input(
                 &path,
                 format!(
@@ -247,7 +247,7 @@ impl Sink for Assembly<'_> {
             ));
         }
         self.columns_seen.iter_mut().zip(batch.columns_seen).for_each(|(seen, new)| *seen |= new);
-        let mut missing = plan.required.iter().filter(|(column, _)| !self.columns_seen[*column as usize]);
+        let mut missing = schema.required.iter().filter(|(column, _)| !self.columns_seen[*column as usize]);
         if let (true, true, Some((column, index))) = (judged, report.record.positions > 0, missing.next()) {
             let name = column.name();
             return Err(Error::input(
@@ -258,7 +258,7 @@ impl Sink for Assembly<'_> {
                 ),
             ));
         }
-        if last && plan.base == 0 && !self.zero && plan.uses_zero() && report.record.positions > 0 {
+        if last && schema.base == 0 && !self.zero && schema.uses_zero() && report.record.positions > 0 {
             report.warnings.push("index 0 never occurs: does the file count from 1?".to_string());
         }
         Ok(())
@@ -266,7 +266,7 @@ impl Sink for Assembly<'_> {
 }
 
 /// Why results are not taken as they are.
-fn doubt(counts: &Agreement, verdict: Verdict) -> String {
+fn results_mismatch(counts: &Agreement, verdict: Verdict) -> String {
     let what = match verdict {
         Verdict::Reversed => "as if Black's wins were 1",
         Verdict::MixedPointOfView => "as if lines with different points of view were mixed",

@@ -21,7 +21,7 @@ pub(super) fn run(
 ) -> Result<ImportReport> {
     let start = Instant::now();
     // Before anything is read: a path that cannot be written should not cost an hour.
-    let metadata = Metadata::new(settings.plan.feature_set().clone());
+    let metadata = Metadata::new(settings.schema.feature_set().clone());
     let writer = DatasetWriter::create(output, metadata, settings.force)?;
     let bytes_read = Arc::new(AtomicU64::new(0));
     let sources = inputs.iter().map(|path| {
@@ -32,9 +32,9 @@ pub(super) fn run(
     });
     let sources = sources.collect::<Result<Vec<_>>>()?;
     let mut assembly = Assembly::new(writer, inputs, settings);
-    let (plan, reference) = (Arc::clone(&settings.plan), settings.reference.clone());
+    let (schema, reference) = (Arc::clone(&settings.schema), settings.reference.clone());
     let worker = move |queue: &Queue<Batch>| {
-        queue.process(|chunk| read_lines(&chunk.bytes, chunk.first_line, &plan, reference.as_ref()));
+        queue.process(|chunk| read_lines(&chunk.bytes, chunk.first_line, &schema, reference.as_ref()));
     };
     read_all(sources, &bytes_read, settings.threads, worker, &mut assembly, hooks)?;
     let mut report = assembly.finish(inputs, output)?;

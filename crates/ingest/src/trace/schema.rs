@@ -1,6 +1,6 @@
 //! The JSON file that says what the indices of a trace mean.
 //!
-//! Owns its format and what it says by itself; whether that makes sense is checked by `plan`.
+//! Owns its format and what it says by itself; whether that makes sense is checked by `compiled_schema`.
 
 use std::path::Path;
 

@@ -49,7 +49,7 @@ pub(super) fn is_plain(first: &[u8]) -> bool {
 }
 
 /// What an input is that cannot be read at all, told from its beginning.
-pub fn foreign_format(head: &[u8]) -> Option<String> {
+pub fn unsupported_format(head: &[u8]) -> Option<String> {
     if let Some(known) = binary_format(head) {
         return Some(known.to_string());
     }
@@ -139,12 +139,12 @@ mod tests {
             ("[{\"fen\": 1}]", "JSON"),
             ("[\n{\"fen\": 1}]", "JSON"),
         ] {
-            assert!(foreign_format(head.as_bytes()).unwrap().contains(part), "{head}");
+            assert!(unsupported_format(head.as_bytes()).unwrap().contains(part), "{head}");
         }
         for head in
             ["", "[Event \"x\"]\n", "{\"a\" comment}\n1. e4", "{a comment} 1. e4", FEN, "fen,result\n"]
         {
-            assert_eq!(foreign_format(head.as_bytes()), None, "{head}");
+            assert_eq!(unsupported_format(head.as_bytes()), None, "{head}");
         }
     }
 

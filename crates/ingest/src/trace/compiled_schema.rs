@@ -73,7 +73,7 @@ pub(super) enum PhaseSource {
 
 /// A schema made ready for reading.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct CompiledSchema {
     pub(super) base: u32,
     /// By index.
     pub(super) actions: Vec<Action>,
@@ -97,7 +97,7 @@ pub struct Plan {
     feature_set: FeatureSet,
 }
 
-impl Plan {
+impl CompiledSchema {
     /// Reads a schema file and checks it.
     ///
     /// # Errors

@@ -19,7 +19,7 @@ const BYTES: usize = 1 << 18;
 
 /// Letters other than those of English, and why they were chosen.
 #[derive(Clone, Debug)]
-pub struct Lettering {
+pub struct DetectedLetters {
     pub letters: PieceLetters,
     pub evidence: Option<String>,
 }
@@ -29,7 +29,7 @@ pub struct Lettering {
 ///
 /// # Errors
 /// [`Error::Input`] when several sets of letters fit and make different games of the moves.
-pub fn detect_letters(path: &Path, head: &[u8], complete: bool) -> Result<Option<Lettering>> {
+pub fn detect_letters(path: &Path, head: &[u8], complete: bool) -> Result<Option<DetectedLetters>> {
     let first = Trial::new(first_games(head, FIRST_BYTES, complete), None);
     if first.games > 0 && first.keys.len() >= PLIES && !first.fails() {
         return Ok(None);
@@ -39,9 +39,9 @@ pub fn detect_letters(path: &Path, head: &[u8], complete: bool) -> Result<Option
     if !english.fails() {
         return Ok(None);
     }
-    let trials = PieceLetters::foreign().map(|letters| (Trial::new(games, Some(&letters)), letters));
+    let trials = PieceLetters::non_english().map(|letters| (Trial::new(games, Some(&letters)), letters));
     let fitting: Vec<_> =
-        trials.filter(|(trial, letters)| trial.fits() && names_foreign_pieces(games, letters)).collect();
+        trials.filter(|(trial, letters)| trial.fits() && has_non_english_letters(games, letters)).collect();
     let Some((trial, letters)) = fitting.first() else { return Ok(None) };
     if fitting.iter().any(|(other, _)| other.keys != trial.keys) {
         let names: Vec<String> = fitting.iter().map(|(_, letters)| letters.describe()).collect();
@@ -60,7 +60,7 @@ pub fn detect_letters(path: &Path, head: &[u8], complete: bool) -> Result<Option
         trial.games,
         english.games - english.faulty
     );
-    Ok(Some(Lettering { letters: letters.clone(), evidence: Some(evidence) }))
+    Ok(Some(DetectedLetters { letters: letters.clone(), evidence: Some(evidence) }))
 }
 
 /// Whole games from the beginning of a text, or the beginning of the first.
@@ -75,7 +75,7 @@ fn first_games(head: &[u8], bytes: usize, complete: bool) -> &[u8] {
 
 /// Whether any word looks like the move of a piece by a letter that English does not have. Where
 /// none does, illegal moves are English ones, even if some other language could read them.
-fn names_foreign_pieces(games: &[u8], letters: &PieceLetters) -> bool {
+fn has_non_english_letters(games: &[u8], letters: &PieceLetters) -> bool {
     let words = games.split(|b| b.is_ascii_whitespace() || *b == b'.').filter(|word| word.len() <= 12);
     words.filter_map(|word| std::str::from_utf8(word).ok()).any(|word| {
         let text: Vec<char> = word.chars().collect();

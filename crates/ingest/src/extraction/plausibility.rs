@@ -17,11 +17,15 @@ pub(super) fn can_judge(report: &SourceReport, last: bool) -> bool {
 }
 
 /// Why the labels of a text should not be taken as they were read; `last` when that is all of it.
-pub(super) fn doubt(report: &SourceReport, settings: &ExtractSettings, last: bool) -> Option<Error> {
+pub(super) fn implausible_labels(
+    report: &SourceReport,
+    settings: &ExtractSettings,
+    last: bool,
+) -> Option<Error> {
     let tally = &report.tally;
     let path = &report.record.path;
     // Draws may be yet to come, so that scales are judged at the end alone.
-    if last && let Some(refusal) = other_scale(report, settings) {
+    if last && let Some(refusal) = scale_mismatch(report, settings) {
         return Some(refusal);
     }
     let view = |name: Option<&String>| match name.map(String::as_str) {
@@ -32,19 +36,19 @@ pub(super) fn doubt(report: &SourceReport, settings: &ExtractSettings, last: boo
     let faulty = report
         .agreement
         .clear_fault()
-        .and_then(|verdict| results_doubt(&report.agreement, verdict, results, tally, settings));
+        .and_then(|verdict| results_mismatch(&report.agreement, verdict, results, tally, settings));
     let faulty = faulty.or_else(|| {
         let scores = view(report.record.score_point_of_view.as_ref().or(record_view(report)));
         let verdict = report.score_agreement.clear_fault().filter(|_| settings.score_view.is_none())?;
-        Some(scores_doubt(&report.score_agreement, verdict, scores))
+        Some(scores_mismatch(&report.score_agreement, verdict, scores))
     });
     faulty.map(|reason| Error::input(path, reason))
 }
 
 /// Why results seem to mean another scale than they are read on, if nobody has said which.
-pub(super) fn other_scale(report: &SourceReport, settings: &ExtractSettings) -> Option<Error> {
+pub(super) fn scale_mismatch(report: &SourceReport, settings: &ExtractSettings) -> Option<Error> {
     let path = &report.record.path;
-    let (line, reason) = report.tally.doubt().filter(|_| settings.results.is_none())?;
+    let (line, reason) = report.tally.scale_mismatch().filter(|_| settings.results.is_none())?;
     Some(match line {
         Some(line) => Error::line(path, line, reason),
         None => Error::input(path, reason),
@@ -78,7 +82,7 @@ fn fitting(counts: &Agreement, view: PointOfView) -> (PointOfView, bool) {
     (if reversed == black_reversed { PointOfView::White } else { PointOfView::Stm }, reversed)
 }
 
-fn results_doubt(
+fn results_mismatch(
     counts: &Agreement,
     verdict: Verdict,
     view: PointOfView,
@@ -122,7 +126,7 @@ fn results_doubt(
     Some(format!("results contradict material as if {what}: {rates}; {remedy}"))
 }
 
-fn scores_doubt(counts: &Agreement, verdict: Verdict, view: PointOfView) -> String {
+fn scores_mismatch(counts: &Agreement, verdict: Verdict, view: PointOfView) -> String {
     let rates = rates(counts, "imbalanced scores of half a pawn or more");
     if verdict == Verdict::MixedPointOfView {
         return format!(
