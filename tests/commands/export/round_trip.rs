@@ -166,7 +166,7 @@ fn bad_requests_are_refused() {
     refused(&["export", "none.json", "--to", "c"], 1, "none.json: ");
     refused(&["export", ".", "--to", "c"], 1, "params.json: ");
     refused(&["export", "text.txt", "--to", "c"], 1, "text.txt:1: not a parameter file");
-    refused(&["import-params", "text.txt"], 1, "text.txt: is no export");
+    refused(&["import-params", "text.txt"], 1, "text.txt: is not an export");
     refused(&["import-params", "."], 1, "is a folder");
     refused(&["import-params", "none.h"], 1, "none.h: ");
     refused(&["import-params", "p.json", "-o", "there.h"], 2, "there.h: exists");

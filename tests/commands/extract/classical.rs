@@ -99,7 +99,7 @@ fn features_are_listed() {
     );
     assert!(bench.told(&["features", "material"]).to_string().contains("\"queen\""));
     assert!(bench.fails(&["features", "clasical"], 2).contains("expected pst, material or classical"));
-    assert!(bench.fails(&["features", "pst", "--group", "tempo"], 2).contains("has none of that name"));
+    assert!(bench.fails(&["features", "pst", "--group", "tempo"], 2).contains("has no such group"));
 }
 
 #[test]

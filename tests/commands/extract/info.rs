@@ -53,7 +53,7 @@ fn info_explains_what_was_left_out() {
         "from g.pgn: ",
         "- games without a result",
         "- game endings after an illegal move",
-        "- games all of whose positions fall under the rules below   1",
+        "- games whose positions were all removed by the rules below   1",
         "- positions of the first plies",
     ];
     let places: Vec<Option<usize>> = order.iter().map(|part| out.find(part)).collect();
