@@ -314,8 +314,9 @@ fn judge(reading: &Reading, syntax: LabelSyntax, asked: Option<PointOfView>) -> 
         _ => PointOfView::White,
     };
     if !reading.any_number && reading.any_game_result {
-        let warning = (asked == Some(PointOfView::Stm))
-            .then(|| "results such as 1-0 are White's view; --pov stm applies to numbers only".to_string());
+        let warning = (asked == Some(PointOfView::Stm)).then(|| {
+            "results such as 1-0 are White's view; the point of view stm applies to numbers only".to_string()
+        });
         let evidence = "game results are always White's view".to_string();
         return Judged { view: asked.unwrap_or(PointOfView::White), evidence, warning };
     }
@@ -325,7 +326,11 @@ fn judge(reading: &Reading, syntax: LabelSyntax, asked: Option<PointOfView>) -> 
         (Some(asked), Some(found)) if asked != found => (
             asked,
             format!("requested; {counted}"),
-            Some(format!("--pov {} was requested, but the results look like {}", asked.name(), found.name())),
+            Some(format!(
+                "point of view {} was requested, but the results look like {}",
+                asked.name(),
+                found.name()
+            )),
         ),
         (Some(asked), _) => (asked, "requested".to_string(), None),
         (None, Some(found)) if found != default => (
@@ -354,7 +359,7 @@ fn judge_scores(reading: &Reading, asked: Option<PointOfView>, results: PointOfV
             asked,
             format!("requested; {counted}"),
             Some(format!(
-                "--score-pov {} was requested, but the scores look like {}",
+                "point of view {} was requested, but the scores look like {}",
                 asked.name(),
                 found.name()
             )),

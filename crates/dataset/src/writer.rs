@@ -190,11 +190,11 @@ impl DatasetWriter {
     /// Starts a dataset that will appear at `path` when [`finish`](Self::finish) succeeds.
     ///
     /// # Errors
-    /// [`Error::Io`] when the folder cannot be written, [`Error::Usage`] when `path` exists and
+    /// [`Error::Io`] when the folder cannot be written, [`Error::Exists`] when `path` exists and
     /// `force` is not set.
     pub fn create(path: &Path, metadata: Metadata, force: bool) -> Result<Self> {
         if !force && path.exists() {
-            return Err(Error::Usage(format!("{}: exists; use --force to replace it", path.display())));
+            return Err(Error::Exists(path.to_path_buf()));
         }
         if path.is_dir() {
             return Err(Error::input(path, "is a folder"));

@@ -25,7 +25,7 @@ use gputexel_chess::sample::{Agreement, Batch, Verdict};
 use gputexel_chess::scale::{ResultScale, ResultTally};
 use gputexel_chess::selection::{Duplicates, LeftOut, Reason, Unit, draw};
 use gputexel_dataset::{DatasetWriter, PositionLabels, SourceRecord};
-use gputexel_files::{Error, Result};
+use gputexel_files::{Advice, Error, Result};
 
 /// Lines or games after which the share of bad ones is first judged.
 const RECORDS_BEFORE_JUDGING: u64 = 1000;
@@ -429,14 +429,13 @@ fn too_bad(report: &SourceReport, settings: &ExtractSettings) -> Error {
 fn too_many_faults(report: &SourceReport, losses: &str, settings: &ExtractSettings) -> Error {
     let limit = 100.0 * settings.max_bad_share;
     let named = report.faults.join("; ");
-    let hint = match settings.piece_letters {
+    let refusal =
+        Error::input(&report.record.path, format!("{losses}; the limit is {limit:.1} %; the first: {named}"));
+    match settings.piece_letters {
         None if report.left_out.count(Reason::UnreadableMove) > 0 => {
-            "; --piece-letters names the pieces of other languages"
+            let letters = Advice::default().setting("piece-letters", "");
+            refusal.advise(letters.text(" names the pieces of other languages"))
         }
-        _ => "",
-    };
-    Error::input(
-        &report.record.path,
-        format!("{losses}; the limit is {limit:.1} %; the first: {named}{hint}"),
-    )
+        _ => refusal,
+    }
 }

@@ -112,7 +112,7 @@ impl ExtractSettings {
         let values = u32::from(self.feature_set.phase.max) + 1;
         if let Some(intervals) = self.selection.balance_phases.filter(|n| *n > values) {
             return Err(Error::Usage(format!(
-                "--balance-phases={intervals}: the phase has {values} values, so there can be {values} intervals at most"
+                "{intervals} phase intervals: the phase has {values} values, so there can be {values} at most"
             )));
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::path::Path;
 use gputexel_chess::pgn::{PieceLetters, last_game_start, read_pgn_with_letters};
 use gputexel_chess::sample::Batch;
 use gputexel_chess::selection::{Reason, Selection};
-use gputexel_files::{Error, Result};
+use gputexel_files::{Advice, Error, Result};
 
 /// Bytes of the games that are read to see whether anything is wrong at all. Every file pays for
 /// them.
@@ -45,14 +45,12 @@ pub fn detect_letters(path: &Path, head: &[u8], complete: bool) -> Result<Option
     let Some((trial, letters)) = fitting.first() else { return Ok(None) };
     if fitting.iter().any(|(other, _)| other.keys != trial.keys) {
         let names: Vec<String> = fitting.iter().map(|(_, letters)| letters.describe()).collect();
+        let advice = Advice::default().text("choose with ").setting("piece-letters", "");
         return Err(Error::input(
             path,
-            format!(
-                "its moves cannot be played with English piece letters, and mean different games with others; \
-                 choose with --piece-letters: {}",
-                names.join(", ")
-            ),
-        ));
+            "its moves cannot be played with English piece letters, and mean different games with others",
+        )
+        .advise(advice.text(format!(": {}", names.join(", ")))));
     }
     let evidence = format!(
         "{} of the first {} games can be played so, {} with English letters",

@@ -48,13 +48,13 @@ pub fn run(
     let (sources, detected) = detect_inputs(inputs, settings, &bytes_read)?;
     if detected.iter().all(Detected::is_pgn) && settings.asked() != TextOptions::default() {
         return Err(Error::Usage(
-            "--labels, --results, --pov and --score-pov only apply to labeled positions, but all inputs contain games"
+            "label syntax, scale of results and points of view only apply to labeled positions, but all inputs contain games"
                 .to_string(),
         ));
     }
     if settings.piece_letters.is_some() && !detected.iter().any(Detected::is_pgn) {
         return Err(Error::Usage(
-            "--piece-letters only applies to games, but all inputs contain labeled positions".to_string(),
+            "piece letters only apply to games, but all inputs contain labeled positions".to_string(),
         ));
     }
     let detected: Arc<[Detected]> = detected.into();

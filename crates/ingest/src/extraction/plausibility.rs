@@ -6,7 +6,7 @@ use super::report::SourceReport;
 use gputexel_chess::sample::{Agreement, Verdict};
 use gputexel_chess::scale::ResultTally;
 use gputexel_chess::text::PointOfView;
-use gputexel_files::Error;
+use gputexel_files::{Advice, Error};
 
 /// Decisive, imbalanced positions after which labels are judged although the file goes on.
 const JUDGED_EARLY: u64 = 20_000;
@@ -42,17 +42,18 @@ pub(super) fn implausible_labels(
         let verdict = report.score_agreement.clear_fault().filter(|_| settings.score_view.is_none())?;
         Some(scores_mismatch(&report.score_agreement, verdict, scores))
     });
-    faulty.map(|reason| Error::input(path, reason))
+    faulty.map(|(reason, advice)| Error::input(path, reason).advise(advice))
 }
 
 /// Why results seem to mean another scale than they are read on, if nobody has said which.
 pub(super) fn scale_mismatch(report: &SourceReport, settings: &ExtractSettings) -> Option<Error> {
     let path = &report.record.path;
-    let (line, reason) = report.tally.scale_mismatch().filter(|_| settings.results.is_none())?;
-    Some(match line {
-        Some(line) => Error::line(path, line, reason),
-        None => Error::input(path, reason),
-    })
+    let found = report.tally.scale_mismatch().filter(|_| settings.results.is_none())?;
+    let refusal = match found.line {
+        Some(line) => Error::line(path, line, found.reason),
+        None => Error::input(path, found.reason),
+    };
+    Some(refusal.advise(found.advice))
 }
 
 fn record_view(report: &SourceReport) -> Option<&String> {
@@ -88,11 +89,14 @@ fn results_mismatch(
     view: PointOfView,
     tally: &ResultTally,
     settings: &ExtractSettings,
-) -> Option<String> {
+) -> Option<(String, Advice)> {
+    let set = |name, value| Advice::default().setting(name, value);
     let rates = rates(counts, "decisive, imbalanced results");
     if verdict == Verdict::MixedPointOfView {
         return settings.point_of_view.is_none().then(|| {
-            format!("lines with different points of view seem to be mixed: {rates}; --pov white or --pov stm reads them all alike")
+            let advice =
+                set("pov", "white").text(" or ").join(set("pov", "stm").text(" reads them all alike"));
+            (format!("lines with different points of view seem to be mixed: {rates}"), advice)
         });
     }
     let (fitting, reversed) = fitting(counts, view);
@@ -107,48 +111,58 @@ fn results_mismatch(
         (false, PointOfView::Stm) => "they were the side to move's",
     };
     let game_results = tally.all_games();
-    let remedy = match (reversed, fitting) {
-        (true, _) if !game_results => format!(
-            "extract --pov {} --results 1..0 reads them so, --results 0..1 as they are",
-            fitting.name()
-        ),
-        (true, PointOfView::White) => {
-            "extract --results 1..0 turns them, --results 0..1 reads them as they are".to_string()
-        }
-        (false, _) if !game_results => {
-            format!("extract --pov {} reads them so, --pov {} as they are", fitting.name(), view.name())
-        }
-        _ => format!(
-            "1-0 and its like are White's by definition; extract --pov {} --results 0..1 reads them as they are",
-            view.name()
-        ),
+    let extract = Advice::default().text("extract ");
+    let as_they_are = set("results", "0..1");
+    let advice = match (reversed, fitting) {
+        (true, _) if !game_results => extract
+            .setting("pov", fitting.name())
+            .text(" ")
+            .setting("results", "1..0")
+            .text(" reads them so, ")
+            .join(as_they_are.text(" as they are")),
+        (true, PointOfView::White) => extract
+            .setting("results", "1..0")
+            .text(" turns them, ")
+            .join(as_they_are.text(" reads them as they are")),
+        (false, _) if !game_results => extract
+            .setting("pov", fitting.name())
+            .text(" reads them so, ")
+            .setting("pov", view.name())
+            .text(" as they are"),
+        _ => Advice::default()
+            .text("1-0 and its like are White's by definition; ")
+            .join(extract.setting("pov", view.name()).text(" "))
+            .join(as_they_are.text(" reads them as they are")),
     };
-    Some(format!("results contradict material as if {what}: {rates}; {remedy}"))
+    Some((format!("results contradict material as if {what}: {rates}"), advice))
 }
 
-fn scores_mismatch(counts: &Agreement, verdict: Verdict, view: PointOfView) -> String {
+fn scores_mismatch(counts: &Agreement, verdict: Verdict, view: PointOfView) -> (String, Advice) {
+    let set = |view: PointOfView| Advice::default().setting("score-pov", view.name());
     let rates = rates(counts, "imbalanced scores of half a pawn or more");
     if verdict == Verdict::MixedPointOfView {
-        return format!(
-            "scores with different points of view seem to be mixed: {rates}; --score-pov white or --score-pov stm \
-             reads them all alike"
+        let white = set(PointOfView::White).text(" or ");
+        return (
+            format!("scores with different points of view seem to be mixed: {rates}"),
+            white.join(set(PointOfView::Stm).text(" reads them all alike")),
         );
     }
-    match fitting(counts, view) {
-        (fitting, false) => format!(
-            "scores contradict material as if they were {}: {rates}; extract --score-pov {} reads them so, \
-             --score-pov {} as they are",
+    let as_they_are = |before: &str| Advice::default().text(before).join(set(view));
+    let (fitting, reversed) = fitting(counts, view);
+    let (whose, advice) = match (fitting, reversed) {
+        (fitting, false) => (
             if fitting == PointOfView::White { "White's" } else { "the side to move's" },
-            fitting.name(),
-            view.name()
+            Advice::default()
+                .text("extract ")
+                .join(set(fitting).text(" reads them so, "))
+                .join(as_they_are("").text(" as they are")),
         ),
-        (fitting, true) => format!(
-            "scores contradict material as if they were {}: {rates}; turn their sign, or extract --score-pov {} \
-             reads them as they are",
+        (fitting, true) => (
             if fitting == PointOfView::White { "Black's" } else { "those of the side that has just moved" },
-            view.name()
+            as_they_are("turn their sign, or extract ").text(" reads them as they are"),
         ),
-    }
+    };
+    (format!("scores contradict material as if they were {whose}: {rates}"), advice)
 }
 
 #[cfg(test)]

@@ -131,8 +131,8 @@ impl SourceReport {
             }
             Verdict::WrongPointOfView => {
                 let hint = match self.record.point_of_view.as_deref() {
-                    Some("white") => "; try --pov stm",
-                    Some("stm") => "; try --pov white",
+                    Some("white") => "; try the point of view stm",
+                    Some("stm") => "; try the point of view white",
                     _ => "",
                 };
                 Some(format!(

@@ -20,7 +20,7 @@ use crate::refusals::{check_room, too_many_bad_lines};
 use gputexel_chess::sample::{Agreement, Verdict};
 use gputexel_chess::scale::ResultTally;
 use gputexel_dataset::{DatasetWriter, SourceRecord};
-use gputexel_files::{Error, Result};
+use gputexel_files::{Advice, Error, Result};
 
 /// Lines after which the share of broken ones is first judged.
 const LINES_BEFORE_JUDGING: u64 = 1000;
@@ -209,7 +209,11 @@ impl Sink for Assembly<'_> {
         // Who compares evaluations is told more than this.
         let asked = self.settings.trust_results || self.settings.reference.is_some();
         if let (true, false, Some(verdict)) = (last, asked, self.agreement.clear_fault()) {
-            return Err(Error::input(&path, results_mismatch(&self.agreement, verdict)));
+            let advice = Advice::default()
+                .text("\"point_of_view\" of the schema says whose results are, import ")
+                .setting("trust-results", "")
+                .text(" takes them as they are");
+            return Err(Error::input(&path, results_mismatch(&self.agreement, verdict)).advise(advice));
         }
         let many = report.record.records >= LINES_BEFORE_MARKS;
         if let (true, Some((result, line))) = (last && many, self.tally.mark()) {
@@ -273,8 +277,5 @@ fn results_mismatch(counts: &Agreement, verdict: Verdict) -> String {
         _ => "as if they were from the other point of view",
     };
     let rates = rates(counts, "decisive, imbalanced results");
-    format!(
-        "results contradict material {what}: {rates}; \"point_of_view\" of the schema says whose results are, \
-         import --trust-results takes them as they are"
-    )
+    format!("results contradict material {what}: {rates}")
 }
