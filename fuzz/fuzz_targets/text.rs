@@ -1,4 +1,4 @@
-//! Any bytes as labelled positions: detection, then every syntax from both points of view.
+//! Any bytes as labeled positions: detection, then every syntax from both points of view.
 #![no_main]
 
 use gputexel::chess::detection::{TextOptions, detect_kind, detect_text};

@@ -1,4 +1,4 @@
-//! `gputexel extract`: games or labelled positions in, a dataset out.
+//! `gputexel extract`: games or labeled positions in, a dataset out.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -54,7 +54,7 @@ pub struct Summary {
     pub selection: BTreeMap<String, String>,
 }
 
-/// What only the columns tell.
+/// What the columns of a dataset hold.
 #[derive(Debug, Serialize)]
 pub struct Contents {
     /// Checksum of the container, hexadecimal.
@@ -110,7 +110,7 @@ pub struct Occurrences {
 
 impl Info {
     /// Describes a dataset, with a list of all features if asked for. One that is damaged is described
-    /// as far as it can be, with the error of reading it beside.
+    /// as far as it can be, together with the error of reading it.
     ///
     /// # Errors
     /// [`Error::Io`] when the file cannot be read, [`Error::Input`] when its header cannot be.

@@ -2,7 +2,7 @@
 //! evaluations, features against their support, duplicates, and the fast evaluator against finite
 //! differences.
 //!
-//! Owns what is found and what of it counts as a fault. How it is shown is the caller's business.
+//! Owns what is found and what of it counts as a fault; showing it is left to the caller.
 
 mod duplicates;
 mod features;

@@ -50,7 +50,7 @@ impl CheckRequest {
     /// and cancellation through `hooks`. Where no file of parameters says K, it is fitted.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a tolerance that is none; those of reading the inputs, of importing and
+    /// [`Error::Usage`] for a tolerance that is negative or not finite; those of reading the inputs, of importing and
     /// of [`check`].
     pub fn run(&self, hooks: &mut Hooks<'_>) -> Result<Checked> {
         if !(self.tolerance_cp.is_finite() && self.tolerance_cp >= 0.0) {

@@ -1,4 +1,4 @@
-//! What an input is, told from its beginning: games or labelled positions, how results are
+//! Detects from its beginning what an input is: games or labeled positions, how results are
 //! written, and whose view numbers take.
 //!
 //! Owns the guesses and the words in which they are reported. Everything here looks at a few
@@ -29,13 +29,13 @@ pub const DETECTION_LINES: usize = 4000;
 pub enum InputKind {
     /// Games in portable game notation.
     Pgn,
-    /// Labelled positions, one a line.
+    /// Labeled positions, one a line.
     Text,
 }
 
 pub use super::unsupported::unsupported_format;
 
-/// What the user said of labelled texts; the rest is detected.
+/// What the user said of labeled texts; the rest is detected.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TextOptions {
     /// How results are written.
@@ -48,7 +48,7 @@ pub struct TextOptions {
     pub score_view: Option<PointOfView>,
 }
 
-/// What was found out about a labelled text.
+/// What was found out about a labeled text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Detection {
     /// How to read it.
@@ -65,7 +65,7 @@ pub struct Detection {
     pub score_warning: Option<String>,
 }
 
-/// Tells games from labelled positions: by content, and by name where the content is not clear.
+/// Tells games from labeled positions: by content, and by name where the content is not clear.
 pub fn detect_kind(name: &str, head: &[u8]) -> InputKind {
     let lines = || significant_lines(head, 1).map(|(_, line)| line).filter(|line| line[0] != b'%');
     if let Some(first) = lines().next() {

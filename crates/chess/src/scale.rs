@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn other_scales_are_recognised_wherever_they_show() {
+    fn other_scales_are_recognized_wherever_they_show() {
         let tally = |numbers: &[f32]| {
             let mut all = ResultTally::default();
             for (line, &number) in (1..).zip(numbers) {

@@ -1,4 +1,4 @@
-//! Inputs with the same content, which are told by size and hash.
+//! Finds inputs with the same content by size and hash.
 
 use std::collections::HashMap;
 use std::collections::hash_map;

@@ -1,4 +1,4 @@
-//! How positions become datasets: [`extraction`] reads games and labelled positions and computes
+//! How positions become datasets: [`extraction`] reads games and labeled positions and computes
 //! their features, [`trace`] takes features that another engine computed.
 
 mod contents;

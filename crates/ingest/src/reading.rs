@@ -20,10 +20,10 @@ use gputexel_files::{Error, Result};
 /// Decompressed bytes of a chunk, unless a record is longer.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// How often the caller is told how far it is, and asked whether to go on.
+/// Time between reports of progress, and between checks for cancellation.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How far a reading is.
+/// Progress of an extraction or an import.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
     /// Bytes of the inputs read, compressed where they are.
@@ -34,7 +34,7 @@ pub struct Progress {
     pub positions: u64,
 }
 
-/// How an extraction or an import talks with its caller.
+/// How the caller of an extraction or an import hears of progress and cancels.
 pub struct Hooks<'a> {
     /// When set, it ends with [`Error::Interrupted`] and writes nothing.
     pub cancel: &'a AtomicBool,
@@ -211,7 +211,7 @@ pub(crate) fn read_all<S: Sink>(
             let Finished { chunk, result } =
                 finished.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             sink.add(&chunk, result)?;
-            // The reader has ended when nobody takes the buffer back.
+            // Fails once the reader has ended, which then needs no buffer.
             let _ = buffers.send(chunk.bytes);
         }
     }
@@ -271,7 +271,7 @@ fn read_chunks(
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => {
-                // Nobody listens any more if this fails.
+                // Fails where the caller has given up already.
                 let _ = chunks.send((index, Err(error)));
                 return;
             }
@@ -334,8 +334,8 @@ fn split_into_chunks(
     }
 }
 
-/// Checks what all readers of positions are told: inputs, an output that is none of them, the share
-/// of broken lines, threads.
+/// Checks the settings that extractions and imports share: inputs, an output that is not one of them,
+/// the share of broken lines, threads.
 ///
 /// # Errors
 /// [`Error::Usage`].

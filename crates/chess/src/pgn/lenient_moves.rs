@@ -1,4 +1,4 @@
-//! Reads moves that are not written as the standard says, but that can mean only one legal move.
+//! Lenient parsing of moves: those not written as the standard says that can mean only one legal move.
 //!
 //! Long notation, captures without their sign and signs without captures, figurines, letters of
 //! other languages, glyphs glued to moves: whatever remains when decoration is taken away is a
@@ -261,7 +261,7 @@ fn promotion_at_end(rest: &[char], letters: &PieceLetters) -> Option<Role> {
     can_promote(role).then_some(role)
 }
 
-/// Cuts off what may stand behind a move: signs of checks, judgments, and remarks in letters.
+/// Strips what may follow a move: signs of checks, judgments, and remarks in letters.
 fn undecorated(text: &[char]) -> &[char] {
     const REMARKS: [&str; 9] = ["e.p", "ep", "dbl.ch", "dis.ch", "dblch", "disch", "ch", "mate", "TN"];
     let mut text = text;

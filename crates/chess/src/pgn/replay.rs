@@ -1,4 +1,4 @@
-//! Visits games as the parser reads them, and plays their moves.
+//! Replays the moves of games as the parser reads them.
 //!
 //! A game that cannot be used, or whose moves stop making sense, is counted by reason; positions
 //! before the first bad move are kept. A [`TextCursor`] follows the parser to hear of what it passes
@@ -83,9 +83,9 @@ pub(super) struct Replay<'a> {
 /// Why the parser hands control back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ParserExit {
-    /// It takes the game for ended.
+    /// It considers the game ended.
     GameEnded,
-    /// It has to begin again where the cursor is, having taken something for what it is not.
+    /// It misread something and has to begin again where the cursor is.
     Resync,
 }
 

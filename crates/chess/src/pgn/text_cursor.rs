@@ -1,10 +1,10 @@
 //! Follows `pgn-reader` through the text that it reads.
 //!
 //! `pgn-reader` skips in silence whatever it cannot read, and does not say where in the text it
-//! is. A cursor walks the same text beside it: before each thing that the parser reports, the cursor
-//! shows the words that come first, which the parser passed over. No move can then go missing
+//! is. This cursor walks the same text in parallel: before each event that the parser reports, it
+//! shows the words that the parser skipped. No move can then go missing
 //! unnoticed, and everything has a line number. What a word, a sign or the end of a movetext is
-//! must match the parser; parsing stays its business.
+//! must match the parser, which does all the parsing.
 
 use memchr::{memchr, memchr3};
 
@@ -71,7 +71,7 @@ impl<'a> TextCursor<'a> {
                 [sign @ (b'{' | b'(' | b')'), ..] => return Token::Sign(*sign),
                 [b'.' | b'!' | b'?' | b'}' | b']', ..] => self.at += 1,
                 [byte, ..] if byte.is_ascii_whitespace() => self.at += 1,
-                // Files with byte order marks, one behind the other.
+                // Byte order marks of files that were concatenated.
                 [0xef, 0xbb, 0xbf, ..] => self.at += 3,
                 rest => {
                     let length = 1 + rest[1..].iter().position(ends_word).unwrap_or(rest.len() - 1);

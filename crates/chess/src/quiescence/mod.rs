@@ -34,7 +34,7 @@ use shakmaty::{Chess, Color, Move, Position as _};
 use super::evaluation::{Evaluation, MATE_CP};
 use moves::{Ranked, push_evasions, push_tactical, rank};
 
-/// Nodes that the search of one position may take unless told otherwise. Real positions take
+/// Default limit of the nodes that the search of one position may take. Real positions take
 /// dozens, the worst of them some ten thousand.
 pub const DEFAULT_NODE_LIMIT: u64 = 1_000_000;
 

@@ -114,7 +114,7 @@ impl Criteria<'_> {
         }
     }
 
-    /// Judges a labelled position that belongs to no game; `number` is that of its line.
+    /// Judges a labeled position that belongs to no game; `number` is that of its line.
     pub fn judge_line(&self, position: &Chess, score_cp: f32, number: u64) -> Result<Sample, Reason> {
         if position.is_check() {
             // Mate is a check, too, and nothing to evaluate whatever the settings say.

@@ -72,7 +72,7 @@ pub enum Resolve {
 /// The rules by which positions are kept, and what becomes of those that are.
 ///
 /// Rules that ask for a game (plies, captures, promotions, neighborhoods of checks and mates, book
-/// moves, tags, samples by game) do not apply to labelled positions.
+/// moves, tags, samples by game) do not apply to labeled positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selection {
     /// The preset that the rules began with.

@@ -42,8 +42,8 @@ const WINDOW_CP: i32 = 25;
 /// Nodes that are searched whatever the clock says, if the first iteration takes as many.
 const GRACE_NODES: u64 = 8192;
 
-/// Time that passes between the owner of a clock and the search, unless
-/// [set](Engine::set_move_overhead) otherwise.
+/// Default allowance for the delay between the clock's owner and the search, see
+/// [`Engine::set_move_overhead`].
 pub const DEFAULT_MOVE_OVERHEAD: Duration = Duration::from_millis(20);
 
 /// What the evaluation remembers of positions.
@@ -140,7 +140,7 @@ impl Engine {
         self.table = Table::new(mib);
     }
 
-    /// Sets the time that passes between the owner of a clock and the search.
+    /// Sets the allowance for the delay between the clock's owner and the search.
     pub fn set_move_overhead(&mut self, overhead: Duration) {
         self.move_overhead = overhead;
     }
@@ -290,7 +290,7 @@ fn deepen<E: Evaluation>(tree: &mut Tree<'_, E>, position: &Chess, depth: i32, l
     }
 }
 
-/// A score of the search as it is told: mates in moves.
+/// A score of the search as UCI has it: mates in moves.
 fn named(score: i32) -> Score {
     if score >= MATE_BOUND_CP {
         Score::Mate((MATE_CP - score + 1) / 2)

@@ -88,7 +88,7 @@ struct Written {
     resolved: u64,
 }
 
-/// What becomes of a position that the readers kept.
+/// What becomes of a position that passed the rules of its game.
 enum Fate {
     Kept,
     LeftOut(Reason),
@@ -150,7 +150,7 @@ impl<'a> Assembly<'a> {
         Ok(written)
     }
 
-    /// Duplicates and drawn games. Dropped duplicates are told before draws are, so that the first
+    /// Duplicates and drawn games. Duplicates are dropped before draws are, so that the first
     /// occurrence counts whatever its result; averages are taken over the games that count.
     fn judge(&mut self, label: &EncodedLabel) -> Fate {
         let rules = &self.settings.selection;
@@ -355,7 +355,7 @@ impl Sink for Assembly<'_> {
     }
 }
 
-/// What draws for the sample of everything are told apart by from those of games.
+/// Keeps draws for the sample of everything apart from those for samples of games.
 const SAMPLE: u64 = 0x5a4d_504c;
 
 fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str]) -> SourceReport {

@@ -7,7 +7,7 @@ use super::{ExtractSettings, Hooks, Report, extract};
 use gputexel_dataset::Dataset;
 use gputexel_files::{Error, Result};
 
-/// Extracts positions from games or labelled positions, in one expression.
+/// Extracts positions from games or labeled positions, in one expression.
 ///
 /// The features are those of [`ExtractSettings::default`] unless [`settings`](Self::settings) says
 /// otherwise. [`extract`] does the same with progress and cancellation.
@@ -40,7 +40,7 @@ impl Extraction {
         Self::default()
     }
 
-    /// Adds an input: games (PGN) or labelled positions, plain or compressed with zstd or gzip; `-`
+    /// Adds an input: games (PGN) or labeled positions, plain or compressed with zstd or gzip; `-`
     /// is standard input.
     #[must_use]
     pub fn input(mut self, path: impl Into<PathBuf>) -> Self {

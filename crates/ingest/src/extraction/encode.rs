@@ -9,7 +9,7 @@ use gputexel_chess::selection::LeftOut;
 use gputexel_dataset::StoredRow;
 use gputexel_model::{FeatureRow, FeatureSet};
 
-/// What is kept of a sample beside its features.
+/// What is kept of a sample besides its features.
 #[derive(Clone, Copy, Debug)]
 pub struct EncodedLabel {
     pub key: u64,

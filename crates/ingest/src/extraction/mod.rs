@@ -1,10 +1,10 @@
-//! From inputs to a dataset: ties the readers of `chess`, the features of `model` and the
-//! container of `dataset` together.
+//! From games and labeled positions to a dataset: combines the readers of `chess`, the features of
+//! `model` and the container of `dataset`.
 //!
-//! Owns the threads, the order of positions, duplicates across inputs, samples of all positions,
-//! weights, game numbers, the evaluation by which positions are resolved, the share of broken lines that is tolerated, and the report. The bytes written depend on inputs and
-//! settings alone, never on the number of threads. Memory holds a few chunks of decompressed
-//! text, and eight bytes or so for every kept position unless duplicates are kept.
+//! Owns duplicates across inputs, samples of all positions, weights, game numbers, the evaluation by
+//! which positions are resolved, the tolerated share of broken lines and games, and the report. The
+//! bytes written depend on inputs and settings alone, never on the number of threads. Memory holds a few
+//! chunks of decompressed text, and about eight bytes per kept position unless duplicates are kept.
 
 mod assembly;
 mod builder;
@@ -48,21 +48,21 @@ pub struct ExtractSettings {
     pub feature_set: FeatureSet,
     /// Which positions are kept.
     pub selection: Selection,
-    /// Syntax of results in labelled text; detected where `None`.
+    /// Syntax of results in labeled text; detected where `None`.
     pub labels: Option<LabelSyntax>,
-    /// What numbers stand for a loss and a win in labelled text; 0 and 1 where `None`, unless the
+    /// What numbers stand for a loss and a win in labeled text; 0 and 1 where `None`, unless the
     /// file shows that it means others, which is refused.
     pub results: Option<ResultScale>,
     /// Point of view of numeric results; detected where `None`.
     pub point_of_view: Option<PointOfView>,
     /// Letters by which games name the pieces; English ones, or else detected, where `None`.
     pub piece_letters: Option<PieceLetters>,
-    /// Point of view of scores in labelled text; detected where `None`.
+    /// Point of view of scores in labeled text; detected where `None`.
     pub score_view: Option<PointOfView>,
     /// Share of broken lines of a text, or of faulty games or plies of a file, above which nothing is
     /// written.
     pub max_bad_share: f64,
-    /// Worker threads beside the one that decompresses.
+    /// Worker threads, besides the one that decompresses.
     pub threads: usize,
     /// The evaluation for searches; the one that the selection names where `None`.
     pub evaluation: Option<TableEvaluation>,
@@ -91,7 +91,7 @@ impl ExtractSettings {
         }
     }
 
-    /// What is said of labelled texts.
+    /// What the user said about labeled texts.
     fn asked(&self) -> TextOptions {
         TextOptions {
             syntax: self.labels,
@@ -126,7 +126,7 @@ impl Default for ExtractSettings {
     }
 }
 
-/// Reads `inputs`, games or labelled positions, and writes a dataset to `output`.
+/// Reads `inputs`, games or labeled positions, and writes a dataset to `output`.
 ///
 /// # Errors
 /// [`Error::Usage`] for contradictory settings or an output that exists; [`Error::Input`] when an

@@ -1,4 +1,4 @@
-//! In which letters the pieces of a file's games are named, judged from its first games.
+//! Detects by which letters a file's games name the pieces, from its first games.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use gputexel_files::{Advice, Error, Result};
 /// them.
 const FIRST_BYTES: usize = 1 << 13;
 
-/// Positions without which the first look tells nothing, since a long comment may fill it.
+/// Positions that the first look needs: a long comment may fill it.
 const PLIES: usize = 10;
 
 /// Bytes of the games that are read in all languages where something is.

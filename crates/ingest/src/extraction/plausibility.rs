@@ -1,5 +1,5 @@
-//! Labels that were read through but cannot mean what they were read as: refused rather than
-//! written, unless the user has said how to read them.
+//! Refuses labels that were parsed but cannot mean what they were read as, since they contradict
+//! material, unless the user has said how to read them.
 
 use super::ExtractSettings;
 use super::report::SourceReport;
@@ -45,7 +45,7 @@ pub(super) fn implausible_labels(
     faulty.map(|(reason, advice)| Error::input(path, reason).advise(advice))
 }
 
-/// Why results seem to mean another scale than they are read on, if nobody has said which.
+/// Why results seem to be on another scale than assumed, unless the user has said which.
 pub(super) fn scale_mismatch(report: &SourceReport, settings: &ExtractSettings) -> Option<Error> {
     let path = &report.record.path;
     let found = report.tally.scale_mismatch().filter(|_| settings.results.is_none())?;
@@ -71,8 +71,8 @@ pub(crate) fn rates(counts: &Agreement, what: &str) -> String {
     )
 }
 
-/// The view in which numbers go with material, and whether they must be reversed for that, told from
-/// counts of numbers that were read from `view`.
+/// The point of view from which numbers agree with material, and whether they must be reversed for
+/// that, given counts of numbers that were read from `view`.
 fn fitting(counts: &Agreement, view: PointOfView) -> (PointOfView, bool) {
     let as_white = match view {
         PointOfView::White => *counts,

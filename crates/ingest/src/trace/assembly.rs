@@ -206,7 +206,7 @@ impl Sink for Assembly<'_> {
         }
         self.tally.merge(&batch.tally);
         self.agreement.merge(&batch.agreement);
-        // Who compares evaluations is told more than this.
+        // A comparison of evaluations reports more than this.
         let asked = self.settings.trust_results || self.settings.reference.is_some();
         if let (true, false, Some(verdict)) = (last, asked, self.agreement.clear_fault()) {
             let advice = Advice::default()

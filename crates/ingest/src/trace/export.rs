@@ -10,7 +10,7 @@ use gputexel_dataset::Dataset;
 use gputexel_files::{Error, Result, Scratch, write_atomically};
 use gputexel_model::{Phases, Prior};
 
-/// Writes the positions of a dataset as lines of a trace, and returns the schema that tells what
+/// Writes the positions of a dataset as lines of a trace, and returns the schema that says what
 /// their indices mean. Indices count from 1, as SVMlight's do: phase, then what the dataset has of
 /// endgame scale, offset, weight, search score and static evaluation, then the features.
 ///

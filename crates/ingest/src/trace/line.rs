@@ -22,7 +22,7 @@ const COMPLAINTS: usize = 5;
 /// Bytes of a word that are quoted.
 const QUOTED: usize = 24;
 
-/// What is kept of a position beside its row.
+/// What is kept of a position besides its row.
 #[derive(Clone, Copy, Debug)]
 struct Label {
     entries: u32,
@@ -63,8 +63,8 @@ pub struct Batch {
     pub comparison: Comparison,
 }
 
-/// Lines of a chunk whose results are held against the material of a position that is not needed: enough to
-/// tell whose view they take, and few enough to cost nothing.
+/// Lines per chunk whose results are compared with material although their FEN is not needed: enough to
+/// find out from whose view they are, and few enough to cost nothing.
 const SAMPLED: usize = 500;
 
 /// Why a line cannot be used: the kind that is counted, and the words.

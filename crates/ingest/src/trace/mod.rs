@@ -2,7 +2,7 @@
 //! format, and the schema that says what their indices mean.
 //!
 //! Owns the schema file, the reader of lines, the import of traces into datasets, and the way back.
-//! What a feature means, only the engine knows that printed the trace. `docs/import.md` has the
+//! Only the engine that printed a trace knows what its features mean. `docs/import.md` describes both
 //! formats in full.
 
 mod assembly;
@@ -44,7 +44,7 @@ pub struct ImportSettings {
     pub schema: Arc<CompiledSchema>,
     /// Share of broken lines of an input above which nothing is written.
     pub max_bad_share: f64,
-    /// Worker threads beside the one that decompresses.
+    /// Worker threads, besides the one that decompresses.
     pub threads: usize,
     /// Take results as they are, also where they run against material.
     pub trust_results: bool,

@@ -36,7 +36,7 @@ pub struct Survey {
 /// Looks through a trace.
 ///
 /// # Errors
-/// Those of reading it; [`Error::Input`] when most of its lines are none of a trace, or it has more
+/// Those of reading it; [`Error::Input`] when most of its lines are not lines of a trace, or it has more
 /// indices than a schema is written for.
 pub fn survey(path: &Path) -> Result<Survey> {
     let mut input = Input::open(path, Arc::default())?;
