@@ -128,7 +128,7 @@ fn plans_say_what_to_expect() {
     let plan = json(&bench, &[&small[..], &["--elo", "0.2", "--repeats", "32"]].concat());
     let warnings = plan["warnings"].to_string();
     assert!(
-        warnings.contains("too few for 0.2 Elo") && warnings.contains("budget is too small"),
+        warnings.contains("too few for 0.2 Elo") && warnings.contains("too few games for"),
         "{warnings}"
     );
     assert!(plan["parameters"][0]["r_end"].is_null());
