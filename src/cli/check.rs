@@ -10,8 +10,8 @@ use gputexel::checking::{
 
 use super::inputs::are_datasets;
 use super::reading_progress::with_progress;
-use super::table::{aligned, grouped, percent};
-use super::{Context, say};
+use super::table::{aligned, grouped, percent, phase_table};
+use super::{Context, answer};
 
 /// Names that are listed.
 const NAMES: usize = 12;
@@ -65,18 +65,11 @@ pub fn run(args: &CheckArgs, context: &Context) -> anyhow::Result<()> {
     };
     let checked = with_progress(context, |hooks| request.run(hooks))?;
     let findings = &checked.findings;
-    let text = if context.json {
-        let mut object = serde_json::to_value(findings)?;
-        if let Some(sources) = &checked.sources {
-            object["sources"] = serde_json::to_value(sources)?;
-        }
-        format!("{object}\n")
-    } else if context.quiet {
-        String::new()
-    } else {
-        describe(&checked, args)
-    };
-    say(&text)?;
+    let mut object = serde_json::to_value(findings)?;
+    if let Some(sources) = &checked.sources {
+        object["sources"] = serde_json::to_value(sources)?;
+    }
+    answer(context, &object, || describe(&checked, args))?;
     match findings.faults.is_empty() {
         true => Ok(()),
         false => Err(Error::input(&args.inputs[0], findings.faults.join("; ")).into()),
@@ -119,18 +112,7 @@ fn describe(checked: &Checked, args: &CheckArgs) -> String {
     describe_features(&mut text, findings);
 
     text += "\nresults by phase\n";
-    let mut rows = vec![row(&["phase", "positions", "White wins", "draws", "Black wins", "mean"])];
-    rows.extend(findings.phases.iter().map(|one| {
-        vec![
-            format!("{}-{}", one.from, one.to),
-            grouped(one.positions),
-            percent(one.white_wins, one.positions),
-            percent(one.draws, one.positions),
-            percent(one.black_wins, one.positions),
-            format!("{:.3}", one.mean_result),
-        ]
-    }));
-    text += &aligned(&rows, 2);
+    text += &phase_table(&findings.phases, 2);
 
     let found = &findings.duplicates;
     let _ = writeln!(

@@ -15,7 +15,7 @@ use gputexel::model::{FeatureKind, FeatureSet};
 use super::reading_progress::with_progress;
 use super::selection::SelectionArgs;
 use super::table::{aligned, bytes, grouped, percent, result_table};
-use super::{Context, say};
+use super::{Context, answer};
 
 /// Flags of `extract`.
 #[derive(Debug, clap::Args)]
@@ -112,14 +112,7 @@ fn parse_view(name: &str) -> gputexel::Result<Option<PointOfView>> {
 pub fn run(args: &ExtractArgs, context: &Context) -> anyhow::Result<()> {
     let settings = args.settings()?;
     let report = with_progress(context, |hooks| extract(&args.inputs, &settings, &args.output, hooks))?;
-    let text = if context.json {
-        format!("{}\n", serde_json::to_string(&report)?)
-    } else if context.quiet {
-        String::new()
-    } else {
-        describe(&report)
-    };
-    Ok(say(&text)?)
+    answer(context, &report, || describe(&report))
 }
 
 /// The report in words.

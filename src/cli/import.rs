@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use gputexel::trace::{CompiledSchema, ImportReport, ImportSettings, export_files, import, survey};
-use gputexel::{Result, dataset, write_atomically};
+use gputexel::{dataset, write_atomically};
 use serde_json::json;
 
 use super::reading_progress::with_progress;
 use super::table::{aligned, bytes, grouped, percent, result_table};
 use super::targets::{check_apart, check_target};
-use super::{Context, say};
+use super::{Context, answer};
 
 /// Flags of `import`.
 #[derive(Debug, clap::Args)]
@@ -77,7 +77,7 @@ pub struct TraceArgs {
 /// Those of [`gputexel::trace::import`] and [`gputexel::trace::survey`].
 pub fn run(args: &ImportArgs, context: &Context) -> anyhow::Result<()> {
     if let Some(path) = &args.schema_from {
-        return Ok(write_schema(path, args, context)?);
+        return write_schema(path, args, context);
     }
     let schema = args.schema.as_deref().unwrap_or(Path::new(""));
     check_apart(&[Some(&args.output)], &[schema])?;
@@ -87,14 +87,7 @@ pub fn run(args: &ImportArgs, context: &Context) -> anyhow::Result<()> {
     settings.force = args.force;
     settings.trust_results = args.trust_results;
     let report = with_progress(context, |hooks| import(&args.inputs, &settings, &args.output, hooks))?;
-    let text = if context.json {
-        format!("{}\n", serde_json::to_string(&report)?)
-    } else if context.quiet {
-        String::new()
-    } else {
-        describe(&report)
-    };
-    Ok(say(&text)?)
+    answer(context, &report, || describe(&report))
 }
 
 /// Runs `trace`.
@@ -108,19 +101,14 @@ pub fn run_trace(args: &TraceArgs, context: &Context) -> anyhow::Result<()> {
     check_apart(&[Some(&args.output), Some(&args.schema)], &inputs)?;
     let data = dataset::read_many(&args.datasets)?;
     export_files(&data, &args.output, &args.schema)?;
-    let text = if context.json {
-        let object = json!({ "trace": args.output, "schema": args.schema, "positions": data.len() });
-        format!("{object}\n")
-    } else if context.quiet {
-        String::new()
-    } else {
+    let object = json!({ "trace": args.output, "schema": args.schema, "positions": data.len() });
+    answer(context, &object, || {
         let count = grouped(data.len() as u64);
         format!("{}: {count} positions, schema {}\n", args.output.display(), args.schema.display())
-    };
-    Ok(say(&text)?)
+    })
 }
 
-fn write_schema(path: &Path, args: &ImportArgs, context: &Context) -> Result<()> {
+fn write_schema(path: &Path, args: &ImportArgs, context: &Context) -> anyhow::Result<()> {
     check_target(Some(&args.output), args.force)?;
     check_apart(&[Some(&args.output)], &[path])?;
     let found = survey(path)?;
@@ -128,16 +116,12 @@ fn write_schema(path: &Path, args: &ImportArgs, context: &Context) -> Result<()>
     write_atomically(&args.output, schema.to_json().as_bytes())?;
     let (first, last) = found.indices.unwrap_or((0, 0));
     let phase = if schema.phase.is_some() { "computed from the FEN" } else { "none: the model is untapered" };
-    let text = if context.json {
-        let object = json!({
-            "schema": args.output, "lines": found.lines, "parameters": schema.parameters.len(),
-            "index_base": schema.index_base, "dense": found.dense, "games": found.games,
-            "positions": found.positions,
-        });
-        format!("{object}\n")
-    } else if context.quiet {
-        String::new()
-    } else {
+    let object = json!({
+        "schema": args.output, "lines": found.lines, "parameters": schema.parameters.len(),
+        "index_base": schema.index_base, "dense": found.dense, "games": found.games,
+        "positions": found.positions,
+    });
+    answer(context, &object, || {
         format!(
             "{}: {} lines, indices {first} to {last}\n  phase {phase}\n  schema with {} numbered parameters written to {}; \
              fill in the columns that are not coefficients, names and priors\n",
@@ -146,8 +130,7 @@ fn write_schema(path: &Path, args: &ImportArgs, context: &Context) -> Result<()>
             grouped(schema.parameters.len() as u64),
             args.output.display()
         )
-    };
-    say(&text)
+    })
 }
 
 /// The report in words.

@@ -10,7 +10,7 @@ use gputexel::chess::PhaseSettings;
 use gputexel::dataset::{ChecksumState, SourceRecord};
 
 use super::Context;
-use super::table::{aligned, bytes, grouped, percent};
+use super::table::{aligned, bytes, grouped, percent, phase_table};
 
 /// Flags of `info`.
 #[derive(Debug, clap::Args)]
@@ -129,19 +129,7 @@ fn describe_contents(text: &mut String, contents: &Contents, meta: &Summary) {
     if contents.scale_factors > 0 {
         let _ = writeln!(text, "  endgame scale factors: {}", contents.scale_factors);
     }
-    let mut rows =
-        vec![["phase", "positions", "White wins", "draws", "Black wins", "mean"].map(String::from).to_vec()];
-    rows.extend(contents.results_by_phase.iter().map(|row| {
-        vec![
-            format!("{}-{}", row.from, row.to),
-            grouped(row.positions),
-            percent(row.white_wins, row.positions),
-            percent(row.draws, row.positions),
-            percent(row.black_wins, row.positions),
-            format!("{:.3}", row.mean_result),
-        ]
-    }));
-    *text += &aligned(&rows, 4);
+    *text += &phase_table(&contents.results_by_phase, 4);
     let mut rows = vec![
         ["positions with a", "features", "unseen", "fewest", "median", "most"].map(String::from).to_vec(),
     ];

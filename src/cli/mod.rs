@@ -205,6 +205,23 @@ fn say(text: &str) -> gputexel::Result<()> {
     }
 }
 
+/// Prints a result as one JSON object or in words, as the user wants it, or not at all.
+///
+/// # Errors
+/// Those of [`say`], and of values that JSON cannot hold.
+fn answer(
+    context: &Context,
+    json: &impl serde::Serialize,
+    words: impl FnOnce() -> String,
+) -> anyhow::Result<()> {
+    let text = match (context.json, context.quiet) {
+        (true, _) => format!("{}\n", serde_json::to_string(json)?),
+        (false, true) => String::new(),
+        (false, false) => words(),
+    };
+    Ok(say(&text)?)
+}
+
 /// Whether progress bars make sense.
 fn shows_progress(context: &Context) -> bool {
     !context.quiet && !context.json && std::io::stderr().is_terminal()

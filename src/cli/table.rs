@@ -1,5 +1,6 @@
 //! Aligned columns and readable numbers for the terminal.
 
+use gputexel::checking::PhaseRow;
 use gputexel::extraction::Results;
 pub use gputexel::report::grouped;
 
@@ -33,6 +34,23 @@ pub fn result_table(results: &Results, [win, loss]: [&str; 2], positions: u64) -
         rows.push(row("between", results.other));
     }
     aligned(&rows, 2)
+}
+
+/// Results by phase.
+pub fn phase_table(phases: &[PhaseRow], indent: usize) -> String {
+    let titles = ["phase", "positions", "White wins", "draws", "Black wins", "mean"];
+    let mut rows = vec![titles.map(String::from).to_vec()];
+    rows.extend(phases.iter().map(|row| {
+        vec![
+            format!("{}-{}", row.from, row.to),
+            grouped(row.positions),
+            percent(row.white_wins, row.positions),
+            percent(row.draws, row.positions),
+            percent(row.black_wins, row.positions),
+            format!("{:.3}", row.mean_result),
+        ]
+    }));
+    aligned(&rows, indent)
 }
 
 /// A share of a total as `12.3 %`.
