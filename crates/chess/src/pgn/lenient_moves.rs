@@ -389,7 +389,7 @@ mod tests {
         #[test]
         fn no_text_panics(word in "[KQa-h1-8xОN♔=(-]{0,12}", rest in ".{0,8}") {
             let start = Chess::default();
-            let _ = find_lenient(&start, word.as_bytes(), rest.as_bytes(), &crate::pgn::letters::ENGLISH);
+            let _ = find_lenient(&start, word.as_bytes(), rest.as_bytes(), &crate::pgn::piece_letters::ENGLISH);
         }
     }
 }
