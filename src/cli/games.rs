@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use gputexel::matches::openings::Book;
-use gputexel::matches::{TimeControl, Rules};
+use gputexel::matches::{Rules, TimeControl};
 use gputexel::{Error, Result};
 
 /// Refuses odd numbers of games and none.

@@ -64,21 +64,43 @@ impl Shape {
 /// A dataset in evaluation order.
 ///
 /// Its columns are private: kernels look features up by `ids` without checking bounds, so nothing
-/// but this module may change them. [`try_new`](Self::try_new) checks every id; the columns that
-/// may be exchanged are checked where they are (see [`with_targets`](Self::with_targets) and its
-/// like).
+/// but this module may change them. [`try_new`](Self::try_new), which is the only way to a layout,
+/// checks every id; the columns that may be exchanged are checked when they are (see
+/// [`with_targets`](Self::with_targets) and its like). Everything else can be read, not changed:
 ///
-/// ```compile_fail,E0616
-/// fn grow(mut layout: gputexel::dataset::Layout) -> gputexel::dataset::Layout {
-///     layout.features = 1; // fewer than the ids name
-///     layout
+/// ```
+/// fn largest(layout: &gputexel_dataset::Layout) -> (Option<&u16>, usize) {
+///     (layout.ids().iter().max(), layout.features())
 /// }
 /// ```
 ///
 /// ```compile_fail,E0616
-/// fn stray(mut layout: gputexel::dataset::Layout) -> gputexel::dataset::Layout {
+/// fn shrink(layout: &mut gputexel_dataset::Layout) {
+///     layout.features = 1; // fewer than the ids name
+/// }
+/// ```
+///
+/// ```compile_fail,E0616
+/// fn stray(layout: &mut gputexel_dataset::Layout) {
 ///     layout.ids = vec![u16::MAX; layout.ids().len()];
-///     layout
+/// }
+/// ```
+///
+/// ```compile_fail,E0594
+/// fn stray(layout: &mut gputexel_dataset::Layout) {
+///     layout.ids()[0] = u16::MAX;
+/// }
+/// ```
+///
+/// ```compile_fail,E0594
+/// fn move_shape(layout: &mut gputexel_dataset::Layout) {
+///     layout.shapes()[0].first_entry = usize::MAX;
+/// }
+/// ```
+///
+/// ```compile_fail,E0451
+/// fn replace(layout: gputexel_dataset::Layout) -> gputexel_dataset::Layout {
+///     gputexel_dataset::Layout { features: 1, ..layout }
 /// }
 /// ```
 #[derive(Clone, Debug)]
@@ -116,6 +138,14 @@ impl Layout {
     /// or an id of the dataset is not below its number of features.
     pub fn try_new(dataset: &Dataset, parts: usize, part_of: impl Fn(usize) -> usize + Sync) -> Result<Self> {
         let positions = dataset.len();
+        let too_few = || {
+            let text =
+                format!("{positions} positions are too few for {parts} batches or held-out sets of them");
+            Err(Error::Usage(text))
+        };
+        if parts > positions {
+            return too_few();
+        }
         let unit = dataset.unit_rows();
         let chunks: Vec<Chunk> = (0..positions.div_ceil(CHUNK))
             .into_par_iter()
@@ -239,9 +269,7 @@ impl Layout {
             layout.games = layout.rows.iter().map(|&n| dataset.game(n as usize)).collect();
         }
         if layout.parts.len() < parts || layout.parts.iter().any(|part| part.positions.is_empty()) {
-            return Err(Error::Usage(format!(
-                "{positions} positions are too few for {parts} batches or held-out sets of them"
-            )));
+            return too_few();
         }
         layout.check()
     }

@@ -33,12 +33,36 @@ use gputexel_files::{Error, Result};
 ///
 /// Invariants, checked on reading: ids are below the number of features, phases at most the
 /// maximum, results in 0..=1, weights finite and positive, coefficients and offsets finite. Nothing
-/// can break them afterwards, for the columns and what says how to read them are not to be changed:
+/// can break them afterwards, because the columns and the metadata that say how to read them can be
+/// read but not changed:
+///
+/// ```
+/// fn features(data: &gputexel_dataset::Dataset) -> usize {
+///     data.metadata().feature_set.features.len()
+/// }
+/// ```
 ///
 /// ```compile_fail,E0616
-/// fn shrink(mut data: gputexel::dataset::Dataset) -> gputexel::dataset::Dataset {
+/// fn shrink(data: &mut gputexel_dataset::Dataset) {
 ///     data.metadata.feature_set.features.truncate(1);
-///     data
+/// }
+/// ```
+///
+/// ```compile_fail,E0596
+/// fn shrink(data: &mut gputexel_dataset::Dataset) {
+///     data.metadata().feature_set.features.truncate(1);
+/// }
+/// ```
+///
+/// ```compile_fail,E0616
+/// fn stray(data: &mut gputexel_dataset::Dataset) {
+///     data.ids[0] = u16::MAX;
+/// }
+/// ```
+///
+/// ```compile_fail,E0451
+/// fn replace(data: gputexel_dataset::Dataset, metadata: gputexel_dataset::Metadata) -> gputexel_dataset::Dataset {
+///     gputexel_dataset::Dataset { metadata, ..data }
 /// }
 /// ```
 #[derive(Clone, Debug)]

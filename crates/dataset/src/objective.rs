@@ -34,11 +34,6 @@ pub fn score(dataset: &Dataset, theta: &[f64], n: usize) -> f64 {
     sum
 }
 
-/// Scores of all positions, in dataset order.
-pub fn scores(dataset: &Dataset, theta: &[f64]) -> Vec<f64> {
-    (0..dataset.len()).map(|n| score(dataset, theta, n)).collect()
-}
-
 /// Sums over the positions named, from which means are taken.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {

@@ -54,6 +54,16 @@ impl<'a> CpuEvaluator<'a> {
         Self { layout, instruction_set, tile_width }
     }
 
+    /// Scores under one θ (2 F values) of every position of the layout, in its order: centipawns,
+    /// White's view, in single precision as the kernels compute them.
+    ///
+    /// # Errors
+    /// [`Error::Usage`](gputexel_files::Error::Usage) when θ has another length.
+    pub fn scores(&self, theta: &[f64]) -> Result<Vec<f32>> {
+        Population::single(theta, 1.0).validate(self.layout)?;
+        Ok(self.scores_in(theta, 0..self.layout.positions()))
+    }
+
     /// Positions of consecutive parts.
     fn positions(&self, parts: &Range<usize>) -> Range<usize> {
         let parts = &self.layout.parts()[parts.clone()];
@@ -313,16 +323,7 @@ impl Evaluator for CpuEvaluator<'_> {
         Ok(evaluations)
     }
 
-    fn scores(&mut self, theta: &[f64]) -> Result<Vec<f32>> {
-        Population::single(theta, 1.0).validate(self.layout)?;
-        Ok(self.scores_in(theta, 0..self.layout.positions()))
-    }
-
     fn describe(&self) -> String {
         format!("CPU, {}, {} threads", self.instruction_set.name(), rayon::current_num_threads())
-    }
-
-    fn has_curvature(&self) -> bool {
-        true
     }
 }

@@ -81,8 +81,6 @@ pub enum Kernel {
     Reduce,
     /// Partial gradients to totals.
     Total,
-    /// Scores of one member.
-    Scores,
     /// Curvatures of the loss at each position, for one member.
     LossCurvature,
     /// Slabs of Gauss–Newton matrices.
@@ -95,13 +93,12 @@ pub enum Kernel {
 
 impl Kernel {
     /// All kernels.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 9] = [
         Self::Blend,
         Self::Loss,
         Self::Gradient,
         Self::Reduce,
         Self::Total,
-        Self::Scores,
         Self::LossCurvature,
         Self::HessianSlab,
         Self::HessianExpand,
@@ -116,7 +113,6 @@ impl Kernel {
             Self::Gradient => "gradient",
             Self::Reduce => "reduce",
             Self::Total => "total",
-            Self::Scores => "scores",
             Self::LossCurvature => "loss_curvature",
             Self::HessianSlab => "hessian_slab",
             Self::HessianExpand => "hessian_expand",
@@ -131,7 +127,6 @@ impl Kernel {
             Self::Gradient => gputexel_shaders::GRADIENT,
             Self::Reduce => gputexel_shaders::REDUCE,
             Self::Total => gputexel_shaders::TOTAL,
-            Self::Scores => gputexel_shaders::SCORES,
             Self::LossCurvature => gputexel_shaders::LOSS_CURVATURE,
             Self::HessianSlab => gputexel_shaders::HESSIAN_SLAB,
             Self::HessianExpand => gputexel_shaders::HESSIAN_EXPAND,
@@ -152,7 +147,7 @@ impl Kernel {
 
     /// Whether it walks positions.
     fn walks(self) -> bool {
-        matches!(self, Self::Loss | Self::Gradient | Self::Scores | Self::LossCurvature)
+        matches!(self, Self::Loss | Self::Gradient | Self::LossCurvature)
     }
 }
 
@@ -196,7 +191,7 @@ impl Variant {
             Kernel::Loss | Kernel::Gradient | Kernel::LossCurvature => {
                 Shape { vector, weighted: false, ..shape }
             }
-            Kernel::Scores | Kernel::HessianSlab => Shape { vector, unit: shape.unit, ..Shape::default() },
+            Kernel::HessianSlab => Shape { vector, unit: shape.unit, ..Shape::default() },
             Kernel::Reduce | Kernel::HessianExpand => {
                 Shape { vector, weighted: shape.weighted, ..Shape::default() }
             }
@@ -207,7 +202,7 @@ impl Variant {
             kernel,
             // The others see Reals only, not tiles.
             tile: if kernel.walks() { tile } else { tile.min(if shape.vector { 4 } else { 1 }) },
-            loss: if kernel.walks() && kernel != Kernel::Scores { loss } else { 0 },
+            loss: if kernel.walks() { loss } else { 0 },
             features: 0,
             shape,
         }

@@ -180,10 +180,10 @@ mod tests {
     fn refused_memory_means_smaller_pieces_and_then_an_error() {
         let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
         let context = super::super::GpuContext::from_device(device, queue);
-        let layout = gputexel_dataset::Layout::of_buckets(&[4000; 12], 8);
+        let layout = crate::gpu::shard::tests::layout_of(&[4000; 12], 8);
         let population = Population::new(8, vec![1.0; 16 * 600], vec![1.0; 600]);
         let request = |gradients| Request {
-            parts: 0..1,
+            parts: 0..12,
             loss: gputexel_dataset::objective::LossKind::Squared,
             gradients,
             curvature: false,

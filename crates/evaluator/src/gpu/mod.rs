@@ -25,16 +25,16 @@ pub use gputexel_gpu::{AdapterSummary, BackendChoice, GpuContext, list_adapters}
 pub use plan::GpuOptions;
 
 use self::call::{Buffers, Sums};
-use self::kernels::{Kernel, Pipelines, Segment};
+use self::kernels::{Pipelines, Segment};
 use self::memory::Chunks;
 use self::plan::{Budget, Tiling};
 use self::steps::StepBuffers;
-use self::store::{Array, Store};
-use super::{AdamBatch, AdamStep, Evaluations, Evaluator, Population, Request, Stats};
+use self::store::Store;
+use super::{AdamBatch, AdamStep, DeviceSteps, Evaluations, Evaluator, Population, Request, Stats};
 use gputexel_dataset::Layout;
-use gputexel_dataset::objective::{LossKind, x_per_cp};
+use gputexel_dataset::objective::x_per_cp;
 use gputexel_files::{Error, Result};
-use gputexel_gpu::meter::{DeviceBuffer, Gpu, whole};
+use gputexel_gpu::meter::{DeviceBuffer, Gpu};
 use gputexel_gpu::pace::Pace;
 
 /// The steps of an evaluation, for benches.
@@ -288,29 +288,14 @@ impl Evaluator for GpuEvaluator<'_> {
         })
     }
 
-    fn scores(&mut self, theta: &[f64]) -> Result<Vec<f32>> {
-        self.gpu.context().check()?;
-        let population = Population::single(theta, 1.0);
-        let parts = 0..self.layout.parts().len();
-        let request = Request { parts, loss: LossKind::Squared, gradients: false, curvature: false };
-        self.validate(&population, &request)?;
-        self.persist(|this| this.all_scores(&population, &request))
-    }
-
     fn describe(&self) -> String {
         let summary = self.gpu.context().summary();
         let how = if self.is_streamed() { ", data streamed" } else { "" };
         format!("GPU: {} ({}, {}{how})", summary.name, summary.kind, summary.backend)
     }
 
-    fn has_curvature(&self) -> bool {
-        true
-    }
-
-    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
-        self.gpu.context().check()?;
-        self.validate(&batch.population, &batch.request)?;
-        self.persist(|this| this.take_steps(batch))
+    fn device_steps(&mut self) -> Option<&mut dyn DeviceSteps> {
+        Some(self)
     }
 
     fn stats(&self) -> Option<Stats> {
@@ -318,39 +303,10 @@ impl Evaluator for GpuEvaluator<'_> {
     }
 }
 
-impl GpuEvaluator<'_> {
-    fn all_scores(&mut self, population: &Population, request: &Request) -> Result<Vec<f32>> {
-        let tiling = Tiling { tile: 1, tiles: 1 };
-        let call = self.begin_call(population, 0..1, tiling, request)?;
-        let plan = self.plan(&self.key(request, tiling, Walk::Losses))?;
-        let pipeline = self.pipeline(Kernel::Scores, &call)?;
-        let mut out = Vec::with_capacity(self.layout.positions());
-        for (shard, planned) in plan.shards.iter().enumerate() {
-            let slice = plan.slice(shard, 0..planned.segments.len());
-            let bytes = 4 * shard::positions(self.store.shards()[shard]).len() as u64;
-            self.write_sizes(&call, &slice, plan.total())?;
-            let mut encoder = self.gpu.encoder();
-            if shard == 0 {
-                self.encode_blend(&call, &mut encoder)?;
-            }
-            // Scores lie in the buffer of losses, which are of no use here.
-            let scores = self.buffers.losses.reserve(&self.gpu, bytes)?;
-            let places = self.store.array(&self.gpu, shard, Array::Places(self.extended))?;
-            let rows = self.store.array(&self.gpu, shard, Array::Rows)?;
-            let bindings = [
-                whole(&call.uniforms),
-                whole(slice.buffer),
-                whole(&places),
-                whole(&rows),
-                whole(&call.tables),
-                whole(&scores),
-            ];
-            self.gpu.dispatch(&mut encoder, &pipeline, &bindings, [slice.segments.len() as u32, 1])?;
-            self.buffers.readback.begin(&self.gpu, bytes)?;
-            self.buffers.readback.push(&mut encoder, &scores, bytes);
-            self.gpu.submit(Some(encoder))?;
-            self.buffers.readback.finish(&self.gpu, |floats| out.extend_from_slice(floats))?;
-        }
-        Ok(out)
+impl DeviceSteps for GpuEvaluator<'_> {
+    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
+        self.gpu.context().check()?;
+        batch.validate(self.layout)?;
+        self.persist(|this| this.take_steps(batch))
     }
 }

@@ -245,12 +245,46 @@ impl Gather {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use gputexel_chess::PhaseSettings;
+    use gputexel_dataset::{DatasetWriter, ImportedPosition, Metadata, PositionLabels};
+    use gputexel_model::{Feature, FeatureSet, Imported, ImportedParameter};
+
     use super::*;
+
+    /// A layout of one bucket a part, of the sizes given; each row has all of the `features`.
+    pub(in crate::gpu) fn layout_of(sizes: &[usize], features: usize) -> Layout {
+        let names = (0..features).map(|i| Feature { name: format!("f{i}"), group: "g".to_string() });
+        let imported = Imported { scale_one: 1, parameters: vec![ImportedParameter::default(); features] };
+        let phase = PhaseSettings { max: 2, ..PhaseSettings::default() };
+        let set = FeatureSet::try_imported(names.collect(), phase, imported).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("d.bin");
+        let mut writer = DatasetWriter::create(&path, Metadata::new(set), false).unwrap();
+        let ids: Vec<u16> = (0..features as u16).collect();
+        let parts: Vec<usize> =
+            sizes.iter().enumerate().flat_map(|(part, &size)| std::iter::repeat_n(part, size)).collect();
+        for part in &parts {
+            let labels = PositionLabels { result: 0.5, score_cp: None, weight: 1.0, game: None };
+            let position = ImportedPosition {
+                ids: &ids,
+                coefficients: &vec![1.0; features],
+                phase: (part % 3) as u16,
+                scale: 1,
+                offset_cp: 0.0,
+                evaluation_cp: None,
+                labels,
+            };
+            writer.push_imported(&position).unwrap();
+        }
+        writer.finish(Vec::new(), []).unwrap();
+        let data = gputexel_dataset::read(&path).unwrap();
+        Layout::try_new(&data, sizes.len(), |n| parts[n]).unwrap()
+    }
 
     #[test]
     fn shards_cover_every_position_once_and_start_on_blocks() {
-        let layout = Layout::of_buckets(&[1, 1024, 1025, 5000, 3], 4);
+        let layout = layout_of(&[1, 1024, 1025, 5000, 3], 4);
         assert_eq!(tapers(&layout).1, [0, 1, 2, 0, 1]);
         for (binding, shard) in [(40_000, 1 << 30), (1 << 30, 100_000), (1 << 30, 1 << 30)] {
             let (shards, total) = cut(&layout, &Limits { binding, shard }, MAX_BLOCK).unwrap();

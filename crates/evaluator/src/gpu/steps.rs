@@ -8,7 +8,7 @@ use super::kernels::{Kernel, Uniforms};
 use super::memory::Chunks;
 use super::plan::groups_for;
 use super::{GpuEvaluator, Pass, Plan, Walk};
-use crate::steps::{AdamBatch, AdamStep};
+use crate::device_steps::{AdamBatch, AdamStep};
 use crate::{Evaluations, Population, Request};
 use gputexel_dataset::objective::x_per_cp;
 use gputexel_files::Result;
