@@ -56,6 +56,7 @@ pub struct Shape {
 
 impl Shape {
     /// Entries a row.
+    #[inline]
     pub fn row_length(&self) -> usize {
         self.plus + self.minus
     }
@@ -300,16 +301,19 @@ impl Layout {
     }
 
     /// Game of a position, for resampling.
+    #[inline]
     pub fn game(&self, position: usize) -> u32 {
         self.games.get(position).copied().unwrap_or(self.rows[position])
     }
 
     /// Number of positions.
+    #[inline]
     pub fn positions(&self) -> usize {
         self.rows.len()
     }
 
     /// Whether every coefficient is ±1.
+    #[inline]
     pub fn unit_rows(&self) -> bool {
         self.coefficients.is_empty()
     }
@@ -327,6 +331,7 @@ impl Layout {
     }
 
     /// The buckets that overlap a range of positions, with the positions they share.
+    #[inline]
     pub fn buckets_in(&self, positions: Range<usize>) -> impl Iterator<Item = (&Bucket, Range<usize>)> + '_ {
         let first = self.buckets.partition_point(|bucket| bucket.positions.end <= positions.start);
         self.buckets[first..].iter().take_while(move |bucket| bucket.positions.start < positions.end).map(
@@ -338,6 +343,7 @@ impl Layout {
     }
 
     /// The shapes that overlap a range of positions, each cut to the range.
+    #[inline]
     pub fn shapes_in(&self, positions: Range<usize>) -> impl Iterator<Item = Shape> + '_ {
         let first = self.shapes.partition_point(|shape| shape.positions.end <= positions.start);
         self.shapes[first..].iter().take_while(move |shape| shape.positions.start < positions.end).map(

@@ -113,11 +113,13 @@ pub struct RowView<'a> {
 
 impl RowView<'_> {
     /// Feature ids with their coefficients.
+    #[inline]
     pub fn entries(&self) -> impl Iterator<Item = (u16, f32)> {
         self.ids.iter().enumerate().map(|(i, &id)| (id, self.coefficients.get(i, self.plus)))
     }
 
     /// Number of entries; for piece-square rows the number of pieces.
+    #[inline]
     pub fn entry_count(&self) -> usize {
         self.ids.len()
     }
@@ -135,11 +137,13 @@ impl Dataset {
     }
 
     /// Number of positions.
+    #[inline]
     pub fn len(&self) -> usize {
         self.phases.len()
     }
 
     /// Whether there is no position.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.phases.is_empty()
     }
@@ -165,21 +169,25 @@ impl Dataset {
     }
 
     /// Number of features F; there are 2 F parameters.
+    #[inline]
     pub fn feature_count(&self) -> usize {
         self.metadata.feature_set.features.len()
     }
 
     /// Phase units that stand for φ = 1.
+    #[inline]
     pub fn phase_max(&self) -> u16 {
         self.metadata.feature_set.phase.max
     }
 
     /// Whether every coefficient is ±1.
+    #[inline]
     pub fn unit_rows(&self) -> bool {
         self.coefficients == Coefficients::Unit
     }
 
     /// Whether positions know their game, so that splits can keep games together.
+    #[inline]
     pub fn has_games(&self) -> bool {
         !self.games.is_empty()
     }
@@ -207,6 +215,7 @@ impl Dataset {
 
     /// Shares of the middlegame and the endgame value in the score of a position: φ and
     /// (1 − φ) ρ with its endgame scale factor ρ, which is 1 unless the dataset has such factors.
+    #[inline]
     pub fn shares(&self, n: usize) -> (f64, f64) {
         let phi = f64::from(self.phases[n]) / f64::from(self.phase_max());
         match self.scales.get(n) {
@@ -216,11 +225,13 @@ impl Dataset {
     }
 
     /// Units of endgame scale factors that stand for 1.
+    #[inline]
     pub fn scale_one(&self) -> u16 {
         self.metadata.feature_set.imported.as_ref().map_or(1, |imported| imported.scale_one)
     }
 
     /// Endgame scale factors in units of [`scale_one`](Self::scale_one); empty when all are 1.
+    #[inline]
     pub fn scales(&self) -> &[u16] {
         &self.scales
     }
@@ -231,16 +242,19 @@ impl Dataset {
     }
 
     /// Results, White's view.
+    #[inline]
     pub fn results(&self) -> &[f32] {
         &self.results
     }
 
     /// Phase units of every position.
+    #[inline]
     pub fn phases(&self) -> &[u16] {
         &self.phases
     }
 
     /// Game number of a position; its own number where the input had no games.
+    #[inline]
     pub fn game(&self, n: usize) -> u32 {
         self.games.get(n).copied().unwrap_or(n as u32)
     }
@@ -249,6 +263,7 @@ impl Dataset {
     ///
     /// # Panics
     /// If there is no such position.
+    #[inline]
     pub fn row(&self, n: usize) -> RowView<'_> {
         let range = self.row_starts[n] as usize..self.row_starts[n + 1] as usize;
         RowView {

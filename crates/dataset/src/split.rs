@@ -78,6 +78,7 @@ impl Split {
     }
 
     /// Part of position `n`.
+    #[inline]
     pub fn part_of(&self, n: usize) -> usize {
         self.parts[n] as usize
     }

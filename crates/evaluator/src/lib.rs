@@ -55,16 +55,19 @@ impl Population {
     }
 
     /// Number of members.
+    #[inline]
     pub fn members(&self) -> usize {
         self.k.len()
     }
 
     /// Whether all members share one θ.
+    #[inline]
     pub fn is_shared(&self) -> bool {
         self.parameters.len() == 2 * self.features
     }
 
     /// θ of one member.
+    #[inline]
     pub fn member(&self, member: usize) -> &[f64] {
         match self.is_shared() {
             true => &self.parameters,
@@ -73,6 +76,7 @@ impl Population {
     }
 
     /// Factor on the weights of a part of the layout, which has `parts` of them, for a member.
+    #[inline]
     pub fn part_weight(&self, member: usize, part: usize, parts: usize) -> f32 {
         self.part_weights.get(member * parts + part).copied().unwrap_or(1.0)
     }
