@@ -168,7 +168,7 @@ fn contents(data: &Dataset, all_features: bool) -> Contents {
         entries_a_position: entries as f64 / data.len().max(1) as f64,
         scored_positions: data.search_scores().iter().filter(|score| !score.is_nan()).count() as u64,
         evaluated_positions: data.static_evaluations().iter().filter(|value| !value.is_nan()).count() as u64,
-        scale_factors: data.scales().iter().collect::<std::collections::BTreeSet<_>>().len(),
+        scale_factors: data.endgame_scales().iter().collect::<std::collections::BTreeSet<_>>().len(),
         results_by_phase: PhaseRow::all(data),
         groups: groups(data, &counts),
         unseen: named.iter().filter(|one| one.positions == 0).map(|one| one.name.clone()).collect(),

@@ -111,7 +111,8 @@ fn imported_rows_are_checked_as_they_are_written() {
     // Neither way of writing rows takes those of the other.
     let computed = FeatureRow { plus: vec![1], coefficients: vec![f16::ONE], ..FeatureRow::default() };
     refused(file.push(&computed, LABELS), "not one of the feature set 'imported'");
-    let mut pst = writer(&folder.path().join("p.bin"), FeatureSet::new(FeatureKind::Pst, PhaseSettings::default()));
+    let mut pst =
+        writer(&folder.path().join("p.bin"), FeatureSet::new(FeatureKind::Pst, PhaseSettings::default()));
     refused(pst.push_imported(&good), "not one of the feature set 'pst'");
     file.push_imported(&good).unwrap();
     file.finish(Vec::new(), []).unwrap();

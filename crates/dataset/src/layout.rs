@@ -121,7 +121,7 @@ pub struct Layout {
     search: Vec<f32>,
 }
 
-/// Canonical rows of consecutive positions: sorted, cancelled, merged.
+/// Canonical rows of consecutive positions: sorted, canceled, merged.
 #[derive(Default)]
 struct Chunk {
     ids: Vec<u16>,
@@ -167,7 +167,7 @@ impl Layout {
             .collect();
 
         // The smallest units that hold all factors keep sums of whole parameters exact for longest.
-        let scale_one = dataset.scale_one();
+        let scale_one = dataset.endgame_scale_one();
         let divisor = dataset.scales.iter().fold(scale_one, |divisor, &scale| gcd(divisor, scale));
         let reduced = |scale: u16| scale / divisor;
         let phase_max = dataset.phase_max().checked_mul(reduced(scale_one)).ok_or_else(|| {

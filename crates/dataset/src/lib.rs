@@ -17,12 +17,13 @@ mod stored;
 mod transpose;
 mod writer;
 
-pub use container::{ChecksumState, TensorInfo, read, read_many, tensors};
+pub use container::{TensorInfo, read, read_many, tensors};
 pub use folds::Folds;
 pub use layout::{Bucket, Layout, Part, Shape};
 pub use metadata::{Metadata, SourceRecord};
 pub use resample::{POISSON_TAILS, game_hash, poisson_weight};
 pub use split::Split;
+pub use stored::ChecksumState;
 pub use transpose::{Block, Run, Transpose};
 pub use writer::{DatasetWriter, ImportedPosition, PositionLabels, RowLabels};
 
@@ -220,19 +221,19 @@ impl Dataset {
         let phi = f64::from(self.phases[n]) / f64::from(self.phase_max());
         match self.scales.get(n) {
             None => (phi, 1.0 - phi),
-            Some(&scale) => (phi, (1.0 - phi) * (f64::from(scale) / f64::from(self.scale_one()))),
+            Some(&scale) => (phi, (1.0 - phi) * (f64::from(scale) / f64::from(self.endgame_scale_one()))),
         }
     }
 
     /// Units of endgame scale factors that stand for 1.
     #[inline]
-    pub fn scale_one(&self) -> u16 {
+    pub fn endgame_scale_one(&self) -> u16 {
         self.metadata.feature_set.imported.as_ref().map_or(1, |imported| imported.scale_one)
     }
 
-    /// Endgame scale factors in units of [`scale_one`](Self::scale_one); empty when all are 1.
+    /// Endgame scale factors in units of [`scale_one`](Self::endgame_scale_one); empty when all are 1.
     #[inline]
-    pub fn scales(&self) -> &[u16] {
+    pub fn endgame_scales(&self) -> &[u16] {
         &self.scales
     }
 

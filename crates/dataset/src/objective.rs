@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Dataset;
 
-/// What is minimised, apart from the parameters.
+/// What is minimized, apart from the parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Objective {
     /// Scale constant, base-10 form.

@@ -11,7 +11,8 @@ use safetensors::Dtype;
 use safetensors::tensor::{Metadata as Header, TensorInfo};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::container::{METADATA_KEY, names};
+use super::container::names;
+use super::stored::METADATA_KEY;
 use super::{Metadata, SourceRecord};
 use gputexel_files::{Error, Result};
 use gputexel_files::{Scratch, folder_for};

@@ -50,16 +50,16 @@ pub struct AdamMember {
     pub beta2: f64,
     /// ε, loss a centipawn.
     pub epsilon: f64,
-    /// Gradient of the regularisation a centipawn away from the prior.
+    /// Gradient of the regularization a centipawn away from the prior.
     pub pull: f64,
 }
 
 /// One step that was taken.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AdamStep {
-    /// Losses before the step, without regularisation.
+    /// Losses before the step, without regularization.
     pub losses: Vec<f64>,
-    /// Largest components of the gradients, regularisation included.
+    /// Largest components of the gradients, regularization included.
     pub gradient_norms: Vec<f64>,
     /// Parameters after the step.
     pub parameters: Vec<f64>,

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::GpuContext;
 use gputexel_files::Result;
+use gputexel_gpu::GpuContext;
 
 /// Threads a workgroup; WebGPU promises 256.
 pub const WORKGROUP: usize = 256;
@@ -219,12 +219,12 @@ pub fn block_length(tile: usize) -> usize {
     (RESIDUALS / tile).min(MAX_BLOCK)
 }
 
-/// Threads a position in the kernel of outer products: most rows have fewer entries.
-const OUTER_LANES: usize = 16;
+/// Threads a position in the kernel of Gauss–Newton slabs: most rows have fewer entries.
+const HESSIAN_LANES: usize = 16;
 
-/// Positions at a time in the kernel of outer products: each has a row of sums.
-fn outer_groups(features: usize) -> usize {
-    1 << (RESIDUALS / features.max(1)).clamp(1, WORKGROUP / OUTER_LANES).ilog2()
+/// Positions at a time in the kernel of Gauss–Newton slabs: each has a row of sums.
+fn hessian_groups(features: usize) -> usize {
+    1 << (RESIDUALS / features.max(1)).clamp(1, WORKGROUP / HESSIAN_LANES).ilog2()
 }
 
 /// Compiled pipelines.
@@ -245,10 +245,10 @@ impl Pipelines {
         let lanes = variant.tile.div_ceil(4) as f64;
         let mut constants = vec![("WORKGROUP", WORKGROUP as f64)];
         if variant.kernel == Kernel::HessianSlab {
-            let groups = outer_groups(variant.features);
+            let groups = hessian_groups(variant.features);
             constants = vec![
-                ("WORKGROUP", (groups * OUTER_LANES) as f64),
-                ("LANES", OUTER_LANES as f64),
+                ("WORKGROUP", (groups * HESSIAN_LANES) as f64),
+                ("LANES", HESSIAN_LANES as f64),
                 ("SUMS", (groups * variant.features) as f64),
                 ("BLOCK", MAX_BLOCK as f64),
             ];

@@ -87,7 +87,11 @@ pub(super) struct Limits {
 ///
 /// # Errors
 /// [`Error::Gpu`] when a cell exceeds the limits already.
-pub(super) fn cut(layout: &Layout, limits: &Limits, cell: usize) -> Result<(Vec<Vec<Span>>, Cost)> {
+pub(super) fn split_into_shards(
+    layout: &Layout,
+    limits: &Limits,
+    cell: usize,
+) -> Result<(Vec<Vec<Span>>, Cost)> {
     let (_, taper_of) = tapers(layout);
     let mut shards: Vec<Vec<Span>> = vec![Vec::new()];
     let (mut used, mut total) = (Cost::default(), Cost::default());
@@ -218,7 +222,7 @@ impl Gather {
                 }
                 at += count;
             }
-            // Longest first: neighbouring threads get runs of like length, and the last round,
+            // Longest first: neighboring threads get runs of like length, and the last round,
             // which leaves threads idle, is the shortest.
             sorted.sort_by_key(|run| std::cmp::Reverse(run[1] >> 16));
             runs[index] = [runs.len() as u32, (runs.len() + sorted.len()) as u32];
@@ -287,7 +291,7 @@ pub(super) mod tests {
         let layout = layout_of(&[1, 1024, 1025, 5000, 3], 4);
         assert_eq!(tapers(&layout).1, [0, 1, 2, 0, 1]);
         for (binding, shard) in [(40_000, 1 << 30), (1 << 30, 100_000), (1 << 30, 1 << 30)] {
-            let (shards, total) = cut(&layout, &Limits { binding, shard }, MAX_BLOCK).unwrap();
+            let (shards, total) = split_into_shards(&layout, &Limits { binding, shard }, MAX_BLOCK).unwrap();
             assert_eq!(shards.len() > 1, binding.min(shard) < 1 << 30);
             let whole: Vec<_> =
                 layout.buckets().iter().map(|b| Cost::of(&layout, b.positions.clone())).collect();
@@ -304,6 +308,6 @@ pub(super) mod tests {
             assert_eq!(next, layout.positions());
         }
         let little = Limits { binding: 1000, shard: 1 << 30 };
-        assert!(matches!(cut(&layout, &little, MAX_BLOCK), Err(Error::Gpu(_))));
+        assert!(matches!(split_into_shards(&layout, &little, MAX_BLOCK), Err(Error::Gpu(_))));
     }
 }
