@@ -29,7 +29,7 @@ fn ids(rng: &mut Xoshiro256PlusPlus, features: u16, most: usize) -> Vec<u16> {
 fn labels(rng: &mut Xoshiro256PlusPlus, n: usize, weighted: bool) -> PositionLabels {
     PositionLabels {
         result: [0.0, 0.5, 1.0][rng.random_range(0..3)],
-        score_cp: (n % 3 > 0).then(|| rng.random_range(-300.0..300.0)),
+        score_cp: (n % 3 != 1).then(|| rng.random_range(-300.0..300.0)),
         weight: if weighted { rng.random_range(0.5..2.0) } else { 1.0 },
         game: Some(n as u32 / 4),
     }
