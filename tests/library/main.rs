@@ -5,9 +5,10 @@ mod common;
 
 mod dataset;
 mod requirement;
-mod structure;
+mod soundness;
 mod spsa;
 mod statistics;
+mod structure;
 
 mod chess {
     mod engine;

@@ -30,8 +30,10 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// The folders of sources: of each crate, and of the command line.
 fn roots() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut roots: Vec<PathBuf> =
-        std::fs::read_dir(root.join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src")).collect();
+    let mut roots: Vec<PathBuf> = std::fs::read_dir(root.join("crates"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path().join("src"))
+        .collect();
     roots.push(root.join("src/cli"));
     roots.sort();
     roots

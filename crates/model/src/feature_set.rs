@@ -127,6 +127,7 @@ impl FeatureSet {
 
     /// Whether every entry has coefficient ±1, so that rows store ids only; an id may be there
     /// several times.
+    #[inline]
     pub fn unit_rows(&self) -> bool {
         matches!(self.kind, FeatureKind::Pst | FeatureKind::Classical)
     }

@@ -122,7 +122,10 @@ fn positions_that_are_gone_are_told_and_may_be_elsewhere() {
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.contains("does not exist; give the file with --dataset"), "{out}");
     let without = report(&bench, "r/report.html");
-    assert!(without.contains("does not exist; give the file with --dataset") && !without.contains("Calibration, all phases"));
+    assert!(
+        without.contains("does not exist; give the file with --dataset")
+            && !without.contains("Calibration, all phases")
+    );
     let (code, ..) = bench.run(&["report", "r", "--dataset", "moved.bin"], "");
     assert_eq!(code, 0);
     assert!(report(&bench, "r/report.html").contains("Calibration, all phases"));
