@@ -8,11 +8,12 @@
 use std::collections::HashMap;
 
 use super::array::Array;
+use super::content::{Content, Named, Source};
 use super::known::KnownValues;
 use super::marker::{Marking, Offset};
 use super::order::Order;
 use super::search::{self, Alternative};
-use super::values::{Content, Named, Source, TableValues};
+use super::values::TableValues;
 use super::{Job, arrange};
 use gputexel_model::SquareOrder;
 

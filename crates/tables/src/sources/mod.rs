@@ -8,10 +8,10 @@
 
 mod array;
 mod compare;
+mod content;
 mod element;
 mod known;
 mod layout;
-
 mod marker;
 mod number;
 mod order;
@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 use array::Array;
 pub use compare::Compared;
 use compare::{Judge, Verdict};
+use content::{Content, Named};
 use element::ElementType;
 use gputexel_files::{Error, Result};
 use gputexel_patch::encoding::{decode, encode};
@@ -39,7 +40,6 @@ pub(crate) use marker::{escape_unseen, quote};
 use order::Order;
 pub(crate) use read::{Precision, ReadAs, ReadTables, read};
 pub(crate) use values::marker_name;
-use values::{Content, Named};
 pub use values::{TableName, TableValues};
 
 /// What becomes of a marker's array.

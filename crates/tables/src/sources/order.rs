@@ -1,8 +1,8 @@
 //! The order of an array's numbers: which piece, square and phase a place in it stands for, as its brackets
 //! and its marker say.
 
+use super::content::Content;
 use super::marker::Grouping;
-use super::values::Content;
 
 /// In which order an array has pieces, colors, squares and phases: squares behind the others, but for
 /// the phase, which may be anywhere.

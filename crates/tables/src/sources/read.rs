@@ -7,9 +7,10 @@ use std::path::Path;
 
 use super::array;
 use super::compare::{Compared, Reference, check_read};
+use super::content::{Content, Source};
 use super::marker::{self, Marker, Marking, Offset, quoted};
 use super::number::Number;
-use super::values::{Content, Source, TableValues, phases, plain};
+use super::values::{TableValues, phases, plain};
 use super::{Job, arrange, is_export, utf8};
 use gputexel_files::{Error, Result};
 use gputexel_model::{Colors, Feature, ROLE_NAMES};

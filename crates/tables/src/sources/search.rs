@@ -3,8 +3,9 @@
 use super::Job;
 use super::arrange;
 use super::compare::{Added, Compared, Difference, Reference, difference};
+use super::content::{Content, Named, Place, Source, is_pieces};
 use super::marker::{Grouping, Marking, Offset};
-use super::values::{Content, Named, Place, Source, TableValues, is_pieces};
+use super::values::TableValues;
 use gputexel_model::{Colors, ROLE_NAMES, SquareOrder};
 
 /// Another marker, and how far the numbers are from what it says.
