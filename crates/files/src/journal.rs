@@ -27,6 +27,7 @@ pub struct Place<'a> {
 }
 
 impl Place<'_> {
+    /// The path of the file.
     pub fn path(&self) -> PathBuf {
         self.folder.join(self.name)
     }

@@ -13,10 +13,10 @@ pub mod journal;
 mod messages;
 mod rights;
 
-pub use error::{Error, Result};
+pub use error::{Error, Remedy, Result};
 pub use files::{
     Growing, RECORD_BYTES, SETTINGS_BYTES, Scratch, TEMPORARY, folder_for, gone, is_at, read_limited,
     read_whole, read_whole_text, remove_until_rewritten, write_atomically,
 };
-pub use messages::{escaped, printable, shown};
+pub use messages::{counted, escaped, printable, shown};
 pub use rights::Rights;

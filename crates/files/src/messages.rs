@@ -47,6 +47,11 @@ pub fn shown(text: &str) -> String {
     shortened(text, MAX_SHOWN)
 }
 
+/// A number of things: `1 block`, `2 blocks`.
+pub fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
 fn shortened(text: &str, most: usize) -> String {
     let mut out = String::new();
     let mut chars = text.chars();

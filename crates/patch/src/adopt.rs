@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use super::folder::Folder;
 use super::journal::{Entry, FOLDER, Journal, Origin, replacements};
 use super::lock::PatchLock;
+use super::remedy::Remedy;
 use super::sources::is_hidden;
 use super::transaction::backup_root;
 use gputexel_files::{Error, Result};
@@ -21,7 +22,7 @@ use gputexel_files::{Error, Result};
 /// still there.
 pub fn adopt(sources: &Path, backup: Option<&Path>) -> Result<Vec<PathBuf>> {
     if !sources.is_dir() {
-        return Err(Error::input(sources, "is no folder; --adopt needs the one with the sources"));
+        return Err(Error::input(sources, "is no folder").mended_by(Remedy::AdoptSources));
     }
     let mut left = Vec::new();
     if backup.is_none() && std::fs::symlink_metadata(sources.join(FOLDER)).is_err() {

@@ -11,8 +11,10 @@ use super::nearest::{Near, NearIndex};
 use super::order::{History, prove, uncover};
 use super::params::ParamsFile;
 use super::plan::{params_path, read_params};
+use super::remedy::Remedy;
 use super::sources::{Source, Sources};
 use super::state::{Placed, State, check_names, place_block};
+use super::transaction::check_complete;
 use super::tune::{BlockEdit, enter, marker_line};
 use super::warnings::{encodings, of_block, undeclared};
 use gputexel_files::{Error, Result};
@@ -52,6 +54,9 @@ pub struct BlockCheck {
     pub near: Option<Near>,
     /// What else is wrong: markers that are missing or in several lines, files.
     pub problems: Vec<String>,
+    /// What would mend the last problem, where asking differently would.
+    #[serde(skip)]
+    pub remedy: Option<Remedy>,
 }
 
 impl BlockCheck {
@@ -89,9 +94,10 @@ impl CheckReport {
 /// Looks for every block in its source.
 ///
 /// # Errors
-/// A `.tune` file that cannot be read, a folder that is none. What is wrong with single blocks is in
-/// the report.
+/// A `.tune` file that cannot be read, a folder that is none or that an interrupted command has left half
+/// written. What is wrong with single blocks is in the report.
 pub fn check(tune: &Path, folder: &Path, options: &Options) -> Result<CheckReport> {
+    check_complete(folder)?;
     let params = params_path(tune)?;
     let tune = TuneFile::read(tune, options.compat, true)?;
     if !options.compat {
@@ -143,10 +149,14 @@ fn check_blocks(
             values: Vec::new(),
             near: None,
             problems: Vec::new(),
+            remedy: None,
         };
         match place_block(block, tune, sources, options) {
             Ok(p) => placed.push((checks.len(), p)),
-            Err(error) => check.problems.push(error.to_string()),
+            Err(error) => {
+                check.remedy = error.remedy().copied();
+                check.problems.push(error.to_string());
+            }
         }
         checks.push(check);
     }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::folder::{Folder, Place};
+use super::remedy::Remedy;
 use super::seal::Key;
 use gputexel_files::{Error, Result};
 
@@ -92,23 +93,21 @@ impl Origin {
     /// Refuses records that were not made by this user in this very tree. `made_in` is where they claim
     /// to have been made; `folder` is the one with the records.
     pub fn check(self, made_in: &Path, tree: &Path, folder: &Path) -> Result<()> {
-        let adopt = "--adopt takes over the old files in it";
-        let reason = match self {
+        let (reason, remedy) = match self {
             Self::Own if made_in == tree => return Ok(()),
-            Self::Own => format!(
-                "was made in {}, not here; if you have moved or copied the tree, {adopt}; else delete it",
-                made_in.display()
+            Self::Own => (format!("was made in {}, not here", made_in.display()), Remedy::AdoptMoved),
+            Self::Foreign => (
+                "was not made by you on this computer; delete it if it came with the sources".to_string(),
+                Remedy::AdoptForeign,
             ),
-            Self::Foreign => format!(
-                "was not made by you on this computer; delete it if it came with the sources; {adopt} if they \
-                 are yours"
-            ),
-            Self::Former => format!(
+            Self::Former => (
                 "was made by a former version, whose records anyone could have written; delete it if it came \
-                 with the sources; {adopt} if they are yours"
+                 with the sources"
+                    .to_string(),
+                Remedy::AdoptForeign,
             ),
         };
-        Err(Error::input(folder, reason))
+        Err(Error::input(folder, reason).mended_by(remedy))
     }
 }
 

@@ -314,6 +314,15 @@ pub fn interrupted(sources: &Path) -> Result<bool> {
     super::lock::is_interrupted(sources)
 }
 
+/// Refuses a source folder that an interrupted command has left half written, where nothing is to be written.
+pub(super) fn check_complete(sources: &Path) -> Result<()> {
+    if interrupted(sources)? {
+        let reason = "a 'gputexel patch' was interrupted here; 'gputexel patch undo' first";
+        return Err(Error::input(sources, reason));
+    }
+    Ok(())
+}
+
 /// Puts back what an interrupted command has left in a source folder; says what that was.
 ///
 /// # Errors

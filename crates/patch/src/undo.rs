@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::folder::{Folder, Found, Place};
 use super::journal::{Entry, FOLDER, Journal, Origin, Progress, replacements};
 use super::lock::PatchLock;
+use super::remedy::Remedy;
 use super::seal::Key;
 use super::transaction::{FileState, backup_root, recover_at, restore, state};
 use gputexel_files::{Error, Result};
@@ -89,10 +90,8 @@ fn undo_replacement(folder: &Folder, force: bool) -> Result<Undone> {
         return Ok(undone);
     }
     if let Some(later) = later(&lock, folder)?.filter(|_| !force) {
-        return Err(Error::input(
-            folder.path(),
-            format!("{later} came later; undo it first, or use --force"),
-        ));
+        let reason = format!("{later} came later; undo it first");
+        return Err(Error::input(folder.path(), reason).mended_by(Remedy::UndoLaterFirst));
     }
     undo_one(&lock, folder, force)
 }
@@ -149,11 +148,8 @@ fn undo_one(lock: &PatchLock, folder: &Folder, force: bool) -> Result<Undone> {
                 continue;
             }
             FileState::Changed if !force => {
-                let reason = format!(
-                    "was changed after 'patch {}'; --force puts it back all the same",
-                    journal.command
-                );
-                return Err(Error::input(&entry.shown, reason));
+                let reason = format!("was changed after 'patch {}'", journal.command);
+                return Err(Error::input(&entry.shown, reason).mended_by(Remedy::UndoChanged));
             }
             FileState::Changed => {
                 changed.push(entry);
