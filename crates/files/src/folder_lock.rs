@@ -10,8 +10,10 @@ use std::io::{Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use crate::appending::{gone, is_at};
+use crate::atomic::TEMPORARY;
 use crate::error::{Error, Result};
-use crate::files::{TEMPORARY, gone, is_at, read_limited};
+use crate::reading::read_limited;
 
 /// The name of the file with the lock.
 pub const LOCK: &str = ".gputexel.lock";
@@ -280,7 +282,7 @@ mod tests {
         std::fs::write(path("dataset.bin"), "half").unwrap();
         std::fs::write(path(".gputexel-dead"), "half").unwrap();
         assert!(holds_leftovers_only(folder.path()).unwrap());
-        let alive = crate::files::Scratch::beside(&path("x")).unwrap();
+        let alive = crate::atomic::Scratch::beside(&path("x")).unwrap();
         let lock = FolderLock::acquire(folder.path()).unwrap();
         assert_eq!(lock.made(), ["dataset.bin"]);
         assert!(!path(".gputexel-dead").exists());

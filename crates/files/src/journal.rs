@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::appending::Growing;
 use crate::error::{Error, Result};
-use crate::files::Growing;
 use crate::folder_lock::{FolderLock, no_record};
 
 /// Where a journal is, and what it is called in messages.

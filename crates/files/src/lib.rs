@@ -4,19 +4,22 @@
 //! ([`folder_lock`]), what happens is kept in [`journal`]s whose torn last line does not count, and
 //! inputs are streams of decompressed bytes ([`input`]).
 
+mod appending;
+mod atomic;
 mod error;
-mod files;
 pub mod folder_lock;
 mod gzip;
 pub mod input;
 pub mod journal;
 mod messages;
+mod reading;
+mod removed;
 mod rights;
 
+pub use appending::{Growing, gone, is_at};
+pub use atomic::{Scratch, folder_for, write_atomically};
 pub use error::{Error, Remedy, Result};
-pub use files::{
-    Growing, RECORD_BYTES, SETTINGS_BYTES, Scratch, TEMPORARY, folder_for, gone, is_at, read_limited,
-    read_whole, read_whole_text, remove_until_rewritten, write_atomically,
-};
 pub use messages::{counted, escaped, printable, shown};
+pub use reading::{RECORD_BYTES, SETTINGS_BYTES, read_limited, read_whole, read_whole_text};
+pub use removed::remove_until_rewritten;
 pub use rights::Rights;
