@@ -7,7 +7,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::folder::Folder;
-use super::journal::{Entry, FOLDER, Journal, Origin, replacements};
+use super::journal::{FOLDER, FileRecord, Journal, Origin, replacements};
 use super::lock::PatchLock;
 use super::remedy::Remedy;
 use super::sources::is_hidden;
@@ -56,11 +56,11 @@ fn adopt_one(lock: &PatchLock, folder: &Folder, outside: bool, left: &mut Vec<Pa
         let reason = format!("has the old files of {}, which is still there", journal.sources.display());
         return Err(Error::input(folder.path(), reason));
     }
-    let inside = |entry: &&Entry| {
+    let inside = |entry: &&FileRecord| {
         entry.path.components().all(|part| matches!(part, Component::Normal(_)))
             && (origin == Origin::Own || !is_hidden(&entry.path))
     };
-    let (files, others): (Vec<Entry>, Vec<Entry>) =
+    let (files, others): (Vec<FileRecord>, Vec<FileRecord>) =
         journal.files.clone().into_iter().partition(|entry| inside(&entry));
     left.extend(others.into_iter().map(|entry| entry.path));
     journal.rebound(lock.sources(), files).write(folder, lock.key())

@@ -88,7 +88,7 @@ pub fn plan_apply_from(params_path: &Path, tune: &Path, folder: &Path, options: 
     })?;
 
     let mut planned: Vec<Option<PlannedBlock>> = placed.iter().map(|_| None).collect();
-    let work = |p| Work { tune: &tune, p, params: &params, options };
+    let work = |p| BlockApply { tune: &tune, p, params: &params, options };
     // What was put in last lies on top, and may have split what a plain patch before it has put in.
     for (i, (p, state)) in placed.iter().zip(&states).enumerate().rev() {
         let source = &mut sources.files[p.file];
@@ -124,14 +124,14 @@ pub fn plan_apply_from(params_path: &Path, tune: &Path, folder: &Path, options: 
 }
 
 /// The work on one block.
-struct Work<'a> {
+struct BlockApply<'a> {
     tune: &'a TuneFile,
     p: &'a Placed<'a>,
     params: &'a ParamsFile,
     options: &'a Options,
 }
 
-impl Work<'_> {
+impl BlockApply<'_> {
     fn planned(&self, source: &Source, at: Option<usize>, action: &'static str) -> PlannedBlock {
         PlannedBlock {
             name: self.p.block.name.clone(),

@@ -8,14 +8,14 @@ use super::apply::lost_lines;
 use super::blocks::{Block, Setting, TuneFile};
 use super::constants::Code;
 use super::nearest::{Near, NearIndex};
-use super::order::{History, prove, uncover};
+use super::order::{History, uncover, verify_reversible};
 use super::params::ParamsFile;
 use super::plan::{params_path, read_params};
 use super::remedy::Remedy;
 use super::sources::{Source, Sources};
 use super::state::{Placed, State, check_names, place_block};
 use super::transaction::check_complete;
-use super::tune::{BlockEdit, enter, marker_line};
+use super::tune::{BlockEdit, add_parameters, marker_line};
 use super::warnings::{encodings, of_block, undeclared};
 use gputexel_files::{Error, Result};
 
@@ -183,7 +183,7 @@ fn check_blocks(
         let plain = p.block.name.is_empty();
         let tried = matches!(state, State::Ready(_)) || (plain && !matches!(state, State::Done(_)));
         let mut edit = |source: &mut Source| {
-            enter(p, state, source, &mut params, tune, options)?;
+            add_parameters(p, state, source, &mut params, tune, options)?;
             let history = &mut histories[p.file];
             BlockEdit { tune, p, params: &params, options, history }.run(source, state)
         };
@@ -207,7 +207,7 @@ fn check_blocks(
             Some(Ok(_)) => {
                 said.clear();
                 if !options.compat
-                    && let Err(error) = prove(p, state, source, &tune.path)
+                    && let Err(error) = verify_reversible(p, state, source, &tune.path)
                 {
                     said.push(error.to_string());
                 }

@@ -246,12 +246,12 @@ impl Folder {
 
 /// The place of a file that is to be replaced.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct FilePlace {
     pub folder: Folder,
     pub name: std::ffi::OsString,
 }
 
-impl Place {
+impl FilePlace {
     /// Of a path below a tree, relative or not, or of one elsewhere; none if its folder is not there.
     pub fn of(tree: &Folder, path: &Path) -> Result<Option<Self>> {
         let relative = if path.is_relative() { Ok(path) } else { path.strip_prefix(tree.path()) };

@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::folder::{Folder, Place};
+use super::folder::{FilePlace, Folder};
 use super::remedy::Remedy;
 use super::seal::Key;
 use gputexel_files::{Error, Result};
@@ -40,7 +40,7 @@ pub(super) enum Progress {
 
 /// A file of a replacement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Entry {
+pub(super) struct FileRecord {
     /// Relative to the source folder if it is in there.
     pub path: PathBuf,
     pub shown: PathBuf,
@@ -61,7 +61,7 @@ pub(super) struct Journal {
     /// The source folder, links resolved.
     pub sources: PathBuf,
     pub progress: Progress,
-    pub files: Vec<Entry>,
+    pub files: Vec<FileRecord>,
 }
 
 /// The checksum by which files are known again: nobody can make another file that has it.
@@ -112,7 +112,7 @@ impl Origin {
 }
 
 impl Journal {
-    pub fn new(command: &str, sources: &Path, files: Vec<Entry>) -> Self {
+    pub fn new(command: &str, sources: &Path, files: Vec<FileRecord>) -> Self {
         let (command, sources) = (command.to_string(), sources.to_path_buf());
         Self { version: VERSION, command, sources, progress: Progress::Writing, files }
     }
@@ -153,7 +153,7 @@ impl Journal {
     }
 
     /// The journal as that of another tree, or of this version.
-    pub fn rebound(self, sources: &Path, files: Vec<Entry>) -> Self {
+    pub fn rebound(self, sources: &Path, files: Vec<FileRecord>) -> Self {
         Self { version: VERSION, sources: sources.to_path_buf(), files, ..self }
     }
 
@@ -169,7 +169,7 @@ impl Journal {
     }
 }
 
-impl Entry {
+impl FileRecord {
     /// Whether the path is below the tree, or a whole one, and the old file lies in the folder.
     fn is_sane(&self) -> bool {
         let plain = |name: &String| {
@@ -185,8 +185,8 @@ impl Entry {
     }
 
     /// Where the file is; none if its folder is gone.
-    pub fn place(&self, tree: &Folder) -> Result<Option<Place>> {
-        Place::of(tree, &self.path)
+    pub fn place(&self, tree: &Folder) -> Result<Option<FilePlace>> {
+        FilePlace::of(tree, &self.path)
     }
 }
 

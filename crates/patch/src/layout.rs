@@ -43,8 +43,9 @@ pub(super) fn replace_part(text: &mut String, range: Range<usize>, body: &str, n
     let rest = text[range.end..line_end(text, range.end)].trim_matches(is_space);
     let last = new.rsplit('\n').next().unwrap_or("");
     // What follows on the line must not become a part of a comment.
-    let cut = !rest.is_empty() && last.contains("//");
-    let indent = if cut { format!("{newline}{}", indentation(text, range.start)) } else { String::new() };
+    let behind_comment = !rest.is_empty() && last.contains("//");
+    let indent =
+        if behind_comment { format!("{newline}{}", indentation(text, range.start)) } else { String::new() };
     let edit = Edit { at: range.start, removed: range.len(), added: new.len() + indent.len() };
     text.replace_range(range, &format!("{new}{indent}"));
     edit

@@ -390,8 +390,8 @@ impl Search<'_> {
             Some(Item::Word(_)) => true,
             _ => false, // numbers look for themselves
         };
-        let cut = word && self.pattern.rule == Rule::Words && begins_with_word(&self.text[at..]);
-        (!cut).then_some(at)
+        let splits_word = word && self.pattern.rule == Rule::Words && begins_with_word(&self.text[at..]);
+        (!splits_word).then_some(at)
     }
 
     /// Tries the numbers at a place, longest first, as the expression does.

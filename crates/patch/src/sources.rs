@@ -9,7 +9,7 @@ use super::Options;
 use super::blocks::Setting;
 use super::characters::{line_of, line_start, newline_of, next_line, with_newlines};
 use super::encoding::{Encoding, decode_source};
-use super::folder::{Folder, Place, read_file};
+use super::folder::{FilePlace, Folder, read_file};
 use super::journal::FOLDER;
 use super::pattern::Frequencies;
 use super::remedy::Remedy;
@@ -119,7 +119,7 @@ impl Sources {
             return Err(at(format!("{}: is a folder; expected a source", shown.display())));
         }
         // Reached anew without links: whatever has changed since is noticed.
-        let found = Place::of(&self.root, &path)?.map(|place| place.find()).transpose();
+        let found = FilePlace::of(&self.root, &path)?.map(|place| place.find()).transpose();
         let missing = || Error::io(&shown, std::io::Error::from(std::io::ErrorKind::NotFound));
         let bytes = found.map_err(|e| as_shown(e, &shown))?.flatten().ok_or_else(missing)?.bytes;
         let (text, encoding) = decode_source(&bytes, &shown, self.compat)?;

@@ -7,8 +7,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::folder::{Folder, Found, Place};
-use super::journal::{Entry, FOLDER, Journal, Progress, checksum, has_checksum, replacements};
+use super::folder::{FilePlace, Folder, Found};
+use super::journal::{FOLDER, FileRecord, Journal, Progress, checksum, has_checksum, replacements};
 use super::lock::PatchLock;
 use super::plan::{Change, Plan};
 use gputexel_files::{Error, Result};
@@ -73,18 +73,18 @@ pub fn write_observed(
         // The plan was made from a tree that was half written; see `recover`.
         return Err(Error::input(sources, format!("{recovered}; run again")));
     }
-    let found: Vec<(Place, Option<Found>)> =
-        plan.changes.iter().map(|change| find(&lock, change)).collect::<Result<_>>()?;
+    let found: Vec<(FilePlace, Option<Found>)> =
+        plan.changes.iter().map(|change| find_unchanged(&lock, change)).collect::<Result<_>>()?;
     let root = match backup {
         Backup::In(folder) => {
             std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
-            open(folder)?.make(Path::new(&name_of(lock.sources())))?
+            open(folder)?.make(Path::new(&tree_name(lock.sources())))?
         }
         Backup::Beside | Backup::No => lock.folder().below(Path::new(""))?,
     };
-    let name = create(&root, command)?;
+    let name = create_folder(&root, command)?;
     let folder = root.below(Path::new(&name))?;
-    let work = Work { plan, found, lock: &lock, folder: &folder };
+    let work = Replacement { plan, found, lock: &lock, folder: &folder };
     let give_up = |error: Error| -> Result<Written> {
         work.found.iter().for_each(|(place, _)| drop(place.folder.remove(place.staged())));
         let _ = root.remove_folder(&name);
@@ -114,7 +114,7 @@ fn open(folder: &Path) -> Result<Folder> {
 }
 
 /// What a source folder is called in a backup folder, which may serve several trees.
-fn name_of(sources: &Path) -> String {
+fn tree_name(sources: &Path) -> String {
     let name = sources.file_name().unwrap_or_default().to_string_lossy();
     let name: String = name.chars().take(40).collect();
     format!("{name}-{}", &checksum(sources.as_os_str().as_encoded_bytes())[..8])
@@ -124,12 +124,12 @@ fn name_of(sources: &Path) -> String {
 /// of that name: the tree may have been moved. None if there is no such folder.
 pub(super) fn backup_root(lock: &PatchLock, backup: Option<&Path>) -> Result<Option<Folder>> {
     let Some(backup) = backup.filter(|backup| backup.exists()) else { return Ok(None) };
-    let (root, name) = (open(backup)?, name_of(lock.sources()));
+    let (root, name) = (open(backup)?, tree_name(lock.sources()));
     if root.has(&name)? { root.below(Path::new(&name)).map(Some) } else { Ok(Some(root)) }
 }
 
 /// Makes the folder of the next replacement; its name.
-fn create(root: &Folder, command: &str) -> Result<String> {
+fn create_folder(root: &Folder, command: &str) -> Result<String> {
     let mut number = replacements(root)?.last().map_or(0, |(number, _)| *number);
     loop {
         let full = || Error::input(root.path(), "has no number left for the old files");
@@ -142,9 +142,9 @@ fn create(root: &Folder, command: &str) -> Result<String> {
 }
 
 /// A file that is to be replaced, as it is now; none if it is not there.
-fn find(lock: &PatchLock, change: &Change) -> Result<(Place, Option<Found>)> {
+fn find_unchanged(lock: &PatchLock, change: &Change) -> Result<(FilePlace, Option<Found>)> {
     let missing = || Error::io(&change.shown, std::io::Error::from(std::io::ErrorKind::NotFound));
-    let place = Place::of(lock.tree(), &change.path)?.ok_or_else(missing)?;
+    let place = FilePlace::of(lock.tree(), &change.path)?.ok_or_else(missing)?;
     let mut found = place.find()?;
     if found.as_ref().map(|found| &found.bytes) != change.before.as_ref() {
         return Err(Error::input(&change.shown, "was changed by another program just now"));
@@ -159,17 +159,17 @@ fn find(lock: &PatchLock, change: &Change) -> Result<(Place, Option<Found>)> {
 }
 
 /// The work on the files of a plan.
-struct Work<'a> {
+struct Replacement<'a> {
     plan: &'a Plan,
     /// In the order of the plan's changes; without bytes, which are the plan's.
-    found: Vec<(Place, Option<Found>)>,
+    found: Vec<(FilePlace, Option<Found>)>,
     lock: &'a PatchLock,
     /// That of the replacement.
     folder: &'a Folder,
 }
 
-impl Work<'_> {
-    fn files(&self) -> impl Iterator<Item = (&Change, &Place, Option<&Found>)> {
+impl Replacement<'_> {
+    fn files(&self) -> impl Iterator<Item = (&Change, &FilePlace, Option<&Found>)> {
         let files = self.plan.changes.iter().zip(&self.found);
         files.map(|(change, (place, found))| (change, place, found.as_ref()))
     }
@@ -188,7 +188,7 @@ impl Work<'_> {
             if let (Some(found), Some(before)) = (found, &change.before) {
                 self.folder.write(&backup, before, Some(&found.rights))?;
             }
-            entries.push(Entry {
+            entries.push(FileRecord {
                 path: change.path.strip_prefix(sources).unwrap_or(&change.path).to_path_buf(),
                 shown: change.shown.clone(),
                 backup: change.before.as_ref().map(|_| backup),
@@ -250,7 +250,7 @@ pub(super) enum FileState {
     Changed,
 }
 
-pub(super) fn state(tree: &Folder, entry: &Entry) -> Result<FileState> {
+pub(super) fn file_state(tree: &Folder, entry: &FileRecord) -> Result<FileState> {
     let found = entry.place(tree)?.map(|place| place.find()).transpose()?.flatten();
     Ok(match (found, &entry.before) {
         (None, None) => FileState::Old,
@@ -261,7 +261,7 @@ pub(super) fn state(tree: &Folder, entry: &Entry) -> Result<FileState> {
 }
 
 /// Puts the old file back, or removes one that was not there before.
-pub(super) fn restore(tree: &Folder, entry: &Entry, folder: &Folder) -> Result<()> {
+pub(super) fn restore(tree: &Folder, entry: &FileRecord, folder: &Folder) -> Result<()> {
     let Some(backup) = &entry.backup else {
         return entry.place(tree)?.map_or(Ok(()), |place| place.folder.remove(&place.name));
     };
@@ -274,7 +274,7 @@ pub(super) fn restore(tree: &Folder, entry: &Entry, folder: &Folder) -> Result<(
     let place = match (entry.place(tree)?, entry.path.parent()) {
         (Some(place), _) => place,
         (None, Some(parent)) if entry.path.is_relative() => {
-            Place { folder: tree.make(parent)?, name: entry.path.file_name().unwrap_or_default().into() }
+            FilePlace { folder: tree.make(parent)?, name: entry.path.file_name().unwrap_or_default().into() }
         }
         (None, _) => return Err(missing(&entry.path)),
     };
@@ -290,7 +290,7 @@ fn roll_back(lock: &PatchLock, journal: &Journal, folder: &Folder) -> Result<()>
         if let Some(place) = entry.place(lock.tree())? {
             place.folder.remove(place.staged())?;
         }
-        match state(lock.tree(), entry)? {
+        match file_state(lock.tree(), entry)? {
             FileState::Old => {}
             FileState::New => restore(lock.tree(), entry, folder)?,
             FileState::Changed => {

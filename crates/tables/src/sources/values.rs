@@ -217,10 +217,10 @@ impl TableValues {
 
 /// A name without the ending of a phase, if it has one.
 pub(super) fn phases(text: &str) -> Option<(&str, Vec<usize>)> {
-    let cut = text.len().checked_sub(3)?;
-    let ending = text.get(cut..)?.strip_prefix(['.', '_'])?;
+    let base_end = text.len().checked_sub(3)?;
+    let ending = text.get(base_end..)?.strip_prefix(['.', '_'])?;
     let phase = PHASES.iter().position(|phase| ending.eq_ignore_ascii_case(phase))?;
-    Some((&text[..cut], vec![phase]))
+    Some((&text[..base_end], vec![phase]))
 }
 
 /// In any case, with dots or underscores.
