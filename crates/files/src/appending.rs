@@ -58,7 +58,7 @@ impl Growing {
         Ok(Self { path: path.to_path_buf(), file, is_file })
     }
 
-    /// Adds to the end; once this returns, the end of the process does not lose it.
+    /// Adds to the end; once this returns, it survives the end of the process.
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::Input`] as with [`check`](Self::check), before anything is written.
@@ -67,7 +67,7 @@ impl Growing {
         self.file.write_all(bytes).map_err(|e| Error::io(&self.path, e))
     }
 
-    /// Sees to it that the file is still there.
+    /// Checks that the file is still there.
     ///
     /// # Errors
     /// [`Error::Input`] when it was removed, moved or replaced.

@@ -13,7 +13,7 @@ use tempfile::NamedTempFile;
 use crate::error::{Error, Result};
 use crate::removed::{removed_rights, rights_at};
 
-/// How the names of files in the making begin.
+/// How the names of unfinished files begin.
 pub const TEMPORARY: &str = ".gputexel-";
 
 /// Writes `contents` to a temporary file beside `path`, syncs it, and renames it into place. A device or
@@ -30,7 +30,7 @@ pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<()> {
     write().map_err(|e| Error::io(path, e))
 }
 
-/// A file in the making, to be put in its place once it is whole; until then it goes away by itself.
+/// A file that appears in its place once it is complete; if it is dropped before, it is deleted.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
@@ -98,7 +98,7 @@ impl Write for Scratch {
     }
 }
 
-/// Where what is on its way to `path` is kept until then: beside it, so that a rename will do.
+/// The folder for the temporary file that becomes `path`: that of `path`, so that a rename is enough.
 pub fn folder_for(path: &Path) -> PathBuf {
     match path.parent() {
         _ if is_device(path) => std::env::temp_dir(),

@@ -1,8 +1,8 @@
 //! The lock of a folder that is being written: one process at a time.
 //!
-//! A file in the folder carries the lock, which the system takes back when the process ends, however it
-//! ends. The file says whose it is, and what that process made before there was a record of the run; a
-//! process that ends by itself takes it away. Readers need no lock: what they read is whole at any time.
+//! The lock is on a file in the folder, so that the system releases it when the process ends, even by a crash.
+//! The file names the process, and the files that it made before there was a record of the run; a process that
+//! ends normally deletes it. Readers need no lock: every file is complete at any time.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -21,7 +21,7 @@ pub const LOCK: &str = ".gputexel.lock";
 /// Bytes that a lock may have: it names files by which one run begins.
 const LOCK_BYTES: u64 = 1 << 20;
 
-/// Times that a lock file may vanish under our hands before something else is wrong.
+/// How often a lock file may disappear while it is being locked before that is an error.
 const TRIES: usize = 100;
 
 /// A folder that no other process of this program writes to, as long as this or a clone of it lives.
@@ -47,7 +47,7 @@ struct State {
 }
 
 impl FolderLock {
-    /// Takes the lock of an existing folder, and away what killed processes left half-written.
+    /// Locks an existing folder, and deletes what killed processes left unfinished.
     ///
     /// # Errors
     /// [`Error::Input`] when another process has it, or something else than a file of ours stands in its
@@ -81,14 +81,14 @@ impl FolderLock {
         &self.0.folder
     }
 
-    /// What has to be said where the file system has no locks.
+    /// The warning for file systems without locks.
     pub fn warning(&self) -> Option<String> {
         let why = self.0.unlocked.as_ref()?;
         let folder = self.0.folder.display();
         Some(format!("{folder}: cannot be locked ({why}): see to it that no other process writes there"))
     }
 
-    /// Sees to it that the folder is still there, and still ours.
+    /// Checks that the folder is still there and still locked by this process.
     ///
     /// # Errors
     /// [`Error::Input`] when it was removed, moved or replaced.
@@ -158,7 +158,7 @@ impl Drop for Held {
     }
 }
 
-/// Opens the file with the lock, which has to be one of ours.
+/// Opens the lock file, which must be a plain file with one name.
 fn open(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -198,7 +198,7 @@ fn made(text: &str) -> Vec<String> {
     text.lines().filter_map(|line| line.strip_prefix("made ")).filter(plain).map(str::to_string).collect()
 }
 
-/// Removes files in the making whose process has ended.
+/// Removes unfinished files whose process has ended.
 fn clear_temporaries(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten().filter(|entry| is_temporary(&entry.file_name())) {
@@ -215,7 +215,7 @@ fn is_temporary(name: &OsStr) -> bool {
     name.to_string_lossy().starts_with(TEMPORARY)
 }
 
-/// Whether a name in a folder is that of a lock or of a file in the making.
+/// Whether a name in a folder is that of a lock or of an unfinished file.
 pub fn is_leftover(name: &OsStr) -> bool {
     name == LOCK || is_temporary(name)
 }

@@ -1,8 +1,8 @@
-//! What all of gputexel does with files, and the error type that all of it shares.
+//! Files and the error type of all crates of gputexel.
 //!
 //! Files are written whole or not at all ([`write_atomically`]), folders of runs have one writer
-//! ([`folder_lock`]), what happens is kept in [`journal`]s whose torn last line does not count, and
-//! inputs are streams of decompressed bytes ([`input`]).
+//! ([`folder_lock`]), events are kept in [`journal`]s whose torn last line is ignored, and inputs are streams
+//! of decompressed bytes ([`input`]).
 
 mod appending;
 mod atomic;

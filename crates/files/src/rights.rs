@@ -1,4 +1,4 @@
-//! Who may do what with a file, carried over to another.
+//! Owner, group and mode of a file, copied to another.
 
 use std::fs::{File, Metadata};
 

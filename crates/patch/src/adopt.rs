@@ -15,10 +15,10 @@ use super::transaction::backup_root;
 use gputexel_files::{Error, Result};
 
 /// Makes the records in a source folder, and those in the backup folder of commands if one is given, the
-/// tree's own. Returns the files of theirs that are outside of the tree or hidden, which are left alone.
+/// tree's own. Returns the files named in them that are outside of the tree or hidden, which are left alone.
 ///
 /// # Errors
-/// [`Error::Io`]; [`Error::Input`] for records that lead astray, or that belong to another tree which is
+/// [`Error::Io`]; [`Error::Input`] for records with paths that no journal has, or that belong to another tree which is
 /// still there.
 pub fn adopt(sources: &Path, backup: Option<&Path>) -> Result<Vec<PathBuf>> {
     if !sources.is_dir() {

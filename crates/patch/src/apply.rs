@@ -168,7 +168,7 @@ impl BlockApply<'_> {
         }
     }
 
-    /// Puts values in the place of the numbers of a context, or a plain patch in its place.
+    /// Replaces the numbers of a context by values, or the context by a plain patch.
     fn apply(&self, source: &mut Source, state: &State) -> Result<PlannedBlock> {
         let Self { p, options, .. } = self;
         let found = self.find(source, state)?;

@@ -79,7 +79,7 @@ pub struct CheckReport {
     pub params_missing: Vec<String>,
     /// Why the `.params` file cannot be read.
     pub params_problem: Option<String>,
-    /// What can be used and is hardly meant: ranges without the value, parameters that nothing declares.
+    /// Likely mistakes: ranges without the value, parameters that nothing declares.
     pub warnings: Vec<String>,
 }
 
@@ -131,7 +131,7 @@ pub fn check(tune: &Path, folder: &Path, options: &Options) -> Result<CheckRepor
 }
 
 /// Patches in memory, in order, as `tune` would, but for blocks of which it has been done; what stands
-/// in the way of one block is told of it, and the next is gone on with.
+/// in the way of one block is reported for it, and the next block is tried.
 fn check_blocks(
     tune: &TuneFile,
     sources: &mut Sources,

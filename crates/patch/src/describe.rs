@@ -1,9 +1,11 @@
 //! Plans and reports as lines of text.
 
 use std::fmt::{Display, Formatter, Result};
+use std::path::Path;
 
 use super::check::{BlockCheck, BlockState, CheckReport};
 use super::plan::{ParamsSummary, PlannedBlock};
+use super::undo::Undone;
 use gputexel_files::{counted, shown};
 
 /// One line without its end: `search.cpp:10: fm: tuned, fm_1 = 100, fm_2 = 30 (was 25)`.
@@ -89,4 +91,31 @@ impl Display for CheckReport {
         }
         self.warnings.iter().try_for_each(|warning| writeln!(f, "warning: {warning}"))
     }
+}
+
+impl Undone {
+    /// Whole lines: one for each file, and one for the command. `place` is the folder that undoing was asked
+    /// for; copies below it are called as the user calls it.
+    pub fn describe(&self, place: &Path) -> String {
+        let mut text = String::new();
+        for file in &self.files {
+            let copy = self.changed.iter().find(|(changed, _)| changed == file);
+            let copy = copy.map(|(_, copy)| format!("; what it was is now {}", below_as_named(copy, place)));
+            text += &format!("{}: as before{}\n", file.display(), copy.unwrap_or_default());
+        }
+        for file in &self.removed {
+            text += &format!("{}: removed, for it was not there before\n", file.display());
+        }
+        for file in &self.kept {
+            text += &format!("{}: left alone, for it was changed since\n", file.display());
+        }
+        let how = if self.interrupted { "was interrupted, and is undone" } else { "is undone" };
+        text + &format!("patch {} {how}\n", self.command)
+    }
+}
+
+/// A path below a folder as the user calls that folder; others are whole.
+fn below_as_named(path: &Path, folder: &Path) -> String {
+    let below = folder.canonicalize().ok().and_then(|root| Some(path.strip_prefix(root).ok()?.to_path_buf()));
+    below.map_or_else(|| path.to_path_buf(), |below| folder.join(below)).display().to_string()
 }

@@ -13,9 +13,9 @@ use gputexel_files::Result;
 /// The two ways to edit sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditCommand {
-    /// Names in the place of the marked numbers.
+    /// Replace the marked numbers by names.
     Tune,
-    /// Values in the place of numbers or names.
+    /// Replace numbers or names by values.
     Apply {
         /// The file with the values; the `.params` file beside the `.tune` file by default.
         params: Option<PathBuf>,

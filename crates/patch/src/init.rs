@@ -1,8 +1,8 @@
 //! A first `.tune` block from lines of a source, with its numbers marked.
 //!
-//! Numbers in comments, strings and identifiers are none; those that could not become variables are left,
-//! and those that the format cannot mark (hexadecimal, with exponents or suffixes) are left and named. Lines are added below until the block matches in one
-//! place only.
+//! Digits in comments, strings and identifiers are ignored, as are numbers that could not become variables.
+//! Those that the format cannot mark (hexadecimal, with exponents or suffixes) are listed. Lines are added
+//! below until the block matches in one place only.
 
 use std::path::{Path, PathBuf};
 

@@ -2,8 +2,8 @@
 //!
 //! A folder for each replacement holds the old files and `journal.json`. Whoever has a tree can write
 //! such files, so that they are sealed (see `seal`) and name the tree that they were made in; whether to
-//! trust one is for callers to ask, by [`Origin::check`]. The order of steps is the business of
-//! `transaction` and `undo`.
+//! trust one is for callers to decide, by [`Origin::check`]. `transaction` and `undo` decide the order of
+//! steps.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -133,7 +133,7 @@ impl Journal {
             return Err(wrong(&format!("is a journal of version {}, which is unknown", journal.version)));
         }
         if let Some(entry) = journal.files.iter().find(|entry| !entry.is_sane()) {
-            return Err(wrong(&format!("has a path that leads astray, {:?}", entry.path)));
+            return Err(wrong(&format!("has a path that no journal has, {:?}", entry.path)));
         }
         if origin != Origin::Own && !journal.is_printable() {
             return Err(wrong("holds control characters"));

@@ -31,7 +31,7 @@ pub(super) fn indented(body: &str, indent: &str, newline: &str) -> String {
     text
 }
 
-/// Puts a body in the place of a part of a text; with an empty body, lines that held nothing else go.
+/// Replaces a part of a text by a body; with an empty body, lines that held nothing else go.
 pub(super) fn replace_part(text: &mut String, range: Range<usize>, body: &str, newline: &str) -> Edit {
     let new = indented(body, indentation(text, range.start), newline);
     if new.is_empty() {
@@ -69,7 +69,7 @@ pub(super) fn remove_lines(text: &mut String, lines: Range<usize>) {
     text.replace_range(start..lines.end, "");
 }
 
-/// What to write in the place of a number or name so that it does not grow together with what stands
+/// What to write for a number or name so that it does not grow together with what stands
 /// around it: `return-3` with a name, `d-x` with -3.
 pub(super) fn apart(text: &str, range: &Range<usize>, new: &str) -> String {
     let before = text[..range.start].chars().next_back();

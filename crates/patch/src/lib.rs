@@ -72,7 +72,7 @@ pub struct Options {
 pub enum Notice<'a> {
     /// A file in records that were adopted, which is outside of the tree or hidden and was left alone.
     LeftAlone(&'a Path),
-    /// What can be done but is hardly meant, or what files lose by it, one line.
+    /// A likely mistake, or what files lose by being replaced, one line.
     Warning(&'a str),
 }
 

@@ -1,4 +1,4 @@
-//! Finding a body in a source, whatever its blanks.
+//! Finding a body in a source, regardless of whitespace.
 //!
 //! `tune.py` turns a body into a regular expression with `\s*` between all its characters, so that
 //! `int m` also finds `intm`, and `a = 1` the end of `alpha = 1`. [`Rule::Loose`] finds the same.

@@ -75,7 +75,7 @@ pub struct Plan {
     pub blocks: Vec<PlannedBlock>,
     /// The parameters, if the command writes them.
     pub params: Option<ParamsSummary>,
-    /// What can be done and is hardly meant, one line each.
+    /// Likely mistakes, one line each.
     pub warnings: Vec<String>,
 }
 

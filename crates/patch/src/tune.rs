@@ -1,4 +1,4 @@
-//! `tune`: names in the place of numbers, declared and offered as options.
+//! `tune`: numbers become names, declared and offered as options.
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -327,7 +327,7 @@ impl BlockEdit<'_> {
         })
     }
 
-    /// Puts a body, or else only the names, in the place of the context.
+    /// Replaces the context by a body, or else only its numbers by names.
     fn replace(&mut self, source: &mut Source, state: &State, body: Option<&str>) -> Result<()> {
         let Self { tune, p, options, .. } = *self;
         let mut found = p.pattern.find_all(&source.text, &source.frequencies);

@@ -242,24 +242,5 @@ fn undo(args: &UndoArgs, context: &Context) -> anyhow::Result<()> {
     if context.quiet {
         return Ok(());
     }
-    let mut text = String::new();
-    for file in &undone.files {
-        let copy = undone.changed.iter().find(|(changed, _)| changed == file);
-        let copy = copy.map(|(_, copy)| format!("; what it was is now {}", nearby(copy, &args.place)));
-        text += &format!("{}: as before{}\n", file.display(), copy.unwrap_or_default());
-    }
-    for file in &undone.removed {
-        text += &format!("{}: removed, for it was not there before\n", file.display());
-    }
-    for file in &undone.kept {
-        text += &format!("{}: left alone, for it was changed since\n", file.display());
-    }
-    let how = if undone.interrupted { "was interrupted, and is undone" } else { "is undone" };
-    Ok(say(&format!("{text}patch {} {how}\n", undone.command))?)
-}
-
-/// A path below a folder as the user calls it; others are whole.
-fn nearby(path: &Path, folder: &Path) -> String {
-    let below = folder.canonicalize().ok().and_then(|root| Some(path.strip_prefix(root).ok()?.to_path_buf()));
-    below.map_or_else(|| path.to_path_buf(), |below| folder.join(below)).display().to_string()
+    Ok(say(&undone.describe(&args.place))?)
 }

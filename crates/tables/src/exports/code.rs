@@ -48,7 +48,7 @@ pub struct Writer<'a> {
     tables: FeatureTables,
     /// Whether the features are not the program's own.
     imported: bool,
-    /// Names that had to be told apart by numbers, with their identifiers.
+    /// Names whose identifiers would collide, with the numbered identifiers that they got.
     pub told_apart: Vec<(String, String)>,
 }
 

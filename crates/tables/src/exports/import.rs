@@ -1,7 +1,7 @@
 //! The way back: parameter files from exports.
 //!
-//! Owns telling formats apart, and what values belong to where the text alone does not say. What has been
-//! lost on the way is said in notes.
+//! Recognizes the format, and finds out which parameters the values belong to where the text alone does not
+//! say. What an export has lost is listed in notes.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -105,7 +105,7 @@ pub fn import_file(request: &ImportRequest) -> Result<Imported> {
     import_as(&bytes, file, reference.as_ref(), &ArrayCheck { start, trust: *trust })
 }
 
-/// What came of an export.
+/// An export that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
     /// The parameters.
@@ -124,8 +124,8 @@ struct Values {
     records: Option<Vec<ParameterRecord>>,
 }
 
-/// Reads an export of any format. What its parameters are, is told by `like`, else by its header, else by
-/// its names.
+/// Reads an export of any format. Its parameters are those of `like`, else of its header, else those that it
+/// names.
 ///
 /// # Errors
 /// [`Error::Input`] with the line for what is no export, does not belong to `like`, or lacks a value.
@@ -133,7 +133,7 @@ pub fn import(bytes: &[u8], path: &Path, like: Option<&Like>) -> Result<Imported
     import_as(bytes, path, like, &ArrayCheck::default())
 }
 
-/// How arrays are held against values that are known.
+/// How arrays are compared with known values.
 #[derive(Clone, Debug, Default)]
 pub struct ArrayCheck {
     /// θ that the values of [`Like::File`] have come from, in the order of its parameters.

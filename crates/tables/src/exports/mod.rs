@@ -169,7 +169,7 @@ pub struct Exported {
     pub old_k: Option<f64>,
     /// K of the values as they are written.
     pub k: Option<f64>,
-    /// Names that had to be told apart by numbers, with their identifiers.
+    /// Names whose identifiers would collide, with the numbered identifiers that they got.
     pub told_apart: Vec<(String, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! What is written is read back, whatever the names and values.
+//! Exports are read back, for any names and values.
 
 use std::path::Path;
 

@@ -62,7 +62,7 @@ impl From<String> for Refusal {
     }
 }
 
-/// How an array fares.
+/// The result of comparing an array.
 pub(super) struct Verdict {
     pub compared: Compared,
     pub also: Vec<&'static str>,
@@ -78,7 +78,7 @@ pub(super) struct Reference {
     pub values: TableValues,
 }
 
-/// Numbers held against values in some order.
+/// Numbers compared with values in some order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Difference {
     /// How many were compared.
@@ -110,7 +110,7 @@ impl Difference {
     }
 }
 
-/// Holds the numbers of an array against what `content` says in `order`.
+/// Compares the numbers of an array with what `content` says in `order`.
 pub(super) fn difference(content: &Content<'_>, order: &Order, array: &Array, added: &Added) -> Difference {
     let marking = content.marking();
     let free = matches!(marking.offset, Some(Offset::Material));
@@ -190,7 +190,7 @@ impl<'a> Judge<'a> {
         Self { values, references: references.into_iter().flatten().collect(), added: Added::new(), trust }
     }
 
-    /// How an array fares.
+    /// Compares an array with the known values.
     ///
     /// # Errors
     /// Why it must not be filled.
@@ -254,7 +254,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Other first squares that go with the numbers as well.
+    /// Other first squares that fit the numbers as well.
     fn also(&self, job: &Job<'_>, compared: Compared, own: &Difference) -> Vec<&'static str> {
         let Some(reference) = self.references.iter().find(|reference| reference.compared == compared) else {
             return Vec::new();

@@ -64,7 +64,7 @@ pub struct Filled {
     pub order: Option<String>,
     /// What the numbers were before.
     pub compared: Compared,
-    /// Other first squares that go with these numbers as well.
+    /// Other first squares that fit these numbers as well.
     pub also: Vec<&'static str>,
     /// What the user should know of it.
     pub note: Option<String>,
@@ -191,7 +191,7 @@ pub fn plan(
     Ok(plan)
 }
 
-/// How all arrays fare, by source: those first whose piece values the engine adds itself, for they tell
+/// Compares all arrays, by source: first those whose piece values the engine adds itself, because they reveal
 /// what these are.
 fn judged(mut judge: Judge<'_>, surveys: &[Survey<'_>]) -> Result<Vec<Vec<Verdict>>> {
     let mut verdicts: Vec<Vec<Option<Verdict>>> =

@@ -22,7 +22,7 @@ pub(super) struct Order {
 
 impl Order {
     /// # Errors
-    /// Brackets that do not go with what the marker says.
+    /// Brackets that contradict the marker.
     pub fn of(shape: Option<&[usize]>, content: &Content<'_>) -> Result<Self, String> {
         let Some(shape) = shape else {
             return Err("the rows of the array have different lengths".to_string());

@@ -1,7 +1,7 @@
 //! The way back: values from marked arrays.
 //!
-//! Owns how numbers become values again, and how names are gathered from a source that nothing else is
-//! known of. Where arrays are, and what their markers mean, is told by the rest of the module.
+//! Numbers become values again, and names are gathered from sources of which nothing else is known. The rest
+//! of the module finds arrays and knows what their markers mean.
 
 use std::path::Path;
 

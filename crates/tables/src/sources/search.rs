@@ -16,7 +16,7 @@ pub(super) struct Alternative {
     pub difference: Difference,
 }
 
-/// A marker that could stand in the place of the given one.
+/// A marker that could replace the given one.
 #[derive(Clone)]
 struct Candidate {
     marking: Marking,
