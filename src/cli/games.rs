@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use gputexel::matches::openings::Book;
-use gputexel::matches::{TimeControl, Rules};
+use gputexel::matches::{Rules, TimeControl};
 use gputexel::{Error, Result};
 
 /// Refuses odd numbers of games and none.
@@ -16,7 +16,7 @@ pub fn check_pairs(games: u64, flag: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::Usage(format!(
-        "{flag} {games}: games come in pairs, so their number must be even and above 0"
+        "{flag} {games}: games are played in pairs, so the number must be even and positive"
     )))
 }
 
@@ -34,7 +34,7 @@ pub fn same(path: &Path, noted: &mut Option<String>, found: &str, what: &str) ->
     match noted {
         Some(noted) if noted != found => Err(Error::input(
             path,
-            format!("has changed since the {what} began; put the old file back, or begin a new {what}"),
+            format!("has changed since the {what} started; restore the old file, or start a new {what}"),
         )),
         _ => {
             *noted = Some(found.to_string());
@@ -48,14 +48,14 @@ pub fn warnings(rules: &Rules, concurrency: usize, cores: usize, book: Option<&B
     let mut warnings = Vec::new();
     if concurrency > cores && rules.paces.iter().any(TimeControl::is_timed) {
         warnings.push(format!(
-            "{concurrency} games at a time on {cores} cores: engines that play by time will disturb each other"
+            "{concurrency} games at a time on {cores} cores: engines that play on time will disturb each other"
         ));
     }
     if let Some(book) = book {
         warnings.extend(book.complaints.iter().cloned());
         let left_out = book.bad.saturating_sub(book.complaints.len() as u64);
         if left_out > 0 {
-            warnings.push(format!("and {left_out} more that cannot be used"));
+            warnings.push(format!("and {left_out} more unusable lines"));
         }
     }
     warnings

@@ -23,7 +23,7 @@ pub fn of_patch(remedy: patch::Remedy) -> &'static str {
             "; if you have moved or copied the tree, --adopt takes over the old files in it; else delete it"
         }
         Remedy::AdoptForeign => "; --adopt takes over the old files in it if they are yours",
-        Remedy::AdoptSources => "; --adopt needs the one with the sources",
+        Remedy::AdoptSources => "; --adopt needs the folder with the sources",
         Remedy::AllowHidden => "; --hidden allows that",
         Remedy::UndoLaterFirst => ", or use --force",
         Remedy::UndoChanged => "; --force puts it back all the same",
@@ -40,7 +40,7 @@ fn of_tables(remedy: tables::Remedy) -> &'static str {
             "; give --start with a parameter file of what the source holds, or use --trust-marker"
         }
         Remedy::ListNames => "; see --list",
-        Remedy::LendValues => "; --like lends the others",
+        Remedy::LendValues => "; --like supplies the others",
         Remedy::Like => "; see --like",
         Remedy::OtherLike => "; see --like and --model",
         Remedy::OtherStyle => "; try another --style",

@@ -105,7 +105,7 @@ fn options_are_offered_and_taken() {
     assert!(engine.ask("eval", "info string static").contains(" 500 cp"));
     assert!(engine.ask("setoption name knight.eg value 1e9", "info string").contains("not a number from"));
     assert!(engine.ask("setoption name nonsense value 1", "info string").contains("no option"));
-    assert!(engine.ask("setoption name Hash value 0", "info string").contains("whole number"));
+    assert!(engine.ask("setoption name Hash value 0", "info string").contains("not an integer from 1"));
     engine.tell("setoption name Clear Hash\nsetoption name Hash value 3");
     engine.ask("isready", "readyok");
     engine.tell("quit");
@@ -179,7 +179,7 @@ fn searches_with_limits_finish_before_the_next_and_at_the_end_of_the_input() {
     let text = String::from_utf8(output.stdout).unwrap();
     let answers: Vec<&str> = text.split_inclusive("bestmove").collect();
     assert_eq!(answers.len(), 4, "{text}");
-    assert!(answers[0].contains("info string go depth: expected a whole number, found x"), "{text}");
+    assert!(answers[0].contains("info string go depth: expected an integer, found x"), "{text}");
     let nodes = |part: &str| {
         let last = part.rsplit(" nodes ").next().unwrap();
         last.split(' ').next().unwrap().parse::<u64>().unwrap()

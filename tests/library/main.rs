@@ -5,6 +5,7 @@ mod common;
 
 mod dataset;
 mod requirement;
+mod structure;
 mod spsa;
 mod statistics;
 

@@ -15,8 +15,8 @@ use shakmaty::{Chess, Color, EnPassantMode, KnownOutcome, Move, Position};
 
 use super::adjudication::{Adjudication, Adjudicator, Verdict};
 use super::openings::Opening;
-use super::time_control::{RunningClock, TimeControl};
 use super::player::{Failure, GameSoFar, Player};
+use super::time_control::{RunningClock, TimeControl};
 use gputexel_engine::Score;
 
 /// What a clock leaves beyond its flag before an engine counts as hung: one that is merely late

@@ -48,8 +48,8 @@ impl Display for BlockCheck {
                 let value = |(name, text): &(String, String)| format!("{} = {}", shown(name), shown(text));
                 format!("matches, {}", self.values.iter().map(value).collect::<Vec<_>>().join(", "))
             }
-            BlockState::Done if self.name.is_empty() => "is patched already".to_string(),
-            BlockState::Done => "is tuned already".to_string(),
+            BlockState::Done if self.name.is_empty() => "is already patched".to_string(),
+            BlockState::Done => "is already tuned".to_string(),
             BlockState::Several => {
                 format!("matches in {} places, lines {}", self.source_lines.len(), lines())
             }
@@ -62,7 +62,7 @@ impl Display for BlockCheck {
         if let Some(near) = &self.near {
             writeln!(
                 f,
-                "  closest, {} % alike, is line {}:\n    source  {}\n    block   {}",
+                "  closest match, {} % similar, is line {}:\n    source  {}\n    block   {}",
                 (near.likeness * 100.0).round(),
                 near.line,
                 near.source,
@@ -80,11 +80,11 @@ impl Display for CheckReport {
         let params = self.params.display();
         match (&self.params_problem, self.params_count) {
             (Some(problem), _) => writeln!(f, "{problem}")?,
-            (None, None) => writeln!(f, "{params}: is not there yet")?,
+            (None, None) => writeln!(f, "{params}: does not exist yet")?,
             (None, Some(count)) => {
                 write!(f, "{params}: {}", counted(count, "parameter"))?;
                 if !self.params_missing.is_empty() {
-                    write!(f, ", without {}", self.params_missing.join(", "))?;
+                    write!(f, "; missing {}", self.params_missing.join(", "))?;
                 }
                 writeln!(f)?;
             }
@@ -100,16 +100,17 @@ impl Undone {
         let mut text = String::new();
         for file in &self.files {
             let copy = self.changed.iter().find(|(changed, _)| changed == file);
-            let copy = copy.map(|(_, copy)| format!("; what it was is now {}", below_as_named(copy, place)));
-            text += &format!("{}: as before{}\n", file.display(), copy.unwrap_or_default());
+            let copy = copy
+                .map(|(_, copy)| format!("; the changed file is kept as {}", below_as_named(copy, place)));
+            text += &format!("{}: restored{}\n", file.display(), copy.unwrap_or_default());
         }
         for file in &self.removed {
-            text += &format!("{}: removed, for it was not there before\n", file.display());
+            text += &format!("{}: removed, because it did not exist before\n", file.display());
         }
         for file in &self.kept {
-            text += &format!("{}: left alone, for it was changed since\n", file.display());
+            text += &format!("{}: left unchanged, because it was modified since\n", file.display());
         }
-        let how = if self.interrupted { "was interrupted, and is undone" } else { "is undone" };
+        let how = if self.interrupted { "was interrupted and has been undone" } else { "has been undone" };
         text + &format!("patch {} {how}\n", self.command)
     }
 }

@@ -102,13 +102,13 @@ pub struct InitReport {
 /// Makes a block as [`draft`] does and writes it to a file.
 ///
 /// # Errors
-/// Those of [`draft`]; [`Error::Usage`] for a file that is there already or that is the source itself;
+/// Those of [`draft`]; [`Error::Usage`] for a file that is there already or that is the source file itself;
 /// [`Error::Io`].
 pub fn init(request: &InitRequest) -> Result<InitReport> {
     let InitRequest { source, lines: (first, last), options, output } = request;
     let existing = match output {
         DraftOutput::Create(path) if path.exists() => {
-            let reason = format!("{}: is there already", path.display());
+            let reason = format!("{}: already exists", path.display());
             return Err(Error::Usage(reason).mended_by(Remedy::AppendOrReplace));
         }
         DraftOutput::Append(path) if path.exists() => {
@@ -121,7 +121,7 @@ pub fn init(request: &InitRequest) -> Result<InitReport> {
         && let (Ok(output), Ok(source)) = (output.canonicalize(), source.canonicalize())
         && output == source
     {
-        return Err(Error::Usage(format!("{}: is the source itself", output.display())));
+        return Err(Error::Usage(format!("{}: is the source file itself", output.display())));
     }
     let mut options = options.clone();
     let contexts =
@@ -248,7 +248,7 @@ fn relative(source: &Path, folder: Option<&Path>) -> Result<String> {
         .map_err(|_| Error::Usage(format!("{} is not in {}", source.display(), folder.display())))?;
     let name = below.to_string_lossy().replace('\\', "/");
     if name.contains(char::is_whitespace) {
-        return Err(Error::input(source, "has a name with blanks, which #set file cannot hold"));
+        return Err(Error::input(source, "has a name with spaces, which #set file does not support"));
     }
     Ok(name)
 }

@@ -317,7 +317,7 @@ pub fn interrupted(sources: &Path) -> Result<bool> {
 /// Refuses a source folder that an interrupted command has left half written, where nothing is to be written.
 pub(super) fn check_complete(sources: &Path) -> Result<()> {
     if interrupted(sources)? {
-        let reason = "a 'gputexel patch' was interrupted here; 'gputexel patch undo' first";
+        let reason = "a 'gputexel patch' command was interrupted here; run 'gputexel patch undo' first";
         return Err(Error::input(sources, reason));
     }
     Ok(())

@@ -42,7 +42,7 @@ pub fn describe(text: &str, name: Option<&str>, options: &[String], flag: &str) 
     };
     if kind == EngineKind::BuiltIn && !options.is_empty() {
         return Err(Error::Usage(format!(
-            "{flag}: '{text}' is played by the built-in engine; options are for UCI engines"
+            "{flag}: '{text}' is played by the built-in engine; options only apply to UCI engines"
         )));
     }
     let name = name.map_or(default_name, str::to_string);

@@ -20,17 +20,17 @@ pub struct PatchArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum PatchCommand {
-    /// Put names in the place of the marked numbers, declare them, and write the .params file
+    /// Replace the marked numbers by names, declare them, and write the .params file
     Tune(EditArgs),
-    /// Put the values of the .params file into the sources
+    /// Write the values of the .params file back into the sources
     Apply(ApplyArgs),
-    /// Say where every block matches, and what is closest where one does not
+    /// Show where every block matches, and the closest lines if one does not
     Check(check::CheckArgs),
-    /// Put the sources back as they were before the last tune or apply
+    /// Restore the sources as they were before the last tune or apply
     Undo(UndoArgs),
-    /// Write a first block from a line of a source, its numbers marked
+    /// Write a first block from a source line, with its numbers marked
     Init(init::InitArgs),
-    /// Put tuned tables into marked arrays of C, C++, C#, Rust, Go and Python sources
+    /// Write tuned tables into marked arrays of C, C++, C#, Rust, Go and Python sources
     Tables(tables::TablesArgs),
 }
 
@@ -45,19 +45,19 @@ enum Compat {
 /// What is read, and how.
 #[derive(Debug, clap::Args)]
 struct InputArgs {
-    /// The blocks; parameters are in the .params file beside it
+    /// The blocks; parameters are in the .params file next to it
     #[arg(value_name = "FILE.tune")]
     tune: PathBuf,
     /// The folder with the sources
     #[arg(value_name = "SOURCE_DIR")]
     sources: PathBuf,
-    /// Do all as tune.py does it, byte for byte
+    /// Reproduce the output of tune.py, byte for byte
     #[arg(long, value_name = "PROGRAM")]
     compat: Option<Compat>,
-    /// Marked numbers must be those of the source
+    /// Marked numbers must equal those of the source
     #[arg(long)]
     strict_numbers: bool,
-    /// Sources may be hidden, or in hidden folders: a name on the way begins with a dot
+    /// Allow sources that are hidden or in hidden folders (a name in the path begins with a dot)
     #[arg(long)]
     hidden: bool,
 }
@@ -89,8 +89,8 @@ struct EditArgs {
 struct ApplyArgs {
     #[command(flatten)]
     edit: EditArgs,
-    /// Values from another file, such as values.params of a run of 'gputexel spsa' [default: the
-    /// .params file beside FILE.tune]
+    /// Values from another file, such as values.params of a 'gputexel spsa' run [default: the
+    /// .params file next to FILE.tune]
     #[arg(long, value_name = "FILE.params")]
     params: Option<PathBuf>,
 }
@@ -98,14 +98,14 @@ struct ApplyArgs {
 /// Where old files go.
 #[derive(Debug, clap::Args)]
 struct BackupArgs {
-    /// Keep the old files in this folder, which may serve several trees [default: .gputexel-patch in the
+    /// Keep backups in this folder, which several trees may share [default: .gputexel-patch in the
     /// folder of the sources]
     #[arg(long, value_name = "DIR", conflicts_with = "no_backup")]
     backup: Option<PathBuf>,
-    /// Keep no old files
+    /// Keep no backups
     #[arg(long)]
     no_backup: bool,
-    /// Take over the old files in a tree that was moved or copied, or is of another computer
+    /// Adopt the backups in a tree that was moved, copied, or brought from another computer
     #[arg(long, conflicts_with = "dry_run")]
     adopt: bool,
 }
@@ -123,9 +123,9 @@ impl BackupArgs {
     fn how_to_undo(&self, written: &Written, sources: &Path) -> String {
         match &written.backup {
             Some(folder) if self.backup.is_some() => {
-                format!("old files in {}; 'gputexel patch undo {0}' puts them back\n", folder.display())
+                format!("backups in {}; 'gputexel patch undo {0}' restores them\n", folder.display())
             }
-            Some(_) => format!("'gputexel patch undo {}' puts the old files back\n", sources.display()),
+            Some(_) => format!("'gputexel patch undo {}' restores the old files\n", sources.display()),
             None => String::new(),
         }
     }
@@ -134,16 +134,16 @@ impl BackupArgs {
 /// Flags of `undo`.
 #[derive(Debug, clap::Args)]
 struct UndoArgs {
-    /// The folder with the sources, or that of one replacement in a backup folder
+    /// The folder with the sources, or that of one change in a backup folder
     #[arg(value_name = "DIR")]
     place: PathBuf,
-    /// The backup folder that tune or apply was given
+    /// The backup folder that was passed to tune or apply
     #[arg(long, value_name = "DIR")]
     backup: Option<PathBuf>,
-    /// Put files back that were changed since, too; what they were goes to the backup folder
+    /// Also restore files that were changed since; the changed files are kept in the backup folder
     #[arg(long)]
     force: bool,
-    /// Take over the old files in a tree that was moved or copied, or is of another computer
+    /// Adopt the backups in a tree that was moved, copied, or brought from another computer
     #[arg(long)]
     adopt: bool,
 }
@@ -190,7 +190,7 @@ fn edit(args: &EditArgs, command: EditCommand, context: &Context) -> anyhow::Res
     let mut text: String = plan.blocks.iter().map(|block| format!("{block}\n")).collect();
     text.extend(plan.params.as_ref().map(|params| format!("{params}\n")));
     let end = match plan.changes.is_empty() {
-        true => "nothing to write: all files are so already\n".to_string(),
+        true => "nothing to write: all files are up to date\n".to_string(),
         false => backup.how_to_undo(&written, &input.sources),
     };
     Ok(say(&format!("{recovered}{text}{end}"))?)
@@ -223,7 +223,7 @@ fn warn(notice: Notice<'_>, context: &Context) {
     match notice {
         _ if context.quiet => {}
         Notice::LeftAlone(path) => {
-            eprintln!("gputexel: warning: {}: outside of the tree or hidden, and left alone", path.display());
+            eprintln!("gputexel: warning: {}: outside the tree or hidden, left unchanged", path.display());
         }
         Notice::Warning(_) if context.json => {}
         Notice::Warning(warning) => eprintln!("gputexel: warning: {warning}"),

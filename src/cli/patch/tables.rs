@@ -16,14 +16,14 @@ pub struct TablesArgs {
     /// Sources with markers: comments 'gputexel: NAME [options]' above arrays, or on their lines
     #[arg(value_name = "SOURCE", required_unless_present = "list")]
     sources: Vec<PathBuf>,
-    /// Serve only the marker of this name; can be given several times [default: all]
+    /// Fill only the marker of this name; may be given several times [default: all]
     #[arg(long, value_name = "NAME")]
     marker: Vec<String>,
-    /// Values that the sources hold now, where those are neither what the run started from nor its result
+    /// Values that the sources currently contain, if these are neither the run's starting values nor its result
     #[arg(long, value_name = "PARAMS|RUN")]
     start: Option<PathBuf>,
-    /// Fill arrays as their markers say even where the numbers in them are none that are known, or are
-    /// known to be in another order
+    /// Fill arrays as their markers say even if their current numbers are unknown, or known to be in a
+    /// different order
     #[arg(long)]
     trust_marker: bool,
     /// Print a unified diff and write nothing
@@ -31,7 +31,7 @@ pub struct TablesArgs {
     dry_run: bool,
     #[command(flatten)]
     backup: BackupArgs,
-    /// List the names that markers may have, with shapes, and do nothing else
+    /// List the names that markers can use, with shapes, and exit
     #[arg(long, conflicts_with_all = ["sources", "marker", "dry_run", "start", "trust_marker"])]
     list: bool,
 }
@@ -76,7 +76,7 @@ pub fn run(args: &TablesArgs, context: &Context) -> anyhow::Result<()> {
     let mut text: String = plan.filled.iter().map(|filled| format!("{filled}\n")).collect();
     text.extend(plan.notes().into_iter().map(|note| note + "\n"));
     if plan.plan.changes.is_empty() {
-        text += "nothing to write: all files are so already\n";
+        text += "nothing to write: all files are up to date\n";
     }
     text += &args.backup.how_to_undo(&written, &plan.folder);
     Ok(say(&text)?)

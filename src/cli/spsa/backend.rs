@@ -17,11 +17,11 @@ const MAX_ITERATIONS: u64 = 1 << 22;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Backend")]
 pub struct BackendArgs {
-    /// What simulates: auto (a real GPU where there is one and from 4,096 repeats on, else the
-    /// CPU), gpu (also a software adapter; 32-bit numbers) or cpu
+    /// What to simulate on: auto (a real GPU if there is one and for at least 4,096 repeats, otherwise
+    /// the CPU), gpu (also accepts a software adapter; 32-bit numbers) or cpu
     #[arg(long, value_name = "NAME", default_value = "auto")]
     backend: String,
-    /// CPU threads [default: one a core]; results do not depend on it
+    /// CPU threads [default: one per core]; results do not depend on it
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 }
@@ -47,7 +47,7 @@ impl BackendArgs {
             return Ok(Backend { choice, gpu: None, settled: choice == BackendChoice::Cpu });
         }
         if let Some(what) = scenarios.into_iter().find_map(Scenario::needs_tuner) {
-            return Err(Error::Usage(format!("--backend gpu: {what}: simulated on the CPU only")));
+            return Err(Error::Usage(format!("--backend gpu: {what}: can only be simulated on the CPU")));
         }
         Ok(Backend { choice, gpu: Some(GpuContext::try_new(true)?), settled: true })
     }
@@ -68,7 +68,7 @@ impl Backend {
         if let Some(context) = self.gpu_for(scenario) {
             match simulate_on_gpu(&context, scenario, cancel, progress) {
                 Err(Error::Gpu(why) | Error::Usage(why)) if self.choice == BackendChoice::Auto => {
-                    eprintln!("gputexel: warning: {why}; going on with the CPU");
+                    eprintln!("gputexel: warning: {why}; continuing on the CPU");
                     self.gpu = None;
                 }
                 outcome => return outcome.map(|outcome| (outcome, Some(context.summary().name.clone()))),

@@ -17,17 +17,17 @@ use super::simulate::summarize;
 /// Flags of `spsa plan`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A guess of a parameter is how far its best value may be from the start and how much Elo is to be \
-gained by going there. A guess too small costs more than one too large: half the true distance leaves \
-a few times the loss, double the distance hardly any more.\n\n\
-Sources: c_end, s and sigma by (19) of arXiv:2205.15602; r_end by 0.65 x / (e N) with \
-x = ln(4 b\u{b2} e\u{b2} N / (m\u{b2} v)) / 2b, m = c_end / distance, b = m\u{b2} ln 10 / 100, v = 2 (1 - D), beside \
-a fit to what the authors of that paper used; constant gains by fishtest's autoselect.")]
+A guess for a parameter is how far its best value may be from the start and how much Elo can be \
+gained there. Guessing too small costs more than guessing too large: half the true distance leaves \
+several times the loss, double the distance hardly more.\n\n\
+Sources: c_end, s and sigma from (19) of arXiv:2205.15602; r_end = 0.65 x / (e N) with \
+x = ln(4 b\u{b2} e\u{b2} N / (m\u{b2} v)) / 2b, m = c_end / distance, b = m\u{b2} ln 10 / 100, v = 2 (1 - D), next to \
+a fit to the values that the authors of that paper used; constant gains from fishtest's autoselect.")]
 pub struct PlanArgs {
-    /// Number of games (two a pair)
+    /// Number of games (two per pair)
     #[arg(long, value_name = "N")]
     games: u64,
-    /// A parameter: its bounds, the distance of its best value, and the Elo to be gained there
+    /// A parameter: its bounds, the distance of its best value, and the Elo that can be gained there
     #[arg(
         short,
         long = "parameter",
@@ -35,28 +35,28 @@ pub struct PlanArgs {
         allow_hyphen_values = true
     )]
     parameter: Vec<Guess6>,
-    /// A list as spsa.pl or bspsa.pl reads it: distances are c_end / 2.2
+    /// A parameter list of spsa.pl or bspsa.pl; distances are c_end / 2.2
     #[arg(long, value_name = "CSV")]
     variables: Option<PathBuf>,
-    /// This many equal parameters, by --distance and --elo
+    /// This many identical parameters, given by --distance and --elo
     #[arg(long, value_name = "N", conflicts_with_all = ["parameter", "variables"])]
     parameters: Option<usize>,
-    /// Distance of the best value of --parameters, or of all in a list
+    /// Distance of the best value, for --parameters or for all in a list
     #[arg(long, value_name = "D")]
     distance: Option<f64>,
-    /// Elo to be gained by each of --parameters, or by each in a list
+    /// Elo that each parameter can gain, for --parameters or for all in a list
     #[arg(long, value_name = "ELO")]
     elo: Option<f64>,
-    /// Share of the games that will be drawn
+    /// Expected draw rate
     #[arg(long, value_name = "D", conflicts_with = "seconds_per_move")]
     draw_rate: Option<f64>,
-    /// Guess the draw rate by the time per move, as fishtest does: logistic(0.22 ln t + 1.35)
+    /// Estimate the draw rate from the time per move, as fishtest does: logistic(0.22 ln t + 1.35)
     #[arg(long, value_name = "T")]
     seconds_per_move: Option<f64>,
-    /// The engine is given whole numbers
+    /// The engine takes integer values
     #[arg(long)]
     integers: bool,
-    /// Simulated runs [default: 200, or fewer where games and parameters are many]
+    /// Simulated runs [default: 200, or fewer for many games and parameters]
     #[arg(long, value_name = "N")]
     repeats: Option<usize>,
     /// Seed of the simulation
@@ -204,7 +204,7 @@ pub fn run(args: &PlanArgs, context: &Context) -> anyhow::Result<()> {
         }
         if advice.c_end < 2.19 * guess.distance {
             warnings.push(format!(
-                "{}: c_end is a quarter of its range and not 2.2 distances, which would be {}",
+                "{}: c_end is a quarter of its range instead of 2.2 distances, which would be {}",
                 guess.name,
                 short(2.2 * guess.distance)
             ));
@@ -225,7 +225,7 @@ pub fn run(args: &PlanArgs, context: &Context) -> anyhow::Result<()> {
         let room = (guess.start - guess.min).min(guess.max - guess.start);
         if room < 0.99 * guess.distance {
             warnings.push(format!(
-                "{}: starts {} from a bound, which leaves the two sides little room: it will be slow to leave",
+                "{}: starts only {} from a bound, which leaves the two sides little room: it will be slow to move away",
                 guess.name,
                 short(room)
             ));
@@ -235,7 +235,7 @@ pub fn run(args: &PlanArgs, context: &Context) -> anyhow::Result<()> {
     warnings.extend(budget_warnings(&expected, available));
     if autoselect.games > args.games as f64 {
         warnings.push(format!(
-            "constant gains (autoselect: 0.5 Elo of noise, 2 Elo at the bounds) would take {} games to forget \
+            "constant gains (autoselect: 0.5 Elo of noise, 2 Elo at the bounds) would take {} games to become independent of \
              the start",
             grouped(autoselect.games.ceil() as u64)
         ));
@@ -259,10 +259,10 @@ fn budget_warnings(expected: &[(MethodKind, Summary)], available: f64) -> Vec<St
         (!names.is_empty()).then(|| if all { "every method".to_string() } else { names.join(", ") })
     };
     let poor = those(&|s| s.mean < 0.5 * available).map(|names| {
-        format!("the budget is too small for {names}: less than half of {} Elo on average", short(available))
+        format!("too few games for {names}: they gain less than half of {} Elo on average", short(available))
     });
     let weaker = those(&|s| s.p5 < 0.0)
-        .map(|names| format!("more than one run in twenty ends weaker than it starts: {names}"));
+        .map(|names| format!("more than one run in twenty ends weaker than it started: {names}"));
     poor.into_iter().chain(weaker).collect()
 }
 
@@ -347,7 +347,7 @@ impl Plan {
         out += &aligned(&rows, 0);
         let _ = writeln!(
             out,
-            "\nconstant gain r {} (autoselect: takes {} games)\n\nexpected gain of {} Elo, {} simulated runs:",
+            "\nconstant gain r {} (autoselect: needs {} games)\n\nexpected gain of {} Elo, {} simulated runs:",
             short(self.autoselect.r),
             grouped(self.autoselect.games.ceil() as u64),
             short(self.available()),
@@ -363,7 +363,7 @@ impl Plan {
         if self.guesses.len() > MAX_COVARIANCES {
             let _ = writeln!(
                 out,
-                "bspsa, which gains what bspsas gains, is simulated up to {MAX_COVARIANCES} parameters"
+                "bspsa, which gains as much as bspsas, is only simulated for up to {MAX_COVARIANCES} parameters"
             );
         }
         for warning in &self.warnings {

@@ -21,26 +21,26 @@ const MAX_REPEATS: usize = 100_000;
 /// Flags of `spsa simulate`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Strength is a parabola in every parameter, a fixed share of the games is drawn, an iteration is a \
-pair of games. Without --variables all parameters are equal. Gains are in Elo from start to end.")]
+Strength is quadratic in every parameter, the draw rate is fixed, and an iteration is a \
+pair of games. Without --variables, all parameters are identical. Gains are in Elo from start to end.")]
 pub struct SimulateArgs {
     #[command(flatten)]
     scenario: ScenarioArgs,
     #[command(flatten)]
     backend: BackendArgs,
-    /// The table of the BSPSA paper (arXiv:2205.15602), beside what the paper says
+    /// Reproduce the table of the BSPSA paper (arXiv:2205.15602), next to the paper's figures
     #[arg(long)]
     paper: bool,
-    /// Runs of each kind
+    /// Runs per setting
     #[arg(long, value_name = "N", default_value_t = 400)]
     repeats: usize,
-    /// Seed of everything random
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Draw the percentiles of the gain over the iterations to this file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Write over an existing file
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 }
@@ -58,7 +58,7 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
         return Err(Error::Usage(format!("--repeats {}: at most {MAX_REPEATS}", args.repeats)).into());
     }
     if args.paper && args.scenario != ScenarioArgs::default() {
-        let why = "--paper: what is simulated is the paper's; leave out other flags of that and settings";
+        let why = "--paper: cannot be combined with flags for the simulation and its settings";
         return Err(Error::Usage(why.to_string()).into());
     }
     check_target(args.svg.as_deref(), args.force)?;

@@ -69,7 +69,7 @@ fn a_run_leaves_a_whole_folder() {
     let (code, out, err) =
         bench.run(&["tune", "d.bin", "--out", "t", "--backend", "cpu", "--board", "rook"], "");
     assert_eq!((code, err.as_str()), (0, ""));
-    for part in ["3,000 positions", "fitted on the prior", "rook, middlegame", "(asked for)", "tables.hpp"] {
+    for part in ["3,000 positions", "fitted on the prior", "rook, middlegame", "(requested)", "tables.hpp"] {
         assert!(out.contains(part), "{part}: {out}");
     }
     let (code, out, err) = bench.run(&["-q", "tune", "d.bin", "--out", "q", "--backend", "cpu"], "");
@@ -265,7 +265,7 @@ fn eval_agrees_with_the_run() {
         assert_eq!((&eval["k"], &eval["positions"]), (&file["k"], &3000.into()));
         let (_, text, _) = bench.run(&["eval", "d.bin", &params, "--loss", kind], "");
         assert!(text.contains(&format!("loss        {:.10} ({kind})", eval["loss"].as_f64().unwrap())));
-        assert!(text.contains("(of the parameter file)"), "{text}");
+        assert!(text.contains("(from the parameter file)"), "{text}");
     }
     bench.dataset("m.bin", FeatureKind::Material, 100, 1);
     let err = bench.fails(&["eval", "m.bin", "r/params.json"], 1);

@@ -254,7 +254,7 @@ fn format_of(text: &str, path: &Path, header: Option<&Header>) -> Result<Format>
     } else {
         Err(Error::input(
             path,
-            "is no export: neither marked arrays ('gputexel: NAME'), nor JSON, CSV with name, mg and eg, or setoption lines",
+            "is not an export: it has neither marked arrays ('gputexel: NAME'), nor JSON, CSV with name, mg and eg, or setoption lines",
         ))
     }
 }
@@ -283,7 +283,7 @@ fn parameter_file(text: &str, path: &Path, like: Option<&Like>) -> Result<Import
         let wanted: std::collections::HashSet<&String> =
             features.iter().map(|feature| &feature.name).collect();
         if let Some(other) = file.parameters.iter().find(|record| !wanted.contains(&record.name)) {
-            let reason = format!("'{}' is no parameter of the reference", other.name);
+            let reason = format!("'{}' is not a parameter of the reference", other.name);
             return Err(Error::input(path, reason).mended_by(Remedy::OtherLike));
         }
         if let Some(missing) = wanted.iter().find(|name| !names.contains(*name)) {
@@ -378,7 +378,7 @@ fn options(text: &str, path: &Path, header: Option<&Header>, known: Option<Vec<F
     for Listed { line, name, value } in &listed {
         let &(id, phase) = places
             .get(&name.to_lowercase())
-            .ok_or_else(|| Error::line(path, *line, format!("option '{name}' is no parameter")))?;
+            .ok_or_else(|| Error::line(path, *line, format!("option '{name}' is not a parameter")))?;
         values.set(id, phase, value / scale, Some(*line))?;
     }
     let precision = Some(Precision { decimals: None, scale }).filter(|_| scale != 1.0);
@@ -422,7 +422,7 @@ impl<'a> Assignment<'a> {
 
     fn id(&self, name: &str, line: Option<u64>) -> Result<usize> {
         let none = || {
-            let reason = format!("'{name}' is no parameter of the reference or the header");
+            let reason = format!("'{name}' is not a parameter of the reference or the header");
             self.error(line, reason).mended_by(Remedy::OtherLike)
         };
         self.ids.get(name).copied().ok_or_else(none)
@@ -450,7 +450,7 @@ fn whose(
     notes: &mut Vec<String>,
 ) -> Result<(String, PhaseSettings)> {
     if features.is_empty() {
-        return Err(Error::input(path, "holds no parameter"));
+        return Err(Error::input(path, "contains no parameters"));
     }
     match (like, header) {
         (Some(like), Some(header)) if *like.phase() != header.phase => {
@@ -488,7 +488,7 @@ fn complete(
 ) -> Result<Vec<f64>> {
     let count = features.len();
     if theta.iter().all(|value| value.is_nan()) {
-        return Err(Error::input(path, "holds no parameter"));
+        return Err(Error::input(path, "contains no parameters"));
     }
     let mut lent = 0;
     for index in 0..theta.len() {
@@ -524,7 +524,7 @@ fn complete(
 /// What rounding has taken.
 fn about_precision(theta: &[f64], precision: Option<Precision>) -> Option<String> {
     if theta.iter().all(|value| value.fract() == 0.0) {
-        return Some("values are whole centipawns; what was behind the point is lost".to_string());
+        return Some("values are whole centipawns; decimals are lost".to_string());
     }
     match precision? {
         Precision { decimals: None, scale } if scale != 1.0 => {

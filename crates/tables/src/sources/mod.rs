@@ -91,7 +91,7 @@ impl std::fmt::Display for Filled {
             write!(f, "; {order}")?;
         }
         if !also.is_empty() {
-            write!(f, " ({} would go with the old numbers as well)", also.join(", "))?;
+            write!(f, " ({} would also fit the old numbers)", also.join(", "))?;
         }
         Ok(())
     }
@@ -103,17 +103,14 @@ impl TablesPlan {
         let mut notes = Vec::new();
         for Filled { file, line, marker, compared, note, .. } in &self.filled {
             let Some(note) = note else { continue };
-            let trusted = if *compared == Compared::Trusted { "filled on trust, although " } else { "" };
+            let trusted = if *compared == Compared::Trusted { "filled as marked, although " } else { "" };
             notes.push(format!("{}:{line}: {marker}: {trusted}{note}", file.display()));
         }
         match self.filled.iter().filter(|filled| filled.compared == Compared::NotCompared).count() {
             0 => {}
-            1 => notes.push(
-                "1 single number was not compared with anything: no start values are known".to_string(),
-            ),
-            count => notes.push(format!(
-                "{count} single numbers were not compared with anything: no start values are known"
-            )),
+            1 => notes.push("1 single number was not checked: the starting values are unknown".to_string()),
+            count => notes
+                .push(format!("{count} single numbers were not checked: the starting values are unknown")),
         }
         notes
     }
@@ -287,7 +284,7 @@ impl<'a> Survey<'a> {
             }
             if let Some(other) = names.insert(marking.name.clone(), at) {
                 let why = format!(
-                    "marker '{}' is in line {}, too; tell them apart with 'name SOMETHING'",
+                    "marker '{}' is in line {}, too; distinguish them with 'name SOMETHING'",
                     marking.name,
                     survey.line_of(other)
                 );
@@ -304,7 +301,7 @@ impl<'a> Survey<'a> {
             }
             let element = ElementType::before(source, &code, array.start, language);
             let named = values.resolve(&marking.what).ok_or_else(|| {
-                let why = format!("'{}' is no name of the parameter file", marking.what);
+                let why = format!("'{}' is not a name in the parameter file", marking.what);
                 survey.wrong(at, why).mended_by(Remedy::ListNames)
             })?;
             let job = Job { at, marking, named, array, element, source };

@@ -128,7 +128,7 @@ pub(crate) fn read(bytes: &[u8], path: &Path, language: Language, read_as: ReadA
             let needs = matches!(marking.offset, Some(Offset::Material));
             if needs == tables_of_offsets {
                 let named = values.resolve(&marking.what).ok_or_else(|| {
-                    let why = format!("'{}' is no name of the parameters", marking.what);
+                    let why = format!("'{}' is not the name of a parameter", marking.what);
                     wrong(*at, why).mended_by(Remedy::OtherLike)
                 })?;
                 sink.take(&named, marking, array, comments)

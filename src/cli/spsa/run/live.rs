@@ -41,11 +41,11 @@ impl Live {
         if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} pairs, {msg}") {
             bar.set_style(style);
         }
-        bar.set_message("the first pairs are being played");
+        bar.set_message("playing the first pairs");
         let lines = !shows_progress(context) && !context.quiet && !context.json;
         let known = story.tuner.told();
         if lines && known > 0 {
-            eprintln!("going on after {} of {} pairs", grouped(known), grouped(story.tuner.iterations()));
+            eprintln!("resuming after {} of {} pairs", grouped(known), grouped(story.tuner.iterations()));
         }
         let heading = heading(header, story);
         Self { bar, lines, shown: None, begin: Instant::now(), known, heading }
@@ -109,7 +109,7 @@ pub fn games(story: &RunState) -> String {
     );
     let spoiled: u64 = story.spoiled.iter().sum();
     if spoiled > 0 {
-        text += &format!(", {} spoiled by failing engines", counted(spoiled, "pair"));
+        text += &format!(", {} discarded because an engine failed", counted(spoiled, "pair"));
     }
     let late = story.ends.get(&gputexel::matches::End::TimeForfeit).copied().unwrap_or(0);
     if late > 0 {

@@ -114,7 +114,7 @@ pub fn table(folder: &Path, header: &Header, story: &RunState, seconds: f64) -> 
         let [zero, half, one, more, two] = story.pairs.counts;
         text += &format!("games       {}\n", games(story));
         text += &format!(
-            "pairs       {zero}, {half}, {one}, {more}, {two} with 0, \u{bd}, 1, 1\u{bd}, 2 points of plus\n"
+            "pairs       {zero}, {half}, {one}, {more}, {two} with 0, \u{bd}, 1, 1\u{bd}, 2 points for plus\n"
         );
         let mut ends: Vec<_> = story.ends.iter().collect();
         ends.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
@@ -132,14 +132,12 @@ pub fn table(folder: &Path, header: &Header, story: &RunState, seconds: f64) -> 
     text.push('\n');
     text += &aligned(&parameter_rows(story, usize::MAX), 0);
     text += match tuner.method().is_bayesian() {
-        true => {
-            "\nposterior s: how far the value may be from the best one, as the method sees it (one standard deviation)\n"
-        }
+        true => "\nposterior s: estimated distance from the best value (one standard deviation)\n",
         false => {
-            "\nnoise s: how far the noise of the games alone would have carried the value (one standard deviation)\n"
+            "\nnoise s: how far noise in the games alone would have moved the value (one standard deviation)\n"
         }
     };
-    text += "larger value: Elo of the side that played the larger value, over the whole run, with its 95 % error\n";
+    text += "larger value: Elo of the side that played the larger value, over the whole run, with its 95 % error bar\n";
     for warning in warnings(story) {
         text += &format!("warning     {warning}\n");
     }
@@ -153,12 +151,13 @@ fn warnings(story: &RunState) -> Vec<String> {
     let mut warnings = Vec::new();
     for (i, v) in tuner.variables().iter().enumerate() {
         if rounded[i] <= v.min || rounded[i] >= v.max {
-            warnings.push(format!("{} is at its bound {}: the best value may be beyond", v.name, rounded[i]));
+            warnings
+                .push(format!("{} is at its bound {}: the best value may be beyond it", v.name, rounded[i]));
         }
         let moved = (tuner.values()[i] - v.start).abs();
         if let Some(s) = v.s.filter(|s| tuner.method().is_bayesian() && moved > 2.0 * s) {
             warnings.push(format!(
-                "{} moved {:.1} s from its start: s = {} was too small, sigma perhaps as well, and then posterior s is too",
+                "{} moved {:.1} s from its start: s = {} was too small; if sigma was, too, so is posterior s",
                 v.name,
                 moved / s,
                 number(s)
@@ -169,7 +168,7 @@ fn warnings(story: &RunState) -> Vec<String> {
 }
 
 fn time(seconds: f64) -> String {
-    if seconds > 0.0 { format!("{seconds:.1} s") } else { "as of its journal".to_string() }
+    if seconds > 0.0 { format!("{seconds:.1} s") } else { "according to its journal".to_string() }
 }
 
 /// Where the run stands, for machines.

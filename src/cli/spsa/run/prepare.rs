@@ -66,7 +66,7 @@ pub fn prepare(header: &mut Header, concurrency: Option<usize>, context: &Contex
             // Programs are updated; whether that matters is for the user to know.
             (Some(found), None) if noted.as_deref().is_some_and(|noted| noted != found) => {
                 if !context.quiet {
-                    eprintln!("gputexel: {}: the program has changed since the run began", engine.name());
+                    eprintln!("gputexel: {}: the program has changed since the run started", engine.name());
                 }
             }
             (Some(found), None) => *noted = Some(found.to_string()),
@@ -82,7 +82,7 @@ pub fn prepare(header: &mut Header, concurrency: Option<usize>, context: &Contex
     if let (Some(book), Some(path)) = (openings.book(), &games.book) {
         same(path, &mut header.book, &book.checksum, "run")?;
         if let Some(engine) = both.iter().find(|engine| book.has_chess960() && !engine.plays_chess960()) {
-            let why = format!("has openings of Chess960, which {} does not play", engine.name());
+            let why = format!("has Chess960 openings, which {} does not support", engine.name());
             return Err(Error::input(path, why));
         }
     }
@@ -98,7 +98,7 @@ pub fn prepare(header: &mut Header, concurrency: Option<usize>, context: &Contex
         }
         if let Some(book) = openings.book().filter(|book| config.run.iterations > book.len() as u64) {
             let (pairs, lines) = (config.run.iterations, book.len());
-            eprintln!("gputexel: {pairs} pairs from {lines} openings: they come again");
+            eprintln!("gputexel: {pairs} pairs from {lines} openings: openings will be reused");
         }
     }
     Ok(Prepared { plus, minus, openings, rules, concurrency })
@@ -163,7 +163,7 @@ pub fn check_files(config: &RunConfig, force: bool) -> Result<()> {
     let there = config.games.log.iter().filter(|path| path.exists()).chain(&games).next();
     match there {
         Some(path) if !force => {
-            Err(Error::Usage(format!("{}: exists; use --force to write over it", path.display())))
+            Err(Error::Usage(format!("{}: exists; use --force to overwrite it", path.display())))
         }
         _ => Ok(()),
     }

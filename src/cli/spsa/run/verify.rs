@@ -26,20 +26,20 @@ const OTHER_OPENINGS: u64 = 0x7665_7269_6679;
 /// Flags of `spsa verify`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The values of the run play against those that it started from, with the engine, limits, rules and \
-book of the run, from other openings or in another order. Games go to DIR/verify; a match that was \
-interrupted goes on when the command is given again.")]
+The resulting values of the run play against its starting values, with the engine, limits, rules and \
+book of the run, but other openings or another order of openings. Games are written to DIR/verify; to \
+resume an interrupted match, repeat the command.")]
 pub struct VerifyArgs {
     /// Folder of the run
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Games
+    /// Number of games
     #[arg(long, value_name = "N", default_value_t = 1000)]
     games: u64,
-    /// Pairs at a time
+    /// Concurrent pairs
     #[arg(long, value_name = "N")]
     concurrency: Option<usize>,
-    /// Begin anew where another match was played
+    /// Start over even if another match was played there
     #[arg(long)]
     force: bool,
 }
@@ -100,7 +100,7 @@ pub fn play_folder(
     let story = RunState::replay(folder, &header, &entries, |_, _| Ok(()))?;
     if !story.tuner.is_finished() && !context.quiet {
         let (told, all) = (story.tuner.told(), story.tuner.iterations());
-        eprintln!("gputexel: the run is not over yet: values after {told} of {all} pairs");
+        eprintln!("gputexel: the run has not finished yet: using the values after {told} of {all} pairs");
     }
     let prepared = prepare(&mut header, concurrency, context)?;
     let variables = story.tuner.variables();
@@ -112,7 +112,9 @@ pub fn play_folder(
     };
     if config.tuned == config.start {
         if !context.quiet {
-            eprintln!("gputexel: rounded, the values are those of the start: there is nothing to verify");
+            eprintln!(
+                "gputexel: after rounding, the values equal the starting values: there is nothing to verify"
+            );
         }
         return Ok(());
     }
@@ -157,7 +159,7 @@ pub fn play_folder(
         Stop::Failures(what) => Err(Error::input(&place, what).into()),
         Stop::Cancelled => {
             let played = result.tally.games() + 2 * result.ahead;
-            let again = format!("'gputexel spsa verify {} --games {games}' goes on", folder.display());
+            let again = format!("resume with 'gputexel spsa verify {} --games {games}'", folder.display());
             Err(Error::Interrupted(format!("after {played} of {games} games; {again}")).into())
         }
     }
@@ -178,7 +180,7 @@ fn open(place: &Path, config: &Config, force: bool) -> Result<(Journal, BTreeMap
     if !force && place.join(gputexel::matches::journal::JOURNAL).exists() {
         let (journal, theirs, done) = Journal::open::<Config>(&lock)?;
         if theirs != *config {
-            let why = "holds a match of other values; use --force to write over it";
+            let why = "contains a match of other values; use --force to overwrite it";
             return Err(Error::Usage(format!("{}: {why}", place.display())));
         }
         return Ok((journal, done));
