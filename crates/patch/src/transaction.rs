@@ -284,6 +284,16 @@ pub(super) fn restore(tree: &Folder, entry: &FileRecord, folder: &Folder) -> Res
     place.folder.sync()
 }
 
+/// Restores what is not restored yet, and says so in the journal.
+pub(super) fn finish_undo(lock: &PatchLock, journal: &Journal, folder: &Folder) -> Result<()> {
+    for entry in &journal.files {
+        if file_state(lock.tree(), entry)? != FileState::Old {
+            restore(lock.tree(), entry, folder)?;
+        }
+    }
+    journal.at(Progress::Undone).write(folder, lock.key())
+}
+
 /// Puts back all that is new.
 fn roll_back(lock: &PatchLock, journal: &Journal, folder: &Folder) -> Result<()> {
     for entry in &journal.files {
@@ -356,7 +366,7 @@ pub(super) fn recover_at(lock: &PatchLock) -> Result<Option<String>> {
             ))
         }
         Progress::Undoing => {
-            super::undo::finish(lock, &journal, &folder)?;
+            finish_undo(lock, &journal, &folder)?;
             Some(format!("'patch undo' of a '{}' was interrupted, and is finished now", journal.command))
         }
         Progress::Done | Progress::Undone => None,

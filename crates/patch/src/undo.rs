@@ -7,7 +7,7 @@ use super::journal::{FOLDER, FileRecord, Journal, Origin, Progress, replacements
 use super::lock::PatchLock;
 use super::remedy::Remedy;
 use super::seal::Key;
-use super::transaction::{FileState, backup_root, file_state, recover_at, restore};
+use super::transaction::{FileState, backup_root, file_state, finish_undo, recover_at};
 use gputexel_files::{Error, Result};
 
 /// What was undone.
@@ -173,7 +173,7 @@ fn undo_one(lock: &PatchLock, folder: &Folder, force: bool) -> Result<Undone> {
     journal.progress = Progress::Undoing;
     lock.set_pending(folder.path())?;
     journal.write(folder, lock.key())?;
-    finish(lock, &journal, folder)?;
+    finish_undo(lock, &journal, folder)?;
     lock.clear_pending()?;
     let (files, removed) = split_by_existence(undone.iter());
     Ok(Undone { command: journal.command, files, removed, kept, changed: copies, interrupted: false })
@@ -197,14 +197,4 @@ fn keep(folder: &Folder, entry: &FileRecord, place: &FilePlace, found: &Found) -
     folder.write(&copy, &found.bytes, Some(&found.rights))?;
     folder.sync()?;
     Ok(folder.path().join(copy))
-}
-
-/// Puts back what is not yet, and says so in the journal.
-pub(super) fn finish(lock: &PatchLock, journal: &Journal, folder: &Folder) -> Result<()> {
-    for entry in &journal.files {
-        if file_state(lock.tree(), entry)? != FileState::Old {
-            restore(lock.tree(), entry, folder)?;
-        }
-    }
-    journal.at(Progress::Undone).write(folder, lock.key())
 }

@@ -8,12 +8,12 @@
 use std::collections::HashMap;
 
 use super::array::Array;
-use super::content::{Content, Named, Source};
+use super::content::{Content, Source};
 use super::known::KnownValues;
 use super::marker::{Marking, Offset};
 use super::order::Order;
 use super::search::{self, Alternative};
-use super::values::TableValues;
+use super::values::{Named, TableValues};
 use super::{Job, arrange};
 use crate::Remedy;
 use gputexel_model::SquareOrder;

@@ -1,29 +1,8 @@
 //! The numbers of a marker's array: which features each of them stands for, in which order.
 
 use super::marker::{Grouping, Marking, Offset};
-use super::values::{PHASES, TableValues};
+use super::values::{Named, PHASES, Place, TableValues};
 use gputexel_model::{Colors, FeatureTable, ROLE_NAMES, SquareCell, SquareOrder};
-
-/// What a name stands for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Named {
-    pub place: Place,
-    /// 0 middlegame, 1 endgame.
-    pub phases: Vec<usize>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    /// Six tables of squares.
-    Tables([usize; 6]),
-    /// All features of a table.
-    Table(usize),
-    Feature(usize),
-    /// Six piece values, of tables of squares.
-    Material([usize; 6]),
-    /// The piece value of a table of squares.
-    Mean(usize),
-}
 
 /// What some numbers of an array are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

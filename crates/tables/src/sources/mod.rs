@@ -27,7 +27,7 @@ use crate::Remedy;
 use array::Array;
 pub use compare::Compared;
 use compare::{Judge, Refusal, Verdict};
-use content::{Content, Named};
+use content::Content;
 use element::ElementType;
 pub use fill::{FillRequest, fill};
 use gputexel_files::{Error, Result, counted};
@@ -42,6 +42,7 @@ use marker::{Marker, Marking, Offset};
 pub(crate) use marker::{escape_unseen, quote};
 use order::Order;
 pub(crate) use read::{Precision, ReadAs, ReadTables, read};
+use values::Named;
 pub(crate) use values::marker_name;
 pub use values::{TableName, TableValues};
 

@@ -7,10 +7,10 @@ use std::path::Path;
 
 use super::array;
 use super::compare::{Compared, Reference, check_read};
-use super::content::{Content, Named, Source};
+use super::content::{Content, Source};
 use super::marker::{self, Marker, Marking, Offset, quoted};
 use super::number::Number;
-use super::values::{TableValues, phases, plain};
+use super::values::{Named, TableValues, phases, plain};
 use super::{Job, arrange, is_export, utf8};
 use crate::Remedy;
 use gputexel_files::{Error, Result};

@@ -3,9 +3,9 @@
 use super::Job;
 use super::arrange;
 use super::compare::{Added, Compared, Difference, Reference, difference};
-use super::content::{Content, Named, Place, Source, is_pieces};
+use super::content::{Content, Source, is_pieces};
 use super::marker::{Grouping, Marking, Offset};
-use super::values::TableValues;
+use super::values::{Named, Place, TableValues};
 use gputexel_model::{Colors, ROLE_NAMES, SquareOrder};
 
 /// Another marker, and how far the numbers are from what it says.

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use super::content::{Named, Place};
 use super::marker::{quote, quoted};
 use gputexel_files::{Error, Result};
 use gputexel_model::{Feature, FeatureKind, FeatureSet, FeatureTables, ParameterFile};
@@ -33,6 +32,27 @@ pub struct TableName {
 
 /// Middlegame or endgame.
 pub(super) const PHASES: [&str; 2] = ["mg", "eg"];
+
+/// What a name stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Named {
+    pub place: Place,
+    /// 0 middlegame, 1 endgame.
+    pub phases: Vec<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Six tables of squares.
+    Tables([usize; 6]),
+    /// All features of a table.
+    Table(usize),
+    Feature(usize),
+    /// Six piece values, of tables of squares.
+    Material([usize; 6]),
+    /// The piece value of a table of squares.
+    Mean(usize),
+}
 
 impl TableValues {
     /// Values θ (mg of every feature, then eg of every feature, centipawns).
