@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use gputexel::extraction::{Hooks, Progress};
 use gputexel::trace::{ImportReport, ImportSettings, Plan, export, import, survey};
-use gputexel::{Error, Result, Scratch, dataset, write_atomically};
+use gputexel::{AtomicFile, Error, Result, dataset, write_atomically};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
@@ -110,7 +110,7 @@ pub fn run_trace(args: &TraceArgs, context: &Context) -> anyhow::Result<()> {
     check_apart(&[Some(&args.output), Some(&args.schema)], &inputs)?;
     let data = dataset::read_many(&args.datasets)?;
     let io = |error: std::io::Error| Error::io(&args.output, error);
-    let mut out = BufWriter::with_capacity(1 << 18, Scratch::beside(&args.output).map_err(io)?);
+    let mut out = BufWriter::with_capacity(1 << 18, AtomicFile::beside(&args.output).map_err(io)?);
     let schema = export(&data, &mut out, &args.output)?;
     let file = out.into_inner().map_err(|error| io(error.into_error()))?;
     write_atomically(&args.schema, schema.to_json().as_bytes())?;

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::removed::removed_rights;
 
 /// Whether an open file is the one with this name, and has not been removed, moved or replaced.
-pub fn is_at(path: &Path, file: &File) -> bool {
+pub fn is_open_at(path: &Path, file: &File) -> bool {
     match (std::fs::metadata(path), file.metadata()) {
         (Ok(there), Ok(ours)) => is_same(&there, &ours),
         _ => false,
@@ -29,14 +29,14 @@ fn is_same(_one: &Metadata, _other: &Metadata) -> bool {
 
 /// A file that grows line by line, and notices when it is no longer where its lines are looked for.
 #[derive(Debug)]
-pub struct Growing {
+pub struct AppendFile {
     path: PathBuf,
     file: File,
     /// Devices and pipes cannot be lost.
     is_file: bool,
 }
 
-impl Growing {
+impl AppendFile {
     /// Opens a file to add to it; makes it where it is not there.
     ///
     /// # Errors
@@ -72,16 +72,11 @@ impl Growing {
     /// # Errors
     /// [`Error::Input`] when it was removed, moved or replaced.
     pub fn check(&self) -> Result<()> {
-        match !self.is_file || is_at(&self.path, &self.file) {
+        match !self.is_file || is_open_at(&self.path, &self.file) {
             true => Ok(()),
-            false => Err(gone(&self.path)),
+            false => Err(Error::lost(&self.path)),
         }
     }
-}
-
-/// The error that what is being written is no longer there.
-pub fn gone(path: &Path) -> Error {
-    Error::input(path, "was removed, moved or replaced while it was being written")
 }
 
 #[cfg(all(test, unix))]
@@ -92,13 +87,13 @@ mod tests {
     fn lines_do_not_go_into_a_file_that_is_gone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lines");
-        let mut growing = Growing::open(&path).unwrap();
+        let mut growing = AppendFile::open(&path).unwrap();
         growing.append(b"one\n").unwrap();
         std::fs::remove_file(&path).unwrap();
         assert!(growing.append(b"two\n").unwrap_err().to_string().contains("was removed"));
         std::fs::write(&path, b"other\n").unwrap();
         assert!(growing.check().is_err());
         assert_eq!(std::fs::read(&path).unwrap(), b"other\n");
-        Growing::open(Path::new("/dev/null")).unwrap().append(b"x").unwrap();
+        AppendFile::open(Path::new("/dev/null")).unwrap().append(b"x").unwrap();
     }
 }

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::removed::{removed_rights, rights_at};
 
 /// How the names of unfinished files begin.
-pub const TEMPORARY: &str = ".gputexel-";
+pub const TEMPORARY_PREFIX: &str = ".gputexel-";
 
 /// Writes `contents` to a temporary file beside `path`, syncs it, and renames it into place. A device or
 /// pipe, such as `/dev/null` or `/dev/stdout`, is written to and stays what it is.
@@ -23,7 +23,7 @@ pub const TEMPORARY: &str = ".gputexel-";
 /// [`Error::Io`]; whatever stood at `path` before is then still there.
 pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<()> {
     let write = || -> std::io::Result<()> {
-        let mut file = Scratch::beside(path)?;
+        let mut file = AtomicFile::beside(path)?;
         file.as_file_mut().write_all(contents)?;
         file.finish()
     };
@@ -32,23 +32,23 @@ pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<()> {
 
 /// A file that appears in its place once it is complete; if it is dropped before, it is deleted.
 #[derive(Debug)]
-pub struct Scratch {
+pub struct AtomicFile {
     path: PathBuf,
     file: NamedTempFile,
 }
 
-impl Scratch {
+impl AtomicFile {
     /// A temporary file beside `path`; of a device or pipe, in the folder for temporary files.
     ///
     /// # Errors
     /// What creating a file may fail with.
     pub fn beside(path: &Path) -> std::io::Result<Self> {
         let mut builder = tempfile::Builder::new();
-        builder.prefix(TEMPORARY);
+        builder.prefix(TEMPORARY_PREFIX);
         if let Some(permissions) = permissions_at_birth(path) {
             builder.permissions(permissions);
         }
-        let file = builder.tempfile_in(folder_for(path))?;
+        let file = builder.tempfile_in(staging_folder(path))?;
         // Whoever clears up what killed processes left sees that this one is alive. Elsewhere than on
         // Unix, locks keep others from reading.
         if cfg!(unix) {
@@ -88,7 +88,7 @@ impl Scratch {
     }
 }
 
-impl Write for Scratch {
+impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.as_file_mut().write(bytes)
     }
@@ -99,7 +99,7 @@ impl Write for Scratch {
 }
 
 /// The folder for the temporary file that becomes `path`: that of `path`, so that a rename is enough.
-pub fn folder_for(path: &Path) -> PathBuf {
+pub fn staging_folder(path: &Path) -> PathBuf {
     match path.parent() {
         _ if is_device(path) => std::env::temp_dir(),
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),

@@ -87,6 +87,11 @@ impl Error {
         Self::Input { path: path.as_ref().to_path_buf(), line: Some(line), reason: reason.into() }
     }
 
+    /// A file or folder that was removed, moved or replaced while it was being written.
+    pub fn lost(path: impl AsRef<Path>) -> Self {
+        Self::input(path, "was removed, moved or replaced while it was being written")
+    }
+
     /// The exit code that the command line gives for this error: 2 for bad usage, else 1.
     pub fn exit_code(&self) -> u8 {
         match self {

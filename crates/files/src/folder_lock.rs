@@ -10,8 +10,8 @@ use std::io::{Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use crate::appending::{gone, is_at};
-use crate::atomic::TEMPORARY;
+use crate::appending::is_open_at;
+use crate::atomic::TEMPORARY_PREFIX;
 use crate::error::{Error, Result};
 use crate::reading::read_limited;
 
@@ -62,7 +62,7 @@ impl FolderLock {
                 Err(TryLockError::Error(error)) => Some(error.to_string()),
             };
             // Whoever had it may have taken the file away since it was opened.
-            if !is_at(&path, &file) {
+            if !is_open_at(&path, &file) {
                 continue;
             }
             let text = read_limited(&mut file, LOCK_BYTES).map_err(|e| Error::io(&path, e))?;
@@ -94,12 +94,12 @@ impl FolderLock {
     /// [`Error::Input`] when it was removed, moved or replaced.
     pub fn check(&self) -> Result<()> {
         let state = self.0.state();
-        if is_at(&self.0.path, &state.file) { Ok(()) } else { Err(self.gone()) }
+        if is_open_at(&self.0.path, &state.file) { Ok(()) } else { Err(self.gone()) }
     }
 
     /// The error that the folder is no longer what it was.
     pub fn gone(&self) -> Error {
-        gone(&self.0.folder)
+        Error::lost(&self.0.folder)
     }
 
     /// Notes files of the folder that are about to be made ahead of the record of a run: of what is
@@ -146,7 +146,7 @@ impl Held {
     /// While it is locked, nobody else can take the file for theirs: they look whether it is still there.
     /// Elsewhere than on Unix, names of open files stay taken.
     fn remove_file(&self) {
-        if cfg!(unix) && is_at(&self.path, &self.state().file) {
+        if cfg!(unix) && is_open_at(&self.path, &self.state().file) {
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -212,7 +212,7 @@ fn clear_temporaries(folder: &Path) {
 }
 
 fn is_temporary(name: &OsStr) -> bool {
-    name.to_string_lossy().starts_with(TEMPORARY)
+    name.to_string_lossy().starts_with(TEMPORARY_PREFIX)
 }
 
 /// Whether a name in a folder is that of a lock or of an unfinished file.
@@ -282,7 +282,7 @@ mod tests {
         std::fs::write(path("dataset.bin"), "half").unwrap();
         std::fs::write(path(".gputexel-dead"), "half").unwrap();
         assert!(holds_leftovers_only(folder.path()).unwrap());
-        let alive = crate::atomic::Scratch::beside(&path("x")).unwrap();
+        let alive = crate::atomic::AtomicFile::beside(&path("x")).unwrap();
         let lock = FolderLock::acquire(folder.path()).unwrap();
         assert_eq!(lock.made(), ["dataset.bin"]);
         assert!(!path(".gputexel-dead").exists());

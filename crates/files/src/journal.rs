@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::appending::Growing;
+use crate::appending::AppendFile;
 use crate::error::{Error, Result};
 use crate::folder_lock::{FolderLock, no_record};
 
@@ -83,7 +83,7 @@ pub fn read<H: DeserializeOwned, E: DeserializeOwned>(
 /// An open journal.
 #[derive(Debug)]
 pub struct LineJournal {
-    file: Growing,
+    file: AppendFile,
     /// Held as long as the journal is open.
     lock: FolderLock,
 }
@@ -99,7 +99,7 @@ impl LineJournal {
         line.push(b'\n');
         // Nothing can be resumed without it.
         crate::write_atomically(&path, &line)?;
-        Ok(Self { file: Growing::open(&path)?, lock: lock.clone() })
+        Ok(Self { file: AppendFile::open(&path)?, lock: lock.clone() })
     }
 
     /// Opens a journal to continue it. A last line that was cut off is removed.
@@ -118,7 +118,7 @@ impl LineJournal {
         if contents.whole < length {
             file.set_len(contents.whole).map_err(|e| Error::io(&path, e))?;
         }
-        let file = Growing::of(&path, file).map_err(|e| Error::io(&path, e))?;
+        let file = AppendFile::of(&path, file).map_err(|e| Error::io(&path, e))?;
         Ok((Self { file, lock: lock.clone() }, contents))
     }
 

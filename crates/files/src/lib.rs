@@ -16,8 +16,8 @@ mod reading;
 mod removed;
 mod rights;
 
-pub use appending::{Growing, gone, is_at};
-pub use atomic::{Scratch, folder_for, write_atomically};
+pub use appending::{AppendFile, is_open_at};
+pub use atomic::{AtomicFile, staging_folder, write_atomically};
 pub use error::{Error, Remedy, Result};
 pub use messages::{counted, escaped, printable, shown};
 pub use reading::{RECORD_BYTES, SETTINGS_BYTES, read_limited, read_whole, read_whole_text};

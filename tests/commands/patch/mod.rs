@@ -287,7 +287,9 @@ fn init_marks_numbers() {
     assert!(bench.fails(&["patch", "init", "source/t.cpp:9"], 1).contains("has 5 lines"));
     assert!(bench.fails(&["patch", "init", "source/t.cpp"], 2).contains("as in search.cpp:10"));
     assert!(
-        bench.fails(&["patch", "init", "source/t.cpp:1", "-o", "new.tune"], 2).contains("new.tune: already exists")
+        bench
+            .fails(&["patch", "init", "source/t.cpp:1", "-o", "new.tune"], 2)
+            .contains("new.tune: already exists")
     );
     assert!(bench.fails(&["patch", "init", "source/t.cpp:1", "--root", "source/none"], 1).contains("none"));
 }
