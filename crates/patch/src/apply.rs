@@ -18,7 +18,7 @@ use super::lexer::{Kind, Language, lex};
 use super::order::uncover;
 use super::params::{ParamEntry, ParamKind, ParamsFile, plain, python};
 use super::pattern::Found;
-use super::plan::{Plan, PlannedBlock, PlannedValue, params_path, read_params};
+use super::plan::{PatchPlan, PlannedBlock, PlannedValue, params_path, read_params};
 use super::sources::{Source, Sources};
 use super::state::{Placed, State, place, refuse_others};
 use super::tune::whole_text;
@@ -41,7 +41,7 @@ static OPTION: LazyLock<Regex> = LazyLock::new(|| {
 /// # Errors
 /// [`Error::Io`]; [`Error::Input`] naming file and line of what cannot be used: a context without a
 /// match, a parameter that the `.params` file lacks.
-pub fn plan_apply(tune: &Path, folder: &Path, options: &Options) -> Result<Plan> {
+pub fn plan_apply(tune: &Path, folder: &Path, options: &Options) -> Result<PatchPlan> {
     plan_apply_from(&params_path(tune)?, tune, folder, options)
 }
 
@@ -49,7 +49,12 @@ pub fn plan_apply(tune: &Path, folder: &Path, options: &Options) -> Result<Plan>
 ///
 /// # Errors
 /// As [`plan_apply`].
-pub fn plan_apply_from(params_path: &Path, tune: &Path, folder: &Path, options: &Options) -> Result<Plan> {
+pub fn plan_apply_from(
+    params_path: &Path,
+    tune: &Path,
+    folder: &Path,
+    options: &Options,
+) -> Result<PatchPlan> {
     let tune = TuneFile::read(tune, options.compat, !options.compat)?;
     let mut sources = Sources::open(folder, options)?;
     let placed = place(&tune, &mut sources, options)?;
@@ -114,10 +119,10 @@ pub fn plan_apply_from(params_path: &Path, tune: &Path, folder: &Path, options: 
         }
     }
     let problems = used.iter().filter_map(|entry| entry.range_problem());
-    let mut plan = Plan {
+    let mut plan = PatchPlan {
         blocks: planned.into_iter().flatten().collect(),
         warnings: problems.map(|problem| format!("{}: {problem}", params_path.display())).collect(),
-        ..Plan::default()
+        ..PatchPlan::default()
     };
     plan.take_sources(sources)?;
     Ok(plan)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::adopt::adopt;
 use super::apply::{plan_apply, plan_apply_from};
-use super::plan::Plan;
+use super::plan::PatchPlan;
 use super::transaction::{Backup, Written, check_complete, recover, write};
 use super::tune::plan_tune;
 use super::{Notice, Options};
@@ -55,7 +55,7 @@ pub struct EditRequest {
 #[derive(Clone, Debug, PartialEq)]
 pub struct EditReport {
     /// What was to be done.
-    pub plan: Plan,
+    pub plan: PatchPlan,
     /// What was written; `None` of a dry run.
     pub written: Option<Written>,
     /// What an interrupted command had left, which was put back first.

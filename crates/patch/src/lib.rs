@@ -47,10 +47,10 @@ pub use edit::{EditCommand, EditReport, EditRequest, edit};
 pub use init::{Draft, DraftOptions, DraftOutput, InitReport, InitRequest, draft, init};
 pub use nearest::Near;
 pub use params::{ParamEntry, ParamKind, ParamsFile};
-pub use plan::{Change, ParamsSummary, Plan, PlannedBlock, PlannedValue, params_path};
+pub use plan::{Change, ParamsSummary, PatchPlan, PlannedBlock, PlannedValue, params_path};
 pub use remedy::Remedy;
 pub use sources::read_source;
-pub use transaction::{Backup, Step, Written, interrupted, recover, write, write_observed};
+pub use transaction::{Backup, WriteStep, Written, interrupted, recover, write, write_observed};
 pub use tune::plan_tune;
 pub use undo::{Undone, undo};
 

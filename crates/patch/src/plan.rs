@@ -68,7 +68,7 @@ pub struct ParamsSummary {
 
 /// All that a command would do.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Plan {
+pub struct PatchPlan {
     /// The files that differ.
     pub changes: Vec<Change>,
     /// The blocks, in order.
@@ -79,7 +79,7 @@ pub struct Plan {
     pub warnings: Vec<String>,
 }
 
-impl Plan {
+impl PatchPlan {
     /// A unified diff of all files, with the headers that `patch -p1` and `git apply` know.
     pub fn diff(&self) -> String {
         let mut text = String::new();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::folder::{FilePlace, Folder, Found};
 use super::journal::{FOLDER, FileRecord, Journal, Progress, checksum, has_checksum, replacements};
 use super::lock::PatchLock;
-use super::plan::{Change, Plan};
+use super::plan::{Change, PatchPlan};
 use gputexel_files::{Error, Result};
 
 /// Where the old files are kept.
@@ -27,7 +27,7 @@ pub enum Backup {
 
 /// What is about to happen to a file; see [`write_observed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step<'a> {
+pub enum WriteStep<'a> {
     /// It is about to be written beside the old one.
     Stage(&'a Path),
     /// It is about to be renamed into place.
@@ -50,7 +50,7 @@ pub struct Written {
 /// # Errors
 /// [`Error::Io`], or [`Error::Input`] for a file that is read-only or was changed since it was read. All
 /// files are then as they were.
-pub fn write(plan: &Plan, sources: &Path, command: &str, backup: &Backup) -> Result<Written> {
+pub fn write(plan: &PatchPlan, sources: &Path, command: &str, backup: &Backup) -> Result<Written> {
     write_observed(plan, sources, command, backup, &mut |_| Ok(()))
 }
 
@@ -59,11 +59,11 @@ pub fn write(plan: &Plan, sources: &Path, command: &str, backup: &Backup) -> Res
 /// # Errors
 /// Those of [`write()`] and of the observer.
 pub fn write_observed(
-    plan: &Plan,
+    plan: &PatchPlan,
     sources: &Path,
     command: &str,
     backup: &Backup,
-    observe: &mut dyn FnMut(Step<'_>) -> std::io::Result<()>,
+    observe: &mut dyn FnMut(WriteStep<'_>) -> std::io::Result<()>,
 ) -> Result<Written> {
     if plan.changes.is_empty() {
         return Ok(Written::default());
@@ -160,7 +160,7 @@ fn find_unchanged(lock: &PatchLock, change: &Change) -> Result<(FilePlace, Optio
 
 /// The work on the files of a plan.
 struct Replacement<'a> {
-    plan: &'a Plan,
+    plan: &'a PatchPlan,
     /// In the order of the plan's changes; without bytes, which are the plan's.
     found: Vec<(FilePlace, Option<Found>)>,
     lock: &'a PatchLock,
@@ -178,7 +178,7 @@ impl Replacement<'_> {
     fn prepare(
         &self,
         command: &str,
-        observe: &mut dyn FnMut(Step<'_>) -> std::io::Result<()>,
+        observe: &mut dyn FnMut(WriteStep<'_>) -> std::io::Result<()>,
     ) -> Result<(Journal, Vec<String>)> {
         let sources = self.lock.sources();
         let (mut entries, mut warnings) = (Vec::new(), Vec::new());
@@ -200,7 +200,7 @@ impl Replacement<'_> {
         let journal = Journal::new(command, sources, entries);
         journal.write(self.folder, self.lock.key())?;
         for (change, place, found) in self.files() {
-            observe(Step::Stage(&change.path)).map_err(|e| Error::io(&change.shown, e))?;
+            observe(WriteStep::Stage(&change.path)).map_err(|e| Error::io(&change.shown, e))?;
             let rights = found.map(|found| &found.rights);
             let shown = change.shown.display();
             if !place.folder.write(place.staged(), &change.after, rights)? {
@@ -227,16 +227,16 @@ impl Replacement<'_> {
     fn replace(
         &self,
         journal: &Journal,
-        observe: &mut dyn FnMut(Step<'_>) -> std::io::Result<()>,
+        observe: &mut dyn FnMut(WriteStep<'_>) -> std::io::Result<()>,
     ) -> Result<()> {
         for (change, place, _) in self.files() {
-            observe(Step::Replace(&change.path)).map_err(|e| Error::io(&change.shown, e))?;
+            observe(WriteStep::Replace(&change.path)).map_err(|e| Error::io(&change.shown, e))?;
             place.folder.rename(place.staged(), &place.name)?;
         }
         for (_, place, _) in self.files() {
             place.folder.sync()?;
         }
-        observe(Step::Finish).map_err(|e| Error::io(self.folder.path(), e))?;
+        observe(WriteStep::Finish).map_err(|e| Error::io(self.folder.path(), e))?;
         journal.at(Progress::Done).write(self.folder, self.lock.key())
     }
 }

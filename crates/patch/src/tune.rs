@@ -12,7 +12,7 @@ use super::names::Template;
 use super::order::{Edit, History, uncover, verify_reversible};
 use super::params::{Number, ParamEntry, ParamKind, ParamsFile, plain, python};
 use super::pattern::{Pattern, values};
-use super::plan::{Change, ParamsSummary, Plan, PlannedBlock, PlannedValue, params_path, read_params};
+use super::plan::{Change, ParamsSummary, PatchPlan, PlannedBlock, PlannedValue, params_path, read_params};
 use super::sources::{Source, Sources};
 use super::state::{Placed, State, place, refuse_others};
 use super::warnings::{encodings, of_block, undeclared};
@@ -26,7 +26,7 @@ use gputexel_files::{Error, Result};
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::Input`] naming file and line of what cannot be used.
-pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<Plan> {
+pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<PatchPlan> {
     let params_path = params_path(tune)?;
     let tune = TuneFile::read(tune, options.compat, true)?;
     let mut sources = Sources::open(folder, options)?;
@@ -45,7 +45,7 @@ pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<Plan> 
     for (p, state) in placed.iter().zip(&states) {
         add_parameters(p, state, &sources.files[p.file], &mut params, &tune, options)?;
     }
-    let mut plan = Plan::default();
+    let mut plan = PatchPlan::default();
     if !options.compat {
         let blocks = placed.iter().zip(&states);
         let codes: Vec<OnceCell<Code>> = sources.files.iter().map(|_| OnceCell::new()).collect();

@@ -6,7 +6,9 @@ mod tables;
 
 use std::path::{Path, PathBuf};
 
-use gputexel::patch::{self, Backup, EditCommand, EditReport, EditRequest, Notice, Options, Plan, Written};
+use gputexel::patch::{
+    self, Backup, EditCommand, EditReport, EditRequest, Notice, Options, PatchPlan, Written,
+};
 use serde_json::{Value, json};
 
 use super::{Context, hints, say};
@@ -199,7 +201,7 @@ fn edit(args: &EditArgs, command: EditCommand, context: &Context) -> anyhow::Res
 /// One object: blocks, files, parameters, and what was written or would be.
 fn edit_json(report: &EditReport, command: &str) -> Value {
     let EditReport { plan, written, recovered } = report;
-    let Plan { changes, blocks, params, warnings } = plan;
+    let PatchPlan { changes, blocks, params, warnings } = plan;
     let file = |change: &patch::Change| json!({ "path": change.shown, "new": change.before.is_none(), "params": change.params });
     let files: Vec<Value> = changes.iter().map(file).collect();
     let all: Vec<&String> =

@@ -35,7 +35,7 @@ use gputexel_patch::encoding::{decode, encode};
 pub(crate) use gputexel_patch::lexer::Language as SourceLanguage;
 use gputexel_patch::lexer::{self, Kind, Language, Token};
 pub(crate) use gputexel_patch::utf8;
-use gputexel_patch::{Change, Plan};
+use gputexel_patch::{Change, PatchPlan};
 pub use known::{KnownValues, start_of};
 use layout::Replacement;
 use marker::{Marker, Marking, Offset};
@@ -75,7 +75,7 @@ pub struct Filled {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TablesPlan {
     /// The files that differ, to be [written](gputexel_patch::write()).
-    pub plan: Plan,
+    pub plan: PatchPlan,
     /// The arrays, in order.
     pub filled: Vec<Filled>,
     /// The innermost folder that holds all sources, links resolved.
