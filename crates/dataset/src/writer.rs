@@ -14,8 +14,8 @@ use xxhash_rust::xxh3::Xxh3;
 use super::container::names;
 use super::stored::METADATA_KEY;
 use super::{Metadata, SourceRecord};
+use gputexel_files::{AtomicFile, staging_folder};
 use gputexel_files::{Error, Result};
-use gputexel_files::{Scratch, folder_for};
 use gputexel_model::FeatureRow;
 
 /// Everything about a position but its features.
@@ -203,7 +203,7 @@ impl DatasetWriter {
         if path.is_dir() {
             return Err(Error::input(path, "is a folder"));
         }
-        let folder = folder_for(path);
+        let folder = staging_folder(path);
         let column = |name, dtype| Column::try_new(name, dtype, &folder);
         Ok(Self {
             row_lengths: column(names::ROW_LENGTHS, Dtype::U16)?,
@@ -577,7 +577,7 @@ impl DatasetWriter {
         let mut header = serde_json::to_vec(&header)?;
         header.resize(header.len().next_multiple_of(8), b' ');
 
-        let mut output = Scratch::beside(&self.path)?;
+        let mut output = AtomicFile::beside(&self.path)?;
         let file = output.as_file_mut();
         file.write_all(&(header.len() as u64).to_le_bytes())?;
         file.write_all(&header)?;

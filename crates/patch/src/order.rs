@@ -205,7 +205,7 @@ pub(super) fn uncover(placed: &[Placed<'_>], states: &mut [State], sources: &Sou
 }
 
 /// Refuses a tuned source in which a context would not be found again.
-pub(super) fn prove(p: &Placed<'_>, state: &State, source: &Source, tune: &Path) -> Result<()> {
+pub(super) fn verify_reversible(p: &Placed<'_>, state: &State, source: &Source, tune: &Path) -> Result<()> {
     let (State::Ready(_), false) = (state, p.block.name.is_empty()) else { return Ok(()) };
     let pattern = p.tuned.as_ref().unwrap_or(&p.pattern);
     match pattern.find_all(&source.text, &source.frequencies).len() {

@@ -7,7 +7,7 @@ use super::schema::{
     Columns, GameColumn, PhaseRecord, QidWord, ScaleRecord, Schema, SchemaParameter, Values,
 };
 use gputexel_dataset::Dataset;
-use gputexel_files::{Error, Result, Scratch, write_atomically};
+use gputexel_files::{AtomicFile, Error, Result, write_atomically};
 use gputexel_model::{Phases, Prior};
 
 /// Writes the positions of a dataset as lines of a trace, and returns the schema that says what
@@ -29,7 +29,7 @@ pub fn export(dataset: &Dataset, out: &mut dyn Write, path: &Path) -> Result<Sch
 /// [`Error::Io`] for files that cannot be written.
 pub fn export_files(dataset: &Dataset, trace: &Path, schema: &Path) -> Result<()> {
     let io = |error: std::io::Error| Error::io(trace, error);
-    let mut out = BufWriter::with_capacity(1 << 18, Scratch::beside(trace).map_err(io)?);
+    let mut out = BufWriter::with_capacity(1 << 18, AtomicFile::beside(trace).map_err(io)?);
     let found = export(dataset, &mut out, trace)?;
     let file = out.into_inner().map_err(|error| io(error.into_error()))?;
     write_atomically(schema, found.to_json().as_bytes())?;

@@ -8,12 +8,14 @@
 use std::collections::HashMap;
 
 use super::array::Array;
+use super::content::{Content, Source};
 use super::known::KnownValues;
 use super::marker::{Marking, Offset};
 use super::order::Order;
 use super::search::{self, Alternative};
-use super::values::{Content, Named, Source, TableValues};
+use super::values::{Named, TableValues};
 use super::{Job, arrange};
+use crate::Remedy;
 use gputexel_model::SquareOrder;
 
 /// What the numbers of an array were before.
@@ -41,14 +43,26 @@ impl Compared {
     pub(super) fn values(self) -> &'static str {
         match self {
             Self::Start => "the values that the run started from",
-            Self::Given => "the values of --start",
-            Self::Like => "the values of --like",
+            Self::Given => "the start values given",
+            Self::Like => "the values of the reference file",
             _ => "the tuned values",
         }
     }
 }
 
-/// How an array fares.
+/// Why an array must not be filled, and what would mend that.
+pub(super) struct Refusal {
+    pub why: String,
+    pub remedy: Option<Remedy>,
+}
+
+impl From<String> for Refusal {
+    fn from(why: String) -> Self {
+        Self { why, remedy: None }
+    }
+}
+
+/// The result of comparing an array.
 pub(super) struct Verdict {
     pub compared: Compared,
     pub also: Vec<&'static str>,
@@ -64,7 +78,7 @@ pub(super) struct Reference {
     pub values: TableValues,
 }
 
-/// Numbers held against values in some order.
+/// Numbers compared with values in some order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Difference {
     /// How many were compared.
@@ -96,7 +110,7 @@ impl Difference {
     }
 }
 
-/// Holds the numbers of an array against what `content` says in `order`.
+/// Compares the numbers of an array with what `content` says in `order`.
 pub(super) fn difference(content: &Content<'_>, order: &Order, array: &Array, added: &Added) -> Difference {
     let marking = content.marking();
     let free = matches!(marking.offset, Some(Offset::Material));
@@ -176,14 +190,15 @@ impl<'a> Judge<'a> {
         Self { values, references: references.into_iter().flatten().collect(), added: Added::new(), trust }
     }
 
-    /// How an array fares.
+    /// Compares an array with the known values.
     ///
     /// # Errors
     /// Why it must not be filled.
-    pub fn judge(&mut self, job: &Job<'_>) -> Result<Verdict, String> {
+    pub fn judge(&mut self, job: &Job<'_>) -> Result<Verdict, Refusal> {
         let Job { marking, named, array, .. } = job;
         let (_, order) = arrange(self.values, named, marking, array).map_err(|(_, why)| why)?;
-        let (reference, own) = self.nearest(named, marking, array).ok_or("no number could be compared")?;
+        let (reference, own) =
+            self.nearest(named, marking, array).ok_or_else(|| "no number could be compared".to_string())?;
         let compared = reference.compared;
         let fits = own.fits();
         let nearest = match fits && own.total == 0.0 {
@@ -192,7 +207,9 @@ impl<'a> Judge<'a> {
         };
         let nearer = nearest.filter(|other| other.difference.cmp(&own).is_lt());
         let verdict = match nearer {
-            Some(other) if other.difference.fits() => Err(other_fits(marking, &own, compared, &other)),
+            Some(other) if other.difference.fits() => {
+                Err((other_fits(marking, &own, compared, &other), Remedy::Trust))
+            }
             _ if fits => {
                 let also = self.also(job, compared, &own);
                 self.added_by(&own);
@@ -201,14 +218,14 @@ impl<'a> Judge<'a> {
             // What is only a little nearer says nothing.
             nearer => {
                 let nearer = nearer.filter(|other| other.difference.total < 0.75 * own.total);
-                self.unknown(job, &own, compared, nearer)
+                self.unknown(job, &own, compared, nearer).map_err(|why| (why, Remedy::GiveStart))
             }
         };
         let verdict = match verdict {
-            Err(why) if self.trust => {
+            Err((why, _)) if self.trust => {
                 Verdict { compared: Compared::Trusted, also: Vec::new(), note: Some(why) }
             }
-            Err(why) => return Err(format!("{why}, or use --trust-marker")),
+            Err((why, remedy)) => return Err(Refusal { why, remedy: Some(remedy) }),
             Ok(verdict) => verdict,
         };
         if order.unsaid && !self.only_by_piece(job, &verdict) {
@@ -216,7 +233,8 @@ impl<'a> Judge<'a> {
                 "neither the brackets nor the marker say how the tables of both colors follow each other; \
                  add 'by color' (all of White's, then all of Black's) or 'by piece' (by turns) to '{}'",
                 marking.text()
-            ));
+            )
+            .into());
         }
         Ok(verdict)
     }
@@ -236,7 +254,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Other first squares that go with the numbers as well.
+    /// Other first squares that fit the numbers as well.
     fn also(&self, job: &Job<'_>, compared: Compared, own: &Difference) -> Vec<&'static str> {
         let Some(reference) = self.references.iter().find(|reference| reference.compared == compared) else {
             return Vec::new();
@@ -315,7 +333,7 @@ impl<'a> Judge<'a> {
                 own.mean()
             );
         }
-        Err(format!("{why}; give --start with a parameter file of what the source holds"))
+        Err(why)
     }
 
     /// Whether the numbers are such that tables of both colors by turns, and no others, are meant.

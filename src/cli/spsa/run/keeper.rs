@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use gputexel::spsa::run::{Entry, Journal, RunObserver, RunState};
-use gputexel::{Growing, Result, write_atomically};
+use gputexel::{AppendFile, Result, write_atomically};
 
 /// The log's name in the folder.
 pub const LOG: &str = "log.csv";
@@ -12,7 +12,7 @@ pub const LOG: &str = "log.csv";
 /// The files of a run.
 pub struct Keeper {
     journal: Journal,
-    logs: Vec<Growing>,
+    logs: Vec<AppendFile>,
 }
 
 impl Keeper {
@@ -25,7 +25,7 @@ impl Keeper {
         let mut logs = Vec::new();
         for path in [Some(folder.join(LOG).as_path()), other].into_iter().flatten() {
             write_atomically(path, known.as_bytes())?;
-            logs.push(Growing::open(path)?);
+            logs.push(AppendFile::open(path)?);
         }
         Ok(Self { journal, logs })
     }
