@@ -13,6 +13,7 @@
 pub mod config;
 pub mod lists;
 mod methods;
+pub mod numbers;
 pub mod planner;
 pub mod run;
 mod schedule;

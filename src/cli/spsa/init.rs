@@ -5,8 +5,8 @@ use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use gputexel::matches::TimeControl;
 use gputexel::matches::client::{EngineCommand, OptionKind, Setting, UciPlayer};
+use gputexel::matches::{TimeControl, deadline_from_seconds};
 use gputexel::model::Prior;
 use gputexel::spsa::config::{
     EngineSection, GamesSection, OptionValue, RunConfig, RunSection, parameter_table,
@@ -16,7 +16,6 @@ use gputexel::spsa::{MethodKind, Rounding, Schedule, Variable, check_draw_rate};
 use gputexel::{Error, Result, write_atomically};
 use serde_json::json;
 
-use super::super::games::deadline;
 use super::super::targets::check_target;
 use super::super::{Context, say};
 use super::candidates::{Candidates, Settings, builtin, uci};
@@ -171,7 +170,7 @@ impl InitArgs {
         let mut command: EngineCommand = text.parse()?;
         command.settings = self.option.clone();
         if let Some(seconds) = self.start_deadline {
-            command.start_deadline = deadline(seconds).ok_or_else(|| {
+            command.start_deadline = deadline_from_seconds(seconds).map_err(|_| {
                 Error::Usage("--start-deadline: expected seconds, more than 0 and at most a day".to_string())
             })?;
         }

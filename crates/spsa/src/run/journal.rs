@@ -90,7 +90,7 @@ impl PlayedPair {
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Entry {
+pub enum RunEvent {
     /// A pair was played and counts.
     Pair(PlayedPair),
     /// A pair was spoiled by an engine that failed; it is played again with other values.
@@ -112,7 +112,7 @@ pub enum Entry {
 }
 
 /// What happened, each with the number of its line.
-pub type Events = Vec<(u64, Entry)>;
+pub type Events = Vec<(u64, RunEvent)>;
 
 const fn place(folder: &Path) -> Place<'_> {
     Place { folder, name: JOURNAL, what: "run of SPSA" }
@@ -158,7 +158,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`Error::Io`]; those of [`check`](Self::check).
-    pub fn append(&mut self, entry: &Entry) -> Result<()> {
+    pub fn append(&mut self, entry: &RunEvent) -> Result<()> {
         self.0.append(entry)
     }
 
