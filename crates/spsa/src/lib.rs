@@ -11,6 +11,7 @@
 //! and tells the score.
 
 pub mod config;
+pub mod draft;
 pub mod lists;
 mod methods;
 pub mod numbers;

@@ -1,17 +1,16 @@
 //! What `spsa simulate` shows at its end.
 
 use gputexel::Result;
-use gputexel::spsa::simulator::{PaperCell, Summary};
+use gputexel::spsa::simulator::{GridCell, PaperCell, Summary};
 use serde_json::{Map, Value, json};
 
 use super::super::table::{aligned, grouped};
 use super::super::{Context, say};
-use super::cells::Cell;
 use super::simulate::SimulateArgs;
 
 /// A run of the grid that is done.
 pub struct Finished {
-    pub cell: Cell,
+    pub cell: GridCell,
     pub summary: Summary,
     pub rms_error: f64,
     /// What the posterior says of that.

@@ -5,9 +5,11 @@
 //! generator, so that results depend on the seed alone. Owns the model, the statistics and the settings of the
 //! paper's table; shows nothing.
 
+mod backend;
 mod driver;
 mod games;
 pub mod gpu;
+mod grid;
 mod lanes;
 mod paper;
 mod random;
@@ -22,6 +24,8 @@ use super::variables::{Variable, positive, validate};
 use gputexel_files::{Error, Result};
 use gputexel_gpu::GpuContext;
 
+pub use backend::{Simulated, Simulator};
+pub use grid::{GridAxis, GridCell, GridParameters, GridSetting, Scaled, ScenarioGrid};
 pub use paper::{PaperCell, paper_cells};
 pub use statistics::{Summary, percentile};
 
