@@ -10,18 +10,18 @@ use gputexel::{Error, Result};
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Backend")]
 pub struct BackendArgs {
-    /// What computes: auto (a real GPU where there is one, else the CPU), gpu (also a software
-    /// adapter) or cpu
+    /// What to compute on: auto (a real GPU if there is one, otherwise the CPU), gpu (also accepts
+    /// a software adapter) or cpu
     #[arg(long, value_name = "NAME", default_value = "auto")]
     backend: String,
-    /// CPU threads [default: one a core]; results do not depend on it
+    /// CPU threads [default: one per core]; results do not depend on it
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Most memory to use on the GPU, for example 512M or 2G [default: as much as there is]; a
-    /// dataset that takes more than half of it is streamed
+    /// Limit on GPU memory, for example 512M or 2G [default: all of it]; a dataset that
+    /// takes more than half of it is streamed
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     gpu_memory: Option<u64>,
-    /// Say at the end, on standard error, what the GPU did: dispatches, submissions, bytes
+    /// Print GPU statistics to standard error at the end: dispatches, submissions, bytes
     #[arg(long)]
     stats: bool,
 }
@@ -73,7 +73,7 @@ impl BackendArgs {
         let (memory, stats) = (self.gpu_memory, self.stats);
         let backend = |gpu, why| Ok(Backend { choice, gpu, memory, stats, why });
         if choice == BackendChoice::Cpu {
-            return backend(None, "asked for".to_string());
+            return backend(None, "requested".to_string());
         }
         let (adapter, why) = choice.pick(&list_adapters());
         if adapter.is_none() && choice == BackendChoice::Auto {
@@ -153,7 +153,7 @@ impl Evaluator for Heard<'_> {
 
 impl Drop for Heard<'_> {
     fn drop(&mut self) {
-        let counted = self.0.stats().map_or("nothing was counted".to_string(), |stats| stats.to_string());
+        let counted = self.0.stats().map_or("no statistics available".to_string(), |stats| stats.to_string());
         eprintln!("{}: {counted}", self.0.describe());
     }
 }

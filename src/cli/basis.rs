@@ -14,11 +14,11 @@ use super::{Context, say};
 #[derive(Debug, clap::Args)]
 #[group(id = "Tuned", multiple = true)]
 pub struct BasisArgs {
-    /// What is tuned: identity, mirrored, tied, mirrored+tied, madchess, madchess-2018, schema (what
-    /// an imported dataset says, its default), or a file, see `gputexel basis`
+    /// What to tune: identity, mirrored, tied, mirrored+tied, madchess, madchess-2018, schema (from
+    /// an imported dataset; its default), or a file, see `gputexel basis`
     #[arg(long, value_name = "NAME|FILE", help_heading = "Objective")]
     basis: Option<String>,
-    /// What stays as it is: tables (king), features (knight_f3), one phase of them (pawn.eg),
+    /// What to keep fixed: tables (king), features (knight_f3), a single phase of either (pawn.eg),
     /// coordinates of the basis
     #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Objective")]
     freeze: Vec<String>,
@@ -60,24 +60,24 @@ impl BasisArgs {
 /// Flags of `basis`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A basis names coordinates, their bounds, and the parameters that each of them moves. Print one, \
-change it, and give the file to --basis of `tune` or `pso`. Parameters go by the names of features \
-(knight_f3), of tables (knight) or * for all, with .mg or .eg behind them for one phase.")]
+A basis lists coordinates, their bounds, and the parameters that each of them moves. Print one, \
+edit it, and pass the file to --basis of `tune` or `pso`. Parameters are given by the names of features \
+(knight_f3), of tables (knight) or * for all, followed by .mg or .eg for a single phase.")]
 pub struct BasisCommand {
-    /// identity, mirrored, tied, mirrored+tied, madchess, madchess-2018, schema, or a file to be checked
+    /// identity, mirrored, tied, mirrored+tied, madchess, madchess-2018, schema, or a file to check
     #[arg(value_name = "NAME|FILE")]
     basis: String,
     /// The feature set: pst, material or classical [default: pst]
     #[arg(long, value_name = "NAME", conflicts_with = "dataset")]
     model: Option<String>,
-    /// A dataset whose feature set is meant
+    /// Use the feature set of this dataset
     #[arg(long, value_name = "FILE")]
     dataset: Option<PathBuf>,
-    /// What starts of coordinates are checked against: material:P,N,B,R,Q, zero, schema, or a
-    /// params.json [default: material, of imported datasets schema]
+    /// The prior against which starting values are checked: material:P,N,B,R,Q, zero, schema, or a
+    /// params.json [default: material; schema for imported datasets]
     #[arg(long, value_name = "PRIOR")]
     prior: Option<String>,
-    /// What stays as it is, to be written into the basis
+    /// What to keep fixed; written into the basis
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     freeze: Vec<String>,
     /// The file to write to [default: standard output]

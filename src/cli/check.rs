@@ -24,14 +24,14 @@ const NAMES: usize = 12;
 /// Flags of `check`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Of a trace with a column `eval`, the static evaluation that the engine printed is held against the \
-sum of coefficient times parameter, line by line. Exit code 1 where evaluations differ by more than \
-the tolerance, evaluations run against results, or the gradient is wrong.
+If a trace has a column `eval`, the static evaluation printed by the engine is compared with the \
+sum of coefficient times parameter, line by line. The exit code is 1 if evaluations differ by more than \
+the tolerance, if evaluations contradict results, or if the gradient is wrong.
 
   gputexel check trace.svm --schema schema.json
   gputexel check dataset.bin --params params.json")]
 pub struct CheckArgs {
-    /// Datasets of one feature set, or traces; - is a trace on standard input
+    /// Datasets with the same feature set, or traces; - reads a trace from standard input
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     /// What the indices of traces mean
@@ -40,13 +40,13 @@ pub struct CheckArgs {
     /// Parameters of the evaluation [default: the priors of the schema, else material]
     #[arg(long, value_name = "FILE")]
     params: Option<PathBuf>,
-    /// Difference of evaluations that is put down to rounding, centipawns
+    /// Difference of evaluations that is attributed to rounding, in centipawns
     #[arg(long, value_name = "CP", default_value_t = 1.0)]
     tolerance: f64,
-    /// Positions on which the gradient is held against finite differences
+    /// Positions on which the gradient is compared with finite differences
     #[arg(long, value_name = "N", default_value_t = 2000)]
     sample: usize,
-    /// Stop when more than this share of a trace's lines cannot be used
+    /// Stop if more than this share of a trace's lines is unusable
     #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
     max_bad_share: f64,
 }
@@ -63,7 +63,7 @@ pub fn run(args: &CheckArgs, context: &Context) -> anyhow::Result<()> {
     }
     let datasets = args.schema.is_none();
     if datasets && !are_datasets(&args.inputs)? {
-        let reason = "a trace needs --schema, which says what its indices mean".to_string();
+        let reason = "a trace needs --schema, which defines its indices".to_string();
         return Err(Error::Usage(format!("{}: {reason}", args.inputs[0].display())).into());
     }
     let parameters = args.params.as_deref().map(ParameterFile::read).transpose()?;
@@ -83,7 +83,7 @@ pub fn run(args: &CheckArgs, context: &Context) -> anyhow::Result<()> {
         read_traces(args, context, &theta_of)?
     };
     if data.is_empty() {
-        return Err(Error::input(&args.inputs[0], "holds no position").into());
+        return Err(Error::input(&args.inputs[0], "contains no positions").into());
     }
     let k = match parameters.as_ref().and_then(|file| file.k) {
         Some(k) => k,
@@ -159,7 +159,7 @@ fn describe(findings: &Findings, report: Option<&ImportReport>, data: &Dataset, 
         let lines = source.record.records;
         if source.bad_lines > 0 {
             let (bad, path) = (grouped(source.bad_lines), &source.record.path);
-            let _ = writeln!(text, "{path}: {bad} of {} lines cannot be used", grouped(lines));
+            let _ = writeln!(text, "{path}: {bad} of {} lines are unusable", grouped(lines));
         }
         source.complaints.iter().for_each(|line| text += &format!("  {line}\n"));
         source
@@ -188,7 +188,7 @@ fn describe(findings: &Findings, report: Option<&ImportReport>, data: &Dataset, 
     let found = &findings.duplicates;
     let _ = writeln!(
         text,
-        "\nduplicates  {} rows ({}) equal an earlier one, {} of them in its game, {} with another result",
+        "\nduplicates  {} rows ({}) equal an earlier one, {} of them in the same game, {} with a different result",
         grouped(found.repeated),
         percent(found.repeated, findings.positions),
         grouped(found.same_game),
@@ -197,12 +197,12 @@ fn describe(findings: &Findings, report: Option<&ImportReport>, data: &Dataset, 
     if let Some(found) = &findings.gradient {
         let _ = writeln!(
             text,
-            "gradient    {} parameters on {} positions: at most {:.1e} of its size off finite differences ({}): {}",
+            "gradient    {} parameters on {} positions: relative deviation from finite differences at most {:.1e} ({}): {}",
             found.parameters,
             grouped(found.positions as u64),
             found.largest_difference,
             found.at,
-            if found.agrees() { "as it should be" } else { "WRONG" }
+            if found.agrees() { "OK" } else { "WRONG" }
         );
     }
     text
@@ -211,20 +211,20 @@ fn describe(findings: &Findings, report: Option<&ImportReport>, data: &Dataset, 
 fn describe_evaluation(text: &mut String, findings: &Findings, args: &CheckArgs) {
     text.push('\n');
     let Some(found) = &findings.evaluation else {
-        *text += "evaluation  none was printed (a column \"eval\"), so there is nothing to compare\n";
+        *text += "evaluation  the trace has none (a column \"eval\"), so there is nothing to compare\n";
         return;
     };
-    let verdict = if found.differing == 0 { "as it should be" } else { "DIFFERENT" };
+    let verdict = if found.differing == 0 { "OK" } else { "DIFFERENT" };
     let _ = writeln!(
         text,
-        "evaluation  {} of {} differ by more than {} cp from what the engine printed: {verdict}",
+        "evaluation  {} of {} differ by more than {} cp from the engine's own: {verdict}",
         grouped(found.differing),
         grouped(found.compared),
         found.tolerance_cp
     );
     let _ = writeln!(
         text,
-        "            on average by {:.3} cp, with sign {:+.3} cp",
+        "            mean absolute difference {:.3} cp, mean difference {:+.3} cp",
         found.mean_size_cp, found.mean_difference_cp
     );
     if let Some(hint) = &found.hint {
@@ -269,42 +269,44 @@ fn describe_labels(text: &mut String, findings: &Findings) {
     }
     *text += &aligned(&rows, 2);
     *text += match labels.verdict {
-        LabelVerdict::Agree => "  evaluations foretell results, as they should\n",
-        LabelVerdict::Reversed => "  REVERSED: evaluations run against results\n",
+        LabelVerdict::Agree => "  OK: evaluations predict results\n",
+        LabelVerdict::Reversed => "  REVERSED: evaluations contradict results\n",
         LabelVerdict::WrongPointOfView => {
-            "  WRONG POINT OF VIEW: for one side to move they run against results\n"
+            "  WRONG POINT OF VIEW: for one side to move they contradict results\n"
         }
         LabelVerdict::CannotTell if labels.all.positions < 100 => {
-            "  too few positions to tell whose view results take\n"
+            "  too few positions to determine the point of view of results\n"
         }
         LabelVerdict::CannotTell => {
-            "  NO TENDENCY: evaluations say nothing about results; are these the right parameters and results?\n"
+            "  NO CORRELATION: evaluations do not predict results; are these the right parameters and results?\n"
         }
     };
     *text += match labels.search_verdict {
         None => "",
-        Some(SearchVerdict::Agree) => "  search scores predict results, as they should\n",
-        Some(SearchVerdict::Reversed) => "  REVERSED: search scores run against results or evaluations\n",
+        Some(SearchVerdict::Agree) => "  OK: search scores predict results\n",
+        Some(SearchVerdict::Reversed) => "  REVERSED: search scores contradict results or evaluations\n",
         Some(SearchVerdict::Unrelated) => {
             "  WRONG POINT OF VIEW: search scores predict results much worse than evaluations do\n"
         }
-        Some(SearchVerdict::Few) => "  too few search scores to tell whose view they take\n",
-        Some(SearchVerdict::CannotTell) => "  NO TENDENCY: search scores say nothing about results\n",
+        Some(SearchVerdict::Few) => "  too few search scores to determine their point of view\n",
+        Some(SearchVerdict::CannotTell) => "  NO CORRELATION: search scores do not predict results\n",
     };
 }
 
 fn describe_features(text: &mut String, findings: &Findings) {
     let features = &findings.features;
-    let _ =
-        writeln!(text, "\nfeatures that no position has, fewer than {RARE}, or none of a third of the phase");
+    let _ = writeln!(
+        text,
+        "\nfeatures that never occur, occur in fewer than {RARE} positions, or are missing from a third of the phase"
+    );
     let mut rows = vec![row(&[
         "group",
         "features",
         "unseen",
         "rare",
-        "none early",
-        "none midway",
-        "none late",
+        "never early",
+        "never midway",
+        "never late",
         "median",
     ])];
     rows.extend(features.groups.iter().map(|group| {
@@ -332,7 +334,7 @@ fn describe_features(text: &mut String, findings: &Findings) {
         let _ = writeln!(text, "  unseen: {}", listed(names, unseen.len()));
     }
     if !impossible.is_empty() {
-        let _ = writeln!(text, "  unseen, as they must be: {} {IMPOSSIBLE}", impossible.len());
+        let _ = writeln!(text, "  cannot occur: {} {IMPOSSIBLE}", impossible.len());
     }
     if !features.rare.is_empty() {
         let names = features.rare.iter().take(NAMES).map(|one| {

@@ -11,7 +11,7 @@ use super::{Context, examples, say};
 /// Flags of `completions`.
 #[derive(Debug, clap::Args)]
 pub struct CompletionsArgs {
-    /// The shell
+    /// The shell to write completions for
     #[arg(value_name = "SHELL")]
     shell: Shell,
     /// The file to write to [default: standard output]
@@ -38,7 +38,7 @@ pub fn run(args: &CompletionsArgs, context: &Context) -> anyhow::Result<()> {
 /// Flags of `man`.
 #[derive(Debug, clap::Args)]
 pub struct ManArgs {
-    /// A folder for a page of each command [default: the page of gputexel itself on standard output]
+    /// A folder for one page per command [default: print the page of gputexel itself to standard output]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Replace existing files
@@ -66,7 +66,7 @@ fn page(command: &Command) -> Result<Vec<u8>> {
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone())
         .render(&mut page)
-        .map_err(|error| Error::io("the manual's page", error))?;
+        .map_err(|error| Error::io("the manual page", error))?;
     Ok(page)
 }
 

@@ -42,7 +42,7 @@ pub fn run(_args: &DevicesArgs, ctx: &Context) -> anyhow::Result<()> {
             None if choice == BackendChoice::Auto => "the CPU backend".into(),
             None => "nothing: it fails".into(),
         };
-        writeln!(out, "--backend {choice} takes {taken}: {reason}")?;
+        writeln!(out, "--backend {choice} uses {taken}: {reason}")?;
     }
     Ok(())
 }

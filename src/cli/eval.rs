@@ -34,18 +34,18 @@ pub fn run(args: &EvalArgs, context: &Context) -> anyhow::Result<()> {
     let loss: LossKind = args.loss.parse()?;
     let given = args.scale.k()?;
     let Some((parameters, datasets)) = args.files.split_last() else {
-        return Err(Error::Usage("a dataset and a parameter file are needed".to_string()).into());
+        return Err(Error::Usage("expected a dataset and a parameter file".to_string()).into());
     };
     let file = ParameterFile::read(parameters)?;
     let data = dataset::read_many(datasets)?;
     let theta = file.theta(&data.metadata().feature_set, parameters)?;
     let all: Vec<u32> = (0..data.len() as u32).collect();
     if all.is_empty() {
-        return Err(Error::input(&datasets[0], "holds no position").into());
+        return Err(Error::input(&datasets[0], "contains no positions").into());
     }
     let (k, origin) = match (given, file.k) {
         (Some(k), _) => (k, "given"),
-        (None, Some(k)) => (k, "of the parameter file"),
+        (None, Some(k)) => (k, "from the parameter file"),
         (None, None) => {
             let scores = exact_scores(&data, &theta, &all);
             (fit_scale(&data, &scores, &all, loss)?.k, "fitted")

@@ -199,7 +199,7 @@ mod tests {
         let help = all.find_subcommand_mut("basis").unwrap().render_long_help().to_string();
         let (before, after) = help.split_once("Examples:\n").unwrap();
         assert!(
-            before.contains("A basis names coordinates")
+            before.contains("A basis lists coordinates")
                 && after.contains("  gputexel basis madchess -o mine.json")
         );
     }

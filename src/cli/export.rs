@@ -18,13 +18,13 @@ use super::{Context, say};
 /// Flags of `export`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-What each index means is said at the top of what is written, and in docs/exports.md; \
-`gputexel import-params` reads all of it back.")]
+The top of each export, and docs/exports.md, explain which index is which square; \
+`gputexel import-params` reads all formats back.")]
 pub struct ExportArgs {
     /// A parameter file (params.json), or the folder of a run
     #[arg(value_name = "PARAMS|RUN")]
     source: PathBuf,
-    /// c, cpp, rust, csharp, go, python, json, csv or uci [default: by the ending of --output]
+    /// c, cpp, rust, csharp, go, python, json, csv or uci [default: from the extension of --output]
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
     /// The file to write to [default: standard output]
@@ -33,44 +33,44 @@ pub struct ExportArgs {
     /// Replace an existing file
     #[arg(long, requires = "output")]
     force: bool,
-    /// The first square of tables: a1, h1, a8 or h8 [default: a1; of imported datasets that of the schema]
-    #[arg(long, value_name = "SQUARE", help_heading = "Tables of squares")]
+    /// The first square of tables: a1, h1, a8 or h8 [default: a1; for imported datasets, as in the schema]
+    #[arg(long, value_name = "SQUARE", help_heading = "Piece-square tables")]
     orientation: Option<String>,
-    /// one table for both colors (Black's squares are flipped), both written out, or both with Black's
-    /// values negated [default: one]
-    #[arg(long, value_name = "one|both|negated", help_heading = "Tables of squares")]
+    /// One table for both colors (mirrored for Black), one for each color, or one for each with
+    /// Black's values negated [default: one]
+    #[arg(long, value_name = "one|both|negated", help_heading = "Piece-square tables")]
     colors: Option<String>,
-    /// Squares of a rank: 8, or 4 for half tables of symmetric values [default: 8]
-    #[arg(long, value_name = "N", help_heading = "Tables of squares")]
+    /// Files per rank: 8, or 4 for half tables of symmetric values [default: 8]
+    #[arg(long, value_name = "N", help_heading = "Piece-square tables")]
     files: Option<String>,
-    /// Write piece values (means of tables) apart; tables then hold what is left
-    #[arg(long, help_heading = "Tables of squares")]
+    /// Write piece values (means of tables) separately; tables then contain the remainder
+    #[arg(long, help_heading = "Piece-square tables")]
     split_material: bool,
-    /// Digits behind the point: 0 to 12, or all [default: 0; json and csv: all]
+    /// Decimal places: 0 to 12, or all [default: 0; json and csv: all]
     #[arg(long, value_name = "N", help_heading = "Numbers", conflicts_with = "fixed")]
     decimals: Option<String>,
-    /// Whole numbers in this part of a centipawn: 256 writes 1 as 256
+    /// Integers in units of 1/PARTS centipawn: with 256, 1 is written as 256
     #[arg(long, value_name = "PARTS", help_heading = "Numbers", value_parser = clap::value_parser!(u32).range(2..=1 << 20))]
     fixed: Option<u32>,
-    /// Scale all values, and K the other way, so that one has this value: pawn.eg=100
+    /// Scale all values, and K inversely, so that one of them has this value: pawn.eg=100
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Numbers")]
     normalize: Option<String>,
     /// Write pairs of middlegame and endgame values [default for cpp and rust]
     #[arg(long, help_heading = "Names", conflicts_with = "separate")]
     pairs: bool,
-    /// Write a table for the middlegame and one for the endgame [default for others]
+    /// Write one table for the middlegame and one for the endgame [default for other formats]
     #[arg(long, help_heading = "Names")]
     separate: bool,
-    /// snake, pascal or screaming [default: what is usual; uci: the parameters' own names]
+    /// snake, pascal or screaming [default: the language's convention; uci: the parameters' own names]
     #[arg(long, value_name = "STYLE", help_heading = "Names")]
     style: Option<String>,
-    /// What all names begin with
+    /// Prefix for all names
     #[arg(long, value_name = "WORD", help_heading = "Names")]
     prefix: Option<String>,
     /// The class (csharp) or package (go) [default: Tables, tables]
     #[arg(long, value_name = "NAME", help_heading = "Names")]
     module: Option<String>,
-    /// Leave out where the values come from; K and phase weights are then lost
+    /// Omit the header that records where the values come from; K and phase weights are then lost
     #[arg(long)]
     no_header: bool,
 }
@@ -82,9 +82,9 @@ impl ExportArgs {
         }
         let ending =
             self.output.as_ref().and_then(|path| path.extension()).and_then(|ending| ending.to_str());
-        ending.and_then(Format::of_ending).ok_or_else(|| {
-            Error::Usage("what to write is not said: use --to, or an --output whose ending tells".to_string())
-        })
+        ending
+            .and_then(Format::of_ending)
+            .ok_or_else(|| Error::Usage("cannot infer the format, use --to".to_string()))
     }
 
     /// The flags as a request.
@@ -161,12 +161,12 @@ impl ExportArgs {
             (self.no_header, format != Format::Json, "no-header"),
         ] {
             if given && !used {
-                return Err(Error::Usage(format!("--{flag} says nothing about {}", format.name())));
+                return Err(Error::Usage(format!("--{flag} does not apply to {}", format.name())));
             }
         }
         if self.no_header && self.fixed.is_some() && !code {
             return Err(Error::Usage(format!(
-                "--fixed needs the header: nothing else of {} says what the numbers mean",
+                "--fixed needs the header: without it, {} does not record the scale of the numbers",
                 format.name()
             )));
         }
@@ -223,7 +223,8 @@ pub fn run(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
             text += &format!("scaled      by {factor:.6}{k}\n");
         }
         for (name, identifier) in &exported.told_apart {
-            text += &format!("name        {name:?} becomes {identifier}: others would be called the same\n");
+            text +=
+                &format!("name        {name:?} becomes {identifier}: its name would collide with another\n");
         }
         text
     };
@@ -233,19 +234,19 @@ pub fn run(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
 /// Flags of `import-params`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Reads what `gputexel export` writes, arrays with markers as `gputexel patch tables` has them, CSV with \
-the columns name, mg and eg, and setoption lines. What the file does not say is named.")]
+Reads the output of `gputexel export`, arrays with markers as used by `gputexel patch tables`, CSV with \
+the columns name, mg and eg, and setoption lines. Anything missing from the file is reported.")]
 pub struct ImportParamsArgs {
     /// An export: source code, CSV, UCI options or JSON
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// A parameter file with the same parameters, which lends what the file lacks
+    /// A parameter file with the same parameters, which supplies what FILE lacks
     #[arg(long, value_name = "PARAMS|RUN", conflicts_with = "model")]
     like: Option<PathBuf>,
-    /// The feature set: pst or material [default: what the file says]
+    /// The feature set: pst or material [default: taken from the file]
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// Read arrays as their markers say even where the values of --like are in another order
+    /// Read arrays as their markers say even if the values of --like are in a different order
     #[arg(long)]
     trust_marker: bool,
     /// The parameter file to write [default: standard output]

@@ -21,18 +21,18 @@ use super::{Context, shows_progress};
 /// Flags of `extract`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Inputs are games (PGN) or labelled positions, one a line, plain or compressed with zstd or gzip; \
-what they are is told by their content. Results of labelled positions may be written as
+Inputs are games (PGN) or labeled positions, one per line, plain or compressed with zstd or gzip; \
+the format is detected from the content. Results of labeled positions may be written as
 
   FEN c9 \"1-0\";       FEN [0.5]         FEN | 35 | 1.0    (centipawns, result)
   FEN c9 \"0.33|1-0\";  FEN ;1-0          FEN|1-0
   FEN ce 0.5          FEN ; [0.5]       FEN : 1 : 35 : 30 : 17    (texelutil)
 
-or as columns under a header line (fen,result,score). The syntax, and whether results and scores are \
-White's view or the side to move's, each by itself, are detected and reported. Numbers other than 0 to 1 \
-(-1, 0 and 1; 0, 1 and 2; percent) are read when --results says so.")]
+or as columns under a header line (fen,result,score). The syntax is detected and reported, as is the \
+point of view of results and scores, separately. Numbers other than 0 to 1 \
+(-1, 0 and 1; 0, 1 and 2; percent) are accepted if --results says so.")]
 pub struct ExtractArgs {
-    /// Games or labelled positions; - is standard input
+    /// Games or labeled positions; - reads standard input
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     /// The dataset to write
@@ -43,28 +43,28 @@ pub struct ExtractArgs {
     force: bool,
     /// How results are written: c9, c9-score, ce, brackets, semicolon, score-result, pipe,
     /// texelutil, bare or csv [default: detected]
-    #[arg(long, value_name = "NAME", help_heading = "Labelled positions")]
+    #[arg(long, value_name = "NAME", help_heading = "Labeled positions")]
     labels: Option<String>,
-    /// Results that are numbers: those of a loss and a win, such as -1..1, 0..2, 0..100, or 1..0 where
-    /// 1 is a loss [default: 0..1; files that seem to mean another scale are refused]
-    #[arg(long, value_name = "LOSS..WIN", allow_hyphen_values = true, help_heading = "Labelled positions")]
+    /// Numeric values of a loss and a win, such as -1..1, 0..2, 0..100, or 1..0 if
+    /// 1 is a loss [default: 0..1; files that seem to use another scale are refused]
+    #[arg(long, value_name = "LOSS..WIN", allow_hyphen_values = true, help_heading = "Labeled positions")]
     results: Option<String>,
-    /// Whose view results take that are numbers: white, stm (the side to move) or auto
-    #[arg(long, value_name = "VIEW", default_value = "auto", help_heading = "Labelled positions")]
+    /// Point of view of numeric results: white, stm (the side to move) or auto
+    #[arg(long, value_name = "VIEW", default_value = "auto", help_heading = "Labeled positions")]
     pov: String,
     /// The letters of king, queen, rook, bishop and knight in games: a language, such as de or fr, or
-    /// the letters themselves, such as KDTLS [default: en, or detected where games make no sense so]
+    /// the letters themselves, such as KDTLS [default: en, or detected if games make no sense in it]
     #[arg(long, value_name = "LETTERS", help_heading = "Games")]
     piece_letters: Option<String>,
-    /// Stop, and write nothing, when more than this share of an input cannot be used: of its lines,
+    /// Stop, and write nothing, if more than this share of an input is unusable: of its lines,
     /// or of its games, or of their plies
     #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
     max_bad_share: f64,
-    /// Whose view scores take: white, stm or auto (--pov's where material does not tell)
-    #[arg(long, value_name = "VIEW", default_value = "auto", help_heading = "Labelled positions")]
+    /// Point of view of scores: white, stm or auto (that of --pov if material is inconclusive)
+    #[arg(long, value_name = "VIEW", default_value = "auto", help_heading = "Labeled positions")]
     score_pov: String,
-    /// Features: pst (a parameter for each piece on each square), material, or classical (what a
-    /// hand-written evaluation usually knows)
+    /// Features: pst (a parameter for each piece on each square), material, or classical (the
+    /// usual terms of a hand-crafted evaluation)
     #[arg(long, value_name = "NAME", default_value = "pst", help_heading = "Features")]
     model: String,
     /// Phase units of knight, bishop, rook and queen, and their maximum
@@ -72,10 +72,10 @@ pub struct ExtractArgs {
     phase: String,
     #[command(flatten)]
     selection: SelectionArgs,
-    /// List every game that was left out or cut short, a line each, with its number and the reason
+    /// Write a list of all games that were left out or truncated, with their numbers and the reasons
     #[arg(long, value_name = "FILE")]
     list_skipped: Option<PathBuf>,
-    /// Worker threads [default: one a core]; the output does not depend on it
+    /// Worker threads [default: one per core]; the output does not depend on it
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 }
@@ -194,7 +194,7 @@ fn describe_source(text: &mut String, source: &SourceReport) {
         text,
         "{}: {}",
         record.path,
-        if record.format == "pgn" { "games" } else { "labelled positions" }
+        if record.format == "pgn" { "games" } else { "labeled positions" }
     );
     let mut rows = Vec::new();
     let mut row =
@@ -240,17 +240,17 @@ fn describe_source(text: &mut String, source: &SourceReport) {
     }
     if let Some(letters) = record.piece_letters.as_ref().and_then(|name| name.parse::<PieceLetters>().ok()) {
         let evidence = source.evidence.as_ref().map_or_else(String::new, |evidence| format!(": {evidence}"));
-        let _ = writeln!(text, "  pieces named by {}{evidence}", letters.describe());
+        let _ = writeln!(text, "  piece letters: {}{evidence}", letters.describe());
     }
     if let Some(rate) = source.agreement.rate() {
         let verdict = match source.verdict {
-            Verdict::Agree => "as it should be",
-            Verdict::CannotTell => "too few to judge, or no tendency",
+            Verdict::Agree => "OK",
+            Verdict::CannotTell => "too few to judge, or inconclusive",
             _ => "see the warning",
         };
         let _ = writeln!(
             text,
-            "  results against material: {:.1} % of {} decisive, imbalanced ones go to the side with more: {verdict}",
+            "  results against material: {:.1} % of {} decisive, imbalanced positions won by the side with more material: {verdict}",
             100.0 * rate,
             grouped(source.agreement.positions())
         );
@@ -261,7 +261,7 @@ fn describe_source(text: &mut String, source: &SourceReport) {
     if source.skipped_games_unnamed > 0 {
         let _ = writeln!(
             text,
-            "  and {} more games left out or cut short; --list-skipped names all",
+            "  and {} more games left out or truncated; --list-skipped lists all",
             grouped(source.skipped_games_unnamed)
         );
     }

@@ -13,15 +13,15 @@ use super::{Context, say};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Every feature has a middlegame and an endgame parameter, such as knight_mobility_4.mg. The names of \
-features and of their groups are those that --freeze, bases, `spsa` and `uci` understand.")]
+features and groups are the ones used by --freeze, bases, `spsa` and `uci`.")]
 pub struct FeaturesArgs {
     /// The feature set: pst, material or classical
     #[arg(value_name = "MODEL", default_value = "classical")]
     model: String,
-    /// List the features of this group only, by name
+    /// List only the features of this group, by name
     #[arg(long, value_name = "GROUP")]
     group: Option<String>,
-    /// List every feature by name, not only their groups
+    /// List every feature by name, not only the groups
     #[arg(long)]
     names: bool,
 }
@@ -40,7 +40,7 @@ pub fn run(args: &FeaturesArgs, context: &Context) -> anyhow::Result<()> {
         .collect();
     if groups.is_empty() {
         let group = chosen.unwrap_or_default();
-        let text = format!("group '{group}': feature set '{}' has none of that name", set.name());
+        let text = format!("group '{group}': feature set '{}' has no such group", set.name());
         return Err(gputexel::Error::Usage(text).into());
     }
     let definition = |group: &str| set.definition(group).unwrap_or_default();

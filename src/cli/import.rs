@@ -18,40 +18,40 @@ use super::{Context, say, shows_progress};
 /// Flags of `import`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A trace is text in the SVMlight format, one position a line, plain or compressed with zstd or gzip:
+A trace is text in SVMlight format, one position per line, plain or compressed with zstd or gzip:
 
   result [qid:GAME] index:coefficient index:coefficient ... # FEN
 
-The schema is JSON and says what the indices mean. A first one, to be edited:
+The schema is JSON and defines the indices. To generate an initial one for editing:
 
   gputexel import --schema-from trace.svm -o schema.json
   gputexel import trace.svm --schema schema.json -o dataset.bin
   gputexel tune dataset.bin
 
-docs/import.md has the format of both, and programs in C++ and Rust that print a trace.")]
+docs/import.md describes both formats, and has programs in C++ and Rust that print a trace.")]
 pub struct ImportArgs {
-    /// Traces; - is standard input
+    /// Traces; - reads standard input
     #[arg(required_unless_present = "schema_from", value_name = "TRACE")]
     inputs: Vec<PathBuf>,
-    /// What the indices mean
+    /// The schema that defines the indices
     #[arg(long, value_name = "FILE", required_unless_present = "schema_from")]
     schema: Option<PathBuf>,
-    /// Write a first schema for a trace, with numbered names, instead of importing
+    /// Write an initial schema for a trace, with numbered names, instead of importing
     #[arg(long, value_name = "TRACE", conflicts_with_all = ["inputs", "schema"])]
     schema_from: Option<PathBuf>,
-    /// The dataset to write; with --schema-from the schema
+    /// The dataset to write; with --schema-from, the schema
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Replace the output if it exists
     #[arg(long)]
     force: bool,
-    /// Stop, and write nothing, when more than this share of the lines cannot be used
+    /// Stop, and write nothing, if more than this share of the lines is unusable
     #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
     max_bad_share: f64,
-    /// Take results as they are, also where they clearly run against material
+    /// Accept results as they are, even if they clearly contradict material
     #[arg(long)]
     trust_results: bool,
-    /// Worker threads [default: one a core]; the output does not depend on it
+    /// Worker threads [default: one per core]; the output does not depend on it
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 }
@@ -59,16 +59,16 @@ pub struct ImportArgs {
 /// Flags of `trace`.
 #[derive(Debug, clap::Args)]
 pub struct TraceArgs {
-    /// Datasets of one feature set
+    /// Datasets with the same feature set
     #[arg(required = true, value_name = "DATASET")]
     datasets: Vec<PathBuf>,
     /// The trace to write
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// The schema to write, with which `gputexel import` reads the trace
+    /// The schema to write, which `gputexel import` needs to read the trace
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
-    /// Replace files that exist
+    /// Replace existing files
     #[arg(long)]
     force: bool,
 }
@@ -134,7 +134,7 @@ fn write_schema(path: &Path, args: &ImportArgs, context: &Context) -> Result<()>
     let schema = found.schema();
     write_atomically(&args.output, schema.to_json().as_bytes())?;
     let (first, last) = found.indices.unwrap_or((0, 0));
-    let phase = if schema.phase.is_some() { "counted from the FEN" } else { "none: the model is untapered" };
+    let phase = if schema.phase.is_some() { "computed from the FEN" } else { "none: the model is untapered" };
     let text = if context.json {
         let object = json!({
             "schema": args.output, "lines": found.lines, "parameters": schema.parameters.len(),
@@ -147,7 +147,7 @@ fn write_schema(path: &Path, args: &ImportArgs, context: &Context) -> Result<()>
     } else {
         format!(
             "{}: {} lines, indices {first} to {last}\n  phase {phase}\n  schema with {} numbered parameters written to {}; \
-             columns that are no coefficients, names and priors are yours to fill in\n",
+             fill in the columns that are not coefficients, names and priors\n",
             path.display(),
             grouped(found.lines),
             grouped(schema.parameters.len() as u64),
@@ -208,7 +208,7 @@ fn describe(report: &ImportReport) -> String {
     let games = if report.games > 0 { format!(" of {} games", grouped(report.games)) } else { String::new() };
     let _ = writeln!(
         text,
-        "{}: {} positions{games}, {} features, {:.1} coefficients a position, {}",
+        "{}: {} positions{games}, {} features, {:.1} coefficients per position, {}",
         report.output,
         grouped(report.positions),
         grouped(report.features as u64),
@@ -216,8 +216,11 @@ fn describe(report: &ImportReport) -> String {
         bytes(report.output_bytes)
     );
     let results = &report.results;
-    let sides =
-        if report.relative { ["side to move wins", "it loses"] } else { ["White wins", "Black wins"] };
+    let sides = if report.relative {
+        ["side to move wins", "side to move loses"]
+    } else {
+        ["White wins", "Black wins"]
+    };
     let mut rows = vec![
         vec![sides[0].to_string(), grouped(results.white), percent(results.white, report.positions)],
         vec!["draws".to_string(), grouped(results.draws), percent(results.draws, report.positions)],
@@ -231,7 +234,7 @@ fn describe(report: &ImportReport) -> String {
         let _ = writeln!(text, "  {} endgame scale factors", report.scales);
     }
     if let Some(first) = &report.first_inexact {
-        let _ = writeln!(text, "  coefficients kept in f32: f16 would change some, the first {first}");
+        let _ = writeln!(text, "  coefficients stored in f32: some are not exact in f16, the first {first}");
     }
     let _ = writeln!(
         text,

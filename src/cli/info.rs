@@ -16,7 +16,7 @@ use super::table::{aligned, bytes, grouped, percent};
 /// Flags of `info`.
 #[derive(Debug, clap::Args)]
 pub struct InfoArgs {
-    /// Datasets to look at, one after another
+    /// Datasets to describe
     #[arg(required = true, value_name = "DATASET")]
     datasets: Vec<PathBuf>,
     /// List every feature with its occurrences
@@ -228,7 +228,7 @@ fn describe(info: &Info) -> String {
     let per_position = info.bytes as f64 / meta.positions.max(1) as f64;
     let _ = writeln!(
         text,
-        "  {}, {per_position:.1} bytes a position, written by {}",
+        "  {}, {per_position:.1} bytes per position, written by {}",
         bytes(info.bytes),
         meta.program
     );
@@ -278,7 +278,7 @@ fn describe_contents(text: &mut String, contents: &Contents, meta: &Summary) {
     let unit = if meta.feature_set == "pst" { "pieces" } else { "entries" };
     let _ = writeln!(
         text,
-        "  {:.2} {unit} a position, checksum {}",
+        "  {:.2} {unit} per position, checksum {}",
         contents.entries_a_position, contents.checksum
     );
     if contents.scored_positions > 0 {
@@ -357,7 +357,7 @@ fn describe_source(text: &mut String, source: &SourceRecord, kept: Option<u64>) 
         grouped(source.records)
     );
     if let Some(earlier) = &source.same_as {
-        let _ = writeln!(text, "    has the same content as {earlier}: everything in it was read twice");
+        let _ = writeln!(text, "    has the same content as {earlier}: all of it was read twice");
     }
     // In the order in which rules apply; what only another version knows comes last.
     let mut left_out: Vec<_> = source
@@ -376,8 +376,8 @@ fn describe_source(text: &mut String, source: &SourceRecord, kept: Option<u64>) 
         let positions = |reason: &Reason| reason.unit() == Unit::Position;
         let at = left_out.iter().position(|(reason, _, _)| reason.is_none_or(|reason| positions(&reason)));
         let what = match at {
-            Some(_) => "games all of whose positions fall under the rules below",
-            None => "games without a position that could be kept",
+            Some(_) => "games whose positions were all removed by the rules below",
+            None => "games without any position to keep",
         };
         left_out.insert(at.unwrap_or(left_out.len()), (None, what, empty));
     }

@@ -54,7 +54,7 @@ fn check(members: usize, bytes_each: usize, available: u64) -> Result<()> {
         return Ok(());
     }
     Err(Error::Usage(format!(
-        "{} members need {} of memory and {} is free: at most {} fit",
+        "{} members need {} of memory, but only {} is free: at most {} fit",
         grouped(members as u64),
         bytes(u64::try_from(needed).unwrap_or(u64::MAX)),
         bytes(available),
@@ -70,7 +70,10 @@ mod tests {
     fn what_does_not_fit_is_told_with_what_does() {
         check(100, 1000, 200_000).unwrap();
         let message = check(101, 1000, 200_000).unwrap_err().to_string();
-        assert_eq!(message, "101 members need 101.0 kB of memory and 200.0 kB is free: at most 100 fit");
+        assert_eq!(
+            message,
+            "101 members need 101.0 kB of memory, but only 200.0 kB is free: at most 100 fit"
+        );
         check(usize::MAX, usize::MAX, u64::MAX).unwrap_err();
         assert!(available().is_none_or(|bytes| bytes > 1 << 20));
     }

@@ -56,7 +56,7 @@ struct Cli {
     /// Print one JSON object on standard output instead of text
     #[arg(long, global = true)]
     json: bool,
-    /// Print nothing but errors
+    /// Print only errors
     #[arg(long, short, global = true)]
     quiet: bool,
     #[command(subcommand)]
@@ -65,49 +65,49 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Tune parameters: a dataset, or games or positions, in; tables out
+    /// Tune parameters from a dataset, PGN or labeled positions
     Tune(Box<tune::TuneArgs>),
-    /// Compare settings: the loss for many K, or many runs on folds of the games
+    /// Compare settings: the loss for many K, or many runs with cross-validation
     Sweep(Box<sweep::SweepArgs>),
-    /// Tune in a box with particle swarms, by the rules of MadChess
+    /// Tune within bounds with MadChess's particle swarms
     Pso(Box<pso::PsoArgs>),
-    /// Tune by games: plan, simulate and play runs of SPSA
+    /// Tune by playing games: plan, simulate and run SPSA
     Spsa(spsa::SpsaArgs),
-    /// Turn games or labelled positions into a dataset
+    /// Convert games or labeled positions to a dataset
     Extract(Box<extract::ExtractArgs>),
-    /// Turn traces of an engine's own features into a dataset
+    /// Convert traces of an engine's own features to a dataset
     Import(import::ImportArgs),
-    /// Write a dataset as a trace with its schema: the way back from `import`
+    /// Write a dataset as a trace with its schema: the inverse of `import`
     Trace(import::TraceArgs),
     /// Check a dataset or a trace: evaluations, results, features, duplicates, gradient
     Check(check::CheckArgs),
-    /// Show what a dataset holds
+    /// Show the contents of a dataset
     Info(info::InfoArgs),
     /// Print the loss of a parameter file on a dataset
     Eval(eval::EvalArgs),
     /// Compare two parameter files or runs: losses, boards of differences, largest changes
     Compare(compare::CompareArgs),
-    /// Write the report of a run again: its folder as one page
+    /// Rewrite the HTML report of a run
     Report(report::ReportArgs),
     /// Write tuned values as source code (C, C++, Rust, C#, Go, Python), JSON, CSV or UCI options
     Export(Box<export::ExportArgs>),
-    /// Read an export back: a parameter file from source code, CSV or UCI options
+    /// Read an export back: source code, CSV or UCI options to a parameter file
     ImportParams(export::ImportParamsArgs),
-    /// Let two engines or parameter files play: Elo, errors, a sequential test
+    /// Play a match between two engines or parameter files: Elo, errors, SPRT
     Match(Box<matches::MatchArgs>),
-    /// Print the features of a model: what they count, and what they are called
+    /// List the features of a model: their names and what they count
     Features(features::FeaturesArgs),
-    /// Patch engine sources: numbers become options, tuned values and tables go in
+    /// Patch engine sources: turn numbers into options, insert tuned values and tables
     Patch(Box<patch::PatchArgs>),
-    /// Print a basis: what is tuned, and which parameters it moves
+    /// Print a basis: the coordinates to tune, and the parameters that they move
     Basis(basis::BasisCommand),
-    /// Play chess with tuned parameters, under any program that speaks UCI
+    /// Play chess with tuned parameters in any UCI program
     Uci(uci::UciArgs),
-    /// List GPU adapters, and what the backend choices would take
+    /// List GPU adapters, and which one each backend choice would use
     Devices(devices::DevicesArgs),
-    /// Print completions for a shell
+    /// Print shell completions
     Completions(completions::CompletionsArgs),
-    /// Print the manual's page, or write those of all commands
+    /// Print the manual page, or write those of all commands
     Man(completions::ManArgs),
 }
 

@@ -49,7 +49,7 @@ impl Kind {
             Self::Run => "run",
             Self::Sweep => "sweep",
             Self::Match => "match",
-            Self::Spsa => "run of SPSA",
+            Self::Spsa => "SPSA run",
             Self::Parameters => "parameter file",
         }
     }
@@ -152,8 +152,9 @@ impl RunFolder {
                 ErrorKind::NotFound => no_record(&self.path, name, what),
                 _ => Error::io(&record, e),
             })?;
-        serde_json::from_str(&text)
-            .map_err(|e| Error::line(&record, e.line() as u64, format!("not the record of a {what}: {e}")))
+        serde_json::from_str(&text).map_err(|e| {
+            Error::line(&record, e.line() as u64, format!("not a valid record of a {what}: {e}"))
+        })
     }
 
     /// The lock, of a folder that was not opened to be read only.
@@ -236,7 +237,7 @@ impl RunFolder {
     /// Those of [`write`](Self::write).
     pub fn write_record(&self, record: &RunRecord) -> Result<()> {
         let text = serde_json::to_string_pretty(record)
-            .map_err(|e| Error::Numeric(format!("the record of the run cannot be written: {e}")))?;
+            .map_err(|e| Error::Numeric(format!("the run's record cannot be written: {e}")))?;
         self.write("run.json", &(text + "\n"))?;
         self.making(&[])
     }
@@ -341,7 +342,7 @@ pub fn check_inputs(folder: &Path, kind: Kind, inputs: &[&Path]) -> Result<()> {
         Some(input) => {
             let folder = folder.display();
             Err(Error::Usage(format!(
-                "{}: is an input, too; give another folder than {folder}",
+                "{}: is also an input; choose a folder other than {folder}",
                 input.display()
             )))
         }
@@ -361,7 +362,7 @@ pub fn check_contents(path: &Path, kind: Kind, force: bool) -> Result<()> {
         return Err(Error::Usage(format!(
             "{}: exists and is not empty; use --force to write into it{}",
             path.display(),
-            if kind == Kind::Parameters { "" } else { ", or --resume to go on" }
+            if kind == Kind::Parameters { "" } else { ", or --resume to continue" }
         )));
     }
     let other = Kind::RECORDED
@@ -370,7 +371,7 @@ pub fn check_contents(path: &Path, kind: Kind, force: bool) -> Result<()> {
         .find(|other| other.record().is_some_and(|record| path.join(record).exists()));
     match other {
         Some(other) => Err(Error::Usage(format!(
-            "{}: holds a {} ({}), which --force does not write over; give another folder",
+            "{}: holds a {} ({}), which --force does not overwrite; choose another folder",
             path.display(),
             other.name(),
             other.record().unwrap_or_default()

@@ -10,109 +10,109 @@ use gputexel::{Error, Result};
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Selection")]
 pub struct SelectionArgs {
-    /// Rules of zurichess's study: capt, quiet, unique, nodraw, drop4 or drop30; the flags below
-    /// override them
+    /// Rule set of zurichess's study: capt, quiet, unique, nodraw, drop4 or drop30; the flags below
+    /// override it
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
-    /// Leave out the positions of games before this ply; the moves before a FEN tag count
+    /// Leave out positions before this ply of the game, counting moves before a FEN tag
     /// [default: 8]
     #[arg(long, value_name = "PLY")]
     skip_plies: Option<u32>,
-    /// Leave out the positions of games after this ply
+    /// Leave out positions after this ply of the game
     #[arg(long, value_name = "PLY")]
     max_ply: Option<u32>,
     /// Keep positions in check
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     keep_checks: Option<bool>,
-    /// Leave out positions in check, and the N positions of the game before each
+    /// Leave out positions in check, and the N positions before each in the game
     #[arg(long, value_name = "N", conflicts_with = "keep_checks")]
     before_checks: Option<u32>,
-    /// Leave out the N positions of the game before a mate
+    /// Leave out the N positions before a mate
     #[arg(long, value_name = "N")]
     before_mates: Option<u32>,
-    /// Keep positions of games before a capture or promotion
+    /// Keep positions before a capture or promotion
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     keep_captures: Option<bool>,
-    /// Leave out positions in which a capture or promotion is made, and the N positions of the
-    /// game before each
+    /// Leave out positions in which a capture or promotion is made, and the N positions before
+    /// each in the game
     #[arg(long, value_name = "N", conflicts_with = "keep_captures")]
     before_captures: Option<u32>,
-    /// Let promotions that capture nothing pass for quiet moves
+    /// Treat promotions that capture nothing as quiet moves
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     keep_promotions: Option<bool>,
-    /// Leave out positions whose move has the comment 'book'
+    /// Leave out positions whose move is commented 'book'
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     no_book: Option<bool>,
-    /// Leave out positions with fewer pieces that are no pawns, kings counted
+    /// Leave out positions with fewer non-pawn pieces, counting kings
     #[arg(long, value_name = "N")]
     min_non_pawns: Option<u32>,
-    /// Leave out positions with fewer pieces, kings counted; 7 leaves out what six-men tablebases
-    /// hold
+    /// Leave out positions with fewer pieces, counting kings; 7 leaves out what six-man tablebases
+    /// cover
     #[arg(long, value_name = "N")]
     min_pieces: Option<u32>,
-    /// Leave out positions with more pieces, kings counted
+    /// Leave out positions with more pieces, counting kings
     #[arg(long, value_name = "N")]
     max_pieces: Option<u32>,
-    /// Leave out positions whose recorded search score is larger, either way; those without a
+    /// Leave out positions whose recorded search score is larger in magnitude; those without a
     /// score are kept
     #[arg(long, value_name = "CP")]
     max_score: Option<u32>,
     /// Leave out positions without a recorded search score
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     require_score: Option<bool>,
-    /// Leave out positions whose quiescence score differs by more from their static evaluation
+    /// Leave out positions whose quiescence score differs from the static evaluation by more than this
     #[arg(long, value_name = "CP")]
     quiescence_margin: Option<u32>,
-    /// Take each position's features from the end of its principal variation: none, quiescence
-    /// (captures and promotions) or depth1 (one move, then quiescence)
+    /// Replace each position by the end of its principal variation: none, quiescence
+    /// (captures and promotions) or depth1 (one ply, then quiescence)
     #[arg(long, value_name = "NAME")]
     resolve: Option<String>,
-    /// The evaluation of quiescence: a parameter file or piece values [default: material]
+    /// Evaluation for quiescence: a parameter file or piece values [default: material]
     #[arg(long, value_name = "FILE|material:P,N,B,R,Q")]
     params: Option<String>,
     /// Keep each position with this probability
     #[arg(long, value_name = "P")]
     share: Option<f64>,
-    /// Keep at most N positions of a game, drawn from those that all rules above keep
+    /// Keep at most N positions per game, sampled from those that pass all rules above
     #[arg(long, value_name = "N")]
     per_game: Option<u32>,
-    /// Positions that occur more than once: keep each, drop all but the first, or average them
-    /// into one with their mean result and their number as weight [default: drop]
+    /// Duplicate positions: keep all, drop all but the first, or average them into
+    /// one with their mean result, weighted by their number [default: drop]
     #[arg(long, value_name = "keep|drop|average")]
     duplicates: Option<String>,
-    /// Keep positions that occur more than once: --duplicates keep
+    /// Keep duplicate positions; same as --duplicates keep
     #[arg(long, conflicts_with = "duplicates")]
     keep_duplicates: bool,
-    /// Leave out drawn games; a position that occurred in one before stays a duplicate
+    /// Leave out drawn games; a position that first occurred in one still counts as a duplicate
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     no_draws: Option<bool>,
-    /// Keep at most N positions of all inputs, drawn from those that are left in the end
+    /// Keep at most N positions in total, sampled from those that remain in the end
     #[arg(long, value_name = "N")]
     sample: Option<u64>,
-    /// Seed of what is drawn [default: 1]
+    /// Seed for sampling [default: 1]
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
-    /// Weigh positions so that each of so many equal intervals of the phase counts alike; at most
-    /// one for each unit of the phase
+    /// Weight positions so that each of this many equal phase intervals counts the same; at most
+    /// one interval for each phase unit
     #[arg(long, value_name = "INTERVALS", num_args = 0..=1, require_equals = true, default_missing_value = "8")]
     balance_phases: Option<u32>,
-    /// Leave out games of a player with a lower Elo, or without
+    /// Leave out games of players with a lower Elo, or without one
     #[arg(long, value_name = "ELO")]
     min_elo: Option<u32>,
-    /// Leave out games of a player with a higher Elo, or without
+    /// Leave out games of players with a higher Elo, or without one
     #[arg(long, value_name = "ELO")]
     max_elo: Option<u32>,
-    /// Leave out games whose time control gives a player less time for 40 moves, or that have none
+    /// Leave out games whose time control gives less time for 40 moves, or that have none
     #[arg(long, value_name = "SECONDS")]
     min_time: Option<u32>,
-    /// Leave out games whose time control gives a player more time for 40 moves, or that have none
+    /// Leave out games whose time control gives more time for 40 moves, or that have none
     #[arg(long, value_name = "SECONDS")]
     max_time: Option<u32>,
-    /// Ends of games, by their Termination tags: any, or normal (no time forfeits, crashes,
-    /// infractions, or games broken off) [default: any]
+    /// How games ended, by their Termination tags: any, or normal (no time forfeits, crashes,
+    /// rule infractions, or unfinished games) [default: any]
     #[arg(long, value_name = "any|normal")]
     termination: Option<String>,
-    /// Games with a move that cannot be played: keep-before (keep the positions before it) or drop
+    /// Games with an illegal move: keep-before (keep the positions before it) or drop
     /// [default: keep-before]
     #[arg(long, value_name = "keep-before|drop")]
     illegal: Option<String>,
@@ -161,13 +161,11 @@ impl SelectionArgs {
         rules.max_time_s = self.max_time.or(rules.max_time_s);
         if self.params.is_some() && !rules.searches() {
             return Err(Error::Usage(
-                "--params is the evaluation of quiescence: give --resolve or --quiescence-margin".to_string(),
+                "--params is only used with --resolve or --quiescence-margin".to_string(),
             ));
         }
         if self.seed.is_some() && !rules.draws() {
-            return Err(Error::Usage(
-                "--seed is for what is drawn: give --share, --per-game or --sample".to_string(),
-            ));
+            return Err(Error::Usage("--seed is only used with --share, --per-game or --sample".to_string()));
         }
         Ok(rules)
     }

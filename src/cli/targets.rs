@@ -12,11 +12,11 @@ pub fn check_target(path: Option<&Path>, may_exist: bool) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
     let refuse = |why: &str| Err(Error::Usage(format!("{}: cannot be written: {why}", path.display())));
     match (folder_of(path).is_dir(), path.is_dir()) {
-        (false, _) => refuse("there is no such folder"),
+        (false, _) => refuse("its folder does not exist"),
         (_, true) => refuse("it is a folder"),
         // A link to nowhere is there, too.
         _ if !may_exist && path.symlink_metadata().is_ok() => {
-            Err(Error::Usage(format!("{}: exists; use --force to write over it", path.display())))
+            Err(Error::Usage(format!("{}: exists; use --force to overwrite it", path.display())))
         }
         _ => Ok(()),
     }
@@ -34,10 +34,10 @@ pub fn check_apart(outputs: &[Option<&Path>], inputs: &[&Path]) -> Result<()> {
     for (i, output) in outputs.iter().enumerate() {
         let place = whole(output);
         if inputs.contains(&place) {
-            return Err(Error::Usage(format!("{}: is an input, too", output.display())));
+            return Err(Error::Usage(format!("{}: is also an input", output.display())));
         }
         if outputs[..i].iter().any(|other| whole(other) == place) {
-            return Err(Error::Usage(format!("{}: is to be written twice", output.display())));
+            return Err(Error::Usage(format!("{}: would be written twice", output.display())));
         }
     }
     Ok(())

@@ -11,16 +11,16 @@ use super::Context;
 /// Flags of `uci`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Commands are read from standard input until quit or its end; a search with limits is let finish \
+Commands are read from standard input until quit or end of input; a search with limits finishes \
 before the next go and at the end, one without is stopped. Every parameter of the model is an \
-option: setoption name knight_f3.mg value 12.5. Beyond UCI there are d (the position), eval (its \
+option: setoption name knight_f3.mg value 12.5. In addition to UCI there are d (the position), eval (its \
 static score) and bench [DEPTH].")]
 pub struct UciArgs {
-    /// What to play with: a parameter file (params.json), the folder of a run, or piece values as material or
+    /// Parameters to play with: a params.json, the folder of a run, or piece values as material or
     /// material:P,N,B,R,Q
     #[arg(long, value_name = "PARAMS", default_value = "material")]
     params: String,
-    /// Size of the transposition table, until the option Hash is set
+    /// Size of the transposition table, unless the option Hash is set
     #[arg(long, value_name = "MIB", default_value_t = 16)]
     hash: usize,
 }

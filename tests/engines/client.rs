@@ -495,8 +495,8 @@ fn settings_are_checked_against_what_is_offered() {
     let bench = Bench::new(&GOOD);
     for (setting, words) in [
         ("Threads=2", "Script One: Threads: no such option"),
-        ("Hash=65", "Script One: Hash: '65': must be a whole number from 1 to 64"),
-        ("Hash=big", "'big': must be a whole number from 1 to 64"),
+        ("Hash=65", "Script One: Hash: '65': must be an integer from 1 to 64"),
+        ("Hash=big", "'big': must be an integer from 1 to 64"),
     ] {
         let error = refusal(&bench, Some(setting), 5.0);
         assert!(error.to_string().contains(words) && error.exit_code() == 2, "{error}");

@@ -93,13 +93,13 @@ fn files_that_have_changed_are_refused() {
     assert!(code == 0 && err.contains("book.epd:2: not a position"), "{err}");
     bench.write("book.epd", book.replace("8/3P4/8", "3P4/8/8"));
     let error = bench.fails(&["match", "--resume", "m", "--games", "4"], 1);
-    assert!(error.contains("book.epd: has changed since the match began"), "{error}");
+    assert!(error.contains("book.epd: has changed since the match started"), "{error}");
     bench.write("book.epd", book);
     play(&bench, &["--resume", "m", "--games", "4"]);
     let params = String::from_utf8(bench.bytes("tuned/params.json")).unwrap();
     bench.write("tuned/params.json", params + " ");
     let error = bench.fails(&["match", "--resume", "m", "--games", "6"], 1);
-    assert!(error.contains("params.json: has changed since the match began"), "{error}");
+    assert!(error.contains("params.json: has changed since the match started"), "{error}");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn bad_usage_is_named() {
     let bench = Bench::new();
     for (args, says) in [
         (&["material", "zero", "--games", "3"][..], "must be even"),
-        (&["material", "zero", "--games", "0"], "must be even and above 0"),
+        (&["material", "zero", "--games", "0"], "must be even and positive"),
         (&["material", "zero", "--nodes", "0"], "limit 'nodes=0'"),
         (&["material", "zero", "--time", "x"], "time control 'x'"),
         (&["material", "zero", "--sprt", "elo0=5,elo1=0"], "elo0"),
@@ -150,7 +150,7 @@ fn control_c_stops_and_tells_how_to_go_on() {
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{err}");
     assert_one_line(&err);
-    assert!(err.contains("'gputexel match --resume m' goes on"), "{err}");
+    assert!(err.contains("resume with 'gputexel match --resume m'"), "{err}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["stop"], "cancelled");
     let lines = String::from_utf8(bench.bytes("m/match.jsonl")).unwrap().lines().count() as u64;

@@ -242,7 +242,7 @@ fn a_killed_match_goes_on_from_any_byte() {
     // Without its first line a journal is none; a damaged line in the middle is not passed over.
     std::fs::write(whole.join("match.jsonl"), &bytes[..header - 1]).unwrap();
     let error = opened::<String>(&whole).unwrap_err().to_string();
-    assert!(error.ends_with("holds no configuration; nothing was played"), "{error}");
+    assert!(error.ends_with("contains no configuration; no games were played"), "{error}");
     let mut damaged = bytes.clone();
     damaged[header + 2] = b'!';
     std::fs::write(whole.join("match.jsonl"), &damaged).unwrap();
@@ -383,7 +383,7 @@ nonsense
     assert!(error.contains("none of its 2 lines can be used; the first: "), "{error}");
     assert!(error.contains("bad.epd:1: not a position"), "{error}");
     let empty = write_book(folder.path(), "empty.epd", b"\n# nothing\n");
-    assert!(Book::read(&empty, 16).unwrap_err().to_string().ends_with("holds no opening"));
+    assert!(Book::read(&empty, 16).unwrap_err().to_string().ends_with("contains no openings"));
 }
 
 #[test]

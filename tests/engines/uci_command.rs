@@ -179,7 +179,7 @@ fn searches_with_limits_finish_before_the_next_and_at_the_end_of_the_input() {
     let text = String::from_utf8(output.stdout).unwrap();
     let answers: Vec<&str> = text.split_inclusive("bestmove").collect();
     assert_eq!(answers.len(), 4, "{text}");
-    assert!(answers[0].contains("info string go depth: expected a whole number, found x"), "{text}");
+    assert!(answers[0].contains("info string go depth: expected an integer, found x"), "{text}");
     let nodes = |part: &str| {
         let last = part.rsplit(" nodes ").next().unwrap();
         last.split(' ').next().unwrap().parse::<u64>().unwrap()

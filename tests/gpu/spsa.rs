@@ -109,14 +109,14 @@ fn what_the_gpu_cannot_do_is_refused_in_one_line() {
         other => panic!("{other:?}"),
     };
     let whole = |v: &Variable| Variable { integer: true, ..v.clone() };
-    assert!(why(Scenario { concurrency: 2, ..good.clone() }).starts_with("several pairs at a time"));
+    assert!(why(Scenario { concurrency: 2, ..good.clone() }).starts_with("concurrent pairs"));
     let variables = good.variables.iter().map(whole).collect();
-    assert!(why(Scenario { variables, ..good.clone() }).starts_with("whole numbers"));
+    assert!(why(Scenario { variables, ..good.clone() }).starts_with("integer parameters"));
     let settings = Settings { noise: Noise::Measured(0.5), ..good.settings.clone() };
-    assert!(why(Scenario { settings, ..good.clone() }).starts_with("a tau that is measured"));
+    assert!(why(Scenario { settings, ..good.clone() }).starts_with("a measured tau"));
     let mut fine = good.clone();
     (fine.variables[2].c_end, fine.variables[2].start) = (1e-4, 60.0);
-    assert!(why(fine).starts_with("x2: c_end 0.0001: too small beside"));
+    assert!(why(fine).starts_with("x2: c_end 0.0001: too small relative to"));
     let mut narrow = good.clone();
     narrow.variables[3].sigma = Some(1e-25);
     assert!(why(narrow).starts_with("x3: 2 / sigma squared"));

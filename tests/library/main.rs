@@ -7,6 +7,7 @@ mod dataset;
 mod requirement;
 mod spsa;
 mod statistics;
+mod structure;
 
 mod chess {
     mod engine;

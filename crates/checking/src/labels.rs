@@ -142,7 +142,7 @@ impl LabelFindings {
     pub(super) fn search_fault(&self) -> Option<String> {
         match self.search_verdict? {
             SearchVerdict::Reversed => {
-                Some("search scores run against results, as if one were reversed".to_string())
+                Some("search scores contradict results, as if one were reversed".to_string())
             }
             SearchVerdict::Unrelated => Some(
                 "search scores predict results much worse than evaluations do, as if read from the wrong point of view"
@@ -155,9 +155,9 @@ impl LabelFindings {
     /// What should be mended.
     pub(super) fn fault(&self) -> Option<String> {
         match self.verdict {
-            LabelVerdict::Reversed => Some("evaluations run against results, as if one were reversed".to_string()),
+            LabelVerdict::Reversed => Some("evaluations contradict results, as if one were reversed".to_string()),
             LabelVerdict::WrongPointOfView => Some(
-                "evaluations run against results for one side to move, as if read from the wrong point of view"
+                "evaluations contradict results for one side to move, as if read from the wrong point of view"
                     .to_string(),
             ),
             LabelVerdict::Agree | LabelVerdict::CannotTell => None,

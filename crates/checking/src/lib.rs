@@ -60,7 +60,7 @@ impl EvaluationFindings {
                 comparison.turned
             ))
         } else if comparison.differing > 0 && correlation.is_some_and(|r| r < -0.5) {
-            Some("they run against each other: one of them has the wrong sign".to_string())
+            Some("they contradict each other: one of them has the wrong sign".to_string())
         } else {
             None
         };

@@ -113,7 +113,7 @@ pub fn detect_text(name: &str, head: &[u8], complete: bool, asked: Asked) -> Res
         _ => head,
     };
     let Some((first_number, first)) = significant_lines(head, 1).next() else {
-        return Err(Error::input(name, "is empty: it holds no positions"));
+        return Err(Error::input(name, "is empty: it contains no positions"));
     };
     let columns = find_columns(first, first_number);
     let lacking = || lacking_column(first).filter(|_| !is_position(first));
@@ -188,7 +188,7 @@ fn detect_syntax(name: &str, head: &[u8]) -> Result<LabelSyntax> {
         (Some(index), _, _) => Ok(LabelSyntax::ALL[index]),
         (None, Some(number), _) => Err(Error::line(name, number, "no result after the position")),
         (None, None, Some((number, error))) => Err(Error::line(name, number, error.reason())),
-        (None, None, None) => Err(Error::input(name, "is empty: it holds no positions")),
+        (None, None, None) => Err(Error::input(name, "is empty: it contains no positions")),
     }
 }
 
@@ -298,7 +298,7 @@ fn counted(counts: &Agreement, what: &str) -> String {
 /// Why a default is taken.
 fn untold(counts: &Agreement, default: &str, what: &str) -> String {
     if counts.verdict() == Verdict::Reversed {
-        format!("{default}, {what} run against material whoever is to move")
+        format!("{default}, {what} contradict material for both sides to move")
     } else if counts.black_to_move < 10 {
         format!("{default}; the first lines hold only {} {what} with Black to move", counts.black_to_move)
     } else {
@@ -324,10 +324,10 @@ fn judge(reading: &Reading, syntax: LabelSyntax, asked: Option<PointOfView>) -> 
     let (view, evidence, warning) = match (asked, told_view(numbers)) {
         (Some(asked), Some(found)) if asked != found => (
             asked,
-            format!("asked for; {counted}"),
-            Some(format!("--pov {} was asked for, but the results look like {}", asked.name(), found.name())),
+            format!("requested; {counted}"),
+            Some(format!("--pov {} was requested, but the results look like {}", asked.name(), found.name())),
         ),
-        (Some(asked), _) => (asked, "asked for".to_string(), None),
+        (Some(asked), _) => (asked, "requested".to_string(), None),
         (None, Some(found)) if found != default => (
             found,
             counted,
@@ -352,14 +352,14 @@ fn judge_scores(reading: &Reading, asked: Option<PointOfView>, results: PointOfV
     let (view, evidence, warning) = match (asked, told_view(scores)) {
         (Some(asked), Some(found)) if asked != found => (
             asked,
-            format!("asked for; {counted}"),
+            format!("requested; {counted}"),
             Some(format!(
-                "--score-pov {} was asked for, but the scores look like {}",
+                "--score-pov {} was requested, but the scores look like {}",
                 asked.name(),
                 found.name()
             )),
         ),
-        (Some(asked), _) => (asked, "asked for".to_string(), None),
+        (Some(asked), _) => (asked, "requested".to_string(), None),
         (None, Some(found)) => (found, counted, None),
         (None, None) => (results, untold(scores, "that of the results", WHAT), None),
     };
@@ -442,7 +442,7 @@ mod tests {
             message("# a book\n4k3/8/8/8/8/8/8/4K3 w - - 0 1\n"),
             "x.epd:2: no result after the position"
         );
-        assert_eq!(message("\n \n"), "x.epd: is empty: it holds no positions");
+        assert_eq!(message("\n \n"), "x.epd: is empty: it contains no positions");
         assert!(message("hello\n").starts_with("x.epd:1: not a position"));
     }
 

@@ -54,7 +54,7 @@ pub fn foreign_format(head: &[u8]) -> Option<String> {
         return Some(known.to_string());
     }
     if head.iter().take(BINARY_BYTES).any(|&byte| byte == 0) {
-        return Some("is binary data, not games (PGN) or labelled positions, one a line".to_string());
+        return Some("is binary data, not games (PGN) or labeled positions, one per line".to_string());
     }
     let (_, first) = significant_lines(head, 1).next()?;
     if is_plain(first) {

@@ -335,7 +335,7 @@ impl ResultTally {
         let dropped: u64 = [Sign::MinusOne, Sign::Two].iter().map(|sign| self.signs[*sign as usize].0).sum();
         if dropped > 0 && !asked {
             warnings.push(format!(
-                "{dropped} results of -1 or 2 beside others between 0 and 1 were left out; are lines of two scales mixed?"
+                "{dropped} results of -1 or 2 among others between 0 and 1 were left out; are lines of two scales mixed?"
             ));
         }
         warnings

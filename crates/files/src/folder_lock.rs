@@ -165,7 +165,7 @@ fn open(path: &Path) -> Result<File> {
         use std::os::unix::fs::OpenOptionsExt as _;
         options.custom_flags((rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits() as i32);
     }
-    let strange = || Error::input(path, "is no lock of this program; take it away");
+    let strange = || Error::input(path, "is not a lock of this program; remove it");
     let file = options.open(path).map_err(|e| match path.symlink_metadata() {
         Ok(there) if !there.is_file() => strange(),
         _ => Error::io(path, e),
@@ -245,8 +245,8 @@ pub fn no_record(folder: &Path, name: &str, what: &str) -> Error {
     });
     let reason = match left && holds_leftovers_only(folder).unwrap_or(false) {
         true => format!(
-            "there is nothing to resume: it has no {name} yet; a {what} that was ended at its start begins \
-             anew when its command is given again"
+            "there is nothing to resume: it has no {name} yet; if a {what} was stopped at its start, \
+             run the original command again"
         ),
         false => format!("is not the folder of a {what}: it has no {name}"),
     };
@@ -298,16 +298,16 @@ mod tests {
         std::fs::write(&other, "precious").unwrap();
         let refused = || FolderLock::acquire(folder.path()).unwrap_err().to_string();
         std::os::unix::fs::symlink(&other, &lock).unwrap();
-        assert!(refused().ends_with("is no lock of this program; take it away"));
+        assert!(refused().ends_with("is not a lock of this program; remove it"));
         std::fs::remove_file(&lock).unwrap();
         std::os::unix::fs::symlink(folder.path().join("none"), &lock).unwrap();
-        assert!(refused().contains("is no lock"));
+        assert!(refused().contains("is not a lock"));
         std::fs::remove_file(&lock).unwrap();
         std::fs::hard_link(&other, &lock).unwrap();
-        assert!(refused().contains("is no lock"));
+        assert!(refused().contains("is not a lock"));
         std::fs::remove_file(&lock).unwrap();
         std::fs::create_dir(&lock).unwrap();
-        assert!(refused().contains("is no lock"));
+        assert!(refused().contains("is not a lock"));
         assert_eq!(std::fs::read(&other).unwrap(), b"precious");
         assert!(!folder.path().join("none").exists());
     }

@@ -70,7 +70,7 @@ pub fn read<H: DeserializeOwned, E: DeserializeOwned>(
     };
     let header = match lines.next() {
         Some((line, _)) if whole > 0 => serde_json::from_slice(line).map_err(|e| damaged(1, &e))?,
-        _ => return Err(Error::input(&path, "holds no configuration; nothing was played")),
+        _ => return Err(Error::input(&path, "contains no configuration; no games were played")),
     };
     check(&header)?;
     let mut entries = Vec::new();

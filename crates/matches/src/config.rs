@@ -164,7 +164,7 @@ pub fn check_checksum(path: &Path, noted: &mut Option<String>, found: &str, what
     match noted {
         Some(noted) if noted != found => Err(Error::input(
             path,
-            format!("has changed since the {what} began; restore the old file, or begin a new {what}"),
+            format!("has changed since the {what} started; restore the old file, or start a new {what}"),
         )),
         _ => {
             *noted = Some(found.to_string());

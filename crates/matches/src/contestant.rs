@@ -65,7 +65,7 @@ impl Side {
         };
         if kind == EngineKind::BuiltIn && !options.is_empty() {
             return Err(Error::Usage(format!(
-                "'{text}' is played by the built-in engine; options are for UCI engines"
+                "'{text}' is played by the built-in engine; options only apply to UCI engines"
             )));
         }
         let name = name.clone().unwrap_or(default_name);

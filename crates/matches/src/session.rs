@@ -112,8 +112,8 @@ impl<'a> Match<'a> {
             && config.sprt.is_none()
         {
             warnings.push(format!(
-                "{pairs} pairs from {} openings: openings will repeat, and with them whole games of \
-                 deterministic engines",
+                "{pairs} pairs from {} openings: they will be reused, and deterministic engines \
+                 will repeat whole games",
                 book.len()
             ));
         }
@@ -253,7 +253,7 @@ impl<'a> ResumeBuilder<'a> {
         let played = 2 * self.done.len() as u64;
         if self.config.games < played {
             let folder = self.folder.display();
-            let reason = format!("{folder} already has {played}; a match can only be made longer");
+            let reason = format!("{folder} already has {played}; a match can only be extended");
             return Err(Error::setting("games", self.config.games, reason));
         }
         let prepared = Match::prepare(self.config, self.concurrency, self.stop)?;
@@ -386,7 +386,7 @@ pub fn check_games(games: u64) -> Result<()> {
     if games > 0 && games.is_multiple_of(2) {
         return Ok(());
     }
-    Err(Error::setting("games", games, "games come in pairs, so their number must be even and above 0"))
+    Err(Error::setting("games", games, "games are played in pairs, so the number must be even and positive"))
 }
 
 /// Seconds that can be waited for: more than 0 and at most a day.
@@ -406,14 +406,14 @@ pub fn warnings(rules: &Rules, concurrency: usize, book: Option<&Book>) -> Vec<S
     let cores = cores();
     if concurrency > cores && rules.time_controls.iter().any(TimeControl::is_timed) {
         warnings.push(format!(
-            "{concurrency} games at a time on {cores} cores: engines that play by time will disturb each other"
+            "{concurrency} games at a time on {cores} cores: engines that play on time will disturb each other"
         ));
     }
     if let Some(book) = book {
         warnings.extend(book.complaints.iter().cloned());
         let left_out = book.bad.saturating_sub(book.complaints.len() as u64);
         if left_out > 0 {
-            warnings.push(format!("and {left_out} more that cannot be used"));
+            warnings.push(format!("and {left_out} more unusable lines"));
         }
     }
     warnings

@@ -86,7 +86,7 @@ impl ImportedParameter {
                 return Err(format!("the bounds {low} to {high} exclude the prior {prior}"));
             }
             if self.integer && prior.fract() != 0.0 {
-                return Err(format!("the prior {prior} is not a whole number"));
+                return Err(format!("the prior {prior} is not an integer"));
             }
         }
         Ok(())
@@ -291,7 +291,7 @@ mod tests {
         assert!(message(empty).contains("the interval 4 to 2 is empty"));
         assert!(message(plain_at(f64::NAN)).contains("NaN"));
         let half = ImportedParameter { integer: true, ..plain_at(0.5) };
-        assert!(message(half).contains("not a whole number"));
+        assert!(message(half).contains("not an integer"));
         for name in ["", "*", "a.mg", "a\nb", " a"] {
             assert!(check_name(name).is_err(), "{name:?}");
         }

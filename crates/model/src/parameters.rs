@@ -13,14 +13,14 @@ const VERSION: u32 = 1;
 
 /// Why the folder of something that has begun may have no parameters, by what shows that it has.
 const RECORDS: [(&str, &str); 4] = [
-    ("run.json", "the run has not ended; 'gputexel tune --resume DIR' (or pso) goes on with it"),
+    ("run.json", "the run has not finished; resume it with 'gputexel tune --resume DIR' (or pso)"),
     (
         "sweep.json",
         "a sweep leaves parameters where --best says; 'gputexel sweep --resume DIR --best FILE' trains them",
     ),
     (
         "spsa.jsonl",
-        "the run has not ended, or tunes another engine; 'gputexel spsa run --resume DIR' goes on with it",
+        "the run has not finished, or tunes another engine; resume it with 'gputexel spsa run --resume DIR'",
     ),
     ("match.jsonl", "it is the folder of a match"),
 ];
@@ -246,7 +246,7 @@ impl ParameterFile {
         let folder = path.display();
         let reason = match RECORDS.iter().find(|(record, _)| path.join(record).exists()) {
             Some((_, why)) => format!("has no params.json: {}", why.replace("DIR", &folder.to_string())),
-            None => "has no params.json: it is not the folder of a run that has ended".to_string(),
+            None => "has no params.json: it is not the folder of a finished run".to_string(),
         };
         Err(Error::input(path, reason))
     }

@@ -98,7 +98,7 @@ impl Prior {
             }),
             Self::File(path) => ParameterFile::read(path)?.theta(set, path),
             Self::Material(_) if set.imported.is_some() => Err(Error::Usage(format!(
-                "prior '{self}': imported features are no pieces; give schema, zero or a parameter file"
+                "prior '{self}': imported features are not pieces; give schema, zero or a parameter file"
             ))),
             Self::Material(values) => {
                 // Piece values are those of a piece itself or of its table of squares; all else that

@@ -108,7 +108,7 @@ impl Local {
         }
         let descending = settings.steps.is_sorted_by(|a, b| a > b);
         if settings.steps.last() != Some(&1) || !descending {
-            return Err(Error::Usage("steps must be descending whole numbers that end with 1".to_string()));
+            return Err(Error::Usage("steps must be descending integers that end with 1".to_string()));
         }
         let mut space = Space { integer: vec![true; space.dimension()], ..space.clone() };
         for i in 0..space.dimension() {

@@ -67,7 +67,7 @@ impl Space {
                 return Err(Error::Usage(format!("{name}: the start {start} lies outside {low} to {high}")));
             }
             if self.integer[i] && start.fract() != 0.0 {
-                return Err(Error::Usage(format!("{name}: the start {start} is not a whole number")));
+                return Err(Error::Usage(format!("{name}: the start {start} is not an integer")));
             }
         }
         Ok(())
@@ -99,7 +99,7 @@ mod tests {
         );
         assert_eq!(
             message(Space { start: vec![1.5, 2.0], ..good.clone() }),
-            "a: the start 1.5 is not a whole number"
+            "a: the start 1.5 is not an integer"
         );
         assert!(message(Space { start: vec![f64::NAN, 2.0], ..good.clone() }).contains("not a number"));
         assert!(message(Space { lower: vec![0.0], ..good.clone() }).contains("length"));

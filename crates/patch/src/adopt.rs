@@ -21,7 +21,7 @@ use gputexel_files::{Error, Result};
 /// still there.
 pub fn adopt(sources: &Path, backup: Option<&Path>) -> Result<Vec<PathBuf>> {
     if !sources.is_dir() {
-        return Err(Error::input(sources, "is no folder; --adopt needs the one with the sources"));
+        return Err(Error::input(sources, "is not a folder; --adopt needs the folder with the sources"));
     }
     let mut left = Vec::new();
     if backup.is_none() && std::fs::symlink_metadata(sources.join(FOLDER)).is_err() {

@@ -376,7 +376,7 @@ pub(super) fn lost_lines(p: &Placed<'_>, source: &Source) -> Vec<String> {
             let name = shown(name);
             match count {
                 1 => {}
-                0 => lost.push(format!("the {what} of {name} is gone, or is not as 'tune' wrote it")),
+                0 => lost.push(format!("the {what} of {name} is missing, or differs from what 'tune' wrote")),
                 count => lost.push(format!("the {what} of {name} is there {count} times")),
             }
         }

@@ -130,7 +130,7 @@ impl TuneFile {
             } else if kind.starts_with("context") {
                 file.close(&mut open, &settings);
                 if !compat && words.len() > 1 {
-                    return Err(Error::line(path, line, "a context has one name; put remarks behind //"));
+                    return Err(Error::line(path, line, "a context has one name; put notes after //"));
                 }
                 let name = words.first().cloned().unwrap_or_default();
                 if !compat && !is_name(&name) {
@@ -167,7 +167,7 @@ impl TuneFile {
     /// What no file should hold, though `tune.py` would go on.
     fn check(&self) -> Result<()> {
         if self.blocks.is_empty() && self.declared.is_empty() {
-            return Err(Error::input(&self.path, "holds no #context and no #param"));
+            return Err(Error::input(&self.path, "contains neither #context nor #param"));
         }
         for block in &self.blocks {
             let at = |line, reason: &str| {
@@ -348,8 +348,10 @@ fn set(settings: &mut Settings, words: &[String], line: u64, path: &Path, compat
         }
     };
     if !compat && !rest.is_empty() {
-        let reason =
-            format!("#set {key}: '{}' follows the value; values hold no blanks", shown(&rest.join(" ")));
+        let reason = format!(
+            "#set {key}: '{}' follows the value; values must not contain spaces",
+            shown(&rest.join(" "))
+        );
         return Err(Error::line(path, line, reason));
     }
     *place = Some(Setting { value: value.clone(), line });
@@ -425,7 +427,7 @@ mod tests {
     #[test]
     fn odd_files_are_refused() {
         for (text, line, reason) in [
-            ("", None, "holds no #context"),
+            ("", None, "contains neither #context"),
             ("stray\n", Some(1), "belongs to no"),
             ("#set file a\n#context x\na 1@\n#include <a>\n", Some(4), "write a blank before its #"),
             ("#set file a\n#context x\na 1@\n#  define X\n", Some(4), "write a blank before its #"),
@@ -435,7 +437,7 @@ mod tests {
             ("#add\nx\n", Some(1), "#add without"),
             ("#set file\n", Some(1), "#set needs"),
             ("#set fle a\n", Some(1), "#set fle: expected"),
-            ("#set file a b\n", Some(1), "hold no blanks"),
+            ("#set file a b\n", Some(1), "must not contain spaces"),
             ("#set file a\n#context 1x\na\n", Some(2), "cannot be the beginning"),
             ("#set file a\n#context x y\na\n", Some(2), "one name"),
             ("#set file a\n#context x\na 1@\n#add\nb\n#add\nc\n", Some(6), "a second #add"),

@@ -58,7 +58,7 @@ impl Folder {
         };
         for part in relative.components() {
             let Component::Normal(name) = part else {
-                return Err(Error::input(self.path.join(relative), "is no path below a folder"));
+                return Err(Error::input(self.path.join(relative), "is not a path below a folder"));
             };
             let dir = folder.dir.open_dir_nofollow(name).map_err(|e| folder.refusal(name, e))?;
             let path = folder.path.join(name);
@@ -237,7 +237,7 @@ impl Folder {
                 Error::input(path, "is a link, and links are not followed here")
             }
             Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => {
-                Error::input(path, "is no regular file")
+                Error::input(path, "is not a regular file")
             }
             _ => Error::io(path, e),
         }
@@ -256,7 +256,7 @@ impl Place {
     pub fn of(tree: &Folder, path: &Path) -> Result<Option<Self>> {
         let relative = if path.is_relative() { Ok(path) } else { path.strip_prefix(tree.path()) };
         let (parent, name) = (|path: &Path| path.parent().map(Path::to_path_buf), path.file_name());
-        let Some(name) = name else { return Err(Error::input(path, "is no path of a file")) };
+        let Some(name) = name else { return Err(Error::input(path, "is not the path of a file")) };
         let folder = match relative {
             Ok(relative) => tree.below(&parent(relative).unwrap_or_default()),
             Err(_) => Folder::open(&parent(path).unwrap_or_default()),
@@ -299,7 +299,7 @@ fn read_whole(file: &File, path: &Path) -> Result<Vec<u8>> {
     let metadata = file.metadata().map_err(|e| Error::io(path, e))?;
     // Reading a folder fails with the system's own words.
     if !metadata.is_file() && !metadata.is_dir() {
-        return Err(Error::input(path, "is no regular file"));
+        return Err(Error::input(path, "is not a regular file"));
     }
     let mut bytes = Vec::new();
     if metadata.len() <= MAX_BYTES {

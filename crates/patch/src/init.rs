@@ -154,7 +154,7 @@ fn relative(source: &Path, folder: Option<&Path>) -> Result<String> {
         .map_err(|_| Error::Usage(format!("{} is not in {}", source.display(), folder.display())))?;
     let name = below.to_string_lossy().replace('\\', "/");
     if name.contains(char::is_whitespace) {
-        return Err(Error::input(source, "has a name with blanks, which #set file cannot hold"));
+        return Err(Error::input(source, "has a name with spaces, which #set file does not support"));
     }
     Ok(name)
 }

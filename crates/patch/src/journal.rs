@@ -128,7 +128,9 @@ impl Journal {
         let former = || Some((serde_json::from_slice::<Self>(&bytes).ok()?, Origin::Former));
         let found = sealed.map(|(journal, ours)| (journal, Origin::of(ours))).or_else(former);
         let wrong = |reason: &str| Error::input(folder.path().join(JOURNAL), reason);
-        let Some((journal, origin)) = found else { return Err(wrong("is no journal of 'gputexel patch'")) };
+        let Some((journal, origin)) = found else {
+            return Err(wrong("is not a journal of 'gputexel patch'"));
+        };
         let version = if origin == Origin::Former { FORMER } else { VERSION };
         if journal.version != version {
             return Err(wrong(&format!("is a journal of version {}, which is unknown", journal.version)));

@@ -172,7 +172,7 @@ fn checked_start(body: &str, start: usize, at: usize) -> std::result::Result<usi
             Minus::Unclear => Err((
                 start,
                 format!(
-                    "')-{}@': put a blank behind the minus if it subtracts, or else before it",
+                    "')-{}@': put a space after the minus if it subtracts, otherwise before it",
                     shown(unsigned)
                 ),
             )),
@@ -310,7 +310,7 @@ mod tests {
             assert_eq!(shown(body, false), expected, "{body}");
         }
         let unclear = Template::parse("(a)-25@", "p", false).unwrap_err();
-        assert!(unclear.1.contains("put a blank"), "{unclear:?}");
+        assert!(unclear.1.contains("put a space"), "{unclear:?}");
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl Key {
         let hash = std::str::from_utf8(&bytes).ok().and_then(|text| blake3::Hash::from_hex(text.trim()).ok());
         match hash {
             Some(hash) => Ok(Self(*hash.as_bytes())),
-            None => Err(Error::input(&path, "is no key; delete it, and a new one is made")),
+            None => Err(Error::input(&path, "is not a valid key; delete it, and a new one will be created")),
         }
     }
 

@@ -128,7 +128,7 @@ pub(super) fn check_names(tune: &TuneFile) -> Result<()> {
             let template = Template::of(&add.body, block, &tune.path, false)?;
             for name in template.names() {
                 if !context.names().any(|known| known == name) {
-                    return at(add.line, format!("{} is no parameter of this context", shown(name)));
+                    return at(add.line, format!("{} is not a parameter of this context", shown(name)));
                 }
             }
         }

@@ -114,7 +114,7 @@ fn fractions(p: &Placed<'_>, found: &Found, source: &Source) -> Vec<String> {
     }
     if p.block.settings.options.is_some() {
         said.push(format!(
-            "{name} {are} offered as a fraction, and the TUNE of Stockfish takes whole numbers only"
+            "{name} {are} offered as a fraction, and the TUNE of Stockfish only accepts integers"
         ));
     }
     said

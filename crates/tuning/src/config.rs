@@ -280,29 +280,31 @@ impl RunConfig {
     fn validate_rounding(&self) -> Result<()> {
         let usage = |text: String| Err(Error::Usage(text));
         if matches!(self.optimizer, OptimizerConfig::Local(_)) {
-            return usage("--round is for smooth optimizers: the local search has whole numbers".to_string());
+            return usage(
+                "--round only applies to continuous optimizers: the local search already uses integers"
+                    .to_string(),
+            );
         }
         let Some(basis) = &self.basis else { return Ok(()) };
         for (coordinate, column) in basis.coordinates.iter().zip(&basis.columns) {
             if let Some((_, factor)) = column.iter().find(|(_, factor)| factor.fract() != 0.0) {
                 return usage(format!(
-                    "--round needs a basis of whole numbers: '{}' of '{}' has the factor {factor}",
+                    "--round needs an integer basis: '{}' of '{}' has the factor {factor}",
                     coordinate.name, basis.name
                 ));
             }
             let (low, high) = (coordinate.min.unwrap_or(f64::MIN), coordinate.max.unwrap_or(f64::MAX));
             if low.ceil() > high.floor() {
                 return usage(format!(
-                    "--round: no whole number is within the bounds of '{}'",
+                    "--round: there is no integer within the bounds of '{}'",
                     coordinate.name
                 ));
             }
         }
         match basis.base.iter().find(|value| value.fract() != 0.0) {
-            Some(value) => usage(format!(
-                "--round needs a basis of whole numbers: the base of '{}' holds {value}",
-                basis.name
-            )),
+            Some(value) => {
+                usage(format!("--round needs an integer basis: the base of '{}' holds {value}", basis.name))
+            }
             None => Ok(()),
         }
     }

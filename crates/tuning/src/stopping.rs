@@ -44,11 +44,11 @@ pub enum StopReason {
 impl std::fmt::Display for StopReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Epochs => "the planned epochs are done",
-            Self::Time => "the time is up",
-            Self::Gradient => "the gradient vanished",
-            Self::Improvement => "the loss improves no more",
-            Self::HeldOut => "the held-out loss improves no more",
+            Self::Epochs => "epoch limit reached",
+            Self::Time => "time limit reached",
+            Self::Gradient => "gradient limit reached",
+            Self::Improvement => "loss converged",
+            Self::HeldOut => "held-out loss stopped improving",
             Self::Converged => "converged",
             Self::Interrupted => "interrupted",
         })

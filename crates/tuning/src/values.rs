@@ -42,7 +42,7 @@ impl std::str::FromStr for Values {
         let count = match count.trim().parse::<usize>() {
             Ok(0) => return usage("0 values; N must be at least 1".to_string()),
             Ok(count) if count <= MOST => count,
-            _ => return usage(format!("'{count}' is not a whole number of values from 1 to {MOST}")),
+            _ => return usage(format!("'{count}' is not a number of values from 1 to {MOST}")),
         };
         if count == 1 && first != last {
             return usage("one value cannot be both ends; N must be at least 2".to_string());

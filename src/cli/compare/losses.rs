@@ -42,7 +42,7 @@ impl Losses {
     pub fn on(paths: &[PathBuf], sides: &[Side; 2], kind: LossKind, k: Option<f64>) -> Result<Self> {
         let data = dataset::read_many(paths)?;
         if data.is_empty() {
-            return Err(Error::input(&paths[0], "holds no position"));
+            return Err(Error::input(&paths[0], "contains no positions"));
         }
         let thetas =
             [0, 1].map(|side| sides[side].file.theta(&data.metadata().feature_set, &sides[side].path));
@@ -72,9 +72,9 @@ impl Losses {
     pub fn difference_in_words(&self) -> Option<String> {
         self.difference.map(|(mean, error)| {
             let surely = match mean.abs() > 2.0 * error {
-                true if mean < 0.0 => "B's is lower",
-                true => "A's is lower",
-                false => "not told apart",
+                true if mean < 0.0 => "B is better",
+                true => "A is better",
+                false => "no significant difference",
             };
             format!("{mean:+.8} ± {error:.8}: {surely}")
         })
@@ -101,7 +101,7 @@ impl Losses {
                 grouped(self.positions),
                 names.join(", ")
             ),
-            header: ["", "K", "loss", "best K", "loss there", "tuned on it"].map(str::to_string).to_vec(),
+            header: ["", "K", "loss", "best K", "loss at best K", "tuned on it"].map(str::to_string).to_vec(),
             rows: ["A", "B"].into_iter().zip(&self.of).map(row).collect(),
         }
     }
@@ -135,7 +135,7 @@ fn loss_of(
     let best = fit_scale(data, &scores, all, kind).ok().map(|fit| (fit.k, fit.loss));
     let k = given.or(side.file.k).or(best.map(|best| best.0));
     let k =
-        k.ok_or_else(|| Error::input(&side.path, "has no K, and none can be fitted; give it with --k"))?;
+        k.ok_or_else(|| Error::input(&side.path, "has no K, and K cannot be fitted; give it with --k"))?;
     let loss = exact_loss(data, Objective { k, loss: kind }, theta, all);
     let tuned = &side.file.provenance.datasets;
     Ok(Loss { k, loss, best, trained_on: !tuned.is_empty() && tuned.join("+") == data.checksum() })

@@ -18,16 +18,16 @@ use losses::Losses;
 /// Flags of `compare`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Changes are from A to B. Parameters are matched by name, so that sets of features that overlap can be \
-compared too.")]
+Changes are from A to B. Parameters are matched by name, so feature sets that only partly overlap can be \
+compared, too.")]
 pub struct CompareArgs {
     /// A parameter file, or the folder of a run
     #[arg(value_name = "A")]
     a: PathBuf,
-    /// Another
+    /// The one to compare it with
     #[arg(value_name = "B")]
     b: PathBuf,
-    /// Compute the losses of both on this dataset (several: on all of them together)
+    /// Compute the losses of both on this dataset (if given several times, on all of them together)
     #[arg(long, value_name = "DATASET")]
     dataset: Vec<PathBuf>,
     /// squared, cross-entropy, or power:Q
@@ -35,19 +35,19 @@ pub struct CompareArgs {
     loss: String,
     #[command(flatten)]
     scale: ScaleArgs,
-    /// Write the comparison as a page
+    /// Write the comparison as an HTML page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write over FILE where it exists
+    /// Overwrite FILE if it exists
     #[arg(long)]
     force: bool,
-    /// Rows of the list of largest changes
+    /// Number of rows in the list of largest changes
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
-    /// What is large: change (centipawns), or errors (standard errors of the difference)
+    /// Sort changes by: change (centipawns), or errors (standard errors of the difference)
     #[arg(long, value_name = "BY", default_value = "change")]
     sort: Order,
-    /// Show the board of this table only
+    /// Show only the board of this table
     #[arg(long, value_name = "TABLE")]
     board: Option<String>,
 }
@@ -124,7 +124,9 @@ pub fn run(args: &CompareArgs, context: &Context) -> anyhow::Result<()> {
     check_apart(&[args.html.as_deref()], &inputs.collect::<Vec<_>>())?;
     let k = args.scale.k()?;
     if k.is_some() && args.dataset.is_empty() {
-        return Err(Error::Usage("a fixed K is for losses, which need --dataset".to_string()).into());
+        return Err(
+            Error::Usage("a fixed K is only used for losses, which need --dataset".to_string()).into()
+        );
     }
     let loss = args.loss.parse()?;
     if args.top == 0 {
@@ -135,7 +137,9 @@ pub fn run(args: &CompareArgs, context: &Context) -> anyhow::Result<()> {
     if let Some(board) = &args.board
         && !found.both.iter().any(|parameter| parameter.group == *board)
     {
-        return Err(Error::Usage(format!("--board {board}: no table of both has this name")).into());
+        return Err(
+            Error::Usage(format!("--board {board}: A and B have no common table of this name")).into()
+        );
     }
     if !args.dataset.is_empty() {
         found.losses = Some(Losses::on(&args.dataset, &found.sides, loss, k)?);
@@ -157,7 +161,7 @@ fn find(sides: [Side; 2], order: Order) -> Result<Found> {
     let [a, b] = &sides;
     if a.file.phase != b.file.phase {
         let text = format!(
-            "{} has phase weights {}, {} has {}: their values do not mean the same",
+            "{} has phase weights {}, {} has {}: their values are not comparable",
             a.name, a.file.phase, b.name, b.file.phase
         );
         return Err(Error::Usage(text));
@@ -253,7 +257,7 @@ fn page(found: &Found, top: usize) -> Comparison {
         ]
     };
     let [a, b] = [0, 1].map(|side| found.sides[side].name.clone());
-    let header = ["parameter", "A", "±", "B", "±", "change", "in errors"];
+    let header = ["parameter", "A", "±", "B", "±", "change", "change / SE"];
     let (known, beyond) = found.beyond();
     let mut facts = vec![
         ("A".to_string(), a.clone()),
@@ -262,19 +266,16 @@ fn page(found: &Found, top: usize) -> Comparison {
             "values of both".to_string(),
             format!("{}, {} differ", grouped(found.changes.len() as u64), grouped(found.changed() as u64)),
         ),
-        (
-            "change".to_string(),
-            format!("{:.1} cp (root mean square), {:.1} at most", found.rms(), found.most()),
-        ),
+        ("change".to_string(), format!("{:.1} cp (RMS), at most {:.1}", found.rms(), found.most())),
     ];
     if known > 0 {
         facts.push((
-            "beyond two errors".to_string(),
+            "beyond two standard errors".to_string(),
             format!("{} of {}", grouped(beyond as u64), grouped(known as u64)),
         ));
     }
     if let Some(losses) = &found.losses {
-        facts.extend(losses.difference_in_words().map(|text| ("loss of B less A".to_string(), text)));
+        facts.extend(losses.difference_in_words().map(|text| ("loss(B) - loss(A)".to_string(), text)));
     }
     Comparison {
         names: [a, b],
@@ -292,5 +293,5 @@ fn page(found: &Found, top: usize) -> Comparison {
 }
 
 /// What is to be known about errors of differences.
-pub const ERRORS: &str = "Errors of differences are those of A and B taken as independent; on the same games they are \
-                          not, and differences are surer than that.";
+pub const ERRORS: &str = "Errors of differences treat A and B as independent; when both were tuned on the same games \
+                          they are not, and the differences are more precise than that.";

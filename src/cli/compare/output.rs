@@ -42,7 +42,7 @@ pub fn print(
     }
     let _ = writeln!(
         out,
-        "values      {} of both, {} differ; change {:.2} cp (root mean square), {:.1} at most",
+        "values      {} in both, {} differ; change {:.2} cp (RMS), at most {:.1}",
         grouped(found.changes.len() as u64),
         grouped(found.changed() as u64),
         found.rms(),
@@ -60,7 +60,7 @@ pub fn print(
         let rows: Vec<Vec<String>> = std::iter::once(table.header).chain(table.rows).collect();
         out += &aligned(&rows, 2);
         if let Some(text) = losses.difference_in_words() {
-            let _ = writeln!(out, "B less A    {text}");
+            let _ = writeln!(out, "B - A       {text}");
         }
     }
     let boards = change_boards(&found.both, board);
@@ -69,7 +69,7 @@ pub fn print(
     }
     if found.changed() > 0 {
         let _ = writeln!(out, "\nLargest changes:");
-        let mut rows = vec![["", "A", "±", "B", "±", "change", "in errors"].map(str::to_string).to_vec()];
+        let mut rows = vec![["", "A", "±", "B", "±", "change", "change / SE"].map(str::to_string).to_vec()];
         rows.extend(found.changes.iter().take(top).filter(|change| change.difference() != 0.0).map(row));
         out += &aligned(&rows, 2);
         if known > 0 {

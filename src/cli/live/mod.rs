@@ -20,7 +20,7 @@ use server::{Bound, Server};
 #[group(id = "Watch", multiple = true)]
 #[command(next_help_heading = "Watching")]
 pub struct WatchArgs {
-    /// Serve the growing report on 127.0.0.1 while the run goes on, on a free port or on PORT
+    /// Serve a live report on 127.0.0.1 during the run, on a free port or on PORT
     #[arg(
         long,
         value_name = "PORT",
@@ -29,7 +29,7 @@ pub struct WatchArgs {
         default_missing_value = "0"
     )]
     live: Option<u16>,
-    /// Draw the loss in the terminal: at the end, and while the run goes on where there is a bar
+    /// Draw the loss in the terminal: at the end, and during the run if there is a progress bar
     #[arg(long)]
     chart: bool,
 }
@@ -39,7 +39,7 @@ pub struct WatchArgs {
 #[group(id = "Tensorboard", multiple = true)]
 #[command(next_help_heading = "Watching")]
 pub struct TensorboardArgs {
-    /// Write event files for TensorBoard into a folder of DIR with the name of the run's folder
+    /// Write event files for TensorBoard to a folder in DIR that is named like the run's folder
     #[arg(long, value_name = "DIR")]
     tensorboard: Option<PathBuf>,
 }

@@ -59,7 +59,7 @@ impl Bound {
     pub fn take(port: u16) -> Result<Self> {
         TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
             .map(Self)
-            .map_err(|e| Error::Usage(format!("--live: 127.0.0.1:{port} cannot be had: {e}")))
+            .map_err(|e| Error::Usage(format!("--live: cannot listen on 127.0.0.1:{port}: {e}")))
     }
 
     /// The address for a browser.
@@ -150,7 +150,7 @@ fn judge(request: &httparse::Request<'_, '_>, port: u16) -> Verdict {
         ("GET", Some("/")) => Verdict::Page { head_only: false },
         ("HEAD", Some("/")) => Verdict::Page { head_only: true },
         ("GET" | "HEAD", _) => refused("404 Not Found", "There is only one page here."),
-        _ => refused("405 Method Not Allowed", "This page can only be looked at."),
+        _ => refused("405 Method Not Allowed", "This page is read-only."),
     }
 }
 
@@ -194,7 +194,12 @@ impl Shared {
             match request.parse(&head) {
                 Ok(httparse::Status::Complete(_)) => break judge(&request, self.port),
                 Ok(_) if read > 0 && head.len() < HEAD && Instant::now() < limit => {}
-                _ => break Verdict::Refused { status: "400 Bad Request", why: "This is no request." },
+                _ => {
+                    break Verdict::Refused {
+                        status: "400 Bad Request",
+                        why: "This is not a valid request.",
+                    };
+                }
             }
         };
         let (status, kind, policy, body) = match &verdict {
@@ -211,7 +216,7 @@ impl Shared {
                         "503 Service Unavailable",
                         "text/plain; charset=utf-8",
                         "default-src 'none'".to_string(),
-                        format!("There is nothing to see yet: {error}\nLoad the page again in a moment.\n"),
+                        format!("There is nothing to show yet: {error}\nReload the page in a moment.\n"),
                     ),
                 }
             }

@@ -13,77 +13,77 @@ use gputexel::{Error, Result};
 #[derive(Debug, clap::Args)]
 #[group(id = "Played", multiple = true)]
 pub struct Played {
-    /// Nodes a move [default: 5000]
+    /// Nodes per move [default: 5000]
     #[arg(long, value_name = "N", group = "time_control", help_heading = "Limits")]
     nodes: Option<u64>,
-    /// Iterations of deepening a move
+    /// Search depth per move
     #[arg(long, value_name = "N", group = "time_control", help_heading = "Limits")]
     depth: Option<u32>,
-    /// A clock, in seconds: 10+0.1, 40/60, 1:30+1
+    /// Time control, in seconds: 10+0.1, 40/60, 1:30+1
     #[arg(long, value_name = "[MOVES/]BASE[+INC]", group = "time_control", help_heading = "Limits")]
     time: Option<String>,
-    /// Milliseconds a move
+    /// Milliseconds per move
     #[arg(long, value_name = "MS", group = "time_control", help_heading = "Limits")]
     move_time: Option<u64>,
-    /// Another limit for B: nodes=N, depth=N, time=BASE+INC or move-time=MS
+    /// A different limit for B: nodes=N, depth=N, time=BASE+INC or move-time=MS
     #[arg(long, value_name = "LIMIT", help_heading = "Limits")]
     limit_b: Option<String>,
-    /// How far a limit of time may be overstepped [default: 0; 100 where each move has its time]
+    /// Tolerance for exceeding time limits [default: 0; 100 with a fixed time per move]
     #[arg(long, value_name = "MS", help_heading = "Limits")]
     time_margin_ms: Option<u64>,
-    /// Seconds after which an engine without a clock counts as hung [default: 60]
+    /// Seconds after which an engine without a time limit is considered hung [default: 60]
     #[arg(long, value_name = "SECONDS", help_heading = "Limits")]
     deadline: Option<f64>,
-    /// Where games begin: EPD or FEN, a position a line, or PGN; plain, .zst or .gz
-    /// [default: 8 random, balanced plies, others for every pair]
+    /// Opening book: EPD or FEN, one position per line, or PGN; plain, .zst or .gz
+    /// [default: 8 random, balanced plies, different for every pair]
     #[arg(long, value_name = "FILE", help_heading = "Openings")]
     openings: Option<PathBuf>,
-    /// random or sequential [default: random]
+    /// Order of the openings: random or sequential [default: random]
     #[arg(long, value_name = "ORDER", requires = "openings", help_heading = "Openings")]
     order: Option<String>,
-    /// Of PGN books: plies of each game [default: 16]
+    /// PGN books: plies to play from each game [default: 16]
     #[arg(long, value_name = "N", requires = "openings", help_heading = "Openings")]
     book_plies: Option<u32>,
     /// Seed of the openings [default: 1]
     #[arg(long, value_name = "N", help_heading = "Openings")]
     seed: Option<u64>,
-    /// Draw when both engines have said so, but not before this move [default: 40]
+    /// Adjudicate draws by score, but not before this move [default: 40]
     #[arg(long, value_name = "MOVE", help_heading = "Adjudication")]
     draw_after: Option<u32>,
-    /// Draw after so many consecutive plies with small scores [default: 8]
+    /// Adjudicate a draw after this many consecutive plies with small scores [default: 8]
     #[arg(long, value_name = "PLIES", help_heading = "Adjudication")]
     draw_plies: Option<u32>,
-    /// Draw when scores are this small [default: 10]
+    /// Scores up to this size count as drawn [default: 10]
     #[arg(long, value_name = "CP", help_heading = "Adjudication")]
     draw_score: Option<u32>,
-    /// Win when both engines agree on this much
+    /// Adjudicate a win when both engines agree on a score of at least this
     #[arg(long, value_name = "CP", help_heading = "Adjudication")]
     win_score: Option<u32>,
-    /// Win after so many consecutive plies [default: 6]
+    /// Adjudicate a win after this many consecutive plies [default: 6]
     #[arg(long, value_name = "PLIES", requires = "win_score", help_heading = "Adjudication")]
     win_plies: Option<u32>,
-    /// Draw after so many plies
+    /// Adjudicate a draw after this many plies in total
     #[arg(long, value_name = "PLIES", help_heading = "Adjudication")]
     max_plies: Option<u32>,
-    /// Stop when a sequential test has decided: elo0=0,elo1=5[,alpha=0.05,beta=0.05]
+    /// Stop when a sequential test (SPRT) reaches a decision: elo0=0,elo1=5[,alpha=0.05,beta=0.05]
     #[arg(long, value_name = "TEST", help_heading = "Match")]
     sprt: Option<String>,
-    /// Transposition table of each built-in engine, MiB [default: 4]
+    /// Transposition table size of each built-in engine, in MiB [default: 4]
     #[arg(long, value_name = "MIB", help_heading = "Engines")]
     hash: Option<u32>,
-    /// A's name in games and tables [default: from its file, or what the engine calls itself]
+    /// A's name in games and tables [default: from its file, or the engine's own name]
     #[arg(long, value_name = "NAME", help_heading = "Engines")]
     name_a: Option<String>,
     /// B's name
     #[arg(long, value_name = "NAME", help_heading = "Engines")]
     name_b: Option<String>,
-    /// A UCI option of A; may be given several times
+    /// A UCI option for A; may be given several times
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Engines")]
     option_a: Vec<String>,
-    /// A UCI option of B
+    /// A UCI option for B
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Engines")]
     option_b: Vec<String>,
-    /// The file for the games [default: games.pgn in the folder]
+    /// The PGN file for the games [default: games.pgn in the folder]
     #[arg(long, value_name = "FILE", help_heading = "Match")]
     pub(super) pgn: Option<PathBuf>,
 }

@@ -20,13 +20,13 @@ use output::Progress;
     allow_negative_numbers = true,
     after_help = "\
 A and B are parameter files, folders of runs, or piece values (material, material:100,300,320,500,900, zero), played \
-by the built-in engine, or UCI engines: a program, a quoted command line, or cmd:COMMAND where it \
-could be taken for a file. Games come in pairs from one opening with colors swapped; errors are \
-those of pairs. Pairs count in their order, so that with fixed nodes or depth the result does not \
-depend on --concurrency. A flag that falls loses whatever material is left."
+by the built-in engine, or UCI engines: a program, a quoted command line, or cmd:COMMAND if it \
+could be mistaken for a file. Games are played in pairs from one opening with colors swapped; errors are \
+computed from pairs. Pairs are counted in order, so with fixed nodes or depth the result does not \
+depend on --concurrency. Running out of time loses, whatever material the opponent has left."
 )]
 pub struct MatchArgs {
-    /// The first side, from whose view results are
+    /// The first side; results are from its point of view
     #[arg(value_name = "A", required_unless_present = "resume", requires = "b", conflicts_with = "resume")]
     a: Option<String>,
     /// The second side
@@ -34,23 +34,23 @@ pub struct MatchArgs {
     b: Option<String>,
     #[command(flatten)]
     played: Played,
-    /// Games, two for each opening [default: 1000; with --sprt, at most 100000]
+    /// Number of games, two per opening [default: 1000; with --sprt, at most 100000]
     #[arg(long, value_name = "N", help_heading = "Match")]
     games: Option<u64>,
-    /// Games that may end by failing engines before the match is given up [default: a tenth of the
-    /// games, but between 10 and 100]
+    /// Number of games decided by failing engines after which the match is aborted [default: a tenth
+    /// of the games, but between 10 and 100]
     #[arg(long, value_name = "N", help_heading = "Match")]
     max_failures: Option<u64>,
-    /// Games at a time [default: one a core]
+    /// Concurrent games [default: one per core]
     #[arg(long, value_name = "N", help_heading = "Match")]
     concurrency: Option<usize>,
     /// The folder to write to
     #[arg(short, long, value_name = "DIR", conflicts_with = "resume", help_heading = "Match")]
     out: Option<PathBuf>,
-    /// Write into a folder that is not empty, over files that exist
+    /// Write into a folder that is not empty, overwriting existing files
     #[arg(long, conflicts_with = "resume", help_heading = "Match")]
     force: bool,
-    /// Go on with an interrupted match; --games makes it longer
+    /// Resume an interrupted match; --games extends it
     #[arg(long, value_name = "DIR", conflicts_with = "Played", help_heading = "Match")]
     resume: Option<PathBuf>,
 }
@@ -123,11 +123,11 @@ fn play(context: &Context, folder: &Path, mut prepared: Match<'_>) -> anyhow::Re
         Stop::AllPlayed | Stop::Decided(_) => Ok(()),
         Stop::Failures(failures) => {
             let limit = finished.settings().max_failures;
-            let reason = format!("{failures}; the match is given up (--max-failures {limit})");
+            let reason = format!("{failures}; the match was aborted (--max-failures {limit})");
             Err(Error::input(folder, reason).into())
         }
         Stop::Cancelled => Err(Error::Interrupted(format!(
-            "after {} of {games} games; 'gputexel match --resume {}' goes on",
+            "after {} of {games} games; resume with 'gputexel match --resume {}'",
             finished.played_games(),
             folder.display()
         ))

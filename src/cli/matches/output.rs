@@ -98,7 +98,7 @@ fn describe_openings(finished: &FinishedMatch) -> String {
                 text += &format!(", {} duplicates left out", grouped(book.duplicates));
             }
             if book.bad > 0 {
-                text += &format!(", {} that cannot be used", grouped(book.bad));
+                text += &format!(", {} unusable", grouped(book.bad));
             }
             text + &format!(", {}, seed {}", config.openings.order, config.seed)
         }
@@ -165,7 +165,7 @@ pub fn table(finished: &FinishedMatch) -> String {
                     grouped(tally.nodes[engine] / each),
                     "nodes and".to_string(),
                     format!("{:.1}", tally.micros[engine] as f64 / 1e3 / each as f64),
-                    "ms a move,".to_string(),
+                    "ms per move,".to_string(),
                     tally.failures[engine].to_string(),
                     "failures,".to_string(),
                     tally.time_forfeits[engine].to_string(),
@@ -188,7 +188,8 @@ pub fn table(finished: &FinishedMatch) -> String {
         );
     }
     if result.ahead > 0 {
-        text += &format!("{} finished pairs do not count, being behind one that is missing\n", result.ahead);
+        text +=
+            &format!("{} finished pairs are not counted because an earlier pair is missing\n", result.ahead);
     }
     let pgn = finished.pgn().unwrap_or(Path::new("-"));
     text + &format!("{}, {:.1} s\n", pgn.display(), finished.seconds())

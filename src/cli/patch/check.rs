@@ -41,13 +41,13 @@ fn text(report: &CheckReport) -> String {
     let params = report.params.display();
     text += &match (&report.params_problem, report.params_count) {
         (Some(problem), _) => format!("{problem}\n"),
-        (None, None) => format!("{params}: is not there yet\n"),
+        (None, None) => format!("{params}: does not exist yet\n"),
         (None, Some(count)) if report.params_missing.is_empty() => {
             format!("{params}: {}\n", plural(count, "parameter"))
         }
         (None, Some(count)) => {
             format!(
-                "{params}: {}, without {}\n",
+                "{params}: {}; missing {}\n",
                 plural(count, "parameter"),
                 report.params_missing.join(", ")
             )
@@ -73,8 +73,8 @@ fn block(block: &BlockCheck) -> String {
                 .collect();
             format!("matches, {}", values.join(", "))
         }
-        BlockState::Done if block.name.is_empty() => "is patched already".to_string(),
-        BlockState::Done => "is tuned already".to_string(),
+        BlockState::Done if block.name.is_empty() => "is already patched".to_string(),
+        BlockState::Done => "is already tuned".to_string(),
         BlockState::Several => format!("matches in {} places, lines {}", block.source_lines.len(), lines()),
         BlockState::Missing => "no match".to_string(),
         BlockState::Unreadable => String::new(),
@@ -86,7 +86,7 @@ fn block(block: &BlockCheck) -> String {
     if let Some(near) = &block.near {
         let percent = (near.likeness * 100.0).round();
         text += &format!(
-            "  closest, {percent} % alike, is line {}:\n    source  {}\n    block   {}\n",
+            "  closest match, {percent} % similar, is line {}:\n    source  {}\n    block   {}\n",
             near.line, near.source, near.context
         );
     }

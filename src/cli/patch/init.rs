@@ -12,19 +12,19 @@ use super::{Context, say};
 /// Flags of `init`.
 #[derive(Debug, clap::Args)]
 pub struct InitArgs {
-    /// The source and its line, or lines as in search.cpp:10-14
+    /// The source and its line, or a range of lines as in search.cpp:10-14
     #[arg(value_name = "SOURCE:LINE")]
     place: String,
-    /// The folder that tune and apply will be given [default: that of the source]
+    /// The folder that will be passed to tune and apply [default: that of the source]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// The name of the context, with which its parameters begin [default: from the source]
+    /// The name of the context, which prefixes its parameters [default: from the source]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// The text of the source's line below which parameters are declared
+    /// Marker in the source line below which parameters are declared
     #[arg(long, value_name = "MARKER", value_parser = marker)]
     declaration: Option<String>,
-    /// The text of the source's line below which options are offered
+    /// Marker in the source line below which options are offered
     #[arg(long, value_name = "MARKER", value_parser = marker)]
     options: Option<String>,
     /// Write to this file instead of standard output
@@ -40,7 +40,7 @@ pub struct InitArgs {
 
 fn marker(text: &str) -> Result<String, String> {
     if text.is_empty() || text.contains(char::is_whitespace) || text.contains("//") {
-        return Err("expected a word, without // and blanks".to_string());
+        return Err("expected a word, without // and spaces".to_string());
     }
     Ok(text.to_string())
 }
@@ -54,7 +54,7 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
     let there = match &args.output {
         Some(path) if path.exists() && !args.append && !args.force => {
             let reason =
-                format!("{}: is there already; --append adds to it, --force overwrites it", path.display());
+                format!("{}: already exists; --append adds to it, --force overwrites it", path.display());
             return Err(Error::Usage(reason).into());
         }
         Some(path) if path.exists() && args.append => {
@@ -74,7 +74,7 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
         && let (Ok(output), Ok(source)) = (output.canonicalize(), source.canonicalize())
         && output == source
     {
-        return Err(Error::Usage(format!("{}: is the source itself", output.display())).into());
+        return Err(Error::Usage(format!("{}: is the source file itself", output.display())).into());
     }
     let draft = patch::draft(&source, first, last, &options)?;
     if let Some(path) = &args.output {
@@ -112,18 +112,18 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
 /// What is worth knowing of the block, on standard error: it may be on its way into a file.
 fn notes(draft: &Draft, args: &InitArgs, source: &Path, there: &str) {
     if !draft.left.is_empty() {
-        eprintln!("not marked, for the format has no such numbers: {}", draft.left.join(", "));
+        eprintln!("not marked, because the format does not support such numbers: {}", draft.left.join(", "));
     }
     for marker in &draft.markers_missing {
         let source = source.display();
-        eprintln!("marker {marker} is not in one line of {source}, and only there, which 'tune' needs");
+        eprintln!("marker {marker} must be in exactly one line of {source} for 'tune' to work");
     }
     // What an earlier block has set still holds.
     let set = |key: &str| there.lines().any(|line| line.starts_with(key));
     let declared = args.declaration.is_some() || set("#set declaration");
     let offered = args.options.is_some() || set("#set options");
     if !declared || !offered {
-        eprintln!("nothing declares the parameters or offers them yet; see --declaration and --options");
+        eprintln!("the parameters are not declared or offered anywhere yet; see --declaration and --options");
     }
 }
 

@@ -22,17 +22,17 @@ pub struct PatchArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum PatchCommand {
-    /// Put names in the place of the marked numbers, declare them, and write the .params file
+    /// Replace the marked numbers by names, declare them, and write the .params file
     Tune(EditArgs),
-    /// Put the values of the .params file into the sources
+    /// Write the values of the .params file back into the sources
     Apply(ApplyArgs),
-    /// Say where every block matches, and what is closest where one does not
+    /// Show where every block matches, and the closest lines if one does not
     Check(check::CheckArgs),
-    /// Put the sources back as they were before the last tune or apply
+    /// Restore the sources as they were before the last tune or apply
     Undo(UndoArgs),
-    /// Write a first block from a line of a source, its numbers marked
+    /// Write a first block from a source line, with its numbers marked
     Init(init::InitArgs),
-    /// Put tuned tables into marked arrays of C, C++, C#, Rust, Go and Python sources
+    /// Write tuned tables into marked arrays of C, C++, C#, Rust, Go and Python sources
     Tables(tables::TablesArgs),
 }
 
@@ -47,19 +47,19 @@ enum Compat {
 /// What is read, and how.
 #[derive(Debug, clap::Args)]
 struct InputArgs {
-    /// The blocks; parameters are in the .params file beside it
+    /// The blocks; parameters are in the .params file next to it
     #[arg(value_name = "FILE.tune")]
     tune: PathBuf,
     /// The folder with the sources
     #[arg(value_name = "SOURCE_DIR")]
     sources: PathBuf,
-    /// Do all as tune.py does it, byte for byte
+    /// Reproduce the output of tune.py, byte for byte
     #[arg(long, value_name = "PROGRAM")]
     compat: Option<Compat>,
-    /// Marked numbers must be those of the source
+    /// Marked numbers must equal those of the source
     #[arg(long)]
     strict_numbers: bool,
-    /// Sources may be hidden, or in hidden folders: a name on the way begins with a dot
+    /// Allow sources that are hidden or in hidden folders (a name in the path begins with a dot)
     #[arg(long)]
     hidden: bool,
 }
@@ -91,8 +91,8 @@ struct EditArgs {
 struct ApplyArgs {
     #[command(flatten)]
     edit: EditArgs,
-    /// Values from another file, such as values.params of a run of 'gputexel spsa' [default: the
-    /// .params file beside FILE.tune]
+    /// Values from another file, such as values.params of a 'gputexel spsa' run [default: the
+    /// .params file next to FILE.tune]
     #[arg(long, value_name = "FILE.params")]
     params: Option<PathBuf>,
 }
@@ -100,14 +100,14 @@ struct ApplyArgs {
 /// Where old files go.
 #[derive(Debug, clap::Args)]
 struct BackupArgs {
-    /// Keep the old files in this folder, which may serve several trees [default: .gputexel-patch in the
+    /// Keep backups in this folder, which several trees may share [default: .gputexel-patch in the
     /// folder of the sources]
     #[arg(long, value_name = "DIR", conflicts_with = "no_backup")]
     backup: Option<PathBuf>,
-    /// Keep no old files
+    /// Keep no backups
     #[arg(long)]
     no_backup: bool,
-    /// Take over the old files in a tree that was moved or copied, or is of another computer
+    /// Adopt the backups in a tree that was moved, copied, or brought from another computer
     #[arg(long, conflicts_with = "dry_run")]
     adopt: bool,
 }
@@ -130,9 +130,9 @@ impl BackupArgs {
     fn how_to_undo(&self, written: &Written, sources: &Path) -> String {
         match &written.backup {
             Some(folder) if self.backup.is_some() => {
-                format!("old files in {}; 'gputexel patch undo {0}' puts them back\n", folder.display())
+                format!("backups in {}; 'gputexel patch undo {0}' restores them\n", folder.display())
             }
-            Some(_) => format!("'gputexel patch undo {}' puts the old files back\n", sources.display()),
+            Some(_) => format!("'gputexel patch undo {}' restores the old files\n", sources.display()),
             None => String::new(),
         }
     }
@@ -141,16 +141,16 @@ impl BackupArgs {
 /// Flags of `undo`.
 #[derive(Debug, clap::Args)]
 struct UndoArgs {
-    /// The folder with the sources, or that of one replacement in a backup folder
+    /// The folder with the sources, or that of one change in a backup folder
     #[arg(value_name = "DIR")]
     place: PathBuf,
-    /// The backup folder that tune or apply was given
+    /// The backup folder that was passed to tune or apply
     #[arg(long, value_name = "DIR")]
     backup: Option<PathBuf>,
-    /// Put files back that were changed since, too; what they were goes to the backup folder
+    /// Also restore files that were changed since; the changed files are kept in the backup folder
     #[arg(long)]
     force: bool,
-    /// Take over the old files in a tree that was moved or copied, or is of another computer
+    /// Adopt the backups in a tree that was moved, copied, or brought from another computer
     #[arg(long)]
     adopt: bool,
 }
@@ -206,7 +206,7 @@ fn edit(args: &EditArgs, params: Option<&Path>, command: &str, context: &Context
     let recovered = recovered.map(|said| format!("{said}\n")).unwrap_or_default();
     let text = output::plan_text(&plan);
     let end = match plan.changes.is_empty() {
-        true => "nothing to write: all files are so already\n".to_string(),
+        true => "nothing to write: all files are up to date\n".to_string(),
         false => args.backup.how_to_undo(&written, &input.sources),
     };
     Ok(say(&format!("{recovered}{text}{end}"))?)
@@ -215,7 +215,7 @@ fn edit(args: &EditArgs, params: Option<&Path>, command: &str, context: &Context
 /// Makes old files the tree's own; what is left alone is said.
 fn adopt(sources: &Path, backup: Option<&Path>, context: &Context) -> gputexel::Result<()> {
     let left = patch::adopt(sources, backup)?;
-    let said = |path: &PathBuf| format!("{}: outside of the tree or hidden, and left alone", path.display());
+    let said = |path: &PathBuf| format!("{}: outside the tree or hidden, left unchanged", path.display());
     if !context.quiet {
         left.iter().map(said).for_each(|warning| eprintln!("gputexel: warning: {warning}"));
     }
@@ -232,7 +232,7 @@ fn warn(warnings: &[String], context: &Context) {
 /// Refuses a tree that an interrupted command has left half written, where nothing is to be written.
 fn check_whole(input: &InputArgs) -> gputexel::Result<()> {
     if patch::interrupted(&input.sources)? {
-        let reason = "a 'gputexel patch' was interrupted here; 'gputexel patch undo' first";
+        let reason = "a 'gputexel patch' command was interrupted here; run 'gputexel patch undo' first";
         return Err(Error::input(&input.sources, reason));
     }
     Ok(())
@@ -262,16 +262,17 @@ fn undo(args: &UndoArgs, context: &Context) -> anyhow::Result<()> {
     let mut text = String::new();
     for file in &undone.files {
         let copy = undone.changed.iter().find(|(changed, _)| changed == file);
-        let copy = copy.map(|(_, copy)| format!("; what it was is now {}", nearby(copy, &args.place)));
-        text += &format!("{}: as before{}\n", file.display(), copy.unwrap_or_default());
+        let copy =
+            copy.map(|(_, copy)| format!("; the changed file is kept as {}", nearby(copy, &args.place)));
+        text += &format!("{}: restored{}\n", file.display(), copy.unwrap_or_default());
     }
     for file in &undone.removed {
-        text += &format!("{}: removed, for it was not there before\n", file.display());
+        text += &format!("{}: removed, because it did not exist before\n", file.display());
     }
     for file in &undone.kept {
-        text += &format!("{}: left alone, for it was changed since\n", file.display());
+        text += &format!("{}: left unchanged, because it was modified since\n", file.display());
     }
-    let how = if undone.interrupted { "was interrupted, and is undone" } else { "is undone" };
+    let how = if undone.interrupted { "was interrupted and has been undone" } else { "has been undone" };
     Ok(say(&format!("{text}patch {} {how}\n", undone.command))?)
 }
 

@@ -17,14 +17,14 @@ pub struct TablesArgs {
     /// Sources with markers: comments 'gputexel: NAME [options]' above arrays, or on their lines
     #[arg(value_name = "SOURCE", required_unless_present = "list")]
     sources: Vec<PathBuf>,
-    /// Serve only the marker of this name; can be given several times [default: all]
+    /// Fill only the marker of this name; may be given several times [default: all]
     #[arg(long, value_name = "NAME")]
     marker: Vec<String>,
-    /// Values that the sources hold now, where those are neither what the run started from nor its result
+    /// Values that the sources currently contain, if these are neither the run's starting values nor its result
     #[arg(long, value_name = "PARAMS|RUN")]
     start: Option<PathBuf>,
-    /// Fill arrays as their markers say even where the numbers in them are none that are known, or are
-    /// known to be in another order
+    /// Fill arrays as their markers say even if their current numbers are unknown, or known to be in a
+    /// different order
     #[arg(long)]
     trust_marker: bool,
     /// Print a unified diff and write nothing
@@ -32,7 +32,7 @@ pub struct TablesArgs {
     dry_run: bool,
     #[command(flatten)]
     backup: BackupArgs,
-    /// List the names that markers may have, with shapes, and do nothing else
+    /// List the names that markers can use, with shapes, and exit
     #[arg(long, conflicts_with_all = ["sources", "marker", "dry_run", "start", "trust_marker"])]
     list: bool,
 }
@@ -79,7 +79,7 @@ pub fn run(args: &TablesArgs, context: &Context) -> anyhow::Result<()> {
     let mut text: String = plan.filled.iter().map(line).collect();
     text.extend(notes.into_iter().map(|note| note + "\n"));
     if plan.plan.changes.is_empty() {
-        text += "nothing to write: all files are so already\n";
+        text += "nothing to write: all files are up to date\n";
     }
     text += &args.backup.how_to_undo(&written, &plan.folder);
     Ok(say(&text)?)
@@ -92,7 +92,7 @@ fn line(filled: &Filled) -> String {
     let order = order.as_ref().map(|order| format!("; {order}")).unwrap_or_default();
     let also = match also[..] {
         [] => String::new(),
-        _ => format!(" ({} would go with the old numbers as well)", also.join(", ")),
+        _ => format!(" ({} would also fit the old numbers)", also.join(", ")),
     };
     format!("{}:{line}: {marker}: {numbers} number{plural}, {changed} changed{order}{also}\n", file.display())
 }
@@ -102,15 +102,15 @@ fn notes(filled: &[Filled]) -> Vec<String> {
     let mut notes = Vec::new();
     for Filled { file, line, marker, compared, note, .. } in filled {
         let Some(note) = note else { continue };
-        let trusted = if *compared == Compared::Trusted { "filled on trust, although " } else { "" };
+        let trusted = if *compared == Compared::Trusted { "filled as marked, although " } else { "" };
         notes.push(format!("{}:{line}: {marker}: {trusted}{note}", file.display()));
     }
     match filled.iter().filter(|filled| filled.compared == Compared::NotCompared).count() {
         0 => {}
-        1 => notes.push("1 single number was not compared with anything: no start values are known".into()),
-        count => notes.push(format!(
-            "{count} single numbers were not compared with anything: no start values are known"
-        )),
+        1 => notes.push("1 single number was not checked: the starting values are unknown".into()),
+        count => {
+            notes.push(format!("{count} single numbers were not checked: the starting values are unknown"))
+        }
     }
     notes
 }

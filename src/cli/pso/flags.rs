@@ -9,7 +9,7 @@ use gputexel::{Error, Result};
 #[derive(Debug, clap::Args)]
 #[group(id = "Swarms", multiple = true)]
 pub struct Fresh {
-    /// Start and point of reference: material:P,N,B,R,Q, zero, or a params.json or
+    /// Starting point and reference: material:P,N,B,R,Q, zero, or a params.json or
     /// the folder of a run
     /// [default: material:100,300,320,500,900]
     #[arg(long, value_name = "PRIOR", help_heading = "Objective")]
@@ -17,23 +17,22 @@ pub struct Fresh {
     /// squared, cross-entropy, or power:Q [default: squared]
     #[arg(long, value_name = "LOSS", help_heading = "Objective")]
     pub(super) loss: Option<String>,
-    /// Weight of the pull toward the prior: a parameter one pawn away costs this much [default: 0]
+    /// L2 regularization toward the prior: the cost of a parameter one pawn away from it [default: 0]
     #[arg(long, value_name = "LAMBDA", help_heading = "Objective")]
     l2: Option<f64>,
-    /// Share of the games held out to judge the best position of every iteration on positions that
-    /// it has not seen
+    /// Share of the games held out to evaluate the best particle of every iteration
     #[arg(long, value_name = "SHARE", help_heading = "Objective")]
     pub(super) holdout: Option<f64>,
-    /// Seed of everything random [default: 1]
+    /// Random seed [default: 1]
     #[arg(long, value_name = "N", help_heading = "Objective")]
     seed: Option<u64>,
-    /// Bounds for coordinates that have none: this far from the start
+    /// Bounds for coordinates that have none: this distance from the start
     #[arg(long, value_name = "CP", help_heading = "Objective")]
     radius: Option<f64>,
-    /// Take all coordinates for whole numbers, as MadChess's are
+    /// Restrict all coordinates to integers, as in MadChess
     #[arg(long, help_heading = "Objective")]
     integers: bool,
-    /// Whose rules and constants: 2018 or 2025 [default: 2025]
+    /// Version of MadChess's rules and constants: 2018 or 2025 [default: 2025]
     #[arg(long, value_name = "YEAR", help_heading = "Swarms")]
     variant: Option<String>,
     /// Number of swarms [default: 12]
@@ -45,32 +44,32 @@ pub struct Fresh {
     /// Iterations [default: 400]
     #[arg(long, value_name = "N", help_heading = "Swarms")]
     iterations: Option<u64>,
-    /// At most this many seconds
+    /// Time limit in seconds
     #[arg(long, value_name = "SECONDS", help_heading = "Swarms")]
     time: Option<f64>,
-    /// Share of a velocity that is kept [default: 0.75]
+    /// Inertia: share of the velocity that is kept [default: 0.75]
     #[arg(long, value_name = "SHARE", help_heading = "Swarms")]
     inertia: Option<f64>,
-    /// Pull toward the particle's own best [default: 1.5]
+    /// Acceleration toward the particle's own best [default: 1.5]
     #[arg(long, value_name = "PULL", help_heading = "Swarms")]
     own: Option<f64>,
-    /// Pull toward the swarm's best [default: 1.5]
+    /// Acceleration toward the swarm's best [default: 1.5]
     #[arg(long, value_name = "PULL", help_heading = "Swarms")]
     swarm: Option<f64>,
-    /// Pull toward the best of all swarms [default: 0.375]
+    /// Acceleration toward the best of all swarms [default: 0.375]
     #[arg(long, value_name = "PULL", help_heading = "Swarms")]
     global: Option<f64>,
-    /// Largest velocity at the start, as a share of the interval [default: 0.1]
+    /// Maximum initial velocity, as a share of the interval [default: 0.1]
     #[arg(long, value_name = "SHARE", help_heading = "Swarms")]
     initial_velocity: Option<f64>,
     /// Probability that a particle dies in an iteration [default: 0.01; 0.05 in 2018]
     #[arg(long, value_name = "P", help_heading = "Swarms")]
     death: Option<f64>,
-    /// Iterations without progress after which particles start anew, or never
+    /// Iterations without progress after which particles are restarted, or never
     /// [default: never; 10 in 2018]
     #[arg(long, value_name = "N", help_heading = "Swarms")]
     restart_after: Option<String>,
-    /// Finish from the best position: Gauss-Newton within the bounds, then whole numbers of which no
+    /// Refine the best particle: Gauss-Newton within the bounds, then rounding to integers until no
     /// single step improves the loss
     #[arg(long, help_heading = "Swarms")]
     pub(super) polish: bool,

@@ -26,12 +26,12 @@ use flags::Fresh;
 #[command(
     allow_negative_numbers = true,
     after_help = "\
-Swarms fly in the space of a basis, which must have bounds: madchess unless --basis says otherwise \
-(--basis identity --radius 100 for every parameter by itself). All particles of an iteration are \
+Swarms search the space of a basis, which must have bounds: madchess unless --basis is given \
+(--basis identity --radius 100 tunes every parameter separately). All particles of an iteration are \
 evaluated as one population."
 )]
 pub struct PsoArgs {
-    /// A dataset, or several
+    /// One or more datasets
     #[arg(value_name = "DATASET", required_unless_present = "resume", conflicts_with = "resume")]
     inputs: Vec<PathBuf>,
     /// The folder to write to
@@ -40,7 +40,7 @@ pub struct PsoArgs {
     /// Write into a folder that is not empty
     #[arg(long, conflicts_with = "resume")]
     force: bool,
-    /// Go on with an interrupted run, to the very same result
+    /// Resume an interrupted run with bit-identical results
     #[arg(long, value_name = "DIR", conflicts_with_all = ["Swarms", "Scale", "Tuned"])]
     resume: Option<PathBuf>,
     #[command(flatten)]
@@ -49,7 +49,7 @@ pub struct PsoArgs {
     basis: BasisArgs,
     #[command(flatten)]
     fresh: Fresh,
-    /// The table to show where the basis has too many coordinates to list: pawn to king
+    /// The table to show if the basis has too many coordinates to list: pawn to king
     #[arg(long, value_name = "PIECE", default_value = "knight")]
     board: String,
     /// Seconds between checkpoints
@@ -88,12 +88,12 @@ fn start(args: &PsoArgs, context: &Context, watch: &Watch) -> anyhow::Result<()>
     Split::check_share(fresh.holdout.unwrap_or(0.0))?;
     let (settings, stopping) = (fresh.settings()?, fresh.stopping()?);
     if !inputs::are_datasets(&args.inputs)? {
-        let reason = "pso needs a dataset; make one with 'gputexel extract'".to_string();
+        let reason = "pso needs a dataset; create one with 'gputexel extract'".to_string();
         return Err(Error::input(&args.inputs[0], reason).into());
     }
     let data = dataset::read_many(&args.inputs)?;
     if data.is_empty() {
-        return Err(Error::input(&args.inputs[0], "holds no position").into());
+        return Err(Error::input(&args.inputs[0], "contains no positions").into());
     }
     let set = &data.metadata().feature_set;
     let prior = prior.unwrap_or_else(|| Prior::default_for(set));
@@ -166,7 +166,7 @@ fn execute(
     if outcome.reason == StopReason::Interrupted {
         work.leave_report();
         return Err(Error::Interrupted(format!(
-            "after {} iterations; 'gputexel pso --resume {}' goes on",
+            "after {} iterations; resume with 'gputexel pso --resume {}'",
             outcome.epochs,
             folder.path().display()
         ))

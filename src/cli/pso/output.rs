@@ -75,8 +75,8 @@ pub fn print_results(
     if basis.dimension() <= LISTED {
         let cell = |(c, z): (&gputexel::model::Coordinate, &f64)| {
             let bound = match (c.min == Some(*z), c.max == Some(*z)) {
-                (true, _) => " (least)",
-                (_, true) => " (most)",
+                (true, _) => " (min)",
+                (_, true) => " (max)",
                 _ => "",
             };
             format!("{} = {z}{bound}", c.name)

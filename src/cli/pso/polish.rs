@@ -52,7 +52,7 @@ pub fn polish(
     let started = Instant::now();
     let interrupted = || {
         let path = folder.path().display();
-        Error::Interrupted(format!("while polishing; 'gputexel pso --resume {path}' goes on"))
+        Error::Interrupted(format!("while polishing; resume with 'gputexel pso --resume {path}'"))
     };
     let basis = config.parameterization();
     let space = space_of(&basis);
@@ -136,10 +136,10 @@ impl Polish {
     /// For people.
     pub fn line(&self) -> String {
         let optimum =
-            self.optimum.map(|loss| format!(" (optimum on real numbers {loss:.10})")).unwrap_or_default();
+            self.optimum.map(|loss| format!(" (continuous optimum {loss:.10})")).unwrap_or_default();
         let closed =
             self.closed().map(|share| format!(", {:.1} % of the way", 100.0 * share)).unwrap_or_default();
-        let fate = if self.refused { "; the held-out positions speak against it: not taken" } else { "" };
+        let fate = if self.refused { "; rejected because the held-out loss is worse" } else { "" };
         format!(
             "polished    {:.10} -> {:.10}{optimum}{closed}{fate}; {:.1} s\n",
             self.swarm, self.polished, self.seconds

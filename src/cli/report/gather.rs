@@ -55,9 +55,7 @@ pub fn gather(folder: &RunFolder, known: &Known<'_>) -> Result<RunReport> {
     let last = steps.last().map_or(0, |step| step.number);
     let status = match finished {
         Some(reason) => format!("after {last} {step_name}s: {reason}"),
-        None => format!(
-            "after {last} {step_name}s; 'gputexel {command} --resume' goes on where it was interrupted"
-        ),
+        None => format!("after {last} {step_name}s; interrupted, resume with 'gputexel {command} --resume'"),
     };
     let mut report = RunReport {
         title: format!("gputexel {command}: {}", folder.path().display()),

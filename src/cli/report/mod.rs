@@ -24,8 +24,8 @@ pub const REPORT: &str = "report.html";
 /// Flags of `report`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Every run writes report.html at its end; this writes it again, for example with another version of the \
-program, or where the run was killed.")]
+Every run writes report.html at its end; this command rewrites it, for example with another version of the \
+program, or if the run was killed.")]
 pub struct ReportArgs {
     /// The folder of a run of tune, pso or sweep
     #[arg(value_name = "RUN_FOLDER")]
@@ -33,10 +33,10 @@ pub struct ReportArgs {
     /// The file to write [default: report.html in the folder]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The dataset of the run, where it is no longer where it was (several for several)
+    /// The dataset of the run, if it was moved (repeat for several datasets)
     #[arg(long, value_name = "DATASET")]
     dataset: Vec<PathBuf>,
-    /// Write over FILE where it exists
+    /// Overwrite FILE if it exists
     #[arg(long)]
     force: bool,
 }
@@ -64,7 +64,7 @@ pub fn run(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
         let inside = path.canonicalize().ok().zip(output.canonicalize().ok());
         if inside.is_some_and(|(folder, output)| output.starts_with(&folder) && output != folder.join(REPORT))
         {
-            return Err(Error::Usage(format!("{}: is a part of the run", output.display())).into());
+            return Err(Error::Usage(format!("{}: is part of the run", output.display())).into());
         }
     }
     let report = if path.join("sweep.json").exists() && !path.join("run.json").exists() {
@@ -129,15 +129,15 @@ fn positions(
     {
         let missing = missing.display();
         return Ok(Err(format!(
-            "Calibration and residuals need the positions, and {missing} is not there; --dataset names the file."
+            "Calibration and residuals need the positions, but {missing} does not exist; give the file with --dataset."
         )));
     }
     let data = dataset::read_many(paths)?;
     if round.is_none() && data.checksum() != config.checksum {
-        let reason = "is not the dataset that the run was on";
+        let reason = "is not the dataset of the run";
         return match given.is_empty() {
             true => Ok(Err(format!(
-                "Calibration and residuals need the positions, but {} {reason}; --dataset names the file.",
+                "Calibration and residuals need the positions, but {} {reason}; give the file with --dataset.",
                 paths[0].display()
             ))),
             false => Err(Error::input(&paths[0], reason)),
@@ -187,7 +187,7 @@ pub fn live_page(path: &Path, features: Option<&FeatureSet>, live: &Live) -> Res
     let report = if path.join("sweep.json").exists() {
         sweep::gather(&RunFolder::view(path), None)?
     } else {
-        let note = "Calibration and residuals follow at the end of the run.";
+        let note = "Calibration and residuals are added at the end of the run.";
         gather::gather(&RunFolder::view(path), &Known { features, note, ..Known::default() })?
     };
     report.to_html(Some(live))

@@ -20,11 +20,11 @@ pub fn warnings(config: &RunConfig, theta: &[f64], positions: usize) -> Vec<Stri
     let mut warnings = Vec::new();
     let dimension = config.parameterization().dimension();
     if theta == config.start {
-        warnings.push("The values are those of the prior: nothing was better.".to_string());
+        warnings.push("The values are those of the prior, because nothing was better.".to_string());
     }
     if (positions as u64) < 10 * dimension as u64 {
         warnings.push(format!(
-            "{} positions are few for {} parameters: expect noise.",
+            "{} positions are too few for {} parameters: expect noise.",
             grouped(positions as u64),
             grouped(dimension as u64)
         ));
@@ -42,12 +42,12 @@ pub fn errors_note(file: &ParameterFile) -> String {
     );
     if record.undetermined > 0 {
         note += &format!(
-            " {} directions change no score, such as a constant on all king squares; errors leave them out.",
+            " {} directions do not affect any score, such as a constant on all king squares; they are excluded from the errors.",
             record.undetermined
         );
     }
     if record.curvature == "gauss-newton" {
-        note += " The values are no minimum: errors are from the Gauss–Newton matrix.";
+        note += " The values are not at a minimum: errors are computed from the Gauss–Newton matrix.";
     }
     note
 }
@@ -87,7 +87,7 @@ pub fn configuration(record: &RunRecord, file: Option<&ParameterFile>) -> Vec<(S
             if config.holdout > 0.0 { format!("{} of the games", config.holdout) } else { "nothing".into() },
         ),
         ("seed", config.seed.to_string()),
-        ("whole numbers", config.round.to_string()),
+        ("rounding", config.round.to_string()),
     ];
     if let Some(basis) = config.named_basis() {
         rows.push(("basis", format!("{}, {} coordinates", basis.name, basis.dimension())));
@@ -137,7 +137,7 @@ pub fn rounds(record: &RunRecord) -> Option<Table> {
     };
     Some(Table {
         caption: format!(
-            "Positions resolved anew by {}, {} of {} rounds",
+            "Positions resolved again by {}, {} of {} rounds",
             rounds.from,
             rounds.done.len(),
             rounds.rounds

@@ -31,7 +31,7 @@ pub fn gather(folder: &RunFolder, ranking: Option<&Ranking>) -> Result<RunReport
     let status = match finished {
         true => format!("{} epochs of all runs", grouped(done)),
         false => format!(
-            "{} of {} epochs of all runs; 'gputexel sweep --resume' goes on where it was interrupted",
+            "{} of {} epochs of all runs; interrupted, resume with 'gputexel sweep --resume'",
             grouped(done),
             grouped(planned)
         ),
@@ -43,7 +43,7 @@ pub fn gather(folder: &RunFolder, ranking: Option<&Ranking>) -> Result<RunReport
             "folds".to_string(),
             match config.seeds.len() {
                 1 => config.folds.to_string(),
-                seeds => format!("{}, {seeds} times over", config.folds),
+                seeds => format!("{}, repeated {seeds} times", config.folds),
             },
         ),
         ("time".to_string(), format!("{seconds:.1} s")),
@@ -55,7 +55,10 @@ pub fn gather(folder: &RunFolder, ranking: Option<&Ranking>) -> Result<RunReport
         let tied = ranking.ranked.iter().filter(|ranked| ranked.tied).count();
         facts.insert(
             1,
-            ("as good as the best".to_string(), format!("{} other settings", grouped(tied as u64))),
+            (
+                "statistically tied with the best".to_string(),
+                format!("{} other settings", grouped(tied as u64)),
+            ),
         );
     }
     Ok(RunReport {

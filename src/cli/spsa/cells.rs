@@ -10,53 +10,53 @@ use gputexel::{Error, Result};
 /// Flags that say what is simulated.
 #[derive(Debug, Default, PartialEq, clap::Args)]
 pub struct ScenarioArgs {
-    /// Methods: spsa, bspsas, bspsa, constant [default: spsa,bspsas,bspsa]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What is simulated")]
+    /// Methods to simulate: spsa, bspsas, bspsa, constant [default: spsa,bspsas,bspsa]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Simulation")]
     method: Vec<MethodKind>,
-    /// A list of parameters as spsa.pl (7 columns) or bspsa.pl (8 columns) reads it
-    #[arg(long, value_name = "CSV", help_heading = "What is simulated", conflicts_with_all = ["parameters", "distance", "bounds"])]
+    /// A parameter list in the format of spsa.pl (7 columns) or bspsa.pl (8 columns)
+    #[arg(long, value_name = "CSV", help_heading = "Simulation", conflicts_with_all = ["parameters", "distance", "bounds"])]
     variables: Option<PathBuf>,
-    /// A configuration of spsa.pl or bspsa.pl (Simulate = 1), or of games: its method, iterations,
-    /// A, exponents, tau and parameters; other flags override them
-    #[arg(long, value_name = "FILE", help_heading = "What is simulated", conflicts_with_all = ["variables", "parameters", "distance", "bounds"])]
+    /// A configuration of spsa.pl or bspsa.pl (Simulate = 1), or of 'spsa run': its method, iterations,
+    /// A, exponents, tau and parameters are used; other flags override them
+    #[arg(long, value_name = "FILE", help_heading = "Simulation", conflicts_with_all = ["variables", "parameters", "distance", "bounds"])]
     conf: Option<PathBuf>,
-    /// Numbers of equal parameters, simulated one after the other [default: 4]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What is simulated")]
+    /// Numbers of identical parameters, simulated one after the other [default: 4]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Simulation")]
     parameters: Vec<usize>,
-    /// Where they start, their optimum being at 0 [default: 100]
-    #[arg(long, value_name = "D", help_heading = "What is simulated")]
+    /// Distance of their starting values from the optimum, which is at 0 [default: 100]
+    #[arg(long, value_name = "D", help_heading = "Simulation")]
     distance: Option<f64>,
-    /// Elo that all of them together lose at the start [default: 2, or what the list says]
-    #[arg(long, value_name = "ELO", help_heading = "What is simulated")]
+    /// Elo that all of them together lose at the start [default: 2, or from the list]
+    #[arg(long, value_name = "ELO", help_heading = "Simulation")]
     elo: Option<f64>,
     /// Bounds on either side of 0 [default: 1000]
-    #[arg(long, value_name = "B", help_heading = "What is simulated")]
+    #[arg(long, value_name = "B", help_heading = "Simulation")]
     bounds: Option<f64>,
-    /// Where the listed parameters are best: one number, or one each [default: 0]
+    /// Optimum of the listed parameters: one number, or one for each [default: 0]
     #[arg(
         long,
         value_name = "LIST",
         value_delimiter = ',',
-        help_heading = "What is simulated",
+        help_heading = "Simulation",
         allow_negative_numbers = true
     )]
     optimum: Vec<f64>,
-    /// Pairs of games in a run [default: 200000]
-    #[arg(long, short = 'N', value_name = "N", help_heading = "What is simulated")]
+    /// Pairs of games per run [default: 200000]
+    #[arg(long, short = 'N', value_name = "N", help_heading = "Simulation")]
     iterations: Option<u64>,
-    /// Share of the games that is drawn [default: 0.82]
-    #[arg(long, value_name = "D", help_heading = "What is simulated")]
+    /// Draw rate [default: 0.82]
+    #[arg(long, value_name = "D", help_heading = "Simulation")]
     draw_rate: Option<f64>,
-    /// Pairs played at a time: each is told when others have been asked for since
-    #[arg(long, value_name = "N", help_heading = "What is simulated")]
+    /// Concurrent pairs: results arrive after further pairs have been started
+    #[arg(long, value_name = "N", help_heading = "Simulation")]
     concurrency: Option<usize>,
-    /// Perturbation at the end [default: 2.2 distances, or what the list says; xF: F times that]
+    /// Final perturbation [default: 2.2 distances, or from the list; xF: F times that]
     #[arg(long, value_name = "C", help_heading = "Settings")]
     c_end: Option<Scaled>,
-    /// Gain at the end [default: by the formula of 'spsa plan', or what the list says]
+    /// Final gain [default: by the formula of 'spsa plan', or from the list]
     #[arg(long, value_name = "R", help_heading = "Settings")]
     r_end: Option<Scaled>,
-    /// A, iterations that hold gains back [default: N/10]
+    /// Stability constant A, in iterations [default: N/10]
     #[arg(short = 'A', long = "a", value_name = "A", help_heading = "Settings")]
     stability: Option<Scaled>,
     /// Exponent of the gain [default: 0.602]
@@ -65,26 +65,26 @@ pub struct ScenarioArgs {
     /// Exponent of the perturbation [default: 0.101]
     #[arg(long, value_name = "GAMMA", help_heading = "Settings")]
     gamma: Option<f64>,
-    /// BSPSA's s [default: the distance, or what the list says]
+    /// BSPSA's s [default: the distance, or from the list]
     #[arg(long, value_name = "S", help_heading = "Settings")]
     s: Option<Scaled>,
-    /// BSPSA's sigma [default: 9.9 distance / sqrt(Elo), or what the list says]
+    /// BSPSA's sigma [default: 9.9 distance / sqrt(Elo), or from the list]
     #[arg(long, value_name = "SIGMA", help_heading = "Settings")]
     sigma: Option<Scaled>,
-    /// BSPSA's tau: a number, or 'measured' on the way [default: sqrt(2 - 2 draw rate)]
+    /// BSPSA's tau: a number, or 'measured' during the run [default: sqrt(2 - 2 draw rate)]
     #[arg(long, value_name = "TAU", help_heading = "Settings")]
     tau: Option<String>,
-    /// Play whole numbers only
+    /// Play integer values only
     #[arg(long, help_heading = "Settings")]
     integers: bool,
-    /// How whole numbers are made: away (halves from zero) or stochastic
+    /// Rounding to integers: away (half away from zero) or stochastic
     #[arg(long, value_name = "HOW", requires = "integers", help_heading = "Settings")]
     rounding: Option<Rounding>,
-    /// Update with the perturbation that was meant instead of what clamping and rounding left of it
+    /// Update with the intended perturbation instead of the one left after clamping and rounding
     #[arg(long, help_heading = "Settings")]
     as_published: bool,
-    /// Vary c-end, r-end, s, sigma, a or iterations: c-end=55,110,220 or sigma=x0.5,x1,x2; several
-    /// make a grid
+    /// Vary c-end, r-end, s, sigma, a or iterations: c-end=55,110,220 or sigma=x0.5,x1,x2; repeat
+    /// for a grid
     #[arg(long, value_name = "NAME=LIST", help_heading = "Settings")]
     grid: Vec<GridAxis>,
 }
@@ -127,7 +127,9 @@ impl ScenarioArgs {
             return Ok(GridParameters::Listed { variables: read_variables(path)?.1, optimum });
         }
         if !optimum.is_empty() {
-            return Err(Error::Usage("--optimum: is for parameters of --variables or --conf".to_string()));
+            return Err(Error::Usage(
+                "--optimum: only applies to parameters of --variables or --conf".to_string(),
+            ));
         }
         let counts = if self.parameters.is_empty() { vec![4] } else { self.parameters.clone() };
         let (distance, bounds) = (self.distance.unwrap_or(100.0), self.bounds.unwrap_or(1000.0));

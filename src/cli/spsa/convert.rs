@@ -25,37 +25,37 @@ params           name, int|float, v, min, max, step, delta //comment (YaneuraOu'
 uci              setoption name NAME value VALUE\n  \
 values           name, value\n  \
 toml             [[parameter]] tables, alone or in a configuration of 'spsa run'\n\n\
-What the new format needs and the old one has not is named; with --games and --elo it is planned: \
-c_end is a 20th of the range, the best value is taken to be c_end / 2.2 away, r_end, s and sigma \
-follow as 'spsa plan' has them.\n\n\
-weather-factory: with --games and an spsa.json beside config.json, c_end = step c / T^gamma and \
+Settings that the new format requires and the old one lacks are reported; with --games and --elo they are \
+planned: c_end is a 20th of the range, the best value is assumed to be c_end / 2.2 away, and r_end, s and \
+sigma are those of 'spsa plan'.\n\n\
+weather-factory: with --games and an spsa.json next to config.json, c_end = step c / T^gamma and \
 r_end = a / (A + T)^alpha / (c / T^gamma)\u{b2} after T games; else c_end = step.")]
 pub struct ConvertArgs {
-    /// The list; - for standard input
+    /// The parameter list; - for standard input
     #[arg(value_name = "IN")]
     input: PathBuf,
     /// Format of the output
     #[arg(long, value_name = "FORMAT")]
     to: ListFormat,
-    /// Format of the input [default: by its content and ending]
+    /// Format of the input [default: from its content and file extension]
     #[arg(long, value_name = "FORMAT")]
     from: Option<ListFormat>,
-    /// Where to write it [default: standard output]
+    /// The file to write to [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Start from the values in this file: a list in any format, or a log of values
+    /// Take starting values from this file: a list in any format, or a log of values
     #[arg(long, value_name = "FILE")]
     values: Option<PathBuf>,
-    /// Number of games (two a pair), to plan settings that are missing
+    /// Number of games (two per pair), to plan missing settings
     #[arg(long, value_name = "N")]
     games: Option<u64>,
-    /// Elo that each parameter may gain [default: what simul_elo says]
+    /// Elo that each parameter may gain [default: its simul_elo]
     #[arg(long, value_name = "ELO", requires = "games")]
     elo: Option<f64>,
-    /// Share of the games that will be drawn [default: 0.5]
+    /// Expected draw rate [default: 0.5]
     #[arg(long, value_name = "D", requires = "games")]
     draw_rate: Option<f64>,
-    /// Write over an existing file
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 }
@@ -112,9 +112,7 @@ fn name_flags(error: ConversionError) -> Error {
         ConversionError::Missing { setting: Setting::Min | Setting::Max, .. } => {
             Error::Usage(error.to_string())
         }
-        ConversionError::Missing { .. } => {
-            Error::Usage(format!("{error}; --games N --elo E have it planned"))
-        }
+        ConversionError::Missing { .. } => Error::Usage(format!("{error}; use --games N --elo E to plan it")),
         ConversionError::Filling(_) => Error::Usage(format!("{error}: give --elo")),
     }
 }

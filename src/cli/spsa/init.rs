@@ -18,11 +18,11 @@ use super::convert::remark;
 /// Flags of `spsa init`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Parameters of a UCI engine are its spin options; without --tune all but those that no one tunes, such \
-as Hash and Threads. Of the built-in engine, queen, queen.mg or (of piece-square tables) knight.f3.eg \
+Parameters of a UCI engine are its spin options; without --tune, all except those that nobody tunes, such \
+as Hash and Threads. For the built-in engine, queen, queen.mg or (with piece-square tables) knight.f3.eg \
 stand for all values of that name, which are moved together.\n\n\
-c_end is a 20th of an option's range and r_end 0.002; with --elo both, s and sigma are what 'spsa plan' \
-says for a best value at a tenth of the range. Everything can be edited in the file.")]
+c_end is a 20th of an option's range and r_end is 0.002; with --elo, both of them, s and sigma are as planned by \
+'spsa plan' for a best value at a tenth of the range. Everything can be edited in the file.")]
 #[command(group(clap::ArgGroup::new("who").required(true).args(["engine", "params"])))]
 pub struct InitArgs {
     /// Command line of a UCI engine
@@ -31,40 +31,40 @@ pub struct InitArgs {
     /// Parameters of the built-in engine: a file, or material[:P,N,B,R,Q]
     #[arg(long, value_name = "FILE")]
     params: Option<String>,
-    /// What is tuned; may be given several times
+    /// Parameters to tune; may be given several times
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     tune: Vec<String>,
-    /// A UCI option; of a tuned one it is the start
+    /// A UCI option; for a tuned one, its starting value
     #[arg(long, value_name = "NAME=VALUE", requires = "engine")]
     option: Vec<Setting>,
-    /// spsa, bspsas, bspsa or constant
+    /// Method: spsa, bspsas, bspsa or constant
     #[arg(long, value_name = "METHOD", default_value = "spsa")]
     method: MethodKind,
-    /// Number of games (two a pair)
+    /// Number of games (two per pair)
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     games: u64,
-    /// Share of the games that will be drawn
+    /// Expected draw rate
     #[arg(long, value_name = "D", default_value_t = 0.5)]
     draw_rate: f64,
-    /// Elo that each parameter may gain, to plan settings by
+    /// Elo that each parameter may gain, for planning the settings
     #[arg(long, value_name = "ELO")]
     elo: Option<f64>,
-    /// nodes=N, depth=N, move-time=MS or time=BASE+INC
+    /// Limit per move or game: nodes=N, depth=N, move-time=MS or time=BASE+INC
     #[arg(long, value_name = "LIMIT", default_value = "time=8+0.08")]
     limit: TimeControl,
     /// Openings: EPD, FEN or PGN [default: random, balanced]
     #[arg(long, value_name = "FILE")]
     book: Option<PathBuf>,
-    /// Pairs at a time [default: number of cores]
+    /// Concurrent pairs [default: number of cores]
     #[arg(long, value_name = "N")]
     concurrency: Option<usize>,
     /// Seconds for the engine to become ready [default: 10]
     #[arg(long, value_name = "SECONDS", requires = "engine")]
     start_deadline: Option<f64>,
-    /// Where to write it [default: standard output]
+    /// The file to write to [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write over an existing file
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 }
@@ -118,7 +118,8 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
             let count = parameters.len();
             let mut said = format!("{}: {count} to tune: {}{more}\n", path.display(), some.join(", "));
             if !draft.left_out.is_empty() {
-                let _ = writeln!(said, "{} left out, at the end of the file", draft.left_out.len());
+                let _ =
+                    writeln!(said, "{} left out, commented out at the end of the file", draft.left_out.len());
             }
             say(&said)?;
         }

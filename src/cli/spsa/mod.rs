@@ -19,19 +19,19 @@ pub struct SpsaArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum SpsaCommand {
-    /// Simulate what methods and settings gain on an engine whose strength is known
+    /// Simulate how much methods and settings gain on an engine of known strength
     Simulate(Box<simulate::SimulateArgs>),
-    /// Settings for a number of games, and what to expect of them
+    /// Plan settings for a number of games, and show the expected gain
     Plan(Box<plan::PlanArgs>),
-    /// Tune an engine by letting it play
+    /// Tune an engine by playing games
     Run(Box<run::RunArgs>),
-    /// Show where a run stands, also while it is under way
+    /// Show the state of a run, even while it is in progress
     Report(run::ReportArgs),
-    /// Let what a run arrived at play against what it started from
+    /// Play a match between the result of a run and its starting values
     Verify(run::VerifyArgs),
-    /// Write a configuration for 'spsa run', from what an engine offers
+    /// Write a configuration for 'spsa run' from an engine's options
     Init(Box<init::InitArgs>),
-    /// Turn a list of parameters into another program's
+    /// Convert a parameter list to the format of another program
     Convert(Box<convert::ConvertArgs>),
 }
 

@@ -40,7 +40,7 @@ pub fn print(context: &Context, args: &SimulateArgs, finished: &[Finished]) -> R
         .iter()
         .all(|f| f.cell.scenario.settings.schedule.iterations == scenario.settings.schedule.iterations);
     if same {
-        out += &format!("{} pairs of games a run, ", grouped(scenario.settings.schedule.iterations));
+        out += &format!("{} pairs of games per run, ", grouped(scenario.settings.schedule.iterations));
     }
     out += &format!(
         "{} runs each, {:.4} % of the games drawn, {} Elo to gain\n\n",
@@ -55,7 +55,7 @@ pub fn print(context: &Context, args: &SimulateArgs, finished: &[Finished]) -> R
         out += &format!("\nsimulated on {device}, in 32 bits\n");
     }
     if args.is_paper() {
-        out += "\ndifference: of the means, in standard errors of both (the paper has 50 runs)\n";
+        out += "\ndifference: of the means, in units of its standard error (the paper has 50 runs)\n";
     }
     say(&out)
 }

@@ -20,17 +20,17 @@ use super::simulate::bar;
 /// Flags of `spsa plan`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A guess of a parameter is how far its best value may be from the start and how much Elo is to be \
-gained by going there. A guess too small costs more than one too large: half the true distance leaves \
-a few times the loss, double the distance hardly any more.\n\n\
-Sources: c_end, s and sigma by (19) of arXiv:2205.15602; r_end by 0.65 x / (e N) with \
-x = ln(4 b\u{b2} e\u{b2} N / (m\u{b2} v)) / 2b, m = c_end / distance, b = m\u{b2} ln 10 / 100, v = 2 (1 - D), beside \
-a fit to what the authors of that paper used; constant gains by fishtest's autoselect.")]
+A guess for a parameter is how far its best value may be from the start and how much Elo can be \
+gained there. Guessing too small costs more than guessing too large: half the true distance leaves \
+several times the loss, double the distance hardly more.\n\n\
+Sources: c_end, s and sigma from (19) of arXiv:2205.15602; r_end = 0.65 x / (e N) with \
+x = ln(4 b\u{b2} e\u{b2} N / (m\u{b2} v)) / 2b, m = c_end / distance, b = m\u{b2} ln 10 / 100, v = 2 (1 - D), next to \
+a fit to the values that the authors of that paper used; constant gains from fishtest's autoselect.")]
 pub struct PlanArgs {
-    /// Number of games (two a pair)
+    /// Number of games (two per pair)
     #[arg(long, value_name = "N")]
     games: u64,
-    /// A parameter: its bounds, the distance of its best value, and the Elo to be gained there
+    /// A parameter: its bounds, the distance of its best value, and the Elo that can be gained there
     #[arg(
         short,
         long = "parameter",
@@ -38,28 +38,28 @@ pub struct PlanArgs {
         allow_hyphen_values = true
     )]
     parameter: Vec<Guess6>,
-    /// A list as spsa.pl or bspsa.pl reads it: distances are c_end / 2.2
+    /// A parameter list of spsa.pl or bspsa.pl; distances are c_end / 2.2
     #[arg(long, value_name = "CSV")]
     variables: Option<PathBuf>,
-    /// This many equal parameters, by --distance and --elo
+    /// This many identical parameters, given by --distance and --elo
     #[arg(long, value_name = "N", conflicts_with_all = ["parameter", "variables"])]
     parameters: Option<usize>,
-    /// Distance of the best value of --parameters, or of all in a list
+    /// Distance of the best value, for --parameters or for all in a list
     #[arg(long, value_name = "D")]
     distance: Option<f64>,
-    /// Elo to be gained by each of --parameters, or by each in a list
+    /// Elo that each parameter can gain, for --parameters or for all in a list
     #[arg(long, value_name = "ELO")]
     elo: Option<f64>,
-    /// Share of the games that will be drawn
+    /// Expected draw rate
     #[arg(long, value_name = "D", conflicts_with = "seconds_per_move")]
     draw_rate: Option<f64>,
-    /// Guess the draw rate by the time per move, as fishtest does: logistic(0.22 ln t + 1.35)
+    /// Estimate the draw rate from the time per move, as fishtest does: logistic(0.22 ln t + 1.35)
     #[arg(long, value_name = "T")]
     seconds_per_move: Option<f64>,
-    /// The engine is given whole numbers
+    /// The engine takes integer values
     #[arg(long)]
     integers: bool,
-    /// Simulated runs [default: 200, or fewer where games and parameters are many]
+    /// Simulated runs [default: 200, or fewer for many games and parameters]
     #[arg(long, value_name = "N")]
     repeats: Option<usize>,
     /// Seed of the simulation
@@ -166,8 +166,8 @@ pub fn run(args: &PlanArgs, context: &Context) -> anyhow::Result<()> {
     let mut plan = plan.map_err(name_flag)?;
     if plan.autoselect.games > games as f64 {
         plan.warnings.push(format!(
-            "constant gains (autoselect: 0.5 Elo of noise, 2 Elo at the bounds) would take {} games to forget \
-             the start",
+            "constant gains (autoselect: 0.5 Elo of noise, 2 Elo at the bounds) would take {} games to \
+             become independent of the start",
             grouped(plan.autoselect.games.ceil() as u64)
         ));
     }
@@ -241,7 +241,7 @@ fn to_text(plan: &RunPlan, args: &PlanArgs) -> String {
     out += &aligned(&rows, 0);
     let _ = writeln!(
         out,
-        "\nconstant gain r {} (autoselect: takes {} games)\n\nexpected gain of {} Elo, {} simulated runs:",
+        "\nconstant gain r {} (autoselect: needs {} games)\n\nexpected gain of {} Elo, {} simulated runs:",
         short(plan.autoselect.r),
         grouped(plan.autoselect.games.ceil() as u64),
         short(plan.available_elo()),
@@ -257,7 +257,7 @@ fn to_text(plan: &RunPlan, args: &PlanArgs) -> String {
     if plan.guesses.len() > RunPlan::MAX_COVARIANCES {
         let _ = writeln!(
             out,
-            "bspsa, which gains what bspsas gains, is simulated up to {} parameters",
+            "bspsa, which gains as much as bspsas, is only simulated for up to {} parameters",
             RunPlan::MAX_COVARIANCES
         );
     }

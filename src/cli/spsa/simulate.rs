@@ -25,11 +25,11 @@ const MAX_REPEATS: usize = 100_000;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Backend")]
 pub struct BackendArgs {
-    /// What simulates: auto (a real GPU where there is one and from 4,096 repeats on, else the
-    /// CPU), gpu (also a software adapter; 32-bit numbers) or cpu
+    /// What to simulate on: auto (a real GPU if there is one and for at least 4,096 repeats, otherwise
+    /// the CPU), gpu (also accepts a software adapter; 32-bit numbers) or cpu
     #[arg(long, value_name = "NAME", default_value = "auto")]
     backend: String,
-    /// CPU threads [default: one a core]; results do not depend on it
+    /// CPU threads [default: one per core]; results do not depend on it
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 }
@@ -37,26 +37,26 @@ pub struct BackendArgs {
 /// Flags of `spsa simulate`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Strength is a parabola in every parameter, a fixed share of the games is drawn, an iteration is a \
-pair of games. Without --variables all parameters are equal. Gains are in Elo from start to end.")]
+Strength is quadratic in every parameter, the draw rate is fixed, and an iteration is a \
+pair of games. Without --variables, all parameters are identical. Gains are in Elo from start to end.")]
 pub struct SimulateArgs {
     #[command(flatten)]
     scenario: ScenarioArgs,
     #[command(flatten)]
     backend: BackendArgs,
-    /// The table of the BSPSA paper (arXiv:2205.15602), beside what the paper says
+    /// Reproduce the table of the BSPSA paper (arXiv:2205.15602), next to the paper's figures
     #[arg(long)]
     paper: bool,
-    /// Runs of each kind
+    /// Runs per setting
     #[arg(long, value_name = "N", default_value_t = 400)]
     repeats: usize,
-    /// Seed of everything random
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Draw the percentiles of the gain over the iterations to this file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Write over an existing file
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 }
@@ -76,7 +76,7 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
         return Err(Error::Usage(format!("--repeats {}: at most {MAX_REPEATS}", args.repeats)).into());
     }
     if args.paper && args.scenario != ScenarioArgs::default() {
-        let why = "--paper: what is simulated is the paper's; leave out other flags of that and settings";
+        let why = "--paper: cannot be combined with flags for the simulation and its settings";
         return Err(Error::Usage(why.to_string()).into());
     }
     check_target(args.svg.as_deref(), args.force)?;
@@ -116,7 +116,7 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
             simulated => simulated?,
         };
         if let Some(why) = fallback {
-            eprintln!("gputexel: warning: {why}; going on with the CPU");
+            eprintln!("gputexel: warning: {why}; continuing on the CPU");
         }
         if args.svg.is_some() {
             let five = |gains: &[f64]| {

@@ -70,7 +70,7 @@ pub fn start(args: &SweepArgs, context: &Context, watch: &Watch) -> anyhow::Resu
     let backend = args.backend.open()?;
     let data = dataset::read_many(&args.datasets)?;
     if data.is_empty() {
-        return Err(Error::input(&args.datasets[0], "holds no position").into());
+        return Err(Error::input(&args.datasets[0], "contains no positions").into());
     }
     let config = configure(args, &data)?;
     Sweep::try_new(&config, &data)?;
@@ -111,7 +111,9 @@ pub fn resume(args: &SweepArgs, path: &Path, context: &Context, watch: &Watch) -
     let checkpoint = folder.read_checkpoint()?;
     let data = dataset::read_many(&config.datasets)?;
     if data.checksum() != config.checksum {
-        return Err(Error::input(&config.datasets[0], "is not the dataset that the sweep began with").into());
+        return Err(
+            Error::input(&config.datasets[0], "is not the dataset that the sweep started with").into()
+        );
     }
     config.validate().map_err(|e| Error::input(folder.file(RECORD), e.to_string()))?;
     // What a finished sweep is asked for is no part of it.
@@ -186,14 +188,14 @@ fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
             SweepMethod::Adam { schedule: schedule.unwrap_or(Schedule::default()) }
         }
         "gauss-newton" if fresh.schedule.is_some() => {
-            return Err(Error::Usage("--schedule is for adam".to_string()));
+            return Err(Error::Usage("--schedule only applies to adam".to_string()));
         }
         "gauss-newton" => SweepMethod::GaussNewton { improvement: 1e-8 },
         other => return Err(Error::Usage(format!("optimizer '{other}': expected adam or gauss-newton"))),
     };
     let seeds = match grid.axes.iter().position(|axis| axis.key == AxisKey::Seed) {
         Some(_) if fresh.seed.is_some() => {
-            return Err(Error::Usage("--seed and --grid seed: give one of them".to_string()));
+            return Err(Error::Usage("--seed and --grid seed: give only one of them".to_string()));
         }
         Some(place) => {
             let axis = grid.axes.remove(place);
@@ -206,7 +208,7 @@ fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
     };
     let kinds = grid.losses(loss);
     if fresh.loss.is_some() && grid.varies(AxisKey::Loss) {
-        return Err(Error::Usage("--loss and --grid loss: give one of them".to_string()));
+        return Err(Error::Usage("--loss and --grid loss: give only one of them".to_string()));
     }
     let judge: Option<LossKind> = fresh.judge.as_deref().map(str::parse).transpose()?;
     let judge = judge.unwrap_or(if kinds.len() == 1 { kinds[0] } else { LossKind::Squared });
@@ -233,7 +235,7 @@ fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
     config.check_data(data)?;
     let runs = config.runs();
     if runs > MANY && !fresh.yes {
-        return Err(Error::Usage(format!("{} runs; --yes says that they are meant", grouped(runs as u64))));
+        return Err(Error::Usage(format!("{} runs; confirm with --yes", grouped(runs as u64))));
     }
     if runs > MOST {
         return Err(Error::Usage(format!("{} runs: at most {}", grouped(runs as u64), grouped(MOST as u64))));
@@ -254,7 +256,7 @@ fn scales(
     let given = args.k.k()?;
     if config.grid.varies(AxisKey::K) {
         return match given {
-            Some(_) => Err(Error::Usage("a fixed K and --grid k: give one of them".to_string())),
+            Some(_) => Err(Error::Usage("a fixed K and --grid k: give only one of them".to_string())),
             None => Ok(Vec::new()),
         };
     }
@@ -273,7 +275,7 @@ fn blend_scale(args: &SweepArgs, data: &Dataset, grid: &Grid) -> Result<Option<f
     match (blended, args.fresh.blend_k) {
         (false, None) => return Ok(None),
         (false, Some(_)) => {
-            return Err(Error::Usage("--blend-k: no target is blended; --grid blend=0:1:3 does".to_string()));
+            return Err(Error::Usage("--blend-k: needs --grid blend, for example blend=0:1:3".to_string()));
         }
         (true, Some(k)) if !(k.is_finite() && k > 0.0) => {
             return Err(Error::Usage(format!("--blend-k {k}: must be a positive number")));
@@ -360,15 +362,15 @@ fn execute(
         best?;
         if interrupted {
             let how = match folder {
-                Some(folder) => format!("'gputexel sweep --resume {}' goes on", folder.path().display()),
-                None => "with --out it could be resumed".to_string(),
+                Some(folder) => format!("resume with 'gputexel sweep --resume {}'", folder.path().display()),
+                None => "use --out to be able to resume".to_string(),
             };
             return Err(
                 Error::Interrupted(format!("after {done} of {planned} epochs of all runs; {how}")).into()
             );
         }
         if ranking.ranked.first().is_none_or(|best| !best.held_out.mean.is_finite()) {
-            return Err(Error::Numeric("the losses of all runs left the finite numbers".to_string()).into());
+            return Err(Error::Numeric("the losses of all runs are no longer finite".to_string()).into());
         }
         if let Some(folder) = folder
             && !outputs.is_empty()

@@ -23,9 +23,9 @@ use super::tune::ScaleArgs;
     after_help = "\
 Values are FROM:TO:N, FROM:TO:N:log, or a list such as 0,1e-5,1e-4. Keys of --grid: learning-rate, \
 beta1, beta2, epsilon (adam), l2, k, loss (squared, cross-entropy, power:Q), blend (share of the \
-search score in the targets), source:NAME (factor on the weights of a source in training; its \
-path, a part of it, or its number from 1), seed (the same runs again on other folds). A list of \
-one value sets what is not varied."
+search score in the targets), source:NAME (training weight factor of a source, given by its \
+path, part of its path, or its number from 1), seed (repeats the runs with other folds). A key with \
+a single value is fixed rather than varied."
 )]
 pub struct SweepArgs {
     /// Datasets
@@ -41,23 +41,23 @@ pub struct SweepArgs {
     /// Keep state and results in this folder
     #[arg(short, long, value_name = "DIR", conflicts_with_all = ["resume", "scale"], help_heading = "Output")]
     out: Option<PathBuf>,
-    /// Write over files that exist and into folders that are not empty
+    /// Overwrite existing files and write into folders that are not empty
     #[arg(long, help_heading = "Output")]
     force: bool,
-    /// Go on with an interrupted sweep, to the very same result, or show a finished one again
+    /// Resume an interrupted sweep with bit-identical results, or show a finished one again
     #[arg(long, value_name = "DIR", conflicts_with_all = ["Sweep", "Scale", "Tuned"], help_heading = "Output")]
     resume: Option<PathBuf>,
-    /// Train the best settings on all positions and write parameters (FILE.json), or parameters
+    /// Train with the best settings on all positions and write parameters (FILE.json), or parameters
     /// and tables (DIR)
     #[arg(long, value_name = "FILE|DIR", conflicts_with = "scale", help_heading = "Output")]
     best: Option<PathBuf>,
-    /// Write a table of all points or runs
+    /// Write a table of all points or runs as CSV
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     csv: Option<PathBuf>,
-    /// Write a picture
+    /// Write a chart as SVG
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     svg: Option<PathBuf>,
-    /// Rows of the table that are shown
+    /// Number of table rows to show
     #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Output")]
     top: usize,
     /// Seconds between checkpoints
@@ -73,16 +73,16 @@ pub struct SweepArgs {
 #[derive(Debug, clap::Args)]
 #[group(id = "Sweep", multiple = true)]
 pub struct Fresh {
-    /// Evaluate the prior for these values of K and find the best
+    /// Evaluate the prior for these values of K and find the minimum
     #[arg(long, value_name = "VALUES", allow_hyphen_values = true, conflicts_with = "grid")]
     scale: Option<String>,
-    /// Train and judge all combinations of these settings
+    /// Train and evaluate all combinations of these settings
     #[arg(long, value_name = "KEY=VALUES")]
     grid: Vec<String>,
     /// Form of K in --scale and --grid: 10 for 1 / (1 + 10^(-K s / 400)), e for base e
     #[arg(long, value_name = "BASE", default_value = "10", help_heading = "Objective")]
     k_base: String,
-    /// Start and point of reference: material:P,N,B,R,Q, zero, or a params.json or
+    /// Starting point and reference: material:P,N,B,R,Q, zero, or a params.json or
     /// the folder of a run
     /// [default: material:100,300,320,500,900]
     #[arg(long, value_name = "PRIOR", help_heading = "Objective")]
@@ -90,14 +90,14 @@ pub struct Fresh {
     /// squared, cross-entropy, or power:Q [default: squared]
     #[arg(long, value_name = "LOSS", help_heading = "Objective")]
     loss: Option<String>,
-    /// Loss by which held-out positions are judged [default: that of the runs, or squared where
-    /// they have several]
+    /// Loss for evaluating held-out positions [default: that of the runs, or squared if
+    /// they differ]
     #[arg(long, value_name = "LOSS", help_heading = "Objective")]
     judge: Option<String>,
-    /// K of search scores, where targets are blended (base 10) [default: fitted]
+    /// K of search scores in blended targets (base 10) [default: fitted]
     #[arg(long, value_name = "K", help_heading = "Objective")]
     blend_k: Option<f64>,
-    /// Parts of the games that take turns at being held out [default: 5]
+    /// Number of cross-validation folds, by game [default: 5]
     #[arg(long, value_name = "N", help_heading = "Objective")]
     folds: Option<usize>,
     /// Seed of the folds [default: 1]
@@ -109,7 +109,7 @@ pub struct Fresh {
     /// Adam: constant, cosine, linear, or step:FACTOR:EPOCHS [default: cosine]
     #[arg(long, value_name = "NAME", help_heading = "Optimizer")]
     schedule: Option<String>,
-    /// Epochs of every run [default: 100 for adam, at most 50 for gauss-newton]
+    /// Epochs per run [default: 100 for adam, at most 50 for gauss-newton]
     #[arg(long, value_name = "N", help_heading = "Optimizer")]
     epochs: Option<u64>,
     /// Allow more than 100,000 runs or points
@@ -128,7 +128,7 @@ pub fn run(args: &SweepArgs, context: &Context) -> anyhow::Result<()> {
     let fresh = &args.fresh;
     let watched = args.resume.is_some() || (args.out.is_some() && fresh.scale.is_none());
     if args.watch.needs_folder() && !watched {
-        let text = "--live shows what is in the folder of a sweep: it needs --grid with --out, or --resume";
+        let text = "--live needs a sweep with a folder: --grid with --out, or --resume";
         return Err(Error::Usage(text.to_string()).into());
     }
     let watch = args.watch.open(None)?;
@@ -136,7 +136,7 @@ pub fn run(args: &SweepArgs, context: &Context) -> anyhow::Result<()> {
         (Some(folder), _) => grid::resume(args, folder, context, &watch),
         (None, Some(values)) => scale::run(args, values, context),
         (None, None) if fresh.grid.is_empty() => {
-            let text = "sweep needs --scale, --grid or --resume; 'gputexel sweep --help' tells more";
+            let text = "sweep needs --scale, --grid or --resume; see 'gputexel sweep --help'";
             Err(Error::Usage(text.to_string()).into())
         }
         (None, None) => grid::start(args, context, &watch),

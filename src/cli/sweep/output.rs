@@ -177,7 +177,7 @@ pub fn print_opening(
     let mut out = String::new();
     let what = match data.has_games() {
         true => format!("{} games", grouped(data.metadata().games)),
-        false => "no games: folds go by position".to_string(),
+        false => "no games: folds by position".to_string(),
     };
     let _ = writeln!(
         out,
@@ -191,7 +191,7 @@ pub fn print_opening(
     }
     let repeated = match config.seeds.len() {
         1 => String::new(),
-        seeds => format!(", {seeds} times over"),
+        seeds => format!(", repeated {seeds} times"),
     };
     let _ = writeln!(
         out,
@@ -364,7 +364,11 @@ pub fn print_results(
         false => writeln!(out, "finished    {done} epochs of all runs in {:.2} s", outcome.seconds),
     };
     if outcome.together > 0 && outcome.together < config.runs() / config.seeds.len() {
-        let _ = writeln!(out, "population  {} runs at a time, for memory", grouped(outcome.together as u64));
+        let _ = writeln!(
+            out,
+            "population  {} runs at a time, limited by memory",
+            grouped(outcome.together as u64)
+        );
     }
     let _ = writeln!(
         out,
@@ -382,7 +386,7 @@ pub fn print_results(
     }
     if ranking.incomplete > 0 {
         let have = if ranking.incomplete == 1 { "setting has" } else { "settings have" };
-        let _ = writeln!(out, "{} {have} not met all folds", grouped(ranking.incomplete as u64));
+        let _ = writeln!(out, "{} {have} not been run on all folds", grouped(ranking.incomplete as u64));
     }
     let tied = ranking.ranked.iter().filter(|ranked| ranked.tied).count();
     if tied > 0 {
@@ -392,7 +396,7 @@ pub fn print_results(
         };
         let _ = writeln!(
             out,
-            "= {} {settings} cannot be told from the best: {they_differ} from it, fold by fold, by less than\n  \
+            "= {} {settings} statistically tied with the best: {they_differ} from it, fold by fold, by less than\n  \
              two standard errors",
             grouped(tied as u64)
         );

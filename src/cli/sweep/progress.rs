@@ -95,7 +95,7 @@ impl<'a> Observer<'a> {
                 written
             }
             SweepEvent::Replaced { error, evaluator } => {
-                self.bar.suspend(|| eprintln!("gputexel: warning: {error}; going on with the {evaluator}"));
+                self.bar.suspend(|| eprintln!("gputexel: warning: {error}; continuing on the {evaluator}"));
                 Ok(())
             }
         }

@@ -35,7 +35,9 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
         ("a fixed K", args.k.k()?.is_some()),
     ];
     if let Some((flag, _)) = needless.iter().find(|(_, given)| *given) {
-        return Err(Error::Usage(format!("--scale trains nothing and varies K: {flag} is for --grid")).into());
+        return Err(
+            Error::Usage(format!("--scale only varies K and does not train: {flag} needs --grid")).into()
+        );
     }
     let typed = values;
     let values: Values = typed.parse().map_err(|e| Error::Usage(format!("--scale {e}")))?;
@@ -43,7 +45,7 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
         && first > last
     {
         let why = format!(
-            "--scale '{typed}': the range goes from {first} down to {last}; the lower end comes first"
+            "--scale '{typed}': the range goes down from {first} to {last}; give the lower end first"
         );
         return Err(Error::Usage(why).into());
     }
@@ -53,9 +55,7 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
     }
     if values.numbers.len() > MANY && !fresh.yes {
         let count = grouped(values.numbers.len() as u64);
-        return Err(
-            Error::Usage(format!("--scale: {count} values of K; --yes says that they are meant")).into()
-        );
+        return Err(Error::Usage(format!("--scale: {count} values of K; confirm with --yes")).into());
     }
     check_target(args.csv.as_deref(), args.force)?;
     check_target(args.svg.as_deref(), args.force)?;
@@ -67,7 +67,7 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
 
     let data = dataset::read_many(&args.datasets)?;
     if data.is_empty() {
-        return Err(Error::input(&args.datasets[0], "holds no position").into());
+        return Err(Error::input(&args.datasets[0], "contains no positions").into());
     }
     let prior = prior.unwrap_or_else(|| Prior::default_for(&data.metadata().feature_set));
     let theta = prior.theta(&data.metadata().feature_set)?;
@@ -104,12 +104,16 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
     }
     let end = match curve.at {
         MinimumAt::Inside => "",
-        MinimumAt::LowerEnd => "warning     the minimum is at the lower end of the range; it may lie below\n",
-        MinimumAt::UpperEnd => "warning     the minimum is at the upper end of the range; it may lie above\n",
+        MinimumAt::LowerEnd => {
+            "warning     the minimum is at the lower end of the range; the true one may be lower\n"
+        }
+        MinimumAt::UpperEnd => {
+            "warning     the minimum is at the upper end of the range; the true one may be higher\n"
+        }
     };
     Ok(say(&format!(
         "dataset     {} positions\nbackend     {line}\nprior       {prior}\n\n{}\n\
-         {} values of K (base {}), {loss} loss; the dotted line is at the minimum\n\
+         {} values of K (base {}), {loss} loss; the dotted line marks the minimum\n\
          minimum     {:.10}\nK           {}\n{end}",
         grouped(data.len() as u64),
         picture.to_terminal(),

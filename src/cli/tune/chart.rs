@@ -57,7 +57,7 @@ impl LossChart {
             spacing: Spacing::Linear,
         };
         Some(format!(
-            "{}\n{name} by step; the dotted line is at the lowest, {:.8} at {}",
+            "{}\n{name} by step; the dotted line marks the minimum, {:.8} at {}",
             curve.to_terminal().trim_end_matches('\n'),
             mark.1,
             mark.0

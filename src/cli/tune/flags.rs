@@ -12,7 +12,7 @@ pub const GAUSS_NEWTON_LIMIT: usize = 4096;
 #[derive(Debug, clap::Args)]
 #[group(id = "Fresh", multiple = true)]
 pub struct Fresh {
-    /// Start and point of reference: material:P,N,B,R,Q, zero, or a params.json or
+    /// Starting point and reference: material:P,N,B,R,Q, zero, or a params.json or
     /// the folder of a run
     /// [default: material:100,300,320,500,900]
     #[arg(long, value_name = "PRIOR", help_heading = "Objective")]
@@ -20,26 +20,26 @@ pub struct Fresh {
     /// squared, cross-entropy, or power:Q [default: squared]
     #[arg(long, value_name = "LOSS", help_heading = "Objective")]
     pub(super) loss: Option<String>,
-    /// Weight of the pull toward the prior: a parameter one pawn away costs this much [default: 0]
+    /// L2 regularization toward the prior: the cost of a parameter one pawn away from it [default: 0]
     #[arg(long, value_name = "LAMBDA", value_delimiter = ',', help_heading = "Objective")]
     pub(super) l2: Vec<f64>,
-    /// Share of the games held out to judge the parameters on positions they have not seen
+    /// Share of the games held out to evaluate the parameters on unseen positions
     #[arg(long, value_name = "SHARE", help_heading = "Objective")]
     pub(super) holdout: Option<f64>,
-    /// Leave out the bounds of the basis
+    /// Ignore the bounds of the basis
     #[arg(long, requires = "basis", help_heading = "Objective")]
     pub(super) no_bounds: bool,
-    /// Seed of everything random [default: 1]
+    /// Random seed [default: 1]
     #[arg(long, value_name = "N", help_heading = "Objective")]
     pub(super) seed: Option<u64>,
-    /// gauss-newton, adam, or local (search on whole numbers) [default: gauss-newton where the loss
-    /// is smooth and parameters are few]
+    /// gauss-newton, adam, or local (search on integers) [default: gauss-newton if the loss is
+    /// differentiable and there are not too many parameters]
     #[arg(long, value_name = "NAME", help_heading = "Optimizer")]
     pub(super) optimizer: Option<String>,
-    /// Gauss-Newton: damping at the start, relative to the diagonal [default: 0.0001]
+    /// Gauss-Newton: initial damping, relative to the diagonal [default: 0.0001]
     #[arg(long, value_name = "MU", help_heading = "Optimizer")]
     pub(super) damping: Option<f64>,
-    /// Adam: centipawns a step [default: 20]
+    /// Adam: learning rate, in centipawns per step [default: 20]
     #[arg(long, value_name = "RATE", value_delimiter = ',', help_heading = "Optimizer")]
     pub(super) learning_rate: Vec<f64>,
     /// Adam: decay of the first moment [default: 0.9]
@@ -48,42 +48,43 @@ pub struct Fresh {
     /// Adam: decay of the second moment [default: 0.999]
     #[arg(long, value_name = "BETA", value_delimiter = ',', help_heading = "Optimizer")]
     pub(super) beta2: Vec<f64>,
-    /// Adam: epsilon, in loss a centipawn [default: 1e-12]
+    /// Adam: epsilon, in loss per centipawn [default: 1e-12]
     #[arg(long, value_name = "EPS", value_delimiter = ',', help_heading = "Optimizer")]
     pub(super) epsilon: Vec<f64>,
-    /// Adam: leave out the bias correction, as some tuners do
+    /// Adam: omit the bias correction, as some tuners do
     #[arg(long, help_heading = "Optimizer")]
     pub(super) no_bias_correction: bool,
     /// Adam: constant, cosine, linear, or step:FACTOR:EPOCHS [default: cosine]
     #[arg(long, value_name = "NAME", help_heading = "Optimizer")]
     pub(super) schedule: Option<String>,
-    /// Adam: mini-batches an epoch [default: 1, the full batch]
+    /// Adam: mini-batches per epoch [default: 1, the full batch]
     #[arg(long, value_name = "N", help_heading = "Optimizer")]
     pub(super) batches: Option<usize>,
-    /// Local: sizes of steps, descending; 1 is always the last [default: 8,4,2,1]
+    /// Local: step sizes in descending order; 1 is always the last [default: 8,4,2,1]
     #[arg(long, value_name = "STEP", value_delimiter = ',', help_heading = "Optimizer")]
     pub(super) step: Vec<u32>,
-    /// Make whole numbers of the result of gauss-newton or adam: naive (each to the nearest), local
-    /// (to where no single step of any parameter improves the exact loss), or none [default: none]
+    /// Round the result of gauss-newton or adam to integers: naive (each to the nearest), local (until
+    /// no single step of any parameter improves the exact loss), or none [default: none]
     #[arg(long, value_name = "HOW", help_heading = "Optimizer")]
     pub(super) round: Option<String>,
-    /// At most this many epochs [default: 50 for gauss-newton, 500 for adam and local]
+    /// Epoch limit [default: 50 for gauss-newton, 500 for adam and local]
     #[arg(long, value_name = "N", help_heading = "Stopping")]
     pub(super) epochs: Option<u64>,
-    /// At most this many seconds
+    /// Time limit in seconds
     #[arg(long, value_name = "SECONDS", help_heading = "Stopping")]
     pub(super) time: Option<f64>,
-    /// Stop when no component of the gradient (loss a centipawn) exceeds this [default: 0]
+    /// Stop when no component of the gradient (loss per centipawn) exceeds this [default: 0]
     #[arg(long, value_name = "NORM", help_heading = "Stopping")]
     pub(super) gradient_norm: Option<f64>,
-    /// Stop when the loss improves by less than this share over the window
-    /// [default: 1e-8 for gauss-newton, else 0]
+    /// Stop when the relative improvement of the loss over the window is less than this
+    /// [default: 1e-8 for gauss-newton, otherwise 0]
     #[arg(long, value_name = "SHARE", help_heading = "Stopping")]
     pub(super) improvement: Option<f64>,
-    /// Epochs over which the improvement is judged [default: 1 for gauss-newton, else 50]
+    /// Window for --improvement, in epochs [default: 1 for gauss-newton, otherwise 50]
     #[arg(long, value_name = "N", help_heading = "Stopping")]
     pub(super) window: Option<u64>,
-    /// With --holdout: epochs without a better held-out loss [default: 5 for gauss-newton, else 50]
+    /// With --holdout: stop after this many epochs without a better held-out loss [default: 5 for
+    /// gauss-newton, otherwise 50]
     #[arg(long, value_name = "N", help_heading = "Stopping")]
     pub(super) patience: Option<u64>,
 }
@@ -95,13 +96,13 @@ pub struct ScaleArgs {
     /// K of 1 / (1 + 10^(-K s / 400)) [default: fitted on the prior]
     #[arg(long, value_name = "K", help_heading = "Objective")]
     k: Option<f64>,
-    /// K of 1 / (1 + e^(-K s / 400)), as texel-tuner and Ethereal write it
+    /// K of 1 / (1 + e^(-K s / 400)), as in texel-tuner and Ethereal
     #[arg(long, value_name = "K", help_heading = "Objective")]
     k_e: Option<f64>,
-    /// The scale of 1 / (1 + 10^(-s / scale)), as MadChess writes it
+    /// Scale of 1 / (1 + 10^(-s / scale)), as in MadChess
     #[arg(long, value_name = "SCALE", help_heading = "Objective")]
     win_scale: Option<f64>,
-    /// The scale of 1 / (1 + e^(-s / scale)), as pliers writes it
+    /// Scale of 1 / (1 + e^(-s / scale)), as in pliers
     #[arg(long, value_name = "SCALE", help_heading = "Objective")]
     e_scale: Option<f64>,
 }
@@ -130,7 +131,7 @@ impl ScaleArgs {
                 if !(SCALES.0..=SCALES.1).contains(&k) {
                     let (low, high) = SCALES;
                     return Err(Error::Usage(format!(
-                        "{flag} {given}: is {k:e} in base-10 form, and must be from {low} to {high} there"
+                        "{flag} {given}: corresponds to {k:e} in base-10 form, which must be from {low} to {high}"
                     )));
                 }
                 return Ok(Some(k));
@@ -150,12 +151,12 @@ impl Fresh {
             None => "adam",
         };
         if name != "local" && !self.step.is_empty() {
-            return Err(Error::Usage("--step is for --optimizer local".to_string()));
+            return Err(Error::Usage("--step only applies to --optimizer local".to_string()));
         }
         match name {
             "gauss-newton" => {
                 if self.names_adam() {
-                    return Err(Error::Usage("gauss-newton was given flags that are Adam's".to_string()));
+                    return Err(Error::Usage("some of the flags only apply to --optimizer adam".to_string()));
                 }
                 let l2 = self.one_l2(name)?;
                 let damping = self.damping.unwrap_or(GaussNewtonSettings::default().damping);
@@ -163,7 +164,7 @@ impl Fresh {
             }
             "adam" => {
                 if self.damping.is_some() {
-                    return Err(Error::Usage("--damping is for gauss-newton".to_string()));
+                    return Err(Error::Usage("--damping only applies to gauss-newton".to_string()));
                 }
                 let schedule = self.schedule.as_deref().map(str::parse).transpose()?;
                 Ok(OptimizerConfig::Adam {
@@ -175,7 +176,7 @@ impl Fresh {
             "local" => {
                 if self.names_adam() || self.damping.is_some() {
                     return Err(Error::Usage(
-                        "local was given flags that are those of other optimizers".to_string(),
+                        "some of the flags do not apply to --optimizer local".to_string(),
                     ));
                 }
                 Ok(OptimizerConfig::Local(self.local()?))
@@ -193,7 +194,7 @@ impl Fresh {
         match self.l2[..] {
             [] => Ok(0.0),
             [l2] => Ok(l2),
-            _ => Err(Error::Usage(format!("{name} takes one --l2"))),
+            _ => Err(Error::Usage(format!("{name} accepts only one --l2"))),
         }
     }
 
@@ -242,7 +243,7 @@ impl Fresh {
         cross(&self.l2, |run, value| run.l2 = value);
         if runs.len() > 10_000 {
             return Err(Error::Usage(format!(
-                "{} combinations of Adam's settings: at most 10000",
+                "{} combinations of Adam settings: at most 10000 are allowed",
                 runs.len()
             )));
         }

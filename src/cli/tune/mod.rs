@@ -43,12 +43,12 @@ pub use work::Work;
 #[command(
     allow_negative_numbers = true,
     after_help = "\
-Without --out the run goes to a fresh folder under runs/. Numbers for Adam may be lists \
-(--learning-rate 0.5,1,2): all combinations run side by side as one population, and the best one's \
-parameters are kept."
+Without --out the run is written to a new folder under runs/. Adam's settings may be lists \
+(--learning-rate 0.5,1,2): all combinations run side by side as one population, and the parameters of \
+the best one are kept."
 )]
 pub struct TuneArgs {
-    /// A dataset (or several), or games or labelled positions, which are extracted first
+    /// One or more datasets, or games or labeled positions, which are extracted first
     #[arg(value_name = "INPUT", required_unless_present = "resume", conflicts_with = "resume")]
     inputs: Vec<PathBuf>,
     /// The folder to write to
@@ -57,7 +57,7 @@ pub struct TuneArgs {
     /// Write into a folder that is not empty
     #[arg(long, conflicts_with = "resume")]
     force: bool,
-    /// Go on with an interrupted run, to the very same result
+    /// Resume an interrupted run with bit-identical results
     #[arg(long, value_name = "DIR", conflicts_with_all = ["Fresh", "Scale", "Tuned"])]
     resume: Option<PathBuf>,
     // Beside `fresh` and not in it: clap leaves a group empty whose struct has a flattened one.
@@ -127,7 +127,7 @@ fn start(args: &TuneArgs, context: &Context, watch: &Watch) -> anyhow::Result<()
     let (optimizer, round) = (fresh.optimizer(loss, 0)?, fresh.rounding()?);
     fresh.stopping(&optimizer).validate()?;
     if fresh.patience.is_some() && fresh.holdout.unwrap_or(0.0) == 0.0 {
-        return Err(Error::Usage("--patience needs --holdout, whose loss it watches".to_string()).into());
+        return Err(Error::Usage("--patience needs --holdout".to_string()).into());
     }
     optimizer.build(&Space::unbounded(&[0.0, 0.0]), 1)?;
     if optimizer.batches() == 0 {
@@ -222,7 +222,7 @@ fn prepare(
     theta: Vec<f64>,
 ) -> Result<Prepared> {
     if data.is_empty() {
-        return Err(Error::input(path, "holds no position"));
+        return Err(Error::input(path, "contains no positions"));
     }
     let optimizer = fresh.optimizer(loss, theta.len())?;
     let split = Split::try_new(&data, fresh.holdout.unwrap_or(0.0), optimizer.batches(), fresh.seed())?;
@@ -283,13 +283,13 @@ pub fn reopen(path: &Path, context: &Context) -> Result<Option<Reopened>> {
     }
     if let Some(rounds) = &record.requiesce {
         eprintln!(
-            "gputexel: warning: the {} rounds of --requiesce are not resumed; to have them, begin anew",
+            "gputexel: warning: the {} rounds of --requiesce are not resumed; start a new run to repeat them",
             rounds.rounds
         );
     }
     let data = dataset::read_many(&config.datasets)?;
     if data.checksum() != config.checksum {
-        return Err(Error::input(&config.datasets[0], "is not the dataset that the run began with"));
+        return Err(Error::input(&config.datasets[0], "is not the dataset that the run started with"));
     }
     if config.start.len() != 2 * data.feature_count() {
         return Err(Error::input(folder.file("run.json"), "does not belong to the dataset"));
@@ -306,7 +306,7 @@ fn finish_up(folder: &RunFolder, record: &RunRecord, reason: StopReason, context
     let finished = format!("{}: the run is finished ({reason})", folder.path().display());
     let parameters = folder.file("params.json");
     if !parameters.exists() {
-        return Err(Error::Usage(format!("{finished}, but its params.json is gone; begin anew")));
+        return Err(Error::Usage(format!("{finished}, but its params.json is missing; start a new run")));
     }
     let mut missing: Vec<&str> = Vec::new();
     for language in Language::RUN.iter().filter(|language| !folder.file(language.file_name()).exists()) {
@@ -321,7 +321,8 @@ fn finish_up(folder: &RunFolder, record: &RunRecord, reason: StopReason, context
     match (&missing[..], &record.requiesce) {
         ([], Some(rounds)) if rounds.done.len() < rounds.rounds as usize => {
             let (done, all) = (rounds.done.len(), rounds.rounds);
-            let text = format!("{finished}, with {done} of {all} rounds, which are not resumed: begin anew");
+            let text =
+                format!("{finished}, with {done} of {all} rounds, which are not resumed; start a new run");
             Err(Error::Usage(text))
         }
         ([], _) => Err(Error::Usage(finished)),
@@ -340,7 +341,10 @@ fn resume(args: &TuneArgs, path: &Path, context: &Context, watch: &Watch) -> any
     let record = RunRecord { uncertainty, ..record };
     if matches!(record.config.optimizer, OptimizerConfig::ParticleSwarm { .. }) {
         let path = path.display();
-        return Err(Error::Usage(format!("{path}: is a run of 'gputexel pso --resume {path}'")).into());
+        return Err(Error::Usage(format!(
+            "{path}: is a pso run; resume with 'gputexel pso --resume {path}'"
+        ))
+        .into());
     }
     uncertainty::check(record.uncertainty, &record.config, &data, &split)?;
     execute(args, context, watch, &backend, &folder, &record, &data, &split, checkpoint, None)
@@ -414,7 +418,7 @@ impl Run<'_> {
             work.drive(checkpoint, args.resume.is_some(), fitted_loss, args.checkpoint_every)?;
         let interrupted = |at: String| {
             let folder = folder.path().display();
-            Err(Error::Interrupted(format!("{at}; 'gputexel tune --resume {folder}' goes on")))
+            Err(Error::Interrupted(format!("{at}; resume with 'gputexel tune --resume {folder}'")))
         };
         if outcome.reason == StopReason::Interrupted {
             return interrupted(format!("after {} epochs", outcome.epochs));

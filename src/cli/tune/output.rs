@@ -78,7 +78,7 @@ pub fn print_opening(
     let mut out = String::new();
     let games = match data.has_games() {
         true => format!("{} games", grouped(data.metadata().games)),
-        false => "no games: splits go by position".to_string(),
+        false => "no games: split by position".to_string(),
     };
     let _ = writeln!(
         out,
@@ -100,7 +100,7 @@ pub fn print_opening(
         if moved > 0 {
             let _ = writeln!(
                 out,
-                "start       {moved} of {} parameters start away from the prior: so say the basis or its bounds",
+                "start       {moved} of {} parameters do not start at the prior, because of the basis or its bounds",
                 start.len()
             );
         }
@@ -215,7 +215,7 @@ impl<'a> Observer<'a> {
                 self.folder.write_checkpoint(&Checkpoint { progress: progress.clone(), optimizer: state })
             }
             Event::Replaced { error, evaluator } => {
-                self.bar.suspend(|| eprintln!("gputexel: warning: {error}; going on with the {evaluator}"));
+                self.bar.suspend(|| eprintln!("gputexel: warning: {error}; continuing on the {evaluator}"));
                 Ok(())
             }
         }
@@ -427,7 +427,7 @@ pub fn print_results(
         && after > before
     {
         let hint = match config.named_basis() {
-            Some(_) => ": is the \"base\" of the basis meant to be \"prior\"?",
+            Some(_) => ": should the \"base\" of the basis be \"prior\"?",
             None => "",
         };
         let _ = writeln!(out, "warning     the result is worse than the prior{hint}");
@@ -439,13 +439,13 @@ pub fn print_results(
     if fractions > 0 {
         let _ = writeln!(
             out,
-            "note        {fractions} coordinates that are to be whole are not yet; --round local makes them so"
+            "note        {fractions} integer coordinates are not integers yet; use --round local to round them"
         );
     }
     if (data.len() as u64) < 10 * outcome.z.len() as u64 {
         let _ = writeln!(
             out,
-            "warning     {} positions are few for {} parameters: expect noise; --l2 and --holdout help",
+            "warning     {} positions are too few for {} parameters: expect noise; --l2 and --holdout help",
             grouped(data.len() as u64),
             outcome.z.len()
         );
@@ -476,12 +476,15 @@ pub fn print_results(
     }
     if !unsupported.is_empty() {
         let list = shortened(&unsupported, "features");
-        let fate =
-            if config.named_basis().is_some() { "the basis values them" } else { "they keep their prior" };
-        let _ = writeln!(out, "no position depends on {list}; {fate}");
+        let fate = if config.named_basis().is_some() {
+            "their values come from the basis"
+        } else {
+            "they keep their prior"
+        };
+        let _ = writeln!(out, "never occur: {list}; {fate}");
     }
     if !weak.is_empty() {
-        let _ = writeln!(out, "fewer than {WEAK_SUPPORT} positions have {}", shortened(&weak, "features"));
+        let _ = writeln!(out, "in fewer than {WEAK_SUPPORT} positions: {}", shortened(&weak, "features"));
     }
     let count = set.features.len();
     let distance = |i: usize| (outcome.parameters[i] - config.start[i]).abs();
@@ -493,7 +496,7 @@ pub fn print_results(
         let list = shortened(&far, "features");
         let _ = writeln!(
             out,
-            "over {FAR_CP} centipawns from the prior: {list}; --l2 or more positions hold them"
+            "more than {FAR_CP} centipawns from the prior: {list}; --l2 or more positions would constrain them"
         );
     }
     match &summary.uncertainty {

@@ -23,12 +23,12 @@ use super::{Ready, Run, TuneArgs, output};
 /// Flags that ask for rounds.
 #[derive(Debug, clap::Args)]
 pub struct RequiesceArgs {
-    /// Then resolve the positions with the tuned parameters, from the files that the dataset came
-    /// from, and tune again, this many times
+    /// After tuning, resolve the positions again with the tuned parameters, from the dataset's source
+    /// files, and tune again, this many times
     #[arg(long, value_name = "N", conflicts_with = "resume", help_heading = "Rounds")]
     requiesce: Option<u32>,
-    /// What positions are resolved by: quiescence, or depth1 for a search of depth 1 with quiescence
-    /// [default: as the dataset was, else quiescence]
+    /// Search for resolving positions: quiescence, or depth1 for one ply with quiescence
+    /// [default: that of the dataset, otherwise quiescence]
     #[arg(long, value_name = "SEARCH", requires = "requiesce", help_heading = "Rounds")]
     requiesce_from: Option<String>,
 }
@@ -57,7 +57,7 @@ impl RequiesceArgs {
         }
         if super::inputs::are_datasets(inputs)? && inputs.len() > 1 {
             return Err(Error::Usage(
-                "--requiesce takes one dataset: extract all games into one".to_string(),
+                "--requiesce needs a single dataset: extract all games into one".to_string(),
             ));
         }
         if inputs.iter().any(|path| path.as_os_str() == "-") {
@@ -92,8 +92,8 @@ impl RequiesceArgs {
             return Err(Error::input(
                 path,
                 format!(
-                    "its sources ({}) no longer give what it holds ({now} positions instead of {}, or others): they or \
-                     the parameters that resolved them have changed; extract it again",
+                    "its sources ({}) no longer give the same positions ({now} instead of {}, or different ones): they or \
+                     the parameters for resolving them have changed; extract the dataset again",
                     names.join(", "),
                     grouped(data.len() as u64)
                 ),
@@ -165,7 +165,7 @@ impl Rounds {
             let started = Instant::now();
             let kept = |error: Error| match error {
                 Error::Interrupted(what) if !what.contains("--resume") => Error::Interrupted(format!(
-                    "in round {round} of {}; {} has the result of the round before",
+                    "in round {round} of {}; {} has the result of the previous round",
                     self.count,
                     folder.path().display()
                 )),
@@ -192,7 +192,7 @@ impl Rounds {
             if talks {
                 let positions = data.len() as u64;
                 let mut text = format!(
-                    "\nround {round} of {}: {} of {} positions resolve to others ({})",
+                    "\nround {round} of {}: {} of {} positions resolve differently ({})",
                     self.count,
                     grouped(changes.changed),
                     grouped(positions),
@@ -200,7 +200,7 @@ impl Rounds {
                 );
                 if changes.entered + changes.left > 0 {
                     let (entered, left) = (grouped(changes.entered), grouped(changes.left));
-                    text += &format!(", {entered} are new, {left} no longer kept");
+                    text += &format!(", {entered} are new, {left} are no longer kept");
                 }
                 say(&(text + "\n"))?;
             }
@@ -245,7 +245,7 @@ impl Rounds {
             if talks {
                 let number = |loss: Option<f64>| loss.map_or("none".to_string(), |loss| format!("{loss:.8}"));
                 say(&format!(
-                    "round {round}     loss {} -> {}, parameters moved by {:.1} cp (root mean square), {:.1} at most\n",
+                    "round {round}     loss {} -> {}, parameters moved by {:.1} cp (RMS), at most {:.1}\n",
                     number(done.loss_before),
                     number(done.loss),
                     done.moved_rms_cp,

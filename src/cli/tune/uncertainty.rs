@@ -28,10 +28,10 @@ const BEYOND: f64 = 2.0;
 /// Flags that ask for errors; with `--resume` they add to what the run was asked for.
 #[derive(Debug, clap::Args)]
 pub struct UncertaintyArgs {
-    /// Standard errors of all parameters, by games as they vary together
+    /// Compute standard errors of all parameters, clustered by game
     #[arg(long, help_heading = "Uncertainty")]
     errors: bool,
-    /// Standard errors and 95 % intervals from N resamples of the games as well, such as 200
+    /// Also bootstrap standard errors and 95 % intervals from N resamples of the games, such as 200
     #[arg(long, value_name = "N", help_heading = "Uncertainty")]
     bootstrap: Option<usize>,
 }
@@ -66,12 +66,12 @@ fn obstacle(request: UncertaintyRequest, data: &Dataset) -> Option<String> {
     let count = grouped(parameters as u64);
     if parameters > MAX_PARAMETERS {
         let most = grouped(MAX_PARAMETERS as u64);
-        return Some(format!("{count} parameters have no standard errors: at most {most} do"));
+        return Some(format!("no standard errors for {count} parameters: the limit is {most}"));
     }
     let needed = bytes_needed(parameters, data.len());
     memory::shortage(needed).map(|free| {
         let (needed, free) = (bytes(needed), bytes(free));
-        format!("standard errors of {count} parameters need {needed} of memory and {free} is free")
+        format!("standard errors of {count} parameters need {needed} of memory, but only {free} is free")
     })
 }
 
@@ -84,7 +84,7 @@ pub fn check(request: UncertaintyRequest, config: &RunConfig, data: &Dataset, sp
         return Ok(());
     }
     if let Some(reason) = obstacle(request, data) {
-        eprintln!("gputexel: warning: {reason}; the run goes on without");
+        eprintln!("gputexel: warning: {reason}; continuing without them");
         return Ok(());
     }
     if request.bootstrap > 0 {
@@ -101,7 +101,7 @@ pub fn check(request: UncertaintyRequest, config: &RunConfig, data: &Dataset, sp
             let what = if data.has_games() { "games" } else { "positions" };
             let count = games.len();
             Err(Error::Usage(format!(
-                "{count} {what} are too few for standard errors: at least {MIN_CLUSTERS}"
+                "{count} {what} are too few for standard errors: at least {MIN_CLUSTERS} are needed"
             )))
         }
     }
@@ -191,7 +191,7 @@ pub fn find(
         let found = match resample(&mut *evaluator) {
             Err(error @ Error::Gpu(_)) => match backend.replacement(layout) {
                 Some(mut other) => {
-                    eprintln!("gputexel: warning: {error}; going on with the {}", other.describe());
+                    eprintln!("gputexel: warning: {error}; continuing on the {}", other.describe());
                     resample(&mut *other)
                 }
                 None => Err(error),
@@ -313,7 +313,7 @@ impl Findings {
             true => writeln!(out, "errors      standard errors in centipawns, clustered by {clusters} games"),
             false => writeln!(
                 out,
-                "errors      standard errors in centipawns; no games: {clusters} positions stand for themselves"
+                "errors      standard errors in centipawns; no games: {clusters} positions are treated as independent"
             ),
         };
         out += &aligned(&self.medians(set), 12);
@@ -328,13 +328,16 @@ impl Findings {
         let largest: Vec<String> =
             largest.iter().take(5).map(|&(i, error)| format!("{} {error:.1}", name(i))).collect();
         if !largest.is_empty() {
-            let _ = writeln!(out, "least sure  {}", largest.join(", "));
+            let _ = writeln!(out, "largest     {}", largest.join(", "));
         }
         let (all, beyond) = self.beyond(config, outcome);
-        let _ = writeln!(out, "from prior  {beyond} of {all} parameters are more than {BEYOND} errors away");
+        let _ = writeln!(
+            out,
+            "from prior  {beyond} of {all} parameters differ by more than {BEYOND} standard errors"
+        );
         let what = if sandwich.by_game { "games" } else { "positions" };
         let without = [
-            (self.count(ErrorStatus::Unsupported), "on which no position depends".to_string()),
+            (self.count(ErrorStatus::Unsupported), "that never occur".to_string()),
             (self.count(ErrorStatus::Rare), format!("in fewer than {MIN_CLUSTERS} {what}")),
             (self.count(ErrorStatus::AtBound), "at a bound".to_string()),
             (
@@ -350,23 +353,26 @@ impl Findings {
         if sandwich.undetermined > 0 {
             let _ = writeln!(
                 out,
-                "open        {} directions change no score, such as a constant on all king squares; errors \
-                 leave them out",
+                "note        {} directions do not affect any score, such as a constant on all king squares; they are \
+                 excluded from the errors",
                 sandwich.undetermined
             );
         }
         if sandwich.curvature == Curvature::GaussNewton {
-            let _ = writeln!(out, "warning     this is no minimum: errors are from the Gauss-Newton matrix");
+            let _ = writeln!(
+                out,
+                "warning     this is not a minimum: errors are computed from the Gauss-Newton matrix"
+            );
         }
         let off = self.off_optimum();
         if off > 0 {
             let _ = writeln!(
                 out,
-                "warning     {off} parameters are more than {OFF_OPTIMUM} errors from the optimum of the training \
+                "warning     {off} parameters are more than {OFF_OPTIMUM} standard errors from the optimum of the training \
                  games: {}",
                 match config.optimizer {
                     _ if config.holdout > 0.0 && outcome.epochs > 1 =>
-                        "held-out games may have chosen another step",
+                        "the held-out games may have selected another step",
                     OptimizerConfig::GaussNewton(_) => "run longer",
                     _ => "run longer, or --optimizer gauss-newton",
                 }
@@ -381,7 +387,7 @@ impl Findings {
             };
             let _ = writeln!(
                 out,
-                "bootstrap   {} resamples, {} evaluations: {:.2} of the errors above (median; 80 % within \
+                "bootstrap   {} resamples, {} evaluations: {:.2} times the errors above (median; 80 % within \
                  {:.2} to {:.2})",
                 grouped(bootstrap.used as u64),
                 bootstrap.evaluations,
@@ -391,18 +397,18 @@ impl Findings {
             );
             if bootstrap.unfinished > 0 {
                 let why = match space_of(&config.parameterization()).is_bounded() {
-                    true => ": they may spread too little",
-                    false => ", which may lie at infinity: try --l2",
+                    true => ": their spread may be too small",
+                    false => ", which may be at infinity: try --l2",
                 };
                 let _ = writeln!(
                     out,
-                    "warning     {} resamples had not reached their optimum{why}",
+                    "warning     {} resamples did not reach their optimum{why}",
                     bootstrap.unfinished
                 );
             }
             if bootstrap.used < bootstrap.members {
                 let lost = bootstrap.members - bootstrap.used;
-                let _ = writeln!(out, "warning     {lost} resamples drew no position and are left out");
+                let _ = writeln!(out, "warning     {lost} resamples contained no positions and are left out");
             }
         }
         out

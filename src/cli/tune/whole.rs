@@ -63,7 +63,7 @@ pub fn finish(
     };
     let interrupted = || {
         let path = folder.path().display();
-        Error::Interrupted(format!("while rounding; 'gputexel tune --resume {path}' goes on"))
+        Error::Interrupted(format!("while rounding; resume with 'gputexel tune --resume {path}'"))
     };
     let whole = if is_local {
         let mut search = SingleSteps::try_new(&problem, &outcome.z)?;
@@ -184,18 +184,18 @@ impl Whole {
         let _ = match (survey.improving.len(), survey.smallest_increase) {
             (0, Some(least)) => writeln!(
                 out,
-                "proved      none of {count} single steps improves the exact loss (smallest increase {least:.2e})"
+                "verified    none of {count} single steps improves the exact loss (smallest increase {least:.2e})"
             ),
-            (0, None) => writeln!(out, "proved      there is no single step to take"),
+            (0, None) => writeln!(out, "verified    there are no single steps to try"),
             (n, _) => writeln!(
                 out,
-                "not proved  {} of {count} single steps would improve the exact training loss",
+                "not optimal {} of {count} single steps would improve the exact training loss",
                 grouped(n as u64)
             ),
         };
         if self.rounded.is_none() && survey.improving.is_empty() {
             out +=
-                "            that is a local minimum; Gauss-Newton with --round local usually ends lower\n";
+                "            this is a local minimum; Gauss-Newton with --round local usually ends lower\n";
         }
         out
     }

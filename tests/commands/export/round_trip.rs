@@ -142,11 +142,11 @@ fn bad_requests_are_refused() {
     export(&["--to", "c", "--decimals", "x"], 2, "0 to 12, or all");
     export(&["--to", "c", "--style", "kebab"], 2, "snake, pascal or screaming");
     export(&["--to", "c", "--prefix", "a b"], 2, "letters, digits and underscores");
-    export(&["--to", "c", "--module", "x"], 2, "--module says nothing about c");
-    export(&["--to", "json", "--orientation", "a8"], 2, "--orientation says nothing about json");
-    export(&["--to", "json", "--fixed", "4"], 2, "--fixed says nothing about json");
-    export(&["--to", "csv", "--style", "snake"], 2, "--style says nothing about csv");
-    export(&["--to", "uci", "--pairs"], 2, "--pairs says nothing about uci");
+    export(&["--to", "c", "--module", "x"], 2, "--module does not apply to c");
+    export(&["--to", "json", "--orientation", "a8"], 2, "--orientation does not apply to json");
+    export(&["--to", "json", "--fixed", "4"], 2, "--fixed does not apply to json");
+    export(&["--to", "csv", "--style", "snake"], 2, "--style does not apply to csv");
+    export(&["--to", "uci", "--pairs"], 2, "--pairs does not apply to uci");
     export(&["--to", "csv", "--fixed", "4", "--no-header"], 2, "--fixed needs the header");
     export(&["--to", "c", "--normalize", "nobody.eg=100"], 2, "no parameter");
     export(&["--to", "c", "--normalize", "pawn.eg=1e9"], 2, "does not fit 32 bits");
@@ -166,11 +166,11 @@ fn bad_requests_are_refused() {
     refused(&["export", "none.json", "--to", "c"], 1, "none.json: ");
     refused(&["export", ".", "--to", "c"], 1, "params.json: ");
     refused(&["export", "text.txt", "--to", "c"], 1, "text.txt:1: not a parameter file");
-    refused(&["import-params", "text.txt"], 1, "text.txt: is no export");
+    refused(&["import-params", "text.txt"], 1, "text.txt: is not an export");
     refused(&["import-params", "."], 1, "is a folder");
     refused(&["import-params", "none.h"], 1, "none.h: ");
     refused(&["import-params", "p.json", "-o", "there.h"], 2, "there.h: exists");
     refused(&["import-params", "p.json", "--model", "x"], 2, "expected pst, material or classical");
-    refused(&["import-params", "p.json", "--model", "material"], 1, "'pawn_a1' is no parameter of");
+    refused(&["import-params", "p.json", "--model", "material"], 1, "'pawn_a1' is not a parameter of");
     assert_eq!(bench.bytes("there.h"), b"keep me\n");
 }

@@ -136,7 +136,7 @@ fn points_of_view_are_told_apart() {
     assert!(err.contains("wrong point of view"), "{err}");
     let (code, found, err) = check(&trace(900, |_, _, eval, result| (eval, 1.0 - result)), &[]);
     assert_eq!((code, found["labels"]["verdict"].as_str()), (1, Some("reversed")));
-    assert!(err.contains("run against results"), "{err}");
+    assert!(err.contains("contradict results"), "{err}");
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn search_scores_are_judged_by_themselves() {
     };
     let (code, out, err, found) = extract(&|_, _| 1.0, &[]);
     assert_eq!((code, err.as_str(), found["search_verdict"].as_str()), (0, "", Some("agree")));
-    assert!(out.contains("search scores predict results, as they should"), "{out}");
+    assert!(out.contains("OK: search scores predict results"), "{out}");
     assert!(found["search_evaluations"]["correlation"].as_f64().unwrap() > 0.9, "{found}");
     // Read as White's although they are the side to move's: they go with nothing.
     let stm = |_: usize, t: &str| if t == "b" { -1.0 } else { 1.0 };
@@ -175,7 +175,7 @@ fn search_scores_are_judged_by_themselves() {
     assert_eq!((code, found["search_verdict"].as_str()), (1, Some("unrelated")), "{found}");
     let (code, _, err, found) = extract(&|_, _| -1.0, &["--score-pov", "white"]);
     assert_eq!((code, found["search_verdict"].as_str()), (1, Some("reversed")));
-    assert!(err.contains("search scores run against results"), "{err}");
+    assert!(err.contains("search scores contradict results"), "{err}");
 }
 
 #[test]
@@ -187,8 +187,8 @@ fn evaluations_that_say_nothing_are_never_called_right() {
     bench.write("x.epd", positions(2000).iter().enumerate().map(line).collect::<String>());
     bench.extract(&["x.epd"], "");
     let (_, out, _) = bench.run(&["check", "out.bin"], "");
-    assert!(out.contains("NO TENDENCY: evaluations say nothing about results"), "{out}");
-    assert!(!out.contains("as they should"), "{out}");
+    assert!(out.contains("NO CORRELATION: evaluations do not predict results"), "{out}");
+    assert!(!out.contains("OK: "), "{out}");
 }
 
 #[test]
@@ -230,9 +230,9 @@ fn extracted_datasets_are_checked_for_what_applies() {
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     for expected in [
         "3,000 positions, 300 games, 384 features",
-        "evaluation  none was printed",
-        "evaluations foretell results, as they should",
-        "unseen, as they must be: 16 pawn squares of the first and last rank, where no pawn can stand",
+        "evaluation  the trace has none",
+        "OK: evaluations predict results",
+        "cannot occur: 16 pawn squares of the first and last rank, where no pawn can stand",
         "results by phase",
         "duplicates  ",
         "gradient    64 parameters on 2,000 positions",
@@ -246,5 +246,5 @@ fn extracted_datasets_are_checked_for_what_applies() {
     bench.write("t.svm", "1 1:1\n");
     assert!(bench.fails(&["check", "t.svm"], 2).contains("a trace needs --schema"));
     bench.dataset("none.bin", FeatureKind::Pst, 0, 4);
-    assert!(bench.fails(&["check", "none.bin"], 1).contains("holds no position"));
+    assert!(bench.fails(&["check", "none.bin"], 1).contains("contains no positions"));
 }

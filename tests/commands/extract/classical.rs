@@ -95,11 +95,11 @@ fn features_are_listed() {
     let (_, out, _) = bench.run(&["features", "classical", "--group", "bishop_pair"], "");
     assert_eq!(
         out,
-        "classical: 1 features, 2 parameters\n\nbishop_pair (1)\n  The side has two bishops or more.\n    bishop_pair\n"
+        "classical: 1 features, 2 parameters\n\nbishop_pair (1)\n  The side has at least two bishops.\n    bishop_pair\n"
     );
     assert!(bench.told(&["features", "material"]).to_string().contains("\"queen\""));
     assert!(bench.fails(&["features", "clasical"], 2).contains("expected pst, material or classical"));
-    assert!(bench.fails(&["features", "pst", "--group", "tempo"], 2).contains("has none of that name"));
+    assert!(bench.fails(&["features", "pst", "--group", "tempo"], 2).contains("has no such group"));
 }
 
 #[test]

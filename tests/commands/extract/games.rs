@@ -514,7 +514,7 @@ fn pieces_are_named_in_many_languages() {
         let (code, out, _) = bench.run(&["extract", "g.pgn", "-o", "x.bin", "--force"], "");
         assert_eq!(code, 0);
         assert!(
-            out.contains(&format!("pieces named by {letters}")) && out.contains("20 of the first 20"),
+            out.contains(&format!("piece letters: {letters}")) && out.contains("20 of the first 20"),
             "{out}"
         );
         // What was asked for is asked for again where the extraction is repeated.
@@ -556,7 +556,9 @@ fn pieces_are_named_in_many_languages() {
     }
     bench.write("p.epd", "8/8/4k3/8/8/3QK3/8/8 w - - c9 \"1-0\";\n".repeat(30));
     assert!(
-        bench.refuse(&["p.epd", "--piece-letters", "de"], "", 2).contains("--piece-letters is about games")
+        bench
+            .refuse(&["p.epd", "--piece-letters", "de"], "", 2)
+            .contains("--piece-letters only applies to games")
     );
 }
 

@@ -12,7 +12,7 @@ fn info_describes_whole_and_damaged_datasets() {
     assert_eq!(code, 0);
     for part in [
         "out.bin: 11 positions, 1 games",
-        "32.00 pieces a position",
+        "32.00 pieces per position",
         "from g.pgn: 11 positions of 1 games",
         "skip_plies 8",
         "rarest: ",
@@ -53,7 +53,7 @@ fn info_explains_what_was_left_out() {
         "from g.pgn: ",
         "- games without a result",
         "- game endings after an illegal move",
-        "- games all of whose positions fall under the rules below   1",
+        "- games whose positions were all removed by the rules below   1",
         "- positions of the first plies",
     ];
     let places: Vec<Option<usize>> = order.iter().map(|part| out.find(part)).collect();

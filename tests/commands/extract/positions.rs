@@ -351,7 +351,7 @@ fn other_scales_are_refused_and_read_when_named() {
     assert!(
         bench
             .refuse(&["-", "--results", "-1..1"], pgn("", GAME, "1-0"), 2)
-            .contains("every input holds games")
+            .contains("all inputs contain games")
     );
     bench.write("half.epd", scheme(2000, |_, _, r| format!("[{r}]")));
     let (report, _) = bench.extract(&["half.epd", "--results", "-1..1"], "");
@@ -404,7 +404,7 @@ fn scores_and_results_have_points_of_view_of_their_own() {
     // Black's scores are nobody's.
     bench.write("black.txt", lines("white", "white", -1.0));
     let error = bench.refuse(&["black.txt"], "", 1);
-    assert!(error.contains("scores run against material as if they were Black's"), "{error}");
+    assert!(error.contains("scores contradict material as if they were Black's"), "{error}");
     assert!(bench.refuse(&["x.txt", "--score-pov", "black"], "", 2).contains("point of view 'black'"));
 }
 

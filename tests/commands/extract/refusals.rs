@@ -140,7 +140,7 @@ fn bad_requests_are_refused_in_one_line() {
     assert!(bench.refuse(&["book.epd", "--threads", "0"], "", 2).contains("0 threads"));
     assert!(bench.refuse(&["book.epd", "--max-bad-share", "2"], "", 2).contains("bad share 2"));
     assert!(
-        bench.refuse(&["-", "--pov", "stm"], pgn("", GAME, "1-0"), 2).contains("every input holds games")
+        bench.refuse(&["-", "--pov", "stm"], pgn("", GAME, "1-0"), 2).contains("all inputs contain games")
     );
     assert!(bench.refuse(&["-", "-"], "", 2).contains("only once"));
     assert_eq!(bench.run(&["extract"], "").0, 2);
@@ -158,7 +158,7 @@ fn outputs_are_never_lost() {
     assert_eq!(bench.run(&["extract", "bad.epd", "-o", "out.bin", "--force"], "").0, 1);
     assert_eq!(std::fs::read(bench.path("out.bin")).unwrap(), b"precious");
     let (code, _, err) = bench.run(&["extract", "good.epd", "-o", "good.epd", "--force"], "");
-    assert_eq!((code, err.contains("is an input, too")), (2, true), "{err}");
+    assert_eq!((code, err.contains("is also an input")), (2, true), "{err}");
     let (code, _, err) = bench.run(&["extract", "good.epd", "-o", "no/such/folder/x.bin"], "");
     assert_eq!(code, 1);
     assert!(err.contains("no/such/folder"), "{err}");

@@ -120,11 +120,11 @@ fn rounds_that_cannot_be_are_refused_in_one_line() {
     );
     assert!(tune("-", &one, 2).contains("standard input cannot be read again"));
     let two = bench.fails(&["tune", "data.bin", "data.bin", "--requiesce", "1"], 2);
-    assert!(two.contains("one dataset"), "{two}");
+    assert!(two.contains("a single dataset"), "{two}");
 
     bench.write("games.pgn", pgn("", "1. d4 d5 2. c4 e6 3. Nc3 Nf6 4. Nf3 Be7 5. Bg5 h6 6. Bh4 O-O", "1-0"));
     let changed = tune("data.bin", &one, 1);
-    assert!(changed.contains("games.pgn) no longer give what it holds"), "{changed}");
+    assert!(changed.contains("games.pgn) no longer give the same positions"), "{changed}");
     std::fs::remove_file(bench.path("games.pgn")).unwrap();
     let gone = tune("data.bin", &one, 1);
     assert!(gone.contains("data.bin: its source 'games.pgn' is not there"), "{gone}");

@@ -303,7 +303,7 @@ fn broken_games_are_kept_up_to_the_break_or_dropped() {
     bench.extract(&["many.pgn", "--list-skipped", "s.txt"], "");
     assert_eq!(String::from_utf8(bench.bytes("s.txt")).unwrap().lines().count(), 50);
     let (_, text, _) = bench.run(&["extract", "many.pgn", "-o", "t.bin"], "");
-    assert!(text.contains("and 30 more games left out or cut short; --list-skipped names all"), "{text}");
+    assert!(text.contains("and 30 more games left out or truncated; --list-skipped lists all"), "{text}");
 }
 
 #[test]
@@ -437,8 +437,8 @@ fn contradictions_are_refused_in_one_line() {
         (&["--share", "1.5"], "share 1.5"),
         (&["--per-game", "0"], "keeps nothing"),
         (&["--sample", "0"], "keeps nothing"),
-        (&["--seed", "3"], "--seed is for what is drawn"),
-        (&["--params", "material"], "--params is the evaluation of quiescence"),
+        (&["--seed", "3"], "--seed is only used with"),
+        (&["--params", "material"], "--params is only used with"),
         (&["--resolve", "depth1", "--params", "material:1,2"], "material:1,2"),
         (&["--skip-plies", "9", "--max-ply", "8"], "plies from 9 to 8"),
         (&["--min-pieces", "33"], "pieces from 33 to 32"),

@@ -64,7 +64,7 @@ fn a_dataset_without_positions_is_refused() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 0, 1);
     assert!(dataset::read(&bench.path("d.bin")).unwrap().is_empty());
-    assert!(refuse(&bench, &[], 1).contains("d.bin: holds no position"));
+    assert!(refuse(&bench, &[], 1).contains("d.bin: contains no positions"));
     bench.write("empty.epd", "");
     let err = bench.fails(&["tune", "empty.epd", "--out", "r", "--backend", "cpu"], 1);
     assert!(err.contains("empty.epd"), "{err}");
@@ -412,8 +412,8 @@ fn many_features(bench: &Bench, features: u16) {
 fn errors_that_do_not_fit_in_memory_cost_no_result() {
     let bench = Bench::new();
     for (features, limit, why) in [
-        (20_000, "unlimited", "40,000 parameters have no standard errors: at most 16,384 do"),
-        (3000, "1500000", "standard errors of 6,000 parameters need 2016.1 MB of memory and "),
+        (20_000, "unlimited", "no standard errors for 40,000 parameters: the limit is 16,384"),
+        (3000, "1500000", "standard errors of 6,000 parameters need 2016.1 MB of memory, but only "),
     ] {
         many_features(&bench, features);
         let (code, out, err) = bench.shell(&format!(

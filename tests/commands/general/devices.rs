@@ -6,7 +6,7 @@ use predicates::prelude::*;
 fn devices_says_what_each_choice_takes() {
     let mut command = assert_cmd::Command::cargo_bin("gputexel").unwrap();
     let says =
-        predicate::str::contains("--backend auto takes").and(predicate::str::contains("--backend gpu takes"));
+        predicate::str::contains("--backend auto uses").and(predicate::str::contains("--backend gpu uses"));
     command.arg("devices").assert().success().stdout(says);
 }
 

@@ -21,19 +21,19 @@ fn inputs_are_not_written_over() {
     #[cfg(not(unix))]
     std::fs::hard_link(bench.path("d.bin"), bench.path("link.bin")).unwrap();
     let cases: [(&[&str], &str); 13] = [
-        (&["import", "t.svm", "--schema", "s.json", "-o", "s.json"], "is an input, too"),
-        (&["import", "t.svm", "--schema", "s.json", "-o", "t.svm"], "is an input, too"),
-        (&["import", "--schema-from", "t.svm", "-o", "t.svm"], "is an input, too"),
-        (&["trace", "d.bin", "-o", "d.bin", "--schema", "new.json"], "is an input, too"),
-        (&["trace", "d.bin", "-o", "new.svm", "--schema", "./d.bin"], "is an input, too"),
-        (&["trace", "d.bin", "-o", "new.svm", "--schema", "run/../new.svm"], "is to be written twice"),
-        (&["report", "run", "-o", "d.bin"], "is an input, too"),
-        (&["report", "run", "-o", "run/params.json"], "is a part of the run"),
-        (&["compare", "p.json", "run", "--html", "p.json"], "is an input, too"),
-        (&["compare", "p.json", "run", "--dataset", "d.bin", "--html", "d.bin"], "is an input, too"),
-        (&["sweep", "d.bin", "--scale", "0.5:2:8", "--svg", "link.bin"], "is an input, too"),
-        (&["sweep", "d.bin", "--scale", "0.5:2:8", "--svg", "x", "--csv", "x"], "is to be written twice"),
-        (&["export", "p.json", "--to", "c", "-o", "p.json"], "is an input, too"),
+        (&["import", "t.svm", "--schema", "s.json", "-o", "s.json"], "is also an input"),
+        (&["import", "t.svm", "--schema", "s.json", "-o", "t.svm"], "is also an input"),
+        (&["import", "--schema-from", "t.svm", "-o", "t.svm"], "is also an input"),
+        (&["trace", "d.bin", "-o", "d.bin", "--schema", "new.json"], "is also an input"),
+        (&["trace", "d.bin", "-o", "new.svm", "--schema", "./d.bin"], "is also an input"),
+        (&["trace", "d.bin", "-o", "new.svm", "--schema", "run/../new.svm"], "would be written twice"),
+        (&["report", "run", "-o", "d.bin"], "is also an input"),
+        (&["report", "run", "-o", "run/params.json"], "is part of the run"),
+        (&["compare", "p.json", "run", "--html", "p.json"], "is also an input"),
+        (&["compare", "p.json", "run", "--dataset", "d.bin", "--html", "d.bin"], "is also an input"),
+        (&["sweep", "d.bin", "--scale", "0.5:2:8", "--svg", "link.bin"], "is also an input"),
+        (&["sweep", "d.bin", "--scale", "0.5:2:8", "--svg", "x", "--csv", "x"], "would be written twice"),
+        (&["export", "p.json", "--to", "c", "-o", "p.json"], "is also an input"),
     ];
     let contents = || -> Vec<Vec<u8>> {
         ["d.bin", "t.svm", "s.json", "p.json", "run/params.json"].map(|name| bench.bytes(name)).to_vec()
@@ -97,7 +97,7 @@ fn the_folder_of_a_run_stands_for_its_parameters() {
     std::fs::remove_file(bench.path("again/params.json")).unwrap();
     for args in [&["match", "again", "zero"][..], &["eval", "d.bin", "again"], &["compare", "again", "run"]] {
         let message = bench.fails(args, 1);
-        let said = "again: has no params.json: the run has not ended; 'gputexel tune --resume again'";
+        let said = "again: has no params.json: the run has not finished; resume it with 'gputexel tune --resume again'";
         assert!(message.contains(said), "{args:?}: {message}");
     }
     assert!(
@@ -279,14 +279,14 @@ fn only_locks_are_taken_for_locks() {
     bench.write("precious", "kept");
     std::os::unix::fs::symlink("../precious", bench.path("r/.gputexel.lock")).unwrap();
     let message = bench.fails(&["tune", "d.bin", "--out", "r", "--backend", "cpu"], 1);
-    assert!(message.contains("r/.gputexel.lock: is no lock of this program"), "{message}");
+    assert!(message.contains("r/.gputexel.lock: is not a lock of this program"), "{message}");
     assert_eq!(bench.bytes("precious"), b"kept");
     assert_eq!(bench.names("r"), [".gputexel.lock"]);
     // What never begins, or never ends, is not read, either.
     std::fs::remove_file(bench.path("r/.gputexel.lock")).unwrap();
     std::os::unix::fs::symlink("/dev/zero", bench.path("r/.gputexel.lock")).unwrap();
     let message = bench.fails(&["tune", "d.bin", "--out", "r", "--backend", "cpu"], 1);
-    assert!(message.contains("is no lock of this program"), "{message}");
+    assert!(message.contains("is not a lock of this program"), "{message}");
     std::fs::remove_file(bench.path("r/.gputexel.lock")).unwrap();
     if requirement::program("mkfifo") {
         let made = std::process::Command::new("mkfifo").arg(bench.path("r/.gputexel.lock")).status();
@@ -306,7 +306,7 @@ fn runs_of_other_kinds_are_not_written_over() {
     let journal = bench.bytes("m/match.jsonl");
     let message = bench.fails(&["tune", "d.bin", "--out", "m", "--force", "--backend", "cpu"], 2);
     assert!(
-        message.contains("m: holds a match (match.jsonl), which --force does not write over"),
+        message.contains("m: holds a match (match.jsonl), which --force does not overwrite"),
         "{message}"
     );
     assert_eq!(bench.names("m"), ["games.pgn", "match.jsonl"]);
@@ -316,6 +316,6 @@ fn runs_of_other_kinds_are_not_written_over() {
     std::fs::remove_file(bench.path("r/run.json")).unwrap();
     let message =
         bench.fails(&["match", "r", "zero", "--nodes", "1", "--games", "2", "--out", "r", "--force"], 2);
-    assert!(message.contains("r/params.json: is an input, too"), "{message}");
+    assert!(message.contains("r/params.json: is also an input"), "{message}");
     assert!(bench.path("r/params.json").exists());
 }

@@ -41,7 +41,7 @@ fn mistakes_in_lines_are_named() {
             "1 1:16 2:1 5:1 6:2",
             "t.svm:3: 'b' has coefficients 1 of its middlegame and 2 of its endgame index",
         ),
-        ("1 qid:x 1:16 2:1", "t.svm:3: 'qid:x' is no whole number"),
+        ("1 qid:x 1:16 2:1", "t.svm:3: 'qid:x' is not an integer"),
         ("1 1:16 qid:1 2:1", "t.svm:3: 'qid:1' is not index:coefficient"),
     ];
     for (line, expected) in cases {

@@ -64,7 +64,7 @@ fn coefficients_that_half_precision_changes_are_kept() {
     assert_eq!((row(&joined, 17), row(&joined, 5990)), (row(&half, 17), vec![(3, 2049.0)]));
     let (_, told, _) = bench.run(&["import", "t.svm", "--schema", "s.json", "-o", "again.bin"], "");
     assert!(
-        told.contains("coefficients kept in f32: f16 would change some, the first t.svm: 2049"),
+        told.contains("coefficients stored in f32: some are not exact in f16, the first t.svm: 2049"),
         "{told}"
     );
 }
@@ -297,7 +297,7 @@ fn tuning_follows_the_schema() {
         }
     }
     let told = bench.fails(&["tune", "out.bin", "--prior", "material", "--out", "no"], 2);
-    assert!(told.contains("imported features are no pieces"), "{told}");
+    assert!(told.contains("imported features are not pieces"), "{told}");
     let told = bench.fails(&["uci", "--params", "run-adam/params.json"], 1);
     assert!(told.contains("another engine"), "{told}");
 }
@@ -362,7 +362,7 @@ fn a_first_schema_fits_its_trace() {
     }
     bench.write("t.svm", "no trace at all\n");
     let told = bench.fails(&["import", "--schema-from", "t.svm", "-o", "x.json"], 1);
-    assert!(told.contains("is no trace"), "{told}");
+    assert!(told.contains("is not a trace"), "{told}");
 }
 
 /// Runs a script where Python has scikit-learn.

@@ -218,17 +218,17 @@ fn pipes_and_giants_are_refused() {
     for name in ["lock", "pending", ".gitignore"] {
         let name = format!("source/.gputexel-patch/{name}");
         assert!(pipe(&name));
-        assert_refused(&bench, "is no regular file", &name);
+        assert_refused(&bench, "is not a regular file", &name);
         std::fs::remove_file(bench.path(&name)).unwrap();
     }
     std::fs::remove_dir(bench.path("source/.gputexel-patch")).unwrap();
     std::fs::rename(bench.path("source/s.cpp"), bench.path("s.cpp")).unwrap();
     assert!(pipe("source/s.cpp") && pipe("x.params"));
     let error = bench.fails(&["patch", "tune", "x.tune", "source"], 1);
-    assert!(error.contains("x.params: is no regular file"), "{error}");
+    assert!(error.contains("x.params: is not a regular file"), "{error}");
     std::fs::remove_file(bench.path("x.params")).unwrap();
     let error = bench.fails(&["patch", "tune", "x.tune", "source"], 1);
-    assert!(error.contains("source/s.cpp: is no regular file"), "{error}");
+    assert!(error.contains("source/s.cpp: is not a regular file"), "{error}");
     // Ten gigabytes of nothing take no room, but would take the memory.
     std::fs::remove_file(bench.path("source/s.cpp")).unwrap();
     std::fs::File::create(bench.path("source/s.cpp")).unwrap().set_len(10_000_000_000).unwrap();

@@ -36,7 +36,7 @@ fn undo_keeps_every_changed_file() {
     ] {
         assert_eq!(read(&bench, &format!("{kept}/{name}")), text);
     }
-    let said = format!("source/b/s.cpp: as before; what it was is now {kept}/b/s.cpp.changed.2\n");
+    let said = format!("source/b/s.cpp: restored; the changed file is kept as {kept}/b/s.cpp.changed.2\n");
     assert!(out.contains(&said), "{out}");
     assert_eq!(read(&bench, "source/a/s.cpp"), SOURCE);
     // A folder that is gone comes back with its file.
@@ -44,7 +44,7 @@ fn undo_keeps_every_changed_file() {
     std::fs::remove_dir_all(bench.path("source/a")).unwrap();
     assert!(bench.fails(&["patch", "undo", "source"], 1).contains("source/a/s.cpp: was changed"));
     let out = ok(&bench, &["undo", "source", "--force"]);
-    assert!(out.contains("source/a/s.cpp: as before\n"), "{out}");
+    assert!(out.contains("source/a/s.cpp: restored\n"), "{out}");
     assert_eq!(read(&bench, "source/a/s.cpp"), SOURCE);
 }
 

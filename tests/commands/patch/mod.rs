@@ -57,7 +57,7 @@ fn tune_apply_and_undo_say_what_they_do() {
     assert!(diff.contains("--- /dev/null\n+++ b/x.params\n@@ -0,0 +1,2 @@\n+f_1, int, 100.0"), "{diff}");
 
     let out = ok(&bench, &["tune", "x.tune", "source"]);
-    let expected = "source/s.cpp:8: f: tuned, f_1 = 100, f_off = 25\nx.params: 2 parameters used, 2 new\n'gputexel patch undo source' puts the old files back\n";
+    let expected = "source/s.cpp:8: f: tuned, f_1 = 100, f_off = 25\nx.params: 2 parameters used, 2 new\n'gputexel patch undo source' restores the old files\n";
     assert_eq!(out, expected);
     assert_eq!(bench.names("source/.gputexel-patch"), [".gitignore", "0001-tune", "lock"]);
     let tuned = read(&bench, "source/s.cpp");
@@ -81,9 +81,9 @@ fn tune_apply_and_undo_say_what_they_do() {
     assert_eq!(applied["files"], json!([{"path": "source/s.cpp", "new": false, "params": false}]));
     assert_eq!(read(&bench, "source/s.cpp"), SOURCE.replace("100 * d - 25", "113 * d - -3"));
     let again = ok(&bench, &["apply", "x.tune", "source"]);
-    assert!(again.ends_with("nothing to write: all files are so already\n"), "{again}");
+    assert!(again.ends_with("nothing to write: all files are up to date\n"), "{again}");
 
-    assert_eq!(ok(&bench, &["undo", "source"]), "source/s.cpp: as before\npatch apply is undone\n");
+    assert_eq!(ok(&bench, &["undo", "source"]), "source/s.cpp: restored\npatch apply has been undone\n");
     assert_eq!(read(&bench, "source/s.cpp"), tuned);
     let undone = object(&bench, &["undo", "source"]);
     assert_eq!(undone["kept"], json!(["x.params"]));
@@ -139,7 +139,7 @@ fn what_is_hardly_meant_is_warned_about() {
     let (code, _, err) = run(&["init", "source/s.cpp:8", "--declaration", "%%NONE%%", "--options", "%%O%%"]);
     assert_eq!(
         (code, err.as_str()),
-        (0, "marker %%NONE%% is not in one line of source/s.cpp, and only there, which 'tune' needs\n")
+        (0, "marker %%NONE%% must be in exactly one line of source/s.cpp for 'tune' to work\n")
     );
     assert!(bench.fails(&["patch", "init", "source/s.cpp:9-8"], 2).contains("the first line comes first"));
 }
@@ -186,11 +186,11 @@ fn what_tune_wrote_must_be_there_for_apply() {
     bench.write("source/s.cpp", tuned.replace("int f_1 =", "static int f_1 ="));
     let (code, out, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
     assert!(
-        code == 1 && out.contains("the declaration of f_1 is gone, or is not as 'tune' wrote it"),
+        code == 1 && out.contains("the declaration of f_1 is missing, or differs from what 'tune' wrote"),
         "{out}"
     );
     assert!(
-        bench.fails(&["patch", "apply", "x.tune", "source"], 1).contains("the declaration of f_1 is gone")
+        bench.fails(&["patch", "apply", "x.tune", "source"], 1).contains("the declaration of f_1 is missing")
     );
     // What would be left without its declaration.
     bench.write("source/s.cpp", format!("{tuned}// f_1 is mentioned\nint g() {{ return f_1; }}\n"));
@@ -202,7 +202,7 @@ fn what_tune_wrote_must_be_there_for_apply() {
     // A draft does not replace its source, nor is it added to it.
     for how in ["--force", "--append"] {
         let refused = bench.fails(&["patch", "init", "source/s.cpp:8", "-o", "source/s.cpp", how], 2);
-        assert!(refused.contains("is the source itself"), "{refused}");
+        assert!(refused.contains("is the source file itself"), "{refused}");
     }
     // The first command is not undone before the second.
     let first = "source/.gputexel-patch/0001-tune";
@@ -240,11 +240,11 @@ fn check_reports_every_block_and_near_misses() {
     let expected = "source/s.cpp:8: f (block in line 4): matches, f_1 = 100, f_off = 25\n\
         source/s.cpp: gone (block in line 6): no match\n";
     assert!(out.starts_with(expected), "{out}");
-    let near = "source/s.cpp: f2 (block in line 8): no match\n  closest, 89 % alike, is line 8:\n    source  int m = 100 * d - 25;\n    block   int m = 100 * depth - 5;\n";
+    let near = "source/s.cpp: f2 (block in line 8): no match\n  closest match, 89 % similar, is line 8:\n    source  int m = 100 * d - 25;\n    block   int m = 100 * depth - 5;\n";
     assert!(out.contains(near), "{out}");
     let several = "source/s.cpp:7: twice (block in line 10): matches in 2 places, lines 7, 8\n  #add: marker %%NONE%% is not in source/s.cpp\n";
     assert!(out.contains(several), "{out}");
-    assert!(out.ends_with("x.params: is not there yet\n"), "{out}");
+    assert!(out.ends_with("x.params: does not exist yet\n"), "{out}");
     let refused = bench.fails(&["patch", "tune", "x.tune", "source"], 1);
     assert!(refused.contains("x.tune:6: context gone: ") && refused.contains("(and 2 more"), "{refused}");
     bench.write("x.tune", TUNE);
@@ -254,7 +254,7 @@ fn check_reports_every_block_and_near_misses() {
     ok(&bench, &["tune", "x.tune", "source"]);
     assert!(
         ok(&bench, &["check", "x.tune", "source"])
-            .contains("source/s.cpp:12: f (block in line 4): is tuned already")
+            .contains("source/s.cpp:12: f (block in line 4): is already tuned")
     );
 }
 
@@ -534,7 +534,7 @@ fn the_walk_through_is_true() {
     .unwrap();
     let original = read(&bench, "engine/search.cpp");
     let text = std::fs::read_to_string(root.join("docs/patch.md")).unwrap();
-    let (_, walk) = text.split_once("## A walk-through").expect("the page has one");
+    let (_, walk) = text.split_once("## Walkthrough").expect("the page has one");
     let walk = walk.split("\n## ").next().unwrap();
     let compiler = requirement::program("g++");
     let mut commands: Vec<(String, String)> = Vec::new();

@@ -292,7 +292,7 @@ fn fractions_are_told_of_their_types() {
     let source = SOURCE.replace("100 * d", "0.1 * d");
     bench.write("source/s.cpp", &source);
     let double = "x.tune:4: context f: f_1 is declared as a float, and 0.1 in line 8 is a double: results differ from about the eighth digit on\n";
-    let whole = "x.tune:4: context f: f_1 is offered as a fraction, and the TUNE of Stockfish takes whole numbers only\n";
+    let whole = "x.tune:4: context f: f_1 is offered as a fraction, and the TUNE of Stockfish only accepts integers\n";
     let both = format!("gputexel: warning: {double}gputexel: warning: {whole}");
     let (code, _, err) = bench.run(&["patch", "tune", "x.tune", "source", "-n"], "");
     assert_eq!((code, err), (0, both));

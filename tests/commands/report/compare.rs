@@ -21,7 +21,7 @@ fn compare(bench: &Bench, args: &[&str]) -> Value {
 }
 
 fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+    value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn words_boards_and_the_page_say_the_same() {
         bench.run(&["compare", "a", "b", "--dataset", "d.bin", "--html", "c.html", "--board", "rook"], "");
     assert_eq!((code, err.as_str()), (0, ""));
     for part in
-        ["rook, middlegame", "Largest changes:", "in errors", "B less A", "tuned on it", "written     c.html"]
+        ["rook, middlegame", "Largest changes:", "change / SE", "B - A ", "tuned on it", "written     c.html"]
     {
         assert!(out.contains(part), "{part}: {out}");
     }
@@ -112,7 +112,7 @@ fn words_boards_and_the_page_say_the_same() {
     // A set of parameters is no different from itself.
     let (_, out, _) = bench.run(&["compare", "a", "a"], "");
     assert!(
-        out.contains("768 of both, 0 differ") && !out.contains("Largest") && !out.contains("middlegame"),
+        out.contains("768 in both, 0 differ") && !out.contains("Largest") && !out.contains("middlegame"),
         "{out}"
     );
 }
@@ -157,7 +157,7 @@ fn nonsense_is_refused() {
         (&["compare", "a", "."], 1, "has no params.json"),
         (&["compare", "a", "a", "--k", "1"], 2, "need --dataset"),
         (&["compare", "a", "a", "--dataset", "d.bin", "--loss", "x"], 2, "loss 'x'"),
-        (&["compare", "a", "a", "--board", "x"], 2, "no table of both"),
+        (&["compare", "a", "a", "--board", "x"], 2, "A and B have no common table of this name"),
         (&["compare", "a", "a", "--top", "0"], 2, "at least 1"),
     ] {
         let line = bench.fails(args, code);

@@ -73,13 +73,13 @@ fn a_run_leaves_a_report_with_its_numbers() {
         "held-out loss",
         "finished",
         "Calibration, endgame",
-        "Timid or bold, by pieces",
+        "Under-/over-confidence, by pieces",
         "Loss as a function of K",
         "Material",
         "standard errors",
         "The record of the run",
         "xxh3",
-        "No position has them",
+        "Never occur",
     ] {
         assert!(html.contains(part), "{part}");
     }

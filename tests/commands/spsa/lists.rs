@@ -60,7 +60,7 @@ fn missing_settings_are_named_or_planned_and_values_taken() {
     bench.write("bspsa.var", "x,30,0,440,22,10,70,0\n");
     let line = bench.fails(&["spsa", "convert", "bspsa.var", "--to", "fishtest"], 2);
     assert!(
-        line.contains("x: a list of fishtest needs r_end, which the input has not; --games N --elo E"),
+        line.contains("x: format fishtest requires r_end, which the input lacks; use --games N --elo E"),
         "{line}"
     );
     // A width of the curve of strength says what Elo there is; without it nothing does.
@@ -129,7 +129,7 @@ fn configurations_of_the_scripts_are_simulated() {
     let line = bench.fails(&["spsa", "simulate", "--conf", "zamar.conf"], 1);
     assert!(line.contains("zamar.conf:3: Variables = x.var: has 8 columns"), "{line}");
     let line = bench.fails(&["spsa", "simulate", "--optimum", "5"], 2);
-    assert!(line.contains("--optimum: is for"), "{line}");
+    assert!(line.contains("--optimum: only applies to"), "{line}");
 }
 
 #[test]
@@ -231,7 +231,7 @@ mod engines {
             (Some(0.0), Some(100.0), Some(22.0))
         );
         assert_eq!(report["parameters"][1]["name"].as_str(), Some("Hash"));
-        assert!(report["notes"].to_string().contains("Wide: its bounds are too wide"), "{report}");
+        assert!(report["notes"].to_string().contains("Wide: its bounds are meaningless"), "{report}");
     }
 
     #[test]
@@ -243,8 +243,8 @@ mod engines {
             ("Kings", "--tune Kings: the engine has no such option; it has Hash, King Safety"),
             ("scale", "--tune scale: is a string (1.25); only spin options"),
             ("OwnBook", "--tune OwnBook: is a check box"),
-            ("Fixed", "--tune Fixed: the engine allows nothing but 5"),
-            ("Hash,hash", "--tune hash: is named twice"),
+            ("Fixed", "--tune Fixed: the engine only allows 5"),
+            ("Hash,hash", "--tune hash: is given twice"),
         ] {
             let line = fails(&[&command, "--tune", tune], 2);
             assert!(line.contains(expected), "{line}");

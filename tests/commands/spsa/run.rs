@@ -120,7 +120,7 @@ fn interrupted_runs_say_how_to_go_on() {
     let output = child.wait_with_output().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{err}");
-    assert!(err.contains("of 100000 pairs; 'gputexel spsa run --resume r' goes on"), "{err}");
+    assert!(err.contains("of 100000 pairs; resume with 'gputexel spsa run --resume r'"), "{err}");
     assert!(bench.path("r/values.csv").exists() && bench.path("r/paths.svg").exists());
 }
 
@@ -166,15 +166,15 @@ fn journals_of_other_configurations_and_damaged_ones_are_refused() {
     bench.write("other.toml", built_in("spsa", 20, 3).replacen("c_end = 100", "c_end = 90", 1));
     let refused = bench.fails(&["spsa", "run", "other.toml", "--resume", "r"], 1);
     let expected =
-        "r: is the run of another configuration: parameter.queen.c_end is 100.0 in the journal, 90.0";
+        "r: is a run with another configuration: parameter.queen.c_end is 100.0 in the journal, 90.0";
     assert!(refused.contains(expected), "{refused}");
     let lines: Vec<&str> = good.lines().collect();
     let twice = format!("{}\n{}\n{}\n", lines[0], lines[1], lines[1]);
     let beyond = format!("{}\n{}\n", lines[0], lines[5].replacen("\"k\":", "\"k\":99", 1));
     let outside = format!("{}\n{}\n", lines[0], lines[1].replacen("\"plus\":[", "\"plus\":[5000,", 1));
     let cases = [
-        (String::new(), "holds no configuration"),
-        (lines[0].to_string(), "holds no configuration"),
+        (String::new(), "contains no configuration"),
+        (lines[0].to_string(), "contains no configuration"),
         ("nonsense\n".to_string(), "spsa.jsonl:1: not the journal of a run of SPSA"),
         (
             good.replacen("gputexel-spsa", "other", 1),
@@ -290,7 +290,7 @@ fn results_are_verified_against_the_start() {
     bench.write("still.toml", config);
     let (code, _, err) = bench.run(&["spsa", "run", "still.toml", "--out", "still", "--verify", "4"], "");
     assert!(code == 0 && err.contains("there is nothing to verify"), "{err}");
-    assert!(bench.fails(&["spsa", "verify", "r", "--games", "61"], 2).contains("games come in pairs"));
+    assert!(bench.fails(&["spsa", "verify", "r", "--games", "61"], 2).contains("games are played in pairs"));
     let (code, out, _) = bench.run(&["spsa", "verify", "r", "--games", "80"], "");
     assert!(code == 0 && out.contains("tuned against start, 80 of 80 games"), "{out}");
 }

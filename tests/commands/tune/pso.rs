@@ -239,7 +239,9 @@ fn bad_input_is_refused_before_anything_is_written() {
     );
     bench.dataset("none.bin", FeatureKind::Pst, 0, 1);
     assert!(
-        bench.fails(&["pso", "none.bin", "--out", "r", "--backend", "cpu"], 1).contains("holds no position")
+        bench
+            .fails(&["pso", "none.bin", "--out", "r", "--backend", "cpu"], 1)
+            .contains("contains no positions")
     );
 }
 

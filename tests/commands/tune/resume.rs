@@ -160,7 +160,7 @@ fn what_cannot_be_resumed_is_refused() {
     let data = bench.bytes("d.bin");
     bench.dataset("e.bin", FeatureKind::Pst, 4000, 12);
     std::fs::write(bench.path("d.bin"), bench.bytes("e.bin")).unwrap();
-    assert!(bench.fails(&resume, 1).contains("not the dataset that the run began with"));
+    assert!(bench.fails(&resume, 1).contains("not the dataset that the run started with"));
     std::fs::remove_file(bench.path("d.bin")).unwrap();
     assert!(bench.fails(&resume, 1).contains("d.bin"));
     bench.write("d.bin", data);
@@ -205,7 +205,7 @@ fn a_finished_run_is_finished_once_its_result_is_there() {
     let bench = bench();
     bench.tune(&["d.bin", "--out", "r", "--epochs", "3"]);
     let err = bench.fails(&["tune", "--resume", "r", "--backend", "cpu"], 2);
-    assert!(err.contains("r: the run is finished (the planned epochs are done)"), "{err}");
+    assert!(err.contains("r: the run is finished (epoch limit reached)"), "{err}");
     // The state has done its duty.
     assert!(bench.bytes("r/checkpoint.safetensors").len() < 2000);
 

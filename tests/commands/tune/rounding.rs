@@ -106,7 +106,7 @@ fn a_rounded_run_is_minimal_and_costs_less() {
     for part in [
         "rounded     local: relative loss +",
         "naive +",
-        "proved      none of 1,",
+        "verified    none of 1,",
         "single steps improves the exact loss",
     ] {
         assert!(out.contains(part), "{part}: {out}");
@@ -169,7 +169,7 @@ fn the_local_search_ends_in_proof() {
     assert_eq!(number(&short, &["single_steps", "taken_exactly"]), 0.0);
     let args = ["tune", "--out", "w", "--epochs", "2", "--backend", "cpu"];
     let (_, out, _) = bench.run(&[&args[..], &common[..]].concat(), "");
-    assert!(out.contains("not proved  ") && out.contains("would improve the exact training loss"), "{out}");
+    assert!(out.contains("not optimal ") && out.contains("would improve the exact training loss"), "{out}");
 
     // Judged by held-out games, the best epoch is not led on.
     let held = bench.tune(&[&common[..], &["--out", "h", "--holdout", "0.3"]].concat());
@@ -205,13 +205,16 @@ fn what_makes_no_sense_is_refused() {
     bench.dataset("d.bin", FeatureKind::Pst, 300, 7);
     for (flags, part) in [
         (&["--round", "up"][..], "rounding 'up': expected none, naive or local"),
-        (&["--optimizer", "local", "--round", "local"], "--round is for smooth optimizers"),
-        (&["--optimizer", "local", "--learning-rate", "1"], "flags that are those of other optimizers"),
-        (&["--optimizer", "local", "--damping", "1"], "flags that are those of other optimizers"),
-        (&["--optimizer", "local", "--l2", "1,2"], "local takes one --l2"),
+        (&["--optimizer", "local", "--round", "local"], "--round only applies to continuous optimizers"),
+        (
+            &["--optimizer", "local", "--learning-rate", "1"],
+            "some of the flags do not apply to --optimizer local",
+        ),
+        (&["--optimizer", "local", "--damping", "1"], "some of the flags do not apply to --optimizer local"),
+        (&["--optimizer", "local", "--l2", "1,2"], "local accepts only one --l2"),
         (&["--optimizer", "local", "--step", "2,4"], "steps must be descending"),
         (&["--optimizer", "local", "--step", "0"], "steps must be descending"),
-        (&["--step", "4,2"], "--step is for --optimizer local"),
+        (&["--step", "4,2"], "--step only applies to --optimizer local"),
         (&["--optimizer", "random"], "expected gauss-newton, adam or local"),
     ] {
         let err = bench.fails(&[&["tune", "d.bin", "--k", "0.8", "--out", "r"], flags].concat(), 2);

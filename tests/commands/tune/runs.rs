@@ -69,7 +69,7 @@ fn a_run_leaves_a_whole_folder() {
     let (code, out, err) =
         bench.run(&["tune", "d.bin", "--out", "t", "--backend", "cpu", "--board", "rook"], "");
     assert_eq!((code, err.as_str()), (0, ""));
-    for part in ["3,000 positions", "fitted on the prior", "rook, middlegame", "(asked for)", "tables.hpp"] {
+    for part in ["3,000 positions", "fitted on the prior", "rook, middlegame", "(requested)", "tables.hpp"] {
         assert!(out.contains(part), "{part}: {out}");
     }
     let (code, out, err) = bench.run(&["-q", "tune", "d.bin", "--out", "q", "--backend", "cpu"], "");

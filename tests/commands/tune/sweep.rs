@@ -24,7 +24,7 @@ fn refuse(bench: &Bench, args: &[&str], code: i32, text: &str) {
 }
 
 fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+    value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
 #[test]
@@ -353,15 +353,15 @@ fn bad_input_is_one_line() {
         (&["d.bin", "--scale", "0.2:3:0"], "0 values"),
         (&["d.bin", "--scale", ""], "empty"),
         (&["d.bin", "--scale", "0:3:5"], "positive"),
-        (&["d.bin", "--scale", "2:1:5"], "goes from 2 down to 1"),
-        (&["d.bin", "--scale", "2:1:5:log"], "goes from 2 down to 1"),
+        (&["d.bin", "--scale", "2:1:5"], "goes down from 2 to 1"),
+        (&["d.bin", "--scale", "2:1:5:log"], "goes down from 2 to 1"),
         (&["d.bin", "--scale", "-1:3:5"], "positive"),
         (&["d.bin", "--scale", "nan"], "not a finite number"),
         (&["d.bin", "--scale", "1:inf:5"], "not a finite number"),
         (&["d.bin", "--scale", "1:2:200000"], "--yes"),
         (&["d.bin", "--scale", "1:2:3", "--k-base", "2"], "10 or e"),
-        (&["d.bin", "--scale", "1:2:3", "--folds", "5"], "--folds is for --grid"),
-        (&["d.bin", "--scale", "1:2:3", "--k", "1"], "is for --grid"),
+        (&["d.bin", "--scale", "1:2:3", "--folds", "5"], "--folds needs --grid"),
+        (&["d.bin", "--scale", "1:2:3", "--k", "1"], "needs --grid"),
         (&["d.bin", "--scale", "1:2:3", "--svg", "no/such/folder.svg"], "no such folder"),
         (&["d.bin", "--grid", "l2"], "KEY=VALUES"),
         (&["d.bin", "--grid", "l2="], "empty"),
@@ -380,19 +380,19 @@ fn bad_input_is_one_line() {
         (&["d.bin", "--grid", "k=0:1:3"], "must be a positive number"),
         (&["d.bin", "--grid", "blend=0.5"], "no search scores"),
         (&["d.bin", "--grid", "blend=2"], "from 0 to 1"),
-        (&["d.bin", "--grid", "l2=0", "--blend-k", "1"], "no target is blended"),
+        (&["d.bin", "--grid", "l2=0", "--blend-k", "1"], "--blend-k: needs --grid blend"),
         (&["d.bin", "--grid", "source:x=1"], "does not know its sources"),
         (&["d.bin", "--grid", "l2=0", "--folds", "1"], "at least 2"),
         (&["d.bin", "--grid", "l2=0", "--folds", "201"], "201 folds: more than the 200 games"),
         (&["d.bin", "--grid", "l2=0", "--epochs", "0"], "epochs"),
-        (&["d.bin", "--grid", "l2=0:1:200", "--grid", "k=1:2:200"], "200,000 runs; --yes"),
+        (&["d.bin", "--grid", "l2=0:1:200", "--grid", "k=1:2:200"], "200,000 runs; confirm with --yes"),
         (&["d.bin", "--grid", "l2=0:1:9999", "--grid", "k=1:2:9999", "--yes"], "at most 10,000,000"),
         (&["d.bin", "--grid", "beta1=0.9", "--optimizer", "gauss-newton"], "does not know it"),
         (&["d.bin", "--grid", "loss=power:1.5", "--optimizer", "gauss-newton"], "smooth"),
         (&["d.bin", "--grid", "l2=0", "--optimizer", "pso"], "expected adam or gauss-newton"),
         (
             &["d.bin", "--grid", "l2=0", "--optimizer", "gauss-newton", "--schedule", "linear"],
-            "--schedule is for adam",
+            "--schedule only applies to adam",
         ),
     ];
     for (args, text) in cases {
@@ -411,5 +411,5 @@ fn bad_input_is_one_line() {
     refuse(&bench, &["--resume", "s"], 1, "not a checkpoint, or damaged");
     bench.write("s/checkpoint.safetensors", whole);
     bench.dataset("d.bin", FeatureKind::Pst, 2000, 8);
-    refuse(&bench, &["--resume", "s"], 1, "is not the dataset that the sweep began with");
+    refuse(&bench, &["--resume", "s"], 1, "is not the dataset that the sweep started with");
 }

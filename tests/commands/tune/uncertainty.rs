@@ -59,9 +59,13 @@ fn the_program_tells_errors() {
     let adam = ["d.bin", "--optimizer", "adam", "--epochs", "5", "--batches", "2", "--errors"];
     let (code, out, err) = bench.run(&[&["tune", "--out", "a", "--backend", "cpu"], &adam[..]].concat(), "");
     assert_eq!((code, err.as_str()), (0, ""));
-    for part in
-        ["clustered by 500 games", "middlegame", "least sure", "errors away", "errors from the optimum"]
-    {
+    for part in [
+        "clustered by 500 games",
+        "middlegame",
+        "largest ",
+        "differ by more than 2 standard errors",
+        "errors from the optimum",
+    ] {
         assert!(out.contains(part), "{part}: {out}");
     }
     assert!(!out.contains("bootstrap"));

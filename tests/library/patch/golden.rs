@@ -294,7 +294,7 @@ fn one_name_for_two_parameters_is_refused() {
     let declared = refusal_of(&format!("#param p_1 int 1 0 2 1 0.1\n{set}#context p\na = 1@;\n"), source);
     assert_eq!(declared, "3: p_1 is the name of a parameter of line 1 already");
     let unknown = refusal_of(&format!("{set}#context p\na = 1@;\n#add\na = @ + @;\n"), source);
-    assert!(unknown.contains("p_2 is no parameter"), "{unknown}");
+    assert!(unknown.contains("p_2 is not a parameter"), "{unknown}");
     let unnamed = refusal_of(&format!("{set}#context\na = 1@;\n"), source);
     assert!(unnamed.contains("give the context a name"), "{unnamed}");
 }

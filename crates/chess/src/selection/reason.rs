@@ -57,7 +57,7 @@ reasons! {
     CaptureNext Position "positions before a capture or promotion";
     BeforeCapture Position "positions shortly before a capture or promotion";
     BookMove Position "positions before a book move";
-    FewNonPawns Position "positions with few pieces beside pawns";
+    FewNonPawns Position "positions with few pieces besides pawns";
     FewPieces Position "positions with few pieces";
     ManyPieces Position "positions with many pieces";
     NoScore Position "positions without a score";

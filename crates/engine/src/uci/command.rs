@@ -63,7 +63,7 @@ impl Go {
                     // Clocks that have run out are told as negative numbers by some.
                     let Some(number) = words.peek().and_then(|word| word.parse::<i64>().ok()) else {
                         let found = words.next_if(|word| !WORDS.contains(word)).unwrap_or("nothing");
-                        go.complaints.push(format!("go {word}: expected a whole number, found {found}"));
+                        go.complaints.push(format!("go {word}: expected an integer, found {found}"));
                         continue;
                     };
                     words.next();

@@ -77,7 +77,7 @@ impl Parameters {
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<Change, String> {
         let whole = |low: u64, high: u64| match value.parse::<u64>() {
             Ok(number) if (low..=high).contains(&number) => Ok(number),
-            _ => Err(format!("option '{name}': '{value}' is not a whole number from {low} to {high}")),
+            _ => Err(format!("option '{name}': '{value}' is not an integer from {low} to {high}")),
         };
         let lower = name.to_lowercase();
         Ok(match lower.as_str() {

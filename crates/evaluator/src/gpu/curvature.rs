@@ -99,7 +99,7 @@ impl GpuEvaluator<'_> {
         match room(&self.budget) {
             0 => {
                 let reason = Error::Gpu(format!(
-                    "a Gauss-Newton matrix of {} features does not fit beside the dataset",
+                    "a Gauss-Newton matrix of {} features does not fit in memory together with the dataset",
                     self.layout.features()
                 ));
                 let Some(memory) = self.planned else { return Err(reason) };

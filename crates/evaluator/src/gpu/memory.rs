@@ -126,7 +126,7 @@ impl GpuEvaluator<'_> {
                 let more = doublings(memory)
                     .find(|&memory| room(&Budget::new(&self.options, Some(memory))) >= tiling.tile);
                 let reason = Error::Gpu(format!(
-                    "parameters, tables and sums of {} members do not fit beside the dataset",
+                    "parameters, tables and sums of {} members do not fit in memory together with the dataset",
                     tiling.tile
                 ));
                 return Err(match self.planned {

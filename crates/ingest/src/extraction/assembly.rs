@@ -376,7 +376,7 @@ fn empty_report(source: &Source, game_rules: &[&str]) -> SourceReport {
         .collect();
     if format.is_some() && !game_rules.is_empty() {
         warnings.push(format!(
-            "labelled positions have no moves and tags, so these rules do not apply: {}",
+            "labeled positions have no moves and tags, so these rules do not apply: {}",
             game_rules.join(", ")
         ));
     }

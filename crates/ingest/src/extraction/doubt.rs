@@ -119,7 +119,7 @@ fn results_doubt(
             view.name()
         ),
     };
-    Some(format!("results run against material as if {what}: {rates}; {remedy}"))
+    Some(format!("results contradict material as if {what}: {rates}; {remedy}"))
 }
 
 fn scores_doubt(counts: &Agreement, verdict: Verdict, view: PointOfView) -> String {
@@ -132,14 +132,14 @@ fn scores_doubt(counts: &Agreement, verdict: Verdict, view: PointOfView) -> Stri
     }
     match fitting(counts, view) {
         (fitting, false) => format!(
-            "scores run against material as if they were {}: {rates}; extract --score-pov {} reads them so, \
+            "scores contradict material as if they were {}: {rates}; extract --score-pov {} reads them so, \
              --score-pov {} as they are",
             if fitting == PointOfView::White { "White's" } else { "the side to move's" },
             fitting.name(),
             view.name()
         ),
         (fitting, true) => format!(
-            "scores run against material as if they were {}: {rates}; turn their sign, or extract --score-pov {} \
+            "scores contradict material as if they were {}: {rates}; turn their sign, or extract --score-pov {} \
              reads them as they are",
             if fitting == PointOfView::White { "Black's" } else { "those of the side that has just moved" },
             view.name()

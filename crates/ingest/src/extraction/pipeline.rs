@@ -64,13 +64,13 @@ pub fn run(
     let mut sources = Source::prepare(inputs, settings, &bytes_read)?;
     if sources.iter().all(|source| source.kind == InputKind::Pgn) && settings.asked() != Asked::default() {
         return Err(Error::Usage(
-            "--labels, --results, --pov and --score-pov are about labelled positions, but every input holds games"
+            "--labels, --results, --pov and --score-pov only apply to labeled positions, but all inputs contain games"
                 .to_string(),
         ));
     }
     if settings.piece_letters.is_some() && sources.iter().all(|source| source.kind == InputKind::Text) {
         return Err(Error::Usage(
-            "--piece-letters is about games, but every input holds labelled positions".to_string(),
+            "--piece-letters only applies to games, but all inputs contain labeled positions".to_string(),
         ));
     }
     let bytes_total = sources.iter().map(|source| source.bytes).sum::<Option<u64>>();

@@ -55,7 +55,7 @@ impl Source {
         let kind = detect_kind(input.name(), input.head());
         let detection = match kind {
             InputKind::Pgn if input.head().trim_ascii().is_empty() => {
-                return Err(Error::input(path, "is empty: it holds no games"));
+                return Err(Error::input(path, "is empty: it contains no games"));
             }
             InputKind::Pgn => None,
             InputKind::Text => {
@@ -208,7 +208,7 @@ pub fn check_reading(inputs: &[PathBuf], output: &Path, max_bad_share: f64, thre
     if let Ok(target) = output.canonicalize()
         && inputs.iter().any(|input| input.canonicalize().is_ok_and(|path| path == target))
     {
-        return Err(Error::Usage(format!("{}: is an input, too", output.display())));
+        return Err(Error::Usage(format!("{}: is also an input", output.display())));
     }
     Ok(())
 }

@@ -243,7 +243,7 @@ impl<'a> Assembly<'a> {
         if self.writer.is_empty() {
             let reason = match self.reports.iter().flat_map(|report| &report.complaints).next() {
                 Some(first) => format!("no line could be used; the first: {first}"),
-                None => "is empty: it holds no positions".to_string(),
+                None => "is empty: it contains no positions".to_string(),
             };
             return Err(Error::input(&inputs[0], reason));
         }
@@ -280,7 +280,7 @@ fn doubt(counts: &Agreement, verdict: Verdict) -> String {
     };
     let rates = rates(counts, "decisive, imbalanced results");
     format!(
-        "results run against material {what}: {rates}; \"point_of_view\" of the schema says whose results are, \
+        "results contradict material {what}: {rates}; \"point_of_view\" of the schema says whose results are, \
          import --trust-results takes them as they are"
     )
 }

@@ -164,7 +164,7 @@ impl Reader<'_> {
                 None if word.starts_with(b"qid:") && last.is_none() && qid.is_none() => {
                     let Some(game) = std::str::from_utf8(&word[4..]).ok().and_then(|id| id.parse().ok())
                     else {
-                        return fault("bad game", format!("{} is no whole number", quoted(word)));
+                        return fault("bad game", format!("{} is not an integer", quoted(word)));
                     };
                     qid = Some(game);
                     continue;
@@ -342,10 +342,10 @@ impl Reader<'_> {
         let game = match self.value(Column::Game) {
             None => qid,
             Some(value) if value >= 0.0 && value.fract() == 0.0 && value < 9e15 => Some(value as u64),
-            Some(value) => return fault("bad column", format!("game {value} is not a whole number")),
+            Some(value) => return fault("bad column", format!("game {value} is not an integer")),
         };
         if plan.requires_qid && qid.is_none() {
-            return fault("missing column", "no game (qid:N behind the result)".to_string());
+            return fault("missing column", "no game (qid:N after the result)".to_string());
         }
         let weight = self.value(Column::Weight).unwrap_or(1.0) as f32;
         if !(weight > 0.0 && weight.is_finite()) {

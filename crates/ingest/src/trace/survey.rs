@@ -68,12 +68,12 @@ pub fn survey(path: &Path) -> Result<Survey> {
         }
     }
     let Some((_, largest)) = found.indices else {
-        return Err(Error::input(path, "is no trace: no line has index:coefficient entries"));
+        return Err(Error::input(path, "is not a trace: no line has index:coefficient entries"));
     };
     if 2 * found.bad_lines > found.lines {
         return Err(Error::input(
             path,
-            format!("is no trace: {} of {} lines cannot be read", found.bad_lines, found.lines),
+            format!("is not a trace: {} of {} lines cannot be read", found.bad_lines, found.lines),
         ));
     }
     if largest > MOST {

@@ -94,7 +94,7 @@ impl EngineOption {
             },
             OptionKind::Spin { min, max, .. } => match value.parse::<i64>() {
                 Ok(number) if (*min..=*max).contains(&number) => value,
-                _ => return Err(format!("'{value}': must be a whole number from {min} to {max}")),
+                _ => return Err(format!("'{value}': must be an integer from {min} to {max}")),
             },
             OptionKind::Combo { vars, .. } => {
                 let var = vars.iter().find(|var| var.eq_ignore_ascii_case(value));

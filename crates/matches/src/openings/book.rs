@@ -87,7 +87,7 @@ impl Book {
         book.checksum = format!("{:016x}", stream.hash.digest());
         if book.entries.is_empty() {
             return Err(match book.complaints.first() {
-                None => Error::input(path, "holds no opening"),
+                None => Error::input(path, "contains no openings"),
                 Some(first) => Error::input(
                     path,
                     format!("none of its {} {}s can be used; the first: {first}", book.bad, reading.unit),

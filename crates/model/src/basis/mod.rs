@@ -270,7 +270,7 @@ impl CoordinateRecord {
             return fault(format!("the bounds {low} to {high} exclude the start {start}"));
         }
         if *integer && start.fract() != 0.0 {
-            return fault(format!("the start {start} is not a whole number"));
+            return fault(format!("the start {start} is not an integer"));
         }
         Ok(Coordinate { name: name.clone(), start, min: *min, max: *max, integer: *integer })
     }
@@ -364,7 +364,7 @@ mod tests {
             ),
             (
                 with(&format!("{{\"name\": \"a\", \"start\": 0.5, \"integer\": true, {moves}}}")),
-                "not a whole number",
+                "not an integer",
             ),
             (
                 with(&format!("{{\"name\": \"a\", \"start\": \"here\", {moves}}}")),

@@ -155,8 +155,8 @@ pub(super) fn coordinates(coordinates: &[CoordinateValue]) -> Markup {
         details.list open[shown.len() <= 80] {
             summary { "Coordinates " span.soft { (grouped(coordinates.len() as u64)) @if shown.len() < coordinates.len() { ", the first " (grouped(shown.len() as u64)) " are shown" } } }
             div.scroll { table.bars {
-                caption { "What was tuned; the parameters follow from it" }
-                thead { tr { th scope="col" { "name" } th scope="col" { "value" } th scope="col" { "least" } th scope="col" { "most" } } }
+                caption { "The tuned coordinates; they determine the parameters" }
+                thead { tr { th scope="col" { "name" } th scope="col" { "value" } th scope="col" { "min" } th scope="col" { "max" } } }
                 tbody { @for CoordinateValue { name, value, min, max, error } in shown {
                     @let held = *min == Some(*value) || *max == Some(*value);
                     tr {

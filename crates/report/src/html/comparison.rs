@@ -34,7 +34,7 @@ impl Comparison {
             }
             @if !self.parameters.is_empty() {
                 section id="parameters" {
-                    h2 { "Parameters of both" }
+                    h2 { "Common parameters" }
                     (bars::material(&self.parameters, &groups, first))
                     @if groups.iter().any(|group| matches!(group.shape, Shape::Board(_))) {
                         h3 { "Boards" }

@@ -23,7 +23,7 @@ fn with_points(series: Series) -> Series {
 pub(super) fn losses(report: &RunReport) -> Result<Markup> {
     let steps = &report.steps;
     let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
-        return Ok(html! { p.note { "No step is done yet." } });
+        return Ok(html! { p.note { "No step has finished yet." } });
     };
     let at = |x: fn(&Step) -> f64, y: &dyn Fn(&Step) -> Option<f64>| -> Vec<(f64, f64)> {
         steps.iter().filter_map(|step| y(step).map(|y| (x(step), y))).collect()
@@ -83,10 +83,10 @@ pub(super) fn losses(report: &RunReport) -> Result<Markup> {
         series.push(with_points(line("held-out loss", left(&held_out))));
     }
     let far = Plot {
-        title: "Distance to the lowest loss".to_string(),
-        description: format!("How far each loss is above the lowest of its line, as a share. {in_words}"),
+        title: "Distance to the minimum loss".to_string(),
+        description: format!("Relative distance of each loss to the minimum of its curve. {in_words}"),
         x: Axis::whole(&report.step_name),
-        y: Axis::logarithmic("above the lowest, share"),
+        y: Axis::logarithmic("relative distance to minimum"),
         series,
         mark: None,
         guide: Vec::new(),
@@ -94,9 +94,9 @@ pub(super) fn losses(report: &RunReport) -> Result<Markup> {
     let gradients = at(number, &|step| step.gradient.filter(|norm| *norm > 0.0));
     let gradient = Plot {
         title: "Largest component of the gradient".to_string(),
-        description: "Loss a centipawn; near zero where the loss is at a minimum.".to_string(),
+        description: "Loss per centipawn; near zero at a minimum of the loss.".to_string(),
         x: Axis::whole(&report.step_name),
-        y: Axis::logarithmic("loss a centipawn"),
+        y: Axis::logarithmic("loss per centipawn"),
         series: vec![with_points(line("gradient", gradients))],
         mark: None,
         guide: Vec::new(),
@@ -128,7 +128,7 @@ pub(super) fn swarms(report: &RunReport) -> Result<Option<Markup>> {
     let spread = Plot {
         title: "Best positions of the swarms".to_string(),
         description: format!(
-            "The lowest loss of the best, the middle and the worst swarm; at the end {best:.8}, {:.8} and {:.8}.",
+            "The lowest loss of the best, the median and the worst swarm; at the end {best:.8}, {:.8} and {:.8}.",
             last.median, last.worst
         ),
         x: Axis::whole(&report.step_name),
@@ -144,14 +144,14 @@ pub(super) fn swarms(report: &RunReport) -> Result<Option<Markup>> {
     let fates = Plot {
         title: "Deaths and restarts".to_string(),
         description: format!(
-            "Particles that died: {}; swarms that started anew: {}.",
+            "Particles that died: {}; swarms that were restarted: {}.",
             last.deaths, last.restarts
         ),
         x: Axis::whole(&report.step_name),
         y: Axis::whole("so far"),
         series: vec![
             curve("particles that died", &|_, swarms| swarms.deaths as f64),
-            curve("swarms that started anew", &|_, swarms| swarms.restarts as f64),
+            curve("swarms that were restarted", &|_, swarms| swarms.restarts as f64),
         ],
         mark: None,
         guide: Vec::new(),
@@ -165,7 +165,7 @@ pub(super) fn swarms(report: &RunReport) -> Result<Option<Markup>> {
         }
         @if !last.each.is_empty() {
             div.scroll { table.bars {
-                caption { "Lowest loss of each swarm at the end; bars: above the best" }
+                caption { "Lowest loss of each swarm at the end; bars: difference from the best" }
                 thead { tr { th scope="col" { "swarm" } th scope="col" { "loss" } } }
                 tbody { @for (i, loss) in last.each.iter().enumerate() {
                     @let share = if high > low { 100.0 * (loss - low) / (high - low) } else { 0.0 };

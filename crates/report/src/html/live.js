@@ -10,7 +10,7 @@ async function look() {
     if (!answer.ok) throw new Error(answer.status);
     const text = await answer.text();
     misses = 0;
-    note.textContent = 'live: looks again every ' + note.dataset.every + ' s';
+    note.textContent = 'live: refreshes every ' + note.dataset.every + ' s';
     const fresh = new DOMParser().parseFromString(text, 'text/html').getElementById('page');
     if (fresh && fresh.innerHTML !== last) {
       last = fresh.innerHTML;
@@ -32,7 +32,7 @@ async function look() {
     }
   } catch (error) {
     misses += 1;
-    if (misses >= 3) { note.textContent = 'the program has ended; this is what it showed last'; return; }
+    if (misses >= 3) { note.textContent = 'the program has ended; this is its last state'; return; }
   }
   setTimeout(look, every);
 }

@@ -69,7 +69,7 @@ fn document(title: &str, body: &Markup, live: Option<&Live>) -> String {
             body {
                 main id="page" { (body) }
                 @if let Some(live) = live {
-                    p.live id="live" role="status" data-every=(live.every) { "live: looks again every " (live.every) " s" }
+                    p.live id="live" role="status" data-every=(live.every) { "live: refreshes every " (live.every) " s" }
                     script nonce=(live.nonce) { (PreEscaped(LIVE)) }
                 }
             }
@@ -141,7 +141,7 @@ impl RunReport {
                     h3 { "Boards" }
                     (boards::switch(&views))
                     (boards::boards(&self.parameters, &groups, &views))
-                    p.note { "From White's side, a1 at the lower left; Black's squares are mirrored. Dotted: no position has the feature." }
+                    p.note { "From White's side, a1 at the lower left; Black's squares are mirrored. Dotted: the feature never occurs." }
                 }
                 (bars::lists(&self.parameters, &groups, &self.reference))
             };
@@ -153,12 +153,12 @@ impl RunReport {
         match &self.diagnostics {
             Some(diagnostics) => {
                 let about = html! {
-                    p.note { "Tenths of the positions by prediction: on the diagonal, predictions come true. Bars are standard errors, games counted as independent." }
+                    p.note { "Positions in ten equal groups by prediction: on the diagonal, predictions are calibrated. Bars are standard errors, treating games as independent." }
                     (positions::calibration(diagnostics)?)
                 };
                 sections.push(("calibration", "Calibration", about));
                 let about = html! {
-                    p.note { "“Timid or bold” is result less prediction, seen from the side that is predicted to do better: above zero, evaluations there are too small, below, too large. White's residual is the same seen from White." }
+                    p.note { "“Under-/over-confidence” is result minus prediction from the point of view of the side that is predicted to do better: above zero, evaluations are too small there; below zero, too large. White's residual is the same from White's point of view." }
                     (positions::residuals(diagnostics)?)
                 };
                 sections.push(("residuals", "Residuals", about));
@@ -254,7 +254,7 @@ mod tests {
         assert!(page.contains("<script nonce=\"word\">") && page.contains("data-every=\"3\""));
         assert!(!page.contains("http-equiv"), "the policy comes with the answer");
         assert!(live.policy().contains("script-src 'nonce-word'"));
-        assert!(page.contains("No step is done yet."));
+        assert!(page.contains("No step has finished yet."));
     }
 
     #[test]

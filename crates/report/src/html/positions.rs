@@ -48,8 +48,8 @@ pub(super) fn calibration(diagnostics: &Diagnostics) -> Result<Markup> {
                 _ => format!("Calibration, {name} (phase {low} to {high})"),
             },
             description: format!(
-                "Mean result against mean prediction for tenths of the positions; on the diagonal, predictions come \
-                 true. Of the training positions, {off} of {} tenths are more than two standard errors off it.",
+                "Mean result against mean prediction for ten equal groups of positions; on the diagonal, predictions are \
+                 calibrated. Of the training positions, {off} of {} groups are more than two standard errors off it.",
                 first.bins.len()
             ),
             x: Axis::linear("predicted score"),
@@ -70,9 +70,9 @@ pub(super) fn calibration(diagnostics: &Diagnostics) -> Result<Markup> {
 pub(super) fn residuals(diagnostics: &Diagnostics) -> Result<Markup> {
     let boldness: Estimate = |r| (r.boldness, r.boldness_error);
     let mean: Estimate = |r| (r.mean, r.error);
-    let bold = "Above zero, the side that is predicted to do better does even better: evaluations are too timid there; \
-                below, they are too bold.";
-    let white = "Above zero, White does better than predicted; below, Black does.";
+    let bold = "Above zero, the side that is predicted to do better does even better: evaluations are underconfident \
+                there; below zero, they are overconfident.";
+    let white = "Above zero, White does better than predicted; below zero, Black does.";
     let keys: [(&str, &str, Grouped); 2] =
         [("phase", "phase units", |set| &set.by_phase), ("pieces", "pieces", |set| &set.by_pieces)];
     let mut figures = Vec::new();
@@ -81,7 +81,7 @@ pub(super) fn residuals(diagnostics: &Diagnostics) -> Result<Markup> {
             continue;
         }
         for (what, title, estimate, words) in
-            [("bold", "Timid or bold", boldness, bold), ("white", "White's residual", mean, white)]
+            [("bold", "Under-/over-confidence", boldness, bold), ("white", "White's residual", mean, white)]
         {
             let series = diagnostics.sets.iter().map(|set| Series {
                 name: set_name(set).to_string(),
@@ -91,7 +91,7 @@ pub(super) fn residuals(diagnostics: &Diagnostics) -> Result<Markup> {
             });
             let plot = Plot {
                 title: format!("{title}, by {axis}"),
-                description: format!("Mean of result less prediction. {words}"),
+                description: format!("Mean of result minus prediction. {words}"),
                 x: Axis::whole(axis),
                 y: Axis::linear("score"),
                 series: series.collect(),
@@ -125,7 +125,7 @@ pub(super) fn residuals(diagnostics: &Diagnostics) -> Result<Markup> {
     let pieces = diagnostics.sets.iter().any(|set| !set.by_pieces.is_empty());
     Ok(html! {
         div.figures { @for figure in figures { (figure) } }
-        @if !pieces { p.note { "Rows of this feature set do not tell how many pieces a position has." } }
+        @if !pieces { p.note { "Rows of this feature set do not contain the number of pieces of a position." } }
     })
 }
 

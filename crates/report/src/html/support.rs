@@ -113,7 +113,7 @@ pub(super) fn section(parameters: &[Parameter], rare: u64, reference: &str) -> R
             details.list open[few.len() <= 12] {
                 summary { "Rare: fewer than " (rare) " positions " span.soft { (few.len()) } }
                 div.scroll { table {
-                    caption { "Rare features; their values rest on little" }
+                    caption { "Rare features; few positions constrain their values" }
                     thead { tr { th scope="col" { "name" } th scope="col" { "positions" } th scope="col" { "middlegame" } th scope="col" { "endgame" } } }
                     tbody { @for (p, n) in few.iter().take(NAMES) { tr {
                         th scope="row" { (p.name) } td { (n) }
@@ -125,7 +125,7 @@ pub(super) fn section(parameters: &[Parameter], rare: u64, reference: &str) -> R
         }
         @if !unsupported.is_empty() {
             details.list {
-                summary { "No position has them " span.soft { (unsupported.len()) } }
+                summary { "Never occur " span.soft { (unsupported.len()) } }
                 p.names { @for (i, (p, _)) in unsupported.iter().take(NAMES).enumerate() { @if i > 0 { ", " } (p.name) }
                     @if unsupported.len() > NAMES { " and " (unsupported.len() - NAMES) " more" } }
             }

@@ -89,7 +89,7 @@ pub(super) fn section(sweep: &SweepReport) -> Result<Markup> {
         _ => html! {},
     };
     Ok(html! {
-        @if sweep.settings.is_empty() { p.note { "No setting has met all folds yet." } }
+        @if sweep.settings.is_empty() { p.note { "No setting has been run on all folds yet." } }
         div.figures { @for figure in figures { (figure) } }
         @for table in tables { (table) }
         (grid)
@@ -115,7 +115,7 @@ fn grid(sweep: &SweepReport, x: usize, y: usize, others: bool) -> Markup {
     let full = 2.0 * (finite[finite.len() / 2] - low).max(1e-12);
     html! {
         div.scroll { table.grid {
-            caption { "Held-out loss above the lowest, " (format!("{low:.8}")) ", in millionths" @if others { "; other settings at their best" } span.soft { "orange: worse" } }
+            caption { "Held-out loss above the minimum, " (format!("{low:.8}")) ", in millionths" @if others { "; other settings at their best" } span.soft { "orange: worse" } }
             thead { tr { th scope="col" { (rows.name) " \\ " (columns.name) } @for label in &columns.labels { th scope="col" { (label) } } } }
             tbody { @for (row, label) in rows.labels.iter().enumerate() { tr {
                 th scope="row" { (label) }
@@ -134,7 +134,7 @@ fn grid(sweep: &SweepReport, x: usize, y: usize, others: bool) -> Markup {
 fn ranking(sweep: &SweepReport) -> Markup {
     html! {
         @if !sweep.settings.is_empty() {
-            p.note { "“Over best” is the mean difference to the best, fold by fold, which is far more certain than either loss. “as good” marks what cannot be told from the best: a difference of less than two standard errors." }
+            p.note { "“Over best” is the mean difference from the best, fold by fold, which is far more precise than either loss. “tied” marks settings that are statistically tied with the best: a difference of less than two standard errors." }
             div.scroll { table {
                 caption { "Settings ranked by held-out " (sweep.judge) " loss" @if sweep.settings.len() > ROWS { ", the best " (ROWS) " of " (sweep.settings.len()) } }
                 thead { tr {
@@ -143,7 +143,7 @@ fn ranking(sweep: &SweepReport) -> Markup {
                     th scope="col" { "held-out" } th scope="col" { "±" } th scope="col" { "over best" } th scope="col" { "±" } th scope="col" { "training" }
                 } }
                 tbody { @for (rank, setting) in sweep.settings.iter().take(ROWS).enumerate() { tr {
-                    th scope="row" { (rank + 1) @if rank == 0 { " best" } @else if setting.tied { " as good" } }
+                    th scope="row" { (rank + 1) @if rank == 0 { " best" } @else if setting.tied { " tied" } }
                     @for (axis, &index) in sweep.axes.iter().zip(&setting.indices) { td { (axis.labels.get(index).map_or("", String::as_str)) } }
                     td { (format!("{:.8}", setting.held_out.0)) } td { (format!("{:.8}", setting.held_out.1)) }
                     @if rank == 0 { td {} td {} } @else { td { (format!("{:.8}", setting.over_best.0)) } td { (format!("{:.8}", setting.over_best.1)) } }
@@ -183,7 +183,7 @@ mod tests {
             text.contains("0 (best)") && text.contains(">100.0<") && text.contains(">10000.0<"),
             "{text}"
         );
-        assert!(text.contains("2 as good") && !text.contains("<rate>"), "{text}");
+        assert!(text.contains("2 tied") && !text.contains("<rate>"), "{text}");
         assert_eq!(text.matches("role=\"img\"").count(), 2);
         section(&SweepReport { settings: Vec::new(), ..sweep }).unwrap();
     }

@@ -77,12 +77,12 @@ impl<'a> Ini<'a> {
             };
             let (key, value) = (key.trim(), value.trim());
             let Some((section, known)) = section else {
-                return refuse(format!("{}: stands before [Main]", shown(key)));
+                return refuse(format!("{}: comes before [Main]", shown(key)));
             };
             let Some(&found) = known.iter().find(|name| **name == key) else {
                 let near = known.iter().find(|name| name.eq_ignore_ascii_case(key));
                 let hint = near.map(|name| format!("; {name} is")).unwrap_or_default();
-                return refuse(format!("{}: is no key of [{section}]{hint}", shown(key)));
+                return refuse(format!("{}: is not a key of [{section}]{hint}", shown(key)));
             };
             if let Some(other) = entries.iter().find(|entry| entry.key == found) {
                 return refuse(format!("{found}: is set in line {} already", other.line));
@@ -124,7 +124,7 @@ impl<'a> Ini<'a> {
         if number.fract() == 0.0 && number >= least as f64 && number <= 1e15 {
             return Ok(number as u64);
         }
-        self.refuse(self.required(section, key)?, &format!("must be a whole number from {least} on"))
+        self.refuse(self.required(section, key)?, &format!("must be an integer of at least {least}"))
     }
 
     /// As [`Self::whole`], in 32 bits.

@@ -285,14 +285,18 @@ fn bad_inis_are_refused() {
     let cases = [
         ("Iterations = 50000\n", "", "x.conf: [Main] Iterations: is missing"),
         ("WinMoveLimit = 8\n", "", "x.conf: [Engine] WinMoveLimit: is missing"),
-        ("Iterations = 50000", "Iterations = 0", "x.conf:7: Iterations = 0: must be a whole number from 1"),
-        ("Iterations = 50000", "Iterations = 1.5", "x.conf:7: Iterations = 1.5: must be a whole"),
+        (
+            "Iterations = 50000",
+            "Iterations = 0",
+            "x.conf:7: Iterations = 0: must be an integer of at least 1",
+        ),
+        ("Iterations = 50000", "Iterations = 1.5", "x.conf:7: Iterations = 1.5: must be an integer"),
         ("Iterations = 50000", "Iterations =", "x.conf:7: Iterations = : has no value"),
         ("Gamma = 0.101", "Gamma = nan", "x.conf:9: Gamma = nan: must be a number"),
         ("A = 5000", "A = -5", "x.conf:8: A = -5: must be a number that is not negative"),
         ("A = 5000", "A = 5000\nA = 1", "x.conf:9: A: is set in line 8"),
-        ("Alpha = 0.602", "alpha = 0.602", "x.conf:10: alpha: is no key of [Main]; Alpha is"),
-        ("Alpha = 0.602", "Alpha = 0.602\nSeed = 1", "x.conf:11: Seed: is no key of [Main]"),
+        ("Alpha = 0.602", "alpha = 0.602", "x.conf:10: alpha: is not a key of [Main]; Alpha is"),
+        ("Alpha = 0.602", "Alpha = 0.602\nSeed = 1", "x.conf:11: Seed: is not a key of [Main]"),
         ("Alpha = 0.602", "Alpha = 0.602\nTau = 0.6", "x.conf:8: A = 5000: Tau makes this"),
         (
             "A = 5000\nGamma = 0.101\nAlpha = 0.602",
@@ -308,8 +312,8 @@ fn bad_inis_are_refused() {
         ("v.var", "none.var", "none.var: "),
         ("Simulate = 0", "Simulate = yes", "x.conf:3: Simulate = yes: must be 0"),
         ("[Engine]", "[Engines]", "x.conf:12: [Engines]: there are sections"),
-        ("[Main]", "", "x.conf:3: Simulate: stands before [Main]"),
-        ("Concurrency = 4", "Concurrency = 0", "x.conf:18: Concurrency = 0: must be a whole"),
+        ("[Main]", "", "x.conf:3: Simulate: comes before [Main]"),
+        ("Concurrency = 4", "Concurrency = 0", "x.conf:18: Concurrency = 0: must be an integer"),
         ("Concurrency = 4", "Concurrency", "x.conf:18: 'Concurrency' is neither"),
         ("BaseTime = 1000", "BaseTime = 0", "x.conf:16: BaseTime = 0: must be milliseconds"),
         (

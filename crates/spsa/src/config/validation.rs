@@ -169,7 +169,7 @@ impl RunConfig {
         for (name, path) in paths {
             let Some(path) = path else { continue };
             if path.as_os_str().is_empty() || path.to_str().is_none() {
-                return here(name, "is no path, or one that is not UTF-8");
+                return here(name, "is not a valid UTF-8 path");
             }
         }
         if games.pgn.is_some() && games.pgn == games.log {

@@ -123,12 +123,12 @@ pub fn engine_candidates(
             return Err(Error::setting("tune", name, why_not(option)));
         };
         if found.tuned.iter().any(|variable| variable.name == option.name) {
-            return Err(Error::setting("tune", name, "is named twice"));
+            return Err(Error::setting("tune", name, "is given twice"));
         }
         let start = start(option, default);
         let (min, max) = bounds(option, start, min, max, &mut found.notes);
         if min >= max {
-            return Err(Error::setting("tune", name, format!("the engine allows nothing but {min}")));
+            return Err(Error::setting("tune", name, format!("the engine only allows {min}")));
         }
         let variable = variable(&option.name, start as f64, (min, max), true, budget, &mut found.notes)?;
         found.tuned.push(variable);
@@ -141,9 +141,9 @@ pub fn engine_candidates(
         let start = start(option, default);
         let is_wide = max as f64 - min as f64 > WIDE;
         let why = match names.is_empty() {
-            false => Some("was not named"),
-            true if is_chore(&option.name) => Some("is not part of how it evaluates or searches"),
-            true if is_wide => Some("has bounds too wide to mean anything"),
+            false => Some("was not selected"),
+            true if is_chore(&option.name) => Some("is unrelated to evaluation and search"),
+            true if is_wide => Some("has bounds that are too wide to be meaningful"),
             true => None,
         };
         let mut unsaid = Vec::new();
@@ -163,7 +163,7 @@ pub fn engine_candidates(
             _ => Error::Setting {
                 setting: "tune",
                 value: None,
-                reason: format!("nothing is left to tune by default; options: {}", left_out.join(", ")),
+                reason: format!("there is nothing left to tune by default; options: {}", left_out.join(", ")),
             },
         });
     }
@@ -184,7 +184,7 @@ fn why_not(option: &EngineOption) -> String {
         }
         OptionKind::String { .. } => "is a string; only spin options can be tuned".to_string(),
         OptionKind::Check { .. } => "is a check box; only spin options can be tuned".to_string(),
-        OptionKind::Combo { .. } => "is a choice; only spin options can be tuned".to_string(),
+        OptionKind::Combo { .. } => "is a combo box; only spin options can be tuned".to_string(),
         OptionKind::Button => "is a button; only spin options can be tuned".to_string(),
         OptionKind::Spin { .. } => "is a spin option".to_string(),
     }
@@ -209,10 +209,7 @@ fn bounds(option: &EngineOption, start: i64, min: i64, max: i64, notes: &mut Vec
     let far = if start == 0 { 100.0 } else { 2.0 * start as f64 };
     let (near, far) = if start == 0 { (-far, far) } else { (far.min(0.0), far.max(0.0)) };
     let narrow = (near.max(low), far.min(high));
-    notes.push(format!(
-        "{}: its bounds are too wide to mean anything; {} to {} were taken",
-        option.name, narrow.0, narrow.1
-    ));
+    notes.push(format!("{}: its bounds are meaningless; using {} to {}", option.name, narrow.0, narrow.1));
     narrow
 }
 
@@ -248,7 +245,7 @@ pub fn parameter_candidates(params: &str, names: &[String], budget: Budget) -> R
     if names.is_empty() {
         let mean = ParameterGroups::try_new(&set, &theta, &pieces[..1])?.means()[0];
         let variable = one(&pieces[0], mean, &mut Vec::new())?;
-        found.left_out.push((variable, "pawn: is what the other pieces are measured in".to_string()));
+        found.left_out.push((variable, "pawn: is the unit for the other pieces".to_string()));
     }
     Ok(found)
 }
@@ -277,7 +274,7 @@ fn variable(
         }
         variable.r_end = Some(R_END);
     } else if variable.r_end.is_none() {
-        notes.push(format!("{}; r_end {R_END} was written", too_few(&guess, &advice, pairs)));
+        notes.push(format!("{}; using r_end {R_END}", too_few(&guess, &advice, pairs)));
         variable.r_end = Some(R_END);
     }
     // Digits that say nothing are in people's way.
@@ -344,7 +341,7 @@ mod tests {
         // Unless it is named it is left out.
         let error =
             engine_candidates(&[option(50, i64::MIN, i64::MAX)], &[], &[], budget).unwrap_err().to_string();
-        assert_eq!(error, "tune: nothing is left to tune by default; options: x");
+        assert_eq!(error, "tune: there is nothing left to tune by default; options: x");
         assert!(
             engine_candidates(&[option(5, 5, 5)], &[], &[], budget)
                 .unwrap_err()

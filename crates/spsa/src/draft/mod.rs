@@ -112,7 +112,7 @@ impl Draft {
                 set.insert(option.name.clone(), OptionValue::Flag(false));
                 found
                     .notes
-                    .push(format!("{} is turned off: games begin with the run's own openings", option.name));
+                    .push(format!("{} is turned off: games start from the run's own openings", option.name));
             }
         }
         drop(player);
@@ -154,7 +154,7 @@ impl Draft {
     pub fn to_toml(&self) -> String {
         let mut text = self.config.to_toml();
         if !self.left_out.is_empty() {
-            text += "\n# Not tuned; take the # away from those that should be.\n";
+            text += "\n# Not tuned; uncomment those that should be.\n";
             for (variable, why) in &self.left_out {
                 let _ = writeln!(text, "\n# {why}");
                 for line in parameter_table(variable).lines() {

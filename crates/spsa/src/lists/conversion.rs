@@ -21,7 +21,7 @@ pub struct Converted {
 #[derive(Debug, thiserror::Error)]
 pub enum ConversionError {
     /// The new format needs a setting that the list does not have.
-    #[error("{parameter}: a list of {format} needs {}, which the input has not", setting.name())]
+    #[error("{parameter}: format {format} requires {}, which the input lacks", setting.name())]
     Missing {
         /// The parameter that lacks it.
         parameter: String,

@@ -370,7 +370,8 @@ pub fn write_list(entries: &[ListEntry], format: ListFormat, options: ListOption
     for entry in entries {
         entry.check().map_err(Error::Usage)?;
         if !entry.integer && !format.has_fractions() {
-            let reason = format!("{}: takes fractions, and {format} knows whole numbers only", entry.name);
+            let reason =
+                format!("{}: has fractional values, but {format} only supports integers", entry.name);
             return Err(Error::Usage(reason));
         }
     }

@@ -139,7 +139,7 @@ fn what_a_format_cannot_say_is_refused_or_noted() {
     let lacking = ListEntry { r_end: None, ..entry.clone() };
     assert_eq!(refused(lacking, ListFormat::Fishtest), "x: a list of fishtest needs r_end, which is missing");
     let fraction = ListEntry { integer: false, ..entry.clone() };
-    assert!(refused(fraction, ListFormat::Spsa).contains("knows whole numbers only"));
+    assert!(refused(fraction, ListFormat::Spsa).contains("only supports integers"));
     let comma = ListEntry { name: "a,b".to_string(), ..entry.clone() };
     assert!(refused(comma, ListFormat::OpenBench).contains("cannot have a comma"));
     let slashes = ListEntry { name: "a//b".to_string(), ..entry.clone() };
@@ -173,7 +173,7 @@ fn bad_lists_are_refused_by_line() {
         ("a,nan,0,2,1,0.002\n", "x", "x:1: a: start 'nan': is not a number"),
         ("a,1,0,inf,1,0.002\n", "x", "x:1: a: max 'inf': is not a number"),
         (&long, "x", "x:1: a: start '999999999999999999999999999999999999999999999999999999999999…': is not"),
-        ("a,1,0,1e300,1,0.002\n", "x", "x:1: a: c_end 1: too small beside values up to 1e300"),
+        ("a,1,0,1e300,1,0.002\n", "x", "x:1: a: c_end 1: too small relative to values up to 1e300"),
         ("a\u{1b}[2J,x,0,1,1,0.002\n", "x", "x:1: a\\u{1b}[2J: start 'x': is not a number"),
         ("a,1,0,1e300,1,0.002\n", "x", "x:1: a: c_end 1: too small"),
         ("\na,1,0,2,1,0.002\na,1,0,2,1,0.002\n", "x", "x:3: a: is listed twice, first in line 2"),
@@ -311,7 +311,7 @@ fn values_come_from_lists_and_logs() {
     assert_eq!(read("setoption name b value 7\n").unwrap(), (1.0, 7.0, vec!["a".to_string()]));
     assert_eq!(read("1,3,4\n3,5.25,6\n2,9,9\n").unwrap(), (5.25, 6.0, vec![]));
     for (text, expected) in [
-        ("c, 1\n", "c: is no parameter of the list"),
+        ("c, 1\n", "c: is not a parameter of the list"),
         ("a, 61\n", "a: start 61 is outside"),
         ("1,3,4\n2,99,4\n", ":2: a: start 99 is outside"),
         ("1,3,4,5\n", ":1: a log of 3 values; the list has 2"),

@@ -69,7 +69,7 @@ pub fn read_values(path: &Path, entries: &mut [ListEntry]) -> Result<Vec<String>
     }
     let list = parse_list(&bytes, path, None, ListOptions::default(), None)?;
     if let Some(other) = list.entries.iter().find(|value| !entries.iter().any(|e| e.name == value.name)) {
-        return Err(Error::input(path, format!("{}: is no parameter of the list", other.name)));
+        return Err(Error::input(path, format!("{}: is not a parameter of the list", other.name)));
     }
     for entry in entries {
         match list.entries.iter().find(|value| value.name == entry.name) {

@@ -102,7 +102,7 @@ pub(super) fn parse(
         (None, _) => (1.0, None),
     };
     if factor == 1.0 {
-        notes.push("step was taken for c_end".to_string());
+        notes.push("step was used as c_end".to_string());
     }
     // Keys are found in their order, so that the second of two of a name is the second in the text.
     let mut from = 0;

@@ -148,7 +148,7 @@ fn advice_warnings(guesses: &[Guess], advice: &[Advice], pairs: u64) -> Vec<Stri
         }
         if advice.c_end < 2.19 * guess.distance {
             warnings.push(format!(
-                "{}: c_end is a quarter of its range and not 2.2 distances, which would be {}",
+                "{}: c_end is a quarter of its range instead of 2.2 distances, which would be {}",
                 guess.name,
                 shortest_digits(2.2 * guess.distance)
             ));
@@ -164,7 +164,8 @@ fn room_warnings(guesses: &[Guess]) -> Vec<String> {
     cramped
         .map(|guess| {
             format!(
-                "{}: starts {} from a bound, which leaves the two sides little room: it will be slow to leave",
+                "{}: starts only {} from a bound, which leaves the two sides little room: it will be slow to \
+                 move away",
                 guess.name,
                 shortest_digits(room(guess))
             )
@@ -182,9 +183,9 @@ fn budget_warnings(expected: &[(MethodKind, Summary)], available: f64) -> Vec<St
     };
     let poor = those(&|s| s.mean < 0.5 * available).map(|names| {
         let elo = shortest_digits(available);
-        format!("the budget is too small for {names}: less than half of {elo} Elo on average")
+        format!("too few games for {names}: they gain less than half of {elo} Elo on average")
     });
     let weaker = those(&|s| s.p5 < 0.0)
-        .map(|names| format!("more than one run in twenty ends weaker than it starts: {names}"));
+        .map(|names| format!("more than one run in twenty ends weaker than it started: {names}"));
     poor.into_iter().chain(weaker).collect()
 }

@@ -100,12 +100,12 @@ impl fmt::Display for ValueWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AtBound { name, bound } => {
-                write!(f, "{name} is at its bound {bound}: the best value may be beyond")
+                write!(f, "{name} is at its bound {bound}: the best value may be beyond it")
             }
             Self::BeyondPrior { name, s, moved } => write!(
                 f,
-                "{name} moved {moved:.1} s from its start: s = {} was too small, sigma perhaps as well, and \
-                 then posterior s is too",
+                "{name} moved {moved:.1} s from its start: s = {} was too small; if sigma was, too, so is \
+                 posterior s",
                 four_digits(*s)
             ),
         }

@@ -46,7 +46,7 @@ impl Setup {
                 (Some(found), Some(path)) => check_checksum(Path::new(path), noted, found, "run")?,
                 // Programs are updated; whether that matters is for the user to know.
                 (Some(found), None) if noted.as_deref().is_some_and(|noted| noted != found) => {
-                    notes.push(format!("{}: the program has changed since the run began", engine.name()));
+                    notes.push(format!("{}: the program has changed since the run started", engine.name()));
                 }
                 (Some(found), None) => *noted = Some(found.to_string()),
                 (None, _) => {}
@@ -63,7 +63,7 @@ impl Setup {
         if let (Some(book), Some(path)) = (openings.book(), &games.book) {
             check_checksum(path, &mut header.book, &book.checksum, "run")?;
             if let Some(engine) = both.iter().find(|engine| book.has_chess960() && !engine.plays_chess960()) {
-                let why = format!("has openings of Chess960, which {} does not play", engine.name());
+                let why = format!("has Chess960 openings, which {} does not support", engine.name());
                 return Err(Error::input(path, why));
             }
         }
@@ -75,7 +75,7 @@ impl Setup {
         notes.extend(warnings(&rules, concurrency, openings.book()));
         if let Some(book) = openings.book().filter(|book| config.run.iterations > book.len() as u64) {
             let (pairs, lines) = (config.run.iterations, book.len());
-            notes.push(format!("{pairs} pairs from {lines} openings: openings will repeat"));
+            notes.push(format!("{pairs} pairs from {lines} openings: openings will be reused"));
         }
         Ok(Self { plus, minus, openings, rules, concurrency, warnings: notes })
     }

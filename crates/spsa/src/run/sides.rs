@@ -184,7 +184,7 @@ fn check_option(player: &UciPlayer, variable: &Variable) -> std::result::Result<
     match &option.kind {
         OptionKind::Spin { min, max, .. } => {
             if !variable.integer {
-                return Err("the option takes whole numbers only: say integer = true".to_string());
+                return Err("the option only accepts integers: set integer = true".to_string());
             }
             let (low, high) = (*min as f64, *max as f64);
             if variable.min.ceil() < low || variable.max.floor() > high {

@@ -44,7 +44,7 @@ impl Default for VerifyOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
     /// The folder of the match has one of other values, and was not to be replaced.
-    #[error("{}: holds a match of other values", .0.display())]
+    #[error("{}: contains a match of other values", .0.display())]
     OtherMatch(PathBuf),
     /// Everything else.
     #[error(transparent)]

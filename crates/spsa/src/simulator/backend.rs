@@ -46,7 +46,11 @@ impl Simulator {
             return Ok(Self { choice, gpu: None, settled: choice == BackendChoice::Cpu });
         }
         if let Some(what) = scenarios.into_iter().find_map(Scenario::needs_tuner) {
-            return Err(Error::setting("backend", "gpu", format!("{what}: simulated on the CPU only")));
+            return Err(Error::setting(
+                "backend",
+                "gpu",
+                format!("{what}: can only be simulated on the CPU"),
+            ));
         }
         Ok(Self { choice, gpu: Some(GpuContext::try_new(true)?), settled: true })
     }

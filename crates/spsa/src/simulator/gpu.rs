@@ -291,7 +291,7 @@ fn parameters(scenario: &Scenario) -> Result<Vec<Parameter>> {
         let distance = (v.start - optimum).abs();
         if v.c_end < distance * 2f64.powi(-16) {
             return Err(Error::Usage(format!(
-                "{}: c_end {}: too small beside a distance of {distance} for a GPU's 32 bits",
+                "{}: c_end {}: too small relative to a distance of {distance} for a GPU's 32 bits",
                 v.name, v.c_end
             )));
         }

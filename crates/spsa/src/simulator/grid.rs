@@ -402,10 +402,8 @@ impl ScenarioGrid {
                 let usual = variable.sigma.unwrap_or(9.9 * distance / elo.sqrt());
                 let sigma = Scaled::apply(setting(GridSetting::Sigma, self.sigma), usual);
                 if elo == 0.0 && sigma == f64::INFINITY {
-                    let reason = format!(
-                        "{}: simul_elo is 0, so there is no usual one: give it, or Elo",
-                        variable.name
-                    );
+                    let reason =
+                        format!("{}: simul_elo is 0, so there is no default: give it, or Elo", variable.name);
                     return Err(Error::Setting { setting: "sigma", value: None, reason });
                 }
                 variable.sigma = Some(sigma);
@@ -419,7 +417,7 @@ impl ScenarioGrid {
                     .ok_or_else(|| {
                         let reason = format!(
                             "{}: {iterations} pairs are too few for {elo:.3} Elo at c_end {}, so there is no \
-                             usual one: give it",
+                             default: give it",
                             variable.name, variable.c_end
                         );
                         Error::Setting { setting: "r-end", value: None, reason }

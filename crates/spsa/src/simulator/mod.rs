@@ -85,12 +85,12 @@ impl Scenario {
     /// round.
     pub fn needs_tuner(&self) -> Option<&'static str> {
         if self.concurrency > 1 {
-            return Some("several pairs at a time");
+            return Some("concurrent pairs");
         }
         if matches!(self.settings.noise, Noise::Measured(_)) {
-            return Some("a tau that is measured");
+            return Some("a measured tau");
         }
-        self.variables.iter().any(|v| v.integer).then_some("whole numbers")
+        self.variables.iter().any(|v| v.integer).then_some("integer parameters")
     }
 }
 

@@ -97,7 +97,7 @@ impl Variable {
             return refuse(format!("start {start} is outside the bounds {min} to {max}"));
         }
         if self.integer && self.whole_bounds().0 >= self.whole_bounds().1 {
-            return refuse(format!("there are no two whole numbers between {min} and {max}"));
+            return refuse(format!("there are no two integers between {min} and {max}"));
         }
         if self.simul_elo < 0.0 {
             return refuse(format!("simul_elo {}: must not be negative", self.simul_elo));
@@ -111,7 +111,7 @@ impl Variable {
         }
         let largest = min.abs().max(max.abs());
         if largest + self.c_end == largest {
-            return refuse(format!("c_end {}: too small beside values up to {largest}", self.c_end));
+            return refuse(format!("c_end {}: too small relative to values up to {largest}", self.c_end));
         }
         Ok(())
     }
@@ -271,7 +271,7 @@ mod tests {
             (|v| v.start = 4.0, "start 4 is outside"),
             (|v| v.start = f64::NAN, "start NaN: must be a finite"),
             (|v| v.max = -2.0, "leave nothing to tune"),
-            (|v| (v.min, v.start, v.max) = (0.2, 0.5, 0.8), "no two whole numbers"),
+            (|v| (v.min, v.start, v.max) = (0.2, 0.5, 0.8), "no two integers"),
             (|v| v.c_end = 0.0, "c_end 0: must be a positive"),
             (|v| v.c_end = 1e-20, "too small"),
             (|v| v.r_end = Some(-1.0), "r_end -1: must be"),

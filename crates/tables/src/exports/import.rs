@@ -138,7 +138,7 @@ pub fn import_as(bytes: &[u8], path: &Path, like: Option<&Like>, check: &ArrayCh
         && header.features > features.len()
     {
         let reason = format!(
-            "has {} of the {} parameters that its header counts; --like lends the others",
+            "has {} of the {} parameters that its header counts; --like supplies the others",
             features.len(),
             header.features
         );
@@ -205,7 +205,7 @@ fn format_of(text: &str, path: &Path, header: Option<&Header>) -> Result<Format>
     } else {
         Err(Error::input(
             path,
-            "is no export: neither marked arrays ('gputexel: NAME'), nor JSON, CSV with name, mg and eg, or setoption lines",
+            "is not an export: it has neither marked arrays ('gputexel: NAME'), nor JSON, CSV with name, mg and eg, or setoption lines",
         ))
     }
 }
@@ -234,7 +234,10 @@ fn parameter_file(text: &str, path: &Path, like: Option<&Like>) -> Result<Import
         let wanted: std::collections::HashSet<&String> =
             features.iter().map(|feature| &feature.name).collect();
         if let Some(other) = file.parameters.iter().find(|record| !wanted.contains(&record.name)) {
-            return Err(Error::input(path, format!("'{}' is no parameter of --like or --model", other.name)));
+            return Err(Error::input(
+                path,
+                format!("'{}' is not a parameter of --like or --model", other.name),
+            ));
         }
         if let Some(missing) = wanted.iter().find(|name| !names.contains(*name)) {
             return Err(Error::input(path, format!("parameter '{missing}' is missing")));
@@ -326,7 +329,7 @@ fn options(text: &str, path: &Path, header: Option<&Header>, known: Option<Vec<F
     for Listed { line, name, value } in &listed {
         let &(id, phase) = places
             .get(&name.to_lowercase())
-            .ok_or_else(|| Error::line(path, *line, format!("option '{name}' is no parameter")))?;
+            .ok_or_else(|| Error::line(path, *line, format!("option '{name}' is not a parameter")))?;
         values.set(id, phase, value / scale, Some(*line))?;
     }
     let precision = Some(Precision { decimals: None, scale }).filter(|_| scale != 1.0);
@@ -369,7 +372,8 @@ impl<'a> Assignment<'a> {
     }
 
     fn id(&self, name: &str, line: Option<u64>) -> Result<usize> {
-        let none = || self.error(line, format!("'{name}' is no parameter of --like, --model or the header"));
+        let none =
+            || self.error(line, format!("'{name}' is not a parameter of --like, --model or the header"));
         self.ids.get(name).copied().ok_or_else(none)
     }
 
@@ -395,7 +399,7 @@ fn whose(
     notes: &mut Vec<String>,
 ) -> Result<(String, PhaseSettings)> {
     if features.is_empty() {
-        return Err(Error::input(path, "holds no parameter"));
+        return Err(Error::input(path, "contains no parameters"));
     }
     match (like, header) {
         (Some(like), Some(header)) if *like.phase() != header.phase => {
@@ -433,7 +437,7 @@ fn complete(
 ) -> Result<Vec<f64>> {
     let count = features.len();
     if theta.iter().all(|value| value.is_nan()) {
-        return Err(Error::input(path, "holds no parameter"));
+        return Err(Error::input(path, "contains no parameters"));
     }
     let mut lent = 0;
     for index in 0..theta.len() {
@@ -465,7 +469,7 @@ fn complete(
 /// What rounding has taken.
 fn about_precision(theta: &[f64], precision: Option<Precision>) -> Option<String> {
     if theta.iter().all(|value| value.fract() == 0.0) {
-        return Some("values are whole centipawns; what was behind the point is lost".to_string());
+        return Some("values are whole centipawns; decimals are lost".to_string());
     }
     match precision? {
         Precision { decimals: None, scale } if scale != 1.0 => {

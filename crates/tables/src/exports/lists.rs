@@ -93,7 +93,7 @@ pub fn read_csv(text: &str, path: &Path) -> Result<Vec<ParameterRecord>> {
             }
             let value = text.parse::<f64>().ok().filter(|value| value.is_finite());
             let wrong =
-                || Error::line(path, line, format!("{what} of '{}' is '{text}', no number", &row[name]));
+                || Error::line(path, line, format!("{what} of '{}' is '{text}', not a number", &row[name]));
             value.map(Some).ok_or_else(wrong)
         };
         let value = |column: usize, what: &str| {
@@ -154,12 +154,12 @@ pub fn option_names(names: &[&str], style: Option<NameStyle>, prefix: &str) -> R
         for (option, phase) in pair.iter().zip(PHASES) {
             let words: Vec<&str> = option.split_whitespace().collect();
             let why = if words.join(" ") != *option || option.chars().any(char::is_control) {
-                "has other blanks than single ones, which UCI does not keep"
+                "contains spaces that UCI does not preserve"
             } else if words
                 .iter()
                 .any(|word| word.eq_ignore_ascii_case("value") || word.eq_ignore_ascii_case("name"))
             {
-                "holds the word 'value' or 'name', which UCI takes for its own"
+                "contains the word 'value' or 'name', which UCI reserves"
             } else {
                 // UCI does not tell small and capital letters apart.
                 match seen.insert(option.to_lowercase(), name) {
@@ -228,7 +228,7 @@ pub fn read_uci(text: &str, path: &Path) -> Result<Vec<Listed>> {
         let name = words[2..at].join(" ");
         let value = words[at + 1].parse::<f64>().ok().filter(|value| value.is_finite());
         let wrong =
-            || Error::line(path, line, format!("the value of '{name}' is '{}', no number", words[at + 1]));
+            || Error::line(path, line, format!("the value of '{name}' is '{}', not a number", words[at + 1]));
         listed.push(Listed { line, value: value.ok_or_else(wrong)?, name });
     }
     Ok(listed)

@@ -22,7 +22,7 @@ impl FromStr for Normalization {
         let wrong = |why: &str| Error::Usage(format!("normalization '{text}': {why}"));
         let (name, value) =
             text.rsplit_once('=').ok_or_else(|| wrong("expected NAME=VALUE, for example pawn.eg=100"))?;
-        let value: f64 = value.trim().parse().map_err(|_| wrong("the value is no number"))?;
+        let value: f64 = value.trim().parse().map_err(|_| wrong("the value is not a number"))?;
         if !value.is_finite() || value == 0.0 {
             return Err(wrong("the value must be a number other than 0"));
         }
@@ -80,7 +80,7 @@ impl Normalization {
         let (name, phase) = match self.name.rsplit_once('.') {
             Some((name, "mg")) => (name, 0),
             Some((name, "eg")) => (name, 1),
-            _ => return Err(unknown("expected the name of a parameter with .mg or .eg behind it")),
+            _ => return Err(unknown("expected the name of a parameter followed by .mg or .eg")),
         };
         let value = |id: usize| [file.parameters[id].mg, file.parameters[id].eg][phase];
         if let Some(id) = file.parameters.iter().position(|record| record.name == name) {
@@ -96,7 +96,7 @@ impl Normalization {
         let table = tables.iter().find(|table| table.is_squares() && table.name == piece);
         let ids = table
             .map(|table| table.piece_ids())
-            .ok_or_else(|| unknown("there is no parameter, and no table of squares, of that name"))?;
+            .ok_or_else(|| unknown("there is no parameter or table of squares of that name"))?;
         Ok(ids.iter().map(|&id| value(id)).sum::<f64>() / ids.len() as f64)
     }
 }

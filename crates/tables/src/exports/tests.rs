@@ -273,7 +273,7 @@ fn mistakes_are_named_with_their_line() {
     let at = line(&good, "gputexel: knight.eg");
     let text = good.replace("gputexel: knight.eg", "gputexel: knigt.eg");
     assert!(
-        error(&text, "a.h").starts_with(&format!("a.h:{at}: 'knigt.eg' is no name")),
+        error(&text, "a.h").starts_with(&format!("a.h:{at}: 'knigt.eg' is not the name of a parameter")),
         "{}",
         error(&text, "a.h")
     );
@@ -295,7 +295,7 @@ fn mistakes_are_named_with_their_line() {
     assert!(error("what is this?", "a.txt").contains("is no export"));
     assert!(error("", "a.txt").contains("is no export"));
     assert!(error("", "a.csv").contains("a.csv:1: has no column 'name'"));
-    assert!(error("name,mg,eg\n", "a.csv").contains("holds no parameter"));
+    assert!(error("name,mg,eg\n", "a.csv").contains("contains no parameters"));
     assert!(error("name,mg,eg\na,1\n", "a.csv").starts_with("a.csv:2: no CSV: 2 columns"));
     assert!(error("name,mg,eg\na,1,2\nb,1,nan\n", "a.csv").starts_with("a.csv:3: eg of 'b' is 'nan'"));
     assert!(error("name,mg,eg\na,1,\n", "a.csv").starts_with("a.csv:2: 'a' has no eg"));

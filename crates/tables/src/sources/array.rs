@@ -348,7 +348,7 @@ impl Parser<'_> {
         entries.push(Entry {
             start,
             end,
-            number: Err(format!("'{shown}' is no number that could be replaced")),
+            number: Err(format!("'{shown}' is not a number that can be replaced")),
         });
         Ok(Some(Node::Entry))
     }
@@ -560,24 +560,24 @@ mod tests {
         use Language::{C, Rust};
         for (source, language, expected) in [
             ("// gputexel: a\n", C, "no array follows"),
-            ("// gputexel: a\nextern int a[64];", C, "'extern int a[64]' is no number"),
+            ("// gputexel: a\nextern int a[64];", C, "'extern int a[64]' is not a number"),
             ("// gputexel: a\nint a[2] = { 1, 2", C, "'{' is not closed before the end"),
             ("// gputexel: a\nint a[2] = { 1, (2 };", C, "'(' is closed by '}'"),
-            ("// gputexel: a\nint a[2] = { 5*3, 2 };", C, "'5*3' is no number"),
-            ("// gputexel: a\nint a[2] = { N, 2 };", C, "'N' is no number"),
-            ("// gputexel: a\nint a[2] = { -S(1, 2), 2 };", C, "'-S(1, 2)' is no number"),
-            ("// gputexel: a\nint a[2] = { (int)5, 2 };", C, "'(int)5' is no number"),
-            ("// gputexel: a\nint a[2] = { \"5\", 2 };", C, "'\"5\"' is no number"),
+            ("// gputexel: a\nint a[2] = { 5*3, 2 };", C, "'5*3' is not a number"),
+            ("// gputexel: a\nint a[2] = { N, 2 };", C, "'N' is not a number"),
+            ("// gputexel: a\nint a[2] = { -S(1, 2), 2 };", C, "'-S(1, 2)' is not a number"),
+            ("// gputexel: a\nint a[2] = { (int)5, 2 };", C, "'(int)5' is not a number"),
+            ("// gputexel: a\nint a[2] = { \"5\", 2 };", C, "'\"5\"' is not a number"),
             ("// gputexel: a\nint a[2] = { [1] = 5, 2 };", C, "'[1] =' places an entry"),
             ("// gputexel: a\nint a[2] = {\n#if X\n 5,\n#endif\n 2 };", C, "line of the preprocessor"),
             ("// gputexel: a\nint a[2] = { };", C, "the array is empty"),
             ("// gputexel: a\nScore a = { .eg = 1, .mg = 2 };", C, "'eg' stands before 'mg'"),
             ("// gputexel: a\n#define S(a, b) 5", C, "a macro with arguments"),
-            ("// gputexel: a\nint f(int x) { return x; }", C, "'{ return x; }' is no number"),
+            ("// gputexel: a\nint f(int x) { return x; }", C, "'{ return x; }' is not a number"),
             ("int a = 1; int b = 2; // gputexel: a", C, "more than one thing"),
             ("int x = {\n 1\n }; // gputexel: a\nint y = 2;", C, "behind the end"),
-            ("// gputexel: a\nconst A: [i32; 64] = [0; 64];", Rust, "'[0; 64]' is no number"),
-            ("// gputexel: a\nconst A: i32 = B[5];", Rust, "'B[5]' is no number"),
+            ("// gputexel: a\nconst A: [i32; 64] = [0; 64];", Rust, "'[0; 64]' is not a number"),
+            ("// gputexel: a\nconst A: i32 = B[5];", Rust, "'B[5]' is not a number"),
             ("x = {\n { 9, 8 }, { // gputexel: a\n 3, 4} };", C, "more than one thing"),
         ] {
             let why = read(source, language).unwrap_err();

@@ -280,10 +280,10 @@ impl<'a> Judge<'a> {
             let note = match (found.len(), order) {
                 (1, _) => "was 0, which tells nothing of what it is".to_string(),
                 (count, Some(order)) => format!(
-                    "all {count} numbers were {first}: whether {order} is right cannot be told from them"
+                    "all {count} numbers were {first}: whether {order} is right cannot be determined from them"
                 ),
                 (count, None) => {
-                    format!("all {count} numbers were {first}: their order cannot be told from them")
+                    format!("all {count} numbers were {first}: their order cannot be determined from them")
                 }
             };
             return verdict(Compared::Alike, Some(note));
@@ -302,7 +302,7 @@ impl<'a> Judge<'a> {
             )
         } else {
             format!(
-                "nothing tells whether the marker is right: there is no run.json of its run beside the parameter \
+                "nothing confirms that the marker is right: there is no run.json of its run beside the parameter \
                  file, and {} of {} numbers are not the tuned values ({name}: {there}, tuned {expected})",
                 own.others, own.numbers,
             )

@@ -283,7 +283,7 @@ pub(crate) fn quoted(text: &str) -> Result<(String, usize), String> {
     let mut strings = serde_json::Deserializer::from_str(text).into_iter::<String>();
     match strings.next() {
         Some(Ok(string)) => Ok((string, strings.byte_offset())),
-        _ => Err(format!("{text} is no string with quotes, written as in JSON")),
+        _ => Err(format!("{text} is not a quoted JSON string")),
     }
 }
 
@@ -373,7 +373,7 @@ mod tests {
         assert_eq!(marking.what, "\"a, \\\"b\\\" = c\".mg");
         assert_eq!((marking.prefix.as_deref(), marking.name.as_str()), (Some("x "), "n m"));
         assert_eq!(marking.order.colors, Colors::Both);
-        assert!(parse("\"a b").unwrap_err().contains("is no string"));
+        assert!(parse("\"a b").unwrap_err().contains("is not a quoted JSON string"));
         assert!(parse("a colors three").unwrap_err().contains("both or negated"));
     }
 }

@@ -240,7 +240,7 @@ impl<'a> Survey<'a> {
             }
             if let Some(other) = names.insert(marking.name.clone(), at) {
                 let why = format!(
-                    "marker '{}' is in line {}, too; tell them apart with 'name SOMETHING'",
+                    "marker '{}' is in line {}, too; distinguish them with 'name SOMETHING'",
                     marking.name,
                     survey.line_of(other)
                 );
@@ -257,7 +257,8 @@ impl<'a> Survey<'a> {
             }
             let element = ElementType::before(source, &code, array.start, language);
             let named = values.resolve(&marking.what).ok_or_else(|| {
-                survey.wrong(at, format!("'{}' is no name of the parameter file; see --list", marking.what))
+                survey
+                    .wrong(at, format!("'{}' is not a name in the parameter file; see --list", marking.what))
             })?;
             let job = Job { at, marking, named, array, element, source };
             job.check(values)

@@ -73,11 +73,11 @@ impl Number {
             style.suffix = body[end..].to_string();
             u64::from_str_radix(&digits, radix).map_err(|_| wrong("is too large"))? as f64
         } else {
-            style.decimal(text).ok_or_else(|| wrong("is no number"))?
+            style.decimal(text).ok_or_else(|| wrong("is not a number"))?
         };
         let known = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if !style.suffix.chars().all(known) || style.suffix.starts_with(|c: char| c.is_ascii_digit()) {
-            return Err(wrong("is no number"));
+            return Err(wrong("is not a number"));
         }
         let value = if sign == Some(b'-') { -value } else { value };
         Ok(Self { value, plus: sign == Some(b'+'), style })

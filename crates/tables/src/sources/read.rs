@@ -204,7 +204,7 @@ impl<'a> Sink<'a> {
     ) -> std::result::Result<(), array::Wrong> {
         let about = |why: String| (0, why);
         let named = self.values.resolve(&marking.what).ok_or_else(|| {
-            about(format!("'{}' is no name of the parameters; see --like and --model", marking.what))
+            about(format!("'{}' is not the name of a parameter; see --like and --model", marking.what))
         })?;
         let (content, order) = arrange(self.values, &named, marking, array)?;
         if order.unsaid {

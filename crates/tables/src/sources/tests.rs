@@ -130,7 +130,7 @@ fn what_does_not_fit_is_said_with_file_and_line() {
         ("int a;", "dir/a.cpp: has no marker; write '// gputexel: NAME' above an array"),
         (
             "\n// gputexel: knght.mg\nint a;",
-            "dir/a.cpp:2: 'knght.mg' is no name of the parameter file; see --list",
+            "dir/a.cpp:2: 'knght.mg' is not a name in the parameter file; see --list",
         ),
         (
             "\n// gputexel: knight.mg\n\nint a[] = {1,2,3};",
@@ -150,11 +150,11 @@ fn what_does_not_fit_is_said_with_file_and_line() {
         ),
         (
             "// gputexel: material.mg\nint a[] = {1,2,\n3*4,4,5,6};",
-            "dir/a.cpp:3: '3*4' is no number that could be replaced",
+            "dir/a.cpp:3: '3*4' is not a number that can be replaced",
         ),
         (
             "// gputexel: pawn.a1.eg\nunsigned a = 5u;\n// gputexel: pawn.a1.eg\nint b = 1;",
-            "dir/a.cpp:3: marker 'pawn.a1.eg' is in line 1, too; tell them apart with 'name SOMETHING'",
+            "dir/a.cpp:3: marker 'pawn.a1.eg' is in line 1, too; distinguish them with 'name SOMETHING'",
         ),
         (
             "// gputexel: pawn.a1.eg\n// gputexel: pawn.a2.eg\nint b = 1;",

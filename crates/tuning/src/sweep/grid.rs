@@ -119,7 +119,7 @@ impl AxisKey {
             Self::K => ("a positive number up to 1e6", value > 0.0 && value <= 1e6),
             Self::Blend => ("from 0 to 1", (0.0..=1.0).contains(&value)),
             Self::Source(_) => ("0 or a positive number up to 1e6", (0.0..=1e6).contains(&value)),
-            Self::Seed => ("a whole number from 0 to 2^53", {
+            Self::Seed => ("an integer from 0 to 2^53", {
                 (0.0..=9_007_199_254_740_992.0).contains(&value) && value.fract() == 0.0
             }),
             Self::Loss => ("squared, cross-entropy, or power:Q", false),

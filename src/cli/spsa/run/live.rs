@@ -42,11 +42,11 @@ impl Live {
         if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} pairs, {msg}") {
             bar.set_style(style);
         }
-        bar.set_message("the first pairs are being played");
+        bar.set_message("playing the first pairs");
         let lines = !shows_progress(context) && !context.quiet && !context.json;
         let known = state.tuner.completed_pairs();
         if lines && known > 0 {
-            eprintln!("going on after {} of {} pairs", grouped(known), grouped(state.tuner.iterations()));
+            eprintln!("resuming after {} of {} pairs", grouped(known), grouped(state.tuner.iterations()));
         }
         let heading = heading(header, state);
         Self { bar, lines, shown: None, begin: Instant::now(), known, heading }
@@ -110,7 +110,7 @@ pub fn games(state: &RunState) -> String {
     );
     let spoiled: u64 = state.spoiled.iter().sum();
     if spoiled > 0 {
-        text += &format!(", {} spoiled by failing engines", counted(spoiled, "pair"));
+        text += &format!(", {} discarded because an engine failed", counted(spoiled, "pair"));
     }
     let late = state.ends.get(&gputexel::matches::End::TimeForfeit).copied().unwrap_or(0);
     if late > 0 {

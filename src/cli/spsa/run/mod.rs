@@ -25,10 +25,10 @@ pub use verify::{VerifyArgs, verify};
 /// Flags of `spsa run`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-CONFIG is what 'spsa init' writes, or a configuration of spsa.pl or bspsa.pl. The folder of the run \
-holds the journal (spsa.jsonl), to which every pair of games is added as it ends, the values after \
+CONFIG is written by 'spsa init', or a configuration of spsa.pl or bspsa.pl. The folder of the run \
+contains the journal (spsa.jsonl), to which every pair of games is added as it ends, the values after \
 every pair (log.csv, in the columns of spsa.pl), and at the end values.* and paths.svg. A run that \
-was killed goes on with --resume and loses no pair that had ended.")]
+was killed can be resumed with --resume and loses no finished pair.")]
 pub struct RunArgs {
     /// The configuration
     #[arg(value_name = "CONFIG", required_unless_present = "resume")]
@@ -39,11 +39,11 @@ pub struct RunArgs {
     /// Write into a folder that is not empty
     #[arg(long, conflicts_with = "resume")]
     force: bool,
-    /// Go on with the run of this folder; with CONFIG, only if it says the same
+    /// Resume the run in this folder; with CONFIG, only if the configuration is the same
     #[arg(long, value_name = "DIR")]
     resume: Option<PathBuf>,
-    /// With --resume and --iterations: go on with another number of pairs, and the gains of a run of
-    /// that length
+    /// With --resume and --iterations: continue with a different number of pairs, and the gains of a run
+    /// of that length
     #[arg(long, requires = "resume", requires = "iterations")]
     replan: bool,
     /// Method instead of the configured one: spsa, bspsas, bspsa, constant
@@ -51,38 +51,43 @@ pub struct RunArgs {
         long,
         value_name = "NAME",
         conflicts_with = "resume",
-        help_heading = "Instead of the configuration"
+        help_heading = "Overrides of the configuration"
     )]
     method: Option<MethodKind>,
-    /// Pairs of games
-    #[arg(long, short = 'N', value_name = "N", help_heading = "Instead of the configuration")]
+    /// Number of pairs of games
+    #[arg(long, short = 'N', value_name = "N", help_heading = "Overrides of the configuration")]
     iterations: Option<u64>,
-    /// nodes=5000, depth=8, move-time=100 (milliseconds), time=10+0.1 (seconds)
+    /// Limit per move or game: nodes=5000, depth=8, move-time=100 (milliseconds), time=10+0.1 (seconds)
     #[arg(
         long,
         value_name = "LIMIT",
         conflicts_with = "resume",
-        help_heading = "Instead of the configuration"
+        help_heading = "Overrides of the configuration"
     )]
     limit: Option<String>,
-    /// How whole numbers are made: away (halves from zero) or stochastic
+    /// Rounding to integers: away (half away from zero) or stochastic
     #[arg(
         long,
         value_name = "HOW",
         conflicts_with = "resume",
-        help_heading = "Instead of the configuration"
+        help_heading = "Overrides of the configuration"
     )]
     rounding: Option<Rounding>,
-    /// Update with the perturbation that was meant, as spsa.pl and bspsa.pl do
-    #[arg(long, conflicts_with = "resume", help_heading = "Instead of the configuration")]
+    /// Update with the intended perturbation, as spsa.pl and bspsa.pl do
+    #[arg(long, conflicts_with = "resume", help_heading = "Overrides of the configuration")]
     as_published: bool,
-    /// Seed of signs, rounding and openings
-    #[arg(long, value_name = "N", conflicts_with = "resume", help_heading = "Instead of the configuration")]
+    /// Seed for signs, rounding and openings
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with = "resume",
+        help_heading = "Overrides of the configuration"
+    )]
     seed: Option<u64>,
-    /// Pairs at a time
-    #[arg(long, value_name = "N", help_heading = "Instead of the configuration")]
+    /// Concurrent pairs
+    #[arg(long, value_name = "N", help_heading = "Overrides of the configuration")]
     concurrency: Option<usize>,
-    /// When all is played: let the result play so many games against the start, as 'spsa verify' does
+    /// At the end, play this many games between the result and the start, as 'spsa verify' does
     #[arg(long, value_name = "GAMES")]
     verify: Option<u64>,
 }
@@ -143,7 +148,7 @@ fn begin(args: &RunArgs, context: &Context) -> anyhow::Result<PathBuf> {
     let config = configured(args, args.config.as_deref().unwrap_or(Path::new("")))?;
     if let Some(path) = config.existing_output().filter(|_| !args.force) {
         let path = path.display();
-        return Err(Error::Usage(format!("{path}: exists; use --force to write over it")).into());
+        return Err(Error::Usage(format!("{path}: exists; use --force to overwrite it")).into());
     }
     let builder = SpsaRun::builder(config).command_line(&context.command_line).stop(context.cancel);
     let mut run = builder.build().map_err(name_flag)?;
@@ -165,7 +170,7 @@ fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<Pa
     if let Some(path) = &args.config
         && let Some(difference) = configured(args, path)?.difference(builder.config())
     {
-        let reason = format!("is the run of another configuration: {difference}");
+        let reason = format!("is a run with another configuration: {difference}");
         return Err(Error::input(folder, reason).into());
     }
     if let Some(pairs) = args.concurrency {
@@ -176,7 +181,7 @@ fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<Pa
     match args.iterations.filter(|asked| *asked != now) {
         Some(asked) if !args.replan => {
             return Err(Error::Usage(format!(
-                "--iterations {asked}: this run has {now}, and its gains follow from that; --replan goes on \
+                "--iterations {asked}: this run has {now}, on which its gains depend; use --replan to continue \
                  with the gains of a run of {asked} pairs"
             ))
             .into());
@@ -229,11 +234,11 @@ fn play_on(folder: &Path, mut run: SpsaRun, context: &Context) -> anyhow::Result
     };
     say(&text)?;
     let (completed, all) = (state.tuner.completed_pairs(), state.tuner.iterations());
-    let go_on = format!("'gputexel spsa run --resume {}' goes on", folder.display());
+    let go_on = format!("resume with 'gputexel spsa run --resume {}'", folder.display());
     match stop {
         Stop::AllPlayed => Ok(()),
         Stop::Failures(failures) => {
-            let reason = format!("{failures}; given up after {completed} of {all} pairs, {go_on}");
+            let reason = format!("{failures}; aborted after {completed} of {all} pairs, {go_on}");
             Err(Error::input(folder, reason).into())
         }
         Stop::Cancelled => {

@@ -57,7 +57,7 @@ pub fn table(folder: &Path, header: &Header, state: &RunState, seconds: f64) -> 
         let [zero, half, one, more, two] = state.pairs.counts;
         text += &format!("games       {}\n", games(state));
         text += &format!(
-            "pairs       {zero}, {half}, {one}, {more}, {two} with 0, \u{bd}, 1, 1\u{bd}, 2 points of plus\n"
+            "pairs       {zero}, {half}, {one}, {more}, {two} with 0, \u{bd}, 1, 1\u{bd}, 2 points for plus\n"
         );
         let mut ends: Vec<_> = state.ends.iter().collect();
         ends.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
@@ -75,14 +75,12 @@ pub fn table(folder: &Path, header: &Header, state: &RunState, seconds: f64) -> 
     text.push('\n');
     text += &aligned(&parameter_rows(state, usize::MAX), 0);
     text += match tuner.method().is_bayesian() {
-        true => {
-            "\nposterior s: how far the value may be from the best one, as the method sees it (one standard deviation)\n"
-        }
+        true => "\nposterior s: estimated distance from the best value (one standard deviation)\n",
         false => {
-            "\nnoise s: how far the noise of the games alone would have carried the value (one standard deviation)\n"
+            "\nnoise s: how far noise in the games alone would have moved the value (one standard deviation)\n"
         }
     };
-    text += "larger value: Elo of the side that played the larger value, over the whole run, with its 95 % error\n";
+    text += "larger value: Elo of the side that played the larger value, over the whole run, with its 95 % error bar\n";
     for warning in state.warnings() {
         text += &format!("warning     {warning}\n");
     }
@@ -90,5 +88,5 @@ pub fn table(folder: &Path, header: &Header, state: &RunState, seconds: f64) -> 
 }
 
 fn time(seconds: f64) -> String {
-    if seconds > 0.0 { format!("{seconds:.1} s") } else { "as of its journal".to_string() }
+    if seconds > 0.0 { format!("{seconds:.1} s") } else { "according to its journal".to_string() }
 }

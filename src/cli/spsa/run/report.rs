@@ -18,7 +18,7 @@ pub struct ReportArgs {
     /// Draw the path of every parameter, scaled by its perturbation, to this file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Write over an existing file
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 }

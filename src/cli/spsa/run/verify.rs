@@ -14,20 +14,20 @@ use super::super::super::{Context, say, shows_progress};
 /// Flags of `spsa verify`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The values of the run play against those that it started from, with the engine, limits, rules and \
-book of the run, from other openings or in another order. Games go to DIR/verify; a match that was \
-interrupted goes on when the command is given again.")]
+The resulting values of the run play against its starting values, with the engine, limits, rules and \
+book of the run, but other openings or another order of openings. Games are written to DIR/verify; to \
+resume an interrupted match, repeat the command.")]
 pub struct VerifyArgs {
     /// Folder of the run
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Games
+    /// Number of games
     #[arg(long, value_name = "N", default_value_t = 1000)]
     games: u64,
-    /// Pairs at a time
+    /// Concurrent pairs
     #[arg(long, value_name = "N")]
     concurrency: Option<usize>,
-    /// Begin anew where another match was played
+    /// Start over even if another match was played there
     #[arg(long)]
     force: bool,
 }
@@ -57,12 +57,16 @@ pub fn play_folder(
     let tuner = &verification.state().tuner;
     if !tuner.is_finished() && !context.quiet {
         let (completed, all) = (tuner.completed_pairs(), tuner.iterations());
-        eprintln!("gputexel: the run is not over yet: values after {completed} of {all} pairs");
+        eprintln!(
+            "gputexel: the run has not finished yet: using the values after {completed} of {all} pairs"
+        );
     }
     warn(verification.warnings(), context);
     if !verification.has_changes() {
         if !context.quiet {
-            eprintln!("gputexel: rounded, the values are those of the start: there is nothing to verify");
+            eprintln!(
+                "gputexel: after rounding, the values equal the starting values: there is nothing to verify"
+            );
         }
         return Ok(());
     }
@@ -78,17 +82,17 @@ pub fn play_folder(
     bar.finish_and_clear();
     let result = result.map_err(|error| match error {
         VerifyError::Other(error) => error,
-        other @ VerifyError::OtherMatch(_) => Error::Usage(format!("{other}; use --force to write over it")),
+        other @ VerifyError::OtherMatch(_) => Error::Usage(format!("{other}; use --force to overwrite it")),
     })?;
     show(&result, games, &verification.pgn(), context)?;
     match &result.stop {
         Stop::AllPlayed | Stop::Decided(_) => Ok(()),
         Stop::Failures(failures) => {
-            Err(Error::input(verification.folder(), format!("{failures}; the match is given up")).into())
+            Err(Error::input(verification.folder(), format!("{failures}; the match was aborted")).into())
         }
         Stop::Cancelled => {
             let played = result.tally.games() + 2 * result.ahead;
-            let again = format!("'gputexel spsa verify {} --games {games}' goes on", folder.display());
+            let again = format!("resume with 'gputexel spsa verify {} --games {games}'", folder.display());
             Err(Error::Interrupted(format!("after {played} of {games} games; {again}")).into())
         }
     }

@@ -230,17 +230,17 @@ fn markers_are_selected_and_diffs_write_nothing() {
         bench.run(&["patch", "tables", "m.json", "a.c", "--marker", "r", "--marker", "PAWN.mg"], "");
     assert_eq!(code, 0, "{out}");
     assert!(out.starts_with("a.c:1: pawn.mg: 1 number, 1 changed\na.c:5: R: 1 number, 1 changed\n"), "{out}");
-    assert!(out.ends_with("puts the old files back\n") && out.contains("gputexel patch undo"), "{out}");
+    assert!(out.ends_with("restores the old files\n") && out.contains("gputexel patch undo"), "{out}");
     assert_eq!(text(&bench, "a.c"), a.replace("a = 1", "a = 82").replace("c = 3", "c = 512"));
     let (code, out, _) = bench.run(&["patch", "undo", "."], "");
-    assert!(code == 0 && out.contains("a.c: as before"), "{out}");
+    assert!(code == 0 && out.contains("a.c: restored"), "{out}");
     assert_eq!(text(&bench, "a.c"), a);
     let again = ["patch", "tables", "m.json", "a.c", "--marker", "r", "--marker", "PAWN.mg", "--no-backup"];
     let (code, out, _) = bench.run(&again, "");
     assert!(code == 0 && !out.contains("undo"), "{out}");
     assert_eq!(text(&bench, "a.c"), a.replace("a = 1", "a = 82").replace("c = 3", "c = 512"));
     let (_, out, _) = bench.run(&["patch", "tables", "m.json", "b.c"], "");
-    assert_eq!(out, "b.c:1: r: 1 number, 0 changed\nnothing to write: all files are so already\n");
+    assert_eq!(out, "b.c:1: r: 1 number, 0 changed\nnothing to write: all files are up to date\n");
 
     let (code, out, _) = bench.run(&["patch", "tables", "--list", "m.json"], "");
     assert_eq!(code, 0);

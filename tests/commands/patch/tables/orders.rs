@@ -204,7 +204,7 @@ fn numbers_tell_which_marker_they_go_with() {
     assert!(message.contains("1 of 64 are others than the values of --start (knight_b2.mg"), "{message}");
     assert!(message.contains("--trust-marker"), "{message}");
     let (code, out, _) = bench.run(&[&arguments[1..], &["--trust-marker"]].concat(), "");
-    assert!(code == 0 && out.contains("filled on trust") && out.contains("; a1 first\n"), "{out}");
+    assert!(code == 0 && out.contains("filled as marked") && out.contains("; a1 first\n"), "{out}");
     // Without anything to compare with, too; single numbers have no order.
     let bare = "int a[] = {1, 2, 3, 4, 5, 6}; // gputexel: material.mg\n";
     bench.write("a.c", bare);
@@ -213,7 +213,7 @@ fn numbers_tell_which_marker_they_go_with() {
     assert_eq!(text(&bench, "a.c"), bare);
     bench.write("a.c", "int a = 7; // gputexel: pawn.material.mg\n");
     let (code, out, _) = bench.run(&["patch", "tables", "tuned.json", "a.c"], "");
-    assert!(code == 0 && out.contains("1 single number was not compared"), "{out}");
+    assert!(code == 0 && out.contains("1 single number was not checked"), "{out}");
 }
 
 /// The name of the square at an index of a table that begins with a8, as the board is printed.
@@ -374,10 +374,7 @@ fn a_start_that_the_engine_does_not_have_is_asked_about() {
     let flat: Vec<i64> = (0..384).map(|i| piece[i / 64]).collect();
     bench.write("a.c", marked("pst.mg orientation a8", &[6, 64], &flat));
     let (code, out, _) = bench.run(&["patch", "tables", "run", "a.c"], "");
-    assert!(
-        code == 0 && out.contains("; a8 first (a1, h1, h8 would go with the old numbers as well)"),
-        "{out}"
-    );
+    assert!(code == 0 && out.contains("; a8 first (a1, h1, h8 would also fit the old numbers)"), "{out}");
 }
 
 #[test]

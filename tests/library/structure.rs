@@ -1,0 +1,207 @@
+//! The shape of the sources: neighboring modules of a crate use each other one way only, and files
+//! stay short enough to read. Between crates Cargo sees to the first.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+
+/// Lines that a file may have.
+const MAX_LINES: usize = 620;
+
+/// A module by the names on its path from the crate's root.
+type Module = Vec<String>;
+
+/// Every Rust file below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The folders of sources: of each crate, and of the command line.
+fn roots() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut roots: Vec<PathBuf> = std::fs::read_dir(root.join("crates"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path().join("src"))
+        .collect();
+    roots.push(root.join("src/cli"));
+    roots.sort();
+    roots
+}
+
+/// The modules of a crate with what they say, without tests and comments.
+fn modules(root: &Path) -> BTreeMap<Module, String> {
+    let comment = Regex::new(r"//[^\n]*").unwrap();
+    let mut modules = BTreeMap::new();
+    for path in files(root) {
+        let relative = path.strip_prefix(root).unwrap().with_extension("");
+        let mut module: Module = relative.iter().map(|name| name.to_str().unwrap().to_string()).collect();
+        match module.last().unwrap().as_str() {
+            "tests" => continue,
+            "mod" | "lib" => drop(module.pop()),
+            _ => {}
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let text = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+        modules.insert(module, comment.replace_all(text, "").into_owned());
+    }
+    modules
+}
+
+/// The paths that `prefix::{a, b::{c, d}}` stands for.
+fn expand(prefix: &[String], group: Option<&str>) -> Vec<Module> {
+    let Some(group) = group else { return vec![prefix.to_vec()] };
+    let (mut depth, mut parts) = (0, vec![String::new()]);
+    for c in group[1..group.len() - 1].chars() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        match c {
+            ',' if depth == 0 => parts.push(String::new()),
+            c => parts.last_mut().unwrap().push(c),
+        }
+    }
+    let mut paths = Vec::new();
+    for part in parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()) {
+        let (names, inner) = match part.find("::{") {
+            Some(at) => (&part[..at], Some(&part[at + 2..])),
+            None => (part, None),
+        };
+        let mut path = prefix.to_vec();
+        path.extend(names.split_whitespace().next().unwrap_or("").split("::").map(str::to_string));
+        paths.extend(expand(&path, inner));
+    }
+    paths
+}
+
+/// Which modules each module names, by path or by a name that a module passes on from a child.
+fn uses(modules: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module>> {
+    let reexport = Regex::new(r"pub(?:\([a-z]+\))? use (?:self::)?([a-z_]\w*)::([^;]*);").unwrap();
+    let word = Regex::new(r"\w+").unwrap();
+    let mut passed_on: BTreeMap<(Module, String), Module> = BTreeMap::new();
+    for (module, text) in modules {
+        for found in reexport.captures_iter(text) {
+            let child: Module = module.iter().cloned().chain([found[1].to_string()]).collect();
+            if modules.contains_key(&child) {
+                for name in word.find_iter(&found[2]) {
+                    passed_on.insert((module.clone(), name.as_str().to_string()), child.clone());
+                }
+            }
+        }
+    }
+    let path =
+        Regex::new(r"\b((?:crate|super|self)(?:::super)*)((?:::[A-Za-z_]\w*)*)(?:::(\{[^;]*?\}))?").unwrap();
+    let mut uses: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
+    for (module, text) in modules {
+        for found in path.captures_iter(text) {
+            let mut start = module.clone();
+            match &found[1] {
+                "crate" => start.clear(),
+                "self" => {}
+                supers => supers.split("::").for_each(|_| drop(start.pop())),
+            }
+            start.extend(found[2].split("::").filter(|name| !name.is_empty()).map(str::to_string));
+            for path in expand(&start, found.get(3).map(|group| group.as_str())) {
+                let depth = (0..=path.len()).rev().find(|&n| modules.contains_key(&path[..n])).unwrap_or(0);
+                let owner = path[..depth].to_vec();
+                let target = path
+                    .get(depth)
+                    .and_then(|name| passed_on.get(&(owner.clone(), name.clone())).cloned())
+                    .unwrap_or(owner);
+                if target != *module {
+                    uses.entry(module.clone()).or_default().insert(target);
+                }
+            }
+        }
+    }
+    uses
+}
+
+/// Neighbors that use each other, directly or by way of others.
+fn circles(uses: &BTreeMap<Module, BTreeSet<Module>>) -> BTreeSet<(Module, String, String)> {
+    // What of a folder uses what of the same folder, whole subfolders counting as one.
+    let mut edges: BTreeMap<Module, BTreeSet<(String, String)>> = BTreeMap::new();
+    for (from, targets) in uses {
+        for to in targets {
+            let shared = from.iter().zip(to).take_while(|(a, b)| a == b).count();
+            if let (Some(a), Some(b)) = (from.get(shared), to.get(shared)) {
+                edges.entry(from[..shared].to_vec()).or_default().insert((a.clone(), b.clone()));
+            }
+        }
+    }
+    let mut circles = BTreeSet::new();
+    for (folder, direct) in edges {
+        let mut reached = direct;
+        loop {
+            let further: BTreeSet<(String, String)> = reached
+                .iter()
+                .flat_map(|(a, b)| {
+                    reached.iter().filter(move |(c, _)| c == b).map(move |(_, d)| (a.clone(), d.clone()))
+                })
+                .filter(|pair| !reached.contains(pair))
+                .collect();
+            if further.is_empty() {
+                break;
+            }
+            reached.extend(further);
+        }
+        for (a, b) in &reached {
+            if a < b && reached.contains(&(b.clone(), a.clone())) {
+                circles.insert((folder.clone(), a.clone(), b.clone()));
+            }
+        }
+    }
+    circles
+}
+
+#[test]
+fn neighboring_modules_do_not_use_each_other_in_circles() {
+    let mut found = Vec::new();
+    for root in roots() {
+        for (folder, a, b) in circles(&uses(&modules(&root))) {
+            found.push(format!("{}/{}: {a} and {b}", root.display(), folder.join("/")));
+        }
+    }
+    assert!(found.is_empty(), "modules that use each other:\n{}", found.join("\n"));
+}
+
+#[test]
+fn circles_are_found() {
+    let sources = [
+        ("", "pub use a::Thing; pub mod a; mod b; mod c;"),
+        ("a", "use crate::b::{self, inner::{Deep, Other}};"),
+        ("b", "use super::c;"),
+        ("b/inner", "use super::super::Thing;"),
+        ("c", "use crate::d::Nothing;"),
+    ];
+    let modules = sources.map(|(path, text)| {
+        (path.split('/').filter(|name| !name.is_empty()).map(str::to_string).collect(), text.to_string())
+    });
+    let found = circles(&uses(&BTreeMap::from(modules)));
+    assert_eq!(found, BTreeSet::from([(vec![], "a".to_string(), "b".to_string())]));
+}
+
+#[test]
+fn files_are_short_enough_to_read() {
+    let long: Vec<String> = roots()
+        .iter()
+        .flat_map(|root| files(root))
+        .filter_map(|path| {
+            let lines = std::fs::read_to_string(&path).unwrap().lines().count();
+            (lines > MAX_LINES).then(|| format!("{}: {lines} lines", path.display()))
+        })
+        .collect();
+    assert!(long.is_empty(), "files of more than {MAX_LINES} lines:\n{}", long.join("\n"));
+}
