@@ -28,6 +28,7 @@ const HASH_MIB: std::ops::RangeInclusive<u32> = 1..=65_536;
 ///
 /// What is not said is as usual: 1,000 games (with a sequential test at most 100,000) at 5,000 nodes per
 /// move, from random, balanced openings, without adjudication, as many at a time as there are cores.
+/// Methods that take an `Option` leave that as it is for `None`.
 #[must_use]
 pub struct MatchBuilder<'a> {
     sides: [Side; 2],
@@ -88,21 +89,21 @@ impl<'a> MatchBuilder<'a> {
     }
 
     /// What B may spend, if not the same as A.
-    pub fn limit_b(mut self, limit: TimeControl) -> Self {
-        self.limit_b = Some(limit);
+    pub fn limit_b(mut self, limit: impl Into<Option<TimeControl>>) -> Self {
+        self.limit_b = limit.into();
         self
     }
 
     /// How far a limit of time may be overstepped, to the millisecond; otherwise as
     /// [`TimeControl::usual_margin`] has it for the two sides.
-    pub fn time_margin(mut self, margin: Duration) -> Self {
-        self.time_margin = Some(margin);
+    pub fn time_margin(mut self, margin: impl Into<Option<Duration>>) -> Self {
+        self.time_margin = margin.into();
         self
     }
 
     /// When an engine without a clock counts as hung: more than 0 and at most a day.
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = deadline;
+    pub fn deadline(mut self, deadline: impl Into<Option<Duration>>) -> Self {
+        self.deadline = deadline.into().unwrap_or(self.deadline);
         self
     }
 
@@ -119,51 +120,51 @@ impl<'a> MatchBuilder<'a> {
     }
 
     /// The order in which the openings of a book are played.
-    pub fn order(mut self, order: Order) -> Self {
-        self.order = order;
+    pub fn order(mut self, order: impl Into<Option<Order>>) -> Self {
+        self.order = order.into().unwrap_or(self.order);
         self
     }
 
     /// Of PGN books: plies of each game.
-    pub fn book_plies(mut self, plies: u32) -> Self {
-        self.book_plies = plies;
+    pub fn book_plies(mut self, plies: impl Into<Option<u32>>) -> Self {
+        self.book_plies = plies.into().unwrap_or(self.book_plies);
         self
     }
 
     /// Seed of the openings.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
+    pub fn seed(mut self, seed: impl Into<Option<u64>>) -> Self {
+        self.seed = seed.into().unwrap_or(self.seed);
         self
     }
 
     /// Transposition table of each built-in engine, 1 to 65,536 MiB.
-    pub fn hash(mut self, mib: u32) -> Self {
-        self.hash_mib = mib;
+    pub fn hash(mut self, mib: impl Into<Option<u32>>) -> Self {
+        self.hash_mib = mib.into().unwrap_or(self.hash_mib);
         self
     }
 
     /// Stops when a sequential test has decided.
-    pub fn sprt(mut self, test: Sprt) -> Self {
-        self.sprt = Some(test);
+    pub fn sprt(mut self, test: impl Into<Option<Sprt>>) -> Self {
+        self.sprt = test.into();
         self
     }
 
     /// Games at most: an even number above 0.
-    pub fn games(mut self, games: u64) -> Self {
-        self.games = Some(games);
+    pub fn games(mut self, games: impl Into<Option<u64>>) -> Self {
+        self.games = games.into();
         self
     }
 
     /// Games that may end by failing engines before the match is given up; otherwise a tenth of the
     /// games, but between 10 and 100.
-    pub fn max_failures(mut self, games: u64) -> Self {
-        self.max_failures = Some(games);
+    pub fn max_failures(mut self, games: impl Into<Option<u64>>) -> Self {
+        self.max_failures = games.into();
         self
     }
 
     /// Pairs at a time.
-    pub fn concurrency(mut self, pairs: usize) -> Self {
-        self.concurrency = Some(pairs);
+    pub fn concurrency(mut self, pairs: impl Into<Option<usize>>) -> Self {
+        self.concurrency = pairs.into();
         self
     }
 

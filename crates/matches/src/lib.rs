@@ -20,6 +20,7 @@ pub mod scheduler;
 mod session;
 pub mod statistics;
 mod stop_flag;
+mod summary;
 mod tally;
 mod time_control;
 
@@ -34,5 +35,6 @@ pub use player::{Choice, Failure, GameSoFar, Player};
 pub use runner::{MakePlayer, MatchResult, MatchSettings, Observer, Stop, run_match};
 pub use session::{FinishedMatch, Match, ResumeBuilder, check_games, cores, deadline_from_seconds, warnings};
 pub use stop_flag::StopFlag;
+pub use summary::{EngineSummary, MatchSummary, SprtSummary};
 pub use tally::{GameSummary, PairSummary, Tally};
 pub use time_control::TimeControl;

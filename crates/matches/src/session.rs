@@ -215,20 +215,20 @@ pub struct ResumeBuilder<'a> {
 
 impl<'a> ResumeBuilder<'a> {
     /// Another number of games, no fewer than were played.
-    pub fn games(mut self, games: u64) -> Self {
-        self.config.games = games;
+    pub fn games(mut self, games: impl Into<Option<u64>>) -> Self {
+        self.config.games = games.into().unwrap_or(self.config.games);
         self
     }
 
     /// Games that may end by failing engines before the match is given up.
-    pub fn max_failures(mut self, games: u64) -> Self {
-        self.config.max_failures = games;
+    pub fn max_failures(mut self, games: impl Into<Option<u64>>) -> Self {
+        self.config.max_failures = games.into().unwrap_or(self.config.max_failures);
         self
     }
 
     /// Pairs at a time; as many as there are cores, unless said otherwise.
-    pub fn concurrency(mut self, pairs: usize) -> Self {
-        self.concurrency = Some(pairs);
+    pub fn concurrency(mut self, pairs: impl Into<Option<usize>>) -> Self {
+        self.concurrency = pairs.into();
         self
     }
 

@@ -10,11 +10,11 @@ use gputexel_files::{Error, Result};
 /// What one engine may spend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeControl {
-    /// So many nodes a move.
+    /// So many nodes per move.
     Nodes(u64),
-    /// So many iterations of deepening a move.
+    /// A depth of search per move.
     Depth(u32),
-    /// So much time a move, to be used up.
+    /// So much time per move, to be used up.
     MoveTime(Duration),
     /// A clock.
     Clock {
@@ -66,7 +66,7 @@ impl TimeControl {
         Ok(Self::Clock { base, increment, moves })
     }
 
-    /// What a search is told; `clock` is the time left, for time_controls that have one.
+    /// What a search is told; `clock` is the time left, for time controls that have one.
     pub(super) fn limits(&self, clock: &RunningClock) -> Limits {
         match *self {
             Self::Nodes(nodes) => Limits { nodes: Some(nodes), ..Limits::default() },

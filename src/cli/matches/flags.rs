@@ -1,6 +1,7 @@
 //! Flags of `match` that decide what is played, and what they mean.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use gputexel::matches::client::Setting;
@@ -93,33 +94,19 @@ impl Played {
     pub(super) fn builder<'a>(&self, [a, b]: [&str; 2]) -> Result<MatchBuilder<'a>> {
         let a = side(a, self.name_a.as_deref(), &self.option_a, "--option-a")?;
         let b = side(b, self.name_b.as_deref(), &self.option_b, "--option-b")?;
-        let mut builder = Match::builder(a, b).limit(self.limit()?).adjudication(self.adjudication());
-        if let Some(limit) = &self.limit_b {
-            builder = builder.limit_b(limit.parse()?);
-        }
-        if let Some(test) = &self.sprt {
-            builder = builder.sprt(test.parse()?);
-        }
-        if let Some(order) = &self.order {
-            builder = builder.order(order.parse()?);
-        }
-        if let Some(margin) = self.time_margin_ms {
-            builder = builder.time_margin(Duration::from_millis(margin));
-        }
-        if let Some(seconds) = self.deadline {
-            builder = builder.deadline(deadline_from_seconds(seconds)?);
-        }
-        if let Some(mib) = self.hash {
-            builder = builder.hash(mib);
-        }
+        let mut builder = Match::builder(a, b)
+            .limit(self.limit()?)
+            .limit_b(parsed(&self.limit_b)?)
+            .time_margin(self.time_margin_ms.map(Duration::from_millis))
+            .deadline(self.deadline.map(deadline_from_seconds).transpose()?)
+            .adjudication(self.adjudication())
+            .order(parsed(&self.order)?)
+            .book_plies(self.book_plies)
+            .seed(self.seed)
+            .hash(self.hash)
+            .sprt(parsed(&self.sprt)?);
         if let Some(book) = &self.openings {
             builder = builder.openings(book);
-        }
-        if let Some(plies) = self.book_plies {
-            builder = builder.book_plies(plies);
-        }
-        if let Some(seed) = self.seed {
-            builder = builder.seed(seed);
         }
         if let Some(pgn) = &self.pgn {
             builder = builder.pgn(pgn);
@@ -149,6 +136,10 @@ impl Played {
             max_plies: self.max_plies,
         }
     }
+}
+
+fn parsed<T: FromStr<Err = Error>>(text: &Option<String>) -> Result<Option<T>> {
+    text.as_deref().map(str::parse).transpose()
 }
 
 fn side(text: &str, name: Option<&str>, options: &[String], flag: &str) -> Result<Side> {

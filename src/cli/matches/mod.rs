@@ -6,7 +6,7 @@ mod output;
 use std::path::{Path, PathBuf};
 
 use gputexel::Error;
-use gputexel::matches::{Match, Stop};
+use gputexel::matches::{Match, MatchSummary, Stop};
 
 use super::games::{name_flag, warn};
 use super::run_folder::{Kind, RunFolder, check_inputs};
@@ -62,32 +62,16 @@ pub struct MatchArgs {
 pub fn run(args: &MatchArgs, context: &Context) -> anyhow::Result<()> {
     if let Some(path) = &args.resume {
         let folder = RunFolder::enter(path, Kind::Match)?;
-        let mut builder = Match::resume_locked(folder.lock())?.stop(context.cancel);
-        if let Some(games) = args.games {
-            builder = builder.games(games);
-        }
-        if let Some(games) = args.max_failures {
-            builder = builder.max_failures(games);
-        }
-        if let Some(pairs) = args.concurrency {
-            builder = builder.concurrency(pairs);
-        }
+        let builder = Match::resume_locked(folder.lock())?.stop(context.cancel);
+        let builder = builder.games(args.games).max_failures(args.max_failures).concurrency(args.concurrency);
         return play(context, path, builder.build().map_err(name_flag)?);
     }
     let (Some(a), Some(b)) = (&args.a, &args.b) else {
         return Err(Error::Usage("match needs two sides, or --resume".to_string()).into());
     };
-    let mut builder = args.played.builder([a, b]).map_err(name_flag)?;
-    builder = builder.command_line(&context.command_line).stop(context.cancel);
-    if let Some(games) = args.games {
-        builder = builder.games(games);
-    }
-    if let Some(games) = args.max_failures {
-        builder = builder.max_failures(games);
-    }
-    if let Some(pairs) = args.concurrency {
-        builder = builder.concurrency(pairs);
-    }
+    let builder = args.played.builder([a, b]).map_err(name_flag)?;
+    let builder = builder.command_line(&context.command_line).stop(context.cancel);
+    let builder = builder.games(args.games).max_failures(args.max_failures).concurrency(args.concurrency);
     if let Some(pgn) = args.played.pgn.as_ref().filter(|pgn| pgn.exists() && !args.force) {
         return Err(Error::Usage(format!("{}: exists; use --force to replace it", pgn.display())).into());
     }
@@ -114,7 +98,7 @@ fn play(context: &Context, folder: &Path, mut prepared: Match<'_>) -> anyhow::Re
     bar.finish_and_clear();
     let finished = finished?;
     let text = match context.json {
-        true => format!("{}\n", output::json(&finished)),
+        true => format!("{}\n", serde_json::json!(MatchSummary::new(&finished))),
         false if context.quiet => String::new(),
         false => output::table(&finished),
     };

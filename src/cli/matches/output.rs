@@ -4,9 +4,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gputexel::matches::statistics::Sprt;
-use gputexel::matches::{FinishedMatch, MatchConfig, MatchSettings, Stop, Tally};
+use gputexel::matches::{FinishedMatch, MatchConfig, MatchSettings, Tally};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde_json::{Value, json};
 
 use super::super::table::{aligned, grouped, percent};
 use super::super::{Context, shows_progress};
@@ -106,10 +105,6 @@ fn describe_openings(finished: &FinishedMatch) -> String {
     }
 }
 
-fn per_second(nodes: u64, micros: u64) -> u64 {
-    (nodes as f64 / (micros.max(1) as f64 / 1e6)) as u64
-}
-
 /// The result in words.
 pub fn table(finished: &FinishedMatch) -> String {
     let (settings, result) = (finished.settings(), finished.result());
@@ -160,7 +155,7 @@ pub fn table(finished: &FinishedMatch) -> String {
                 let each = tally.moves[engine].max(1);
                 vec![
                     settings.names[engine].clone(),
-                    grouped(per_second(tally.nodes[engine], tally.micros[engine])),
+                    grouped(tally.nodes_per_second(engine)),
                     "nodes/s,".to_string(),
                     grouped(tally.nodes[engine] / each),
                     "nodes and".to_string(),
@@ -198,57 +193,4 @@ pub fn table(finished: &FinishedMatch) -> String {
 fn limits(config: &MatchConfig) -> String {
     let [a, b] = &config.limits;
     if a == b { a.clone() } else { format!("{a} against {b}") }
-}
-
-/// The result for machines.
-pub fn json(finished: &FinishedMatch) -> Value {
-    let (config, settings, result) = (finished.config(), finished.settings(), finished.result());
-    let tally = &result.tally;
-    let book = finished.openings().book();
-    let [wins, draws, losses] = tally.wins_draws_losses;
-    let elo = tally.pairs.elo();
-    let sprt = settings.sprt.as_ref().map(|sprt| {
-        json!({
-            "elo0": sprt.elo0(), "elo1": sprt.elo1(), "bounds": sprt.bounds(),
-            "llr": sprt.llr(&tally.pairs), "state": sprt.state(&tally.pairs),
-        })
-    });
-    let ends: serde_json::Map<String, Value> = tally
-        .ends
-        .iter()
-        .map(|(end, count)| {
-            let name = serde_json::to_value(end).ok().and_then(|name| name.as_str().map(str::to_string));
-            (name.unwrap_or_default(), json!(count))
-        })
-        .collect();
-    let engines: Vec<Value> = (0..2)
-        .map(|engine| {
-            json!({
-                "name": settings.names[engine], "limit": config.limits[engine],
-                "nodes": tally.nodes[engine], "moves": tally.moves[engine],
-                "seconds": tally.micros[engine] as f64 / 1e6,
-                "nodes_per_second": per_second(tally.nodes[engine], tally.micros[engine]),
-                "failures": tally.failures[engine], "time_forfeits": tally.time_forfeits[engine],
-                "last_failure": tally.last_failure[engine],
-            })
-        })
-        .collect();
-    let stop = match &result.stop {
-        Stop::AllPlayed => "all-played",
-        Stop::Decided(_) => "sprt",
-        Stop::Cancelled => "cancelled",
-        Stop::Failures(_) => "failures",
-    };
-    json!({
-        "games": tally.games(), "points": tally.points(), "wins": wins, "draws": draws, "losses": losses,
-        "pairs": tally.pairs.counts,
-        "elo": elo.elo, "elo_error95": elo.error95, "elo_low": elo.low, "elo_high": elo.high,
-        "los": tally.pairs.los(), "sprt": sprt, "stop": stop,
-        "white_wins": tally.white_wins, "black_wins": tally.black_wins,
-        "plies": tally.plies, "ends": ends, "engines": engines,
-        "openings": config.openings.file, "openings_count": book.map(|book| book.len()),
-        "openings_bad": book.map(|book| book.bad),
-        "seed": config.seed, "seconds": finished.seconds(), "folder": finished.folder(), "pgn": finished.pgn(),
-        "finished_ahead": result.ahead,
-    })
 }

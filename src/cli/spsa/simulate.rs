@@ -6,7 +6,7 @@ use std::time::Instant;
 use gputexel::evaluator::gpu::BackendChoice;
 use gputexel::report::{BandPanel, Bands};
 use gputexel::spsa::simulator::{
-    GridCell, Outcome, PaperCell, Scenario, Simulated, Simulator, Summary, paper_cells,
+    GridCell, PaperCell, Scenario, SimulatedCell, Simulator, Summary, paper_cells,
 };
 use gputexel::{Error, Result, write_atomically};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -16,7 +16,7 @@ use super::super::games::name_flag;
 use super::super::targets::check_target;
 use super::super::{Context, shows_progress};
 use super::cells::ScenarioArgs;
-use super::output::{Finished, print};
+use super::output::print;
 
 /// Most repeats; their values at 200 times are kept.
 const MAX_REPEATS: usize = 100_000;
@@ -107,7 +107,7 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
         let simulated =
             simulator.simulate(&cell.scenario, context.cancel, &mut |done| bar.set_position(done));
         bar.finish_and_clear();
-        let Simulated { outcome, gpu, fallback } = match simulated {
+        let simulated = match simulated {
             // What is done is shown.
             Err(error @ Error::Interrupted(_)) if i > 0 => {
                 print(context, args, &finished)?;
@@ -115,7 +115,7 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
             }
             simulated => simulated?,
         };
-        if let Some(why) = fallback {
+        if let Some(why) = &simulated.fallback {
             eprintln!("gputexel: warning: {why}; continuing on the CPU");
         }
         if args.svg.is_some() {
@@ -123,13 +123,11 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
                 let s = Summary::new(gains);
                 [s.p5, s.p25, s.median, s.p75, s.p95]
             };
-            let points = outcome.trajectory.iter().map(|(k, gains)| (*k as f64, five(gains))).collect();
+            let trajectory = simulated.outcome.trajectory.iter();
+            let points = trajectory.map(|(k, gains)| (*k as f64, five(gains))).collect();
             panels.push(BandPanel { title: title(&cell), points });
         }
-        let seconds = started.elapsed().as_secs_f64();
-        let summary = Summary::new(&outcome.gains);
-        let Outcome { rms_error, deviation, .. } = outcome;
-        finished.push(Finished { cell, summary, rms_error, deviation, paper, gpu, seconds });
+        finished.push(SimulatedCell::new(cell, &simulated, paper, started.elapsed().as_secs_f64()));
     }
     if let Some(path) = &args.svg {
         let bands = Bands {

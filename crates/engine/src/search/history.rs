@@ -7,13 +7,13 @@ const LIMIT: i32 = 8192;
 
 /// A move as its piece and target.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Step(u16);
+pub(super) struct PieceTo(u16);
 
 /// Pieces of both colors.
 const PIECES: usize = 12;
 const SQUARES: usize = 64;
 
-impl Step {
+impl PieceTo {
     pub(super) fn new(turn: Color, m: Move) -> Self {
         let piece = 6 * turn as usize + usize::from(m.role()) - 1;
         Self((piece * SQUARES + usize::from(m.to())) as u16)
@@ -50,18 +50,18 @@ impl History {
         (turn as usize * SQUARES + from) * SQUARES + usize::from(m.to())
     }
 
-    fn reply_index(before: Step, step: Step) -> usize {
+    fn reply_index(before: PieceTo, step: PieceTo) -> usize {
         usize::from(before.0) * PIECES * SQUARES + usize::from(step.0)
     }
 
     fn capture_index(turn: Color, m: Move) -> usize {
         let captured = m.capture().map_or(0, |role: Role| usize::from(role) - 1);
-        usize::from(Step::new(turn, m).0) * 6 + captured
+        usize::from(PieceTo::new(turn, m).0) * 6 + captured
     }
 
     /// How promising a move is that captures nothing; `before` are the steps one and two plies ago.
-    pub(super) fn quiet(&self, turn: Color, m: Move, before: [Option<Step>; 2]) -> i32 {
-        let step = Step::new(turn, m);
+    pub(super) fn quiet(&self, turn: Color, m: Move, before: [Option<PieceTo>; 2]) -> i32 {
+        let step = PieceTo::new(turn, m);
         let replies: i32 =
             before.into_iter().flatten().map(|b| i32::from(self.replies[Self::reply_index(b, step)])).sum();
         i32::from(self.quiets[Self::quiet_index(turn, m)]) + replies
@@ -73,9 +73,9 @@ impl History {
     }
 
     /// Remembers that a quiet move was good (a positive bonus) or not.
-    pub(super) fn note_quiet(&mut self, turn: Color, m: Move, before: [Option<Step>; 2], bonus: i32) {
+    pub(super) fn note_quiet(&mut self, turn: Color, m: Move, before: [Option<PieceTo>; 2], bonus: i32) {
         note(&mut self.quiets[Self::quiet_index(turn, m)], bonus);
-        let step = Step::new(turn, m);
+        let step = PieceTo::new(turn, m);
         for b in before.into_iter().flatten() {
             note(&mut self.replies[Self::reply_index(b, step)], bonus);
         }

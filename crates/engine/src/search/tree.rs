@@ -13,7 +13,7 @@ use super::MATE_BOUND_CP;
 use super::clock::Deadlines;
 use super::exchange::{self, value};
 use super::generation::Legality;
-use super::history::{History, Step};
+use super::history::{History, PieceTo};
 use super::key::{key_after, key_after_null};
 use super::picker::Picker;
 use super::settings::Settings;
@@ -35,7 +35,7 @@ pub(super) struct Frame {
     score: Option<i32>,
     killers: [Option<Move>; 2],
     /// The move that leads on; `None` where it was passed on.
-    step: Option<Step>,
+    step: Option<PieceTo>,
     /// Plies since a capture, a move of a pawn or a pass.
     reversible: u32,
 }
@@ -140,7 +140,7 @@ impl<E: Evaluation> Tree<'_, E> {
         let state = self.evaluation.after(&place.state, turn, m);
         self.buffers.keys.push(key);
         let frames = &mut self.buffers.frames;
-        frames[ply].step = Some(Step::new(turn, m));
+        frames[ply].step = Some(PieceTo::new(turn, m));
         frames[ply + 1].reversible = if m.is_zeroing() { 0 } else { frames[ply].reversible + 1 };
         Place { position, state, key }
     }
@@ -190,7 +190,7 @@ impl<E: Evaluation> Tree<'_, E> {
         line.extend(lower[0][..rest].iter().copied());
     }
 
-    fn steps_before(&self, ply: usize) -> [Option<Step>; 2] {
+    fn steps_before(&self, ply: usize) -> [Option<PieceTo>; 2] {
         let step = |back: usize| ply.checked_sub(back).and_then(|p| self.buffers.frames[p].step);
         [step(1), step(2)]
     }
@@ -439,7 +439,7 @@ impl<E: Evaluation> Tree<'_, E> {
         turn: Color,
         m: Move,
         tried: &[Move],
-        before: [Option<Step>; 2],
+        before: [Option<PieceTo>; 2],
         depth: i32,
         ply: usize,
     ) {

@@ -35,7 +35,7 @@ const STOP_TIMEOUT: Duration = Duration::from_millis(1500);
 /// More options than this are not listened to.
 const MAX_OPTIONS: usize = 4096;
 
-/// An external engine, started anew whenever it has failed.
+/// An external engine, restarted whenever it has failed.
 pub struct UciPlayer {
     command: EngineCommand,
     name: String,

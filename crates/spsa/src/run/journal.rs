@@ -1,8 +1,8 @@
 //! The journal of a run: what is played, pair by pair, so that a killed run can go on.
 //!
 //! `spsa.jsonl` holds the configuration in its first line and then a line for everything that
-//! happened, in the order in which it counted. It is the only truth: values, log and pictures follow
-//! from it. It belongs to one process at a time.
+//! happened, in the order in which it counted. Values, log and pictures follow from it alone. One
+//! process at a time writes it.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ pub struct Header {
     pub checksums: [Option<String>; 2],
     /// xxh3 of the decompressed book, where there is one.
     pub book: Option<String>,
-    /// What the run was told.
+    /// The configuration of the run.
     pub config: RunConfig,
 }
 
@@ -142,8 +142,8 @@ impl Journal {
         LineJournal::create(lock, place(lock.folder()), header).map(Self)
     }
 
-    /// Opens a journal to go on with it. A last line that was cut off is taken away: what it told of
-    /// did not count yet.
+    /// Opens a journal to continue it. A last line that was cut off is removed: what it describes did not
+    /// count yet.
     ///
     /// # Errors
     /// Those of [`read`], [`Error::Io`] when it cannot be written.

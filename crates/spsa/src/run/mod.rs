@@ -1,11 +1,12 @@
-//! Runs with real games: pairs between two perturbed sides, several at a time, told to the tuner as
-//! they are finished.
+//! Runs with real games: pairs between two perturbed sides, several at a time, whose scores go to the
+//! tuner as they are finished.
 //!
-//! Owns the journal from which a killed run goes on, and what engines are told. The threads, the rules
+//! [`SpsaRun`] plays a whole run and keeps it in a folder; [`Verification`] plays its result against its
+//! start. Owns the journal from which a killed run is resumed, and the values of the engines. The threads, the rules
 //! of games and the dialog with engines are those of [`matches`](mod@gputexel_matches).
 //!
 //! Updates are asynchronous, as in `spsa.pl`: a pair moves the values as they are when it ends. With
-//! one pair at a time, and engines that play alike when told the same, a run depends on its
+//! one pair at a time and deterministic engines, a run depends on its
 //! configuration alone, whether it was interrupted or not.
 
 mod journal;
@@ -56,7 +57,7 @@ pub struct Arena<'a> {
     pub date: String,
 }
 
-/// Told of everything that happens, in its order.
+/// Sees everything that happens, in order.
 pub trait RunObserver: Send {
     /// Something happened; once this returns it must not be lost.
     ///
@@ -64,7 +65,7 @@ pub trait RunObserver: Send {
     /// Anything that makes going on pointless. It does not count then.
     fn record(&mut self, entry: &RunEvent) -> Result<()>;
 
-    /// It was told to the tuner.
+    /// The state includes it now.
     ///
     /// # Errors
     /// Anything that makes going on pointless.
@@ -74,7 +75,7 @@ pub trait RunObserver: Send {
 /// Why a run came to an end.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stop {
-    /// All pairs are told.
+    /// All pairs are played.
     AllPlayed,
     /// The user asked for it.
     Cancelled,
@@ -114,7 +115,7 @@ pub fn play(
     })
 }
 
-/// Two engines that are told the values of each pair.
+/// Two engines that play with the values of each pair.
 struct RunPlayers<'a> {
     arena: &'a Arena<'a>,
     variables: Vec<Variable>,

@@ -85,7 +85,7 @@ pub enum ValueWarning {
         /// The bound.
         bound: f64,
     },
-    /// It moved farther than a Bayesian method was told that it might be.
+    /// It moved farther than the prior of a Bayesian method allows for.
     BeyondPrior {
         /// The parameter.
         name: String,

@@ -176,8 +176,8 @@ pub struct RunBuilder {
 
 impl RunBuilder {
     /// Pairs at a time, instead of what the configuration says.
-    pub fn concurrency(mut self, pairs: usize) -> Self {
-        self.concurrency = Some(pairs);
+    pub fn concurrency(mut self, pairs: impl Into<Option<usize>>) -> Self {
+        self.concurrency = pairs.into();
         self
     }
 
@@ -226,8 +226,8 @@ impl ResumedRunBuilder {
     }
 
     /// Pairs at a time, instead of what the configuration says.
-    pub fn concurrency(mut self, pairs: usize) -> Self {
-        self.concurrency = Some(pairs);
+    pub fn concurrency(mut self, pairs: impl Into<Option<usize>>) -> Self {
+        self.concurrency = pairs.into();
         self
     }
 

@@ -1,4 +1,4 @@
-//! The engines of a run as players that can be told values between games.
+//! The engines of a run as players whose values can change between games.
 
 use std::path::Path;
 use std::time::Duration;
@@ -221,7 +221,7 @@ pub enum TunedPlayer {
 }
 
 impl TunedPlayer {
-    /// Plays with other values from the next game on, also when the engine is started anew.
+    /// Plays with other values from the next game on, also when the engine is restarted.
     ///
     /// # Errors
     /// [`Error::Usage`] when the engine does not take a value.

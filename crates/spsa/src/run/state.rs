@@ -1,4 +1,4 @@
-//! Where a run stands: the tuner, and what its games say, told entry by entry.
+//! Where a run stands: the tuner and the statistics of its games, as a function of the journal.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,7 +35,7 @@ pub struct RunState {
     pub last_failure: Option<String>,
     /// Changes of the number of iterations: after how many pairs, and what N was then.
     pub replans: Vec<(u64, u64)>,
-    /// Pairs told and the values then, from the start on.
+    /// Pairs completed and the values then, from the start on.
     pub path: Vec<(u64, Vec<f64>)>,
     stride: u64,
 }
@@ -75,7 +75,7 @@ impl RunState {
     ) -> Result<Self> {
         let mut state = Self::try_new(&header.config)?;
         for (line, entry) in entries {
-            let told = match entry {
+            let replayed = match entry {
                 RunEvent::Pair(pair) if pair.games.iter().any(|game| game.half_points > 2) => {
                     Err(Error::Usage(format!("pair {}: a result that is none", pair.perturbation.k)))
                 }
@@ -83,7 +83,7 @@ impl RunState {
                 RunEvent::Spoiled { .. } => Ok(()),
                 RunEvent::Replan { iterations, stability } => state.tuner.replan(*iterations, *stability),
             };
-            told.map_err(|e| Error::line(folder.join(JOURNAL), *line, e.to_string()))?;
+            replayed.map_err(|e| Error::line(folder.join(JOURNAL), *line, e.to_string()))?;
             state.note(entry);
             if let RunEvent::Pair(pair) = entry {
                 visit(pair.perturbation.k, &state)?;
@@ -92,7 +92,7 @@ impl RunState {
         Ok(state)
     }
 
-    /// Adds what happened now, and was not told to the tuner yet.
+    /// Adds what happened now; the tuner does not know it yet.
     ///
     /// # Errors
     /// Those of the tuner; nothing is changed then.
@@ -134,21 +134,21 @@ impl RunState {
             self.draws += u64::from(game.half_points == 1);
             self.plies += u64::from(game.plies);
         }
-        let told = self.tuner.completed_pairs();
-        if told.is_multiple_of(self.stride) {
-            self.path.push((told, self.tuner.values().to_vec()));
+        let completed = self.tuner.completed_pairs();
+        if completed.is_multiple_of(self.stride) {
+            self.path.push((completed, self.tuner.values().to_vec()));
         }
         if self.path.len() > 2 * PATH {
             self.stride *= 2;
             let stride = self.stride;
-            self.path.retain(|(told, _)| told.is_multiple_of(stride));
+            self.path.retain(|(pairs, _)| pairs.is_multiple_of(stride));
         }
     }
 
     /// The path with the values of now at its end.
     pub fn path_to_now(&self) -> Vec<(u64, Vec<f64>)> {
         let mut path = self.path.clone();
-        if path.last().is_some_and(|(told, _)| *told != self.tuner.completed_pairs()) {
+        if path.last().is_some_and(|(pairs, _)| *pairs != self.tuner.completed_pairs()) {
             path.push((self.tuner.completed_pairs(), self.tuner.values().to_vec()));
         }
         path

@@ -13,6 +13,7 @@ mod grid;
 mod lanes;
 mod paper;
 mod random;
+mod report;
 mod single;
 mod statistics;
 
@@ -27,6 +28,7 @@ use gputexel_gpu::GpuContext;
 pub use backend::{Simulated, Simulator};
 pub use grid::{GridAxis, GridCell, GridParameters, GridSetting, Scaled, ScenarioGrid};
 pub use paper::{PaperCell, paper_cells};
+pub use report::{CellReport, SimulatedCell, VariableReport};
 pub use statistics::{Summary, percentile};
 
 /// What is simulated.

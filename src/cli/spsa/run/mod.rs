@@ -166,17 +166,14 @@ fn begin(args: &RunArgs, context: &Context) -> anyhow::Result<PathBuf> {
 
 fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<PathBuf> {
     let locked = RunFolder::enter(folder, Kind::Spsa)?;
-    let mut builder = SpsaRun::resume_locked(locked.lock())?.stop(context.cancel);
+    let builder = SpsaRun::resume_locked(locked.lock())?.stop(context.cancel);
     if let Some(path) = &args.config
         && let Some(difference) = configured(args, path)?.difference(builder.config())
     {
         let reason = format!("is a run with another configuration: {difference}");
         return Err(Error::input(folder, reason).into());
     }
-    if let Some(pairs) = args.concurrency {
-        builder = builder.concurrency(pairs);
-    }
-    let mut run = builder.build().map_err(name_flag)?;
+    let mut run = builder.concurrency(args.concurrency).build().map_err(name_flag)?;
     let now = run.state().tuner.iterations();
     match args.iterations.filter(|asked| *asked != now) {
         Some(asked) if !args.replan => {
