@@ -1,4 +1,4 @@
-//! Results behind positions: the ways in which authors of tuners write them.
+//! Results that follow positions, in the ways that authors of tuners write them.
 //!
 //! Owns one parser a syntax, each strict, so that a file's syntax can be told from its first
 //! lines. Which syntax a file has is decided in `detection`; lines are walked in `text`.
@@ -8,7 +8,7 @@ use std::str::FromStr;
 use super::scale::ResultScale;
 use gputexel_files::{Error, Result};
 
-/// A way of writing the result behind a position.
+/// A way of writing the result after a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LabelSyntax {
     /// `c9 "1-0";`, `c9 1-0`, `c2 "0.5";`: an EPD comment operation.
@@ -102,7 +102,7 @@ pub enum Outcome {
     Number(f32),
 }
 
-/// What was written behind one position.
+/// What follows one position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Label {
     /// The result.

@@ -24,7 +24,7 @@ pub use metadata::{Metadata, SourceRecord};
 pub use resample::{POISSON_TAILS, game_hash, poisson_weight};
 pub use split::Split;
 pub use transpose::{Block, Run, Transpose};
-pub use writer::{DatasetWriter, ImportedPosition, PositionLabels, RowLabels};
+pub use writer::{DatasetWriter, ImportedPosition, PositionLabels, RowLabels, StoredRow};
 
 use self::coefficients::{Coefficients, RowCoefficients};
 use gputexel_files::{Error, Result};

@@ -30,6 +30,19 @@ pub struct PositionLabels {
     pub game: Option<u32>,
 }
 
+/// The features of a position as the dataset stores them.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredRow<'a> {
+    /// Ids; those with coefficient +1 (White's) first where coefficients are all ±1.
+    pub ids: &'a [u16],
+    /// How many of them have coefficient +1; all, where there are `coefficients`.
+    pub white_entries: u16,
+    /// Coefficients of `ids`, or empty where all are ±1.
+    pub coefficients: &'a [f16],
+    /// Phase units.
+    pub phase: u16,
+}
+
 /// A position whose features were computed elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub struct ImportedPosition<'a> {
@@ -177,11 +190,11 @@ impl DatasetWriter {
     /// Starts a dataset that will appear at `path` when [`finish`](Self::finish) succeeds.
     ///
     /// # Errors
-    /// [`Error::Io`] when the folder cannot be written, [`Error::Usage`] when `path` exists and
+    /// [`Error::Io`] when the folder cannot be written, [`Error::Exists`] when `path` exists and
     /// `force` is not set.
     pub fn create(path: &Path, metadata: Metadata, force: bool) -> Result<Self> {
         if !force && path.exists() {
-            return Err(Error::Usage(format!("{}: exists; use --force to replace it", path.display())));
+            return Err(Error::Exists(path.to_path_buf()));
         }
         if path.is_dir() {
             return Err(Error::input(path, "is a folder"));
@@ -232,6 +245,15 @@ impl DatasetWriter {
     pub fn push(&mut self, row: &FeatureRow, labels: PositionLabels) -> Result<()> {
         self.note(labels);
         self.try_push(row, labels).map_err(|e| Error::io(&self.path, e))
+    }
+
+    /// Appends one position whose features are laid out already as the dataset stores them.
+    ///
+    /// # Errors
+    /// Those of [`push`](Self::push).
+    pub fn push_row(&mut self, row: StoredRow<'_>, labels: PositionLabels) -> Result<()> {
+        self.note(labels);
+        self.try_push_row(row, labels).map_err(|e| Error::io(&self.path, e))
     }
 
     /// Appends one position of an imported feature set. Coefficients are kept in half precision until
@@ -303,6 +325,17 @@ impl DatasetWriter {
             self.ids.push(le_bytes(&row.minus), row.minus.len())?;
         } else {
             self.coefficients.push(le_bytes(&row.coefficients), row.coefficients.len())?;
+        }
+        self.push_labels(row.phase, labels)
+    }
+
+    fn try_push_row(&mut self, row: StoredRow<'_>, labels: PositionLabels) -> std::io::Result<()> {
+        self.row_lengths.push(&(row.ids.len() as u16).to_le_bytes(), 1)?;
+        self.ids.push(le_bytes(row.ids), row.ids.len())?;
+        if self.unit_rows {
+            self.white_counts.push(&row.white_entries.to_le_bytes(), 1)?;
+        } else {
+            self.coefficients.push(le_bytes(row.coefficients), row.coefficients.len())?;
         }
         self.push_labels(row.phase, labels)
     }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::advice::Advice;
 use crate::messages::{escaped, printable};
 
 /// What went wrong, worded for one line on standard error: the thing first, then the reason.
@@ -40,6 +41,17 @@ pub enum Error {
         value: Option<String>,
         /// What is wrong with it.
         reason: String,
+    },
+    /// The output is there already, and replacing it was not allowed. Exit code 2.
+    #[error("{}: exists", place(.0))]
+    Exists(PathBuf),
+    /// A refusal that other settings would mend.
+    #[error("{error}; {}", printable(&advice.to_string()))]
+    Advised {
+        /// What went wrong.
+        error: Box<Error>,
+        /// Which settings would mend it.
+        advice: Advice,
     },
     /// A GPU that is missing, lost, too small, or that rejected a shader.
     #[error("GPU: {}", printable(.0))]
@@ -89,10 +101,17 @@ impl Error {
         Self::Setting { setting, value: Some(value.to_string()), reason: reason.into() }
     }
 
+    /// The same error, with the settings that would mend it.
+    #[must_use]
+    pub fn advise(self, advice: Advice) -> Self {
+        Self::Advised { error: Box::new(self), advice }
+    }
+
     /// The exit code that the command line gives for this error: 2 for bad usage, else 1.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Usage(_) | Self::Setting { .. } => 2,
+            Self::Usage(_) | Self::Setting { .. } | Self::Exists(_) => 2,
+            Self::Advised { error, .. } => error.exit_code(),
             _ => 1,
         }
     }

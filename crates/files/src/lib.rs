@@ -4,6 +4,7 @@
 //! ([`folder_lock`]), what happens is kept in [`journal`]s whose torn last line does not count, and
 //! inputs are streams of decompressed bytes ([`input`]).
 
+mod advice;
 mod error;
 mod files;
 pub mod folder_lock;
@@ -13,6 +14,7 @@ pub mod journal;
 mod messages;
 mod rights;
 
+pub use advice::Advice;
 pub use error::{Error, Result};
 pub use files::{
     Growing, RECORD_BYTES, SETTINGS_BYTES, Scratch, TEMPORARY, folder_for, gone, is_at, read_limited,

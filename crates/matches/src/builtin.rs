@@ -8,7 +8,6 @@ use shakmaty::{Chess, EnPassantMode, Position};
 
 use super::StopFlag;
 use super::player::{Choice, Failure, GameSoFar, Player};
-use gputexel_chess::evaluation::Evaluation;
 use gputexel_engine::{Engine, Limits};
 use gputexel_model::TableEvaluation;
 
@@ -16,9 +15,9 @@ use gputexel_model::TableEvaluation;
 ///
 /// Begins every game with empty tables, so that games by nodes or depth depend on nothing that was
 /// played before.
-pub struct BuiltinPlayer<E: Evaluation = TableEvaluation> {
+pub struct BuiltinPlayer {
     name: String,
-    engine: Engine<E>,
+    engine: Engine,
     stop: StopFlag,
     /// The game as far as it was followed, and the keys of its positions since the last capture or
     /// pawn move, the last one left out.
@@ -26,9 +25,9 @@ pub struct BuiltinPlayer<E: Evaluation = TableEvaluation> {
     keys: Vec<Zobrist64>,
 }
 
-impl<E: Evaluation> BuiltinPlayer<E> {
+impl BuiltinPlayer {
     /// An engine with a transposition table of so many MiB.
-    pub fn new(name: impl Into<String>, evaluation: E, hash_mib: usize) -> Self {
+    pub fn new(name: impl Into<String>, evaluation: TableEvaluation, hash_mib: usize) -> Self {
         Self {
             name: name.into(),
             engine: Engine::new(evaluation, hash_mib),
@@ -45,7 +44,7 @@ impl<E: Evaluation> BuiltinPlayer<E> {
     }
 
     /// Plays with another evaluation from now on.
-    pub fn set_evaluation(&mut self, evaluation: E) {
+    pub fn set_evaluation(&mut self, evaluation: TableEvaluation) {
         self.engine.set_evaluation(evaluation);
     }
 
@@ -68,7 +67,7 @@ impl<E: Evaluation> BuiltinPlayer<E> {
     }
 }
 
-impl<E: Evaluation + Send> Player for BuiltinPlayer<E> {
+impl Player for BuiltinPlayer {
     fn name(&self) -> &str {
         &self.name
     }

@@ -365,7 +365,7 @@ impl FinishedMatch {
         std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
         let lock = FolderLock::acquire(folder)?;
         if folder.join(JOURNAL).exists() {
-            return Err(Error::Usage(format!("{}: holds a match already", folder.display())));
+            return Err(Error::Usage(format!("{}: contains a match already", folder.display())));
         }
         let mut journal = Journal::create(&lock, &self.config)?;
         let mut games = GamesFile::create(&folder.join(GAMES_FILE))?;

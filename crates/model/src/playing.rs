@@ -90,6 +90,7 @@ impl TableEvaluation {
 
     /// (mg · phase + eg · (maximum − phase)) / maximum, rounded half away from zero, from the view of
     /// the side to move.
+    #[inline]
     fn blend_stm(&self, state: &TableSums, terms: Tapered, turn: Color) -> i32 {
         let phase = state.phase.min(self.max_phase);
         let (mg, eg) = (state.mg.saturating_add(terms.mg()), state.eg.saturating_add(terms.eg()));
@@ -101,10 +102,12 @@ impl TableEvaluation {
         if turn.is_white() { score } else { -score }
     }
 
+    #[inline]
     fn entry(&self, color: Color, role: Role, square: Square) -> Entry {
         self.entries[color as usize][usize::from(role) - 1][usize::from(square)]
     }
 
+    #[inline]
     fn add(&self, sums: &mut TableSums, color: Color, role: Role, square: Square) {
         let entry = self.entry(color, role, square);
         sums.mg += entry.mg;
@@ -112,6 +115,7 @@ impl TableEvaluation {
         sums.phase += self.phase[usize::from(role) - 1];
     }
 
+    #[inline]
     fn remove(&self, sums: &mut TableSums, color: Color, role: Role, square: Square) {
         let entry = self.entry(color, role, square);
         sums.mg -= entry.mg;
@@ -158,6 +162,7 @@ impl Evaluation for TableEvaluation {
     type State = TableSums;
     type Cache = PawnCache;
 
+    #[inline]
     fn state(&self, position: &Chess) -> TableSums {
         let mut sums = TableSums::default();
         for (square, piece) in position.board() {
@@ -166,6 +171,7 @@ impl Evaluation for TableEvaluation {
         sums
     }
 
+    #[inline]
     fn after(&self, state: &TableSums, turn: Color, m: Move) -> TableSums {
         let mut sums = *state;
         match m {
@@ -194,12 +200,14 @@ impl Evaluation for TableEvaluation {
         sums
     }
 
+    #[inline]
     fn score_stm(&self, state: &TableSums, position: &Chess) -> i32 {
         let (board, turn) = (position.board(), position.turn());
         let terms = self.terms.as_ref().map_or_else(Tapered::default, |terms| terms.total(board, turn));
         self.blend_stm(state, terms, turn)
     }
 
+    #[inline]
     fn score_cached_stm(&self, state: &TableSums, position: &Chess, cache: &mut PawnCache) -> i32 {
         let (board, turn) = (position.board(), position.turn());
         let terms = match &self.terms {

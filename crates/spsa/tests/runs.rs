@@ -48,7 +48,7 @@ fn runs_are_the_same_recorded_or_not_and_interrupted_or_not() {
     drop(resumed);
     assert_eq!(read(folder.path()).unwrap().1.len(), 15);
     let refused = SpsaRun::builder(config()).build().unwrap().create_folder(folder.path()).unwrap_err();
-    assert!(refused.to_string().ends_with("holds a run of SPSA already"), "{refused}");
+    assert!(refused.to_string().ends_with("contains an SPSA run already"), "{refused}");
 }
 
 #[test]

@@ -158,7 +158,7 @@ fn journals_of_the_former_version_are_adopted_when_asked() {
         assert_refused(&bench, "was made by a former version", progress);
         let (code, out, err) = bench.run(&["patch", "undo", "source", "--adopt"], "");
         assert_eq!((code, read(&bench, "source/s.cpp").as_str()), (0, "evil\n"), "{progress}: {out}{err}");
-        assert!(err.contains("x.params: outside of the tree"), "{err}");
+        assert!(err.contains("x.params: outside the tree"), "{err}");
         assert_eq!(read(&bench, "x.params"), "p\n");
     }
     // Nobody's escape sequences reach the terminal.

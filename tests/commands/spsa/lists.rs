@@ -202,7 +202,7 @@ mod engines {
         let text = std::fs::read_to_string(&path).unwrap();
         let (head, tail) = text.split_once("# Not tuned").unwrap();
         assert!(
-            tail.contains("# Hash: is not part of") && tail.contains("# Wide: has bounds too wide"),
+            tail.contains("# Hash: is unrelated to") && tail.contains("# Wide: has bounds that are too wide"),
             "{tail}"
         );
         let tables: Vec<&str> = tail

@@ -198,7 +198,7 @@ impl LeftOut {
         self.iter().map(|(reason, count)| (reason.label().to_string(), count)).collect()
     }
 
-    /// Games with a fault. A null move is none by itself, since many games end with one; what comes
+    /// Games with a fault. A null move alone is not one, since many games end with one; what comes
     /// after it is lost all the same.
     pub fn faulty_games(&self) -> u64 {
         let faults = self.iter().filter(|(reason, _)| reason.is_fault() && *reason != Reason::NullMove);

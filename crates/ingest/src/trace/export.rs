@@ -1,16 +1,16 @@
 //! The way back: a dataset as a trace with its schema.
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use super::schema::{
     Columns, GameColumn, PhaseRecord, QidWord, ScaleRecord, Schema, SchemaParameter, Values,
 };
 use gputexel_dataset::Dataset;
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, Result, Scratch, write_atomically};
 use gputexel_model::{Phases, Prior};
 
-/// Writes the positions of a dataset as lines of a trace, and returns the schema that tells what
+/// Writes the positions of a dataset as lines of a trace, and returns the schema that says what
 /// their indices mean. Indices count from 1, as SVMlight's do: phase, then what the dataset has of
 /// endgame scale, offset, weight, search score and static evaluation, then the features.
 ///
@@ -20,6 +20,20 @@ pub fn export(dataset: &Dataset, out: &mut dyn Write, path: &Path) -> Result<Sch
     let (schema, first) = schema_of(dataset)?;
     write(dataset, &schema.columns, first, out).map_err(|e| Error::io(path, e))?;
     Ok(schema)
+}
+
+/// Writes the positions of a dataset as a trace to one file and its schema to another; both are replaced
+/// if they exist, the trace last, once it is whole.
+///
+/// # Errors
+/// [`Error::Io`] for files that cannot be written.
+pub fn export_files(dataset: &Dataset, trace: &Path, schema: &Path) -> Result<()> {
+    let io = |error: std::io::Error| Error::io(trace, error);
+    let mut out = BufWriter::with_capacity(1 << 18, Scratch::beside(trace).map_err(io)?);
+    let found = export(dataset, &mut out, trace)?;
+    let file = out.into_inner().map_err(|error| io(error.into_error()))?;
+    write_atomically(schema, found.to_json().as_bytes())?;
+    file.finish().map_err(io)
 }
 
 /// The schema, and the index of the first feature.

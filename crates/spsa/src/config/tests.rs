@@ -173,7 +173,7 @@ fn bad_configurations_are_refused_by_line() {
         ("\"depth=3\"", "\"depth=3\"\ndeadline = 0", "x.toml:10: deadline 0: must be more"),
         ("\"depth=3\"", "\"depth=3\"\nbook_plies = 4", "x.toml:10: book_plies: there is no book"),
         ("\"depth=3\"", "\"depth=3\"\nmax_plies = 0", "x.toml:10: max_plies: must be at least 1"),
-        ("\"depth=3\"", "\"depth=3\"\nbook = \"\"", "x.toml:10: book: is no path"),
+        ("\"depth=3\"", "\"depth=3\"\nbook = \"\"", "x.toml:10: book: is not a valid UTF-8 path"),
         ("\"depth=3\"", "\"depth=3\"\npgn = \"a\"\nlog = \"a\"", "x.toml:11: log: is the file of the games"),
         ("\"depth=3\"", "\"depth=3\"\nwin = { plies = 1, score_cp = 0 }", "x.toml:10: win: score_cp must"),
         (

@@ -49,7 +49,7 @@ impl SpsaRun {
     /// writes to it; [`Error::Io`].
     pub fn resume(folder: &Path) -> Result<ResumedRunBuilder> {
         if !folder.join(JOURNAL).exists() {
-            return Err(no_record(folder, JOURNAL, "run of SPSA"));
+            return Err(no_record(folder, JOURNAL, "SPSA run"));
         }
         Self::resume_locked(&FolderLock::acquire(folder)?)
     }
@@ -101,7 +101,7 @@ impl SpsaRun {
         std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
         let lock = FolderLock::acquire(folder)?;
         if folder.join(JOURNAL).exists() {
-            return Err(Error::Usage(format!("{}: holds a run of SPSA already", folder.display())));
+            return Err(Error::Usage(format!("{}: contains an SPSA run already", folder.display())));
         }
         self.record_in(&lock)
     }

@@ -132,7 +132,7 @@ fn both_colors_go_where_the_brackets_and_the_marker_say() {
     // Zeros say nothing of orientations, either, which is told.
     bench.write("a.c", marked("pst.mg colors both", &[2, 6, 64], &[0; 768]));
     let (code, out, _) = bench.run(&["patch", "tables", "tuned.json", "a.c"], "");
-    assert!(code == 0 && out.contains("whether a1 first is right cannot be told"), "{out}");
+    assert!(code == 0 && out.contains("whether a1 first is right cannot be determined"), "{out}");
     assert_eq!(
         text(&bench, "a.c"),
         marked("pst.mg colors both", &[2, 6, 64], &both_colors(&tuned, "color", 1, 0))

@@ -1,5 +1,5 @@
-//! Files that are neither games nor labelled positions in a syntax that is read: what they are
-//! instead, or what they lack, in words.
+//! Explains why a file is not supported: what it is instead of games or labeled positions, or what its
+//! positions lack.
 
 use super::fen::parse_fen;
 use super::text::{significant_lines, split_columns};
@@ -43,13 +43,13 @@ pub(super) fn is_json(first: &[u8]) -> bool {
         || (inner.is_empty() && item.len() < first.len())
 }
 
-/// Whether a text is in Stockfish's plain format, which has six lines a position.
+/// Whether a text is in Stockfish's plain format, which has six lines per position.
 pub(super) fn is_plain(first: &[u8]) -> bool {
     first.strip_prefix(b"fen ").is_some_and(|rest| parse_fen(rest.trim_ascii_start()).is_ok())
 }
 
-/// What an input is that cannot be read at all, told from its beginning.
-pub fn foreign_format(head: &[u8]) -> Option<String> {
+/// What an unsupported input is, judged from its beginning; `None` for those that may be read.
+pub fn unsupported_format(head: &[u8]) -> Option<String> {
     if let Some(known) = binary_format(head) {
         return Some(known.to_string());
     }
@@ -139,12 +139,12 @@ mod tests {
             ("[{\"fen\": 1}]", "JSON"),
             ("[\n{\"fen\": 1}]", "JSON"),
         ] {
-            assert!(foreign_format(head.as_bytes()).unwrap().contains(part), "{head}");
+            assert!(unsupported_format(head.as_bytes()).unwrap().contains(part), "{head}");
         }
         for head in
             ["", "[Event \"x\"]\n", "{\"a\" comment}\n1. e4", "{a comment} 1. e4", FEN, "fen,result\n"]
         {
-            assert_eq!(foreign_format(head.as_bytes()), None, "{head}");
+            assert_eq!(unsupported_format(head.as_bytes()), None, "{head}");
         }
     }
 

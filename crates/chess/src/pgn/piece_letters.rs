@@ -44,7 +44,7 @@ pub static ENGLISH: LazyLock<PieceLetters> =
 
 impl PieceLetters {
     /// The sets of all languages that are known, but for English.
-    pub fn foreign() -> impl Iterator<Item = Self> {
+    pub fn non_english() -> impl Iterator<Item = Self> {
         LANGUAGES[1..].iter().filter_map(|(_, letters)| Self::parse(letters).ok())
     }
 
@@ -140,7 +140,7 @@ mod tests {
         let russian: PieceLetters = "ru".parse().unwrap();
         assert_eq!(russian.role(&['К', 'р', 'e', '2']), Some((Role::King, 2)));
         assert_eq!(russian.role(&['К', 'e', '2']), Some((Role::Knight, 1)));
-        assert_eq!(PieceLetters::foreign().count(), LANGUAGES.len() - 1);
+        assert_eq!(PieceLetters::non_english().count(), LANGUAGES.len() - 1);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Repeats the extraction that a dataset came from, and tells what has changed.
+//! Repeats the extraction that a dataset came from, and counts what has changed.
 
 use std::path::{Path, PathBuf};
 

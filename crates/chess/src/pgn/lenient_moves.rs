@@ -1,4 +1,4 @@
-//! Reads moves that are not written as the standard says, but that can mean only one legal move.
+//! Lenient parsing of moves: those not written as the standard says that can mean only one legal move.
 //!
 //! Long notation, captures without their sign and signs without captures, figurines, letters of
 //! other languages, glyphs glued to moves: whatever remains when decoration is taken away is a
@@ -7,11 +7,11 @@
 
 use shakmaty::{CastlingSide, Chess, File, Move, Position, Rank, Role, Square};
 
-use super::letters::PieceLetters;
+use super::piece_letters::PieceLetters;
 
 /// Why a word is no move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum MoveError {
     Unreadable,
     Illegal,
     /// Several legal moves go with it.
@@ -22,17 +22,17 @@ pub enum Fault {
 const LONGEST: usize = 40;
 
 /// The only legal move that goes with a word; `rest` is the text behind it.
-pub fn find_spelled(
+pub fn find_lenient(
     position: &Chess,
     word: &[u8],
     rest: &[u8],
     letters: &PieceLetters,
-) -> Result<Move, Fault> {
-    let text = decode(word).ok_or(Fault::Unreadable)?;
+) -> Result<Move, MoveError> {
+    let text = decode(word).ok_or(MoveError::Unreadable)?;
     if let Some(side) = castling(&text) {
-        return position.castling_moves(side).first().copied().ok_or(Fault::Illegal);
+        return position.castling_moves(side).first().copied().ok_or(MoveError::Illegal);
     }
-    let mut written = Written::parse(&text, letters).ok_or(Fault::Unreadable)?;
+    let mut written = Written::parse(&text, letters).ok_or(MoveError::Unreadable)?;
     if written.lacks_promotion() {
         written.promotion = promotion_behind(rest, letters);
     }
@@ -40,8 +40,8 @@ pub fn find_spelled(
     let mut fitting = legal.iter().filter(|legal| written.fits(**legal));
     match (fitting.next(), fitting.next()) {
         (Some(only), None) => Ok(*only),
-        (None, _) => Err(Fault::Illegal),
-        _ => Err(Fault::Ambiguous),
+        (None, _) => Err(MoveError::Illegal),
+        _ => Err(MoveError::Ambiguous),
     }
 }
 
@@ -261,7 +261,7 @@ fn promotion_at_end(rest: &[char], letters: &PieceLetters) -> Option<Role> {
     can_promote(role).then_some(role)
 }
 
-/// Cuts off what may stand behind a move: signs of checks, judgments, and remarks in letters.
+/// Strips what may follow a move: signs of checks, judgments, and remarks in letters.
 fn undecorated(text: &[char]) -> &[char] {
     const REMARKS: [&str; 9] = ["e.p", "ep", "dbl.ch", "dis.ch", "dblch", "disch", "ch", "mate", "TN"];
     let mut text = text;
@@ -297,9 +297,9 @@ mod tests {
     }
 
     /// The move in the notation of UCI.
-    fn found(fen: &str, text: &str, letters: &str) -> Result<String, Fault> {
+    fn found(fen: &str, text: &str, letters: &str) -> Result<String, MoveError> {
         let (word, rest) = text.split_at(text.find('(').unwrap_or(text.len()));
-        find_spelled(&position(fen), word.as_bytes(), rest.as_bytes(), &letters.parse().unwrap())
+        find_lenient(&position(fen), word.as_bytes(), rest.as_bytes(), &letters.parse().unwrap())
             .map(|found| UciMove::from_move(found, CastlingMode::Standard).to_string())
     }
 
@@ -363,23 +363,23 @@ mod tests {
     #[test]
     fn what_is_not_clear_is_no_move() {
         let two = "4k3/8/8/3p4/8/2N1N3/8/4K3 w - - 0 1";
-        assert_eq!(found(two, "Nxd5", "en"), Err(Fault::Ambiguous));
+        assert_eq!(found(two, "Nxd5", "en"), Err(MoveError::Ambiguous));
         assert_eq!(found(two, "Nc3d5", "en").as_deref(), Ok("c3d5"));
         let pawns = "4k3/4P3/8/2ppp3/3P4/8/8/4K3 w - - 0 1";
         // A capture of a pawn without its file, and promotions without a piece.
         for (word, fault) in [
-            ("e5", Fault::Illegal),
-            ("c5", Fault::Illegal),
-            ("e8", Fault::Illegal),
-            ("e8=K", Fault::Unreadable),
-            ("d4", Fault::Illegal),
-            ("d4,d5", Fault::Unreadable),
-            ("Kd1Kd2", Fault::Unreadable),
-            ("Kx9", Fault::Unreadable),
-            ("abc", Fault::Unreadable),
-            ("[Ke2", Fault::Unreadable),
-            ("+", Fault::Unreadable),
-            ("", Fault::Unreadable),
+            ("e5", MoveError::Illegal),
+            ("c5", MoveError::Illegal),
+            ("e8", MoveError::Illegal),
+            ("e8=K", MoveError::Unreadable),
+            ("d4", MoveError::Illegal),
+            ("d4,d5", MoveError::Unreadable),
+            ("Kd1Kd2", MoveError::Unreadable),
+            ("Kx9", MoveError::Unreadable),
+            ("abc", MoveError::Unreadable),
+            ("[Ke2", MoveError::Unreadable),
+            ("+", MoveError::Unreadable),
+            ("", MoveError::Unreadable),
         ] {
             assert_eq!(found(pawns, word, "en"), Err(fault), "{word}");
         }
@@ -389,7 +389,7 @@ mod tests {
         #[test]
         fn no_text_panics(word in "[KQa-h1-8xОN♔=(-]{0,12}", rest in ".{0,8}") {
             let start = Chess::default();
-            let _ = find_spelled(&start, word.as_bytes(), rest.as_bytes(), &crate::pgn::letters::ENGLISH);
+            let _ = find_lenient(&start, word.as_bytes(), rest.as_bytes(), &crate::pgn::piece_letters::ENGLISH);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Follows `pgn-reader` through the text that it reads.
 //!
 //! `pgn-reader` skips in silence whatever it cannot read, and does not say where in the text it
-//! is. A trail walks the same text beside it: before each thing that the parser reports, the trail
-//! shows the words that come first, which the parser passed over. No move can then go missing
+//! is. This cursor walks the same text in parallel: before each event that the parser reports, it
+//! shows the words that the parser skipped. No move can then go missing
 //! unnoticed, and everything has a line number. What a word, a sign or the end of a movetext is
-//! must match the parser; parsing stays its business.
+//! must match the parser, which does all the parsing.
 
 use memchr::{memchr, memchr3};
 
@@ -12,7 +12,7 @@ use super::split::tag_name;
 
 /// What comes next in a movetext.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Piece<'a> {
+pub enum Token<'a> {
     /// Something that should be a move or a result; without its move number.
     Word(&'a [u8]),
     /// An opening brace or a parenthesis.
@@ -24,12 +24,12 @@ pub enum Piece<'a> {
 
 /// A place in the text.
 #[derive(Clone, Debug)]
-pub struct Trail<'a> {
+pub struct TextCursor<'a> {
     text: &'a [u8],
     at: usize,
 }
 
-impl<'a> Trail<'a> {
+impl<'a> TextCursor<'a> {
     /// Begins at `at` of `text`.
     pub fn new(text: &'a [u8], at: usize) -> Self {
         Self { text, at: at.min(text.len()) }
@@ -57,28 +57,28 @@ impl<'a> Trail<'a> {
     }
 
     /// Steps over what means nothing in a movetext, up to the next piece.
-    pub fn peek(&mut self) -> Piece<'a> {
+    pub fn peek(&mut self) -> Token<'a> {
         loop {
             match self.rest() {
-                [] => return Piece::End,
+                [] => return Token::End,
                 [b'\n', b'%', ..] => {
                     self.at += 1;
                     self.skip_line();
                 }
-                [b'\n', b'\n' | b'[', ..] | [b'\n', b'\r', b'\n', ..] => return Piece::Pause,
+                [b'\n', b'\n' | b'[', ..] | [b'\n', b'\r', b'\n', ..] => return Token::Pause,
                 [b';', ..] => self.skip_line(),
                 [b'$', rest @ ..] => self.advance(1 + digits(rest)),
-                [sign @ (b'{' | b'(' | b')'), ..] => return Piece::Sign(*sign),
+                [sign @ (b'{' | b'(' | b')'), ..] => return Token::Sign(*sign),
                 [b'.' | b'!' | b'?' | b'}' | b']', ..] => self.at += 1,
                 [byte, ..] if byte.is_ascii_whitespace() => self.at += 1,
-                // Files with byte order marks, one behind the other.
+                // Byte order marks of files that were concatenated.
                 [0xef, 0xbb, 0xbf, ..] => self.at += 3,
                 rest => {
                     let length = 1 + rest[1..].iter().position(ends_word).unwrap_or(rest.len() - 1);
                     let number = move_number(&rest[..length]);
                     if number < length {
                         self.at += number;
-                        return Piece::Word(&rest[number..length]);
+                        return Token::Word(&rest[number..length]);
                     }
                     self.at += length;
                 }
@@ -272,21 +272,21 @@ mod tests {
     use super::*;
 
     fn words(text: &str) -> String {
-        let mut trail = Trail::new(text.as_bytes(), 0);
+        let mut cursor = TextCursor::new(text.as_bytes(), 0);
         let mut found = Vec::new();
         loop {
-            match trail.peek() {
-                Piece::End => return found.join(" "),
-                Piece::Word(word) => {
-                    trail.advance(word.len());
+            match cursor.peek() {
+                Token::End => return found.join(" "),
+                Token::Word(word) => {
+                    cursor.advance(word.len());
                     found.push(String::from_utf8_lossy(word).into_owned());
                 }
-                Piece::Sign(sign) => {
-                    trail.advance(1);
+                Token::Sign(sign) => {
+                    cursor.advance(1);
                     found.push(char::from(sign).to_string());
                 }
-                Piece::Pause => {
-                    trail.advance(1);
+                Token::Pause => {
+                    cursor.advance(1);
                     found.push("|".into());
                 }
             }
@@ -319,9 +319,9 @@ mod tests {
     #[test]
     fn nested_comments_end_where_their_writer_meant() {
         let rest = |text: &str, opened| {
-            let mut trail = Trail::new(text.as_bytes(), text.find('}').unwrap());
-            trail.close_nested(opened);
-            String::from_utf8_lossy(trail.rest()).into_owned()
+            let mut cursor = TextCursor::new(text.as_bytes(), text.find('}').unwrap());
+            cursor.close_nested(opened);
+            String::from_utf8_lossy(cursor.rest()).into_owned()
         };
         assert_eq!(rest("{a {b} c} e4", 1), "} e4");
         assert_eq!(rest("{one { two} e5 {three}", 1), "} e5 {three}");
@@ -337,26 +337,26 @@ mod tests {
             (r#"[E ""x""]"#, 0, r#""x""#, ""),
             ("[E \"a\nb\"]\nc", 1, "a\nb", "c"),
         ] {
-            let mut trail = Trail::new(text.as_bytes(), 0);
-            assert_eq!(trail.pass_tag(parsed), (value.as_bytes(), false), "{text}");
-            assert_eq!(trail.rest(), rest.as_bytes(), "{text}");
+            let mut cursor = TextCursor::new(text.as_bytes(), 0);
+            assert_eq!(cursor.pass_tag(parsed), (value.as_bytes(), false), "{text}");
+            assert_eq!(cursor.rest(), rest.as_bytes(), "{text}");
         }
         for text in
             ["[E \"a\" b\nc", "[E \"a\n[F \"b\"]", "[E \"a\n\"]", "[E \"a\"]", "[E \"a\"\nb\"]", "[E \"a"]
         {
-            let mut trail = Trail::new(text.as_bytes(), 0);
-            assert_eq!(trail.pass_tag(1), (&b"a"[..], true), "{text}");
+            let mut cursor = TextCursor::new(text.as_bytes(), 0);
+            assert_eq!(cursor.pass_tag(1), (&b"a"[..], true), "{text}");
         }
     }
 
     #[test]
     fn tag_pairs_are_passed_like_the_parser_does() {
-        let mut trail = Trail::new(b"\xef\xbb\xbf\n %x\n[a]\n[B \"c\"] [D \"e\n1. e4", 0);
-        trail.skip_to_tags();
-        assert_eq!((trail.pass_bracket(), trail.pass_bracket()), (Some(&b"a"[..]), None));
-        assert!(trail.rest().starts_with(b"[B"));
-        assert_eq!(trail.pass_tag(1), (&b"c"[..], true));
-        assert_eq!(trail.pass_tag(1), (&b"e"[..], true));
-        assert_eq!(trail.rest(), b"1. e4");
+        let mut cursor = TextCursor::new(b"\xef\xbb\xbf\n %x\n[a]\n[B \"c\"] [D \"e\n1. e4", 0);
+        cursor.skip_to_tags();
+        assert_eq!((cursor.pass_bracket(), cursor.pass_bracket()), (Some(&b"a"[..]), None));
+        assert!(cursor.rest().starts_with(b"[B"));
+        assert_eq!(cursor.pass_tag(1), (&b"c"[..], true));
+        assert_eq!(cursor.pass_tag(1), (&b"e"[..], true));
+        assert_eq!(cursor.rest(), b"1. e4");
     }
 }

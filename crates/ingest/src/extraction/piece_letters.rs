@@ -1,17 +1,17 @@
-//! In which letters the pieces of a file's games are named, judged from its first games.
+//! Detects by which letters a file's games name the pieces, from its first games.
 
 use std::path::Path;
 
 use gputexel_chess::pgn::{PieceLetters, last_game_start, read_pgn_with_letters};
 use gputexel_chess::sample::Batch;
 use gputexel_chess::selection::{Reason, Selection};
-use gputexel_files::{Error, Result};
+use gputexel_files::{Advice, Error, Result};
 
 /// Bytes of the games that are read to see whether anything is wrong at all. Every file pays for
 /// them.
 const FIRST_BYTES: usize = 1 << 13;
 
-/// Positions without which the first look tells nothing, since a long comment may fill it.
+/// Positions that the first look needs: a long comment may fill it.
 const PLIES: usize = 10;
 
 /// Bytes of the games that are read in all languages where something is.
@@ -19,7 +19,7 @@ const BYTES: usize = 1 << 18;
 
 /// Letters other than those of English, and why they were chosen.
 #[derive(Clone, Debug)]
-pub struct Lettering {
+pub struct DetectedLetters {
     pub letters: PieceLetters,
     pub evidence: Option<String>,
 }
@@ -29,7 +29,7 @@ pub struct Lettering {
 ///
 /// # Errors
 /// [`Error::Input`] when several sets of letters fit and make different games of the moves.
-pub fn detect_letters(path: &Path, head: &[u8], complete: bool) -> Result<Option<Lettering>> {
+pub fn detect_letters(path: &Path, head: &[u8], complete: bool) -> Result<Option<DetectedLetters>> {
     let first = Trial::new(first_games(head, FIRST_BYTES, complete), None);
     if first.games > 0 && first.keys.len() >= PLIES && !first.fails() {
         return Ok(None);
@@ -39,20 +39,18 @@ pub fn detect_letters(path: &Path, head: &[u8], complete: bool) -> Result<Option
     if !english.fails() {
         return Ok(None);
     }
-    let trials = PieceLetters::foreign().map(|letters| (Trial::new(games, Some(&letters)), letters));
+    let trials = PieceLetters::non_english().map(|letters| (Trial::new(games, Some(&letters)), letters));
     let fitting: Vec<_> =
-        trials.filter(|(trial, letters)| trial.fits() && names_foreign_pieces(games, letters)).collect();
+        trials.filter(|(trial, letters)| trial.fits() && has_non_english_letters(games, letters)).collect();
     let Some((trial, letters)) = fitting.first() else { return Ok(None) };
     if fitting.iter().any(|(other, _)| other.keys != trial.keys) {
         let names: Vec<String> = fitting.iter().map(|(_, letters)| letters.describe()).collect();
+        let advice = Advice::default().text("choose with ").setting("piece-letters", "");
         return Err(Error::input(
             path,
-            format!(
-                "its moves cannot be played with English piece letters, and mean different games with others; \
-                 choose with --piece-letters: {}",
-                names.join(", ")
-            ),
-        ));
+            "its moves cannot be played with English piece letters, and mean different games with others",
+        )
+        .advise(advice.text(format!(": {}", names.join(", ")))));
     }
     let evidence = format!(
         "{} of the first {} games can be played so, {} with English letters",
@@ -60,7 +58,7 @@ pub fn detect_letters(path: &Path, head: &[u8], complete: bool) -> Result<Option
         trial.games,
         english.games - english.faulty
     );
-    Ok(Some(Lettering { letters: letters.clone(), evidence: Some(evidence) }))
+    Ok(Some(DetectedLetters { letters: letters.clone(), evidence: Some(evidence) }))
 }
 
 /// Whole games from the beginning of a text, or the beginning of the first.
@@ -75,7 +73,7 @@ fn first_games(head: &[u8], bytes: usize, complete: bool) -> &[u8] {
 
 /// Whether any word looks like the move of a piece by a letter that English does not have. Where
 /// none does, illegal moves are English ones, even if some other language could read them.
-fn names_foreign_pieces(games: &[u8], letters: &PieceLetters) -> bool {
+fn has_non_english_letters(games: &[u8], letters: &PieceLetters) -> bool {
     let words = games.split(|b| b.is_ascii_whitespace() || *b == b'.').filter(|word| word.len() <= 12);
     words.filter_map(|word| std::str::from_utf8(word).ok()).any(|word| {
         let text: Vec<char> = word.chars().collect();

@@ -1,7 +1,7 @@
-//! Visits games as the parser reads them, and plays their moves.
+//! Replays the moves of games as the parser reads them.
 //!
 //! A game that cannot be used, or whose moves stop making sense, is counted by reason; positions
-//! before the first bad move are kept. A [`Trail`] follows the parser to hear of what it passes
+//! before the first bad move are kept. A [`TextCursor`] follows the parser to hear of what it passes
 //! over, since a word that it cannot read may be a move all the same.
 
 use std::ops::ControlFlow;
@@ -10,11 +10,11 @@ use pgn_reader::{KnownOutcome, Outcome, RawComment, RawTag, Skip, Visitor};
 use shakmaty::san::{San, SanPlus};
 
 use super::game::{Game, Stop, TagResult};
-use super::letters::PieceLetters;
+use super::lenient_moves::{MoveError, castling_side};
 use super::moves::{find_move, spells};
-use super::spelling::{Fault, castling_side};
+use super::piece_letters::PieceLetters;
 use super::split::{is_tag_pair, stretch_ends};
-use super::trail::{Piece, Trail, is_null_move, is_remark, named_result};
+use super::text_cursor::{TextCursor, Token, is_null_move, is_remark, named_result};
 use crate::sample::{Batch, SkippedGame};
 use crate::selection::{Criteria, Illegal, LeftOut, MAX_PLIES, Ply, Reason, Unit};
 
@@ -35,12 +35,12 @@ pub fn read_pgn_with_letters<'c>(
     criteria: impl Into<Criteria<'c>>,
     letters: Option<&'c PieceLetters>,
 ) -> Batch {
-    let mut player = Player {
+    let mut player = Replay {
         batch: Batch::default(),
         criteria: criteria.into(),
         letters: letters.filter(|letters| !letters.is_english()),
         chunk,
-        trail: Trail::new(chunk, 0),
+        cursor: TextCursor::new(chunk, 0),
         line: (0, first_line),
         game: None,
         spare: Vec::new(),
@@ -58,14 +58,14 @@ pub fn read_pgn_with_letters<'c>(
 
 /// Visits what the parser finds. Games are told apart here, by tags and results: for the parser,
 /// they end at any blank line.
-pub(super) struct Player<'a> {
+pub(super) struct Replay<'a> {
     batch: Batch,
     pub(super) criteria: Criteria<'a>,
     /// Those of the pieces, where they are not those of English.
     letters: Option<&'a PieceLetters>,
     pub(super) chunk: &'a [u8],
     /// Where the parser is.
-    pub(super) trail: Trail<'a>,
+    pub(super) cursor: TextCursor<'a>,
     /// An offset and the number of its line, to count lines from.
     line: (usize, u64),
     game: Option<Game>,
@@ -82,16 +82,16 @@ pub(super) struct Player<'a> {
 
 /// Why the parser hands control back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Handed {
-    /// It takes the game for ended.
-    Back,
-    /// It has to begin again where the trail is, having taken something for what it is not.
+pub(super) enum ParserExit {
+    /// It considers the game ended.
+    GameEnded,
+    /// It misread something and has to begin again where the cursor is.
     Resync,
 }
 
-/// What the parser has read, to be found on the trail.
+/// What the parser has read, to be found on the cursor.
 #[derive(Clone, Copy, Debug)]
-enum Sought<'s> {
+enum Expected<'s> {
     Move(&'s SanPlus),
     Result,
     Sign(u8),
@@ -99,85 +99,85 @@ enum Sought<'s> {
     Pause,
 }
 
-impl<'a> Player<'a> {
+impl<'a> Replay<'a> {
     /// Reads on up to an offset of the chunk. Comments and variations end there at the latest.
     fn read(&mut self, end: usize) {
         let text = &self.chunk[..end];
-        self.trail = Trail::new(text, self.trail.offset());
-        while self.trail.offset() < end {
-            let from = self.trail.offset();
-            let mut parser = pgn_reader::Reader::build(self.trail.rest())
+        self.cursor = TextCursor::new(text, self.cursor.offset());
+        while self.cursor.offset() < end {
+            let from = self.cursor.offset();
+            let mut parser = pgn_reader::Reader::build(self.cursor.rest())
                 .set_supported_tag_line_length(LONGEST)
                 .set_supported_comment_length(LONGEST)
                 .finish();
             let handed = loop {
                 match parser.read_game(self) {
-                    Ok(Some(Handed::Back)) => {}
-                    Ok(Some(Handed::Resync)) => break Handed::Resync,
+                    Ok(Some(ParserExit::GameEnded)) => {}
+                    Ok(Some(ParserExit::Resync)) => break ParserExit::Resync,
                     Ok(None) => break self.pass_rest(end),
                     Err(_) if self.in_tags => self.tag_too_long(),
                     Err(_) => {
                         if self.open_comment().is_break() {
-                            break Handed::Resync;
+                            break ParserExit::Resync;
                         }
                         let brace = self.comment.take().unwrap_or_default().saturating_sub(1);
                         self.never_closed(brace);
-                        self.trail.advance(end);
+                        self.cursor.advance(end);
                     }
                 }
             };
-            if handed == Handed::Resync && self.trail.offset() == from {
-                self.trail.advance(1);
+            if handed == ParserExit::Resync && self.cursor.offset() == from {
+                self.cursor.advance(1);
             }
         }
         self.close_variations();
     }
 
     /// Passes what the parser left at the end.
-    fn pass_rest(&mut self, end: usize) -> Handed {
-        self.trail.skip_to_tags();
-        while self.trail.offset() < end {
-            if let ControlFlow::Break(handed) = self.pass_to(Sought::Pause) {
+    fn pass_rest(&mut self, end: usize) -> ParserExit {
+        self.cursor.skip_to_tags();
+        while self.cursor.offset() < end {
+            if let ControlFlow::Break(handed) = self.pass_to(Expected::Pause) {
                 return handed;
             }
         }
-        Handed::Back
+        ParserExit::GameEnded
     }
 
-    /// Follows the trail to what the parser has read, and deals with every word before it, which
-    /// the parser could not read. Returns the word sought, now passed, and its offset.
-    fn pass_to(&mut self, sought: Sought<'_>) -> ControlFlow<Handed, Option<(usize, &'a [u8])>> {
+    /// Follows the cursor to what the parser has read, and deals with every word before it, which
+    /// the parser could not read. Returns the word expected, now passed, and its offset.
+    fn pass_to(&mut self, expected: Expected<'_>) -> ControlFlow<ParserExit, Option<(usize, &'a [u8])>> {
         loop {
-            let piece = self.trail.peek();
-            let offset = self.trail.offset();
-            match (piece, sought) {
-                (Piece::Word(word), _) => {
-                    let found = match sought {
-                        Sought::Move(san) => spells(word, san),
-                        Sought::Result => named_result(word).is_some(),
-                        Sought::Sign(_) | Sought::Pause => false,
+            let piece = self.cursor.peek();
+            let offset = self.cursor.offset();
+            match (piece, expected) {
+                (Token::Word(word), _) => {
+                    let found = match expected {
+                        Expected::Move(san) => spells(word, san),
+                        Expected::Result => named_result(word).is_some(),
+                        Expected::Sign(_) | Expected::Pause => false,
                     };
-                    if self.variations == 0 && !found && is_tag_pair(self.trail.rest()) {
-                        return ControlFlow::Break(Handed::Resync);
+                    if self.variations == 0 && !found && is_tag_pair(self.cursor.rest()) {
+                        return ControlFlow::Break(ParserExit::Resync);
                     }
-                    self.trail.advance(word.len());
+                    self.cursor.advance(word.len());
                     if found {
                         return ControlFlow::Continue(Some((offset, word)));
                     }
                     self.skipped(word, offset);
                 }
-                (Piece::Sign(sign), Sought::Sign(wanted)) if sign == wanted => {
-                    self.trail.advance(1);
+                (Token::Sign(sign), Expected::Sign(wanted)) if sign == wanted => {
+                    self.cursor.advance(1);
                     return ControlFlow::Continue(None);
                 }
-                (Piece::Pause, Sought::Pause) => {
-                    self.trail.advance(1);
+                (Token::Pause, Expected::Pause) => {
+                    self.cursor.advance(1);
                     return ControlFlow::Continue(None);
                 }
-                (Piece::End, _) => return ControlFlow::Continue(None),
-                // The word sought was passed as part of another, such as `e5` in `e4,e5`.
-                (_, Sought::Move(_) | Sought::Result) => return ControlFlow::Continue(None),
-                _ => self.trail.advance(1),
+                (Token::End, _) => return ControlFlow::Continue(None),
+                // The word expected was passed as part of another, such as `e5` in `e4,e5`.
+                (_, Expected::Move(_) | Expected::Result) => return ControlFlow::Continue(None),
+                _ => self.cursor.advance(1),
             }
         }
     }
@@ -230,10 +230,10 @@ impl<'a> Player<'a> {
     }
 
     /// Finds the brace of the current comment.
-    fn open_comment(&mut self) -> ControlFlow<Handed> {
+    fn open_comment(&mut self) -> ControlFlow<ParserExit> {
         if self.comment.is_none() {
-            self.pass_to(Sought::Sign(b'{'))?;
-            self.comment = Some(self.trail.offset());
+            self.pass_to(Expected::Sign(b'{'))?;
+            self.comment = Some(self.cursor.offset());
         }
         ControlFlow::Continue(())
     }
@@ -257,9 +257,9 @@ impl<'a> Player<'a> {
             Err(fault) => {
                 game.lost += 1;
                 let (reason, what) = match fault {
-                    Fault::Unreadable => (Reason::UnreadableMove, "unreadable"),
-                    Fault::Illegal => (Reason::IllegalMove, "illegal"),
-                    Fault::Ambiguous => (Reason::IllegalMove, "ambiguous"),
+                    MoveError::Unreadable => (Reason::UnreadableMove, "unreadable"),
+                    MoveError::Illegal => (Reason::IllegalMove, "illegal"),
+                    MoveError::Ambiguous => (Reason::IllegalMove, "ambiguous"),
                 };
                 self.stop(reason, offset, &format!("{what} move '{}'", shown(text)));
             }
@@ -369,30 +369,30 @@ impl<'a> Player<'a> {
     }
 }
 
-impl Visitor for Player<'_> {
+impl Visitor for Replay<'_> {
     type Tags = ();
     type Movetext = ();
-    type Output = Handed;
+    type Output = ParserExit;
 
-    fn begin_tags(&mut self) -> ControlFlow<Handed> {
+    fn begin_tags(&mut self) -> ControlFlow<ParserExit> {
         self.in_tags = true;
-        self.trail.skip_to_tags();
+        self.cursor.skip_to_tags();
         ControlFlow::Continue(())
     }
 
-    fn tag(&mut self, _: &mut (), name: &[u8], value: RawTag<'_>) -> ControlFlow<Handed> {
+    fn tag(&mut self, _: &mut (), name: &[u8], value: RawTag<'_>) -> ControlFlow<ParserExit> {
         self.read_tag(name, value.as_bytes().len())
     }
 
-    fn begin_movetext(&mut self, (): ()) -> ControlFlow<Handed> {
+    fn begin_movetext(&mut self, (): ()) -> ControlFlow<ParserExit> {
         self.in_tags = false;
         self.bare_tags();
         ControlFlow::Continue(())
     }
 
-    fn san(&mut self, (): &mut (), san: SanPlus) -> ControlFlow<Handed> {
+    fn san(&mut self, (): &mut (), san: SanPlus) -> ControlFlow<ParserExit> {
         if self.variations == 0
-            && let Some((offset, word)) = self.pass_to(Sought::Move(&san))?
+            && let Some((offset, word)) = self.pass_to(Expected::Move(&san))?
         {
             match san.san {
                 San::Null => self.null_move(word, offset),
@@ -402,57 +402,57 @@ impl Visitor for Player<'_> {
         ControlFlow::Continue(())
     }
 
-    fn outcome(&mut self, (): &mut (), outcome: Outcome) -> ControlFlow<Handed> {
+    fn outcome(&mut self, (): &mut (), outcome: Outcome) -> ControlFlow<ParserExit> {
         if self.variations == 0
-            && let Some((offset, _)) = self.pass_to(Sought::Result)?
+            && let Some((offset, _)) = self.pass_to(Expected::Result)?
         {
             self.result(points(outcome), offset);
         }
         ControlFlow::Continue(())
     }
 
-    fn partial_comment(&mut self, (): &mut (), part: RawComment<'_>) -> ControlFlow<Handed> {
+    fn partial_comment(&mut self, (): &mut (), part: RawComment<'_>) -> ControlFlow<ParserExit> {
         self.open_comment()?;
-        self.trail.advance(part.as_bytes().len());
+        self.cursor.advance(part.as_bytes().len());
         ControlFlow::Continue(())
     }
 
-    fn comment(&mut self, (): &mut (), last: RawComment<'_>) -> ControlFlow<Handed> {
+    fn comment(&mut self, (): &mut (), last: RawComment<'_>) -> ControlFlow<ParserExit> {
         self.open_comment()?;
-        self.trail.advance(last.as_bytes().len());
+        self.cursor.advance(last.as_bytes().len());
         let from = self.comment.take().unwrap_or_default();
-        let end = self.trail.offset();
-        let opened = memchr::memchr_iter(b'{', self.trail.since(from)).count();
-        self.trail.close_nested(opened);
+        let end = self.cursor.offset();
+        let opened = memchr::memchr_iter(b'{', self.cursor.since(from)).count();
+        self.cursor.close_nested(opened);
         if self.variations == 0
             && let Some(game) = &mut self.game
         {
-            game.comment(self.trail.since(from), &self.criteria);
+            game.comment(self.cursor.since(from), &self.criteria);
         }
-        let nested = self.trail.offset() > end;
-        self.trail.advance(1);
-        if nested { ControlFlow::Break(Handed::Resync) } else { ControlFlow::Continue(()) }
+        let nested = self.cursor.offset() > end;
+        self.cursor.advance(1);
+        if nested { ControlFlow::Break(ParserExit::Resync) } else { ControlFlow::Continue(()) }
     }
 
     /// Variations are read, not skipped: the parser's skipping ends at a blank line.
-    fn begin_variation(&mut self, (): &mut ()) -> ControlFlow<Handed, Skip> {
-        self.pass_to(Sought::Sign(b'('))?;
+    fn begin_variation(&mut self, (): &mut ()) -> ControlFlow<ParserExit, Skip> {
+        self.pass_to(Expected::Sign(b'('))?;
         if self.variations == 0 {
-            self.variation = self.trail.offset().saturating_sub(1);
+            self.variation = self.cursor.offset().saturating_sub(1);
         }
         self.variations += 1;
         ControlFlow::Continue(Skip(false))
     }
 
-    fn end_variation(&mut self, (): &mut ()) -> ControlFlow<Handed> {
-        self.pass_to(Sought::Sign(b')'))?;
+    fn end_variation(&mut self, (): &mut ()) -> ControlFlow<ParserExit> {
+        self.pass_to(Expected::Sign(b')'))?;
         self.variations = self.variations.saturating_sub(1);
         ControlFlow::Continue(())
     }
 
-    fn end_game(&mut self, (): ()) -> Handed {
-        match self.pass_to(Sought::Pause) {
-            ControlFlow::Continue(_) => Handed::Back,
+    fn end_game(&mut self, (): ()) -> ParserExit {
+        match self.pass_to(Expected::Pause) {
+            ControlFlow::Continue(_) => ParserExit::GameEnded,
             ControlFlow::Break(handed) => handed,
         }
     }

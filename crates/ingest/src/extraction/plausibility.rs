@@ -1,12 +1,12 @@
-//! Labels that were read through but cannot mean what they were read as: refused rather than
-//! written, unless the user has said how to read them.
+//! Refuses labels that were parsed but cannot mean what they were read as, since they contradict
+//! material, unless the user has said how to read them.
 
 use super::ExtractSettings;
 use super::report::SourceReport;
 use gputexel_chess::sample::{Agreement, Verdict};
 use gputexel_chess::scale::ResultTally;
 use gputexel_chess::text::PointOfView;
-use gputexel_files::Error;
+use gputexel_files::{Advice, Error};
 
 /// Decisive, imbalanced positions after which labels are judged although the file goes on.
 const JUDGED_EARLY: u64 = 20_000;
@@ -17,11 +17,15 @@ pub(super) fn can_judge(report: &SourceReport, last: bool) -> bool {
 }
 
 /// Why the labels of a text should not be taken as they were read; `last` when that is all of it.
-pub(super) fn doubt(report: &SourceReport, settings: &ExtractSettings, last: bool) -> Option<Error> {
+pub(super) fn implausible_labels(
+    report: &SourceReport,
+    settings: &ExtractSettings,
+    last: bool,
+) -> Option<Error> {
     let tally = &report.tally;
     let path = &report.record.path;
     // Draws may be yet to come, so that scales are judged at the end alone.
-    if last && let Some(refusal) = other_scale(report, settings) {
+    if last && let Some(refusal) = scale_mismatch(report, settings) {
         return Some(refusal);
     }
     let view = |name: Option<&String>| match name.map(String::as_str) {
@@ -32,23 +36,24 @@ pub(super) fn doubt(report: &SourceReport, settings: &ExtractSettings, last: boo
     let faulty = report
         .agreement
         .clear_fault()
-        .and_then(|verdict| results_doubt(&report.agreement, verdict, results, tally, settings));
+        .and_then(|verdict| results_mismatch(&report.agreement, verdict, results, tally, settings));
     let faulty = faulty.or_else(|| {
         let scores = view(report.record.score_point_of_view.as_ref().or(record_view(report)));
         let verdict = report.score_agreement.clear_fault().filter(|_| settings.score_view.is_none())?;
-        Some(scores_doubt(&report.score_agreement, verdict, scores))
+        Some(scores_mismatch(&report.score_agreement, verdict, scores))
     });
-    faulty.map(|reason| Error::input(path, reason))
+    faulty.map(|(reason, advice)| Error::input(path, reason).advise(advice))
 }
 
-/// Why results seem to mean another scale than they are read on, if nobody has said which.
-pub(super) fn other_scale(report: &SourceReport, settings: &ExtractSettings) -> Option<Error> {
+/// Why results seem to be on another scale than assumed, unless the user has said which.
+pub(super) fn scale_mismatch(report: &SourceReport, settings: &ExtractSettings) -> Option<Error> {
     let path = &report.record.path;
-    let (line, reason) = report.tally.doubt().filter(|_| settings.results.is_none())?;
-    Some(match line {
-        Some(line) => Error::line(path, line, reason),
-        None => Error::input(path, reason),
-    })
+    let found = report.tally.scale_mismatch().filter(|_| settings.results.is_none())?;
+    let refusal = match found.line {
+        Some(line) => Error::line(path, line, found.reason),
+        None => Error::input(path, found.reason),
+    };
+    Some(refusal.advise(found.advice))
 }
 
 fn record_view(report: &SourceReport) -> Option<&String> {
@@ -66,8 +71,8 @@ pub(crate) fn rates(counts: &Agreement, what: &str) -> String {
     )
 }
 
-/// The view in which numbers go with material, and whether they must be reversed for that, told from
-/// counts of numbers that were read from `view`.
+/// The point of view from which numbers agree with material, and whether they must be reversed for
+/// that, given counts of numbers that were read from `view`.
 fn fitting(counts: &Agreement, view: PointOfView) -> (PointOfView, bool) {
     let as_white = match view {
         PointOfView::White => *counts,
@@ -78,17 +83,20 @@ fn fitting(counts: &Agreement, view: PointOfView) -> (PointOfView, bool) {
     (if reversed == black_reversed { PointOfView::White } else { PointOfView::Stm }, reversed)
 }
 
-fn results_doubt(
+fn results_mismatch(
     counts: &Agreement,
     verdict: Verdict,
     view: PointOfView,
     tally: &ResultTally,
     settings: &ExtractSettings,
-) -> Option<String> {
+) -> Option<(String, Advice)> {
+    let set = |name, value| Advice::default().setting(name, value);
     let rates = rates(counts, "decisive, imbalanced results");
     if verdict == Verdict::MixedPointOfView {
         return settings.point_of_view.is_none().then(|| {
-            format!("lines with different points of view seem to be mixed: {rates}; --pov white or --pov stm reads them all alike")
+            let advice =
+                set("pov", "white").text(" or ").join(set("pov", "stm").text(" reads them all alike"));
+            (format!("lines with different points of view seem to be mixed: {rates}"), advice)
         });
     }
     let (fitting, reversed) = fitting(counts, view);
@@ -103,48 +111,58 @@ fn results_doubt(
         (false, PointOfView::Stm) => "they were the side to move's",
     };
     let game_results = tally.all_games();
-    let remedy = match (reversed, fitting) {
-        (true, _) if !game_results => format!(
-            "extract --pov {} --results 1..0 reads them so, --results 0..1 as they are",
-            fitting.name()
-        ),
-        (true, PointOfView::White) => {
-            "extract --results 1..0 turns them, --results 0..1 reads them as they are".to_string()
-        }
-        (false, _) if !game_results => {
-            format!("extract --pov {} reads them so, --pov {} as they are", fitting.name(), view.name())
-        }
-        _ => format!(
-            "1-0 and its like are White's by definition; extract --pov {} --results 0..1 reads them as they are",
-            view.name()
-        ),
+    let extract = Advice::default().text("extract ");
+    let as_they_are = set("results", "0..1");
+    let advice = match (reversed, fitting) {
+        (true, _) if !game_results => extract
+            .setting("pov", fitting.name())
+            .text(" ")
+            .setting("results", "1..0")
+            .text(" reads them so, ")
+            .join(as_they_are.text(" as they are")),
+        (true, PointOfView::White) => extract
+            .setting("results", "1..0")
+            .text(" turns them, ")
+            .join(as_they_are.text(" reads them as they are")),
+        (false, _) if !game_results => extract
+            .setting("pov", fitting.name())
+            .text(" reads them so, ")
+            .setting("pov", view.name())
+            .text(" as they are"),
+        _ => Advice::default()
+            .text("1-0 and its like are White's by definition; ")
+            .join(extract.setting("pov", view.name()).text(" "))
+            .join(as_they_are.text(" reads them as they are")),
     };
-    Some(format!("results contradict material as if {what}: {rates}; {remedy}"))
+    Some((format!("results contradict material as if {what}: {rates}"), advice))
 }
 
-fn scores_doubt(counts: &Agreement, verdict: Verdict, view: PointOfView) -> String {
+fn scores_mismatch(counts: &Agreement, verdict: Verdict, view: PointOfView) -> (String, Advice) {
+    let set = |view: PointOfView| Advice::default().setting("score-pov", view.name());
     let rates = rates(counts, "imbalanced scores of half a pawn or more");
     if verdict == Verdict::MixedPointOfView {
-        return format!(
-            "scores with different points of view seem to be mixed: {rates}; --score-pov white or --score-pov stm \
-             reads them all alike"
+        let white = set(PointOfView::White).text(" or ");
+        return (
+            format!("scores with different points of view seem to be mixed: {rates}"),
+            white.join(set(PointOfView::Stm).text(" reads them all alike")),
         );
     }
-    match fitting(counts, view) {
-        (fitting, false) => format!(
-            "scores contradict material as if they were {}: {rates}; extract --score-pov {} reads them so, \
-             --score-pov {} as they are",
+    let as_they_are = |before: &str| Advice::default().text(before).join(set(view));
+    let (fitting, reversed) = fitting(counts, view);
+    let (whose, advice) = match (fitting, reversed) {
+        (fitting, false) => (
             if fitting == PointOfView::White { "White's" } else { "the side to move's" },
-            fitting.name(),
-            view.name()
+            Advice::default()
+                .text("extract ")
+                .join(set(fitting).text(" reads them so, "))
+                .join(as_they_are("").text(" as they are")),
         ),
-        (fitting, true) => format!(
-            "scores contradict material as if they were {}: {rates}; turn their sign, or extract --score-pov {} \
-             reads them as they are",
+        (fitting, true) => (
             if fitting == PointOfView::White { "Black's" } else { "those of the side that has just moved" },
-            view.name()
+            as_they_are("turn their sign, or extract ").text(" reads them as they are"),
         ),
-    }
+    };
+    (format!("scores contradict material as if they were {whose}: {rates}"), advice)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A schema made ready: what each index does, and the feature set that comes of it.
+//! A schema compiled for reading: the role of each index, and the resulting feature set.
 
 use std::path::Path;
 
@@ -60,7 +60,7 @@ impl Column {
     }
 }
 
-/// How the phase of a position is known.
+/// Where the phase of a position comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum PhaseSource {
     /// There is none.
@@ -71,9 +71,9 @@ pub(super) enum PhaseSource {
     Column { endgame: f64, factor: f64 },
 }
 
-/// A schema made ready for reading.
+/// A schema compiled for reading traces.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct CompiledSchema {
     pub(super) base: u32,
     /// By index.
     pub(super) actions: Vec<Action>,
@@ -97,7 +97,7 @@ pub struct Plan {
     feature_set: FeatureSet,
 }
 
-impl Plan {
+impl CompiledSchema {
     /// Reads a schema file and checks it.
     ///
     /// # Errors
