@@ -33,6 +33,16 @@ pub enum Error {
     /// The request contradicts itself or the data: call again, corrected. Exit code 2.
     #[error("{}", printable(.0))]
     Usage(String),
+    /// A setting has a value that makes no sense: call again with another. Exit code 2.
+    #[error("{}{}: {}", printable(setting), value.iter().map(|v| format!(" {}", printable(v))).collect::<String>(), printable(reason))]
+    Setting {
+        /// The setting's name, in words joined by hyphens: `draw-plies`.
+        setting: &'static str,
+        /// What it was set to, where that can be shown.
+        value: Option<String>,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The output is there already, and replacing it was not allowed. Exit code 2.
     #[error("{}: exists", place(.0))]
     Exists(PathBuf),
@@ -99,6 +109,11 @@ impl Error {
         Self::Input { path: path.as_ref().to_path_buf(), line: Some(line), reason: reason.into() }
     }
 
+    /// A setting with a value that makes no sense.
+    pub fn setting(setting: &'static str, value: impl ToString, reason: impl Into<String>) -> Self {
+        Self::Setting { setting, value: Some(value.to_string()), reason: reason.into() }
+    }
+
     /// The same error, with the settings that would mend it.
     #[must_use]
     pub fn advise(self, advice: Advice) -> Self {
@@ -113,7 +128,7 @@ impl Error {
     /// The exit code that the command line gives for this error: 2 for bad usage, else 1.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Usage(_) | Self::Exists(_) => 2,
+            Self::Usage(_) | Self::Setting { .. } | Self::Exists(_) => 2,
             Self::Advised { error, .. } | Self::Mendable { error, .. } => error.exit_code(),
             _ => 1,
         }

@@ -245,12 +245,15 @@ pub fn no_record(folder: &Path, name: &str, what: &str) -> Error {
     let left = std::fs::read_dir(folder).is_ok_and(|mut entries| {
         entries.any(|entry| entry.is_ok_and(|entry| is_leftover(&entry.file_name())))
     });
+    // Abbreviations are read by their letters: an SPSA run.
+    let abbreviated = what.starts_with(|first| "AEFHILMNORSX".contains(first));
+    let article = if abbreviated { "an" } else { "a" };
     let reason = match left && holds_leftovers_only(folder).unwrap_or(false) {
         true => format!(
-            "there is nothing to resume: it has no {name} yet; if a {what} was stopped at its start, \
+            "there is nothing to resume: it has no {name} yet; if {article} {what} was stopped at its start, \
              run the original command again"
         ),
-        false => format!("is not the folder of a {what}: it has no {name}"),
+        false => format!("is not the folder of {article} {what}: it has no {name}"),
     };
     Error::input(folder, reason)
 }

@@ -1,16 +1,15 @@
 //! The built-in engine as a player, in this process.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{Chess, EnPassantMode, Position};
 
+use super::StopFlag;
 use super::player::{Choice, Failure, GameSoFar, Player};
 use gputexel_engine::{Engine, Limits};
 use gputexel_model::TableEvaluation;
-
-static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// The built-in engine with an evaluation.
 ///
@@ -19,7 +18,7 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 pub struct BuiltinPlayer {
     name: String,
     engine: Engine,
-    stop: &'static AtomicBool,
+    stop: StopFlag,
     /// The game as far as it was followed, and the keys of its positions since the last capture or
     /// pawn move, the last one left out.
     followed: Option<(Chess, usize)>,
@@ -32,15 +31,15 @@ impl BuiltinPlayer {
         Self {
             name: name.into(),
             engine: Engine::new(evaluation, hash_mib),
-            stop: &NEVER,
+            stop: StopFlag::new(),
             followed: None,
             keys: Vec::new(),
         }
     }
 
     /// Ends its searches when `stop` is set, whatever their limits.
-    pub fn with_stop(mut self, stop: &'static AtomicBool) -> Self {
-        self.stop = stop;
+    pub fn with_stop(mut self, stop: impl Into<StopFlag>) -> Self {
+        self.stop = stop.into();
         self
     }
 
@@ -81,7 +80,7 @@ impl Player for BuiltinPlayer {
 
     fn choose(&mut self, game: &GameSoFar, limits: &Limits, _deadline: Duration) -> Result<Choice, Failure> {
         self.follow(game);
-        let chosen = self.engine.search(&game.position, &self.keys, limits, self.stop, &mut |_| {});
+        let chosen = self.engine.search(&game.position, &self.keys, limits, &self.stop, &mut |_| {});
         // A search that was broken off says nothing about the engine.
         if self.stop.load(Ordering::Relaxed) {
             return Err(Failure::Stopped);

@@ -27,7 +27,7 @@ const GRACE: Duration = Duration::from_secs(5);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// What the two engines may spend, by engine (A, then B).
-    pub paces: [TimeControl; 2],
+    pub time_controls: [TimeControl; 2],
     /// How far a clock may be overstepped.
     pub time_margin: Duration,
     /// When an engine counts as hung that has no clock.
@@ -229,7 +229,7 @@ pub(super) fn playable(position: &Chess) -> Result<(), &'static str> {
     }
 }
 
-/// Plays a game. `paces` are White's and Black's; those of `rules` are not looked at.
+/// Plays a game. `time_controls` are White's and Black's; those of `rules` are not looked at.
 ///
 /// An engine that fails loses. Time is measured around the call, so that what a pipe takes counts.
 ///
@@ -240,7 +240,7 @@ pub fn play_game(
     black: &mut dyn Player,
     opening: &Opening,
     rules: &Rules,
-    paces: [TimeControl; 2],
+    time_controls: [TimeControl; 2],
     cancel: &AtomicBool,
 ) -> Result<GameRecord, Unplayed> {
     make_ready(white, opening.chess960)?;
@@ -256,7 +256,7 @@ pub fn play_game(
     for &m in &opening.moves {
         play(&mut game, &mut keys, m);
     }
-    let mut clocks = paces.map(|pace| RunningClock::new(&pace));
+    let mut clocks = time_controls.map(|time_control| RunningClock::new(&time_control));
     let mut adjudicator = Adjudicator::new(rules.adjudication);
     let mut moves = Vec::with_capacity(200);
     let finish = |moves, (outcome, end), failure| GameRecord {
@@ -286,10 +286,10 @@ pub fn play_game(
         let side = turn.fold_wb(0, 1);
         let player: &mut dyn Player = if turn.is_white() { &mut *white } else { &mut *black };
         let lost = KnownOutcome::Decisive { winner: !turn };
-        let pace = paces[side];
-        game.clocks = shown_clocks(&paces, &clocks);
-        let limits = pace.limits(&clocks[side]);
-        let deadline = match pace {
+        let time_control = time_controls[side];
+        game.clocks = shown_clocks(&time_controls, &clocks);
+        let limits = time_control.limits(&clocks[side]);
+        let deadline = match time_control {
             TimeControl::Nodes(_) | TimeControl::Depth(_) => rules.deadline,
             TimeControl::MoveTime(time) => time.saturating_add(rules.time_margin).saturating_add(GRACE),
             TimeControl::Clock { .. } => {
@@ -310,8 +310,8 @@ pub fn play_game(
                 return Ok(finish(moves, (lost, End::from(&failure)), Some(failure.to_string())));
             }
         };
-        let left = if let TimeControl::MoveTime(time) = pace { time } else { clocks[side].left };
-        if clocks[side].after_move(&pace, took, rules.time_margin) {
+        let left = if let TimeControl::MoveTime(time) = time_control { time } else { clocks[side].left };
+        if clocks[side].after_move(&time_control, took, rules.time_margin) {
             let detail = format!("took {:.3} s of {:.3} s", took.as_secs_f64(), left.as_secs_f64());
             return Ok(finish(moves, (lost, End::TimeForfeit), Some(detail)));
         }
@@ -352,9 +352,9 @@ pub fn play_pair(
     rules: &Rules,
     cancel: &AtomicBool,
 ) -> Result<PairRecord, Unplayed> {
-    let [pace_a, pace_b] = rules.paces;
-    let first = play_game(a, b, opening, rules, [pace_a, pace_b], cancel)?;
-    let second = play_game(b, a, opening, rules, [pace_b, pace_a], cancel)?;
+    let [control_a, control_b] = rules.time_controls;
+    let first = play_game(a, b, opening, rules, [control_a, control_b], cancel)?;
+    let second = play_game(b, a, opening, rules, [control_b, control_a], cancel)?;
     Ok(PairRecord { games: [first, second] })
 }
 
@@ -377,8 +377,11 @@ fn play(game: &mut GameSoFar, keys: &mut Vec<Zobrist64>, m: Move) {
 }
 
 /// Both clocks where both sides have one; where only one has, the other shows the same.
-fn shown_clocks(paces: &[TimeControl; 2], clocks: &[RunningClock; 2]) -> Option<[(Duration, Duration); 2]> {
-    let shown = |side: usize| match paces[side] {
+fn shown_clocks(
+    time_controls: &[TimeControl; 2],
+    clocks: &[RunningClock; 2],
+) -> Option<[(Duration, Duration); 2]> {
+    let shown = |side: usize| match time_controls[side] {
         TimeControl::Clock { increment, .. } => Some((clocks[side].left, increment)),
         _ => None,
     };

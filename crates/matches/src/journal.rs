@@ -1,8 +1,8 @@
-//! The folder of a match: what is played, pair by pair, so that a killed match can go on.
+//! The folder of a match: what is played, pair by pair, so that a killed match can be resumed.
 //!
 //! `match.jsonl` holds the configuration in its first line and then a line for each finished pair,
-//! in the order in which they were finished. It is the only truth: `games.pgn` is written from it.
-//! Both belong to one process at a time.
+//! in the order in which they were finished. `games.pgn` is written from it alone.
+//! One process at a time writes them.
 
 use std::collections::BTreeMap;
 use std::fs::File;

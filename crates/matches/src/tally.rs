@@ -165,6 +165,11 @@ impl Tally {
         self.wins_draws_losses.iter().sum()
     }
 
+    /// Nodes per second of an engine, 0 or 1, over all its moves.
+    pub fn nodes_per_second(&self, engine: usize) -> u64 {
+        (self.nodes[engine] as f64 / (self.micros[engine].max(1) as f64 / 1e6)) as u64
+    }
+
     /// A's points.
     pub fn points(&self) -> f64 {
         self.wins_draws_losses[0] as f64 + 0.5 * self.wins_draws_losses[1] as f64

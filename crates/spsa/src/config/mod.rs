@@ -3,6 +3,7 @@
 //! Owns the TOML file that `gputexel spsa run` reads and `gputexel spsa init` writes, and what it
 //! means; and the configurations of `spsa.pl` and `bspsa.pl`, which are turned into it.
 
+mod difference;
 mod file;
 mod ini;
 mod paths;
@@ -22,6 +23,7 @@ use gputexel_files::{Error, Result};
 use gputexel_matches::{DrawRule, WinRule};
 
 pub(crate) use file::{line_at, toml_error};
+pub(crate) use paths::existing_games;
 pub use text::parameter_table;
 
 /// What a configuration asks for.
@@ -236,8 +238,7 @@ impl RunConfig {
         match Conf::open(path)? {
             Conf::Games(config) => Ok(*config),
             Conf::Simulation(_) => {
-                let reason = "Simulate = 1 asks for a simulation: 'gputexel spsa simulate --conf' makes it";
-                Err(Error::input(path, reason))
+                Err(Error::input(path, "Simulate = 1 asks for a simulation, not for games"))
             }
         }
     }

@@ -267,7 +267,7 @@ fn simulations_and_bspsa_are_read() {
     let Conf::Simulation(found) = ini.open(&text).unwrap() else { panic!("simulation") };
     assert_eq!((found.settings.schedule.stability, found.draw_rate), (5000.0, 0.0));
     let path = ini.0.path().join("x.conf");
-    assert!(RunConfig::open(&path).unwrap_err().to_string().contains("'gputexel spsa simulate --conf'"));
+    assert!(RunConfig::open(&path).unwrap_err().to_string().contains("asks for a simulation, not for games"));
     let text = text.replace("A = 5000\n", "").replace("Alpha = 0.602", "Tau = .6").replace("v.var", "b.var");
     let Conf::Simulation(found) = ini.open(&text).unwrap() else { panic!("simulation") };
     assert_eq!((found.settings.method, found.settings.noise), (MethodKind::Bspsa, Noise::Tau(0.6)));

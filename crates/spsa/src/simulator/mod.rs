@@ -5,12 +5,15 @@
 //! generator, so that results depend on the seed alone. Owns the model, the statistics and the settings of the
 //! paper's table; shows nothing.
 
+mod backend;
 mod driver;
 mod games;
 pub mod gpu;
+mod grid;
 mod lanes;
 mod paper;
 mod random;
+mod report;
 mod single;
 mod statistics;
 
@@ -22,7 +25,10 @@ use super::variables::{Variable, positive, validate};
 use gputexel_files::{Error, Result};
 use gputexel_gpu::GpuContext;
 
+pub use backend::{Simulated, Simulator};
+pub use grid::{GridAxis, GridCell, GridParameters, GridSetting, Scaled, ScenarioGrid};
 pub use paper::{PaperCell, paper_cells};
+pub use report::{CellReport, SimulatedCell, VariableReport};
 pub use statistics::{Summary, percentile};
 
 /// What is simulated.

@@ -1,12 +1,12 @@
 //! What of an engine may be tuned, with settings to begin with.
 
-use gputexel::Error;
-use gputexel::Result;
-use gputexel::chess::evaluation::MAX_EVALUATION_CP;
-use gputexel::matches::client::{EngineOption, OptionKind, Setting};
-use gputexel::model::{FeatureKind, ParameterGroups, ROLE_NAMES, named_parameters};
-use gputexel::spsa::Variable;
-use gputexel::spsa::planner::{Advice, Guess, too_few};
+use gputexel_chess::evaluation::MAX_EVALUATION_CP;
+use gputexel_files::{Error, Result};
+use gputexel_matches::client::{EngineOption, OptionKind, Setting};
+use gputexel_model::{FeatureKind, ParameterGroups, ROLE_NAMES, named_parameters};
+
+use crate::Variable;
+use crate::planner::{Advice, Guess, too_few};
 
 /// The gain that fishtest's and zamar's users begin with.
 const R_END: f64 = 0.002;
@@ -68,33 +68,39 @@ const NOT_TUNED_BEGINNINGS: [&str; 4] = ["syzygy", "uci_", "gaviota", "hash"];
 const NOT_TUNED_NAMES: [&str; 6] =
     ["search time", "search depth", "max depth", "maxdepth", "movetime", "nodes"];
 
-/// What settings are planned for.
+/// The games that settings are planned for.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct Budget {
+    /// Pairs of games.
     pub pairs: u64,
+    /// Share of the games that will be drawn, 0 to 1.
     pub draw_rate: f64,
+    /// Elo that each parameter may gain; `None` takes usual settings instead of planned ones.
     pub elo: Option<f64>,
 }
 
 /// What may be tuned.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Candidates {
+    /// Parameters to tune.
     pub tuned: Vec<Variable>,
-    /// With the reason.
+    /// Parameters that could be tuned and are not, each with a sentence that says why.
     pub left_out: Vec<(Variable, String)>,
+    /// What is worth knowing, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// The spin options of an engine: those named, or all that are worth it. `settings` are the options
-/// that the user sets.
+/// The spin options of a UCI engine: those named, or all that are worth tuning. `set` are the options
+/// that the user sets, from which tuning starts.
 ///
 /// # Errors
-/// [`Error::Usage`] for names that are no spin options, and when nothing is left.
-pub fn uci(
+/// [`Error::Setting`], named `tune`, for names that are no spin options, and when nothing is left;
+/// [`Error::Usage`] when there is nothing to tune.
+pub fn engine_candidates(
     options: &[EngineOption],
     set: &[Setting],
     names: &[String],
-    settings: Settings,
+    budget: Budget,
 ) -> Result<Candidates> {
     let mut found = Candidates::default();
     let start = |option: &EngineOption, default: i64| {
@@ -111,21 +117,20 @@ pub fn uci(
                 1..=40 => format!("it has {}", spins.join(", ")),
                 count => format!("it has {count} others"),
             };
-            return Err(Error::Usage(format!("--tune {name}: the engine has no such option; {list}")));
+            return Err(Error::setting("tune", name, format!("the engine has no such option; {list}")));
         };
         let Some((default, min, max)) = spin(option) else {
-            return Err(Error::Usage(format!("--tune {name}: {}", why_not(option))));
+            return Err(Error::setting("tune", name, why_not(option)));
         };
         if found.tuned.iter().any(|variable| variable.name == option.name) {
-            return Err(Error::Usage(format!("--tune {name}: is given twice")));
+            return Err(Error::setting("tune", name, "is given twice"));
         }
         let start = start(option, default);
         let (min, max) = bounds(option, start, min, max, &mut found.notes);
         if min >= max {
-            let reason = format!("--tune {name}: the engine only allows {min}");
-            return Err(Error::Usage(reason));
+            return Err(Error::setting("tune", name, format!("the engine only allows {min}")));
         }
-        let variable = variable(&option.name, start as f64, (min, max), true, settings, &mut found.notes)?;
+        let variable = variable(&option.name, start as f64, (min, max), true, budget, &mut found.notes)?;
         found.tuned.push(variable);
     }
     for option in options {
@@ -144,22 +149,23 @@ pub fn uci(
         let mut unsaid = Vec::new();
         let (min, max) = bounds(option, start, min, max, &mut unsaid);
         let notes = if why.is_some() { &mut unsaid } else { &mut found.notes };
-        let variable = variable(&option.name, start as f64, (min, max), true, settings, notes)?;
+        let variable = variable(&option.name, start as f64, (min, max), true, budget, notes)?;
         match why {
             Some(why) => found.left_out.push((variable, format!("{}: {why}", option.name))),
             None => found.tuned.push(variable),
         }
     }
     if found.tuned.is_empty() {
-        let reason = match found.left_out.len() {
-            0 => "the engine has no spin option with more than one value, so there is nothing to tune"
-                .to_string(),
-            _ => format!(
-                "there is nothing left to tune; select options with --tune: {}",
-                found.left_out.iter().map(|(v, _)| v.name.as_str()).collect::<Vec<_>>().join(", ")
-            ),
-        };
-        return Err(Error::Usage(reason));
+        let left_out: Vec<&str> = found.left_out.iter().map(|(v, _)| v.name.as_str()).collect();
+        let reason = "the engine has no spin option with more than one value, so there is nothing to tune";
+        return Err(match left_out.len() {
+            0 => Error::Usage(reason.to_string()),
+            _ => Error::Setting {
+                setting: "tune",
+                value: None,
+                reason: format!("there is nothing left to tune by default; options: {}", left_out.join(", ")),
+            },
+        });
     }
     Ok(found)
 }
@@ -207,11 +213,12 @@ fn bounds(option: &EngineOption, start: i64, min: i64, max: i64, notes: &mut Vec
     narrow
 }
 
-/// Values of the built-in engine: those named, or pieces.
+/// Values of the built-in engine: those named, or pieces. `params` is a parameter file, or piece values
+/// such as `material`.
 ///
 /// # Errors
 /// Those of [`named_parameters`] and [`ParameterGroups::try_new`].
-pub fn builtin(params: &str, names: &[String], settings: Settings) -> Result<Candidates> {
+pub fn parameter_candidates(params: &str, names: &[String], budget: Budget) -> Result<Candidates> {
     let (set, theta) = named_parameters(params)?;
     let pieces: Vec<String> = ROLE_NAMES[..5].iter().map(|role| (*role).to_string()).collect();
     let mut found = Candidates::default();
@@ -225,7 +232,7 @@ pub fn builtin(params: &str, names: &[String], settings: Settings) -> Result<Can
     let one = |name: &str, mean: f64, notes: &mut Vec<String>| {
         let least = if is_piece(name) && mean >= 0.0 { 0.0 } else { -limit };
         let bounds = ((mean - REACH_CP).max(least).floor(), (mean + REACH_CP).min(limit).ceil());
-        variable(name, mean, bounds, false, settings, notes)
+        variable(name, mean, bounds, false, budget, notes)
     };
     let names: Vec<String> = names.iter().map(|name| name.trim().to_string()).collect();
     // All of a piece, or of what is named, move together.
@@ -250,11 +257,11 @@ fn variable(
     start: f64,
     (min, max): (f64, f64),
     integer: bool,
-    settings: Settings,
+    budget: Budget,
     notes: &mut Vec<String>,
 ) -> Result<Variable> {
     let name = name.to_string();
-    let Settings { pairs, draw_rate, elo } = settings;
+    let Budget { pairs, draw_rate, elo } = budget;
     let distance = DISTANCE * (max - min);
     let guess = Guess { name, start, min, max, integer, distance, elo: elo.unwrap_or(USUAL_ELO) };
     let advice = Advice::new(&guess, pairs, draw_rate)?;
@@ -321,10 +328,10 @@ mod tests {
             name: "x".to_string(),
             kind: OptionKind::Spin { default, min, max },
         };
-        let settings = Settings { pairs: 10_000, draw_rate: 0.5, elo: None };
+        let budget = Budget { pairs: 10_000, draw_rate: 0.5, elo: None };
         let tuned = |default, min, max| {
             let named = ["X".to_string()];
-            let found = uci(&[option(default, min, max)], &[], &named, settings).unwrap();
+            let found = engine_candidates(&[option(default, min, max)], &[], &named, budget).unwrap();
             assert_eq!(found.notes.len(), 1);
             (found.tuned[0].min, found.tuned[0].max)
         };
@@ -332,16 +339,20 @@ mod tests {
         assert_eq!(tuned(-50, -70, 1_000_000), (-70.0, 0.0));
         assert_eq!(tuned(0, i64::MIN, i64::MAX), (-100.0, 100.0));
         // Unless it is named it is left out.
-        let error = uci(&[option(50, i64::MIN, i64::MAX)], &[], &[], settings).unwrap_err().to_string();
-        assert_eq!(error, "there is nothing left to tune; select options with --tune: x");
+        let error =
+            engine_candidates(&[option(50, i64::MIN, i64::MAX)], &[], &[], budget).unwrap_err().to_string();
+        assert_eq!(error, "tune: there is nothing left to tune by default; options: x");
         assert!(
-            uci(&[option(5, 5, 5)], &[], &[], settings).unwrap_err().to_string().contains("no spin option")
+            engine_candidates(&[option(5, 5, 5)], &[], &[], budget)
+                .unwrap_err()
+                .to_string()
+                .contains("no spin option")
         );
     }
 
     #[test]
     fn settings_are_the_usual_ones_or_planned() {
-        let plan = |elo| Settings { pairs: 200_000, draw_rate: 0.82, elo };
+        let plan = |elo| Budget { pairs: 200_000, draw_rate: 0.82, elo };
         let make = |elo| variable("x", 100.0, (-500.0, 500.0), true, plan(elo), &mut Vec::new()).unwrap();
         let usual = make(None);
         assert_eq!((usual.c_end, usual.r_end, usual.s), (50.0, Some(0.002), Some(100.0)));
@@ -351,7 +362,7 @@ mod tests {
         assert_eq!((planned.c_end, planned.s, planned.sigma), (220.0, Some(100.0), Some(700.0)));
         assert!((planned.r_end.unwrap() / 7.3e-5 - 1.0).abs() < 0.02);
         let mut notes = Vec::new();
-        let few = Settings { pairs: 100, draw_rate: 0.82, elo: Some(0.01) };
+        let few = Budget { pairs: 100, draw_rate: 0.82, elo: Some(0.01) };
         let variable = variable("x", 100.0, (-500.0, 500.0), true, few, &mut notes).unwrap();
         assert_eq!(variable.r_end, Some(0.002));
         assert!(notes[0].contains("too few for 0.01 Elo"), "{notes:?}");
@@ -359,17 +370,17 @@ mod tests {
 
     #[test]
     fn pieces_of_the_built_in_engine_are_their_means() {
-        let settings = Settings { pairs: 4_000, draw_rate: 0.5, elo: None };
-        let found = builtin("material:100,300,320,500,200", &[], settings).unwrap();
+        let budget = Budget { pairs: 4_000, draw_rate: 0.5, elo: None };
+        let found = parameter_candidates("material:100,300,320,500,200", &[], budget).unwrap();
         let names: Vec<&str> = found.tuned.iter().map(|v| v.name.as_str()).collect();
         assert_eq!(names, ["knight", "bishop", "rook", "queen"]);
         let queen = &found.tuned[3];
         assert_eq!((queen.start, queen.min, queen.max, queen.integer), (200.0, 0.0, 500.0, false));
         assert_eq!((found.tuned[2].min, found.left_out[0].0.name.as_str()), (200.0, "pawn"));
-        let named = builtin("material", &["queen.mg".into(), "king".into()], settings).unwrap();
+        let named = parameter_candidates("material", &["queen.mg".into(), "king".into()], budget).unwrap();
         assert_eq!((named.tuned[0].start, named.tuned[0].min), (900.0, 600.0));
         assert_eq!((named.tuned[1].min, named.tuned[1].max), (-300.0, 300.0));
         assert!(named.left_out.is_empty());
-        assert!(builtin("material", &["quen".into()], settings).is_err());
+        assert!(parameter_candidates("material", &["quen".into()], budget).is_err());
     }
 }

@@ -5,12 +5,16 @@
 //! by simulated sweeps; what the authors of BSPSA used (arXiv:2205.15602 and their spreadsheet); and
 //! fishtest's autoselect (constant gains, from vdbergh's analysis).
 
+mod run_plan;
+
 use super::schedule::Schedule;
 use super::settings::check_draw_rate;
 use super::simulator::Scenario;
 use super::variables::{Variable, positive};
 use super::{MethodKind, Settings};
 use gputexel_files::{Error, Result};
+
+pub use run_plan::{PlanOptions, RunPlan};
 
 /// C = 800 / ln 10: Elo a unit of expected score of a game in −1 to 1, near equality.
 const ELO_PER_SCORE: f64 = 800.0 / std::f64::consts::LN_10;
