@@ -5,7 +5,14 @@ use std::ops::Range;
 use super::characters::{
     indentation, is_space, is_word, line_end, line_start, next_line, without_blank_edges,
 };
-use super::order::Edit;
+
+/// A replacement in a text: where, and how many bytes went and came.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edit {
+    pub at: usize,
+    pub removed: usize,
+    pub added: usize,
+}
 
 /// A body with the indentation of the place where it goes, the first line without: the source has it.
 pub(super) fn indented(body: &str, indent: &str, newline: &str) -> String {

@@ -11,19 +11,12 @@ use std::path::Path;
 use super::Options;
 use super::blocks::Block;
 use super::characters::line_of;
+use super::layout::Edit;
 use super::pattern::Found;
 use super::sources::{Source, Sources};
 use super::state::{Placed, State};
 use gputexel_files::shown;
 use gputexel_files::{Error, Result};
-
-/// A replacement in a text: where, and how many bytes went and came.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Edit {
-    pub at: usize,
-    pub removed: usize,
-    pub added: usize,
-}
 
 /// Where a block has been.
 #[derive(Debug)]

@@ -11,7 +11,9 @@
 
 pub mod config;
 pub mod draft;
+pub mod grid;
 pub mod lists;
+mod method_kind;
 mod methods;
 pub mod numbers;
 pub mod planner;
@@ -19,11 +21,12 @@ pub mod run;
 mod schedule;
 mod settings;
 pub mod simulator;
+mod toml_text;
 mod tuner;
 pub mod variables;
 
 pub use lists::read_variables;
-pub use methods::MethodKind;
+pub use method_kind::MethodKind;
 pub use schedule::Schedule;
 pub use settings::{Noise, Settings, check_draw_rate};
 pub use tuner::{Perturbation, Tuner};

@@ -1,7 +1,7 @@
 //! What `spsa simulate` shows at its end.
 
 use gputexel::Result;
-use gputexel::spsa::simulator::SimulatedCell;
+use gputexel::spsa::grid::SimulatedCell;
 use serde_json::json;
 
 use super::super::table::{aligned, grouped};

@@ -5,9 +5,8 @@ use std::time::Instant;
 
 use gputexel::evaluator::gpu::BackendChoice;
 use gputexel::report::{BandPanel, Bands};
-use gputexel::spsa::simulator::{
-    GridCell, PaperCell, Scenario, SimulatedCell, Simulator, Summary, paper_cells,
-};
+use gputexel::spsa::grid::{GridCell, SimulatedCell};
+use gputexel::spsa::simulator::{PaperCell, Scenario, Simulator, Summary, paper_cells};
 use gputexel::{Error, Result, write_atomically};
 use indicatif::{ProgressBar, ProgressStyle};
 

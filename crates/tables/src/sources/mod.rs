@@ -9,6 +9,7 @@
 mod array;
 mod compare;
 mod content;
+mod difference;
 mod element;
 mod fill;
 mod known;
@@ -25,9 +26,9 @@ use std::path::{Path, PathBuf};
 
 use crate::Remedy;
 use array::Array;
-pub use compare::Compared;
 use compare::{Judge, Refusal, Verdict};
 use content::Content;
+pub use difference::Compared;
 use element::ElementType;
 pub use fill::{FillRequest, fill};
 use gputexel_files::{Error, Result, counted};

@@ -6,8 +6,9 @@
 use std::path::Path;
 
 use super::array;
-use super::compare::{Compared, Reference, check_read};
+use super::compare::check_read;
 use super::content::{Content, Source};
+use super::difference::{Compared, Reference};
 use super::marker::{self, Marker, Marking, Offset, quoted};
 use super::number::Number;
 use super::values::{Named, TableValues, phases, plain};

@@ -2,8 +2,8 @@
 
 use super::Job;
 use super::arrange;
-use super::compare::{Added, Compared, Difference, Reference, difference};
 use super::content::{Content, Source, is_pieces};
+use super::difference::{Added, Compared, Difference, Reference, difference};
 use super::marker::{Grouping, Marking, Offset};
 use super::values::{Named, Place, TableValues};
 use gputexel_model::{Colors, ROLE_NAMES, SquareOrder};
