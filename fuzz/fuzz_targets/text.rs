@@ -1,7 +1,7 @@
-//! Any bytes as labelled positions: detection, then every syntax from both points of view.
+//! Any bytes as labeled positions: detection, then every syntax from both points of view.
 #![no_main]
 
-use gputexel::chess::detection::{Asked, detect_kind, detect_text};
+use gputexel::chess::detection::{TextOptions, detect_kind, detect_text};
 use gputexel::chess::labels::LabelSyntax;
 use gputexel::chess::selection::{Selection, Unit};
 use gputexel::chess::text::{PointOfView, TextFormat, read_text};
@@ -14,7 +14,7 @@ fuzz_target!(|data: &[u8]| {
         .into_iter()
         .map(|syntax| TextFormat::new(syntax, PointOfView::Stm))
         .collect();
-    formats.extend(detect_text("-", data, true, Asked::default()).map(|found| found.format));
+    formats.extend(detect_text("-", data, true, TextOptions::default()).map(|found| found.format));
     for format in formats {
         let batch = read_text(data, 1, &format, &selection);
         assert_eq!(batch.positions_read + batch.left_out.sum(Unit::Line), batch.records);

@@ -4,15 +4,15 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use gputexel::trace::{Plan, Schema, read_lines};
+use gputexel::trace::{CompiledSchema, Schema, read_lines};
 use libfuzzer_sys::fuzz_target;
 
 const HEAD: &str = r#"{"format": "gputexel-schema", "version": 1, "#;
 
-static PLANS: LazyLock<Vec<Plan>> = LazyLock::new(|| {
+static PLANS: LazyLock<Vec<CompiledSchema>> = LazyLock::new(|| {
     let plan = |rest: &str| {
         let schema = Schema::parse(&format!("{HEAD}{rest}}}"), Path::new("-")).unwrap();
-        Plan::try_new(&schema).unwrap()
+        CompiledSchema::try_new(&schema).unwrap()
     };
     vec![
         plan(r#""index_base": 1, "parameters": [{"name": "a", "index": 1, "count": 40}]"#),
@@ -48,7 +48,7 @@ fuzz_target!(|data: &[u8]| {
     }
     if let Ok(text) = std::str::from_utf8(data) {
         if let Ok(schema) = Schema::parse(text, Path::new("-")) {
-            let _ = Plan::try_new(&schema);
+            let _ = CompiledSchema::try_new(&schema);
         }
     }
 });

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use gputexel::chess::PhaseSettings;
 use gputexel::dataset;
-use gputexel::model::{Basis, FeatureKind, FeatureSet, Parameterization, Prior};
+use gputexel::model::{Basis, FeatureKind, FeatureSet, Prior};
 use gputexel::run::BasisSettings;
-use gputexel::{Error, Result, write_atomically};
+use gputexel::{Error, write_atomically};
 use serde_json::json;
 
 use super::{Context, say};
@@ -43,32 +43,6 @@ impl BasisArgs {
     /// The basis that was named, if any, and what is to be kept fixed.
     pub fn names(&self) -> (Option<&str>, &[String]) {
         (self.basis.as_deref(), &self.freeze)
-    }
-
-    /// What is tuned; `None` where that is every parameter by itself.
-    ///
-    /// # Errors
-    /// Those of [`Basis::resolve`].
-    pub fn resolve(
-        &self,
-        default: &str,
-        set: &FeatureSet,
-        theta: &[f64],
-    ) -> Result<Option<Parameterization>> {
-        let default = set.default_basis(default);
-        if self.basis.as_deref().unwrap_or(default) == "identity" && self.freeze.is_empty() {
-            return Ok(None);
-        }
-        self.explicit(default, set, theta).map(Some)
-    }
-
-    /// What is tuned, with names even where that is every parameter by itself.
-    ///
-    /// # Errors
-    /// Those of [`Basis::resolve`].
-    pub fn explicit(&self, default: &str, set: &FeatureSet, theta: &[f64]) -> Result<Parameterization> {
-        let Ok(basis) = self.basis.as_deref().unwrap_or(set.default_basis(default)).parse::<Basis>();
-        basis.resolve(set, theta, &self.freeze)
     }
 }
 

@@ -3,20 +3,16 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use gputexel::Error;
 use gputexel::checking::{
-    CheckSettings, Findings, IMPOSSIBLE, LabelVerdict, RARE, SearchVerdict, check, compare, is_impossible,
+    CheckRequest, Checked, Findings, IMPOSSIBLE, LabelVerdict, RARE, SearchVerdict, is_impossible,
 };
-use gputexel::dataset::{self, Dataset};
-use gputexel::model::{FeatureSet, ParameterFile, Prior};
-use gputexel::objective::LossKind;
-use gputexel::trace::{Comparison, ImportReport, ImportSettings, Plan, Reference, import};
-use gputexel::tuning::{exact_scores, fit_scale};
-use gputexel::{Error, Result};
 
-use super::import::with_progress;
-use super::table::{aligned, grouped, percent};
-use super::{Context, say};
 use gputexel::run::are_datasets;
+
+use super::reading_progress::with_progress;
+use super::table::{aligned, grouped, percent, phase_table};
+use super::{Context, answer};
 
 /// Names that are listed.
 const NAMES: usize = 12;
@@ -56,85 +52,29 @@ pub struct CheckArgs {
 /// # Errors
 /// Inputs that cannot be read, and faults that were found.
 pub fn run(args: &CheckArgs, context: &Context) -> anyhow::Result<()> {
-    if !(args.tolerance.is_finite() && args.tolerance >= 0.0) {
-        return Err(
-            Error::Usage(format!("tolerance {}: must be 0 or a positive number", args.tolerance)).into()
-        );
-    }
-    let datasets = args.schema.is_none();
-    if datasets && !are_datasets(&args.inputs)? {
-        let reason = "a trace needs --schema, which defines its indices".to_string();
+    if args.schema.is_none() && !are_datasets(&args.inputs)? {
+        let reason = "a trace needs --schema, which says what its indices mean".to_string();
         return Err(Error::Usage(format!("{}: {reason}", args.inputs[0].display())).into());
     }
-    let parameters = args.params.as_deref().map(ParameterFile::read).transpose()?;
-    let theta_of = |set: &FeatureSet| -> Result<Vec<f64>> {
-        match (&parameters, &args.params) {
-            (Some(file), Some(path)) => file.theta(set, path),
-            _ => Prior::default_for(set).theta(set),
-        }
+    let request = CheckRequest {
+        schema: args.schema.clone(),
+        params: args.params.clone(),
+        tolerance_cp: args.tolerance,
+        sample: args.sample,
+        max_bad_share: args.max_bad_share,
+        inputs: args.inputs.clone(),
     };
-    let (data, theta, reference, comparison, report) = if datasets {
-        let data = dataset::read_many(&args.inputs)?;
-        let theta = theta_of(&data.metadata().feature_set)?;
-        let reference = Reference::new(&data.metadata().feature_set, theta.clone(), args.tolerance);
-        let comparison = compare(&data, &theta, &reference);
-        (data, theta, reference, comparison, None)
-    } else {
-        read_traces(args, context, &theta_of)?
-    };
-    if data.is_empty() {
-        return Err(Error::input(&args.inputs[0], "contains no positions").into());
+    let checked = with_progress(context, |hooks| request.run(hooks))?;
+    let findings = &checked.findings;
+    let mut object = serde_json::to_value(findings)?;
+    if let Some(sources) = &checked.sources {
+        object["sources"] = serde_json::to_value(sources)?;
     }
-    let k = match parameters.as_ref().and_then(|file| file.k) {
-        Some(k) => k,
-        None => {
-            let all: Vec<u32> = (0..data.len() as u32).collect();
-            // The gradient is checked at any K; that of no parameters cannot be fitted.
-            fit_scale(&data, &exact_scores(&data, &theta, &all), &all, LossKind::Squared)
-                .map_or(1.0, |fit| fit.k)
-        }
-    };
-    let settings = CheckSettings { k, loss: LossKind::Squared, sample: args.sample };
-    let findings = check(&data, &theta, &comparison, &reference, settings)?;
-    let text = if context.json {
-        let mut object = serde_json::to_value(&findings)?;
-        if let Some(report) = &report {
-            object["sources"] = serde_json::to_value(&report.sources)?;
-        }
-        format!("{object}\n")
-    } else if context.quiet {
-        String::new()
-    } else {
-        describe(&findings, report.as_ref(), &data, args)
-    };
-    say(&text)?;
+    answer(context, &object, || describe(&checked, args))?;
     match findings.faults.is_empty() {
         true => Ok(()),
         false => Err(Error::input(&args.inputs[0], findings.faults.join("; ")).into()),
     }
-}
-
-type Traces = (Dataset, Vec<f64>, Reference, Comparison, Option<ImportReport>);
-
-/// Imports traces into a temporary dataset, comparing evaluations on the way.
-fn read_traces(
-    args: &CheckArgs,
-    context: &Context,
-    theta_of: &dyn Fn(&FeatureSet) -> Result<Vec<f64>>,
-) -> Result<Traces> {
-    let schema = args.schema.clone().unwrap_or_default();
-    let mut settings = ImportSettings::new(Plan::read(&schema)?);
-    let set = settings.plan.feature_set().clone();
-    let theta = theta_of(&set)?;
-    let reference = Reference::new(&set, theta.clone(), args.tolerance);
-    settings.reference = Some(reference.clone());
-    settings.max_bad_share = args.max_bad_share;
-    let folder = tempfile::tempdir().map_err(|e| Error::io(std::env::temp_dir(), e))?;
-    let path = folder.path().join("trace.bin");
-    let report = with_progress(context, |hooks| import(&args.inputs, &settings, &path, hooks))?;
-    let data = dataset::read(&path)?;
-    let comparison = report.comparison.clone();
-    Ok((data, theta, reference, comparison, Some(report)))
 }
 
 fn row(cells: &[&str]) -> Vec<String> {
@@ -142,7 +82,8 @@ fn row(cells: &[&str]) -> Vec<String> {
 }
 
 /// The findings in words.
-fn describe(findings: &Findings, report: Option<&ImportReport>, data: &Dataset, args: &CheckArgs) -> String {
+fn describe(checked: &Checked, args: &CheckArgs) -> String {
+    let findings = &checked.findings;
     let mut text = String::new();
     let games = match findings.games {
         0 => "no games".to_string(),
@@ -153,9 +94,9 @@ fn describe(findings: &Findings, report: Option<&ImportReport>, data: &Dataset, 
         text,
         "{} positions, {games}, {} features",
         grouped(findings.positions),
-        grouped(data.feature_count() as u64)
+        grouped(checked.features as u64)
     );
-    for source in report.iter().flat_map(|report| &report.sources) {
+    for source in checked.sources.iter().flatten() {
         let lines = source.record.records;
         if source.bad_lines > 0 {
             let (bad, path) = (grouped(source.bad_lines), &source.record.path);
@@ -172,18 +113,7 @@ fn describe(findings: &Findings, report: Option<&ImportReport>, data: &Dataset, 
     describe_features(&mut text, findings);
 
     text += "\nresults by phase\n";
-    let mut rows = vec![row(&["phase", "positions", "White wins", "draws", "Black wins", "mean"])];
-    rows.extend(findings.phases.iter().map(|one| {
-        vec![
-            format!("{}-{}", one.from, one.to),
-            grouped(one.positions),
-            percent(one.white_wins, one.positions),
-            percent(one.draws, one.positions),
-            percent(one.black_wins, one.positions),
-            format!("{:.3}", one.mean_result),
-        ]
-    }));
-    text += &aligned(&rows, 2);
+    text += &phase_table(&findings.phases, 2);
 
     let found = &findings.duplicates;
     let _ = writeln!(

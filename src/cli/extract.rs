@@ -1,7 +1,6 @@
-//! `gputexel extract`: games or labelled positions in, a dataset out.
+//! `gputexel extract`: games or labeled positions in, a dataset out.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use gputexel::chess::PhaseSettings;
@@ -10,13 +9,13 @@ use gputexel::chess::pgn::PieceLetters;
 use gputexel::chess::sample::Verdict;
 use gputexel::chess::selection::Unit;
 use gputexel::chess::text::PointOfView;
-use gputexel::extraction::{ExtractSettings, Hooks, Progress, Report, SourceReport, extract};
+use gputexel::extraction::{ExtractSettings, Report, SourceReport, extract};
 use gputexel::model::{FeatureKind, FeatureSet};
-use indicatif::{ProgressBar, ProgressStyle};
 
+use super::reading_progress::with_progress;
 use super::selection::SelectionArgs;
-use super::table::{aligned, bytes, grouped, percent};
-use super::{Context, shows_progress};
+use super::table::{aligned, bytes, grouped, percent, result_table};
+use super::{Context, answer};
 
 /// Flags of `extract`.
 #[derive(Debug, clap::Args)]
@@ -102,9 +101,7 @@ impl ExtractArgs {
 fn parse_view(name: &str) -> gputexel::Result<Option<PointOfView>> {
     match name {
         "auto" => Ok(None),
-        "white" => Ok(Some(PointOfView::White)),
-        "stm" => Ok(Some(PointOfView::Stm)),
-        other => Err(gputexel::Error::Usage(format!("point of view '{other}': expected white, stm or auto"))),
+        _ => name.parse().map(Some).map_err(|error| gputexel::Error::Usage(format!("{error}, or auto"))),
     }
 }
 
@@ -114,41 +111,8 @@ fn parse_view(name: &str) -> gputexel::Result<Option<PointOfView>> {
 /// Those of [`gputexel::extraction::extract`].
 pub fn run(args: &ExtractArgs, context: &Context) -> anyhow::Result<()> {
     let settings = args.settings()?;
-    let bar = progress_bar(context);
-    let mut progress = |at: Progress| {
-        match at.bytes_total {
-            Some(total) => {
-                bar.set_length(total);
-                bar.set_position(at.bytes_read.min(total));
-            }
-            None => bar.set_position(at.bytes_read),
-        }
-        bar.set_message(format!("{} positions", grouped(at.positions)));
-    };
-    let mut hooks = Hooks { cancel: context.cancel, progress: &mut progress };
-    let report = extract(&args.inputs, &settings, &args.output, &mut hooks);
-    bar.finish_and_clear();
-    let report = report?;
-    let mut out = std::io::stdout().lock();
-    if context.json {
-        writeln!(out, "{}", serde_json::to_string(&report)?)?;
-    } else if !context.quiet {
-        out.write_all(describe(&report).as_bytes())?;
-    }
-    Ok(())
-}
-
-fn progress_bar(context: &Context) -> ProgressBar {
-    if !shows_progress(context) {
-        return ProgressBar::hidden();
-    }
-    let style =
-        ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left, {msg}");
-    let bar = ProgressBar::new(0);
-    if let Ok(style) = style {
-        bar.set_style(style);
-    }
-    bar
+    let report = with_progress(context, |hooks| extract(&args.inputs, &settings, &args.output, hooks))?;
+    answer(context, &report, || describe(&report))
 }
 
 /// The report in words.
@@ -157,16 +121,7 @@ fn describe(report: &Report) -> String {
     for source in &report.sources {
         describe_source(&mut text, source);
     }
-    let results = &report.results;
     let total = report.positions;
-    let mut rows = vec![
-        vec!["White wins".to_string(), grouped(results.white), percent(results.white, total)],
-        vec!["draws".to_string(), grouped(results.draws), percent(results.draws, total)],
-        vec!["Black wins".to_string(), grouped(results.black), percent(results.black, total)],
-    ];
-    if results.other > 0 {
-        rows.push(vec!["between".to_string(), grouped(results.other), percent(results.other, total)]);
-    }
     let games = if report.games > 0 { format!(" of {} games", grouped(report.games)) } else { String::new() };
     let _ = writeln!(
         text,
@@ -175,7 +130,7 @@ fn describe(report: &Report) -> String {
         grouped(total),
         bytes(report.output_bytes)
     );
-    text += &aligned(&rows, 2);
+    text += &result_table(&report.results, ["White wins", "Black wins"], total);
     let read: u64 = report.sources.iter().map(|source| source.positions_read).sum();
     let _ = writeln!(
         text,

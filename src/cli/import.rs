@@ -2,18 +2,16 @@
 //! way back.
 
 use std::fmt::Write as _;
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-use gputexel::extraction::{Hooks, Progress};
-use gputexel::trace::{ImportReport, ImportSettings, Plan, export, import, survey};
-use gputexel::{Error, Result, Scratch, dataset, write_atomically};
-use indicatif::{ProgressBar, ProgressStyle};
+use gputexel::trace::{CompiledSchema, ImportReport, ImportSettings, export_files, import, survey};
+use gputexel::{dataset, write_atomically};
 use serde_json::json;
 
-use super::table::{aligned, bytes, grouped, percent};
+use super::reading_progress::with_progress;
+use super::table::{aligned, bytes, grouped, percent, result_table};
 use super::targets::{check_apart, check_target};
-use super::{Context, say, shows_progress};
+use super::{Context, answer};
 
 /// Flags of `import`.
 #[derive(Debug, clap::Args)]
@@ -79,24 +77,17 @@ pub struct TraceArgs {
 /// Those of [`gputexel::trace::import`] and [`gputexel::trace::survey`].
 pub fn run(args: &ImportArgs, context: &Context) -> anyhow::Result<()> {
     if let Some(path) = &args.schema_from {
-        return Ok(write_schema(path, args, context)?);
+        return write_schema(path, args, context);
     }
     let schema = args.schema.as_deref().unwrap_or(Path::new(""));
     check_apart(&[Some(&args.output)], &[schema])?;
-    let mut settings = ImportSettings::new(Plan::read(schema)?);
+    let mut settings = ImportSettings::new(CompiledSchema::read(schema)?);
     settings.max_bad_share = args.max_bad_share;
     settings.threads = args.threads.unwrap_or(settings.threads);
     settings.force = args.force;
     settings.trust_results = args.trust_results;
     let report = with_progress(context, |hooks| import(&args.inputs, &settings, &args.output, hooks))?;
-    let text = if context.json {
-        format!("{}\n", serde_json::to_string(&report)?)
-    } else if context.quiet {
-        String::new()
-    } else {
-        describe(&report)
-    };
-    Ok(say(&text)?)
+    answer(context, &report, || describe(&report))
 }
 
 /// Runs `trace`.
@@ -109,25 +100,15 @@ pub fn run_trace(args: &TraceArgs, context: &Context) -> anyhow::Result<()> {
     check_target(Some(&args.schema), args.force)?;
     check_apart(&[Some(&args.output), Some(&args.schema)], &inputs)?;
     let data = dataset::read_many(&args.datasets)?;
-    let io = |error: std::io::Error| Error::io(&args.output, error);
-    let mut out = BufWriter::with_capacity(1 << 18, Scratch::beside(&args.output).map_err(io)?);
-    let schema = export(&data, &mut out, &args.output)?;
-    let file = out.into_inner().map_err(|error| io(error.into_error()))?;
-    write_atomically(&args.schema, schema.to_json().as_bytes())?;
-    file.finish().map_err(io)?;
-    let text = if context.json {
-        let object = json!({ "trace": args.output, "schema": args.schema, "positions": data.len() });
-        format!("{object}\n")
-    } else if context.quiet {
-        String::new()
-    } else {
+    export_files(&data, &args.output, &args.schema)?;
+    let object = json!({ "trace": args.output, "schema": args.schema, "positions": data.len() });
+    answer(context, &object, || {
         let count = grouped(data.len() as u64);
         format!("{}: {count} positions, schema {}\n", args.output.display(), args.schema.display())
-    };
-    Ok(say(&text)?)
+    })
 }
 
-fn write_schema(path: &Path, args: &ImportArgs, context: &Context) -> Result<()> {
+fn write_schema(path: &Path, args: &ImportArgs, context: &Context) -> anyhow::Result<()> {
     check_target(Some(&args.output), args.force)?;
     check_apart(&[Some(&args.output)], &[path])?;
     let found = survey(path)?;
@@ -135,16 +116,12 @@ fn write_schema(path: &Path, args: &ImportArgs, context: &Context) -> Result<()>
     write_atomically(&args.output, schema.to_json().as_bytes())?;
     let (first, last) = found.indices.unwrap_or((0, 0));
     let phase = if schema.phase.is_some() { "computed from the FEN" } else { "none: the model is untapered" };
-    let text = if context.json {
-        let object = json!({
-            "schema": args.output, "lines": found.lines, "parameters": schema.parameters.len(),
-            "index_base": schema.index_base, "dense": found.dense, "games": found.games,
-            "positions": found.positions,
-        });
-        format!("{object}\n")
-    } else if context.quiet {
-        String::new()
-    } else {
+    let object = json!({
+        "schema": args.output, "lines": found.lines, "parameters": schema.parameters.len(),
+        "index_base": schema.index_base, "dense": found.dense, "games": found.games,
+        "positions": found.positions,
+    });
+    answer(context, &object, || {
         format!(
             "{}: {} lines, indices {first} to {last}\n  phase {phase}\n  schema with {} numbered parameters written to {}; \
              fill in the columns that are not coefficients, names and priors\n",
@@ -153,31 +130,7 @@ fn write_schema(path: &Path, args: &ImportArgs, context: &Context) -> Result<()>
             grouped(schema.parameters.len() as u64),
             args.output.display()
         )
-    };
-    say(&text)
-}
-
-/// Calls with hooks that show how far it is.
-pub fn with_progress<T>(context: &Context, call: impl FnOnce(&mut Hooks<'_>) -> Result<T>) -> Result<T> {
-    let bar = if shows_progress(context) { ProgressBar::new(0) } else { ProgressBar::hidden() };
-    if let Ok(style) =
-        ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left, {msg}")
-    {
-        bar.set_style(style);
-    }
-    let mut progress = |at: Progress| {
-        match at.bytes_total {
-            Some(total) => {
-                bar.set_length(total);
-                bar.set_position(at.bytes_read.min(total));
-            }
-            None => bar.set_position(at.bytes_read),
-        }
-        bar.set_message(format!("{} positions", grouped(at.positions)));
-    };
-    let result = call(&mut Hooks { cancel: context.cancel, progress: &mut progress });
-    bar.finish_and_clear();
-    result
+    })
 }
 
 /// The report in words.
@@ -215,21 +168,12 @@ fn describe(report: &ImportReport) -> String {
         report.entries as f64 / report.positions.max(1) as f64,
         bytes(report.output_bytes)
     );
-    let results = &report.results;
     let sides = if report.relative {
         ["side to move wins", "side to move loses"]
     } else {
         ["White wins", "Black wins"]
     };
-    let mut rows = vec![
-        vec![sides[0].to_string(), grouped(results.white), percent(results.white, report.positions)],
-        vec!["draws".to_string(), grouped(results.draws), percent(results.draws, report.positions)],
-        vec![sides[1].to_string(), grouped(results.black), percent(results.black, report.positions)],
-    ];
-    if results.other > 0 {
-        rows.push(vec!["between".into(), grouped(results.other), percent(results.other, report.positions)]);
-    }
-    text += &aligned(&rows, 2);
+    text += &result_table(&report.results, sides, report.positions);
     if report.scales > 1 {
         let _ = writeln!(text, "  {} endgame scale factors", report.scales);
     }

@@ -2,16 +2,15 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use gputexel::checking::{IMPOSSIBLE, PhaseRow, is_impossible};
+use gputexel::checking::info::{Contents, Info, Summary, left_out};
+use gputexel::checking::{IMPOSSIBLE, is_impossible};
 use gputexel::chess::PhaseSettings;
-use gputexel::chess::selection::{Reason, Unit};
-use gputexel::dataset::{self, ChecksumState, Dataset, Metadata, SourceRecord, TensorInfo};
-use serde::Serialize;
+use gputexel::dataset::{ChecksumState, SourceRecord};
 
 use super::Context;
-use super::table::{aligned, bytes, grouped, percent};
+use super::table::{aligned, bytes, grouped, percent, phase_table};
 
 /// Flags of `info`.
 #[derive(Debug, clap::Args)]
@@ -24,71 +23,6 @@ pub struct InfoArgs {
     features: bool,
 }
 
-/// Rare features that are named.
-const RARE_NAMES: usize = 8;
-
-/// Everything that is printed of one dataset.
-#[derive(Debug, Serialize)]
-struct Info {
-    path: String,
-    bytes: u64,
-    intact: bool,
-    metadata: Summary,
-    tensors: Vec<TensorInfo>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    contents: Option<Contents>,
-}
-
-/// The metadata without the list of features, which would drown the rest.
-#[derive(Debug, Serialize)]
-struct Summary {
-    program: String,
-    feature_set: &'static str,
-    features: usize,
-    phase: PhaseSettings,
-    positions: u64,
-    games: u64,
-    sources: Vec<SourceRecord>,
-    selection: std::collections::BTreeMap<String, String>,
-}
-
-/// What only the columns tell.
-#[derive(Debug, Serialize)]
-struct Contents {
-    checksum: String,
-    entries_a_position: f64,
-    scored_positions: u64,
-    /// Positions with a static evaluation of the engine.
-    evaluated_positions: u64,
-    /// Distinct endgame scale factors.
-    scale_factors: usize,
-    results_by_phase: Vec<PhaseRow>,
-    groups: Vec<Group>,
-    unseen: Vec<String>,
-    rarest: Vec<Occurrences>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    features: Vec<Occurrences>,
-    /// Of each source, the games of which a position was kept.
-    games_by_source: Vec<u64>,
-}
-
-/// The features of one table.
-#[derive(Debug, Serialize)]
-struct Group {
-    name: String,
-    features: usize,
-    unseen: usize,
-    fewest: u64,
-    median: u64,
-    most: u64,
-}
-
-#[derive(Clone, Debug, Serialize)]
-struct Occurrences {
-    name: String,
-    positions: u64,
-}
-
 /// Runs `info`.
 ///
 /// # Errors
@@ -98,7 +32,7 @@ pub fn run(args: &InfoArgs, context: &Context) -> anyhow::Result<()> {
     let mut first_error = None;
     let mut infos = Vec::new();
     for path in &args.datasets {
-        match look(path, args.features) {
+        match Info::read(path, args.features) {
             Ok((info, damage)) => {
                 if !context.json && !context.quiet {
                     out.write_all(describe(&info).as_bytes())?;
@@ -117,103 +51,6 @@ pub fn run(args: &InfoArgs, context: &Context) -> anyhow::Result<()> {
         }
     }
     first_error.map_or(Ok(()), |error| Err(error.into()))
-}
-
-/// Describes a dataset; one that is damaged is described as far as it can be.
-fn look(path: &Path, all_features: bool) -> gputexel::Result<(Info, Option<gputexel::Error>)> {
-    let (metadata, tensors) = dataset::tensors(path)?;
-    let file_bytes = std::fs::metadata(path).map_err(|e| gputexel::Error::io(path, e))?.len();
-    let (contents, damage) = match dataset::read(path) {
-        Ok(data) => (Some(contents(&data, all_features)), None),
-        Err(error) => (None, Some(error)),
-    };
-    let info = Info {
-        path: path.display().to_string(),
-        bytes: file_bytes,
-        intact: damage.is_none(),
-        metadata: summary(metadata),
-        tensors,
-        contents,
-    };
-    Ok((info, damage))
-}
-
-fn summary(metadata: Metadata) -> Summary {
-    Summary {
-        feature_set: metadata.feature_set.name(),
-        features: metadata.feature_set.features.len(),
-        phase: metadata.feature_set.phase,
-        program: metadata.program,
-        positions: metadata.positions,
-        games: metadata.games,
-        sources: metadata.sources,
-        selection: metadata.selection,
-    }
-}
-
-fn contents(data: &Dataset, all_features: bool) -> Contents {
-    let counts = data.occurrences();
-    let features = &data.metadata().feature_set.features;
-    let entries: usize = (0..data.len()).map(|n| data.row(n).entry_count()).sum();
-    let named: Vec<Occurrences> = features
-        .iter()
-        .zip(&counts)
-        .map(|(feature, &positions)| Occurrences { name: feature.name.clone(), positions })
-        .collect();
-    let mut rarest: Vec<Occurrences> = named.iter().filter(|one| one.positions > 0).cloned().collect();
-    rarest.sort_by_key(|one| one.positions);
-    rarest.truncate(RARE_NAMES);
-    Contents {
-        checksum: data.checksum().to_string(),
-        entries_a_position: entries as f64 / data.len().max(1) as f64,
-        scored_positions: data.search_scores().iter().filter(|score| !score.is_nan()).count() as u64,
-        evaluated_positions: data.static_evaluations().iter().filter(|value| !value.is_nan()).count() as u64,
-        scale_factors: data.scales().iter().collect::<std::collections::BTreeSet<_>>().len(),
-        results_by_phase: PhaseRow::all(data),
-        groups: groups(data, &counts),
-        unseen: named.iter().filter(|one| one.positions == 0).map(|one| one.name.clone()).collect(),
-        rarest,
-        features: if all_features { named } else { Vec::new() },
-        games_by_source: games_by_source(data),
-    }
-}
-
-/// The games of which a position was kept, source by source, whose positions follow one another.
-fn games_by_source(data: &Dataset) -> Vec<u64> {
-    let mut start = 0;
-    let games = |source: &SourceRecord| {
-        let end = (source.positions as usize).saturating_add(start).min(data.len());
-        let games: std::collections::HashSet<u32> = (start..end).map(|n| data.game(n)).collect();
-        start = end;
-        games.len() as u64
-    };
-    data.metadata().sources.iter().map(games).collect()
-}
-
-fn groups(data: &Dataset, counts: &[u64]) -> Vec<Group> {
-    let mut names: Vec<&str> = Vec::new();
-    let features = &data.metadata().feature_set.features;
-    for feature in features {
-        if !names.contains(&feature.group.as_str()) {
-            names.push(&feature.group);
-        }
-    }
-    names
-        .into_iter()
-        .map(|name| {
-            let mut own: Vec<u64> =
-                features.iter().zip(counts).filter(|(f, _)| f.group == name).map(|(_, &c)| c).collect();
-            own.sort_unstable();
-            Group {
-                name: name.to_string(),
-                features: own.len(),
-                unseen: own.iter().filter(|&&count| count == 0).count(),
-                fewest: own.iter().copied().find(|&count| count > 0).unwrap_or(0),
-                median: own[own.len() / 2],
-                most: own[own.len() - 1],
-            }
-        })
-        .collect()
 }
 
 fn describe(info: &Info) -> String {
@@ -292,19 +129,7 @@ fn describe_contents(text: &mut String, contents: &Contents, meta: &Summary) {
     if contents.scale_factors > 0 {
         let _ = writeln!(text, "  endgame scale factors: {}", contents.scale_factors);
     }
-    let mut rows =
-        vec![["phase", "positions", "White wins", "draws", "Black wins", "mean"].map(String::from).to_vec()];
-    rows.extend(contents.results_by_phase.iter().map(|row| {
-        vec![
-            format!("{}-{}", row.from, row.to),
-            grouped(row.positions),
-            percent(row.white_wins, row.positions),
-            percent(row.draws, row.positions),
-            percent(row.black_wins, row.positions),
-            format!("{:.3}", row.mean_result),
-        ]
-    }));
-    *text += &aligned(&rows, 4);
+    *text += &phase_table(&contents.results_by_phase, 4);
     let mut rows = vec![
         ["positions with a", "features", "unseen", "fewest", "median", "most"].map(String::from).to_vec(),
     ];
@@ -359,29 +184,9 @@ fn describe_source(text: &mut String, source: &SourceRecord, kept: Option<u64>) 
     if let Some(earlier) = &source.same_as {
         let _ = writeln!(text, "    has the same content as {earlier}: all of it was read twice");
     }
-    // In the order in which rules apply; what only another version knows comes last.
-    let mut left_out: Vec<_> = source
-        .left_out
-        .iter()
-        .map(|(label, count)| (Reason::of_label(label), label.as_str(), *count))
+    let rows: Vec<Vec<String>> = left_out(source, kept)
+        .into_iter()
+        .map(|(label, count)| vec![format!("- {label}"), grouped(count)])
         .collect();
-    left_out.sort_by_key(|(reason, _, _)| reason.map_or((u8::MAX, 0), Reason::rank));
-    let games: u64 = left_out
-        .iter()
-        .filter(|(reason, _, _)| reason.is_some_and(|reason| reason.unit() == Unit::Game))
-        .map(|(_, _, count)| count)
-        .sum();
-    let empty = kept.map_or(0, |kept| source.records.saturating_sub(games + kept));
-    if source.format == "pgn" && empty > 0 {
-        let positions = |reason: &Reason| reason.unit() == Unit::Position;
-        let at = left_out.iter().position(|(reason, _, _)| reason.is_none_or(|reason| positions(&reason)));
-        let what = match at {
-            Some(_) => "games whose positions were all removed by the rules below",
-            None => "games without any position to keep",
-        };
-        left_out.insert(at.unwrap_or(left_out.len()), (None, what, empty));
-    }
-    let rows: Vec<Vec<String>> =
-        left_out.iter().map(|(_, label, count)| vec![format!("- {label}"), grouped(*count)]).collect();
     *text += &aligned(&rows, 4);
 }

@@ -12,12 +12,14 @@ mod export;
 mod extract;
 mod features;
 mod games;
+mod hints;
 mod import;
 mod info;
 mod live;
 mod matches;
 mod patch;
 mod pso;
+mod reading_progress;
 mod report;
 mod run_folder;
 mod runs;
@@ -168,11 +170,25 @@ pub fn main() -> ExitCode {
         Err(error) => {
             // The library's errors say all in one line; others are told with their sources.
             let ours = error.downcast_ref::<gputexel::Error>();
-            let text = ours
-                .map_or_else(|| gputexel::printable(&format!("{error:#}")).into_owned(), ToString::to_string);
+            let text = ours.map_or_else(|| gputexel::printable(&format!("{error:#}")).into_owned(), in_flags);
             let _ = writeln!(std::io::stderr(), "gputexel: {text}");
             ExitCode::from(ours.map_or(1, gputexel::Error::exit_code))
         }
+    }
+}
+
+/// An error of the library in one line, with the flags that mend it.
+fn in_flags(error: &gputexel::Error) -> String {
+    match error {
+        gputexel::Error::Exists(_) => format!("{error}; use --force to overwrite it"),
+        gputexel::Error::Advised { error, advice } => {
+            let flag = |name: &str, value: &str| match value {
+                "" => format!("--{name}"),
+                _ => format!("--{name} {value}"),
+            };
+            format!("{}; {}", in_flags(error), gputexel::printable(&advice.render(flag)))
+        }
+        _ => error.to_string(),
     }
 }
 
@@ -188,6 +204,23 @@ fn say(text: &str) -> gputexel::Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Prints a result as one JSON object or in words, as the user wants it, or not at all.
+///
+/// # Errors
+/// Those of [`say`], and of values that JSON cannot hold.
+fn answer(
+    context: &Context,
+    json: &impl serde::Serialize,
+    words: impl FnOnce() -> String,
+) -> anyhow::Result<()> {
+    let text = match (context.json, context.quiet) {
+        (true, _) => format!("{}\n", serde_json::to_string(json)?),
+        (false, true) => String::new(),
+        (false, false) => words(),
+    };
+    Ok(say(&text)?)
 }
 
 /// Whether progress bars make sense.

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use gputexel::folder_lock::FolderLock;
 use gputexel::run_folder::{Contents, contents};
 pub use gputexel::run_folder::{Kind, RunFolder, check_inputs};
 use gputexel::{Error, Result};
@@ -31,18 +30,6 @@ fn warned(folder: RunFolder) -> RunFolder {
         eprintln!("gputexel: warning: {warning}");
     }
     folder
-}
-
-/// Locks a folder; warns where that cannot be had.
-///
-/// # Errors
-/// Those of [`FolderLock::acquire`].
-pub fn locked(path: &Path) -> Result<FolderLock> {
-    let lock = FolderLock::acquire(path)?;
-    if let Some(warning) = lock.warning() {
-        eprintln!("gputexel: warning: {warning}");
-    }
-    Ok(lock)
 }
 
 /// Refuses a folder that holds something, or with `force` something else than is to be written.

@@ -1,5 +1,7 @@
 //! Aligned columns and readable numbers for the terminal.
 
+use gputexel::checking::PhaseRow;
+use gputexel::extraction::Results;
 pub use gputexel::report::{bytes, grouped};
 
 /// Rows of text, padded so that columns line up; numbers (cells that start with a digit) go to
@@ -22,6 +24,33 @@ pub fn aligned(rows: &[Vec<String>], indent: usize) -> String {
         text.push('\n');
     }
     text
+}
+
+/// The counts of results, with their shares of `positions`; `sides` are the names of a win and a loss.
+pub fn result_table(results: &Results, [win, loss]: [&str; 2], positions: u64) -> String {
+    let row = |name: &str, count: u64| vec![name.to_string(), grouped(count), percent(count, positions)];
+    let mut rows = vec![row(win, results.white), row("draws", results.draws), row(loss, results.black)];
+    if results.other > 0 {
+        rows.push(row("between", results.other));
+    }
+    aligned(&rows, 2)
+}
+
+/// Results by phase.
+pub fn phase_table(phases: &[PhaseRow], indent: usize) -> String {
+    let titles = ["phase", "positions", "White wins", "draws", "Black wins", "mean"];
+    let mut rows = vec![titles.map(String::from).to_vec()];
+    rows.extend(phases.iter().map(|row| {
+        vec![
+            format!("{}-{}", row.from, row.to),
+            grouped(row.positions),
+            percent(row.white_wins, row.positions),
+            percent(row.draws, row.positions),
+            percent(row.black_wins, row.positions),
+            format!("{:.3}", row.mean_result),
+        ]
+    }));
+    aligned(&rows, indent)
 }
 
 /// A share of a total as `12.3 %`.

@@ -8,7 +8,7 @@ use gputexel::{Error, Result, without_links};
 /// Refuses to write where something is, unless `may_exist`, and where nothing can be written.
 ///
 /// # Errors
-/// [`Error::Usage`].
+/// [`Error::Exists`], [`Error::Usage`].
 pub fn check_target(path: Option<&Path>, may_exist: bool) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
     let refuse = |why: &str| Err(Error::Usage(format!("{}: cannot be written: {why}", path.display())));
@@ -16,9 +16,7 @@ pub fn check_target(path: Option<&Path>, may_exist: bool) -> Result<()> {
         (false, _) => refuse("its folder does not exist"),
         (_, true) => refuse("it is a folder"),
         // A link to nowhere is there, too.
-        _ if !may_exist && path.symlink_metadata().is_ok() => {
-            Err(Error::Usage(format!("{}: exists; use --force to overwrite it", path.display())))
-        }
+        _ if !may_exist && path.symlink_metadata().is_ok() => Err(Error::Exists(path.to_path_buf())),
         _ => Ok(()),
     }
 }

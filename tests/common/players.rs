@@ -75,10 +75,10 @@ pub fn scored(moves: &str, scores: &[i32]) -> Vec<Step> {
     moves.split_whitespace().enumerate().map(|(i, san)| Step::Play(san.into(), score(i))).collect()
 }
 
-pub fn rules(pace: &str) -> Rules {
-    let pace: TimeControl = pace.parse().unwrap();
+pub fn rules(time_control: &str) -> Rules {
+    let time_control: TimeControl = time_control.parse().unwrap();
     Rules {
-        paces: [pace; 2],
+        time_controls: [time_control; 2],
         time_margin: Duration::ZERO,
         deadline: Duration::from_secs(60),
         adjudication: Adjudication::default(),
@@ -94,7 +94,7 @@ pub fn opening(fen: &str) -> Opening {
 /// Both sides play a script under rules.
 pub fn try_game(opening: &Opening, steps: Vec<Step>, rules: &Rules) -> Result<GameRecord, Unplayed> {
     let (mut white, mut black) = (Scripted::new(steps.clone()), Scripted::new(steps));
-    play_game(&mut white, &mut black, opening, rules, rules.paces, &AtomicBool::new(false))
+    play_game(&mut white, &mut black, opening, rules, rules.time_controls, &AtomicBool::new(false))
 }
 
 pub fn game(opening: &Opening, steps: Vec<Step>, rules: &Rules) -> GameRecord {

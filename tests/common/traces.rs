@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use gputexel::dataset::{self, Dataset};
 use gputexel::extraction::Hooks;
-use gputexel::trace::{ImportReport, ImportSettings, Plan, Schema, import};
+use gputexel::trace::{CompiledSchema, ImportReport, ImportSettings, Schema, import};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -116,7 +116,7 @@ pub fn text(made: &[Made]) -> String {
 pub fn imported(folder: &Path, text: &str, schema: &str) -> (ImportReport, Dataset) {
     let trace = folder.join("trace.svm");
     std::fs::write(&trace, text).unwrap();
-    let plan = Plan::try_new(&Schema::parse(schema, Path::new("schema.json")).unwrap()).unwrap();
+    let plan = CompiledSchema::try_new(&Schema::parse(schema, Path::new("schema.json")).unwrap()).unwrap();
     let mut settings = ImportSettings::new(plan);
     (settings.force, settings.max_bad_share) = (true, 0.0);
     let output = folder.join("imported.bin");

@@ -95,7 +95,9 @@ fn flags_fall() {
     steps.extend(script("Kg8"));
     steps.push(Step::Wait("Ka1".into(), Duration::from_millis(100)));
     let long = Adjudication { max_plies: Some(3), ..NONE };
-    let with = |pace| facts(&game(&king, steps.clone(), &Rules { adjudication: long, ..rules(pace) }));
+    let with = |time_control| {
+        facts(&game(&king, steps.clone(), &Rules { adjudication: long, ..rules(time_control) }))
+    };
     assert_eq!(with("time=0.1"), ("0-1", End::TimeForfeit, 2));
     assert_eq!(with("time=0.1+10"), ("1/2-1/2", End::TooLong, 3));
 }
@@ -103,10 +105,11 @@ fn flags_fall() {
 #[test]
 fn engines_are_told_their_time() {
     let mut rules = Rules { time_margin: Duration::from_secs(1), ..rules("time=2/10+1") };
-    rules.paces[1] = "nodes=7".parse().unwrap();
+    rules.time_controls[1] = "nodes=7".parse().unwrap();
     let steps = script("f3 e5 g4 Qh4");
     let (mut white, mut black) = (Scripted::new(steps.clone()), Scripted::new(steps));
-    play_game(&mut white, &mut black, &start(), &rules, rules.paces, &AtomicBool::new(false)).unwrap();
+    play_game(&mut white, &mut black, &start(), &rules, rules.time_controls, &AtomicBool::new(false))
+        .unwrap();
     let clock = |i: usize| white.asked[i].0.clock.unwrap();
     assert_eq!((clock(0).remaining, clock(0).increment), (Duration::from_secs(10), Duration::from_secs(1)));
     assert_eq!([clock(0).moves_to_go, clock(1).moves_to_go], [Some(2), Some(1)]);
@@ -145,7 +148,7 @@ fn engines_that_fail_lose() {
         &mut broken,
         &start(),
         &rules("nodes=1"),
-        rules("nodes=1").paces,
+        rules("nodes=1").time_controls,
         &AtomicBool::new(false),
     );
     assert_eq!(unplayed.unwrap_err().to_string(), "broken: cannot be started: no such file");
@@ -184,7 +187,7 @@ fn scores_end_games() {
 #[test]
 fn pairs_swap_colors_and_limits() {
     let mut rules = rules("nodes=11");
-    rules.paces[1] = TimeControl::Depth(3);
+    rules.time_controls[1] = TimeControl::Depth(3);
     let steps = script("f3 e5 g4 Qh4");
     let (mut a, mut b) = (Scripted::new(steps.clone()), Scripted::new(steps));
     let pair = play_pair(&mut a, &mut b, &start(), &rules, &AtomicBool::new(false)).unwrap();

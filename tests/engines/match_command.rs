@@ -116,7 +116,7 @@ fn bad_usage_is_named() {
         (&["material", "zero", "--hash", "0"], "--hash 0"),
         (&["material", "zero", "--deadline", "-1"], "--deadline"),
         (&["material", "zero", "--max-plies", "0"], "--max-plies 0"),
-        (&["material", "zero", "--option-a", "Hash=1"], "options are for UCI engines"),
+        (&["material", "zero", "--option-a", "Hash=1"], "options only apply to UCI engines"),
         (&["material", "zero", "--openings", "x", "--order", "odd"], "order 'odd'"),
         (&["material", "zero", "--limit-b", "knots=3"], "limit 'knots=3'"),
     ] {

@@ -105,7 +105,7 @@ fn options_are_offered_and_taken() {
     assert!(engine.ask("eval", "info string static").contains(" 500 cp"));
     assert!(engine.ask("setoption name knight.eg value 1e9", "info string").contains("not a number from"));
     assert!(engine.ask("setoption name nonsense value 1", "info string").contains("no option"));
-    assert!(engine.ask("setoption name Hash value 0", "info string").contains("whole number"));
+    assert!(engine.ask("setoption name Hash value 0", "info string").contains("not an integer from 1"));
     engine.tell("setoption name Clear Hash\nsetoption name Hash value 3");
     engine.ask("isready", "readyok");
     engine.tell("quit");

@@ -6,6 +6,7 @@ mod common;
 mod dataset;
 mod examples;
 mod requirement;
+mod soundness;
 mod spsa;
 mod statistics;
 mod structure;

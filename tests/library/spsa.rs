@@ -242,7 +242,7 @@ fn stored_states_resume_bit_for_bit() {
             assert_eq!(bits(&restored), bits(&tuner));
             tuner = restored;
         }
-        assert_eq!(tuner.told(), 300);
+        assert_eq!(tuner.completed_pairs(), 300);
         // From 3, 1.5 and −4 toward 1.
         assert!(tuner.values().iter().all(|v| (v - 1.0).abs() < 1.5), "{method}: {:?}", tuner.values());
         let errors = tuner.standard_errors();
@@ -264,7 +264,7 @@ fn pairs_are_told_once_and_lost_ones_are_asked_again() {
     assert_eq!(tuner, before);
     tuner.take_back(&first).unwrap();
     assert!(tuner.tell(&first, 2).is_err());
-    assert_eq!((tuner.told(), tuner.pending()), (1, 0));
+    assert_eq!((tuner.completed_pairs(), tuner.pending()), (1, 0));
     let again = tuner.ask(&mut rng).unwrap();
     assert_eq!(again.k, 1);
     tuner.take_all_back();

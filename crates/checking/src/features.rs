@@ -1,8 +1,11 @@
 //! Which features positions have, by phase.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use gputexel_dataset::Dataset;
+use gputexel_model::Feature;
 
 /// Positions below which a feature is called rare.
 pub const RARE: u64 = 100;
@@ -85,17 +88,7 @@ impl FeatureFindings {
             endgame: counts[id][2],
         };
         let all: Vec<Support> = (0..counts.len()).map(support).collect();
-        let mut order: Vec<&str> = Vec::new();
-        let mut members: std::collections::HashMap<&str, Vec<usize>> = std::collections::HashMap::new();
-        for (id, feature) in set.features.iter().enumerate() {
-            let own = members.entry(&feature.group).or_default();
-            if own.is_empty() {
-                order.push(&feature.group);
-            }
-            own.push(id);
-        }
-        let group = |name: &str| {
-            let own = &members[name];
+        let group = |(name, own): (&str, Vec<usize>)| {
             let mut sizes: Vec<u64> = own.iter().map(|&id| all[id].positions).collect();
             sizes.sort_unstable();
             let unseen_in = |third: usize| own.iter().filter(|id| counts[**id][third] == 0).count();
@@ -108,11 +101,25 @@ impl FeatureFindings {
                 median: sizes[sizes.len() / 2],
             }
         };
-        let groups = order.into_iter().map(group).collect();
+        let groups = ids_by_group(&set.features).into_iter().map(group).collect();
         let unseen = all.iter().filter(|one| one.positions == 0).map(|one| one.name.clone()).collect();
         let mut rare: Vec<Support> =
             all.into_iter().filter(|one| (1..RARE).contains(&one.positions)).collect();
         rare.sort_by_key(|one| one.positions);
         Self { groups, unseen, rare }
     }
+}
+
+/// Ids of the features of each group, groups in order of their first feature.
+pub(super) fn ids_by_group(features: &[Feature]) -> Vec<(&str, Vec<usize>)> {
+    let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for (id, feature) in features.iter().enumerate() {
+        let place = *places.entry(&feature.group).or_insert_with(|| {
+            groups.push((&feature.group, Vec::new()));
+            groups.len() - 1
+        });
+        groups[place].1.push(id);
+    }
+    groups
 }

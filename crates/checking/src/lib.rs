@@ -2,13 +2,15 @@
 //! evaluations, features against their support, duplicates, and the fast evaluator against finite
 //! differences.
 //!
-//! Owns what is found and what of it counts as a fault. How it is shown is the caller's business.
+//! Owns what is found and what of it counts as a fault; showing it is left to the caller.
 
 mod duplicates;
 mod features;
 mod gradient;
+pub mod info;
 mod labels;
 mod phases;
+mod request;
 
 use serde::Serialize;
 
@@ -17,6 +19,7 @@ pub use features::{FeatureFindings, GroupSupport, IMPOSSIBLE, RARE, Support, is_
 pub use gradient::{GradientFindings, PARAMETERS, TOLERANCE};
 pub use labels::{LabelFindings, LabelVerdict, SearchVerdict, SideCorrelation};
 pub use phases::PhaseRow;
+pub use request::{CheckRequest, Checked};
 
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::{self, LossKind};

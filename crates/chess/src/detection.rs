@@ -1,4 +1,4 @@
-//! What an input is, told from its beginning: games or labelled positions, how results are
+//! Detects from its beginning what an input is: games or labeled positions, how results are
 //! written, and whose view numbers take.
 //!
 //! Owns the guesses and the words in which they are reported. Everything here looks at a few
@@ -10,14 +10,14 @@ use serde::Serialize;
 use shakmaty::{CastlingMode, Position};
 
 use super::fen::{legal_position, parse_board, parse_fen};
-use super::foreign::{
-    DELIMITERS, POSITIONS, RESULTS, SCORES, instead_of_result, is_json, is_plain, lacking_column, titles,
-};
 use super::labels::{LabelError, LabelSyntax, Outcome, parse_label};
 use super::pgn::is_tag_pair;
 use super::sample::{Agreement, TELLING_SCORE_CP, Verdict, material_balance, tendency};
 use super::scale::ResultScale;
 use super::text::{Columns, PointOfView, TextFormat, read_columns, significant_lines};
+use super::unsupported::{
+    DELIMITERS, POSITIONS, RESULTS, SCORES, instead_of_result, is_json, is_plain, lacking_column, titles,
+};
 use gputexel_files::{Error, Result};
 
 /// Lines that are looked at.
@@ -29,15 +29,15 @@ pub const DETECTION_LINES: usize = 4000;
 pub enum InputKind {
     /// Games in portable game notation.
     Pgn,
-    /// Labelled positions, one a line.
+    /// Labeled positions, one a line.
     Text,
 }
 
-pub use super::foreign::foreign_format;
+pub use super::unsupported::unsupported_format;
 
-/// What the user said of labelled texts; the rest is detected.
+/// What the user said of labeled texts; the rest is detected.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Asked {
+pub struct TextOptions {
     /// How results are written.
     pub syntax: Option<LabelSyntax>,
     /// What numbers stand for a loss and a win.
@@ -48,7 +48,7 @@ pub struct Asked {
     pub score_view: Option<PointOfView>,
 }
 
-/// What was found out about a labelled text.
+/// What was found out about a labeled text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Detection {
     /// How to read it.
@@ -65,7 +65,7 @@ pub struct Detection {
     pub score_warning: Option<String>,
 }
 
-/// Tells games from labelled positions: by content, and by name where the content is not clear.
+/// Tells games from labeled positions: by content, and by name where the content is not clear.
 pub fn detect_kind(name: &str, head: &[u8]) -> InputKind {
     let lines = || significant_lines(head, 1).map(|(_, line)| line).filter(|line| line[0] != b'%');
     if let Some(first) = lines().next() {
@@ -104,8 +104,8 @@ fn is_position(line: &[u8]) -> bool {
 /// # Errors
 /// [`Error::Input`] with the first line when no line holds a position, positions have no result, or
 /// the results of the first lines clearly run against material.
-pub fn detect_text(name: &str, head: &[u8], complete: bool, asked: Asked) -> Result<Detection> {
-    if let Some(reason) = foreign_format(head) {
+pub fn detect_text(name: &str, head: &[u8], complete: bool, asked: TextOptions) -> Result<Detection> {
+    if let Some(reason) = unsupported_format(head) {
         return Err(Error::input(name, reason));
     }
     let head = match memchr::memrchr(b'\n', head) {
@@ -314,8 +314,9 @@ fn judge(reading: &Reading, syntax: LabelSyntax, asked: Option<PointOfView>) -> 
         _ => PointOfView::White,
     };
     if !reading.any_number && reading.any_game_result {
-        let warning = (asked == Some(PointOfView::Stm))
-            .then(|| "results such as 1-0 are White's view; --pov stm applies to numbers only".to_string());
+        let warning = (asked == Some(PointOfView::Stm)).then(|| {
+            "results such as 1-0 are White's view; the point of view stm applies to numbers only".to_string()
+        });
         let evidence = "game results are always White's view".to_string();
         return Judged { view: asked.unwrap_or(PointOfView::White), evidence, warning };
     }
@@ -325,7 +326,11 @@ fn judge(reading: &Reading, syntax: LabelSyntax, asked: Option<PointOfView>) -> 
         (Some(asked), Some(found)) if asked != found => (
             asked,
             format!("requested; {counted}"),
-            Some(format!("--pov {} was requested, but the results look like {}", asked.name(), found.name())),
+            Some(format!(
+                "point of view {} was requested, but the results look like {}",
+                asked.name(),
+                found.name()
+            )),
         ),
         (Some(asked), _) => (asked, "requested".to_string(), None),
         (None, Some(found)) if found != default => (
@@ -354,7 +359,7 @@ fn judge_scores(reading: &Reading, asked: Option<PointOfView>, results: PointOfV
             asked,
             format!("requested; {counted}"),
             Some(format!(
-                "--score-pov {} was requested, but the scores look like {}",
+                "point of view {} was requested, but the scores look like {}",
                 asked.name(),
                 found.name()
             )),
@@ -395,7 +400,7 @@ mod tests {
     }
 
     fn detect(text: &str) -> Detection {
-        detect_text("x.epd", text.as_bytes(), true, Asked::default()).unwrap()
+        detect_text("x.epd", text.as_bytes(), true, TextOptions::default()).unwrap()
     }
 
     #[test]
@@ -427,7 +432,7 @@ mod tests {
     #[test]
     fn what_was_asked_for_is_done_but_questioned() {
         let text = lines(PointOfView::White, |result| format!("[{result}]"));
-        let asked = Asked { point_of_view: Some(PointOfView::Stm), ..Asked::default() };
+        let asked = TextOptions { point_of_view: Some(PointOfView::Stm), ..TextOptions::default() };
         let found = detect_text("x", text.as_bytes(), true, asked).unwrap();
         assert_eq!(found.format.point_of_view, PointOfView::Stm);
         assert!(found.warning.unwrap().contains("look like white"));
@@ -436,7 +441,7 @@ mod tests {
     #[test]
     fn missing_results_are_named_with_their_line() {
         let message = |text: &str| {
-            detect_text("x.epd", text.as_bytes(), true, Asked::default()).unwrap_err().to_string()
+            detect_text("x.epd", text.as_bytes(), true, TextOptions::default()).unwrap_err().to_string()
         };
         assert_eq!(
             message("# a book\n4k3/8/8/8/8/8/8/4K3 w - - 0 1\n"),

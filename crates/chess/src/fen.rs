@@ -1,7 +1,7 @@
 //! Reading positions written as FEN or EPD, fast.
 //!
 //! Owns the parser of the four to six fields and the rules for what counts as a legal position.
-//! Knows nothing of labels or files. Labelled data comes by the hundred million lines, so the
+//! Knows nothing of labels or files. Labeled data comes by the hundred million lines, so the
 //! board is parsed straight into bitboards (about three times as fast as piece by piece); tests
 //! hold it against shakmaty's own parser, and shakmaty decides on legality.
 
@@ -127,7 +127,7 @@ pub fn parse_board(text: &[u8]) -> Result<(Board, usize), FenError> {
 /// so that a label that begins with a digit is left for the caller.
 ///
 /// # Errors
-/// The field that cannot be read. Legality is the business of [`legal_position`].
+/// The field that cannot be read. [`legal_position`] checks legality.
 pub fn parse_fen(text: &[u8]) -> Result<(Setup, usize), FenError> {
     let (board, used) = parse_board(text)?;
     let mut at = used;

@@ -1,14 +1,15 @@
-//! Results behind positions: the ways in which authors of tuners write them.
+//! Results that follow positions, in the ways that authors of tuners write them.
 //!
 //! Owns one parser a syntax, each strict, so that a file's syntax can be told from its first
 //! lines. Which syntax a file has is decided in `detection`; lines are walked in `text`.
 
 use std::str::FromStr;
 
+use super::number::parse_number;
 use super::scale::ResultScale;
 use gputexel_files::{Error, Result};
 
-/// A way of writing the result behind a position.
+/// A way of writing the result after a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LabelSyntax {
     /// `c9 "1-0";`, `c9 1-0`, `c2 "0.5";`: an EPD comment operation.
@@ -102,7 +103,7 @@ pub enum Outcome {
     Number(f32),
 }
 
-/// What was written behind one position.
+/// What follows one position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Label {
     /// The result.
@@ -268,16 +269,6 @@ fn unquoted(text: &[u8]) -> &[u8] {
         [b'"' | b'\'', inner @ .., b'"' | b'\''] => inner.trim_ascii(),
         plain => plain,
     }
-}
-
-/// A finite decimal number.
-pub fn parse_number(text: &[u8]) -> Option<f32> {
-    let text = text.trim_ascii();
-    // Words such as `inf` and `nan` are numbers to the standard library.
-    if !text.iter().all(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E')) {
-        return None;
-    }
-    std::str::from_utf8(text).ok()?.parse::<f32>().ok().filter(|value| value.is_finite())
 }
 
 /// Centipawns; `#3`, `M5`, `-#2`, `+M7` are mates and become ±[`MAX_SCORE_CP`].

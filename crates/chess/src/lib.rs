@@ -1,22 +1,24 @@
-//! What knows chess: the game phase, the readers of games and labelled positions, and the rules
-//! by which positions are kept.
+//! Chess input: the game phase, the readers of games and labeled positions, and the rules by which
+//! positions are kept.
 //!
 //! Readers work on chunks of decompressed text and know neither files nor threads nor features:
-//! `input` opens files, [`detection`] tells what they hold, [`pgn`] and [`text`] turn chunks
-//! into samples, [`selection`] names what is left out and why. [`quiescence`] searches captures under
-//! any [`evaluation`].
+//! [`detection`] finds out what a text holds, [`pgn`] and [`text`] turn chunks into samples,
+//! [`selection`] names what is left out and why. [`quiescence`] searches captures under any
+//! [`evaluation`].
 
 pub mod detection;
 pub mod evaluation;
 pub mod fen;
-mod foreign;
 pub mod labels;
+mod number;
 pub mod pgn;
 mod phase;
 pub mod quiescence;
+mod reason;
 pub mod sample;
 pub mod scale;
 pub mod selection;
 pub mod text;
+mod unsupported;
 
 pub use phase::PhaseSettings;

@@ -88,6 +88,7 @@ impl PhaseSettings {
     }
 
     /// Phase units of a board, clamped to the maximum.
+    #[inline]
     pub fn units(&self, board: &Board) -> u16 {
         let by_role = ByRole {
             pawn: self.pawn,

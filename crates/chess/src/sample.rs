@@ -5,10 +5,10 @@ use serde::Serialize;
 use shakmaty::{Board, Chess, Color, EnPassantMode, Position, Role};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::reason::{LeftOut, Reason};
 use super::scale::ResultTally;
-use super::selection::{LeftOut, Reason};
 
-/// One labelled position that the rules of selection let through.
+/// One labeled position that the rules of selection let through.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// The pieces, of the resolved position where positions are resolved.
@@ -50,9 +50,9 @@ pub struct Batch {
     pub plies_lost: u64,
     /// How labels and material agree.
     pub agreement: Agreement,
-    /// How scores of labelled text and material agree.
+    /// How scores of labeled text and material agree.
     pub score_agreement: Agreement,
-    /// Results of labelled text as they are written.
+    /// Results of labeled text as they are written.
     pub tally: ResultTally,
 }
 
@@ -78,7 +78,7 @@ impl Batch {
 
     /// Faulty games named for a batch in any case, and where too many are refused.
     pub const NAMED_FAULTS: usize = 3;
-    /// Holds result and score of a labelled position against the material on its board.
+    /// Holds result and score of a labeled position against the material on its board.
     pub(super) fn hold_against_material(&mut self, sample: &Sample) {
         let decisive = is_decisive(sample.result);
         let scored = sample.score_cp.abs() >= TELLING_SCORE_CP;
@@ -173,7 +173,7 @@ pub enum Verdict {
     Agree,
     /// Too few decisive, imbalanced positions, or no clear tendency.
     CannotTell,
-    /// Results go against material whoever is to move: they are reversed.
+    /// Results contradict material for both sides to move: they are reversed.
     Reversed,
     /// Results go against material for one side to move only: they were read from the wrong
     /// point of view.

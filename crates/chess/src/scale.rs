@@ -9,8 +9,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::labels::parse_number;
-use gputexel_files::{Error, Result};
+use super::number::parse_number;
+use gputexel_files::{Advice, Error, Result};
 
 /// What numbers stand for a loss and for a win; a draw is halfway.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -119,6 +119,17 @@ pub struct ResultTally {
     classes: [(u64, u64); 2],
 }
 
+/// Why a file seems to mean another scale of results than it is read on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScaleMismatch {
+    /// The first line that says so, where one line does.
+    pub line: Option<u64>,
+    /// What is strange.
+    pub reason: String,
+    /// Which settings read the file.
+    pub advice: Advice,
+}
+
 impl ResultTally {
     /// Counts a number that was read as an expected score.
     pub fn number(&mut self, value: f32) {
@@ -206,21 +217,30 @@ impl ResultTally {
         self.extreme + self.between
     }
 
-    /// Why the file seems to mean another scale than 0 to 1 and how to read it, with the first line
-    /// that says so.
-    pub fn doubt(&self) -> Option<(Option<u64>, String)> {
+    /// Why the file seems to mean another scale than 0 to 1, and how to read it.
+    pub fn scale_mismatch(&self) -> Option<ScaleMismatch> {
         let of = |sign: Sign| self.signs[sign as usize];
-        let keep = "with --results 0..1 such lines are left out";
-        let say = |(count, line): (u64, u64), what: &str, reading: &str| {
+        let say = |(count, line): (u64, u64), what: &str, advice: Advice| {
             let lines = if count == 1 { "1 line has".to_string() } else { format!("{count} lines have") };
-            Some((Some(line), format!("{lines} {what}: {reading}; {keep}")))
+            let keep = Advice::default().text("; with ").setting("results", "0..1");
+            Some(ScaleMismatch {
+                line: Some(line),
+                reason: format!("{lines} {what}"),
+                advice: advice.join(keep.text(" such lines are left out")),
+            })
+        };
+        let text = |text: &str| Advice::default().text(text);
+        let looks_like = |what: &str, scale: &str| {
+            text(&format!("this looks like {what} for a loss, a draw and a win, which extract "))
+                .setting("results", scale)
+                .text(" reads")
         };
         let (minus, two, percent) = (of(Sign::MinusOne), of(Sign::Two), of(Sign::Percent));
         if of(Sign::Word).0 > 0 {
             return say(
                 of(Sign::Word),
                 "a word or letter for a result, whose meaning is not certain",
-                "write 1-0, 1/2-1/2 and 0-1, or 1, 0.5 and 0",
+                text("write 1-0, 1/2-1/2 and 0-1, or 1, 0.5 and 0"),
             );
         }
         let (half, negative) = (of(Sign::MinusHalf), of(Sign::Negative));
@@ -228,7 +248,7 @@ impl ResultTally {
             return say(
                 half,
                 "the result -0.5, none a number above 0.5",
-                "this looks like -0.5, 0 and 0.5 for a loss, a draw and a win, which extract --results -0.5..0.5 reads",
+                looks_like("-0.5, 0 and 0.5", "-0.5..0.5"),
             );
         }
         if half.0 + negative.0 >= MIN_NEGATIVE {
@@ -236,7 +256,9 @@ impl ResultTally {
             return say(
                 (half.0 + negative.0, first.min().unwrap_or_default()),
                 "a result between -1 and 0",
-                "extract --results -1..1 reads numbers from -1 (a loss) to 1 (a win)",
+                text("extract ")
+                    .setting("results", "-1..1")
+                    .text(" reads numbers from -1 (a loss) to 1 (a win)"),
             );
         }
         let strange = minus.0 + two.0 + percent.0;
@@ -247,27 +269,25 @@ impl ResultTally {
                     [minus, two, percent].iter().filter(|s| s.0 > 0).map(|s| s.1).min().unwrap_or_default(),
                 ),
                 "a result of -1, 2, 50 or 100, and fewer a number between 0 and 1",
-                "lines of two scales seem to be mixed; split the file, and extract --results LOSS..WIN reads each part",
+                text("lines of two scales seem to be mixed; split the file, and extract ")
+                    .setting("results", "LOSS..WIN")
+                    .text(" reads each part"),
             );
         }
         if self.between > 0 || strange == 0 {
-            return self.one_sided().map(|doubt| (None, doubt));
+            return self.one_sided();
         }
         match (minus.0 > 0, two.0 > 0, percent.0 > 0) {
-            (true, false, false) => say(
-                minus,
-                "the result -1, none a number between 0 and 1",
-                "this looks like -1, 0 and 1 for a loss, a draw and a win, which extract --results -1..1 reads",
-            ),
-            (false, true, false) => say(
-                two,
-                "the result 2, none a number between 0 and 1",
-                "this looks like 0, 1 and 2 for a loss, a draw and a win, which extract --results 0..2 reads",
-            ),
+            (true, false, false) => {
+                say(minus, "the result -1, none a number between 0 and 1", looks_like("-1, 0 and 1", "-1..1"))
+            }
+            (false, true, false) => {
+                say(two, "the result 2, none a number between 0 and 1", looks_like("0, 1 and 2", "0..2"))
+            }
             (false, false, true) => say(
                 percent,
                 "the result 50 or 100, none a number between 0 and 1",
-                "this looks like 0, 50 and 100 for a loss, a draw and a win, which extract --results 0..100 reads",
+                looks_like("0, 50 and 100", "0..100"),
             ),
             _ => {
                 let signs = [minus, two, percent].into_iter().filter(|(count, _)| *count > 0);
@@ -275,14 +295,16 @@ impl ResultTally {
                 say(
                     (count, line),
                     "results of several scales (-1, 2, 50 or 100)",
-                    "extract --results LOSS..WIN says what the numbers of a loss and a win are",
+                    text("extract ")
+                        .setting("results", "LOSS..WIN")
+                        .text(" says what the numbers of a loss and a win are"),
                 )
             }
         }
     }
 
     /// Numbers 0 and 1 alone, of which one goes with material and the other does not, as draws do.
-    fn one_sided(&self) -> Option<String> {
+    fn one_sided(&self) -> Option<ScaleMismatch> {
         if self.between > 0 || self.extreme == 0 || self.games > 0 {
             return None;
         }
@@ -299,12 +321,21 @@ impl ResultTally {
         } else {
             return None;
         };
-        Some(format!(
-            "all results are 0 or 1, but those of {draw} go to the side with more material no more often than a \
-             draw would ({:.0} % of {}): extract --results {reading} reads {draw} as a draw, --results 0..1 as decisive",
-            100.0 * rate(class),
-            class.0
-        ))
+        Some(ScaleMismatch {
+            line: None,
+            reason: format!(
+                "all results are 0 or 1, but those of {draw} go to the side with more material no more often \
+                 than a draw would ({:.0} % of {})",
+                100.0 * rate(class),
+                class.0
+            ),
+            advice: Advice::default()
+                .text("extract ")
+                .setting("results", reading)
+                .text(format!(" reads {draw} as a draw, "))
+                .setting("results", "0..1")
+                .text(" as decisive"),
+        })
     }
 
     /// What the user should look at: results that were read on `scale`.
@@ -313,7 +344,7 @@ impl ResultTally {
         let (low, high) = scale.bounds();
         if !asked && self.numbers() >= MIN_WITHOUT_DRAW && self.between + self.game_draws == 0 {
             warnings.push(
-                "no result is a draw: 0 was read as a loss and 1 as a win (--results says what else they are)"
+                "no result is a draw: 0 was read as a loss and 1 as a win, unless the scale of results is another"
                     .to_string(),
             );
         }
@@ -324,11 +355,11 @@ impl ResultTally {
             if least == 0 || most == 0 {
                 let side = if least == 0 { "below" } else { "above" };
                 warnings.push(format!(
-                    "no result is {side} {middle}, the draw of --results {scale}: is that the scale of this file?"
+                    "no result is {side} {middle}, the draw of the scale {scale}: is that the scale of this file?"
                 ));
             } else if self.extreme == 0 {
                 warnings.push(format!(
-                    "no result is {low} or {high}, the ends of --results {scale}: is that the scale of this file?"
+                    "no result is {low} or {high}, the ends of the scale {scale}: is that the scale of this file?"
                 ));
             }
         }
@@ -370,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn other_scales_are_recognised_wherever_they_show() {
+    fn other_scales_are_recognized_wherever_they_show() {
         let tally = |numbers: &[f32]| {
             let mut all = ResultTally::default();
             for (line, &number) in (1..).zip(numbers) {
@@ -384,7 +415,10 @@ mod tests {
             all
         };
         let doubt = |numbers: &[f32]| {
-            tally(numbers).doubt().map_or(String::new(), |(line, text)| format!("{line:?} {text}"))
+            tally(numbers).scale_mismatch().map_or(String::new(), |found| {
+                let advice = found.advice.render(|name, value| format!("--{name} {value}"));
+                format!("{:?} {}: {advice}", found.line, found.reason)
+            })
         };
         assert!(doubt(&[1.0, 0.0, 0.0, -1.0, -1.0]).starts_with("Some(4) 2 lines have the result -1"));
         assert!(doubt(&[1.0, 0.0, 0.0, 2.0]).contains("--results 0..2"));
@@ -413,8 +447,9 @@ mod tests {
             // Wins go with material in three of four, the others in one of two.
             tally.decisive(f32::from(n % 2 == 0), if n % 2 == 0 { n % 8 != 0 } else { n % 4 == 1 });
         }
-        assert!(tally.doubt().unwrap().1.contains("--results -1..1 reads 0 as a draw"));
+        let advice = tally.scale_mismatch().unwrap().advice.to_string();
+        assert!(advice.contains("`results=-1..1` reads 0 as a draw"), "{advice}");
         tally.number(0.5);
-        assert_eq!(tally.doubt(), None);
+        assert_eq!(tally.scale_mismatch(), None);
     }
 }

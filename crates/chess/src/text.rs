@@ -1,4 +1,4 @@
-//! Labelled positions, one a line: walks the lines of a chunk.
+//! Labeled positions, one a line: walks the lines of a chunk.
 //!
 //! Owns blank lines, comments, line ends and columns. Syntaxes of results are in `labels`; which
 //! of them a file has, and whose view it takes, is found out in `detection`.
@@ -14,7 +14,7 @@ use super::sample::{Batch, Sample};
 use super::scale::{ResultScale, ResultTally};
 use super::selection::{Criteria, Reason};
 
-/// Longest line that is looked at, in bytes; labelled positions have about a hundred.
+/// Longest line that is looked at, in bytes; labeled positions have about a hundred.
 pub const MAX_LINE_BYTES: usize = 1 << 16;
 
 /// Whose expected score a number is.
@@ -37,6 +37,16 @@ impl PointOfView {
     }
 }
 
+impl std::str::FromStr for PointOfView {
+    type Err = gputexel_files::Error;
+
+    fn from_str(text: &str) -> gputexel_files::Result<Self> {
+        [Self::White, Self::Stm].into_iter().find(|view| view.name() == text).ok_or_else(|| {
+            gputexel_files::Error::Usage(format!("point of view '{text}': expected white or stm"))
+        })
+    }
+}
+
 /// The columns of a text with a header line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
@@ -54,7 +64,7 @@ pub struct Columns {
     pub game: Option<usize>,
 }
 
-/// How to read a labelled text.
+/// How to read a labeled text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextFormat {
     /// How results are written.
@@ -89,7 +99,11 @@ pub fn read_text<'c>(
     format: &TextFormat,
     criteria: impl Into<Criteria<'c>>,
 ) -> Batch {
-    let criteria = criteria.into();
+    read_lines(chunk, first_line, format, criteria.into())
+}
+
+/// Not generic, so that the loop over the lines is compiled in this crate.
+fn read_lines(chunk: &[u8], first_line: u64, format: &TextFormat, criteria: Criteria<'_>) -> Batch {
     let mut batch = Batch::default();
     for (number, line) in significant_lines(chunk, first_line) {
         if format.columns.as_ref().is_some_and(|columns| columns.header_line == number) {

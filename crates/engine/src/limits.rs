@@ -1,4 +1,4 @@
-//! What a search may spend, and what it says of a position.
+//! Limits of a search, and its scores.
 
 use std::time::Duration;
 

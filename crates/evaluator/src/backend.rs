@@ -6,7 +6,7 @@ use gputexel_gpu::Stats;
 
 use crate::cpu::CpuEvaluator;
 use crate::gpu::{BackendChoice, GpuContext, GpuEvaluator, GpuOptions, list_adapters};
-use crate::{AdamBatch, AdamStep, Evaluations, Evaluator, FallbackEvaluator, Population, Request};
+use crate::{DeviceSteps, Evaluations, Evaluator, FallbackEvaluator, Population, Request};
 
 /// Is told what an evaluator did when it is dropped: its description, and what it counted, if
 /// anything.
@@ -114,20 +114,12 @@ impl Evaluator for StatsOnDrop<'_> {
         self.evaluator.evaluate(population, request)
     }
 
-    fn scores(&mut self, theta: &[f64]) -> Result<Vec<f32>> {
-        self.evaluator.scores(theta)
-    }
-
     fn describe(&self) -> String {
         self.evaluator.describe()
     }
 
-    fn has_curvature(&self) -> bool {
-        self.evaluator.has_curvature()
-    }
-
-    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
-        self.evaluator.adam_steps(batch)
+    fn device_steps(&mut self) -> Option<&mut dyn DeviceSteps> {
+        self.evaluator.device_steps()
     }
 
     fn stats(&self) -> Option<Stats> {

@@ -2,7 +2,7 @@
 
 use gputexel_files::{Error, Result};
 
-use super::{AdamBatch, AdamStep, Evaluations, Evaluator, Population, Request, Stats};
+use super::{AdamBatch, AdamStep, DeviceSteps, Evaluations, Evaluator, Population, Request, Stats};
 
 /// That a device failed and another evaluator took over.
 #[derive(Debug)]
@@ -53,20 +53,15 @@ impl Evaluator for FallbackEvaluator<'_> {
         self.with_fallback(|evaluator| evaluator.evaluate(population, request))
     }
 
-    fn scores(&mut self, theta: &[f64]) -> Result<Vec<f32>> {
-        self.with_fallback(|evaluator| evaluator.scores(theta))
-    }
-
     fn describe(&self) -> String {
         self.active.describe()
     }
 
-    fn has_curvature(&self) -> bool {
-        self.active.has_curvature()
-    }
-
-    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
-        self.with_fallback(|evaluator| evaluator.adam_steps(batch))
+    fn device_steps(&mut self) -> Option<&mut dyn DeviceSteps> {
+        match self.active.device_steps().is_some() {
+            true => Some(self),
+            false => None,
+        }
     }
 
     fn stats(&self) -> Option<Stats> {
@@ -75,6 +70,15 @@ impl Evaluator for FallbackEvaluator<'_> {
 
     fn take_fallback(&mut self) -> Option<Fallback> {
         self.news.take()
+    }
+}
+
+impl DeviceSteps for FallbackEvaluator<'_> {
+    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
+        self.with_fallback(|evaluator| match evaluator.device_steps() {
+            Some(device) => device.adam_steps(batch),
+            None => Ok(None),
+        })
     }
 }
 
@@ -102,22 +106,21 @@ mod tests {
             self.call(Evaluations { losses, ..Evaluations::default() })
         }
 
-        fn scores(&mut self, theta: &[f64]) -> Result<Vec<f32>> {
-            let scores = theta.iter().map(|&value| value as f32).collect();
-            self.call(scores)
-        }
-
         fn describe(&self) -> String {
             self.name.to_string()
         }
 
-        fn has_curvature(&self) -> bool {
-            self.name == "second"
+        fn device_steps(&mut self) -> Option<&mut dyn DeviceSteps> {
+            match self.name {
+                "first" => Some(self),
+                _ => None,
+            }
         }
+    }
 
+    impl DeviceSteps for Limited {
         fn adam_steps(&mut self, _: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
-            let takes = self.name == "first";
-            self.call(takes.then(Vec::new))
+            self.call(Some(Vec::new()))
         }
     }
 
@@ -147,7 +150,7 @@ mod tests {
             for call in 0..4 {
                 assert_eq!(evaluator.evaluate(&population, &request).unwrap().losses, [0.5]);
                 assert_eq!(evaluator.describe(), if call < works { "first" } else { "second" });
-                assert_eq!(evaluator.has_curvature(), call >= works);
+                assert_eq!(evaluator.device_steps().is_some(), call < works);
                 told.extend(evaluator.take_fallback());
             }
             assert_eq!(told.len(), 1);
@@ -157,8 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_call_falls_back() {
-        assert_eq!(pair(0, 1, lost).scores(&[3.0]).unwrap(), [3.0]);
+    fn steps_on_the_device_fall_back() {
         let batch = AdamBatch {
             population: request().0,
             request: request().1,
@@ -170,7 +172,10 @@ mod tests {
         };
         assert_eq!(pair(1, 1, lost).adam_steps(&batch).unwrap(), Some(Vec::new()));
         // The other one takes no such steps, and says so.
-        assert_eq!(pair(0, 1, lost).adam_steps(&batch).unwrap(), None);
+        let mut evaluator = pair(0, 1, lost);
+        assert_eq!(evaluator.adam_steps(&batch).unwrap(), None);
+        assert_eq!(evaluator.describe(), "second");
+        assert!(evaluator.device_steps().is_none());
     }
 
     #[test]

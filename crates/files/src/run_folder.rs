@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::appending::AppendFile;
+use crate::atomic::write_atomically;
 use crate::error::{Error, Result};
-use crate::files::{
-    Growing, SETTINGS_BYTES, is_one, read_whole_text, remove_until_rewritten, write_atomically,
-};
 use crate::folder_lock::{FolderLock, holds_leftovers_only, no_record};
+use crate::paths::is_one;
+use crate::reading::{SETTINGS_BYTES, read_whole_text};
+use crate::removed::remove_until_rewritten;
 
 /// The positions that a run extracts for itself.
 pub const DATASET: &str = "dataset.bin";
@@ -252,9 +254,9 @@ impl RunFolder {
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn metrics(&self, keep: u64) -> Result<Growing> {
+    pub fn metrics(&self, keep: u64) -> Result<AppendFile> {
         let path = self.file("metrics.jsonl");
-        let open = || -> std::io::Result<Growing> {
+        let open = || -> std::io::Result<AppendFile> {
             let mut kept = 0u64;
             if let Ok(file) = File::open(&path) {
                 let mut reader = BufReader::new(file);
@@ -270,7 +272,7 @@ impl RunFolder {
             }
             let file = OpenOptions::new().create(true).append(true).open(&path)?;
             file.set_len(kept)?;
-            Growing::of(&path, file)
+            AppendFile::of(&path, file)
         };
         open().map_err(|e| Error::io(&path, e))
     }
@@ -358,8 +360,8 @@ pub fn check_inputs(folder: &Path, kind: Kind, inputs: &[&Path]) -> Result<()> {
 /// Appends a record as a line of JSON, such as one of `metrics.jsonl`.
 ///
 /// # Errors
-/// Those of [`Growing::append`].
-pub fn append_line(file: &mut Growing, record: &impl Serialize) -> Result<()> {
+/// Those of [`AppendFile::append`].
+pub fn append_line(file: &mut AppendFile, record: &impl Serialize) -> Result<()> {
     let line = serde_json::to_string(record)
         .map_err(|e| Error::Numeric(format!("a line of records cannot be written: {e}")))?;
     file.append((line + "\n").as_bytes())

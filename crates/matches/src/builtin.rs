@@ -1,52 +1,50 @@
 //! The built-in engine as a player, in this process.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{Chess, EnPassantMode, Position};
 
+use super::StopFlag;
 use super::player::{Choice, Failure, GameSoFar, Player};
-use gputexel_chess::evaluation::Evaluation;
 use gputexel_engine::{Engine, Limits};
 use gputexel_model::TableEvaluation;
-
-static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// The built-in engine with an evaluation.
 ///
 /// Begins every game with empty tables, so that games by nodes or depth depend on nothing that was
 /// played before.
-pub struct BuiltinPlayer<E: Evaluation = TableEvaluation> {
+pub struct BuiltinPlayer {
     name: String,
-    engine: Engine<E>,
-    stop: &'static AtomicBool,
+    engine: Engine,
+    stop: StopFlag,
     /// The game as far as it was followed, and the keys of its positions since the last capture or
     /// pawn move, the last one left out.
     followed: Option<(Chess, usize)>,
     keys: Vec<Zobrist64>,
 }
 
-impl<E: Evaluation> BuiltinPlayer<E> {
+impl BuiltinPlayer {
     /// An engine with a transposition table of so many MiB.
-    pub fn new(name: impl Into<String>, evaluation: E, hash_mib: usize) -> Self {
+    pub fn new(name: impl Into<String>, evaluation: TableEvaluation, hash_mib: usize) -> Self {
         Self {
             name: name.into(),
             engine: Engine::new(evaluation, hash_mib),
-            stop: &NEVER,
+            stop: StopFlag::new(),
             followed: None,
             keys: Vec::new(),
         }
     }
 
     /// Ends its searches when `stop` is set, whatever their limits.
-    pub fn with_stop(mut self, stop: &'static AtomicBool) -> Self {
-        self.stop = stop;
+    pub fn with_stop(mut self, stop: impl Into<StopFlag>) -> Self {
+        self.stop = stop.into();
         self
     }
 
     /// Plays with another evaluation from now on.
-    pub fn set_evaluation(&mut self, evaluation: E) {
+    pub fn set_evaluation(&mut self, evaluation: TableEvaluation) {
         self.engine.set_evaluation(evaluation);
     }
 
@@ -69,7 +67,7 @@ impl<E: Evaluation> BuiltinPlayer<E> {
     }
 }
 
-impl<E: Evaluation + Send> Player for BuiltinPlayer<E> {
+impl Player for BuiltinPlayer {
     fn name(&self) -> &str {
         &self.name
     }
@@ -82,7 +80,7 @@ impl<E: Evaluation + Send> Player for BuiltinPlayer<E> {
 
     fn choose(&mut self, game: &GameSoFar, limits: &Limits, _deadline: Duration) -> Result<Choice, Failure> {
         self.follow(game);
-        let chosen = self.engine.search(&game.position, &self.keys, limits, self.stop, &mut |_| {});
+        let chosen = self.engine.search(&game.position, &self.keys, limits, &self.stop, &mut |_| {});
         // A search that was broken off says nothing about the engine.
         if self.stop.load(Ordering::Relaxed) {
             return Err(Failure::Stopped);

@@ -8,12 +8,12 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
 use shakmaty::uci::UciMove;
 use shakmaty::zobrist::Zobrist64;
-use shakmaty::{Chess, Color, EnPassantMode, KnownOutcome, Move, Position};
+use shakmaty::{Color, KnownOutcome, Move, Position};
 
 use super::adjudication::{Adjudication, Adjudicator, Verdict};
+use super::end::{End, key, natural_end};
 use super::openings::Opening;
 use super::player::{Failure, GameSoFar, Player};
 use super::time_control::{RunningClock, TimeControl};
@@ -27,98 +27,13 @@ const GRACE: Duration = Duration::from_secs(5);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// What the two engines may spend, by engine (A, then B).
-    pub paces: [TimeControl; 2],
+    pub time_controls: [TimeControl; 2],
     /// How far a clock may be overstepped.
     pub time_margin: Duration,
     /// When an engine counts as hung that has no clock.
     pub deadline: Duration,
     /// Early ends.
     pub adjudication: Adjudication,
-}
-
-/// Why a game ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum End {
-    /// The king is attacked and cannot be saved.
-    Checkmate,
-    /// No legal move, no check.
-    Stalemate,
-    /// The position for the third time, with the same rights.
-    Repetition,
-    /// 100 plies without capture or pawn move.
-    FiftyMoves,
-    /// Neither side could mate, however the other helped.
-    InsufficientMaterial,
-    /// Both engines saw nothing in it.
-    AdjudicatedDraw,
-    /// Both engines agreed on the winner.
-    AdjudicatedWin,
-    /// As long as the match allows; a draw.
-    TooLong,
-    /// The flag fell. A loss whatever material the opponent has, as in other match programs.
-    TimeForfeit,
-    /// An illegal move.
-    IllegalMove,
-    /// No move where there are moves.
-    NoMove,
-    /// The engine ended.
-    Died,
-    /// The engine did not answer.
-    Hung,
-}
-
-impl End {
-    /// In words, for tables.
-    pub fn describe(self) -> &'static str {
-        match self {
-            Self::Checkmate => "mate",
-            Self::Stalemate => "stalemate",
-            Self::Repetition => "threefold repetition",
-            Self::FiftyMoves => "fifty-move rule",
-            Self::InsufficientMaterial => "insufficient material",
-            Self::AdjudicatedDraw => "draw adjudicated",
-            Self::AdjudicatedWin => "win adjudicated",
-            Self::TooLong => "maximal length",
-            Self::TimeForfeit => "time forfeit",
-            Self::IllegalMove => "illegal move",
-            Self::NoMove => "no move",
-            Self::Died => "engine died",
-            Self::Hung => "engine hung",
-        }
-    }
-
-    /// Whether an engine failed, other than by being slow.
-    pub fn is_failure(self) -> bool {
-        matches!(self, Self::IllegalMove | Self::NoMove | Self::Died | Self::Hung)
-    }
-
-    /// The value of the PGN tag Termination, in the words of the standard.
-    pub fn termination(self) -> &'static str {
-        match self {
-            Self::Checkmate
-            | Self::Stalemate
-            | Self::Repetition
-            | Self::FiftyMoves
-            | Self::InsufficientMaterial => "normal",
-            Self::AdjudicatedDraw | Self::AdjudicatedWin | Self::TooLong => "adjudication",
-            Self::TimeForfeit => "time forfeit",
-            Self::IllegalMove | Self::NoMove => "rules infraction",
-            Self::Died | Self::Hung => "abandoned",
-        }
-    }
-}
-
-impl From<&Failure> for End {
-    fn from(failure: &Failure) -> Self {
-        match failure {
-            Failure::IllegalMove(_) => Self::IllegalMove,
-            Failure::NoMove(_) => Self::NoMove,
-            // Games with engines that were stopped are not finished.
-            Failure::Died(_) | Failure::NotStarted(_) | Failure::Stopped => Self::Died,
-            Failure::Hung(_) => Self::Hung,
-        }
-    }
 }
 
 /// A move that an engine played.
@@ -190,46 +105,7 @@ impl fmt::Display for Unplayed {
     }
 }
 
-/// Where the rules of chess end a game. Mate on the board comes before everything else.
-fn natural_end(position: &Chess, keys: &[Zobrist64]) -> Option<(KnownOutcome, End)> {
-    let draw = |end| Some((KnownOutcome::Draw, end));
-    if position.legal_moves().is_empty() {
-        return match position.is_check() {
-            true => Some((KnownOutcome::Decisive { winner: !position.turn() }, End::Checkmate)),
-            false => draw(End::Stalemate),
-        };
-    }
-    if position.is_insufficient_material() {
-        return draw(End::InsufficientMaterial);
-    }
-    let (last, earlier) = keys.split_last()?;
-    if earlier.iter().filter(|key| *key == last).count() >= 2 {
-        return draw(End::Repetition);
-    }
-    if position.halfmoves() >= 100 {
-        return draw(End::FiftyMoves);
-    }
-    None
-}
-
-fn key(position: &Chess) -> Zobrist64 {
-    position.zobrist_hash(EnPassantMode::Legal)
-}
-
-/// Whether a position can begin a game, or why not.
-pub(super) fn playable(position: &Chess) -> Result<(), &'static str> {
-    match natural_end(position, &[key(position)]) {
-        None => Ok(()),
-        Some((_, end)) => Err(match end {
-            End::Checkmate => "the game is over: mate",
-            End::Stalemate => "the game is over: stalemate",
-            End::InsufficientMaterial => "the game is over: insufficient material",
-            _ => "the game is over: 50 moves without capture or pawn move",
-        }),
-    }
-}
-
-/// Plays a game. `paces` are White's and Black's; those of `rules` are not looked at.
+/// Plays a game. `time_controls` are White's and Black's; those of `rules` are not looked at.
 ///
 /// An engine that fails loses. Time is measured around the call, so that what a pipe takes counts.
 ///
@@ -240,7 +116,7 @@ pub fn play_game(
     black: &mut dyn Player,
     opening: &Opening,
     rules: &Rules,
-    paces: [TimeControl; 2],
+    time_controls: [TimeControl; 2],
     cancel: &AtomicBool,
 ) -> Result<GameRecord, Unplayed> {
     make_ready(white, opening.chess960)?;
@@ -256,7 +132,7 @@ pub fn play_game(
     for &m in &opening.moves {
         play(&mut game, &mut keys, m);
     }
-    let mut clocks = paces.map(|pace| RunningClock::new(&pace));
+    let mut clocks = time_controls.map(|time_control| RunningClock::new(&time_control));
     let mut adjudicator = Adjudicator::new(rules.adjudication);
     let mut moves = Vec::with_capacity(200);
     let finish = |moves, (outcome, end), failure| GameRecord {
@@ -286,10 +162,10 @@ pub fn play_game(
         let side = turn.fold_wb(0, 1);
         let player: &mut dyn Player = if turn.is_white() { &mut *white } else { &mut *black };
         let lost = KnownOutcome::Decisive { winner: !turn };
-        let pace = paces[side];
-        game.clocks = shown_clocks(&paces, &clocks);
-        let limits = pace.limits(&clocks[side]);
-        let deadline = match pace {
+        let time_control = time_controls[side];
+        game.clocks = shown_clocks(&time_controls, &clocks);
+        let limits = time_control.limits(&clocks[side]);
+        let deadline = match time_control {
             TimeControl::Nodes(_) | TimeControl::Depth(_) => rules.deadline,
             TimeControl::MoveTime(time) => time.saturating_add(rules.time_margin).saturating_add(GRACE),
             TimeControl::Clock { .. } => {
@@ -310,8 +186,8 @@ pub fn play_game(
                 return Ok(finish(moves, (lost, End::from(&failure)), Some(failure.to_string())));
             }
         };
-        let left = if let TimeControl::MoveTime(time) = pace { time } else { clocks[side].left };
-        if clocks[side].after_move(&pace, took, rules.time_margin) {
+        let left = if let TimeControl::MoveTime(time) = time_control { time } else { clocks[side].left };
+        if clocks[side].after_move(&time_control, took, rules.time_margin) {
             let detail = format!("took {:.3} s of {:.3} s", took.as_secs_f64(), left.as_secs_f64());
             return Ok(finish(moves, (lost, End::TimeForfeit), Some(detail)));
         }
@@ -352,9 +228,9 @@ pub fn play_pair(
     rules: &Rules,
     cancel: &AtomicBool,
 ) -> Result<PairRecord, Unplayed> {
-    let [pace_a, pace_b] = rules.paces;
-    let first = play_game(a, b, opening, rules, [pace_a, pace_b], cancel)?;
-    let second = play_game(b, a, opening, rules, [pace_b, pace_a], cancel)?;
+    let [control_a, control_b] = rules.time_controls;
+    let first = play_game(a, b, opening, rules, [control_a, control_b], cancel)?;
+    let second = play_game(b, a, opening, rules, [control_b, control_a], cancel)?;
     Ok(PairRecord { games: [first, second] })
 }
 
@@ -377,8 +253,11 @@ fn play(game: &mut GameSoFar, keys: &mut Vec<Zobrist64>, m: Move) {
 }
 
 /// Both clocks where both sides have one; where only one has, the other shows the same.
-fn shown_clocks(paces: &[TimeControl; 2], clocks: &[RunningClock; 2]) -> Option<[(Duration, Duration); 2]> {
-    let shown = |side: usize| match paces[side] {
+fn shown_clocks(
+    time_controls: &[TimeControl; 2],
+    clocks: &[RunningClock; 2],
+) -> Option<[(Duration, Duration); 2]> {
+    let shown = |side: usize| match time_controls[side] {
         TimeControl::Clock { increment, .. } => Some((clocks[side].left, increment)),
         _ => None,
     };

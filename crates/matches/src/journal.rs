@@ -1,8 +1,8 @@
-//! The folder of a match: what is played, pair by pair, so that a killed match can go on.
+//! The folder of a match: what is played, pair by pair, so that a killed match can be resumed.
 //!
 //! `match.jsonl` holds the configuration in its first line and then a line for each finished pair,
-//! in the order in which they were finished. It is the only truth: `games.pgn` is written from it.
-//! Both belong to one process at a time.
+//! in the order in which they were finished. `games.pgn` is written from it alone.
+//! One process at a time writes them.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,9 +14,9 @@ use serde::de::DeserializeOwned;
 
 use super::tally::PairSummary;
 use gputexel_files::folder_lock::FolderLock;
+use gputexel_files::is_open_at;
 use gputexel_files::journal::{LineJournal, Place};
 use gputexel_files::{Error, Result};
-use gputexel_files::{gone, is_at};
 
 /// The journal's name in its folder.
 pub const JOURNAL: &str = "match.jsonl";
@@ -122,8 +122,8 @@ impl GamesFile {
         self.file.flush().map_err(|e| Error::io(&self.path, e))?;
         let file = self.file.get_ref();
         // Devices and pipes cannot be lost.
-        match file.metadata().is_ok_and(|metadata| metadata.is_file()) && !is_at(&self.path, file) {
-            true => Err(gone(&self.path)),
+        match file.metadata().is_ok_and(|metadata| metadata.is_file()) && !is_open_at(&self.path, file) {
+            true => Err(Error::lost(&self.path)),
             false => Ok(()),
         }
     }

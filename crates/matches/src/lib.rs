@@ -1,27 +1,42 @@
 //! Games between engines: who plays, by which rules games end, and what the results say.
 //!
-//! Owns players (in-process or other programs that speak UCI), openings, adjudication, the
-//! schedule of pairs, the record of games, and the statistics of their results. Knows nothing of
-//! tuning; `spsa` plays its games with it.
+//! [`Match`] plays a whole match and keeps it in a folder. Below it are players (in-process or other
+//! programs that speak UCI), [`openings`], adjudication, the [`scheduler`] of pairs, the record of games,
+//! and the [`statistics`] of their results. Knows nothing of tuning; `spsa` plays its games with it.
 
 mod adjudication;
+mod builder;
 mod builtin;
 pub mod client;
+mod config;
+mod contestant;
+mod end;
 mod game;
 pub mod journal;
 pub mod openings;
 mod pgn;
 mod player;
 mod runner;
+pub mod scheduler;
+mod session;
 pub mod statistics;
+mod stop_flag;
+mod summary;
 mod tally;
 mod time_control;
 
 pub use adjudication::{Adjudication, DrawRule, WinRule};
+pub use builder::MatchBuilder;
 pub use builtin::BuiltinPlayer;
-pub use game::{End, GameRecord, PairRecord, Played, Rules, Unplayed, play_game, play_pair};
+pub use config::{EngineConfig, EngineKind, MatchConfig, OpeningsConfig, check_checksum};
+pub use contestant::Side;
+pub use end::End;
+pub use game::{GameRecord, PairRecord, Played, Rules, Unplayed, play_game, play_pair};
 pub use pgn::{GameTags, to_pgn};
 pub use player::{Choice, Failure, GameSoFar, Player};
 pub use runner::{MakePlayer, MatchResult, MatchSettings, Observer, Stop, run_match};
+pub use session::{FinishedMatch, Match, ResumeBuilder, check_games, cores, deadline_from_seconds, warnings};
+pub use stop_flag::StopFlag;
+pub use summary::{EngineSummary, MatchSummary, SprtSummary};
 pub use tally::{GameSummary, PairSummary, Tally};
 pub use time_control::TimeControl;

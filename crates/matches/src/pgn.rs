@@ -29,7 +29,7 @@ pub struct GameTags<'a> {
     /// White's and Black's names.
     pub names: [&'a str; 2],
     /// What White and Black may spend.
-    pub paces: [TimeControl; 2],
+    pub time_controls: [TimeControl; 2],
 }
 
 /// A game as PGN, with an empty line behind it.
@@ -57,16 +57,16 @@ pub fn to_pgn(record: &GameRecord, tags: &GameTags<'_>) -> String {
     }
     tag("PlyCount", &record.plies().to_string());
     tag("Termination", record.end.termination());
-    let [white, black] = tags.paces;
+    let [white, black] = tags.time_controls;
     if white == black {
         tag("TimeControl", &white.time_control());
     } else {
         tag("WhiteTimeControl", &white.time_control());
         tag("BlackTimeControl", &black.time_control());
     }
-    for (name, pace) in [("WhiteLimit", white), ("BlackLimit", black)] {
-        if !matches!(pace, TimeControl::Clock { .. }) {
-            tag(name, &pace.to_string());
+    for (name, time_control) in [("WhiteLimit", white), ("BlackLimit", black)] {
+        if !matches!(time_control, TimeControl::Clock { .. }) {
+            tag(name, &time_control.to_string());
         }
     }
     text.push('\n');
@@ -110,14 +110,16 @@ fn moves(record: &GameRecord, tags: &GameTags<'_>) -> Vec<String> {
             (false, 0) => format!("{number}... {san}"),
             (false, _) => san.to_string(),
         });
-        if let Some(comment) = played.and_then(|played| comment(played, tags.paces[turn.fold_wb(0, 1)])) {
+        if let Some(comment) =
+            played.and_then(|played| comment(played, tags.time_controls[turn.fold_wb(0, 1)]))
+        {
             words.push(comment);
         }
     }
     words
 }
 
-fn comment(played: &Played, pace: TimeControl) -> Option<String> {
+fn comment(played: &Played, time_control: TimeControl) -> Option<String> {
     let mut parts = Vec::with_capacity(3);
     if let Some(score) = played.score {
         let score = match score {
@@ -128,7 +130,7 @@ fn comment(played: &Played, pace: TimeControl) -> Option<String> {
         parts.push(format!("{score}/{}", played.depth.unwrap_or(0)));
     }
     // Times differ from run to run: they are left out where games are to repeat exactly.
-    if pace.is_timed() {
+    if time_control.is_timed() {
         parts.push(format!("{:.3}s", played.took.as_secs_f64()));
     }
     parts.extend(played.nodes.map(|nodes| nodes.to_string()));

@@ -37,10 +37,10 @@ pub struct Choice {
 /// Why there is no move. The player loses the game; the match decides whether to go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// It named a move that is not legal.
+    /// It played an illegal move.
     #[error("illegal move '{0}'")]
     IllegalMove(String),
-    /// It named no move, such as `bestmove (none)`, where there are moves.
+    /// It played no move, such as `bestmove (none)`, where there are moves.
     #[error("no move: '{0}'")]
     NoMove(String),
     /// Its process ended or closed its pipes.
@@ -62,7 +62,7 @@ pub trait Player: Send {
     /// Its name in reports and game records.
     fn name(&self) -> &str;
 
-    /// Prepares for another game, and starts the engine anew if it had failed.
+    /// Prepares for another game, and restarts the engine if it had failed.
     ///
     /// # Errors
     /// A [`Failure`] when the engine cannot be made ready.

@@ -1,24 +1,21 @@
 //! A match: pairs of games, several at a time, until there are enough or a test has decided.
 //!
-//! Owns the threads, the order in which results count, and when to stop. What counts are the pairs
-//! from the first on without a gap: were pairs counted as they are finished, short games would come
-//! first and bias a sequential test, and the result would depend on the machine.
+//! Owns the order in which results count, and when to stop; the threads are those of
+//! [`scheduler`](super::scheduler). What counts are the pairs from the first on without a gap: were pairs
+//! counted as they are finished, short games would come first and bias a sequential test, and the result
+//! would depend on the machine.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc;
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
 
-use super::game::{PairRecord, Rules, Unplayed, play_pair};
-use super::openings::Openings;
+use super::game::{PairRecord, Rules};
+use super::openings::{Opening, Openings};
 use super::pgn::{GameTags, to_pgn};
 use super::player::Player;
+use super::scheduler::{NextStep, Players, Schedule, Unready, play_pairs};
 use super::statistics::{Sprt, SprtState};
 use super::tally::{PairSummary, Tally};
 use gputexel_files::{Error, Result};
-
-/// Stack of a thread that plays: in-process searches recurse.
-const STACK_BYTES: usize = 16 << 20;
 
 /// How often an engine is started in vain before the match is given up.
 const STARTS: u32 = 3;
@@ -48,7 +45,7 @@ pub struct MatchSettings {
 pub type MakePlayer<'a> = dyn Fn(usize) -> Result<Box<dyn Player>> + Sync + 'a;
 
 /// Told of pairs as they are finished.
-pub trait Observer {
+pub trait Observer: Send {
     /// A pair was finished, in no particular order; store it.
     ///
     /// # Errors
@@ -87,6 +84,7 @@ pub struct MatchResult {
 /// Counts pairs in their order.
 struct Counting<'a> {
     settings: &'a MatchSettings,
+    observer: &'a mut dyn Observer,
     tally: Tally,
     next: u64,
     waiting: BTreeMap<u64, PairSummary>,
@@ -94,13 +92,13 @@ struct Counting<'a> {
 }
 
 impl Counting<'_> {
-    fn add(&mut self, pair: PairSummary, observer: &mut dyn Observer) {
+    fn add(&mut self, pair: PairSummary) {
         self.waiting.insert(pair.pair, pair);
         while self.stop.is_none() {
             let Some(pair) = self.waiting.remove(&self.next) else { return };
             self.next += 1;
             self.tally.add(&pair);
-            observer.counted(&self.tally);
+            self.observer.counted(&self.tally);
             self.stop = self.verdict();
         }
     }
@@ -117,11 +115,10 @@ impl Counting<'_> {
                 count => format!(" ({} in {count})", self.settings.names[1 - worst]),
             };
             return Some(Stop::Failures(format!(
-                "{}: failed in {} of {} games{other}, last: {last}; the match is given up (--max-failures {})",
+                "{}: failed in {} of {} games{other}, last: {last}",
                 self.settings.names[worst],
                 self.tally.failures[worst],
                 self.tally.games(),
-                self.settings.max_failures
             )));
         }
         if state != SprtState::Continue {
@@ -146,23 +143,19 @@ pub fn run_match(
     cancel: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<MatchResult> {
-    let mut counting =
-        Counting { settings, tally: Tally::default(), next: 0, waiting: BTreeMap::new(), stop: None };
+    let (tally, waiting) = (Tally::default(), BTreeMap::new());
+    let counting = Counting { settings, observer, tally, next: 0, waiting, stop: None };
     let known: Vec<u64> = done.keys().copied().collect();
+    let mut schedule = MatchSchedule { counting, known, next: 0, is_broken: false };
     for pair in done.into_values() {
-        counting.add(pair, observer);
+        schedule.counting.add(pair);
     }
-    if counting.stop.is_none() && settings.pairs > 0 {
-        let next = AtomicU64::new(0);
-        let over = AtomicBool::new(false);
-        // Cancelling the match and deciding it end games alike.
-        let work = Work { settings, openings, make, known: &known, next: &next, over: &over, cancel };
-        play(&work, |pair| {
-            observer.finished(&pair)?;
-            counting.add(pair, observer);
-            Ok(counting.stop.is_none())
-        })?;
+    if schedule.counting.stop.is_none() && settings.pairs > 0 {
+        let threads = settings.pairs.min(settings.concurrency as u64);
+        let players = MatchPlayers { openings, make };
+        play_pairs(&players, &mut schedule, &settings.rules, threads, cancel, &mut |_| ())?;
     }
+    let counting = schedule.counting;
     let ahead = counting.waiting.len() as u64;
     let stop = match counting.stop {
         Some(stop) => stop,
@@ -172,118 +165,88 @@ pub fn run_match(
     Ok(MatchResult { tally: counting.tally, stop, ahead })
 }
 
-/// What the threads share.
-#[derive(Clone, Copy)]
-struct Work<'a> {
-    settings: &'a MatchSettings,
+struct MatchPlayers<'a> {
     openings: &'a Openings,
     make: &'a MakePlayer<'a>,
+}
+
+impl Players for MatchPlayers<'_> {
+    type Pair = u64;
+    type Player = Box<dyn Player>;
+
+    fn make(&self, side: usize) -> Result<Self::Player> {
+        (self.make)(side)
+    }
+
+    fn set_up(&self, _: &mut [Self::Player; 2], pair: &u64) -> Result<Opening> {
+        Ok(self.openings.get(*pair))
+    }
+
+    fn as_player(player: &mut Self::Player) -> &mut dyn Player {
+        &mut **player
+    }
+}
+
+/// Pairs by their numbers, those that are known left out.
+struct MatchSchedule<'a> {
+    counting: Counting<'a>,
     /// Pairs that are finished, sorted.
-    known: &'a [u64],
-    next: &'a AtomicU64,
-    /// Set when no more games are wanted.
-    over: &'a AtomicBool,
-    cancel: &'a AtomicBool,
+    known: Vec<u64>,
+    next: u64,
+    /// A pair could not be stored.
+    is_broken: bool,
 }
 
-/// Plays what is missing; `take` gets finished pairs and says whether more are wanted.
-fn play(work: &Work<'_>, mut take: impl FnMut(PairSummary) -> Result<bool>) -> Result<()> {
-    let threads = work.settings.concurrency.clamp(1, work.settings.pairs.min(4096) as usize);
-    let (sender, receiver) = mpsc::channel();
-    let mut outcome = Ok(());
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            let sender = sender.clone();
-            let work = *work;
-            let spawned =
-                std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || {
-                    let end = work.play_pairs(&mut |pair| sender.send(Ok(pair)).is_ok());
-                    if let Err(error) = end {
-                        // The receiver is gone only when the match is over anyway.
-                        let _ = sender.send(Err(error));
-                    }
-                });
-            if let Err(error) = spawned {
-                outcome = Err(Error::io("a thread", error));
-                work.over.store(true, Ordering::Relaxed);
-            }
-        }
-        drop(sender);
-        // Until all threads have ended; what comes after the end is wanted no more.
-        loop {
-            if work.cancel.load(Ordering::Relaxed) {
-                work.over.store(true, Ordering::Relaxed);
-            }
-            let received = match receiver.recv_timeout(Duration::from_millis(50)) {
-                Ok(received) => received,
-                Err(mpsc::RecvTimeoutError::Timeout) => continue,
-                Err(mpsc::RecvTimeoutError::Disconnected) => break,
-            };
-            let decided = work.over.load(Ordering::Relaxed) && !work.cancel.load(Ordering::Relaxed);
-            if outcome.is_err() || decided {
-                continue;
-            }
-            match received.and_then(&mut take) {
-                Ok(true) => {}
-                Ok(false) => work.over.store(true, Ordering::Relaxed),
-                Err(error) => {
-                    work.over.store(true, Ordering::Relaxed);
-                    outcome = Err(error);
-                }
-            }
-        }
-    });
-    outcome
-}
+impl Schedule for MatchSchedule<'_> {
+    type Pair = u64;
 
-impl Work<'_> {
-    fn play_pairs(&self, send: &mut dyn FnMut(PairSummary) -> bool) -> Result<()> {
-        let made = (self.make)(0).and_then(|a| Ok([a, (self.make)(1)?]));
-        let [mut a, mut b] = match made {
-            // The match is called off before this thread has played.
-            Err(Error::Interrupted(_)) => return Ok(()),
-            made => made?,
-        };
-        let mut in_vain = 0;
-        loop {
-            let pair = self.next.fetch_add(1, Ordering::Relaxed);
-            if pair >= self.settings.pairs || self.over.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            if self.known.binary_search(&pair).is_ok() {
-                continue;
-            }
-            let opening = self.openings.get(pair);
-            let record = loop {
-                match play_pair(&mut *a, &mut *b, &opening, &self.settings.rules, self.over) {
-                    Ok(record) => break record,
-                    Err(Unplayed::Cancelled) => return Ok(()),
-                    Err(Unplayed::NotReady { name, failure }) => {
-                        in_vain += 1;
-                        if in_vain >= STARTS || self.over.load(Ordering::Relaxed) {
-                            return Err(Error::input(name, failure.to_string()));
-                        }
-                    }
-                }
-            };
-            in_vain = 0;
-            let pgn = self.pgn(pair, &record);
-            if !send(PairSummary::new(pair, &record, pgn)) {
-                return Ok(());
-            }
+    fn next(&mut self) -> Option<u64> {
+        while self.known.binary_search(&self.next).is_ok() {
+            self.next += 1;
+        }
+        let pair = self.next;
+        self.next += 1;
+        (pair < self.counting.settings.pairs).then_some(pair)
+    }
+
+    fn finished(&mut self, _: usize, pair: u64, record: &PairRecord) -> Result<bool> {
+        // What comes after the end is wanted no more.
+        if self.is_broken || self.counting.stop.is_some() {
+            return Ok(false);
+        }
+        let pair = PairSummary::new(pair, record, pair_pgn(self.counting.settings, pair, record));
+        let stored = self.counting.observer.finished(&pair);
+        self.is_broken = stored.is_err();
+        stored?;
+        self.counting.add(pair);
+        Ok(self.counting.stop.is_none())
+    }
+
+    fn not_ready(&mut self, pair: u64, unready: &Unready, attempts: u32) -> Result<NextStep<u64>> {
+        if self.counting.stop.is_some() {
+            return Ok(NextStep::End);
+        }
+        match attempts < STARTS {
+            true => Ok(NextStep::Retry(pair)),
+            false => Err(Error::input(&unready.name, unready.failure.to_string())),
         }
     }
 
-    fn pgn(&self, pair: u64, record: &PairRecord) -> String {
-        let MatchSettings { names: [a, b], event, date, rules, .. } = self.settings;
-        let [pace_a, pace_b] = rules.paces;
-        let sides = [([a.as_str(), b], [pace_a, pace_b]), ([b.as_str(), a], [pace_b, pace_a])];
-        let games = record.games.iter().zip(sides).zip(1..);
-        games
-            .map(|((game, (names, paces)), number)| {
-                let round = format!("{}.{number}", pair + 1);
-                to_pgn(game, &GameTags { event, date, round, names, paces })
-            })
-            .collect()
+    fn cancelled(&mut self, _: u64) -> Result<()> {
+        Ok(())
     }
+}
+
+/// Both games of a pair.
+fn pair_pgn(settings: &MatchSettings, pair: u64, record: &PairRecord) -> String {
+    let MatchSettings { names: [a, b], event, date, rules, .. } = settings;
+    let [control_a, control_b] = rules.time_controls;
+    let sides = [([a.as_str(), b], [control_a, control_b]), ([b.as_str(), a], [control_b, control_a])];
+    let games = record.games.iter().zip(sides).zip(1..);
+    games
+        .map(|((game, (names, time_controls)), number)| {
+            let round = format!("{}.{number}", pair + 1);
+            to_pgn(game, &GameTags { event, date, round, names, time_controls })
+        })
+        .collect()
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Color, KnownOutcome};
 
-use super::game::{End, GameRecord, PairRecord};
+use super::end::End;
+use super::game::{GameRecord, PairRecord};
 use super::statistics::Pentanomial;
 
 /// What is kept of a game, by engine (A, then B).
@@ -163,6 +164,11 @@ impl Tally {
     /// Games counted.
     pub fn games(&self) -> u64 {
         self.wins_draws_losses.iter().sum()
+    }
+
+    /// Nodes per second of an engine, 0 or 1, over all its moves.
+    pub fn nodes_per_second(&self, engine: usize) -> u64 {
+        (self.nodes[engine] as f64 / (self.micros[engine].max(1) as f64 / 1e6)) as u64
     }
 
     /// A's points.

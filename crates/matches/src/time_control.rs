@@ -10,11 +10,11 @@ use gputexel_files::{Error, Result};
 /// What one engine may spend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeControl {
-    /// So many nodes a move.
+    /// So many nodes per move.
     Nodes(u64),
-    /// So many iterations of deepening a move.
+    /// A depth of search per move.
     Depth(u32),
-    /// So much time a move, to be used up.
+    /// So much time per move, to be used up.
     MoveTime(Duration),
     /// A clock.
     Clock {
@@ -31,6 +31,12 @@ impl TimeControl {
     /// Whether the engine's time is measured against something.
     pub fn is_timed(&self) -> bool {
         matches!(self, Self::MoveTime(_) | Self::Clock { .. })
+    }
+
+    /// How far it may usually be overstepped: 100 ms where each move has its own time, which is to be
+    /// used up, else not at all.
+    pub fn usual_margin(&self) -> Duration {
+        Duration::from_millis(if matches!(self, Self::MoveTime(_)) { 100 } else { 0 })
     }
 
     /// Reads a time control: `[MOVES/]BASE[+INCREMENT]`, seconds, or `MINUTES:SECONDS` for the base.
@@ -60,7 +66,7 @@ impl TimeControl {
         Ok(Self::Clock { base, increment, moves })
     }
 
-    /// What a search is told; `clock` is the time left, for paces that have one.
+    /// What a search is told; `clock` is the time left, for time controls that have one.
     pub(super) fn limits(&self, clock: &RunningClock) -> Limits {
         match *self {
             Self::Nodes(nodes) => Limits { nodes: Some(nodes), ..Limits::default() },
@@ -144,16 +150,21 @@ pub(super) struct RunningClock {
 }
 
 impl RunningClock {
-    pub(super) fn new(pace: &TimeControl) -> Self {
-        match *pace {
+    pub(super) fn new(time_control: &TimeControl) -> Self {
+        match *time_control {
             TimeControl::Clock { base, moves, .. } => Self { left: base, moves_to_go: moves },
             _ => Self { left: Duration::ZERO, moves_to_go: None },
         }
     }
 
     /// Takes off what a move took and adds what it earns; returns whether the flag fell.
-    pub(super) fn after_move(&mut self, pace: &TimeControl, took: Duration, margin: Duration) -> bool {
-        match *pace {
+    pub(super) fn after_move(
+        &mut self,
+        time_control: &TimeControl,
+        took: Duration,
+        margin: Duration,
+    ) -> bool {
+        match *time_control {
             TimeControl::Nodes(_) | TimeControl::Depth(_) => false,
             TimeControl::MoveTime(time) => took > time.saturating_add(margin),
             TimeControl::Clock { base, increment, moves } => {
@@ -178,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paces_are_read_as_they_are_written() {
+    fn time_controls_are_read_as_they_are_written() {
         for text in ["nodes=5000", "depth=8", "move-time=100", "time=10+0.1", "time=40/60", "time=0.5+0.01"] {
             assert_eq!(text.parse::<TimeControl>().unwrap().to_string(), text);
         }
@@ -195,15 +206,15 @@ mod tests {
     #[test]
     fn clocks_run_down_and_are_filled_up_at_controls() {
         let ms = Duration::from_millis;
-        let pace: TimeControl = "time=2/1+0.1".parse().unwrap();
-        let mut clock = RunningClock::new(&pace);
-        assert!(!clock.after_move(&pace, ms(300), ms(0)));
+        let time_control: TimeControl = "time=2/1+0.1".parse().unwrap();
+        let mut clock = RunningClock::new(&time_control);
+        assert!(!clock.after_move(&time_control, ms(300), ms(0)));
         assert_eq!((clock.left, clock.moves_to_go), (ms(800), Some(1)));
-        assert!(!clock.after_move(&pace, ms(800), ms(0)), "not later than the flag");
+        assert!(!clock.after_move(&time_control, ms(800), ms(0)), "not later than the flag");
         assert_eq!((clock.left, clock.moves_to_go), (ms(1100), Some(2)));
-        assert!(!clock.after_move(&pace, ms(1150), ms(50)), "within the margin");
+        assert!(!clock.after_move(&time_control, ms(1150), ms(50)), "within the margin");
         assert_eq!((clock.left, clock.moves_to_go), (ms(100), Some(1)));
-        assert!(clock.after_move(&pace, ms(151), ms(50)));
+        assert!(clock.after_move(&time_control, ms(151), ms(50)));
         let fixed: TimeControl = "move-time=10".parse().unwrap();
         assert!(!clock.after_move(&fixed, ms(15), ms(5)) && clock.after_move(&fixed, ms(16), ms(5)));
     }

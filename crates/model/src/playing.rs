@@ -24,7 +24,7 @@ pub struct TableSums {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Entry {
+struct SquareValue {
     mg: i32,
     eg: i32,
 }
@@ -34,7 +34,7 @@ struct Entry {
 #[derive(Clone, Debug)]
 pub struct TableEvaluation {
     /// By color, role and square; Black's are negative.
-    entries: Box<[[[Entry; 64]; 6]; 2]>,
+    entries: Box<[[[SquareValue; 64]; 6]; 2]>,
     /// Values of the features of `classical`, those of its tables included, which are not used.
     terms: Option<Values>,
     /// Phase units by role.
@@ -68,7 +68,7 @@ impl TableEvaluation {
             )));
         }
         let fixed = |value: f64| (value * UNITS).round() as i32;
-        let mut entries = Box::new([[[Entry::default(); 64]; 6]; 2]);
+        let mut entries = Box::new([[[SquareValue::default(); 64]; 6]; 2]);
         for role in 0..6 {
             for square in 0..64 {
                 let feature = match set.kind {
@@ -76,8 +76,8 @@ impl TableEvaluation {
                     FeatureKind::Pst | FeatureKind::Classical => 64 * role + square,
                 };
                 let (mg, eg) = (fixed(theta[feature]), fixed(theta[count + feature]));
-                entries[Color::White as usize][role][square] = Entry { mg, eg };
-                entries[Color::Black as usize][role][square ^ 56] = Entry { mg: -mg, eg: -eg };
+                entries[Color::White as usize][role][square] = SquareValue { mg, eg };
+                entries[Color::Black as usize][role][square ^ 56] = SquareValue { mg: -mg, eg: -eg };
             }
         }
         let tapered = |id: usize| Tapered::new(fixed(theta[id]), fixed(theta[count + id]));
@@ -90,6 +90,7 @@ impl TableEvaluation {
 
     /// (mg · phase + eg · (maximum − phase)) / maximum, rounded half away from zero, from the view of
     /// the side to move.
+    #[inline]
     fn blend_stm(&self, state: &TableSums, terms: Tapered, turn: Color) -> i32 {
         let phase = state.phase.min(self.max_phase);
         let (mg, eg) = (state.mg.saturating_add(terms.mg()), state.eg.saturating_add(terms.eg()));
@@ -101,10 +102,12 @@ impl TableEvaluation {
         if turn.is_white() { score } else { -score }
     }
 
-    fn entry(&self, color: Color, role: Role, square: Square) -> Entry {
+    #[inline]
+    fn entry(&self, color: Color, role: Role, square: Square) -> SquareValue {
         self.entries[color as usize][usize::from(role) - 1][usize::from(square)]
     }
 
+    #[inline]
     fn add(&self, sums: &mut TableSums, color: Color, role: Role, square: Square) {
         let entry = self.entry(color, role, square);
         sums.mg += entry.mg;
@@ -112,6 +115,7 @@ impl TableEvaluation {
         sums.phase += self.phase[usize::from(role) - 1];
     }
 
+    #[inline]
     fn remove(&self, sums: &mut TableSums, color: Color, role: Role, square: Square) {
         let entry = self.entry(color, role, square);
         sums.mg -= entry.mg;
@@ -158,6 +162,7 @@ impl Evaluation for TableEvaluation {
     type State = TableSums;
     type Cache = PawnCache;
 
+    #[inline]
     fn state(&self, position: &Chess) -> TableSums {
         let mut sums = TableSums::default();
         for (square, piece) in position.board() {
@@ -166,6 +171,7 @@ impl Evaluation for TableEvaluation {
         sums
     }
 
+    #[inline]
     fn after(&self, state: &TableSums, turn: Color, m: Move) -> TableSums {
         let mut sums = *state;
         match m {
@@ -194,12 +200,14 @@ impl Evaluation for TableEvaluation {
         sums
     }
 
+    #[inline]
     fn score_stm(&self, state: &TableSums, position: &Chess) -> i32 {
         let (board, turn) = (position.board(), position.turn());
         let terms = self.terms.as_ref().map_or_else(Tapered::default, |terms| terms.total(board, turn));
         self.blend_stm(state, terms, turn)
     }
 
+    #[inline]
     fn score_cached_stm(&self, state: &TableSums, position: &Chess, cache: &mut PawnCache) -> i32 {
         let (board, turn) = (position.board(), position.turn());
         let terms = match &self.terms {

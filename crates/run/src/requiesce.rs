@@ -9,7 +9,7 @@ use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_evaluator::Backend;
 use gputexel_files::run_folder::{DATASET, Kind, append_line};
-use gputexel_files::{Error, Growing, Result, RunFolder};
+use gputexel_files::{AppendFile, Error, Result, RunFolder};
 use gputexel_ingest::extraction::{ExtractSettings, Hooks, Leaf, LeafChanges, extract_with_leaves};
 use gputexel_model::{Parameterization, TableEvaluation};
 use gputexel_report::grouped;
@@ -209,7 +209,7 @@ impl Rounds {
                 seconds: started.elapsed().as_secs_f64(),
             };
             observe(RunEvent::RoundEnded(&done))?;
-            let mut metrics = Growing::open(&folder.file("metrics.jsonl"))?;
+            let mut metrics = AppendFile::open(&folder.file("metrics.jsonl"))?;
             append_line(&mut metrics, &MetricsLine::Round { requiesce: done.clone() })?;
             self.done.push(done);
             record.requiesce = Some(self.record());

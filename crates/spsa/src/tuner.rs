@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
-use super::methods::{Method, MethodKind, Observation};
+use super::method_kind::MethodKind;
+use super::methods::{Method, Observation};
 use super::schedule::Schedule;
 use super::settings::Settings;
 use super::variables::{Variable, validate};
@@ -268,7 +269,7 @@ impl Tuner {
     }
 
     /// Number of pairs told.
-    pub fn told(&self) -> u64 {
+    pub fn completed_pairs(&self) -> u64 {
         self.pairs.iter().sum()
     }
 
@@ -279,7 +280,7 @@ impl Tuner {
 
     /// Whether all N pairs were told.
     pub fn is_finished(&self) -> bool {
-        self.told() == self.iterations()
+        self.completed_pairs() == self.iterations()
     }
 
     /// c_k of variable `i` at the newest iteration, as far as there is room for it around its

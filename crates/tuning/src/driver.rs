@@ -203,7 +203,7 @@ impl<'a> Tuning<'a> {
             let proposal = self.optimizer.ask();
             let batch = self.batch(self.progress.steps, batches);
             let (answer, step) = match self.step_ahead(evaluator, &proposal, &mut ahead)? {
-                Some(step) => (Evaluations::of_step(&step), Some(step)),
+                Some(step) => (step.evaluations(), Some(step)),
                 None => (self.evaluate(evaluator, &proposal, batch)?, None),
             };
             tell_fallback(evaluator, observe)?;

@@ -1,34 +1,30 @@
 //! Flags of `match` that decide what is played, and what they mean.
 
 use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
 
-use gputexel::matches::openings::Order;
-use gputexel::matches::statistics::Sprt;
-use gputexel::matches::{Adjudication, DrawRule, TimeControl, WinRule};
+use gputexel::matches::client::Setting;
+use gputexel::matches::{
+    Adjudication, DrawRule, Match, MatchBuilder, Side, TimeControl, WinRule, deadline_from_seconds,
+};
 use gputexel::{Error, Result};
-
-use super::super::games::deadline;
-use super::config::{Config, OpeningsConfig};
-use super::contestants;
-
-/// Overstepping that is forgiven where a time a move is to be used up.
-const MOVE_TIME_MARGIN_MS: u64 = 100;
 
 /// Flags that decide what is played; a resumed match has them in its folder.
 #[derive(Debug, clap::Args)]
 #[group(id = "Played", multiple = true)]
 pub struct Played {
     /// Nodes per move [default: 5000]
-    #[arg(long, value_name = "N", group = "pace", help_heading = "Limits")]
+    #[arg(long, value_name = "N", group = "time_control", help_heading = "Limits")]
     nodes: Option<u64>,
     /// Search depth per move
-    #[arg(long, value_name = "N", group = "pace", help_heading = "Limits")]
+    #[arg(long, value_name = "N", group = "time_control", help_heading = "Limits")]
     depth: Option<u32>,
     /// Time control, in seconds: 10+0.1, 40/60, 1:30+1
-    #[arg(long, value_name = "[MOVES/]BASE[+INC]", group = "pace", help_heading = "Limits")]
+    #[arg(long, value_name = "[MOVES/]BASE[+INC]", group = "time_control", help_heading = "Limits")]
     time: Option<String>,
     /// Milliseconds per move
-    #[arg(long, value_name = "MS", group = "pace", help_heading = "Limits")]
+    #[arg(long, value_name = "MS", group = "time_control", help_heading = "Limits")]
     move_time: Option<u64>,
     /// A different limit for B: nodes=N, depth=N, time=BASE+INC or move-time=MS
     #[arg(long, value_name = "LIMIT", help_heading = "Limits")]
@@ -94,73 +90,43 @@ pub struct Played {
 }
 
 impl Played {
-    /// What is played, checked as far as that is possible without reading anything.
-    pub(super) fn config(&self, [a, b]: [&str; 2], command_line: &str) -> Result<Config> {
-        let limits = self.paces()?;
-        let sprt = self.sprt.as_deref().map(str::parse::<Sprt>).transpose()?;
-        let order: Order = self.order.as_deref().map(str::parse).transpose()?.unwrap_or_default();
-        let fixed = limits.iter().any(|pace| matches!(pace, TimeControl::MoveTime(_)));
-        let default_margin = if fixed { MOVE_TIME_MARGIN_MS } else { 0 };
-        let deadline = deadline(self.deadline.unwrap_or(60.0)).ok_or_else(|| {
-            Error::Usage("--deadline: expected seconds, more than 0 and at most a day".into())
-        })?;
-        let hash_mib = self.hash.unwrap_or(4);
-        if !(1..=65_536).contains(&hash_mib) {
-            return Err(Error::Usage(format!("--hash {hash_mib}: expected 1 to 65536 MiB")));
+    /// What is played, as the library takes it.
+    pub(super) fn builder<'a>(&self, [a, b]: [&str; 2]) -> Result<MatchBuilder<'a>> {
+        let a = side(a, self.name_a.as_deref(), &self.option_a, "--option-a")?;
+        let b = side(b, self.name_b.as_deref(), &self.option_b, "--option-b")?;
+        let mut builder = Match::builder(a, b)
+            .limit(self.limit()?)
+            .limit_b(parsed(&self.limit_b)?)
+            .time_margin(self.time_margin_ms.map(Duration::from_millis))
+            .deadline(self.deadline.map(deadline_from_seconds).transpose()?)
+            .adjudication(self.adjudication())
+            .order(parsed(&self.order)?)
+            .book_plies(self.book_plies)
+            .seed(self.seed)
+            .hash(self.hash)
+            .sprt(parsed(&self.sprt)?);
+        if let Some(book) = &self.openings {
+            builder = builder.openings(book);
         }
-        if self.book_plies == Some(0) {
-            return Err(Error::Usage("--book-plies 0: expected at least one".into()));
+        if let Some(pgn) = &self.pgn {
+            builder = builder.pgn(pgn);
         }
-        let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        let engines = [
-            contestants::describe(a, self.name_a.as_deref(), &self.option_a, "--option-a")?,
-            contestants::describe(b, self.name_b.as_deref(), &self.option_b, "--option-b")?,
-        ];
-        Ok(Config::new(
-            command_line,
-            engines,
-            limits,
-            self.time_margin_ms.unwrap_or(default_margin),
-            deadline.as_millis() as u64,
-            self.adjudication()?,
-            OpeningsConfig {
-                file: self.openings.as_ref().map(absolute),
-                checksum: None,
-                order: order.name().to_string(),
-                book_plies: self.book_plies.unwrap_or(16),
-            },
-            self.seed.unwrap_or(1),
-            hash_mib,
-            sprt,
-            self.pgn.as_ref().map(absolute),
-        ))
+        Ok(builder)
     }
 
-    fn paces(&self) -> Result<[TimeControl; 2]> {
-        let text = match (self.nodes, self.depth, &self.time, self.move_time) {
+    fn limit(&self) -> Result<TimeControl> {
+        match (self.nodes, self.depth, &self.time, self.move_time) {
             (_, Some(depth), ..) => format!("depth={depth}"),
             (_, _, Some(time), _) => format!("time={time}"),
             (.., Some(time)) => format!("move-time={time}"),
             (nodes, ..) => format!("nodes={}", nodes.unwrap_or(5000)),
-        };
-        let a: TimeControl = text.parse()?;
-        let b = self.limit_b.as_deref().map(str::parse).transpose()?;
-        Ok([a, b.unwrap_or(a)])
+        }
+        .parse()
     }
 
-    fn adjudication(&self) -> Result<Adjudication> {
-        for (flag, value) in [
-            ("--draw-plies", self.draw_plies),
-            ("--win-plies", self.win_plies),
-            ("--win-score", self.win_score),
-            ("--max-plies", self.max_plies),
-        ] {
-            if value == Some(0) {
-                return Err(Error::Usage(format!("{flag} 0: expected at least 1")));
-            }
-        }
+    fn adjudication(&self) -> Adjudication {
         let asked = self.draw_after.is_some() || self.draw_plies.is_some() || self.draw_score.is_some();
-        Ok(Adjudication {
+        Adjudication {
             draw: asked.then(|| DrawRule {
                 after_move: self.draw_after.unwrap_or(40),
                 plies: self.draw_plies.unwrap_or(8),
@@ -168,6 +134,23 @@ impl Played {
             }),
             win: self.win_score.map(|score_cp| WinRule { score_cp, plies: self.win_plies.unwrap_or(6) }),
             max_plies: self.max_plies,
-        })
+        }
     }
+}
+
+fn parsed<T: FromStr<Err = Error>>(text: &Option<String>) -> Result<Option<T>> {
+    text.as_deref().map(str::parse).transpose()
+}
+
+fn side(text: &str, name: Option<&str>, options: &[String], flag: &str) -> Result<Side> {
+    let mut side = Side::new(text);
+    if let Some(name) = name {
+        side = side.name(name);
+    }
+    for option in options {
+        let setting: Setting =
+            option.parse().map_err(|_| Error::Usage(format!("{flag} '{option}': expected NAME=VALUE")))?;
+        side = side.option(setting.name, setting.value);
+    }
+    Ok(side)
 }

@@ -3,21 +3,21 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use gputexel::matches::openings::Openings;
-use gputexel::matches::{MatchResult, MatchSettings, Stop, Tally};
+use gputexel::matches::statistics::Sprt;
+use gputexel::matches::{FinishedMatch, MatchConfig, MatchSettings, Tally};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde_json::{Value, json};
 
 use super::super::table::{aligned, grouped, percent};
 use super::super::{Context, shows_progress};
-use super::config::Config;
 
 /// Time between plain lines.
 const LINES_EVERY: Duration = Duration::from_secs(5);
 
 /// The live line.
-pub struct Progress<'a> {
-    settings: &'a MatchSettings,
+pub struct Progress {
+    sprt: Option<Sprt>,
+    /// Games at most.
+    games: u64,
     bar: ProgressBar,
     /// Plain lines instead of a bar.
     lines: bool,
@@ -27,11 +27,12 @@ pub struct Progress<'a> {
     known: u64,
 }
 
-impl<'a> Progress<'a> {
+impl Progress {
     /// Begins to show; `known` pairs were played before.
-    pub fn new(context: &Context, settings: &'a MatchSettings, known: u64) -> Self {
+    pub fn new(context: &Context, settings: &MatchSettings, known: u64) -> Self {
+        let games = 2 * settings.pairs;
         let bar = match shows_progress(context) {
-            true => ProgressBar::new(2 * settings.pairs),
+            true => ProgressBar::new(games),
             false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
         };
         if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len} {msg}") {
@@ -39,7 +40,8 @@ impl<'a> Progress<'a> {
         }
         let now = Instant::now();
         Self {
-            settings,
+            sprt: settings.sprt,
+            games,
             bar,
             lines: !shows_progress(context) && !context.quiet && !context.json,
             last_line: now,
@@ -56,7 +58,7 @@ impl<'a> Progress<'a> {
                 return;
             }
             self.last_line = Instant::now();
-            eprintln!("{games} of {} games: {}", 2 * self.settings.pairs, self.describe(tally));
+            eprintln!("{games} of {} games: {}", self.games, self.describe(tally));
         } else if !self.bar.is_hidden() {
             self.bar.set_position(games);
             self.bar.set_message(self.describe(tally));
@@ -66,7 +68,7 @@ impl<'a> Progress<'a> {
     fn describe(&self, tally: &Tally) -> String {
         let elo = tally.pairs.elo();
         let [wins, draws, losses] = tally.wins_draws_losses;
-        let llr = self.settings.sprt.as_ref().map_or_else(String::new, |sprt| {
+        let llr = self.sprt.as_ref().map_or_else(String::new, |sprt| {
             let [low, high] = sprt.bounds();
             format!(", LLR {:.2} ({low:.2} to {high:.2})", sprt.llr(&tally.pairs))
         });
@@ -79,16 +81,16 @@ impl<'a> Progress<'a> {
         )
     }
 
-    /// Ends the line; returns the seconds since it began.
-    pub fn finish(self) -> f64 {
-        self.bar.finish_and_clear();
-        self.begin.elapsed().as_secs_f64()
+    /// The line, to be cleared at the end.
+    pub fn bar(&self) -> ProgressBar {
+        self.bar.clone()
     }
 }
 
 /// Where the openings come from, in words.
-fn describe_openings(config: &Config, openings: &Openings) -> String {
-    match (&config.openings.file, openings.book()) {
+fn describe_openings(finished: &FinishedMatch) -> String {
+    let config = finished.config();
+    match (&config.openings.file, finished.openings().book()) {
         (Some(path), Some(book)) => {
             let mut text = format!("{}, {} openings", path.display(), grouped(book.len() as u64));
             if book.duplicates > 0 {
@@ -103,24 +105,14 @@ fn describe_openings(config: &Config, openings: &Openings) -> String {
     }
 }
 
-fn per_second(nodes: u64, micros: u64) -> u64 {
-    (nodes as f64 / (micros.max(1) as f64 / 1e6)) as u64
-}
-
 /// The result in words.
-pub fn table(
-    config: &Config,
-    settings: &MatchSettings,
-    openings: &Openings,
-    result: &MatchResult,
-    seconds: f64,
-    pgn: &Path,
-) -> String {
+pub fn table(finished: &FinishedMatch) -> String {
+    let (settings, result) = (finished.settings(), finished.result());
     let tally = &result.tally;
     let games = tally.games();
     let [a, b] = &settings.names;
-    let mut text = format!("{a} against {b}, {} games at {}", grouped(games), limits(config));
-    text += &format!("\nopenings    {}\n", describe_openings(config, openings));
+    let mut text = format!("{a} against {b}, {} games at {}", grouped(games), limits(finished.config()));
+    text += &format!("\nopenings    {}\n", describe_openings(finished));
     if games > 0 {
         let [wins, draws, losses] = tally.wins_draws_losses;
         let elo = tally.pairs.elo();
@@ -163,7 +155,7 @@ pub fn table(
                 let each = tally.moves[engine].max(1);
                 vec![
                     settings.names[engine].clone(),
-                    grouped(per_second(tally.nodes[engine], tally.micros[engine])),
+                    grouped(tally.nodes_per_second(engine)),
                     "nodes/s,".to_string(),
                     grouped(tally.nodes[engine] / each),
                     "nodes and".to_string(),
@@ -194,69 +186,11 @@ pub fn table(
         text +=
             &format!("{} finished pairs are not counted because an earlier pair is missing\n", result.ahead);
     }
-    text + &format!("{}, {seconds:.1} s\n", pgn.display())
+    let pgn = finished.pgn().unwrap_or(Path::new("-"));
+    text + &format!("{}, {:.1} s\n", pgn.display(), finished.seconds())
 }
 
-fn limits(config: &Config) -> String {
+fn limits(config: &MatchConfig) -> String {
     let [a, b] = &config.limits;
     if a == b { a.clone() } else { format!("{a} against {b}") }
-}
-
-/// The result for machines.
-pub fn json(
-    config: &Config,
-    settings: &MatchSettings,
-    openings: &Openings,
-    result: &MatchResult,
-    seconds: f64,
-    folder: &Path,
-    pgn: &Path,
-) -> Value {
-    let tally = &result.tally;
-    let [wins, draws, losses] = tally.wins_draws_losses;
-    let elo = tally.pairs.elo();
-    let sprt = settings.sprt.as_ref().map(|sprt| {
-        json!({
-            "elo0": sprt.elo0(), "elo1": sprt.elo1(), "bounds": sprt.bounds(),
-            "llr": sprt.llr(&tally.pairs), "state": sprt.state(&tally.pairs),
-        })
-    });
-    let ends: serde_json::Map<String, Value> = tally
-        .ends
-        .iter()
-        .map(|(end, count)| {
-            let name = serde_json::to_value(end).ok().and_then(|name| name.as_str().map(str::to_string));
-            (name.unwrap_or_default(), json!(count))
-        })
-        .collect();
-    let engines: Vec<Value> = (0..2)
-        .map(|engine| {
-            json!({
-                "name": settings.names[engine], "limit": config.limits[engine],
-                "nodes": tally.nodes[engine], "moves": tally.moves[engine],
-                "seconds": tally.micros[engine] as f64 / 1e6,
-                "nodes_per_second": per_second(tally.nodes[engine], tally.micros[engine]),
-                "failures": tally.failures[engine], "time_forfeits": tally.time_forfeits[engine],
-                "last_failure": tally.last_failure[engine],
-            })
-        })
-        .collect();
-    let stop = match &result.stop {
-        Stop::AllPlayed => "all-played",
-        Stop::Decided(_) => "sprt",
-        Stop::Cancelled => "cancelled",
-        Stop::Failures(_) => "failures",
-    };
-    json!({
-        "games": tally.games(), "points": tally.points(), "wins": wins, "draws": draws, "losses": losses,
-        "pairs": tally.pairs.counts,
-        "elo": elo.elo, "elo_error95": elo.error95, "elo_low": elo.low, "elo_high": elo.high,
-        "los": tally.pairs.los(), "sprt": sprt, "stop": stop,
-        "white_wins": tally.white_wins, "black_wins": tally.black_wins,
-        "plies": tally.plies, "ends": ends, "engines": engines,
-        "openings": config.openings.file, "openings_count": openings.book().map(|book| book.len()),
-        "openings_bad": openings.book().map(|book| book.bad),
-        "seed": config.seed, "seconds": seconds, "folder": folder, "pgn": pgn,
-        "finished_ahead": result.ahead,
-    })
 }

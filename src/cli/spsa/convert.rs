@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use gputexel::spsa::lists::{
-    ListFormat, ListOptions, Plan, Written, fill, missing, parse_list, read_list, read_values, write_list,
+    ConversionError, Converted, FillingPlan, ListFormat, ListOptions, Setting, convert, parse_list, read_list,
 };
 use gputexel::{Error, Result, write_atomically};
 use serde_json::json;
@@ -70,7 +70,7 @@ pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
         return Err(Error::Usage("--games: must be at least 2, a pair".to_string()).into());
     }
     let options = ListOptions { games: args.games };
-    let mut list = if args.input == Path::new("-") {
+    let list = if args.input == Path::new("-") {
         let name = "standard input";
         let bytes = gputexel::read_limited(std::io::stdin().lock(), gputexel::SETTINGS_BYTES)
             .map_err(|e| Error::io(name, e))?;
@@ -78,27 +78,13 @@ pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
     } else {
         read_list(&args.input, args.from, options)?
     };
-    let mut notes = std::mem::take(&mut list.notes);
-    if let Some(path) = &args.values {
-        let kept = read_values(path, &mut list.entries)?;
-        if !kept.is_empty() {
-            notes.push(format!("{} has no value for {}", path.display(), kept.join(", ")));
-        }
-    }
-    if let Some(games) = args.games {
-        let plan = Plan { pairs: games / 2, draw_rate: args.draw_rate.unwrap_or(0.5), elo: args.elo };
-        notes.extend(fill(&mut list.entries, args.to, &plan).map_err(|error| advise_elo(error, args))?);
-    } else if let Some((entry, setting)) = missing(&list.entries, args.to) {
-        let (name, setting) = (&entry.name, setting.name());
-        let reason = format!(
-            "{name}: format {} requires {setting}, which the input lacks{}",
-            args.to,
-            if ["min", "max"].contains(&setting) { "" } else { "; use --games N --elo E to plan it" }
-        );
-        return Err(Error::Usage(reason).into());
-    }
-    let Written { text, notes: more } = write_list(&list.entries, args.to, options)?;
-    notes.extend(more);
+    let plan = args.games.map(|games| FillingPlan {
+        pairs: games / 2,
+        draw_rate: args.draw_rate.unwrap_or(0.5),
+        elo: args.elo,
+    });
+    let Converted { list, text, notes } =
+        convert(list, args.to, options, args.values.as_deref(), plan.as_ref()).map_err(name_flags)?;
     if let Some(path) = &args.output {
         write_atomically(path, text.as_bytes())?;
     }
@@ -119,13 +105,15 @@ pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
     Ok(remark(&notes, context)?)
 }
 
-/// The library knows no flags.
-fn advise_elo(error: Error, args: &ConvertArgs) -> Error {
+/// Says which flags have planned what is missing.
+fn name_flags(error: ConversionError) -> Error {
     match error {
-        Error::Usage(reason) if args.elo.is_none() && reason.contains("what Elo") => {
-            Error::Usage(format!("{reason}: give --elo"))
+        ConversionError::Other(error) => error,
+        ConversionError::Missing { setting: Setting::Min | Setting::Max, .. } => {
+            Error::Usage(error.to_string())
         }
-        other => other,
+        ConversionError::Missing { .. } => Error::Usage(format!("{error}; use --games N --elo E to plan it")),
+        ConversionError::Filling(_) => Error::Usage(format!("{error}: give --elo")),
     }
 }
 

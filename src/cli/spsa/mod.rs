@@ -1,7 +1,5 @@
 //! `gputexel spsa`: tuning by games.
 
-mod backend;
-mod candidates;
 mod cells;
 mod convert;
 mod init;

@@ -1,35 +1,21 @@
 //! What `spsa simulate` shows at its end.
 
 use gputexel::Result;
-use gputexel::spsa::simulator::{PaperCell, Summary};
-use serde_json::{Map, Value, json};
+use gputexel::spsa::grid::SimulatedCell;
+use serde_json::json;
 
 use super::super::table::{aligned, grouped};
 use super::super::{Context, say};
-use super::cells::Cell;
 use super::simulate::SimulateArgs;
-
-/// A run of the grid that is done.
-pub struct Finished {
-    pub cell: Cell,
-    pub summary: Summary,
-    pub rms_error: f64,
-    /// What the posterior says of that.
-    pub deviation: Option<f64>,
-    pub paper: Option<PaperCell>,
-    /// The GPU that simulated it.
-    pub gpu: Option<String>,
-    pub seconds: f64,
-}
 
 /// Shows all: a JSON list, or a table.
 ///
 /// # Errors
 /// When standard output cannot be written.
-pub fn print(context: &Context, args: &SimulateArgs, finished: &[Finished]) -> Result<()> {
+pub fn print(context: &Context, args: &SimulateArgs, finished: &[SimulatedCell]) -> Result<()> {
     if context.json {
-        let list: Vec<Value> = finished.iter().map(to_json).collect();
-        return say(&format!("{:#}\n", Value::from(list)));
+        let list: Vec<_> = finished.iter().map(SimulatedCell::report).collect();
+        return say(&format!("{:#}\n", json!(list)));
     }
     if context.quiet {
         return Ok(());
@@ -70,7 +56,7 @@ fn texts<const N: usize>(cells: [&str; N]) -> Vec<String> {
     cells.map(str::to_string).to_vec()
 }
 
-fn paper_rows(finished: &[Finished]) -> Vec<Vec<String>> {
+fn paper_rows(finished: &[SimulatedCell]) -> Vec<Vec<String>> {
     let header =
         texts(["parameters", "method", "mean", "sd", "paper mean", "paper sd", "difference", "sd ratio"]);
     let mut rows = vec![header];
@@ -90,7 +76,7 @@ fn paper_rows(finished: &[Finished]) -> Vec<Vec<String>> {
     rows
 }
 
-fn rows(finished: &[Finished]) -> Vec<Vec<String>> {
+fn rows(finished: &[SimulatedCell]) -> Vec<Vec<String>> {
     let mut header = texts(["parameters", "method"]);
     let axes = finished.first().map(|f| &f.cell.place[..]).unwrap_or_default();
     header.extend(axes.iter().map(|(name, _)| name.to_string()));
@@ -108,68 +94,4 @@ fn rows(finished: &[Finished]) -> Vec<Vec<String>> {
         rows.push(row);
     }
     rows
-}
-
-fn to_json(f: &Finished) -> Value {
-    let (s, scenario) = (&f.summary, &f.cell.scenario);
-    let settings = &scenario.settings;
-    let place: Map<String, Value> =
-        f.cell.place.iter().map(|(name, value)| (name.to_string(), json!(value))).collect();
-    let bayesian = settings.method.is_bayesian();
-    let variables: Vec<Value> = scenario
-        .variables
-        .iter()
-        .zip(&scenario.optimum)
-        .map(|(v, optimum)| {
-            let mut object = json!({
-                "name": v.name, "start": v.start, "min": v.min, "max": v.max, "optimum": optimum,
-                "simul_elo": v.simul_elo, "c_end": v.c_end,
-            });
-            if bayesian {
-                object["s"] = json!(v.s);
-                object["sigma"] = json!(v.sigma);
-            } else {
-                object["r_end"] = json!(v.r_end);
-            }
-            object
-        })
-        .collect();
-    let mut object = json!({
-        "method": settings.method.to_string(),
-        "parameters": scenario.variables.len(),
-        "mean": s.mean, "sd": s.sd,
-    });
-    if let Some(paper) = &f.paper {
-        object["paper_mean"] = json!(paper.mean);
-        object["paper_sd"] = json!(paper.sd);
-        object["difference_in_standard_errors"] = json!(paper.deviations(s.mean, s.standard_error));
-    }
-    let rest = json!({
-        "repeats": scenario.repeats,
-        "standard_error": s.standard_error,
-        "p5": s.p5, "p25": s.p25, "median": s.median, "p75": s.p75, "p95": s.p95,
-        "rms_error": f.rms_error,
-        "posterior_deviation": f.deviation,
-        "elo_at_start": scenario.start_elo(),
-        "iterations": settings.schedule.iterations,
-        "a": settings.schedule.stability,
-        "alpha": settings.schedule.alpha,
-        "gamma": settings.schedule.gamma,
-        "noise": settings.noise,
-        "draw_rate": scenario.draw_rate,
-        "concurrency": scenario.concurrency,
-        "as_published": settings.as_published,
-        "seed": scenario.seed,
-        "grid": place,
-        "backend": if f.gpu.is_some() { "gpu" } else { "cpu" },
-        "device": f.gpu,
-        "seconds": f.seconds,
-    });
-    if let (Value::Object(object), Value::Object(rest)) = (&mut object, rest) {
-        object.extend(rest);
-    }
-    if f.paper.is_none() {
-        object["variables"] = variables.into();
-    }
-    object
 }

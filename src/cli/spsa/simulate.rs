@@ -3,20 +3,35 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use gputexel::evaluator::gpu::BackendChoice;
 use gputexel::report::{BandPanel, Bands};
-use gputexel::spsa::simulator::{Outcome, PaperCell, Scenario, Summary, paper_cells, simulate};
-use gputexel::spsa::variables::positive;
+use gputexel::spsa::grid::{GridCell, SimulatedCell};
+use gputexel::spsa::simulator::{PaperCell, Scenario, Simulator, Summary, paper_cells};
 use gputexel::{Error, Result, write_atomically};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::super::backend::set_threads;
+use super::super::games::name_flag;
 use super::super::targets::check_target;
 use super::super::{Context, shows_progress};
-use super::backend::BackendArgs;
-use super::cells::{Cell, ScenarioArgs};
-use super::output::{Finished, print};
+use super::cells::ScenarioArgs;
+use super::output::print;
 
 /// Most repeats; their values at 200 times are kept.
 const MAX_REPEATS: usize = 100_000;
+
+/// Flags that say what simulates.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Backend")]
+pub struct BackendArgs {
+    /// What to simulate on: auto (a real GPU if there is one and for at least 4,096 repeats, otherwise
+    /// the CPU), gpu (also accepts a software adapter; 32-bit numbers) or cpu
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    backend: String,
+    /// CPU threads [default: one per core]; results do not depend on it
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
 
 /// Flags of `spsa simulate`.
 #[derive(Debug, clap::Args)]
@@ -53,7 +68,9 @@ const MAX_PANELS: usize = 100;
 /// # Errors
 /// Bad usage, files that cannot be read or written.
 pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
-    positive("--repeats", args.repeats as f64)?;
+    if args.repeats == 0 {
+        return Err(Error::Usage("--repeats 0: must be a positive number".to_string()).into());
+    }
     if args.repeats > MAX_REPEATS {
         return Err(Error::Usage(format!("--repeats {}: at most {MAX_REPEATS}", args.repeats)).into());
     }
@@ -62,47 +79,54 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
         return Err(Error::Usage(why.to_string()).into());
     }
     check_target(args.svg.as_deref(), args.force)?;
-    let (cells, paper): (Vec<Cell>, Vec<Option<PaperCell>>) = if args.paper {
+    let (cells, paper): (Vec<GridCell>, Vec<Option<PaperCell>>) = if args.paper {
         let cell = |paper: PaperCell| {
             let scenario = paper.scenario(args.repeats, args.seed);
-            (Cell { scenario, place: Vec::new() }, Some(paper))
+            (GridCell { scenario, place: Vec::new() }, Some(paper))
         };
         paper_cells().into_iter().map(cell).unzip()
     } else {
-        args.scenario.cells(args.repeats, args.seed)?.into_iter().map(|cell| (cell, None)).unzip()
+        args.scenario
+            .cells(args.repeats, args.seed)
+            .map_err(name_flag)?
+            .into_iter()
+            .map(|cell| (cell, None))
+            .unzip()
     };
     if args.svg.is_some() && cells.len() > MAX_PANELS {
         let count = cells.len();
         return Err(Error::Usage(format!("--svg: {count} runs are more than {MAX_PANELS} panels")).into());
     }
-    let mut backend = args.backend.open(cells.iter().map(|cell| &cell.scenario))?;
+    let mut simulator = args.backend.open(cells.iter().map(|cell| &cell.scenario)).map_err(name_flag)?;
     let mut finished = Vec::with_capacity(cells.len());
     let mut panels = Vec::new();
     for (i, (cell, paper)) in cells.into_iter().zip(paper).enumerate() {
         let bar = bar(context, cell.scenario.settings.schedule.iterations, title(&cell));
         let started = Instant::now();
-        let outcome = backend.simulate(&cell.scenario, context.cancel, &mut |done| bar.set_position(done));
+        let simulated =
+            simulator.simulate(&cell.scenario, context.cancel, &mut |done| bar.set_position(done));
         bar.finish_and_clear();
-        let (outcome, gpu) = match outcome {
+        let simulated = match simulated {
             // What is done is shown.
             Err(error @ Error::Interrupted(_)) if i > 0 => {
                 print(context, args, &finished)?;
                 return Err(error.into());
             }
-            outcome => outcome?,
+            simulated => simulated?,
         };
+        if let Some(why) = &simulated.fallback {
+            eprintln!("gputexel: warning: {why}; continuing on the CPU");
+        }
         if args.svg.is_some() {
             let five = |gains: &[f64]| {
                 let s = Summary::new(gains);
                 [s.p5, s.p25, s.median, s.p75, s.p95]
             };
-            let points = outcome.trajectory.iter().map(|(k, gains)| (*k as f64, five(gains))).collect();
+            let trajectory = simulated.outcome.trajectory.iter();
+            let points = trajectory.map(|(k, gains)| (*k as f64, five(gains))).collect();
             panels.push(BandPanel { title: title(&cell), points });
         }
-        let seconds = started.elapsed().as_secs_f64();
-        let summary = Summary::new(&outcome.gains);
-        let Outcome { rms_error, deviation, .. } = outcome;
-        finished.push(Finished { cell, summary, rms_error, deviation, paper, gpu, seconds });
+        finished.push(SimulatedCell::new(cell, &simulated, paper, started.elapsed().as_secs_f64()));
     }
     if let Some(path) = &args.svg {
         let bands = Bands {
@@ -116,6 +140,15 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
     Ok(print(context, args, &finished)?)
 }
 
+impl BackendArgs {
+    /// What simulates some scenarios; sets the number of threads.
+    fn open<'a>(&self, scenarios: impl IntoIterator<Item = &'a Scenario>) -> Result<Simulator> {
+        let choice: BackendChoice = self.backend.parse()?;
+        set_threads(self.threads)?;
+        Simulator::open(choice, scenarios)
+    }
+}
+
 impl SimulateArgs {
     /// Whether the paper's table is asked for.
     pub fn is_paper(&self) -> bool {
@@ -123,7 +156,7 @@ impl SimulateArgs {
     }
 }
 
-fn title(cell: &Cell) -> String {
+fn title(cell: &GridCell) -> String {
     let n = cell.scenario.variables.len();
     let mut text =
         format!("{}, {n} parameter{}", cell.scenario.settings.method, if n == 1 { "" } else { "s" });
@@ -133,18 +166,11 @@ fn title(cell: &Cell) -> String {
     text
 }
 
-fn bar(context: &Context, pairs: u64, title: String) -> ProgressBar {
+/// A bar of the pairs of a simulation.
+pub fn bar(context: &Context, pairs: u64, title: String) -> ProgressBar {
     if !shows_progress(context) {
         return ProgressBar::hidden();
     }
     let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} pairs, {eta} left");
     ProgressBar::new(pairs).with_style(style.expect("the template is well-formed")).with_message(title)
-}
-
-/// Simulates a scenario of a plan; shows nothing but its progress.
-pub fn summarize(context: &Context, scenario: &Scenario) -> Result<Summary> {
-    let bar = bar(context, scenario.settings.schedule.iterations, scenario.settings.method.to_string());
-    let outcome = simulate(scenario, context.cancel, &mut |done| bar.set_position(done));
-    bar.finish_and_clear();
-    Ok(Summary::new(&outcome?.gains))
 }

@@ -558,7 +558,7 @@ fn pieces_are_named_in_many_languages() {
     assert!(
         bench
             .refuse(&["p.epd", "--piece-letters", "de"], "", 2)
-            .contains("--piece-letters only applies to games")
+            .contains("piece letters only apply to games")
     );
 }
 

@@ -92,7 +92,7 @@ fn the_folder_of_a_run_stands_for_its_parameters() {
     assert!(
         bench
             .fails(&["eval", "d.bin", "."], 1)
-            .contains(".: has no params.json: it is not the folder of a run")
+            .contains(".: has no params.json: it is not the folder of a finished run")
     );
     std::fs::remove_file(bench.path("again/params.json")).unwrap();
     for args in [&["match", "again", "zero"][..], &["eval", "d.bin", "again"], &["compare", "again", "run"]] {

@@ -140,7 +140,7 @@ fn charts_are_drawn_at_the_end() {
     let common = ["--backend", "cpu", "--k", "0.8"];
     let out = run(&[&["tune", "d.bin", "--out", "a", "--chart", "--holdout", "0.3"], &common[..]].concat());
     assert!(
-        out.contains("held-out loss by step; the dotted line is at the lowest") && braille(&out) > 20,
+        out.contains("held-out loss by step; the dotted line marks the minimum") && braille(&out) > 20,
         "{out}"
     );
     let out = run(&[&["tune", "d.bin", "--out", "b"], &common[..]].concat());

@@ -120,9 +120,12 @@ fn positions_that_are_gone_are_told_and_may_be_elsewhere() {
     std::fs::rename(bench.path("d.bin"), bench.path("moved.bin")).unwrap();
     let (code, out, err) = bench.run(&["report", "r"], "");
     assert_eq!((code, err.as_str()), (0, ""));
-    assert!(out.contains("is not there; --dataset names the file"), "{out}");
+    assert!(out.contains("does not exist; give the file with --dataset"), "{out}");
     let without = report(&bench, "r/report.html");
-    assert!(without.contains("is not there; --dataset") && !without.contains("Calibration, all phases"));
+    assert!(
+        without.contains("does not exist; give the file with --dataset")
+            && !without.contains("Calibration, all phases")
+    );
     let (code, ..) = bench.run(&["report", "r", "--dataset", "moved.bin"], "");
     assert_eq!(code, 0);
     assert!(report(&bench, "r/report.html").contains("Calibration, all phases"));

@@ -66,7 +66,7 @@ fn missing_settings_are_named_or_planned_and_values_taken() {
     // A width of the curve of strength says what Elo there is; without it nothing does.
     bench.write("spsa.var", "x,30,0,440,22,0.002,0\n");
     let line = bench.fails(&["spsa", "convert", "spsa.var", "--to", "bspsa", "--games", "400000"], 2);
-    assert!(line.contains("no saying what Elo it may gain: give --elo"), "{line}");
+    assert!(line.contains("what Elo it may gain is not known: give --elo"), "{line}");
     let plan = ["convert", "bspsa.var", "--to", "openbench", "--games", "400000", "--draw-rate", "0.82"];
     let (_, out, _) = run(&bench, &plan, "");
     let r_end: f64 = out.trim().rsplit(", ").next().unwrap().parse().unwrap();
@@ -202,7 +202,7 @@ mod engines {
         let text = std::fs::read_to_string(&path).unwrap();
         let (head, tail) = text.split_once("# Not tuned").unwrap();
         assert!(
-            tail.contains("# Hash: is not part of") && tail.contains("# Wide: has bounds too wide"),
+            tail.contains("# Hash: is unrelated to") && tail.contains("# Wide: has bounds that are too wide"),
             "{tail}"
         );
         let tables: Vec<&str> = tail

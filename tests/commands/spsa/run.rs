@@ -195,7 +195,7 @@ fn journals_of_other_configurations_and_damaged_ones_are_refused() {
         assert_eq!(bench.bytes("r/spsa.jsonl"), journal.as_bytes(), "it is as it was");
     }
     let none = bench.fails(&["spsa", "run", "--resume", "nowhere"], 1);
-    assert!(none.contains("nowhere: is not the folder of a run of SPSA"), "{none}");
+    assert!(none.contains("nowhere: is not the folder of an SPSA run"), "{none}");
 }
 
 #[test]

@@ -118,7 +118,7 @@ fn what_cannot_be_resumed_is_refused() {
     std::fs::create_dir(bench.path("r")).unwrap();
     assert!(bench.fails(&resume, 1).contains("not the folder of a run"));
     bench.write("r/run.json", "{\n\"program\": 3\n}\n");
-    assert!(bench.fails(&resume, 1).contains("run.json:2: not the record of a run"));
+    assert!(bench.fails(&resume, 1).contains("run.json:2: not a valid record of a run"));
     bench.write("r/run.json", "");
     assert!(bench.fails(&resume, 1).contains("run.json"));
 

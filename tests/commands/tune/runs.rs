@@ -265,7 +265,7 @@ fn eval_agrees_with_the_run() {
         assert_eq!((&eval["k"], &eval["positions"]), (&file["k"], &3000.into()));
         let (_, text, _) = bench.run(&["eval", "d.bin", &params, "--loss", kind], "");
         assert!(text.contains(&format!("loss        {:.10} ({kind})", eval["loss"].as_f64().unwrap())));
-        assert!(text.contains("(of the parameter file)"), "{text}");
+        assert!(text.contains("(from the parameter file)"), "{text}");
     }
     bench.dataset("m.bin", FeatureKind::Material, 100, 1);
     let err = bench.fails(&["eval", "m.bin", "r/params.json"], 1);

@@ -362,7 +362,7 @@ fn bad_input_is_one_line() {
         (&["d.bin", "--scale", "1:2:3", "--k-base", "2"], "10 or e"),
         (&["d.bin", "--scale", "1:2:3", "--folds", "5"], "--folds needs --grid"),
         (&["d.bin", "--scale", "1:2:3", "--k", "1"], "needs --grid"),
-        (&["d.bin", "--scale", "1:2:3", "--svg", "no/such/folder.svg"], "no such folder"),
+        (&["d.bin", "--scale", "1:2:3", "--svg", "no/such/folder.svg"], "its folder does not exist"),
         (&["d.bin", "--grid", "l2"], "KEY=VALUES"),
         (&["d.bin", "--grid", "l2="], "empty"),
         (&["d.bin", "--grid", "l2=0:1:0"], "0 values"),

@@ -107,16 +107,8 @@ impl Evaluator for Limited<'_> {
         self.0.evaluate(population, request)
     }
 
-    fn scores(&mut self, theta: &[f64]) -> gputexel::Result<Vec<f32>> {
-        self.0.scores(theta)
-    }
-
     fn describe(&self) -> String {
         "limited".to_string()
-    }
-
-    fn has_curvature(&self) -> bool {
-        true
     }
 }
 

@@ -6,38 +6,38 @@
 use std::ops::ControlFlow;
 
 use super::game::Game;
-use super::player::{Handed, Player};
+use super::replay::{ParserExit, Replay};
 use super::split::{follows_blank_line, tag_name};
 use super::tags::KnownTag;
 
-impl Player<'_> {
+impl Replay<'_> {
     /// Takes a tag pair whose value has `length` bytes for the parser.
-    pub fn read_tag(&mut self, name: &[u8], length: usize) -> ControlFlow<Handed> {
+    pub fn read_tag(&mut self, name: &[u8], length: usize) -> ControlFlow<ParserExit> {
         self.bare_tags();
-        let offset = self.trail.offset();
+        let offset = self.cursor.offset();
         let name = name.trim_ascii();
-        let (value, parsed) = self.trail.pass_tag(length);
+        let (value, parsed) = self.cursor.pass_tag(length);
         if !name.is_empty() && name.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_') {
             self.take_tag(name, value, offset);
         }
-        if parsed { ControlFlow::Continue(()) } else { ControlFlow::Break(Handed::Resync) }
+        if parsed { ControlFlow::Continue(()) } else { ControlFlow::Break(ParserExit::Resync) }
     }
 
     /// Passes a tag pair that the parser gave up on. Whatever it says cannot be used.
     pub fn tag_too_long(&mut self) {
         self.bare_tags();
-        let offset = self.trail.offset();
-        if let Some((name, _)) = tag_name(self.trail.rest()) {
+        let offset = self.cursor.offset();
+        if let Some((name, _)) = tag_name(self.cursor.rest()) {
             self.take_tag(name, b"too long", offset);
         }
-        self.trail.next_line();
+        self.cursor.next_line();
     }
 
     /// Passes brackets without quotes, in which those tags that matter are read all the same.
     pub fn bare_tags(&mut self) {
         loop {
-            let offset = self.trail.offset();
-            let Some(inside) = self.trail.pass_bracket() else { return };
+            let offset = self.cursor.offset();
+            let Some(inside) = self.cursor.pass_bracket() else { return };
             let inside = inside.trim_ascii();
             let length = inside.iter().position(|b| !b.is_ascii_alphanumeric()).unwrap_or(inside.len());
             let (name, value) = inside.split_at(length);

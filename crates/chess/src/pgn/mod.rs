@@ -1,31 +1,31 @@
 //! Games in portable game notation.
 //!
 //! The crate `pgn-reader` parses them. It is made for well-formed games: it ends a game at a blank
-//! line among the moves, skips words that it cannot read, and takes an unclosed comment to reach
-//! over the games behind it. In data that people and programs wrote, a move lost that way goes
-//! unnoticed and every position behind it is wrong. So the parser gets stretches of text that no
-//! comment may leave (`split`, which also cuts files into chunks), its text is walked beside it to
-//! see what it passes over (`trail`), and games are told apart by their tags and results as they
-//! are played (`player`, `game`, `moves`), and judged as a whole at their ends. Moves are
-//! found however they are spelled, if only one can be meant (`moves`, `spelling`), and in whatever
-//! letters a language has for the pieces (`letters`). Comments may say
+//! line among the moves, skips words that it cannot read, and lets an unclosed comment swallow the
+//! games that follow. In real data, a move lost that way goes unnoticed, and every later position of
+//! the game is wrong. So the parser gets stretches of text that no
+//! comment may leave (`split`, which also finds where chunks of files may end), a second cursor
+//! follows it through the text to see what it skips (`text_cursor`), and games are told apart by their tags and results as they
+//! are played (`replay`, `game`, `moves`), and judged as a whole at their ends. Moves are
+//! found however they are spelled, if only one can be meant (`moves`, `lenient_moves`), and in whatever
+//! letters a language has for the pieces (`piece_letters`). Comments may say
 //! something about scores and books (`scores`), tags about players and clocks (`tags`). Files,
-//! decompression and threads are the callers' business.
+//! decompression and threads are left to callers.
 
 mod game;
 mod header;
-mod letters;
+mod lenient_moves;
 mod moves;
-mod player;
+mod piece_letters;
+mod replay;
 mod scores;
-mod spelling;
 mod split;
 mod tags;
 #[cfg(test)]
 mod tests;
-mod trail;
+mod text_cursor;
 
-pub use letters::PieceLetters;
-pub use player::{read_pgn, read_pgn_with_letters};
+pub use piece_letters::PieceLetters;
+pub use replay::{read_pgn, read_pgn_with_letters};
 pub use scores::{CommentScores, comment_scores};
 pub use split::{is_tag_pair, last_game_start};

@@ -4,8 +4,8 @@ use shakmaty::san::{San, SanPlus};
 use shakmaty::uci::UciMove;
 use shakmaty::{Chess, Move};
 
-use super::letters::{ENGLISH, PieceLetters};
-use super::spelling::{Fault, castling_side, find_spelled};
+use super::lenient_moves::{MoveError, castling_side, find_lenient};
+use super::piece_letters::{ENGLISH, PieceLetters};
 
 /// Whether a word is the whole spelling of a move as the parser read it.
 pub fn spells(word: &[u8], read: &SanPlus) -> bool {
@@ -27,7 +27,7 @@ pub fn find_move<'r>(
     san: Option<San>,
     rest: impl FnOnce() -> &'r [u8],
     letters: Option<&PieceLetters>,
-) -> Result<Move, Fault> {
+) -> Result<Move, MoveError> {
     if letters.is_none()
         && let Some(san) = san.or_else(|| San::from_ascii(word).ok())
         && let Ok(found) = san.to_move(position)
@@ -36,7 +36,7 @@ pub fn find_move<'r>(
     }
     match find_coordinates(position, word) {
         Some(found) => Ok(found),
-        None => find_spelled(position, word, rest(), letters.unwrap_or(&ENGLISH)),
+        None => find_lenient(position, word, rest(), letters.unwrap_or(&ENGLISH)),
     }
 }
 
@@ -79,8 +79,8 @@ mod tests {
         for word in ["exd6", "exd6e.p.", "e5d6"] {
             assert!(find_move(&passing, word.as_bytes()).unwrap().is_en_passant(), "{word}");
         }
-        assert_eq!(find_move(&castling, b"Qh5"), Err(Fault::Illegal));
-        assert_eq!(find_move(&castling, b"Xy9"), Err(Fault::Unreadable));
+        assert_eq!(find_move(&castling, b"Qh5"), Err(MoveError::Illegal));
+        assert_eq!(find_move(&castling, b"Xy9"), Err(MoveError::Unreadable));
     }
 
     #[test]

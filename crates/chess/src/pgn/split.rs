@@ -1,6 +1,6 @@
 //! Where games begin in a text, judged from tag pairs alone.
 //!
-//! Chunks of a file are cut at these places, and within a chunk no comment reaches over one.
+//! Files are split into chunks at these places, and within a chunk no comment extends beyond one.
 
 /// The ends of stretches of `text` that begin, but for the first, with an Event tag, the first of
 /// a game's tags. Such a line within a comment means that the comment was never closed.

@@ -34,7 +34,7 @@ use shakmaty::{Chess, Color, Move, Position as _};
 use super::evaluation::{Evaluation, MATE_CP};
 use moves::{Ranked, push_evasions, push_tactical, rank};
 
-/// Nodes that the search of one position may take unless told otherwise. Real positions take
+/// Default limit of the nodes that the search of one position may take. Real positions take
 /// dozens, the worst of them some ten thousand.
 pub const DEFAULT_NODE_LIMIT: u64 = 1_000_000;
 
@@ -156,11 +156,11 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
         self.begin();
         let margin = margin_cp.clamp(0, 2 * INFINITE_CP);
         let state = self.evaluation.state(position);
-        let epoch_done = self.evaluation.score_cached_stm(&state, position, &mut self.cache);
-        let beta = epoch_done + margin + 1;
-        let alpha = if position.is_check() { epoch_done - margin - 1 } else { beta - 1 };
+        let static_score = self.evaluation.score_cached_stm(&state, position, &mut self.cache);
+        let beta = static_score + margin + 1;
+        let alpha = if position.is_check() { static_score - margin - 1 } else { beta - 1 };
         let score = self.search::<false>(position, state, 0, alpha, beta)?;
-        Ok((score - epoch_done).abs() <= margin)
+        Ok((score - static_score).abs() <= margin)
     }
 
     /// The position at the end of the principal variation of the quiescence search: that whose

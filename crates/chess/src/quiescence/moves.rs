@@ -10,6 +10,7 @@ pub struct Ranked {
 }
 
 /// Pawns, by role.
+#[inline]
 fn value(role: Role) -> u32 {
     match role {
         Role::Pawn => 1,
@@ -22,6 +23,7 @@ fn value(role: Role) -> u32 {
 
 /// The order of moves as the [module](super) defines it: smaller is earlier, and no two moves of a
 /// position have the same.
+#[inline]
 pub fn rank(m: Move) -> u32 {
     let promotion = m.promotion();
     let gain = m.capture().map_or(0, value) + promotion.map_or(0, |role| value(role) - 1);
@@ -33,6 +35,7 @@ pub fn rank(m: Move) -> u32 {
 }
 
 /// Brings the first of the remaining moves to the front.
+#[inline]
 pub fn next(moves: &mut [Ranked]) -> Move {
     let mut first = 0;
     for (i, candidate) in moves.iter().enumerate() {

@@ -114,7 +114,7 @@ impl Criteria<'_> {
         }
     }
 
-    /// Judges a labelled position that belongs to no game; `number` is that of its line.
+    /// Judges a labeled position that belongs to no game; `number` is that of its line.
     pub fn judge_line(&self, position: &Chess, score_cp: f32, number: u64) -> Result<Sample, Reason> {
         if position.is_check() {
             // Mate is a check, too, and nothing to evaluate whatever the settings say.
@@ -261,10 +261,12 @@ impl Criteria<'_> {
 
 /// A pseudorandom number that a seed and two numbers determine: the finalizer of SplitMix64
 /// (Steele, Lea, Flood 2014) over each in turn.
+#[inline]
 pub fn draw(seed: u64, identity: u64, index: u64) -> u64 {
     [identity, index].into_iter().fold(mix(seed), |state, word| mix(state ^ word))
 }
 
+#[inline]
 fn mix(word: u64) -> u64 {
     let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -273,6 +275,7 @@ fn mix(word: u64) -> u64 {
 }
 
 /// A number from 0 to 1, 1 excluded.
+#[inline]
 pub fn unit_interval(bits: u64) -> f64 {
     (bits >> 11) as f64 / (1u64 << 53) as f64
 }

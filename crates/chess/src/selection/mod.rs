@@ -14,13 +14,12 @@
 
 mod criteria;
 mod preset;
-mod reason;
 mod search;
 mod settings;
 
+pub use crate::reason::{LeftOut, Reason, Unit};
 pub use criteria::{Criteria, MAX_PLIES, Ply, draw, unit_interval};
 pub use preset::Preset;
-pub use reason::{LeftOut, Reason, Unit};
 pub use search::{NODE_LIMIT, PositionSearch};
 
 use gputexel_files::{Error, Result};
@@ -72,7 +71,7 @@ pub enum Resolve {
 /// The rules by which positions are kept, and what becomes of those that are.
 ///
 /// Rules that ask for a game (plies, captures, promotions, neighborhoods of checks and mates, book
-/// moves, tags, samples by game) do not apply to labelled positions.
+/// moves, tags, samples by game) do not apply to labeled positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selection {
     /// The preset that the rules began with.
@@ -238,7 +237,7 @@ impl Selection {
             return refuse(format!("share {}: must be above 0 and at most 1", self.share));
         }
         if self.per_game == Some(0) || self.sample == Some(0) {
-            return refuse("a sample of 0 positions (--per-game, --sample) keeps nothing".to_string());
+            return refuse("a sample of 0 positions keeps nothing".to_string());
         }
         for (name, before) in
             [("checks", self.before_checks), ("mates", self.before_mates), ("captures", self.before_captures)]

@@ -1,7 +1,7 @@
 //! Legal moves in stages: captures and promotions first, other moves only where they are needed.
 //!
 //! shakmaty generates all legal moves at once; a search drops most positions after a capture or a
-//! move from its table. What stands in check and what is pinned is found once a position. Tests
+//! move from its table. Checks and pins are found once per position. Tests
 //! hold the union of the stages against shakmaty's list.
 
 use shakmaty::{Bitboard, Board, CastlingSide, Chess, Color, Move, Position, Role, Square, attacks};

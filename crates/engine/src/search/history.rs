@@ -7,13 +7,13 @@ const LIMIT: i32 = 8192;
 
 /// A move as its piece and target.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Step(u16);
+pub(super) struct PieceTo(u16);
 
 /// Pieces of both colors.
 const PIECES: usize = 12;
 const SQUARES: usize = 64;
 
-impl Step {
+impl PieceTo {
     pub(super) fn new(turn: Color, m: Move) -> Self {
         let piece = 6 * turn as usize + usize::from(m.role()) - 1;
         Self((piece * SQUARES + usize::from(m.to())) as u16)
@@ -24,9 +24,9 @@ impl Step {
 pub(super) struct History {
     /// By color, origin, target.
     quiets: Vec<i16>,
-    /// By the step before and the step.
-    replies: Vec<i16>,
-    /// By step and captured role.
+    /// By an earlier move and this one: continuation history.
+    continuations: Vec<i16>,
+    /// By move and captured role.
     captures: Vec<i16>,
 }
 
@@ -34,14 +34,14 @@ impl History {
     pub(super) fn new() -> Self {
         Self {
             quiets: vec![0; 2 * SQUARES * SQUARES],
-            replies: vec![0; PIECES * SQUARES * PIECES * SQUARES],
+            continuations: vec![0; PIECES * SQUARES * PIECES * SQUARES],
             captures: vec![0; PIECES * SQUARES * 6],
         }
     }
 
     pub(super) fn clear(&mut self) {
         self.quiets.fill(0);
-        self.replies.fill(0);
+        self.continuations.fill(0);
         self.captures.fill(0);
     }
 
@@ -50,21 +50,24 @@ impl History {
         (turn as usize * SQUARES + from) * SQUARES + usize::from(m.to())
     }
 
-    fn reply_index(before: Step, step: Step) -> usize {
-        usize::from(before.0) * PIECES * SQUARES + usize::from(step.0)
+    fn continuation_index(before: PieceTo, played: PieceTo) -> usize {
+        usize::from(before.0) * PIECES * SQUARES + usize::from(played.0)
     }
 
     fn capture_index(turn: Color, m: Move) -> usize {
         let captured = m.capture().map_or(0, |role: Role| usize::from(role) - 1);
-        usize::from(Step::new(turn, m).0) * 6 + captured
+        usize::from(PieceTo::new(turn, m).0) * 6 + captured
     }
 
-    /// How promising a move is that captures nothing; `before` are the steps one and two plies ago.
-    pub(super) fn quiet(&self, turn: Color, m: Move, before: [Option<Step>; 2]) -> i32 {
-        let step = Step::new(turn, m);
-        let replies: i32 =
-            before.into_iter().flatten().map(|b| i32::from(self.replies[Self::reply_index(b, step)])).sum();
-        i32::from(self.quiets[Self::quiet_index(turn, m)]) + replies
+    /// How promising a move is that captures nothing; `before` are the moves one and two plies ago.
+    pub(super) fn quiet(&self, turn: Color, m: Move, before: [Option<PieceTo>; 2]) -> i32 {
+        let played = PieceTo::new(turn, m);
+        let continuations: i32 = before
+            .into_iter()
+            .flatten()
+            .map(|b| i32::from(self.continuations[Self::continuation_index(b, played)]))
+            .sum();
+        i32::from(self.quiets[Self::quiet_index(turn, m)]) + continuations
     }
 
     /// How promising a capture is beyond what it takes.
@@ -73,11 +76,11 @@ impl History {
     }
 
     /// Remembers that a quiet move was good (a positive bonus) or not.
-    pub(super) fn note_quiet(&mut self, turn: Color, m: Move, before: [Option<Step>; 2], bonus: i32) {
+    pub(super) fn note_quiet(&mut self, turn: Color, m: Move, before: [Option<PieceTo>; 2], bonus: i32) {
         note(&mut self.quiets[Self::quiet_index(turn, m)], bonus);
-        let step = Step::new(turn, m);
+        let played = PieceTo::new(turn, m);
         for b in before.into_iter().flatten() {
-            note(&mut self.replies[Self::reply_index(b, step)], bonus);
+            note(&mut self.continuations[Self::continuation_index(b, played)], bonus);
         }
     }
 

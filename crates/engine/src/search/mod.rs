@@ -1,7 +1,9 @@
 //! The search: iterative deepening over a tree of legal moves, with an evaluation that follows them.
 //!
-//! Owns the order of moves, the transposition table, what is cut off and when to stop. It knows
-//! evaluations only through [`Evaluation`], and leaves legality of positions and moves to shakmaty.
+//! Owns the order of moves, the transposition table, what is cut off and when to stop. The tree knows
+//! evaluations only through [`Evaluation`]; [`Engine`] fixes it to [`TableEvaluation`], so that the
+//! search is compiled here, with this crate's optimization, and not wherever an engine is used.
+//! Legality of positions and moves is left to shakmaty.
 
 mod clock;
 mod exchange;
@@ -40,9 +42,12 @@ const WINDOW_CP: i32 = 25;
 /// Nodes that are searched whatever the clock says, if the first iteration takes as many.
 const GRACE_NODES: u64 = 8192;
 
-/// Time that passes between the owner of a clock and the search, unless
-/// [set](Engine::set_move_overhead) otherwise.
+/// Default allowance for the delay between the clock's owner and the search, see
+/// [`Engine::set_move_overhead`].
 pub const DEFAULT_MOVE_OVERHEAD: Duration = Duration::from_millis(20);
+
+/// What the evaluation remembers of positions.
+type Cache = <TableEvaluation as Evaluation>::Cache;
 
 /// What an iteration of deepening has found.
 #[derive(Clone, Copy, Debug)]
@@ -84,20 +89,20 @@ pub struct Chosen {
 ///
 /// Searches by depth or nodes are deterministic: after [`new_game`](Self::new_game), the same
 /// searches give the same moves, scores and node counts.
-pub struct Engine<E: Evaluation = TableEvaluation> {
-    evaluation: E,
+pub struct Engine {
+    evaluation: TableEvaluation,
     settings: Settings,
     table: Table,
     history: History,
     reductions: Reductions,
     buffers: Buffers,
-    cache: E::Cache,
+    cache: Cache,
     move_overhead: Duration,
 }
 
-impl<E: Evaluation> Engine<E> {
+impl Engine {
     /// An engine with a transposition table of so many MiB, at least one.
-    pub fn new(evaluation: E, hash_mib: usize) -> Self {
+    pub fn new(evaluation: TableEvaluation, hash_mib: usize) -> Self {
         Self {
             evaluation,
             settings: Settings::default(),
@@ -105,7 +110,7 @@ impl<E: Evaluation> Engine<E> {
             history: History::new(),
             reductions: Reductions::new(),
             buffers: Buffers::new(),
-            cache: E::Cache::default(),
+            cache: Cache::default(),
             move_overhead: DEFAULT_MOVE_OVERHEAD,
         }
     }
@@ -117,14 +122,14 @@ impl<E: Evaluation> Engine<E> {
     }
 
     /// The evaluation that it plays with.
-    pub fn evaluation(&self) -> &E {
+    pub fn evaluation(&self) -> &TableEvaluation {
         &self.evaluation
     }
 
     /// Plays with another evaluation, and forgets what the one before has led to.
-    pub fn set_evaluation(&mut self, evaluation: E) {
+    pub fn set_evaluation(&mut self, evaluation: TableEvaluation) {
         self.evaluation = evaluation;
-        self.cache = E::Cache::default();
+        self.cache = Cache::default();
         self.new_game();
     }
 
@@ -135,7 +140,7 @@ impl<E: Evaluation> Engine<E> {
         self.table = Table::new(mib);
     }
 
-    /// Sets the time that passes between the owner of a clock and the search.
+    /// Sets the allowance for the delay between the clock's owner and the search.
     pub fn set_move_overhead(&mut self, overhead: Duration) {
         self.move_overhead = overhead;
     }
@@ -285,7 +290,7 @@ fn deepen<E: Evaluation>(tree: &mut Tree<'_, E>, position: &Chess, depth: i32, l
     }
 }
 
-/// A score of the search as it is told: mates in moves.
+/// A score of the search as UCI has it: mates in moves.
 fn named(score: i32) -> Score {
     if score >= MATE_BOUND_CP {
         Score::Mate((MATE_CP - score + 1) / 2)

@@ -5,7 +5,7 @@ use shakmaty::{Chess, Color, Move, Position, Role};
 
 use super::exchange::{self, value};
 use super::generation::Legality;
-use super::history::{History, Step};
+use super::history::{History, PieceTo};
 
 /// No position of chess has more moves, see [`shakmaty::MoveList`].
 const MAX_MOVES: usize = 270;
@@ -33,7 +33,7 @@ pub(super) struct Picker {
     stage: Stage,
     table: Option<Move>,
     killers: [Option<Move>; 2],
-    before: [Option<Step>; 2],
+    before: [Option<PieceTo>; 2],
     /// Captures that lose material, those not yet tried, then quiet moves.
     list: ArrayVec<Scored, MAX_MOVES>,
     at: usize,
@@ -45,7 +45,7 @@ pub(super) struct Picker {
 
 impl Picker {
     /// All moves. `table` and `killers` have been checked to be legal, and killers to be quiet.
-    pub(super) fn new(table: Option<Move>, killers: [Option<Move>; 2], before: [Option<Step>; 2]) -> Self {
+    pub(super) fn new(table: Option<Move>, killers: [Option<Move>; 2], before: [Option<PieceTo>; 2]) -> Self {
         Self {
             stage: Stage::Table,
             table,

@@ -62,7 +62,7 @@ impl Found {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Entry {
+struct TableEntry {
     key: u64,
     m: Packed,
     score: i16,
@@ -74,7 +74,7 @@ struct Entry {
 /// Entries that share a cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
-struct Bucket([Entry; 4]);
+struct Bucket([TableEntry; 4]);
 
 /// A table of fixed size; keys are stored whole, moves are checked by whoever reads them.
 pub(super) struct Table {
@@ -155,8 +155,9 @@ impl Table {
         let generation = self.generation;
         let index = self.index(key);
         let bucket = &mut self.buckets[index].0;
-        let age = |entry: &Entry| i32::from((generation + GENERATIONS - (entry.meta >> 2)) % GENERATIONS);
-        let worth = |entry: &Entry| match entry.meta {
+        let age =
+            |entry: &TableEntry| i32::from((generation + GENERATIONS - (entry.meta >> 2)) % GENERATIONS);
+        let worth = |entry: &TableEntry| match entry.meta {
             0 => i32::MIN,
             _ => i32::from(entry.depth) - 4 * age(entry),
         };
@@ -185,7 +186,7 @@ impl Table {
             Bound::Lower => 2,
             Bound::Exact => 3,
         };
-        bucket[slot] = Entry {
+        bucket[slot] = TableEntry {
             key: key.0,
             m: packed,
             score: score as i16,

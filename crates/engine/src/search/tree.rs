@@ -1,7 +1,7 @@
 //! The search of one tree: principal variation search with quiescence at its leaves.
 //!
 //! Scores are centipawns from the view of the side to move, fail-soft. Nodes are positions entered
-//! by playing a move or passing it on, quiescence included.
+//! by a move or a null move, quiescence included.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,7 +13,7 @@ use super::MATE_BOUND_CP;
 use super::clock::Deadlines;
 use super::exchange::{self, value};
 use super::generation::Legality;
-use super::history::{History, Step};
+use super::history::{History, PieceTo};
 use super::key::{key_after, key_after_null};
 use super::picker::Picker;
 use super::settings::Settings;
@@ -34,9 +34,9 @@ pub(super) struct Frame {
     /// Static score of the position, `None` in check.
     score: Option<i32>,
     killers: [Option<Move>; 2],
-    /// The move that leads on; `None` where it was passed on.
-    step: Option<Step>,
-    /// Plies since a capture, a move of a pawn or a pass.
+    /// The move that leads on; `None` for a null move.
+    played: Option<PieceTo>,
+    /// Plies since a capture, a pawn move or a null move.
     reversible: u32,
 }
 
@@ -61,7 +61,7 @@ impl Buffers {
     }
 }
 
-/// Late moves are searched shallower, by depth and number of the move.
+/// Late move reductions, by depth and number of the move.
 pub(super) struct Reductions([[u8; 64]; 64]);
 
 impl Reductions {
@@ -106,7 +106,7 @@ pub(super) struct Tree<'a, E: Evaluation> {
 }
 
 /// A position with what is known of it on the way down.
-struct Place<S> {
+struct Node<S> {
     position: Chess,
     state: S,
     key: Zobrist64,
@@ -116,9 +116,9 @@ impl<E: Evaluation> Tree<'_, E> {
     /// Searches the root to a depth within a window.
     pub(super) fn root(&mut self, position: &Chess, depth: i32, alpha: i32, beta: i32) -> i32 {
         let key = *self.buffers.keys.last().expect("the root's key is the last of the game's");
-        let place = Place { position: position.clone(), state: self.evaluation.state(position), key };
+        let node = Node { position: position.clone(), state: self.evaluation.state(position), key };
         self.buffers.frames[0].reversible = position.halfmoves();
-        self.node::<true>(&place, alpha, beta, depth, 0, false)
+        self.node::<true>(&node, alpha, beta, depth, 0, false)
     }
 
     /// Whether the search has to end before another position is entered.
@@ -130,19 +130,19 @@ impl<E: Evaluation> Tree<'_, E> {
         self.stopped
     }
 
-    fn enter(&mut self, place: &Place<E::State>, m: Move, ply: usize) -> Place<E::State> {
+    fn enter(&mut self, node: &Node<E::State>, m: Move, ply: usize) -> Node<E::State> {
         self.nodes += 1;
-        let turn = place.position.turn();
-        let mut position = place.position.clone();
+        let turn = node.position.turn();
+        let mut position = node.position.clone();
         position.play_unchecked(m);
-        let key = key_after(place.key, &place.position, m, &position);
+        let key = key_after(node.key, &node.position, m, &position);
         self.table.prefetch(key);
-        let state = self.evaluation.after(&place.state, turn, m);
+        let state = self.evaluation.after(&node.state, turn, m);
         self.buffers.keys.push(key);
         let frames = &mut self.buffers.frames;
-        frames[ply].step = Some(Step::new(turn, m));
+        frames[ply].played = Some(PieceTo::new(turn, m));
         frames[ply + 1].reversible = if m.is_zeroing() { 0 } else { frames[ply].reversible + 1 };
-        Place { position, state, key }
+        Node { position, state, key }
     }
 
     fn leave(&mut self) {
@@ -190,22 +190,22 @@ impl<E: Evaluation> Tree<'_, E> {
         line.extend(lower[0][..rest].iter().copied());
     }
 
-    fn steps_before(&self, ply: usize) -> [Option<Step>; 2] {
-        let step = |back: usize| ply.checked_sub(back).and_then(|p| self.buffers.frames[p].step);
-        [step(1), step(2)]
+    fn moves_before(&self, ply: usize) -> [Option<PieceTo>; 2] {
+        let played = |back: usize| ply.checked_sub(back).and_then(|p| self.buffers.frames[p].played);
+        [played(1), played(2)]
     }
 
-    /// Searches a position `depth` plies deep. `cut` says that a score of beta or more is expected.
+    /// Searches a position `depth` plies deep. `cut_node` says that a score of beta or more is expected.
     fn node<const PV: bool>(
         &mut self,
-        place: &Place<E::State>,
+        node: &Node<E::State>,
         mut alpha: i32,
         mut beta: i32,
         mut depth: i32,
         ply: usize,
-        cut: bool,
+        cut_node: bool,
     ) -> i32 {
-        let position = &place.position;
+        let position = &node.position;
         let legality = Legality::new(position);
         let in_check = legality.in_check();
         let is_root = ply == 0;
@@ -213,7 +213,7 @@ impl<E: Evaluation> Tree<'_, E> {
             depth += 1;
         }
         if depth <= 0 {
-            return self.quiescence::<PV>(place, &legality, alpha, beta, ply);
+            return self.quiescence::<PV>(node, &legality, alpha, beta, ply);
         }
         if PV {
             self.buffers.lines[ply].clear();
@@ -224,7 +224,7 @@ impl<E: Evaluation> Tree<'_, E> {
                 return score;
             }
             if ply >= MAX_PLY {
-                return self.static_score(place);
+                return self.static_score(node);
             }
             // No line can be better than a mate now, or worse than having been mated.
             alpha = alpha.max(ply as i32 - MATE_CP);
@@ -234,7 +234,7 @@ impl<E: Evaluation> Tree<'_, E> {
             }
         }
 
-        let found = self.table.get(place.key, ply);
+        let found = self.table.get(node.key, ply);
         let mut table_move =
             found.and_then(|found| found.m.unpack(position)).filter(|m| legality.is_legal(position, *m));
         if is_root && self.best.is_some() {
@@ -253,7 +253,7 @@ impl<E: Evaluation> Tree<'_, E> {
 
         let turn = position.turn();
         let selective = self.settings.selective;
-        let static_score = if in_check { None } else { Some(self.static_score(place)) };
+        let static_score = if in_check { None } else { Some(self.static_score(node)) };
         self.buffers.frames[ply].score = static_score;
         self.buffers.frames[ply + 1].killers = [None; 2];
         let before_last = ply.checked_sub(2).and_then(|p| self.buffers.frames[p].score);
@@ -266,27 +266,28 @@ impl<E: Evaluation> Tree<'_, E> {
             && let Some(estimate) = estimate
             && beta.abs() < MATE_BOUND_CP
         {
-            // So good that even losing something keeps it above beta.
+            // Reverse futility pruning: so far above beta that no quiet answer brings it below.
             if depth <= 7 && estimate - 75 * (depth - i32::from(improving)) >= beta {
                 return (estimate + beta) / 2;
             }
-            // So bad that only captures could help, and quiescence says that they do not.
+            // Razoring: so far below alpha that only captures could help, and quiescence says that they
+            // do not.
             if depth <= 3 && estimate + 220 * depth < alpha {
-                let score = self.quiescence::<false>(place, &legality, alpha, alpha + 1, ply);
+                let score = self.quiescence::<false>(node, &legality, alpha, alpha + 1, ply);
                 if self.stopped || score <= alpha {
                     return score;
                 }
             }
-            // So good that passing the move on keeps it above beta. Not with pawns only, where
-            // having to move may be what loses.
-            let officers = position.us() & !position.board().pawns() & !position.board().kings();
-            let passed = ply > 0 && self.buffers.frames[ply - 1].step.is_none();
+            // Null-move pruning: the score stays above beta even if the side to move passes. Not with
+            // pawns only, where zugzwang is likely.
+            let pieces = position.us() & !position.board().pawns() & !position.board().kings();
+            let after_null = ply > 0 && self.buffers.frames[ply - 1].played.is_none();
             if depth >= 3
                 && estimate >= beta
-                && !passed
-                && officers.any()
+                && !after_null
+                && pieces.any()
                 && !self.must_stop()
-                && let Some(score) = self.after_pass(place, beta, depth, estimate, ply, cut)
+                && let Some(score) = self.null_move(node, beta, depth, estimate, ply, cut_node)
             {
                 return score;
             }
@@ -294,12 +295,12 @@ impl<E: Evaluation> Tree<'_, E> {
                 return 0;
             }
         }
-        // Without a move to begin with, a shallower search finds one first.
-        if selective && depth >= 4 && table_move.is_none() && (PV || cut) {
+        // Internal iterative reduction: without a move of the table, a shallower search finds one first.
+        if selective && depth >= 4 && table_move.is_none() && (PV || cut_node) {
             depth -= 1;
         }
 
-        let before = self.steps_before(ply);
+        let before = self.moves_before(ply);
         let killers = self.buffers.frames[ply].killers.map(|killer| {
             killer.filter(|m| !m.is_capture() && !m.is_promotion() && legality.is_legal(position, *m))
         });
@@ -320,7 +321,8 @@ impl<E: Evaluation> Tree<'_, E> {
                 None => 0,
             };
             if selective && !is_root && best > -MATE_BOUND_CP {
-                // Moves that give check may mate, however late they come.
+                // Pruning of late, futile, historically bad and losing moves. Moves that give check may
+                // mate, however late they come.
                 if quiet && !legality.checks_directly(position, m) {
                     let late = (3 + depth * depth) as usize / if improving { 1 } else { 2 };
                     let hopeless = static_score
@@ -343,13 +345,14 @@ impl<E: Evaluation> Tree<'_, E> {
             if self.must_stop() {
                 return 0;
             }
-            let next = self.enter(place, m, ply);
+            let next = self.enter(node, m, ply);
             let mut score = alpha;
-            let mut whole = true;
+            // Whether the move needs a search at full depth.
+            let mut full_depth = true;
             if selective && depth >= 3 && number > 1 + 2 * usize::from(is_root) {
                 let mut reduction = self.reductions.get(depth, number);
                 if quiet {
-                    reduction += i32::from(cut) + i32::from(!improving) - i32::from(PV);
+                    reduction += i32::from(cut_node) + i32::from(!improving) - i32::from(PV);
                     reduction -= worth / 6000;
                     reduction -= i32::from(killers.contains(&Some(m)));
                 } else {
@@ -359,11 +362,11 @@ impl<E: Evaluation> Tree<'_, E> {
                 let reduced = (depth - 1 - reduction.max(0)).max(1);
                 if reduced < depth - 1 {
                     score = -self.node::<false>(&next, -alpha - 1, -alpha, reduced, ply + 1, true);
-                    whole = score > alpha;
+                    full_depth = score > alpha;
                 }
             }
-            if whole && (!PV || number > 1) {
-                score = -self.node::<false>(&next, -alpha - 1, -alpha, depth - 1, ply + 1, !cut);
+            if full_depth && (!PV || number > 1) {
+                score = -self.node::<false>(&next, -alpha - 1, -alpha, depth - 1, ply + 1, !cut_node);
             }
             if PV && (number == 1 || score > alpha) {
                 score = -self.node::<true>(&next, -beta, -alpha, depth - 1, ply + 1, false);
@@ -383,7 +386,7 @@ impl<E: Evaluation> Tree<'_, E> {
                         self.best = Some(m);
                     }
                     if score >= beta {
-                        self.note_success(turn, m, &tried, before, depth, ply);
+                        self.update_history(turn, m, &tried, before, depth, ply);
                         break;
                     }
                     alpha = score;
@@ -394,52 +397,52 @@ impl<E: Evaluation> Tree<'_, E> {
             }
         }
         if number == 0 {
-            // Moves that were asked for and are none count as nothing at all.
+            // No legal move: mate or stalemate, or none of the moves that were asked for.
             return if in_check { ply as i32 - MATE_CP } else { 0 };
         }
         let bound = Bound::of(best, alpha_before, beta);
         if !is_root || self.among.is_empty() {
-            self.table.put(place.key, ply, best_move, best, depth, bound);
+            self.table.put(node.key, ply, best_move, best, depth, bound);
         }
         best
     }
 
-    /// The score after passing the move on, if it stays at beta or above.
-    fn after_pass(
+    /// The score after a null move, if it stays at beta or above.
+    fn null_move(
         &mut self,
-        place: &Place<E::State>,
+        node: &Node<E::State>,
         beta: i32,
         depth: i32,
         estimate: i32,
         ply: usize,
-        cut: bool,
+        cut_node: bool,
     ) -> Option<i32> {
-        let position = place.position.clone().swap_turn().ok()?;
+        let position = node.position.clone().swap_turn().ok()?;
         let reduced = depth - 4 - depth / 4 - ((estimate - beta) / 200).min(3);
-        let key = key_after_null(place.key, &place.position, &position);
+        let key = key_after_null(node.key, &node.position, &position);
         self.nodes += 1;
         self.buffers.keys.push(key);
-        self.buffers.frames[ply].step = None;
+        self.buffers.frames[ply].played = None;
         self.buffers.frames[ply + 1].reversible = 0;
-        let next = Place { position, state: place.state, key };
-        let score = -self.node::<false>(&next, -beta, 1 - beta, reduced, ply + 1, !cut);
+        let next = Node { position, state: node.state, key };
+        let score = -self.node::<false>(&next, -beta, 1 - beta, reduced, ply + 1, !cut_node);
         self.leave();
-        // Mates that hang on a pass are none.
+        // Mates found after a null move are not proven.
         (!self.stopped && score >= beta).then_some(if score >= MATE_BOUND_CP { beta } else { score })
     }
 
-    fn static_score(&mut self, place: &Place<E::State>) -> i32 {
-        let score = self.evaluation.score_cached_stm(&place.state, &place.position, self.cache);
+    fn static_score(&mut self, node: &Node<E::State>) -> i32 {
+        let score = self.evaluation.score_cached_stm(&node.state, &node.position, self.cache);
         score.clamp(-MAX_EVALUATION_CP, MAX_EVALUATION_CP)
     }
 
-    /// Remembers the move that made the rest of a position's moves unnecessary.
-    fn note_success(
+    /// Updates killers and history after a move that caused a beta cutoff.
+    fn update_history(
         &mut self,
         turn: Color,
         m: Move,
         tried: &[Move],
-        before: [Option<Step>; 2],
+        before: [Option<PieceTo>; 2],
         depth: i32,
         ply: usize,
     ) {
@@ -468,13 +471,13 @@ impl<E: Evaluation> Tree<'_, E> {
     /// Searches captures and promotions, in check all moves, until the position is quiet.
     fn quiescence<const PV: bool>(
         &mut self,
-        place: &Place<E::State>,
+        node: &Node<E::State>,
         legality: &Legality,
         mut alpha: i32,
         beta: i32,
         ply: usize,
     ) -> i32 {
-        let position = &place.position;
+        let position = &node.position;
         let in_check = legality.in_check();
         if PV {
             self.buffers.lines[ply].clear();
@@ -486,9 +489,9 @@ impl<E: Evaluation> Tree<'_, E> {
             return score;
         }
         if ply >= MAX_PLY {
-            return self.static_score(place);
+            return self.static_score(node);
         }
-        let found = self.table.get(place.key, ply);
+        let found = self.table.get(node.key, ply);
         if !PV
             && self.settings.table_scores
             && let Some(found) = found
@@ -502,7 +505,7 @@ impl<E: Evaluation> Tree<'_, E> {
         let mut best = ply as i32 - MATE_CP;
         let mut stand = -INFINITE;
         if !in_check {
-            stand = self.static_score(place);
+            stand = self.static_score(node);
             let known = found.filter(|_| self.settings.table_scores);
             best = known.map_or(stand, |found| found.correct(stand));
             if best >= beta {
@@ -515,7 +518,7 @@ impl<E: Evaluation> Tree<'_, E> {
                 && legality.is_legal(position, *m)
         });
         let mut picker = if in_check {
-            Picker::new(table_move, [None; 2], self.steps_before(ply))
+            Picker::new(table_move, [None; 2], self.moves_before(ply))
         } else {
             Picker::captures(table_move, !selective)
         };
@@ -526,7 +529,7 @@ impl<E: Evaluation> Tree<'_, E> {
                 if m.promotion().is_some_and(|role| role != Role::Queen) {
                     continue;
                 }
-                // What it takes does not lift the score to alpha.
+                // Delta pruning: what it captures does not lift the score to alpha.
                 if selective && m.promotion().is_none() {
                     let gained = stand + 180 + m.capture().map_or(0, value);
                     if gained <= alpha {
@@ -535,14 +538,14 @@ impl<E: Evaluation> Tree<'_, E> {
                     }
                 }
             } else if selective && answered && best > -MATE_BOUND_CP && !m.is_capture() {
-                // One way out of check is enough to know that it is no mate.
+                // One evasion is enough to know that it is not mate.
                 picker.skip_quiets();
                 continue;
             }
             if self.must_stop() {
                 return 0;
             }
-            let next = self.enter(place, m, ply);
+            let next = self.enter(node, m, ply);
             let next_legality = Legality::new(&next.position);
             let score = -self.quiescence::<PV>(&next, &next_legality, -beta, -alpha, ply + 1);
             self.leave();
@@ -565,7 +568,7 @@ impl<E: Evaluation> Tree<'_, E> {
             }
         }
         let bound = Bound::of(best, alpha_before, beta);
-        self.table.put(place.key, ply, best_move, best, 0, bound);
+        self.table.put(node.key, ply, best_move, best, 0, bound);
         best
     }
 }

@@ -60,7 +60,7 @@ impl Go {
                 }
                 "depth" | "nodes" | "movetime" | "wtime" | "btime" | "winc" | "binc" | "movestogo"
                 | "mate" => {
-                    // Clocks that have run out are told as negative numbers by some.
+                    // Some send negative numbers for clocks that have run out.
                     let Some(number) = words.peek().and_then(|word| word.parse::<i64>().ok()) else {
                         let found = words.next_if(|word| !WORDS.contains(word)).unwrap_or("nothing");
                         go.complaints.push(format!("go {word}: expected an integer, found {found}"));

@@ -31,7 +31,7 @@ use gputexel_model::FeatureSet;
 /// Where answers go: whole lines, from both threads.
 struct Answers<W> {
     output: Mutex<W>,
-    /// Nobody listens any more.
+    /// The reader of the answers has gone away.
     gone: AtomicBool,
 }
 

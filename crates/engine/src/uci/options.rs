@@ -23,7 +23,7 @@ pub(super) enum Change {
     ClearHash,
     Chess960(bool),
     MoveOverhead(u64),
-    /// A parameter was set; the evaluation has to be made anew.
+    /// A parameter was set; the evaluation has to be rebuilt.
     Parameter,
     Nothing,
 }

@@ -85,7 +85,7 @@ impl<'a, W: Write> Worker<'a, W> {
         self.parameters.list(hash_mib, overhead_ms)
     }
 
-    /// Works until nobody asks any more.
+    /// Works until the queue is closed.
     pub(super) fn run(mut self, queue: &Receiver<Job>) {
         while let Ok(job) = queue.recv() {
             match job {

@@ -10,21 +10,22 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::path::{Path, PathBuf};
 
-use super::doubt::{can_judge, doubt, other_scale};
-use super::encode::EncodedLabel;
-use super::pipeline::Finished;
+use super::encode::{Encoded, EncodedLabel};
+use super::plausibility::{can_judge, implausible_labels, scale_mismatch};
 use super::report::{FunnelStep, Report, Results, SourceReport};
 use super::skipped::SkippedList;
-use super::sources::{Contents, Source, repeats};
+use super::sources::Detected;
 use super::weights::PhaseWeights;
 use super::{ExtractSettings, Leaf};
-use gputexel_chess::detection::InputKind;
+use crate::contents::Contents;
+use crate::game_numbers::GameNumbers;
+use crate::reading::{Chunk, Sink};
+use crate::refusals::{check_room, too_many_bad_lines};
 use gputexel_chess::sample::{Agreement, Batch, Verdict};
 use gputexel_chess::scale::{ResultScale, ResultTally};
 use gputexel_chess::selection::{Duplicates, LeftOut, Reason, Unit, draw};
 use gputexel_dataset::{DatasetWriter, PositionLabels, SourceRecord};
-use gputexel_files::{Error, Result};
-use gputexel_model::FeatureRow;
+use gputexel_files::{Advice, Error, Result};
 
 /// Lines or games after which the share of bad ones is first judged.
 const RECORDS_BEFORE_JUDGING: u64 = 1000;
@@ -73,16 +74,21 @@ pub struct Assembly<'a> {
     source_ends: Vec<usize>,
     skipped: Option<SkippedList>,
     leaves: Option<&'a mut Vec<Leaf>>,
-    row: FeatureRow,
     /// Whether any source has games, so that every position needs a number.
     numbered: bool,
-    next_game: u32,
-    /// Numbers given to the game column of the current text.
-    columns: (usize, HashMap<u64, u32>),
+    games: GameNumbers,
     contents: Contents,
 }
 
-/// What becomes of a position that the readers kept.
+/// What came of the positions of a chunk.
+#[derive(Default)]
+struct Written {
+    left_out: LeftOut,
+    /// Positions whose features are those of another.
+    resolved: u64,
+}
+
+/// What becomes of a position that passed the rules of its game.
 enum Fate {
     Kept,
     LeftOut(Reason),
@@ -91,12 +97,17 @@ enum Fate {
 impl<'a> Assembly<'a> {
     pub fn try_new(
         writer: DatasetWriter,
-        sources: &[Source],
+        inputs: &[PathBuf],
+        detected: &[Detected],
         settings: &'a ExtractSettings,
         leaves: Option<&'a mut Vec<Leaf>>,
     ) -> Result<Self> {
         let game_rules = settings.selection.game_rules();
-        let reports = sources.iter().map(|source| empty_report(source, &game_rules)).collect();
+        let reports = inputs
+            .iter()
+            .zip(detected)
+            .map(|(path, detected)| empty_report(path, detected, &game_rules))
+            .collect();
         let skipped = settings.list_skipped.as_deref().map(|path| SkippedList::create(path, settings.force));
         Ok(Self {
             writer,
@@ -106,107 +117,40 @@ impl<'a> Assembly<'a> {
             seen: HashSet::default(),
             rows: KeyMap::default(),
             repeats: HashMap::new(),
-            source_ends: vec![0; sources.len()],
+            source_ends: vec![0; inputs.len()],
             skipped: skipped.transpose()?,
             leaves,
-            row: FeatureRow::default(),
-            numbered: sources.iter().any(Source::has_games),
-            next_game: 0,
-            columns: (0, HashMap::new()),
+            numbered: detected.iter().any(Detected::has_games),
+            games: GameNumbers::default(),
             contents: Contents::default(),
         })
     }
 
-    /// Positions so far.
-    pub fn positions(&self) -> u64 {
-        self.writer.len() as u64
-    }
-
-    pub fn add(&mut self, finished: &Finished) -> Result<()> {
-        let encoded = &finished.encoded;
-        let pgn = self.reports[finished.source].record.format == "pgn";
-        if self.columns.0 != finished.source {
-            self.columns = (finished.source, HashMap::new());
-        }
-        let mut row = std::mem::take(&mut self.row);
-        let mut left_out = LeftOut::default();
-        let mut resolved = 0;
-        // The game of the last kept position: within a chunk, a game's positions are neighbors.
-        let mut current = None;
-        encoded.for_each(&mut row, |label, row| {
+    fn write(&mut self, chunk: &Chunk, encoded: &Encoded) -> Result<Written> {
+        let pgn = self.reports[chunk.source].record.format == "pgn";
+        self.games.begin_chunk(chunk.source);
+        let mut written = Written::default();
+        for (label, row) in encoded.rows() {
             if let Fate::LeftOut(reason) = self.judge(label) {
-                left_out.add(reason);
-                return Ok(());
+                written.left_out.add(reason);
+                continue;
             }
-            let game = self.number(label, pgn, &mut current);
+            let game = self.number(label, pgn);
             self.results.add(label.result);
-            resolved += u64::from(label.leaf_key != label.key);
+            written.resolved += u64::from(label.leaf_key != label.key);
             if let Some(leaves) = &mut self.leaves {
                 leaves.push(Leaf { key: label.key, leaf: label.leaf_key });
             }
             let score_cp = Some(label.score_cp).filter(|score| !score.is_nan());
-            self.writer.push(row, PositionLabels { result: label.result, score_cp, weight: 1.0, game })
-        })?;
-        self.row = row;
-        if self.writer.len() > u32::MAX as usize - 1 {
-            return Err(Error::Usage("more positions than one dataset can hold; write several".to_string()));
+            let labels = PositionLabels { result: label.result, score_cp, weight: 1.0, game };
+            self.writer.push_row(row, labels)?;
         }
-        self.source_ends[finished.source] = self.writer.len();
-
-        let report = &mut self.reports[finished.source];
-        report.resolved += resolved;
-        for game in &encoded.skipped {
-            let number = report.record.records + game.game + 1;
-            let text = format!("{}: game {number} (line {}): {}", report.record.path, game.line, game.what);
-            if let Some(list) = &mut self.skipped {
-                list.add(&text)?;
-            }
-            if report.faults.len() < Batch::NAMED_FAULTS && game.reason.is_fault() {
-                report.faults.push(text.clone());
-            }
-            if report.skipped_games.len() < Batch::NAMED_GAMES && !game.reason.is_choice() {
-                report.skipped_games.push(text);
-            }
-        }
-        report.record.records += encoded.records;
-        report.record.positions += encoded.labels.len() as u64 - left_out.sum(Unit::Position);
-        report.positions_read += encoded.positions_read;
-        report.left_out.merge(&encoded.left_out);
-        report.left_out.merge(&left_out);
-        report.agreement.merge(&encoded.agreement);
-        report.plies += encoded.plies;
-        report.plies_lost += encoded.plies_lost;
-        report.score_agreement.merge(&encoded.score_agreement);
-        report.tally.merge(&encoded.tally);
-        let room = Batch::COMPLAINTS.saturating_sub(report.complaints.len());
-        for (line, reason) in encoded.complaints.iter().take(room) {
-            report.complaints.push(format!("{}:{line}: {reason}", report.record.path));
-        }
-        report.bad_lines = report.left_out.bad_lines();
-        report.bad_games = report.left_out.faulty_games();
-        let last = finished.ending.is_some();
-        if let Some(ending) = &finished.ending {
-            report.warnings.extend(ending.warning.clone());
-            report.record.same_as = self.contents.same_as(&report.record.path, ending);
-            report.warnings.extend(report.record.same_as.as_deref().map(repeats));
-        }
-        if !pgn
-            && can_judge(report, last)
-            && let Some(refusal) = doubt(report, self.settings, last)
-        {
-            return Err(refusal);
-        }
-        let judged = last || report.record.records >= RECORDS_BEFORE_JUDGING;
-        if judged && report.bad_share() > self.settings.max_bad_share {
-            if let Some(refusal) = other_scale(report, self.settings) {
-                return Err(refusal);
-            }
-            return Err(too_bad(report, self.settings));
-        }
-        Ok(())
+        check_room(&self.writer)?;
+        self.source_ends[chunk.source] = self.writer.len();
+        Ok(written)
     }
 
-    /// Duplicates and drawn games. Dropped duplicates are told before draws are, so that the first
+    /// Duplicates and drawn games. Duplicates are dropped before draws are, so that the first
     /// occurrence counts whatever its result; averages are taken over the games that count.
     fn judge(&mut self, label: &EncodedLabel) -> Fate {
         let rules = &self.settings.selection;
@@ -234,25 +178,14 @@ impl<'a> Assembly<'a> {
     }
 
     /// The game number of a kept position.
-    fn number(&mut self, label: &EncodedLabel, pgn: bool, current: &mut Option<(u64, u32)>) -> Option<u32> {
+    fn number(&mut self, label: &EncodedLabel, pgn: bool) -> Option<u32> {
         if !self.numbered {
             return None;
         }
-        let mut fresh = || {
-            self.next_game += 1;
-            self.next_game - 1
-        };
         Some(match label.game {
-            Some(game) if pgn => match *current {
-                Some((known, number)) if known == game => number,
-                _ => {
-                    let number = fresh();
-                    *current = Some((game, number));
-                    number
-                }
-            },
-            Some(game) => *self.columns.1.entry(game).or_insert_with(fresh),
-            None => fresh(),
+            Some(game) if pgn => self.games.of_chunk(game),
+            Some(game) => self.games.of_input(game),
+            None => self.games.single(),
         })
     }
 
@@ -311,7 +244,6 @@ impl<'a> Assembly<'a> {
             report.record.positions = kept;
             start = end;
         }
-        self.next_game = self.writer.games() as u32;
         if let Some(leaves) = &mut self.leaves {
             let mut flags = keep.iter();
             leaves.retain(|_| flags.next().is_some_and(|keep| *keep));
@@ -351,7 +283,7 @@ impl<'a> Assembly<'a> {
         Ok(Report {
             output: output.display().to_string(),
             positions: metadata.positions,
-            games: u64::from(self.next_game),
+            games: metadata.games,
             results: self.results,
             output_bytes: std::fs::metadata(output).map_or(0, |file| file.len()),
             bytes_read: 0,
@@ -362,18 +294,78 @@ impl<'a> Assembly<'a> {
     }
 }
 
-/// What draws for the sample of everything are told apart by from those of games.
+impl Sink for Assembly<'_> {
+    type Batch = Encoded;
+
+    fn positions(&self) -> u64 {
+        self.writer.len() as u64
+    }
+
+    fn add(&mut self, chunk: &Chunk, encoded: Encoded) -> Result<()> {
+        let written = self.write(chunk, &encoded)?;
+        let report = &mut self.reports[chunk.source];
+        report.resolved += written.resolved;
+        for game in &encoded.skipped {
+            let number = report.record.records + game.game + 1;
+            let text = format!("{}: game {number} (line {}): {}", report.record.path, game.line, game.what);
+            if let Some(list) = &mut self.skipped {
+                list.add(&text)?;
+            }
+            if report.faults.len() < Batch::NAMED_FAULTS && game.reason.is_fault() {
+                report.faults.push(text.clone());
+            }
+            if report.skipped_games.len() < Batch::NAMED_GAMES && !game.reason.is_choice() {
+                report.skipped_games.push(text);
+            }
+        }
+        report.record.records += encoded.records;
+        report.record.positions += encoded.len() as u64 - written.left_out.sum(Unit::Position);
+        report.positions_read += encoded.positions_read;
+        report.left_out.merge(&encoded.left_out);
+        report.left_out.merge(&written.left_out);
+        report.agreement.merge(&encoded.agreement);
+        report.plies += encoded.plies;
+        report.plies_lost += encoded.plies_lost;
+        report.score_agreement.merge(&encoded.score_agreement);
+        report.tally.merge(&encoded.tally);
+        let room = Batch::COMPLAINTS.saturating_sub(report.complaints.len());
+        for (line, reason) in encoded.complaints.iter().take(room) {
+            report.complaints.push(format!("{}:{line}: {reason}", report.record.path));
+        }
+        report.bad_lines = report.left_out.bad_lines();
+        report.bad_games = report.left_out.faulty_games();
+        let last = chunk.ending.is_some();
+        if let Some(ending) = &chunk.ending {
+            self.contents.finish_source(ending, &mut report.record, &mut report.warnings);
+        }
+        if report.record.format != "pgn"
+            && can_judge(report, last)
+            && let Some(refusal) = implausible_labels(report, self.settings, last)
+        {
+            return Err(refusal);
+        }
+        let judged = last || report.record.records >= RECORDS_BEFORE_JUDGING;
+        if judged && report.bad_share() > self.settings.max_bad_share {
+            if let Some(refusal) = scale_mismatch(report, self.settings) {
+                return Err(refusal);
+            }
+            return Err(too_bad(report, self.settings));
+        }
+        Ok(())
+    }
+}
+
+/// Keeps draws for the sample of everything apart from those for samples of games.
 const SAMPLE: u64 = 0x5a4d_504c;
 
-fn empty_report(source: &Source, game_rules: &[&str]) -> SourceReport {
-    let lettering = source.lettering.as_ref();
-    let format = source.detection.as_ref().map(|detection| &detection.format);
-    let mut warnings: Vec<String> = source
-        .detection
-        .iter()
-        .flat_map(|one| [one.warning.clone(), one.score_warning.clone()])
-        .flatten()
-        .collect();
+fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str]) -> SourceReport {
+    let (detected_letters, detection) = match detected {
+        Detected::Games(detected_letters) => (detected_letters.as_ref(), None),
+        Detected::Positions(detection) => (None, Some(detection)),
+    };
+    let format = detection.map(|detection| &detection.format);
+    let mut warnings: Vec<String> =
+        detection.iter().flat_map(|one| [one.warning.clone(), one.score_warning.clone()]).flatten().collect();
     if format.is_some() && !game_rules.is_empty() {
         warnings.push(format!(
             "labeled positions have no moves and tags, so these rules do not apply: {}",
@@ -382,11 +374,11 @@ fn empty_report(source: &Source, game_rules: &[&str]) -> SourceReport {
     }
     SourceReport {
         record: SourceRecord {
-            path: source.path.display().to_string(),
-            format: if source.kind == InputKind::Pgn { "pgn" } else { "text" }.to_string(),
+            path: path.display().to_string(),
+            format: if detected.is_pgn() { "pgn" } else { "text" }.to_string(),
             labels: format.map(|format| format.syntax.name().to_string()),
             point_of_view: format.map(|format| format.point_of_view.name().to_string()),
-            piece_letters: lettering.filter(|l| !l.letters.is_english()).map(|l| l.letters.name()),
+            piece_letters: detected_letters.filter(|l| !l.letters.is_english()).map(|l| l.letters.name()),
             results: format
                 .map(|format| format.scale)
                 .filter(|s| *s != ResultScale::default())
@@ -398,11 +390,11 @@ fn empty_report(source: &Source, game_rules: &[&str]) -> SourceReport {
         },
         positions_read: 0,
         resolved: 0,
-        evidence: match &source.detection {
+        evidence: match detection {
             Some(detection) => Some(detection.evidence.clone()),
-            None => lettering.and_then(|lettering| lettering.evidence.clone()),
+            None => detected_letters.and_then(|detected_letters| detected_letters.evidence.clone()),
         },
-        score_evidence: source.detection.as_ref().and_then(|detection| detection.score_evidence.clone()),
+        score_evidence: detection.and_then(|detection| detection.score_evidence.clone()),
         agreement: Agreement::default(),
         score_agreement: Agreement::default(),
         verdict: Verdict::CannotTell,
@@ -424,39 +416,26 @@ fn empty_report(source: &Source, game_rules: &[&str]) -> SourceReport {
 fn too_bad(report: &SourceReport, settings: &ExtractSettings) -> Error {
     match report.losses() {
         Some(losses) => too_many_faults(report, &losses, settings),
-        None => too_many_bad_lines(report, settings.max_bad_share),
+        None => too_many_bad_lines(
+            &report.record,
+            report.bad_lines,
+            (report.bad_share(), settings.max_bad_share),
+            report.left_out_of(Unit::Line).max_by_key(|(_, count)| *count),
+            report.complaints.first(),
+        ),
     }
 }
 
 fn too_many_faults(report: &SourceReport, losses: &str, settings: &ExtractSettings) -> Error {
     let limit = 100.0 * settings.max_bad_share;
     let named = report.faults.join("; ");
-    let hint = match settings.piece_letters {
+    let refusal =
+        Error::input(&report.record.path, format!("{losses}; the limit is {limit:.1} %; the first: {named}"));
+    match settings.piece_letters {
         None if report.left_out.count(Reason::UnreadableMove) > 0 => {
-            "; --piece-letters names the pieces of other languages"
+            let letters = Advice::default().setting("piece-letters", "");
+            refusal.advise(letters.text(" names the pieces of other languages"))
         }
-        _ => "",
-    };
-    Error::input(
-        &report.record.path,
-        format!("{losses}; the limit is {limit:.1} %; the first: {named}{hint}"),
-    )
-}
-
-fn too_many_bad_lines(report: &SourceReport, limit: f64) -> Error {
-    let lines = report.record.records;
-    let most = report
-        .left_out_of(Unit::Line)
-        .max_by_key(|(_, count)| *count)
-        .map_or(String::new(), |(label, count)| format!(", most of them {label} ({count})"));
-    let first = report.complaints.first().map_or(String::new(), |first| format!("; the first: {first}"));
-    Error::input(
-        &report.record.path,
-        format!(
-            "{} of {lines} lines cannot be used ({:.1} %, the limit is {:.1} %){most}{first}",
-            report.bad_lines,
-            100.0 * report.bad_share(),
-            100.0 * limit
-        ),
-    )
+        _ => refusal,
+    }
 }

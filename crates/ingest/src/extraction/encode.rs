@@ -6,9 +6,10 @@ use half::f16;
 use gputexel_chess::sample::{Agreement, Batch, SkippedGame};
 use gputexel_chess::scale::ResultTally;
 use gputexel_chess::selection::LeftOut;
+use gputexel_dataset::StoredRow;
 use gputexel_model::{FeatureRow, FeatureSet};
 
-/// What is kept of a sample beside its features.
+/// What is kept of a sample besides its features.
 #[derive(Clone, Copy, Debug)]
 pub struct EncodedLabel {
     pub key: u64,
@@ -17,14 +18,14 @@ pub struct EncodedLabel {
     pub score_cp: f32,
     pub game: Option<u64>,
     phase: u16,
-    plus: u16,
-    minus: u16,
+    entries: u16,
+    white_entries: u16,
 }
 
 /// The positions and counts of one chunk.
 #[derive(Debug, Default)]
 pub struct Encoded {
-    pub labels: Vec<EncodedLabel>,
+    labels: Vec<EncodedLabel>,
     ids: Vec<u16>,
     coefficients: Vec<f16>,
     pub records: u64,
@@ -72,35 +73,32 @@ impl Encoded {
                 game: sample.game,
                 phase: row.phase,
                 // A side has a few dozen features, a board at most 64 pieces.
-                plus: row.plus.len() as u16,
-                minus: row.minus.len() as u16,
+                entries: (row.plus.len() + row.minus.len()) as u16,
+                white_entries: row.plus.len() as u16,
             });
         }
         encoded
     }
 
-    /// Visits the positions in order; `row` is overwritten for each.
-    pub fn for_each<E>(
-        &self,
-        row: &mut FeatureRow,
-        mut visit: impl FnMut(&EncodedLabel, &FeatureRow) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let mut at = 0;
-        for label in &self.labels {
-            let middle = at + usize::from(label.plus);
-            let end = middle + usize::from(label.minus);
-            row.plus.clear();
-            row.plus.extend_from_slice(&self.ids[at..middle]);
-            row.minus.clear();
-            row.minus.extend_from_slice(&self.ids[middle..end]);
-            row.coefficients.clear();
-            if !self.coefficients.is_empty() {
-                row.coefficients.extend_from_slice(&self.coefficients[at..end]);
-            }
-            row.phase = label.phase;
-            visit(label, row)?;
-            at = end;
-        }
-        Ok(())
+    /// Number of positions.
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// The positions in order, each as the dataset stores it.
+    pub fn rows(&self) -> impl Iterator<Item = (&EncodedLabel, StoredRow<'_>)> {
+        let mut start = 0;
+        self.labels.iter().map(move |label| {
+            let range = start..start + usize::from(label.entries);
+            start = range.end;
+            let coefficients = self.coefficients.get(range.clone()).unwrap_or_default();
+            let row = StoredRow {
+                ids: &self.ids[range],
+                white_entries: label.white_entries,
+                coefficients,
+                phase: label.phase,
+            };
+            (label, row)
+        })
     }
 }

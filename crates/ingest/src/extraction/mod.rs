@@ -1,17 +1,18 @@
-//! From inputs to a dataset: ties the readers of `chess`, the features of `model` and the
-//! container of `dataset` together.
+//! From games and labeled positions to a dataset: combines the readers of `chess`, the features of
+//! `model` and the container of `dataset`.
 //!
-//! Owns the threads, the order of positions, duplicates across inputs, samples of all positions,
-//! weights, game numbers, the evaluation by which positions are resolved, the share of broken lines that is tolerated, and the report. The bytes written depend on inputs and
-//! settings alone, never on the number of threads. Memory holds a few chunks of decompressed
-//! text, and eight bytes or so for every kept position unless duplicates are kept.
+//! Owns duplicates across inputs, samples of all positions, weights, game numbers, the evaluation by
+//! which positions are resolved, the tolerated share of broken lines and games, and the report. The
+//! bytes written depend on inputs and settings alone, never on the number of threads. Memory holds a few
+//! chunks of decompressed text, and about eight bytes per kept position unless duplicates are kept.
 
-mod again;
 mod assembly;
-mod doubt;
+mod builder;
 mod encode;
-mod lettering;
+mod piece_letters;
 mod pipeline;
+mod plausibility;
+mod reextraction;
 mod report;
 mod search;
 mod skipped;
@@ -19,22 +20,26 @@ mod sources;
 mod weights;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
-pub use again::{Leaf, LeafChanges};
+pub use builder::Extraction;
+pub use reextraction::{Leaf, LeafChanges};
 pub use report::{FunnelStep, Report, Results, SourceReport};
 
-pub(crate) use doubt::rates;
-pub(crate) use sources::{Chunk, Contents, Ending, check_reading, read_chunks, repeats, split_point, work};
+pub use crate::reading::{Hooks, Progress};
 
-use gputexel_chess::detection::Asked;
+pub(crate) use plausibility::rates;
+
+use crate::reading::check_reading;
+
+use gputexel_chess::PhaseSettings;
+use gputexel_chess::detection::TextOptions;
 use gputexel_chess::labels::LabelSyntax;
 use gputexel_chess::pgn::PieceLetters;
 use gputexel_chess::scale::ResultScale;
 use gputexel_chess::selection::Selection;
 use gputexel_chess::text::PointOfView;
 use gputexel_files::{Error, Result};
-use gputexel_model::{FeatureSet, TableEvaluation};
+use gputexel_model::{FeatureKind, FeatureSet, TableEvaluation};
 
 /// What to extract and how.
 #[derive(Clone, Debug)]
@@ -43,21 +48,21 @@ pub struct ExtractSettings {
     pub feature_set: FeatureSet,
     /// Which positions are kept.
     pub selection: Selection,
-    /// Syntax of results in labelled text; detected where `None`.
+    /// Syntax of results in labeled text; detected where `None`.
     pub labels: Option<LabelSyntax>,
-    /// What numbers stand for a loss and a win in labelled text; 0 and 1 where `None`, unless the
+    /// What numbers stand for a loss and a win in labeled text; 0 and 1 where `None`, unless the
     /// file shows that it means others, which is refused.
     pub results: Option<ResultScale>,
     /// Point of view of numeric results; detected where `None`.
     pub point_of_view: Option<PointOfView>,
     /// Letters by which games name the pieces; English ones, or else detected, where `None`.
     pub piece_letters: Option<PieceLetters>,
-    /// Point of view of scores in labelled text; detected where `None`.
+    /// Point of view of scores in labeled text; detected where `None`.
     pub score_view: Option<PointOfView>,
     /// Share of broken lines of a text, or of faulty games or plies of a file, above which nothing is
     /// written.
     pub max_bad_share: f64,
-    /// Worker threads beside the one that decompresses.
+    /// Worker threads, besides the one that decompresses.
     pub threads: usize,
     /// The evaluation for searches; the one that the selection names where `None`.
     pub evaluation: Option<TableEvaluation>,
@@ -86,9 +91,9 @@ impl ExtractSettings {
         }
     }
 
-    /// What is said of labelled texts.
-    fn asked(&self) -> Asked {
-        Asked {
+    /// What the user said about labeled texts.
+    fn asked(&self) -> TextOptions {
+        TextOptions {
             syntax: self.labels,
             scale: self.results,
             point_of_view: self.point_of_view,
@@ -107,33 +112,21 @@ impl ExtractSettings {
         let values = u32::from(self.feature_set.phase.max) + 1;
         if let Some(intervals) = self.selection.balance_phases.filter(|n| *n > values) {
             return Err(Error::Usage(format!(
-                "--balance-phases={intervals}: the phase has {values} values, so there can be {values} intervals at most"
+                "{intervals} phase intervals: the phase has {values} values, so there can be {values} at most"
             )));
         }
         Ok(())
     }
 }
 
-/// How far an extraction is.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Progress {
-    /// Bytes of the inputs read, compressed where they are.
-    pub bytes_read: u64,
-    /// Bytes of all inputs, unless one of them is a pipe.
-    pub bytes_total: Option<u64>,
-    /// Positions kept so far.
-    pub positions: u64,
+impl Default for ExtractSettings {
+    /// Default settings for piece-square tables and the usual phase.
+    fn default() -> Self {
+        Self::new(FeatureSet::new(FeatureKind::Pst, PhaseSettings::default()))
+    }
 }
 
-/// How an extraction talks with its caller.
-pub struct Hooks<'a> {
-    /// When set, the extraction ends with [`Error::Interrupted`] and writes nothing.
-    pub cancel: &'a AtomicBool,
-    /// Called several times a second.
-    pub progress: &'a mut dyn FnMut(Progress),
-}
-
-/// Reads `inputs`, games or labelled positions, and writes a dataset to `output`.
+/// Reads `inputs`, games or labeled positions, and writes a dataset to `output`.
 ///
 /// # Errors
 /// [`Error::Usage`] for contradictory settings or an output that exists; [`Error::Input`] when an

@@ -80,7 +80,7 @@ pub struct SourceReport {
     pub score_evidence: Option<String>,
     /// Results against material.
     pub agreement: Agreement,
-    /// Scores of labelled text against material.
+    /// Scores of labeled text against material.
     pub score_agreement: Agreement,
     /// What the results against material say.
     pub verdict: Verdict,
@@ -108,7 +108,7 @@ pub struct SourceReport {
     /// Counts by reason; the record has them by name.
     #[serde(skip)]
     pub left_out: LeftOut,
-    /// Results of labelled text as they are written.
+    /// Results of labeled text as they are written.
     #[serde(skip)]
     pub(super) tally: ResultTally,
 }
@@ -131,8 +131,8 @@ impl SourceReport {
             }
             Verdict::WrongPointOfView => {
                 let hint = match self.record.point_of_view.as_deref() {
-                    Some("white") => "; try --pov stm",
-                    Some("stm") => "; try --pov white",
+                    Some("white") => "; try the point of view stm",
+                    Some("stm") => "; try the point of view white",
                     _ => "",
                 };
                 Some(format!(

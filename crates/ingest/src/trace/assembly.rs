@@ -3,20 +3,24 @@
 //!
 //! Memory: what a map takes from games of a trace to their numbers, a few dozen bytes a game.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use half::f16;
 
+use super::compiled_schema::Column;
 use super::line::Batch;
-use super::plan::Column;
 use super::report::{ImportReport, SourceReport};
 use super::{Comparison, ImportSettings, MAX_SCALES};
-use crate::extraction::{Contents, Ending, Results, rates, repeats};
+use crate::contents::Contents;
+use crate::extraction::{Results, rates};
+use crate::game_numbers::GameNumbers;
+use crate::reading::{Chunk, Sink};
+use crate::refusals::{check_room, too_many_bad_lines};
 use gputexel_chess::sample::{Agreement, Verdict};
 use gputexel_chess::scale::ResultTally;
 use gputexel_dataset::{DatasetWriter, SourceRecord};
-use gputexel_files::{Error, Result};
+use gputexel_files::{Advice, Error, Result};
 
 /// Lines after which the share of broken ones is first judged.
 const LINES_BEFORE_JUDGING: u64 = 1000;
@@ -24,15 +28,6 @@ const LINES_BEFORE_JUDGING: u64 = 1000;
 const LINES_BEFORE_MARKS: u64 = 20;
 /// Complaints that are shown.
 const COMPLAINTS: usize = 5;
-
-/// What became of a chunk.
-pub(super) struct Finished {
-    pub(super) source: usize,
-    pub(super) ending: Option<Ending>,
-    pub(super) batch: Batch,
-    pub(super) bytes: u64,
-    pub(super) buffer: Vec<u8>,
-}
 
 pub(super) struct Assembly<'a> {
     writer: DatasetWriter,
@@ -44,9 +39,9 @@ pub(super) struct Assembly<'a> {
     scales: BTreeSet<u16>,
     first_inexact: Option<String>,
     comparison: Comparison,
-    /// The source whose games are numbered, and their numbers.
-    games: (usize, HashMap<u64, u32>),
-    next_game: u32,
+    /// The current source.
+    source: usize,
+    games: GameNumbers,
     /// Whether positions have games so far; `None` before the first.
     numbered: Option<bool>,
     /// Of the current source: the largest index, and whether index 0 occurred.
@@ -81,8 +76,8 @@ impl<'a> Assembly<'a> {
             scales: BTreeSet::new(),
             first_inexact: None,
             comparison: Comparison::default(),
-            games: (0, HashMap::new()),
-            next_game: 0,
+            source: 0,
+            games: GameNumbers::default(),
             numbered: None,
             largest_index: None,
             zero: false,
@@ -93,56 +88,19 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    pub(super) fn positions(&self) -> u64 {
-        self.writer.len() as u64
-    }
-
-    pub(super) fn add(&mut self, finished: &Finished) -> Result<()> {
-        let Finished { source, ref ending, ref batch, bytes, .. } = *finished;
-        let last = ending.is_some();
-        let path = self.reports[source].record.path.clone();
-        let plan = &self.settings.plan;
-        self.bytes += bytes;
-        if self.games.0 != source {
-            self.games = (source, HashMap::new());
-            (self.largest_index, self.zero) = (None, false);
-            self.columns_seen = [false; Column::COUNT];
-            self.tally = ResultTally::default();
-            self.agreement = Agreement::default();
-        }
-        if let (Some(line), 1) = (batch.zero_at, plan.base) {
-            let reason =
-                "index 0: the file counts from 0, the schema says from 1 (\"index_base\": 0 would fit)";
-            return Err(Error::line(&path, line, reason));
-        }
-        self.largest_index = self.largest_index.max(batch.largest_index);
-        self.zero |= batch.zero_at.is_some();
-
-        let features = &plan.feature_set().features;
-        let (mut previous, mut previous_number) = (None, None);
+    /// Writes the positions of a chunk.
+    fn write(&mut self, path: &str, batch: &Batch) -> Result<()> {
+        let features = &self.settings.schema.feature_set().features;
         batch.for_each(|mut position, game| {
             if *self.numbered.get_or_insert(game.is_some()) || game.is_some() {
-                let number = match (game, previous_number) {
-                    (Some(game), Some(number)) if previous == Some(game) => number,
-                    _ => {
-                        let mut fresh = || {
-                            self.next_game += 1;
-                            self.next_game - 1
-                        };
-                        match game {
-                            Some(game) => *self.games.1.entry(game).or_insert_with(fresh),
-                            None => fresh(),
-                        }
-                    }
-                };
-                (previous, previous_number) = (game, Some(number));
-                position.labels.game = Some(number);
                 if self.numbered == Some(false) {
                     return Err(Error::input(
-                        &path,
+                        path,
                         "some lines have a game (qid:N), others before them have none",
                     ));
                 }
+                let number = game.map(|game| self.games.of_input(game));
+                position.labels.game = Some(number.unwrap_or_else(|| self.games.single()));
             }
             self.results.add(position.labels.result);
             self.entries += position.ids.len() as u64;
@@ -156,87 +114,7 @@ impl<'a> Assembly<'a> {
                     inexact.map(|(&id, c)| format!("{path}: {c} of '{}'", features[usize::from(id)].name));
             }
             Ok(())
-        })?;
-        if self.scales.len() > MAX_SCALES {
-            return Err(Error::input(
-                &path,
-                format!(
-                    "more than {MAX_SCALES} distinct endgame scale factors; let the engine round them, or declare fewer \"steps\""
-                ),
-            ));
-        }
-        if self.writer.len() > u32::MAX as usize - 1 {
-            return Err(Error::Usage("more positions than one dataset can hold; write several".to_string()));
-        }
-        self.comparison.merge(&batch.comparison, source);
-
-        let report = &mut self.reports[source];
-        report.record.records += batch.records;
-        report.record.positions += batch.positions() as u64;
-        report.bad_lines += batch.bad_lines();
-        if let Some(ending) = ending {
-            report.warnings.extend(ending.warning.clone());
-            report.record.same_as = self.contents.same_as(&path, ending);
-            report.warnings.extend(report.record.same_as.as_deref().map(repeats));
-        }
-        for (kind, count) in &batch.bad {
-            *report.record.left_out.entry((*kind).to_string()).or_default() += count;
-        }
-        let room = COMPLAINTS.saturating_sub(report.complaints.len());
-        for (line, reason) in batch.complaints.iter().take(room) {
-            report.complaints.push(format!("{path}:{line}: {reason}"));
-        }
-        self.tally.merge(&batch.tally);
-        self.agreement.merge(&batch.agreement);
-        // Who compares evaluations is told more than this.
-        let asked = self.settings.trust_results || self.settings.reference.is_some();
-        if let (true, false, Some(verdict)) = (last, asked, self.agreement.clear_fault()) {
-            return Err(Error::input(&path, doubt(&self.agreement, verdict)));
-        }
-        let many = report.record.records >= LINES_BEFORE_MARKS;
-        if let (true, Some((result, line))) = (last && many, self.tally.mark()) {
-            let remedy = match result {
-                -1.0 => "lines with -1, 0 and 1 need \"results\": \"-1..1\" in the schema",
-                _ => "print 1, 0.5 and 0",
-            };
-            let reason = format!("the result is {result}, and no result is between 0 and 1: {remedy}");
-            return Err(Error::line(&path, line, reason));
-        }
-        let judged = last || report.record.records >= LINES_BEFORE_JUDGING;
-        let too_many = judged && report.bad_share() > self.settings.max_bad_share;
-        if (last || too_many)
-            && plan.base == 0
-            && !self.zero
-            && self.largest_index == Some(plan.last_index() + 1)
-        {
-            let last = plan.last_index();
-            return Err(Error::input(
-                &path,
-                format!(
-                    "its indices run from 1 to {}, the schema's from 0 to {last}: the file counts from 1 (\"index_base\": 1 and every index one higher would fit)",
-                    last + 1
-                ),
-            ));
-        }
-        if too_many {
-            return Err(too_many_bad_lines(report, self.settings.max_bad_share));
-        }
-        self.columns_seen.iter_mut().zip(batch.columns_seen).for_each(|(seen, new)| *seen |= new);
-        let mut missing = plan.required.iter().filter(|(column, _)| !self.columns_seen[*column as usize]);
-        if let (true, true, Some((column, index))) = (judged, report.record.positions > 0, missing.next()) {
-            let name = column.name();
-            return Err(Error::input(
-                &path,
-                format!(
-                    "the {name} is missing: index {index} occurs in none of {} lines",
-                    report.record.records
-                ),
-            ));
-        }
-        if last && plan.base == 0 && !self.zero && plan.uses_zero() && report.record.positions > 0 {
-            report.warnings.push("index 0 never occurs: does the file count from 1?".to_string());
-        }
-        Ok(())
+        })
     }
 
     pub(super) fn finish(self, inputs: &[PathBuf], output: &Path) -> Result<ImportReport> {
@@ -260,7 +138,7 @@ impl<'a> Assembly<'a> {
             first_inexact: self.first_inexact,
             scales: self.scales.len(),
             results: self.results,
-            relative: self.settings.plan.relative,
+            relative: self.settings.schema.relative,
             output_bytes: std::fs::metadata(output).map_or(0, |file| file.len()),
             bytes_read: 0,
             bytes_of_text: self.bytes,
@@ -271,36 +149,133 @@ impl<'a> Assembly<'a> {
     }
 }
 
+impl Sink for Assembly<'_> {
+    type Batch = Batch;
+
+    fn positions(&self) -> u64 {
+        self.writer.len() as u64
+    }
+
+    fn add(&mut self, chunk: &Chunk, batch: Batch) -> Result<()> {
+        let source = chunk.source;
+        let last = chunk.ending.is_some();
+        let path = self.reports[source].record.path.clone();
+        let schema = &self.settings.schema;
+        self.bytes += chunk.bytes.len() as u64;
+        self.games.begin_chunk(source);
+        if self.source != source {
+            self.source = source;
+            (self.largest_index, self.zero) = (None, false);
+            self.columns_seen = [false; Column::COUNT];
+            self.tally = ResultTally::default();
+            self.agreement = Agreement::default();
+        }
+        if let (Some(line), 1) = (batch.zero_at, schema.base) {
+            let reason =
+                "index 0: the file counts from 0, the schema says from 1 (\"index_base\": 0 would fit)";
+            return Err(Error::line(&path, line, reason));
+        }
+        self.largest_index = self.largest_index.max(batch.largest_index);
+        self.zero |= batch.zero_at.is_some();
+
+        self.write(&path, &batch)?;
+        if self.scales.len() > MAX_SCALES {
+            return Err(Error::input(
+                &path,
+                format!(
+                    "more than {MAX_SCALES} distinct endgame scale factors; let the engine round them, or declare fewer \"steps\""
+                ),
+            ));
+        }
+        check_room(&self.writer)?;
+        self.comparison.merge(&batch.comparison, source);
+
+        let report = &mut self.reports[source];
+        report.record.records += batch.records;
+        report.record.positions += batch.positions() as u64;
+        report.bad_lines += batch.bad_lines();
+        if let Some(ending) = &chunk.ending {
+            self.contents.finish_source(ending, &mut report.record, &mut report.warnings);
+        }
+        for (kind, count) in &batch.bad {
+            *report.record.left_out.entry((*kind).to_string()).or_default() += count;
+        }
+        let room = COMPLAINTS.saturating_sub(report.complaints.len());
+        for (line, reason) in batch.complaints.iter().take(room) {
+            report.complaints.push(format!("{path}:{line}: {reason}"));
+        }
+        self.tally.merge(&batch.tally);
+        self.agreement.merge(&batch.agreement);
+        // A comparison of evaluations reports more than this.
+        let asked = self.settings.trust_results || self.settings.reference.is_some();
+        if let (true, false, Some(verdict)) = (last, asked, self.agreement.clear_fault()) {
+            let advice = Advice::default()
+                .text("\"point_of_view\" of the schema says whose results are, import ")
+                .setting("trust-results", "")
+                .text(" takes them as they are");
+            return Err(Error::input(&path, results_mismatch(&self.agreement, verdict)).advise(advice));
+        }
+        let many = report.record.records >= LINES_BEFORE_MARKS;
+        if let (true, Some((result, line))) = (last && many, self.tally.mark()) {
+            let remedy = match result {
+                -1.0 => "lines with -1, 0 and 1 need \"results\": \"-1..1\" in the schema",
+                _ => "print 1, 0.5 and 0",
+            };
+            let reason = format!("the result is {result}, and no result is between 0 and 1: {remedy}");
+            return Err(Error::line(&path, line, reason));
+        }
+        let judged = last || report.record.records >= LINES_BEFORE_JUDGING;
+        let too_many = judged && report.bad_share() > self.settings.max_bad_share;
+        if (last || too_many)
+            && schema.base == 0
+            && !self.zero
+            && self.largest_index == Some(schema.last_index() + 1)
+        {
+            let last = schema.last_index();
+            return Err(Error::input(
+                &path,
+                format!(
+                    "its indices run from 1 to {}, the schema's from 0 to {last}: the file counts from 1 (\"index_base\": 1 and every index one higher would fit)",
+                    last + 1
+                ),
+            ));
+        }
+        if too_many {
+            let reasons = report.record.left_out.iter().map(|(kind, count)| (kind.as_str(), *count));
+            return Err(too_many_bad_lines(
+                &report.record,
+                report.bad_lines,
+                (report.bad_share(), self.settings.max_bad_share),
+                reasons.max_by_key(|(_, count)| *count),
+                report.complaints.first(),
+            ));
+        }
+        self.columns_seen.iter_mut().zip(batch.columns_seen).for_each(|(seen, new)| *seen |= new);
+        let mut missing = schema.required.iter().filter(|(column, _)| !self.columns_seen[*column as usize]);
+        if let (true, true, Some((column, index))) = (judged, report.record.positions > 0, missing.next()) {
+            let name = column.name();
+            return Err(Error::input(
+                &path,
+                format!(
+                    "the {name} is missing: index {index} occurs in none of {} lines",
+                    report.record.records
+                ),
+            ));
+        }
+        if last && schema.base == 0 && !self.zero && schema.uses_zero() && report.record.positions > 0 {
+            report.warnings.push("index 0 never occurs: does the file count from 1?".to_string());
+        }
+        Ok(())
+    }
+}
+
 /// Why results are not taken as they are.
-fn doubt(counts: &Agreement, verdict: Verdict) -> String {
+fn results_mismatch(counts: &Agreement, verdict: Verdict) -> String {
     let what = match verdict {
         Verdict::Reversed => "as if Black's wins were 1",
         Verdict::MixedPointOfView => "as if lines with different points of view were mixed",
         _ => "as if they were from the other point of view",
     };
     let rates = rates(counts, "decisive, imbalanced results");
-    format!(
-        "results contradict material {what}: {rates}; \"point_of_view\" of the schema says whose results are, \
-         import --trust-results takes them as they are"
-    )
-}
-
-fn too_many_bad_lines(report: &SourceReport, limit: f64) -> Error {
-    let lines = report.record.records;
-    let most = report
-        .record
-        .left_out
-        .iter()
-        .max_by_key(|(_, count)| **count)
-        .map_or(String::new(), |(kind, count)| format!(", most of them {kind} ({count})"));
-    let first = report.complaints.first().map_or(String::new(), |first| format!("; the first: {first}"));
-    Error::input(
-        &report.record.path,
-        format!(
-            "{} of {lines} lines cannot be used ({:.1} %, the limit is {:.1} %){most}{first}",
-            report.bad_lines,
-            100.0 * report.bad_share(),
-            100.0 * limit
-        ),
-    )
+    format!("results contradict material {what}: {rates}")
 }

@@ -158,8 +158,8 @@ impl Comparison {
         }
         let least = self.worst.last().map_or(0.0, |last| last.difference().abs());
         if difference != 0.0 && (self.worst.len() < WORST || difference.abs() > least) {
-            let cut = &comment[..comment.len().min(COMMENT_BYTES)];
-            let comment = String::from_utf8_lossy(cut).into_owned();
+            let shortened = &comment[..comment.len().min(COMMENT_BYTES)];
+            let comment = String::from_utf8_lossy(shortened).into_owned();
             let outlier = Outlier { at, source: 0, printed_cp, computed_cp, comment };
             let place = self.worst.partition_point(|other| other.difference().abs() >= difference.abs());
             self.worst.insert(place, outlier);

@@ -1,16 +1,16 @@
 //! The way back: a dataset as a trace with its schema.
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use super::schema::{
     Columns, GameColumn, PhaseRecord, QidWord, ScaleRecord, Schema, SchemaParameter, Values,
 };
 use gputexel_dataset::Dataset;
-use gputexel_files::{Error, Result};
+use gputexel_files::{AtomicFile, Error, Result, write_atomically};
 use gputexel_model::{Phases, Prior};
 
-/// Writes the positions of a dataset as lines of a trace, and returns the schema that tells what
+/// Writes the positions of a dataset as lines of a trace, and returns the schema that says what
 /// their indices mean. Indices count from 1, as SVMlight's do: phase, then what the dataset has of
 /// endgame scale, offset, weight, search score and static evaluation, then the features.
 ///
@@ -20,6 +20,20 @@ pub fn export(dataset: &Dataset, out: &mut dyn Write, path: &Path) -> Result<Sch
     let (schema, first) = schema_of(dataset)?;
     write(dataset, &schema.columns, first, out).map_err(|e| Error::io(path, e))?;
     Ok(schema)
+}
+
+/// Writes the positions of a dataset as a trace to one file and its schema to another; both are replaced
+/// if they exist, the trace last, once it is whole.
+///
+/// # Errors
+/// [`Error::Io`] for files that cannot be written.
+pub fn export_files(dataset: &Dataset, trace: &Path, schema: &Path) -> Result<()> {
+    let io = |error: std::io::Error| Error::io(trace, error);
+    let mut out = BufWriter::with_capacity(1 << 18, AtomicFile::beside(trace).map_err(io)?);
+    let found = export(dataset, &mut out, trace)?;
+    let file = out.into_inner().map_err(|error| io(error.into_error()))?;
+    write_atomically(schema, found.to_json().as_bytes())?;
+    file.finish().map_err(io)
 }
 
 /// The schema, and the index of the first feature.
@@ -36,7 +50,7 @@ fn schema_of(dataset: &Dataset) -> Result<(Schema, u32)> {
     };
     let columns = Columns {
         phase: column(true),
-        scale: column(!dataset.scales().is_empty()),
+        scale: column(!dataset.endgame_scales().is_empty()),
         offset: column(dataset.has_offsets()),
         weight: column(dataset.has_weights()),
         score: column(!dataset.search_scores().is_empty()),
@@ -71,8 +85,8 @@ fn schema_of(dataset: &Dataset) -> Result<(Schema, u32)> {
     let mut schema = Schema::new(1, parameters.collect());
     schema.phase =
         Some(PhaseRecord::Column { middlegame: f64::from(dataset.phase_max()), endgame: 0.0, steps: None });
-    if !dataset.scales().is_empty() {
-        let one = dataset.scale_one();
+    if !dataset.endgame_scales().is_empty() {
+        let one = dataset.endgame_scale_one();
         schema.scale = Some(ScaleRecord { one: f64::from(one), steps: Some(one) });
     }
     schema.columns = columns;
@@ -95,7 +109,7 @@ fn write(dataset: &Dataset, columns: &Columns, first: u32, out: &mut dyn Write) 
         };
         let known = |column: &[f32]| column.get(n).copied().filter(|value| !value.is_nan());
         put(columns.phase, Some(f32::from(row.phase)))?;
-        put(columns.scale, dataset.scales().get(n).map(|scale| f32::from(*scale)))?;
+        put(columns.scale, dataset.endgame_scales().get(n).map(|scale| f32::from(*scale)))?;
         put(columns.offset, Some(row.offset))?;
         put(columns.weight, Some(row.weight))?;
         put(columns.score, known(dataset.search_scores()))?;

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use shakmaty::Color;
 
 use super::comparison::{Comparison, Reference};
+use super::compiled_schema::{Action, Column, CompiledSchema, Half, PhaseSource};
 use super::number::parse_number;
-use super::plan::{Action, Column, Half, PhaseSource, Plan};
 use super::schema::Results;
 use gputexel_chess::fen::parse_fen;
 use gputexel_chess::sample::Agreement;
@@ -22,7 +22,7 @@ const COMPLAINTS: usize = 5;
 /// Bytes of a word that are quoted.
 const QUOTED: usize = 24;
 
-/// What is kept of a position beside its row.
+/// What is kept of a position besides its row.
 #[derive(Clone, Copy, Debug)]
 struct Label {
     entries: u32,
@@ -63,8 +63,8 @@ pub struct Batch {
     pub comparison: Comparison,
 }
 
-/// Lines of a chunk whose results are held against the material of a position that is not needed: enough to
-/// tell whose view they take, and few enough to cost nothing.
+/// Lines per chunk whose results are compared with material although their FEN is not needed: enough to
+/// find out from whose view they are, and few enough to cost nothing.
 const SAMPLED: usize = 500;
 
 /// Why a line cannot be used: the kind that is counted, and the words.
@@ -74,15 +74,20 @@ fn fault<T>(kind: &'static str, text: String) -> Result<T, Fault> {
     Err(Fault(kind, text))
 }
 
-/// A word of a line for a message, cut and without what is not text.
+/// A word of a line for a message, shortened and without what is not text.
 fn quoted(word: &[u8]) -> String {
-    let cut = String::from_utf8_lossy(&word[..word.len().min(QUOTED)]).escape_debug().to_string();
-    if word.len() > QUOTED { format!("'{cut}…'") } else { format!("'{cut}'") }
+    let shown = String::from_utf8_lossy(&word[..word.len().min(QUOTED)]).escape_debug().to_string();
+    if word.len() > QUOTED { format!("'{shown}…'") } else { format!("'{shown}'") }
 }
 
 /// Reads the lines of a chunk, whose first line has the number `first_line`, from 1. With a
 /// reference, evaluations are compared, too.
-pub fn read_lines(chunk: &[u8], first_line: u64, plan: &Plan, reference: Option<&Reference>) -> Batch {
+pub fn read_lines(
+    chunk: &[u8],
+    first_line: u64,
+    schema: &CompiledSchema,
+    reference: Option<&Reference>,
+) -> Batch {
     let mut batch = Batch {
         // A dozen bytes a coefficient is usual.
         ids: Vec::with_capacity(chunk.len() / 6),
@@ -90,7 +95,7 @@ pub fn read_lines(chunk: &[u8], first_line: u64, plan: &Plan, reference: Option<
         ..Batch::default()
     };
     let mut reader = Reader {
-        plan,
+        schema,
         reference,
         pending: Vec::new(),
         values: [None; Column::COUNT],
@@ -121,7 +126,7 @@ pub fn read_lines(chunk: &[u8], first_line: u64, plan: &Plan, reference: Option<
 }
 
 struct Reader<'a> {
-    plan: &'a Plan,
+    schema: &'a CompiledSchema,
     reference: Option<&'a Reference>,
     /// Entries that are to be sorted and merged.
     pending: Vec<(u16, Half, f64)>,
@@ -134,7 +139,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn read(&mut self, line: &[u8], number: u64, batch: &mut Batch) -> Result<(), Fault> {
-        let plan = self.plan;
+        let schema = self.schema;
         let (data, comment) = match memchr::memchr(b'#', line) {
             Some(at) => (&line[..at], line[at + 1..].trim_ascii()),
             None => (line, &line[line.len()..]),
@@ -182,7 +187,7 @@ impl Reader<'_> {
             }
             last = Some(index);
             self.note(index);
-            let action = plan.actions.get(index as usize).copied();
+            let action = schema.actions.get(index as usize).copied();
             let Some(value) = parse_number(value) else {
                 return fault(
                     "bad number",
@@ -196,7 +201,7 @@ impl Reader<'_> {
                     if single.is_infinite() {
                         return fault("bad number", format!("{value} of index {index} is too large"));
                     }
-                    if plan.merges {
+                    if schema.merges {
                         self.pending.push((id, half, value));
                     } else if single != 0.0 {
                         batch.ids.push(id);
@@ -209,7 +214,7 @@ impl Reader<'_> {
                     return fault("undeclared index", format!("index {index} is not in the schema"));
                 }
                 None => {
-                    let end = plan.last_index();
+                    let end = schema.last_index();
                     return fault(
                         "index out of range",
                         format!("index {index} is past the last of the schema, {end}"),
@@ -217,13 +222,13 @@ impl Reader<'_> {
                 }
             }
         }
-        if plan.dense && seen != plan.declared {
+        if schema.dense && seen != schema.declared {
             return fault(
                 "wrong width",
-                format!("{seen} entries, but the schema declares {}", plan.declared),
+                format!("{seen} entries, but the schema declares {}", schema.declared),
             );
         }
-        if plan.merges {
+        if schema.merges {
             self.merge(batch)?;
         }
         self.finish(result, qid, comment, number, first_entry, batch)
@@ -231,7 +236,7 @@ impl Reader<'_> {
 
     fn result(&self, word: &[u8], number: u64, tally: &mut ResultTally) -> Result<f64, Fault> {
         let bad = |why: &str| fault("bad result", format!("result {}{why}", quoted(word)));
-        match (parse_number(word), self.plan.results) {
+        match (parse_number(word), self.schema.results) {
             (None, _) => bad(" is not a number"),
             (Some(value), Results::ZeroToOne) if (0.0..=1.0).contains(&value) => {
                 tally.number(value as f32);
@@ -257,7 +262,7 @@ impl Reader<'_> {
                 |half: Half| own.iter().filter(|entry| entry.1 == half).map(|entry| entry.2).sum::<f64>();
             let (mg, eg) = (sum(Half::Mg), sum(Half::Eg));
             if mg != eg {
-                let name = &self.plan.feature_set().features[usize::from(own[0].0)].name;
+                let name = &self.schema.feature_set().features[usize::from(own[0].0)].name;
                 return fault(
                     "unequal halves",
                     format!(
@@ -286,8 +291,8 @@ impl Reader<'_> {
         first_entry: usize,
         batch: &mut Batch,
     ) -> Result<(), Fault> {
-        let plan = self.plan;
-        for &(column, index) in &plan.required {
+        let schema = self.schema;
+        for &(column, index) in &schema.required {
             let value = &mut self.values[column as usize];
             match value {
                 Some(_) => batch.columns_seen[column as usize] = true,
@@ -298,7 +303,7 @@ impl Reader<'_> {
                 None => *value = Some(0.0),
             }
         }
-        let setup = match plan.requires_fen {
+        let setup = match schema.requires_fen {
             false => None,
             true => match parse_fen(comment) {
                 Ok((setup, _)) => Some(setup),
@@ -315,24 +320,24 @@ impl Reader<'_> {
             (None, Some(setup)) => Some(setup.turn),
             (None, None) => None,
         };
-        let phase = match (&plan.phase, &setup) {
+        let phase = match (&schema.phase, &setup) {
             (PhaseSource::Column { endgame, factor }, _) => {
                 let value = self.value(Column::Phase).unwrap_or(*endgame);
-                let max = plan.feature_set().phase.max;
+                let max = schema.feature_set().phase.max;
                 whole((value - endgame) * factor, max).ok_or_else(|| {
                     let text = format!("phase {value} is not one of the steps from middlegame to endgame");
                     Fault("bad column", text)
                 })?
             }
-            (PhaseSource::Fen, Some(setup)) => plan.feature_set().phase.units(&setup.board),
-            _ => plan.feature_set().phase.max,
+            (PhaseSource::Fen, Some(setup)) => schema.feature_set().phase.units(&setup.board),
+            _ => schema.feature_set().phase.max,
         };
         let scale = match self.value(Column::Scale) {
-            None => plan.feature_set().imported.as_ref().map_or(1, |imported| imported.scale_one),
+            None => schema.feature_set().imported.as_ref().map_or(1, |imported| imported.scale_one),
             Some(value) => {
-                let most = u16::MAX / plan.feature_set().phase.max;
-                whole(value * plan.scale_factor, most).ok_or_else(|| {
-                    let step = 1.0 / plan.scale_factor;
+                let most = u16::MAX / schema.feature_set().phase.max;
+                whole(value * schema.scale_factor, most).ok_or_else(|| {
+                    let step = 1.0 / schema.scale_factor;
                     let text =
                         format!("endgame scale {value} is negative, too large, or no multiple of {step}");
                     Fault("bad column", text)
@@ -344,7 +349,7 @@ impl Reader<'_> {
             Some(value) if value >= 0.0 && value.fract() == 0.0 && value < 9e15 => Some(value as u64),
             Some(value) => return fault("bad column", format!("game {value} is not an integer")),
         };
-        if plan.requires_qid && qid.is_none() {
+        if schema.requires_qid && qid.is_none() {
             return fault("missing column", "no game (qid:N after the result)".to_string());
         }
         let weight = self.value(Column::Weight).unwrap_or(1.0) as f32;
@@ -354,7 +359,7 @@ impl Reader<'_> {
 
         let black = turn == Some(Color::Black);
         let [of_result, of_coefficients, of_offset, of_score, of_evaluation] =
-            plan.turned.map(|turned| turned && black);
+            schema.turned.map(|turned| turned && black);
         let signed = |value: f64, turn: bool| if turn { -value } else { value };
         if of_coefficients {
             batch.coefficients[first_entry..].iter_mut().for_each(|coefficient| *coefficient = -*coefficient);
@@ -386,14 +391,14 @@ impl Reader<'_> {
         let sample = if batch.labels.len() < SAMPLED { parse_fen(comment).ok() } else { None };
         if let Some(setup) = setup.or_else(|| sample.map(|(setup, _)| setup)) {
             // Where nothing was turned, numbers are still the side to move's.
-            let untold = plan.relative && turn.is_none() && setup.turn == Color::Black;
+            let untold = schema.relative && turn.is_none() && setup.turn == Color::Black;
             let result = if untold { 1.0 - label.result } else { label.result };
             batch.agreement.add(&setup.board, setup.turn, result);
         }
         if let Some(reference) = self.reference {
             let ids = &batch.ids[first_entry..];
             let row = ids.iter().zip(&batch.coefficients[first_entry..]);
-            let shares = shares(plan, phase, scale);
+            let shares = shares(schema, phase, scale);
             let score = offset + reference.sum(row.map(|(&id, &c)| (id, f64::from(c))), shares);
             batch.comparison.add(reference, score, evaluation, result_of(&label), turn, number, comment);
         }
@@ -426,9 +431,9 @@ fn result_of(label: &Label) -> f64 {
     f64::from(label.result)
 }
 
-fn shares(plan: &Plan, phase: u16, scale: u16) -> (f64, f64) {
-    let phi = f64::from(phase) / f64::from(plan.feature_set().phase.max);
-    let one = plan.feature_set().imported.as_ref().map_or(1, |imported| imported.scale_one);
+fn shares(schema: &CompiledSchema, phase: u16, scale: u16) -> (f64, f64) {
+    let phi = f64::from(phase) / f64::from(schema.feature_set().phase.max);
+    let one = schema.feature_set().imported.as_ref().map_or(1, |imported| imported.scale_one);
     (phi, (1.0 - phi) * (f64::from(scale) / f64::from(one)))
 }
 

@@ -2,16 +2,16 @@
 //! format, and the schema that says what their indices mean.
 //!
 //! Owns the schema file, the reader of lines, the import of traces into datasets, and the way back.
-//! What a feature means, only the engine knows that printed the trace. `docs/import.md` has the
+//! Only the engine that printed a trace knows what its features mean. `docs/import.md` describes both
 //! formats in full.
 
 mod assembly;
 mod comparison;
+mod compiled_schema;
 mod export;
 mod line;
 mod number;
 mod pipeline;
-mod plan;
 mod report;
 mod schema;
 mod survey;
@@ -20,9 +20,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use comparison::{Comparison, Correlation, Outlier, Reference, WORST, bounded};
-pub use export::export;
+pub use compiled_schema::CompiledSchema;
+pub use export::{export, export_files};
 pub use line::{Batch, read_lines};
-pub use plan::Plan;
 pub use report::{ImportReport, SourceReport};
 pub use schema::{
     Columns, Comment, GameColumn, PhaseRecord, Priors, Results, ScaleRecord, Schema, SchemaParameter, Values,
@@ -30,7 +30,7 @@ pub use schema::{
 };
 pub use survey::{Survey, survey};
 
-use crate::extraction::{Hooks, check_reading};
+use crate::reading::{Hooks, check_reading};
 use gputexel_files::Result;
 
 /// Most distinct endgame scale factors: each of them times each phase is a bucket with a table of
@@ -41,10 +41,10 @@ pub const MAX_SCALES: usize = 64;
 #[derive(Clone, Debug)]
 pub struct ImportSettings {
     /// What indices mean.
-    pub plan: Arc<Plan>,
+    pub schema: Arc<CompiledSchema>,
     /// Share of broken lines of an input above which nothing is written.
     pub max_bad_share: f64,
-    /// Worker threads beside the one that decompresses.
+    /// Worker threads, besides the one that decompresses.
     pub threads: usize,
     /// Take results as they are, also where they run against material.
     pub trust_results: bool,
@@ -56,9 +56,9 @@ pub struct ImportSettings {
 
 impl ImportSettings {
     /// Default settings for a schema.
-    pub fn new(plan: Plan) -> Self {
+    pub fn new(schema: CompiledSchema) -> Self {
         Self {
-            plan: Arc::new(plan),
+            schema: Arc::new(schema),
             max_bad_share: 0.1,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             trust_results: false,

@@ -48,7 +48,7 @@ pub struct ImportReport {
     pub scales: usize,
     /// Results of its positions.
     pub results: Results,
-    /// Whether results are the side to move's, whom nothing tells.
+    /// Whether results are from the view of the side to move, which the trace does not name.
     pub relative: bool,
     /// Its size in bytes.
     pub output_bytes: u64,

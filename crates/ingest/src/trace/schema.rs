@@ -1,6 +1,6 @@
 //! The JSON file that says what the indices of a trace mean.
 //!
-//! Owns its format and what it says by itself; whether that makes sense is checked by `plan`.
+//! Owns the format alone; whether a schema makes sense is checked by `compiled_schema`.
 
 use std::path::Path;
 
@@ -307,7 +307,7 @@ impl Schema {
     /// Reads a schema.
     ///
     /// # Errors
-    /// [`Error::Io`] when it cannot be read, [`Error::Input`] with the line when it is none.
+    /// [`Error::Io`] when it cannot be read, [`Error::Input`] with the line when it is not a schema.
     pub fn read(path: &Path) -> Result<Self> {
         let text =
             gputexel_files::read_whole_text(path, gputexel_files::SETTINGS_BYTES).map_err(|source| {
@@ -322,7 +322,7 @@ impl Schema {
     /// Reads a schema from the text of a file.
     ///
     /// # Errors
-    /// [`Error::Input`] with the line when it is none.
+    /// [`Error::Input`] with the line when it is not a schema.
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
         let schema: Self = serde_json::from_str(text)
             .map_err(|e| Error::line(path, e.line() as u64, format!("not a schema: {e}")))?;
@@ -339,7 +339,7 @@ impl Schema {
     /// The file as JSON, one parameter a line, with a final newline.
     pub fn to_json(&self) -> String {
         let json = |value: &serde_json::Value| value.to_string();
-        let whole = serde_json::to_value(self).expect("plain data serialises");
+        let whole = serde_json::to_value(self).expect("plain data serializes");
         let mut lines = Vec::new();
         for (key, value) in whole.as_object().expect("a schema is an object") {
             let text = match value.as_array() {

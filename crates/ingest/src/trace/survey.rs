@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::number::parse_number;
 use super::schema::{Comment, GameColumn, PhaseRecord, PhaseWord, QidWord, Results, Schema, SchemaParameter};
-use crate::extraction::split_point;
+use crate::reading::Records;
 use gputexel_chess::fen::parse_fen;
 use gputexel_chess::text::significant_lines;
 use gputexel_files::input::{Input, MAX_LINE_BYTES, endless_line};
@@ -36,7 +36,7 @@ pub struct Survey {
 /// Looks through a trace.
 ///
 /// # Errors
-/// Those of reading it; [`Error::Input`] when most of its lines are none of a trace, or it has more
+/// Those of reading it; [`Error::Input`] when most of its lines are not lines of a trace, or it has more
 /// indices than a schema is written for.
 pub fn survey(path: &Path) -> Result<Survey> {
     let mut input = Input::open(path, Arc::default())?;
@@ -46,7 +46,7 @@ pub fn survey(path: &Path) -> Result<Survey> {
     loop {
         let size = buffer.len() + MAX_LINE_BYTES;
         let ended = input.fill(&mut buffer, size)?;
-        let end = match split_point(&buffer, false) {
+        let end = match Records::Lines.split_point(&buffer) {
             _ if ended => buffer.len(),
             Some(end) => end,
             None => return Err(endless_line(input.name(), first_line)),

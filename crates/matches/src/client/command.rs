@@ -1,7 +1,7 @@
 //! How an engine is started and set up.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -56,6 +56,16 @@ impl EngineCommand {
         }
     }
 
+    /// Makes a program that is named by a path the same in every folder; one that is looked for in
+    /// `PATH` stays as it is.
+    pub fn make_absolute(&mut self) {
+        if self.program.components().count() > 1
+            && let Ok(program) = std::path::absolute(&self.program)
+        {
+            self.program = program;
+        }
+    }
+
     /// The name of the program's file without its extension.
     pub(super) fn stem(&self) -> String {
         self.program.file_stem().unwrap_or(self.program.as_os_str()).to_string_lossy().into_owned()
@@ -72,6 +82,12 @@ impl EngineCommand {
         let words = std::iter::once(program.as_str()).chain(self.arguments.iter().map(String::as_str));
         shlex::try_join(words).map_err(|e| Error::Usage(format!("engine '{self}': {e}")))
     }
+}
+
+/// The file of a program as the system finds it: at its path, or by its name in `PATH`. `None` where
+/// there is none that may be executed.
+pub fn find_program(program: &Path) -> Option<PathBuf> {
+    which::which(program).ok()
 }
 
 /// A command line with the quotes of a POSIX shell, such as `'my engine' --threads 1`.

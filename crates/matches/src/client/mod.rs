@@ -11,16 +11,16 @@ mod process;
 mod protocol;
 
 use std::io::ErrorKind;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use shakmaty::Position;
 
-pub use command::{EngineCommand, Setting};
+pub use command::{EngineCommand, Setting, find_program};
 pub use containment::{kill_all_engines, supervise_engines};
 pub use options::{EngineOption, OptionKind};
 
-use super::{Choice, Failure, GameSoFar, Player};
+use super::{Choice, Failure, GameSoFar, Player, StopFlag};
 use gputexel_engine::Limits;
 use gputexel_files::{Error, Result};
 use process::{EngineProcess, ReadError};
@@ -32,20 +32,17 @@ const CHESS960: &str = "UCI_Chess960";
 /// How long an engine may take to end its search once the user has asked to stop.
 const STOP_TIMEOUT: Duration = Duration::from_millis(1500);
 
-/// Never set.
-static NEVER: AtomicBool = AtomicBool::new(false);
-
 /// More options than this are not listened to.
 const MAX_OPTIONS: usize = 4096;
 
-/// An external engine, started anew whenever it has failed.
+/// An external engine, restarted whenever it has failed.
 pub struct UciPlayer {
     command: EngineCommand,
     name: String,
     options: Vec<EngineOption>,
     process: Option<EngineProcess>,
     /// Set when the user wants all to stop.
-    stop: &'static AtomicBool,
+    stop: StopFlag,
     /// What the running process was told last; it begins with `false`.
     chess960: bool,
 }
@@ -65,7 +62,7 @@ impl UciPlayer {
     /// [`EngineCommand::start_deadline`]; [`Error::Usage`] for a setting that it does not offer or a
     /// value out of the range that it names.
     pub fn start(command: EngineCommand) -> Result<Self> {
-        Self::start_stoppable(command, &NEVER)
+        Self::start_stoppable(command, StopFlag::new())
     }
 
     /// As [`start`](Self::start). Once `stop` is set, now or later, the engine is waited for no more: it is
@@ -74,12 +71,13 @@ impl UciPlayer {
     ///
     /// # Errors
     /// Those of [`start`](Self::start); [`Error::Interrupted`] when `stop` is set.
-    pub fn start_stoppable(command: EngineCommand, stop: &'static AtomicBool) -> Result<Self> {
+    pub fn start_stoppable(command: EngineCommand, stop: impl Into<StopFlag>) -> Result<Self> {
+        let stop = stop.into();
         let failed = |failure| match failure {
             Failure::Stopped => Error::Interrupted("before the engines were ready".to_string()),
             failure => Error::Engine { engine: command.to_string(), reason: failure.to_string() },
         };
-        let Introduction { process, name, options } = introduce(&command, stop).map_err(failed)?;
+        let Introduction { process, name, options } = introduce(&command, &stop).map_err(failed)?;
         let name = command.name.clone().or(name).unwrap_or_else(|| command.stem());
         let lines = setting_lines(&command.settings, &options, &name)?;
         let (process, command_copy) = (Some(process), command.clone());
@@ -171,16 +169,13 @@ fn not_running() -> Failure {
 }
 
 /// Starts a process and listens until it has named its options.
-fn introduce(
-    command: &EngineCommand,
-    stop: &'static AtomicBool,
-) -> std::result::Result<Introduction, Failure> {
+fn introduce(command: &EngineCommand, stop: &StopFlag) -> std::result::Result<Introduction, Failure> {
     let late =
         |what| Failure::NotStarted(format!("{what} within {:.1} s", command.start_deadline.as_secs_f64()));
     if stop.load(Ordering::Relaxed) {
         return Err(Failure::Stopped);
     }
-    let mut process = EngineProcess::spawn(command, stop).map_err(|reason| match reason.kind() {
+    let mut process = EngineProcess::spawn(command, stop.clone()).map_err(|reason| match reason.kind() {
         ErrorKind::Interrupted => Failure::Stopped,
         ErrorKind::TimedOut => late("the program does not run"),
         _ => Failure::NotStarted(reason.to_string()),
@@ -229,7 +224,7 @@ impl Player for UciPlayer {
             self.process = None;
         }
         if self.process.is_none() {
-            let Introduction { process, options, .. } = introduce(&self.command, self.stop)?;
+            let Introduction { process, options, .. } = introduce(&self.command, &self.stop)?;
             let lines = setting_lines(&self.command.settings, &options, &self.name)
                 .map_err(|error| Failure::NotStarted(error.to_string()))?;
             self.process = Some(process);

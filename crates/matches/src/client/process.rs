@@ -5,12 +5,13 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::ChildStdin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use super::super::StopFlag;
 use super::command::EngineCommand;
 use super::containment::{self, Contained, KILL_TIMEOUT};
 use gputexel_files::shown;
@@ -47,7 +48,7 @@ pub(super) struct EngineProcess {
     contained: Arc<dyn Contained>,
     killed: bool,
     /// Set when the user wants all to stop.
-    stop: &'static AtomicBool,
+    stop: StopFlag,
     /// To the thread that writes; `None` once the input is closed.
     commands: Option<Sender<String>>,
     lines: Receiver<String>,
@@ -61,8 +62,8 @@ impl EngineProcess {
     ///
     /// # Errors
     /// Those of starting programs and threads; [`io::ErrorKind::TimedOut`] behind the command's deadline.
-    pub(super) fn spawn(command: &EngineCommand, stop: &'static AtomicBool) -> io::Result<Self> {
-        let (contained, pipes) = containment::start(command, stop)?;
+    pub(super) fn spawn(command: &EngineCommand, stop: StopFlag) -> io::Result<Self> {
+        let (contained, pipes) = containment::start(command, &stop)?;
         let (commands, to_write) = channel();
         let (to_read, lines) = sync_channel(LINES_AHEAD);
         let complaint = Arc::new(Mutex::new(String::new()));

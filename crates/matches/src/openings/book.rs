@@ -11,7 +11,7 @@ use shakmaty::{CastlingMode, Chess, Move, Position};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::Opening;
-use crate::game::playable;
+use crate::end::playable;
 use gputexel_chess::detection::{InputKind, detect_kind};
 use gputexel_chess::fen::{legal_position, parse_fen};
 use gputexel_chess::sample::position_key;
@@ -27,7 +27,7 @@ const MAX_LINE: usize = 4096;
 /// The openings of a file, each position once.
 #[derive(Clone, Debug)]
 pub struct Book {
-    entries: Vec<Entry>,
+    entries: Vec<BookEntry>,
     /// Lines or games that cannot be used.
     pub bad: u64,
     /// The first of them, with file, line or game, and reason.
@@ -40,7 +40,7 @@ pub struct Book {
 
 /// Kept small: books have up to millions of lines.
 #[derive(Clone, Debug)]
-struct Entry {
+struct BookEntry {
     /// FEN or EPD; `None` for the usual position.
     start: Option<Box<str>>,
     chess960: bool,
@@ -159,7 +159,7 @@ impl Reading {
         }
     }
 
-    fn add(&mut self, number: u64, position: &Chess, entry: Entry) {
+    fn add(&mut self, number: u64, position: &Chess, entry: BookEntry) {
         if let Err(reason) = playable(position) {
             self.complain(number, reason);
         } else if self.keys.insert(position_key(position)) {
@@ -195,7 +195,11 @@ impl Reading {
                 Err(reason) => self.complain(number, reason),
                 Ok((position, chess960, used)) => {
                     let fen = String::from_utf8_lossy(&text[..used]).into_owned().into_boxed_str();
-                    self.add(number, &position, Entry { start: Some(fen), chess960, moves: Box::default() });
+                    self.add(
+                        number,
+                        &position,
+                        BookEntry { start: Some(fen), chess960, moves: Box::default() },
+                    );
                 }
             }
         }
@@ -212,7 +216,7 @@ impl Reading {
                     self.complain(number, "no moves");
                 }
                 Ok(game) => {
-                    let entry = Entry {
+                    let entry = BookEntry {
                         start: game.start,
                         chess960: game.chess960,
                         moves: game.moves.into_boxed_slice(),

@@ -34,7 +34,7 @@ const ENGINE: [&str; 11] = [
 ];
 
 /// A `key = value` with its line.
-struct Entry<'a> {
+struct IniEntry<'a> {
     key: &'static str,
     value: &'a str,
     line: u64,
@@ -43,14 +43,14 @@ struct Entry<'a> {
 /// All entries of a file.
 struct Ini<'a> {
     path: &'a Path,
-    entries: Vec<Entry<'a>>,
+    entries: Vec<IniEntry<'a>>,
 }
 
 impl<'a> Ini<'a> {
     /// As the scripts' Config::Tiny reads it: `#` and `;` begin comments on lines of their own, ` ; `
     /// behind values.
     fn read(text: &'a str, path: &'a Path) -> Result<Self> {
-        let mut entries: Vec<Entry<'a>> = Vec::new();
+        let mut entries: Vec<IniEntry<'a>> = Vec::new();
         let mut section: Option<(&'static str, &[&'static str])> = None;
         for (number, line) in (1..).zip(text.lines()) {
             let refuse = |reason: String| Err(Error::line(path, number, reason));
@@ -87,21 +87,21 @@ impl<'a> Ini<'a> {
             if let Some(other) = entries.iter().find(|entry| entry.key == found) {
                 return refuse(format!("{found}: is set in line {} already", other.line));
             }
-            entries.push(Entry { key: found, value, line: number });
+            entries.push(IniEntry { key: found, value, line: number });
         }
         Ok(Self { path, entries })
     }
 
-    fn find(&self, key: &str) -> Option<&Entry<'a>> {
+    fn find(&self, key: &str) -> Option<&IniEntry<'a>> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
-    fn refuse<T>(&self, entry: &Entry<'_>, reason: &str) -> Result<T> {
-        let Entry { key, value, line, .. } = entry;
+    fn refuse<T>(&self, entry: &IniEntry<'_>, reason: &str) -> Result<T> {
+        let IniEntry { key, value, line, .. } = entry;
         Err(Error::line(self.path, *line, format!("{key} = {}: {reason}", shown(value))))
     }
 
-    fn required(&self, section: &str, key: &str) -> Result<&Entry<'a>> {
+    fn required(&self, section: &str, key: &str) -> Result<&IniEntry<'a>> {
         match self.find(key) {
             Some(entry) if entry.value.is_empty() => self.refuse(entry, "has no value"),
             Some(entry) => Ok(entry),

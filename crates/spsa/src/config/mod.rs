@@ -3,6 +3,7 @@
 //! Owns the TOML file that `gputexel spsa run` reads and `gputexel spsa init` writes, and what it
 //! means; and the configurations of `spsa.pl` and `bspsa.pl`, which are turned into it.
 
+mod difference;
 mod file;
 mod ini;
 mod paths;
@@ -14,15 +15,15 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::methods::MethodKind;
+use super::method_kind::MethodKind;
 use super::schedule::Schedule;
 use super::settings::{Noise, Settings};
 use super::variables::{Rounding, Variable};
 use gputexel_files::{Error, Result};
 use gputexel_matches::{DrawRule, WinRule};
 
-pub(crate) use file::{line_at, toml_error};
-pub use text::parameter_table;
+pub use crate::toml_text::parameter_table;
+pub(crate) use paths::existing_games;
 
 /// What a configuration asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -236,8 +237,7 @@ impl RunConfig {
         match Conf::open(path)? {
             Conf::Games(config) => Ok(*config),
             Conf::Simulation(_) => {
-                let reason = "Simulate = 1 asks for a simulation: 'gputexel spsa simulate --conf' makes it";
-                Err(Error::input(path, reason))
+                Err(Error::input(path, "Simulate = 1 asks for a simulation, not for games"))
             }
         }
     }

@@ -22,6 +22,47 @@ impl RunConfig {
     }
 }
 
+impl RunConfig {
+    /// Makes a configuration mean the same in another folder than the current one.
+    pub fn make_absolute(&mut self) {
+        let absolute = |path: &mut PathBuf| {
+            if let Ok(whole) = std::path::absolute(&*path) {
+                *path = whole;
+            }
+        };
+        let games = &mut self.games;
+        [&mut games.book, &mut games.pgn, &mut games.log].into_iter().flatten().for_each(absolute);
+        for engine in std::iter::once(&mut self.engine).chain(&mut self.opponent) {
+            if let Some(params) = engine.params.as_mut().filter(|text| Path::new(text).exists()) {
+                let mut path = PathBuf::from(&*params);
+                absolute(&mut path);
+                *params = path.display().to_string();
+            }
+            let Some(Ok(mut command)) = engine.command.as_deref().map(str::parse::<EngineCommand>) else {
+                continue;
+            };
+            if command.program.components().count() > 1 {
+                command.make_absolute();
+                engine.command = command.to_command_line().ok();
+            }
+        }
+    }
+
+    /// A log or a file of games that is there already and that a run would replace.
+    pub fn existing_output(&self) -> Option<PathBuf> {
+        let games = self.games.pgn.as_deref().map(existing_games).unwrap_or_default();
+        self.games.log.iter().filter(|path| path.exists()).chain(&games).next().cloned()
+    }
+}
+
+/// The files that `$THREAD` in a path may stand for, as far as they exist.
+pub(crate) fn existing_games(pgn: &Path) -> Vec<PathBuf> {
+    let text = pgn.to_string_lossy();
+    let numbers = if text.contains("$THREAD") { 1..=4096 } else { 1..=1 };
+    let paths = numbers.map(|number: u32| PathBuf::from(text.replace("$THREAD", &number.to_string())));
+    paths.filter(|path| path.exists()).collect()
+}
+
 /// A path that begins at `folder`, unless it is absolute.
 pub(super) fn resolve(path: &Path, folder: &Path) -> PathBuf {
     if folder.as_os_str().is_empty() { path.to_path_buf() } else { folder.join(path) }

@@ -173,7 +173,7 @@ fn bad_configurations_are_refused_by_line() {
         ("\"depth=3\"", "\"depth=3\"\ndeadline = 0", "x.toml:10: deadline 0: must be more"),
         ("\"depth=3\"", "\"depth=3\"\nbook_plies = 4", "x.toml:10: book_plies: there is no book"),
         ("\"depth=3\"", "\"depth=3\"\nmax_plies = 0", "x.toml:10: max_plies: must be at least 1"),
-        ("\"depth=3\"", "\"depth=3\"\nbook = \"\"", "x.toml:10: book: is no path"),
+        ("\"depth=3\"", "\"depth=3\"\nbook = \"\"", "x.toml:10: book: is not a valid UTF-8 path"),
         ("\"depth=3\"", "\"depth=3\"\npgn = \"a\"\nlog = \"a\"", "x.toml:11: log: is the file of the games"),
         ("\"depth=3\"", "\"depth=3\"\nwin = { plies = 1, score_cp = 0 }", "x.toml:10: win: score_cp must"),
         (
@@ -267,7 +267,7 @@ fn simulations_and_bspsa_are_read() {
     let Conf::Simulation(found) = ini.open(&text).unwrap() else { panic!("simulation") };
     assert_eq!((found.settings.schedule.stability, found.draw_rate), (5000.0, 0.0));
     let path = ini.0.path().join("x.conf");
-    assert!(RunConfig::open(&path).unwrap_err().to_string().contains("'gputexel spsa simulate --conf'"));
+    assert!(RunConfig::open(&path).unwrap_err().to_string().contains("asks for a simulation, not for games"));
     let text = text.replace("A = 5000\n", "").replace("Alpha = 0.602", "Tau = .6").replace("v.var", "b.var");
     let Conf::Simulation(found) = ini.open(&text).unwrap() else { panic!("simulation") };
     assert_eq!((found.settings.method, found.settings.noise), (MethodKind::Bspsa, Noise::Tau(0.6)));

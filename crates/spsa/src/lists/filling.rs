@@ -4,7 +4,7 @@ use super::{ListEntry, ListFormat, Setting};
 use crate::check_draw_rate;
 use crate::planner::{Advice, Guess, elo_of_curve, gain, too_few};
 use crate::variables::positive;
-use gputexel_files::{Error, Result};
+use gputexel_files::Error;
 
 /// Perturbation at the end where nothing is known: a share of the range, as `tune.py` has it.
 const C_END_OF_RANGE: f64 = 1.0 / 20.0;
@@ -13,7 +13,7 @@ const C_END_OF_DISTANCE: f64 = 2.2;
 
 /// What settings are planned for.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct FillingPlan {
     /// Pairs of games.
     pub pairs: u64,
     /// Share of the games that is drawn.
@@ -22,13 +22,32 @@ pub struct Plan {
     pub elo: Option<f64>,
 }
 
+/// Why a list cannot be filled.
+#[derive(Debug, thiserror::Error)]
+pub enum FillingError {
+    /// Neither the plan nor the list says what Elo a parameter may gain.
+    #[error("{parameter}: what Elo it may gain is not known")]
+    UnknownElo {
+        /// The parameter.
+        parameter: String,
+    },
+    /// Everything else.
+    #[error(transparent)]
+    Other(#[from] Error),
+}
+
 /// Gives parameters the settings that `format` needs and they lack: c_end = a 20th of the range, the
 /// best value being at a distance of s, or of c_end / 2.2; `r_end` by [`gain`], `s` and `sigma` by
 /// [`Advice`]. Returns a note of what was filled in.
 ///
 /// # Errors
-/// [`Error::Usage`] for parameters without bounds or Elo, and for too few games.
-pub fn fill(entries: &mut [ListEntry], format: ListFormat, plan: &Plan) -> Result<Vec<String>> {
+/// [`FillingError::UnknownElo`] for parameters without Elo; [`Error::Usage`] for parameters without bounds,
+/// and for too few games.
+pub fn fill(
+    entries: &mut [ListEntry],
+    format: ListFormat,
+    plan: &FillingPlan,
+) -> Result<Vec<String>, FillingError> {
     check_draw_rate(plan.draw_rate)?;
     positive("number of pairs", plan.pairs as f64)?;
     if let Some(elo) = plan.elo {
@@ -42,7 +61,8 @@ pub fn fill(entries: &mut [ListEntry], format: ListFormat, plan: &Plan) -> Resul
             continue;
         }
         let (Some(min), Some(max)) = (entry.min, entry.max) else {
-            return Err(Error::Usage(format!("{}: has no bounds, so nothing can be planned", entry.name)));
+            let reason = format!("{}: has no bounds, so nothing can be planned", entry.name);
+            return Err(Error::Usage(reason).into());
         };
         let usual = C_END_OF_RANGE * (max - min);
         let c_end = entry.c_end.unwrap_or(if entry.integer { usual.max(0.5) } else { usual });
@@ -51,11 +71,8 @@ pub fn fill(entries: &mut [ListEntry], format: ListFormat, plan: &Plan) -> Resul
         let curve = entry.s.zip(entry.sigma).map(|(s, sigma)| elo_of_curve(s, sigma));
         let known = entry.simul_elo.filter(|elo| *elo > 0.0).map(|elo| elo * (distance / 100.0).powi(2));
         let known = curve.or(known);
-        let elo = || {
-            plan.elo.or(known).ok_or_else(|| {
-                Error::Usage(format!("{}: there is no saying what Elo it may gain", entry.name))
-            })
-        };
+        let elo =
+            || plan.elo.or(known).ok_or_else(|| FillingError::UnknownElo { parameter: entry.name.clone() });
         let advice = |elo: f64| {
             let name = entry.name.clone();
             let guess = Guess { name, start: entry.start, min, max, integer: entry.integer, distance, elo };

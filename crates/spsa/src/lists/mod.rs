@@ -5,6 +5,7 @@
 //! lacks is [named](missing) or [planned](fill). What the settings do is the methods' business.
 
 mod columns;
+mod conversion;
 mod detection;
 mod filling;
 mod fishtest;
@@ -21,7 +22,8 @@ use std::path::Path;
 use super::variables::Variable;
 use gputexel_files::{Error, Result};
 
-pub use filling::{Plan, fill};
+pub use conversion::{ConversionError, Converted, convert};
+pub use filling::{FillingError, FillingPlan, fill};
 pub use values::read_values;
 pub use zamar::{Columns, parse_variables, read_variables};
 

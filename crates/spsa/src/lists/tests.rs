@@ -254,7 +254,11 @@ fn gains_of_weather_factory_are_those_of_its_last_game() {
     // Without a number of games there is no last one.
     let list = read_list(&config, None, ListOptions::default()).unwrap();
     assert_eq!(list.entries[0].r_end, None);
-    assert!(list.notes.join("\n").contains("--games N"), "{:?}", list.notes);
+    assert!(
+        list.notes.join("\n").contains("depends on the number of games, which is not known"),
+        "{:?}",
+        list.notes
+    );
     std::fs::write(folder.path().join("spsa.json"), "{\"c\": 0}").unwrap();
     let error = read_list(&config, None, options).unwrap_err().to_string();
     assert!(error.ends_with("spsa.json: c 0: must be a positive number"), "{error}");
@@ -263,7 +267,7 @@ fn gains_of_weather_factory_are_those_of_its_last_game() {
 #[test]
 fn missing_settings_are_planned() {
     let bare = ListEntry { min: Some(0.0), max: Some(440.0), ..ListEntry::new("x", 100.0) };
-    let plan = Plan { pairs: 200_000, draw_rate: 0.82, elo: Some(2.0) };
+    let plan = FillingPlan { pairs: 200_000, draw_rate: 0.82, elo: Some(2.0) };
     let mut entries = [bare.clone()];
     let notes = fill(&mut entries, ListFormat::Fishtest, &plan).unwrap();
     assert_eq!(notes, ["planned: c_end, r_end"]);
@@ -277,14 +281,19 @@ fn missing_settings_are_planned() {
     assert!(fill(&mut entries, ListFormat::Bspsa, &plan).unwrap().is_empty());
     // What simul_elo says: 100 Elo at 100 are 1 at 10.
     let mut known = [ListEntry { c_end: Some(22.0), simul_elo: Some(100.0), ..bare.clone() }];
-    fill(&mut known, ListFormat::Bspsa, &Plan { elo: None, ..plan }).unwrap();
+    fill(&mut known, ListFormat::Bspsa, &FillingPlan { elo: None, ..plan }).unwrap();
     assert!((known[0].sigma.unwrap() - 99.0).abs() < 1e-9);
-    let refused = |entry: ListEntry, plan: Plan| {
+    let refused = |entry: ListEntry, plan: FillingPlan| {
         fill(&mut [entry], ListFormat::Fishtest, &plan).unwrap_err().to_string()
     };
-    assert!(refused(bare.clone(), Plan { elo: None, ..plan }).contains("no saying what Elo"));
-    assert!(refused(bare.clone(), Plan { pairs: 100, elo: Some(0.01), ..plan }).contains("are too few"));
-    assert!(refused(bare, Plan { draw_rate: 1.0, ..plan }).contains("draw rate 1"));
+    assert!(
+        refused(bare.clone(), FillingPlan { elo: None, ..plan })
+            .contains("what Elo it may gain is not known")
+    );
+    assert!(
+        refused(bare.clone(), FillingPlan { pairs: 100, elo: Some(0.01), ..plan }).contains("are too few")
+    );
+    assert!(refused(bare, FillingPlan { draw_rate: 1.0, ..plan }).contains("draw rate 1"));
     assert!(refused(ListEntry::new("y", 1.0), plan).contains("y: has no bounds"));
 }
 

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::columns::Numbered;
 use super::{ListEntry, ListOptions};
-use crate::config::line_at;
+use crate::toml_text::line_at;
 use crate::variables::positive;
 use gputexel_files::{Error, Result};
 
@@ -93,7 +93,10 @@ pub(super) fn parse(
             (c, Some(a / (c * c)))
         }
         (Some(_), None) => {
-            notes.push("spsa.json was left aside; --games N says where it ends".to_string());
+            notes.push(
+                "spsa.json was ignored: where it ends depends on the number of games, which is not known"
+                    .to_string(),
+            );
             (1.0, None)
         }
         (None, _) => (1.0, None),
@@ -164,7 +167,8 @@ pub(super) fn write(entries: &[ListEntry], options: ListOptions, notes: &mut Vec
             notes.push("r_end is not the same for all, and weather-factory has one gain for all".to_string());
         }
         _ => notes.push(
-            "step is c_end; with --games N and r_end, an spsa.json that ends there is proposed".to_string(),
+            "step is c_end; an spsa.json is proposed where the number of games and r_end are known"
+                .to_string(),
         ),
     }
     Ok(format!("{:#}\n", serde_json::Value::Object(object)))

@@ -1,8 +1,8 @@
 //! The journal of a run: what is played, pair by pair, so that a killed run can go on.
 //!
 //! `spsa.jsonl` holds the configuration in its first line and then a line for everything that
-//! happened, in the order in which it counted. It is the only truth: values, log and pictures follow
-//! from it. It belongs to one process at a time.
+//! happened, in the order in which it counted. Values, log and pictures follow from it alone. One
+//! process at a time writes it.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ pub struct Header {
     pub checksums: [Option<String>; 2],
     /// xxh3 of the decompressed book, where there is one.
     pub book: Option<String>,
-    /// What the run was told.
+    /// The configuration of the run.
     pub config: RunConfig,
 }
 
@@ -90,7 +90,7 @@ impl PlayedPair {
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Entry {
+pub enum RunEvent {
     /// A pair was played and counts.
     Pair(PlayedPair),
     /// A pair was spoiled by an engine that failed; it is played again with other values.
@@ -112,7 +112,7 @@ pub enum Entry {
 }
 
 /// What happened, each with the number of its line.
-pub type Events = Vec<(u64, Entry)>;
+pub type Events = Vec<(u64, RunEvent)>;
 
 const fn place(folder: &Path) -> Place<'_> {
     Place { folder, name: JOURNAL, what: "run of SPSA" }
@@ -142,8 +142,8 @@ impl Journal {
         LineJournal::create(lock, place(lock.folder()), header).map(Self)
     }
 
-    /// Opens a journal to go on with it. A last line that was cut off is taken away: what it told of
-    /// did not count yet.
+    /// Opens a journal to continue it. A last line that was cut off is removed: what it describes did not
+    /// count yet.
     ///
     /// # Errors
     /// Those of [`read`], [`Error::Io`] when it cannot be written.
@@ -158,7 +158,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`Error::Io`]; those of [`check`](Self::check).
-    pub fn append(&mut self, entry: &Entry) -> Result<()> {
+    pub fn append(&mut self, entry: &RunEvent) -> Result<()> {
         self.0.append(entry)
     }
 

@@ -1,37 +1,41 @@
-//! Runs with real games: pairs between two perturbed sides, several at a time, told to the tuner as
-//! they are finished.
+//! Runs with real games: pairs between two perturbed sides, several at a time, whose scores go to the
+//! tuner as they are finished.
 //!
-//! Owns the threads, the journal from which a killed run goes on, and what engines are told. The
-//! rules of games and the dialog with engines are those of [`matches`](mod@gputexel_matches).
+//! [`SpsaRun`] plays a whole run and keeps it in a folder; [`Verification`] plays its result against its
+//! start. Owns the journal from which a killed run is resumed, and the values of the engines. The threads, the rules
+//! of games and the dialog with engines are those of [`matches`](mod@gputexel_matches).
 //!
 //! Updates are asynchronous, as in `spsa.pl`: a pair moves the values as they are when it ends. With
-//! one pair at a time, and engines that play alike when told the same, a run depends on its
+//! one pair at a time and deterministic engines, a run depends on its
 //! configuration alone, whether it was interrupted or not.
 
 mod journal;
+mod results;
+mod session;
+mod setup;
 mod sides;
 mod state;
+mod verification;
 
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use shakmaty::Color;
 
-pub use journal::{Entry, Events, GameNote, Header, JOURNAL, Journal, PlayedPair, read};
+pub use journal::{Events, GameNote, Header, JOURNAL, Journal, PlayedPair, RunEvent, read};
+pub use results::{ParameterSummary, RunSummary, ValueWarning, write_values};
+pub use session::{ResumedRunBuilder, RunBuilder, SpsaRun};
 pub use sides::{TunedEngine, TunedPlayer};
 pub use state::RunState;
+pub use verification::{Verification, VerifyError, VerifyOptions};
 
-use super::Perturbation;
+use super::{Perturbation, Variable};
 use gputexel_files::{Error, Result};
-use gputexel_matches::openings::Openings;
-use gputexel_matches::{GameRecord, GameTags, PairRecord, Rules, TimeControl, Unplayed, play_pair, to_pgn};
-
-/// Stack of a thread that plays: in-process searches recurse.
-const STACK_BYTES: usize = 16 << 20;
+use gputexel_matches::openings::{Opening, Openings};
+use gputexel_matches::scheduler::{NextStep, Players, Schedule, Unready, play_pairs};
+use gputexel_matches::{GameRecord, GameTags, PairRecord, Player, Rules, TimeControl, to_pgn};
 
 /// What a run plays with.
 pub struct Arena<'a> {
@@ -53,25 +57,25 @@ pub struct Arena<'a> {
     pub date: String,
 }
 
-/// Told of everything that happens, in its order.
+/// Sees everything that happens, in order.
 pub trait RunObserver: Send {
     /// Something happened; once this returns it must not be lost.
     ///
     /// # Errors
     /// Anything that makes going on pointless. It does not count then.
-    fn record(&mut self, entry: &Entry) -> Result<()>;
+    fn record(&mut self, entry: &RunEvent) -> Result<()>;
 
-    /// It was told to the tuner.
+    /// The state includes it now.
     ///
     /// # Errors
     /// Anything that makes going on pointless.
-    fn counted(&mut self, entry: &Entry, story: &RunState) -> Result<()>;
+    fn counted(&mut self, entry: &RunEvent, state: &RunState) -> Result<()>;
 }
 
 /// Why a run came to an end.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stop {
-    /// All pairs are told.
+    /// All pairs are played.
     AllPlayed,
     /// The user asked for it.
     Cancelled,
@@ -79,196 +83,86 @@ pub enum Stop {
     Failures(String),
 }
 
-/// What the threads share.
-struct Shared<'a> {
-    story: &'a mut RunState,
-    chronicler: &'a mut dyn RunObserver,
-    /// Pairs spoiled since the last that was not.
-    in_a_row: u64,
-    /// How often each iteration that is out was spoiled, as `(k, times)`.
-    attempts: Vec<(u64, u64)>,
-    outcome: Option<Result<Stop>>,
-}
-
-/// Plays the pairs that are missing. `watch` sees the story about ten times a second.
+/// Plays the pairs that are missing. `watch` sees the state about twenty times a second.
 ///
 /// # Errors
-/// What the chronicler reports, engines that cannot be started, [`Error::Io`] of game files.
+/// What the observer reports, engines that cannot be started, [`Error::Io`] of game files.
 pub fn play(
     arena: &Arena<'_>,
-    story: &mut RunState,
-    chronicler: &mut dyn RunObserver,
+    state: &mut RunState,
+    observer: &mut dyn RunObserver,
     cancel: &AtomicBool,
     watch: &mut dyn FnMut(&RunState),
 ) -> Result<Stop> {
-    let left = story.tuner.iterations() - story.tuner.told();
-    let threads = arena.concurrency.clamp(1, left.clamp(1, 4096) as usize);
-    let over = AtomicBool::new(left == 0);
-    let shared = Mutex::new(Shared { story, chronicler, in_a_row: 0, attempts: Vec::new(), outcome: None });
-    std::thread::scope(|scope| {
-        let mut workers = Vec::with_capacity(threads);
-        for number in 1..=threads {
-            let worker = Worker { arena, shared: &shared, over: &over, number };
-            let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
-            let spawned = builder.spawn_scoped(scope, move || {
-                if let Err(error) = worker.work() {
-                    worker.end(Err(error));
-                }
-            });
-            match spawned {
-                Ok(worker) => workers.push(worker),
-                Err(error) => {
-                    let mut shared = locked(&shared);
-                    shared.outcome.get_or_insert(Err(Error::io("a thread", error)));
-                    over.store(true, Ordering::Relaxed);
-                }
-            }
+    let left = state.tuner.iterations() - state.tuner.completed_pairs();
+    let variables = state.tuner.variables().to_vec();
+    let start = variables.iter().map(|v| v.rounded(v.start)).collect();
+    let players = RunPlayers { arena, variables, start };
+    let attempts = Vec::new();
+    let mut schedule = RunSchedule { arena, state, observer, in_a_row: 0, attempts, failures: None };
+    match left {
+        0 => watch(schedule.state),
+        _ => {
+            let threads = left.min(arena.concurrency as u64);
+            let watch = &mut |schedule: &RunSchedule<'_>| watch(schedule.state);
+            play_pairs(&players, &mut schedule, &arena.rules, threads, cancel, watch)?;
         }
-        while !workers.iter().all(|worker| worker.is_finished()) {
-            if cancel.load(Ordering::Relaxed) {
-                over.store(true, Ordering::Relaxed);
-            }
-            watch(locked(&shared).story);
-            std::thread::sleep(Duration::from_millis(100));
-        }
-    });
-    let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    watch(shared.story);
-    match shared.outcome {
-        Some(outcome) => outcome,
-        None if shared.story.tuner.is_finished() => Ok(Stop::AllPlayed),
-        None => Ok(Stop::Cancelled),
     }
+    Ok(match schedule.failures {
+        Some(sentence) => Stop::Failures(sentence),
+        None if schedule.state.tuner.is_finished() => Stop::AllPlayed,
+        None => Stop::Cancelled,
+    })
 }
 
-/// A thread that panicked has not left a change half done: entries are told in one piece.
-fn locked<'a, T>(mutex: &'a Mutex<T>) -> MutexGuard<'a, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// One thread: two players, one pair after the other.
-#[derive(Clone, Copy)]
-struct Worker<'a, 's> {
+/// Two engines that play with the values of each pair.
+struct RunPlayers<'a> {
     arena: &'a Arena<'a>,
-    shared: &'a Mutex<Shared<'s>>,
-    /// Set when no more games are wanted.
-    over: &'a AtomicBool,
-    /// From 1.
-    number: usize,
+    variables: Vec<Variable>,
+    /// The values at the start of the run, as engines get them.
+    start: Vec<f64>,
 }
 
-impl Worker<'_, '_> {
-    fn work(&self) -> Result<()> {
-        let variables = locked(self.shared).story.tuner.variables().to_vec();
-        let start: Vec<f64> = variables.iter().map(|v| v.rounded(v.start)).collect();
-        let names = ["plus", "minus"].map(str::to_string);
-        let make = |side: usize| {
-            let engine = self.arena.engines[side];
-            let name = format!("{} ({})", engine.name(), names[side]);
-            engine.player(&name, &variables, &start)
-        };
-        let made = make(0).and_then(|plus| Ok([plus, make(1)?]));
-        let [mut plus, mut minus] = match made {
-            // The run is called off before this thread has played.
-            Err(Error::Interrupted(_)) => return Ok(()),
-            made => made?,
-        };
-        while let Some(pair) = self.ask() {
-            plus.set_values(&variables, &pair.plus)?;
-            minus.set_values(&variables, &pair.minus)?;
-            let opening = self.arena.openings.get(pair.k - 1);
-            let (one, other) = (plus.as_player(), minus.as_player());
-            let played = play_pair(one, other, &opening, &self.arena.rules, self.over);
-            match played {
-                Ok(record) => match failure(&record) {
-                    None => self.tell(&pair, &record)?,
-                    Some((side, why)) => {
-                        let name = self.arena.engines[side].name();
-                        self.spoil(&pair, side, format!("{name}: {why}"))?;
-                    }
-                },
-                Err(Unplayed::Cancelled) => {
-                    locked(self.shared).story.tuner.take_back(&pair)?;
-                    return Ok(());
-                }
-                Err(Unplayed::NotReady { name, failure }) => {
-                    let side = usize::from(name == minus.as_player().name());
-                    self.spoil(&pair, side, format!("{name}: {failure}"))?;
-                }
-            }
-        }
-        Ok(())
+impl Players for RunPlayers<'_> {
+    type Pair = Perturbation;
+    type Player = TunedPlayer;
+
+    fn make(&self, side: usize) -> Result<TunedPlayer> {
+        self.arena.engines[side].player(&self.arena.player_name(side), &self.variables, &self.start)
     }
 
-    /// The next pair, with the signs that the seed gives its iteration.
-    fn ask(&self) -> Option<Perturbation> {
-        if self.over.load(Ordering::Relaxed) {
-            return None;
-        }
-        let mut shared = locked(self.shared);
-        let k = shared.story.tuner.next_iteration()?;
-        let attempt = shared.attempts.iter().find(|(spoiled, _)| *spoiled == k).map_or(0, |(_, n)| *n);
-        // A pair that was spoiled is played with other signs: these may be what the engine fails by.
-        let stream = k.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ attempt.wrapping_mul(0xD1B5_4A32_D192_ED03);
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(self.arena.seed.wrapping_add(stream));
-        shared.story.tuner.ask(&mut random)
+    fn set_up(&self, players: &mut [TunedPlayer; 2], pair: &Perturbation) -> Result<Opening> {
+        let [plus, minus] = players;
+        plus.set_values(&self.variables, &pair.plus)?;
+        minus.set_values(&self.variables, &pair.minus)?;
+        Ok(self.arena.openings.get(pair.k - 1))
     }
 
-    fn tell(&self, pair: &Perturbation, record: &PairRecord) -> Result<()> {
-        let note = |game: &GameRecord, color| GameNote {
-            half_points: game.half_points(color),
-            end: game.end,
-            plies: game.plies() as u32,
-        };
-        let games = [note(&record.games[0], Color::White), note(&record.games[1], Color::Black)];
-        // Games of pairs that do not count in the end are worth keeping; the reverse is a loss.
-        if let Some(path) = &self.arena.pgn {
-            self.write_games(path, pair.k, record)?;
-        }
-        let entry = Entry::Pair(PlayedPair { perturbation: pair.clone(), games });
-        let mut shared = locked(self.shared);
-        shared.in_a_row = 0;
-        shared.attempts.retain(|(k, _)| *k != pair.k);
-        shared.happened(&entry)
+    fn as_player(player: &mut TunedPlayer) -> &mut dyn Player {
+        player.as_player()
+    }
+}
+
+impl Arena<'_> {
+    /// The name of a side in games: plus for 0, minus for 1.
+    fn player_name(&self, side: usize) -> String {
+        format!("{} ({})", self.engines[side].name(), ["plus", "minus"][side])
     }
 
-    fn spoil(&self, pair: &Perturbation, side: usize, why: String) -> Result<()> {
-        let mut shared = locked(self.shared);
-        shared.story.tuner.take_back(pair)?;
-        shared.in_a_row += 1;
-        match shared.attempts.iter_mut().find(|(k, _)| *k == pair.k) {
-            Some((_, attempts)) => *attempts += 1,
-            None => shared.attempts.push((pair.k, 1)),
-        }
-        let given_up = shared.in_a_row >= self.arena.max_failures.max(1);
-        let sentence = format!("{} pairs in a row were spoiled, the last by {why}", shared.in_a_row);
-        shared.happened(&Entry::Spoiled { k: pair.k, side: side as u8, why })?;
-        drop(shared);
-        if given_up {
-            self.end(Ok(Stop::Failures(sentence)));
-        }
-        Ok(())
-    }
-
-    fn end(&self, outcome: Result<Stop>) {
-        self.over.store(true, Ordering::Relaxed);
-        locked(self.shared).outcome.get_or_insert(outcome);
-    }
-
-    fn write_games(&self, path: &std::path::Path, k: u64, record: &PairRecord) -> Result<()> {
-        let path = PathBuf::from(path.to_string_lossy().replace("$THREAD", &self.number.to_string()));
-        let [plus, minus] = [0, 1].map(|side| {
-            let sign = ["plus", "minus"][side];
-            format!("{} ({sign})", self.arena.engines[side].name())
-        });
-        let [pace_plus, pace_minus] = self.arena.rules.paces;
-        let sides: [([&str; 2], [TimeControl; 2]); 2] =
-            [([&plus, &minus], [pace_plus, pace_minus]), ([&minus, &plus], [pace_minus, pace_plus])];
+    /// Appends the games of pair k to the file of the thread that played it.
+    fn write_games(&self, path: &Path, thread: usize, k: u64, record: &PairRecord) -> Result<()> {
+        let path = PathBuf::from(path.to_string_lossy().replace("$THREAD", &thread.to_string()));
+        let [plus, minus] = [0, 1].map(|side| self.player_name(side));
+        let [control_plus, control_minus] = self.rules.time_controls;
+        let sides: [([&str; 2], [TimeControl; 2]); 2] = [
+            ([&plus, &minus], [control_plus, control_minus]),
+            ([&minus, &plus], [control_minus, control_plus]),
+        ];
         let mut text = String::new();
-        for ((game, (names, paces)), number) in record.games.iter().zip(sides).zip(1..) {
+        for ((game, (names, time_controls)), number) in record.games.iter().zip(sides).zip(1..) {
             let round = format!("{k}.{number}");
-            let (event, date) = ("gputexel spsa", self.arena.date.as_str());
-            text += &to_pgn(game, &GameTags { event, date, round, names, paces });
+            let (event, date) = ("gputexel spsa", self.date.as_str());
+            text += &to_pgn(game, &GameTags { event, date, round, names, time_controls });
         }
         let mut options = std::fs::OpenOptions::new();
         let file = options.create(true).append(true).open(&path);
@@ -277,12 +171,89 @@ impl Worker<'_, '_> {
     }
 }
 
-impl Shared<'_> {
+/// Asks the tuner for pairs and tells it their scores.
+struct RunSchedule<'a> {
+    arena: &'a Arena<'a>,
+    state: &'a mut RunState,
+    observer: &'a mut dyn RunObserver,
+    /// Pairs discarded since the last that was not.
+    in_a_row: u64,
+    /// How often each iteration that is out was discarded, as `(k, times)`.
+    attempts: Vec<(u64, u64)>,
+    /// Why the run is given up.
+    failures: Option<String>,
+}
+
+impl Schedule for RunSchedule<'_> {
+    type Pair = Perturbation;
+
+    /// The next pair, with the signs that the seed gives its iteration.
+    fn next(&mut self) -> Option<Perturbation> {
+        let k = self.state.tuner.next_iteration()?;
+        let attempt = self.attempts.iter().find(|(discarded, _)| *discarded == k).map_or(0, |(_, n)| *n);
+        // A pair that was discarded is played with other signs: these may be what the engine fails by.
+        let stream = k.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ attempt.wrapping_mul(0xD1B5_4A32_D192_ED03);
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(self.arena.seed.wrapping_add(stream));
+        self.state.tuner.ask(&mut random)
+    }
+
+    fn finished(&mut self, thread: usize, pair: Perturbation, record: &PairRecord) -> Result<bool> {
+        if let Some((side, why)) = failure(record) {
+            let name = self.arena.engines[side].name();
+            return self.discard_pair(&pair, side, format!("{name}: {why}"));
+        }
+        let note = |game: &GameRecord, color| GameNote {
+            half_points: game.half_points(color),
+            end: game.end,
+            plies: game.plies() as u32,
+        };
+        let games = [note(&record.games[0], Color::White), note(&record.games[1], Color::Black)];
+        // Games of pairs that do not count in the end are worth keeping; the reverse is a loss.
+        if let Some(path) = &self.arena.pgn {
+            self.arena.write_games(path, thread, pair.k, record)?;
+        }
+        self.in_a_row = 0;
+        self.attempts.retain(|(k, _)| *k != pair.k);
+        self.happened(&RunEvent::Pair(PlayedPair { perturbation: pair, games }))?;
+        Ok(true)
+    }
+
+    fn not_ready(&mut self, pair: Perturbation, unready: &Unready, _: u32) -> Result<NextStep<Perturbation>> {
+        let why = format!("{}: {}", unready.name, unready.failure);
+        Ok(match self.discard_pair(&pair, unready.side, why)? {
+            true => NextStep::Ask,
+            false => NextStep::End,
+        })
+    }
+
+    fn cancelled(&mut self, pair: Perturbation) -> Result<()> {
+        self.state.tuner.take_back(&pair)
+    }
+}
+
+impl RunSchedule<'_> {
+    /// Notes that an engine failed in a pair, which will be played again; says whether the run goes on.
+    fn discard_pair(&mut self, pair: &Perturbation, side: usize, why: String) -> Result<bool> {
+        self.state.tuner.take_back(pair)?;
+        self.in_a_row += 1;
+        match self.attempts.iter_mut().find(|(k, _)| *k == pair.k) {
+            Some((_, attempts)) => *attempts += 1,
+            None => self.attempts.push((pair.k, 1)),
+        }
+        let given_up = self.in_a_row >= self.arena.max_failures.max(1);
+        let sentence = format!("{} pairs in a row were spoiled, the last by {why}", self.in_a_row);
+        self.happened(&RunEvent::Spoiled { k: pair.k, side: side as u8, why })?;
+        if given_up {
+            self.failures.get_or_insert(sentence);
+        }
+        Ok(!given_up)
+    }
+
     /// Keeps, counts and shows what happened, in this order.
-    fn happened(&mut self, entry: &Entry) -> Result<()> {
-        self.chronicler.record(entry)?;
-        self.story.add(entry)?;
-        self.chronicler.counted(entry, self.story)
+    fn happened(&mut self, event: &RunEvent) -> Result<()> {
+        self.observer.record(event)?;
+        self.state.add(event)?;
+        self.observer.counted(event, self.state)
     }
 }
 

@@ -1,7 +1,6 @@
-//! The engines of a run as players that can be told values between games.
+//! The engines of a run as players whose values can change between games.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::path::Path;
 use std::time::Duration;
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -9,8 +8,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::Variable;
 use crate::config::EngineSection;
 use gputexel_files::{Error, Result};
-use gputexel_matches::client::{EngineCommand, OptionKind, Setting, UciPlayer};
-use gputexel_matches::{BuiltinPlayer, Player};
+use gputexel_matches::client::{EngineCommand, OptionKind, Setting, UciPlayer, find_program};
+use gputexel_matches::{BuiltinPlayer, Player, StopFlag};
 use gputexel_model::{FeatureSet, ParameterFile, ParameterGroups, Prior, TableEvaluation, named_parameters};
 
 /// Transposition table of a built-in engine, unless said otherwise.
@@ -29,7 +28,7 @@ pub struct TunedEngine {
 
 enum Kind {
     BuiltIn(Box<Tables>),
-    Uci(EngineCommand, &'static AtomicBool),
+    Uci(EngineCommand, StopFlag),
 }
 
 /// What evaluations of the built-in engine are made of.
@@ -38,7 +37,7 @@ pub struct Tables {
     set: FeatureSet,
     groups: ParameterGroups,
     hash_mib: usize,
-    stop: &'static AtomicBool,
+    stop: StopFlag,
 }
 
 impl Tables {
@@ -54,7 +53,8 @@ impl TunedEngine {
     /// # Errors
     /// Those of starting engines and of reading parameters; [`Error::Usage`] naming the engine and
     /// the parameter that it does not have, or not like that.
-    pub fn open(section: &EngineSection, variables: &[Variable], stop: &'static AtomicBool) -> Result<Self> {
+    pub fn open(section: &EngineSection, variables: &[Variable], stop: impl Into<StopFlag>) -> Result<Self> {
+        let stop = stop.into();
         match (&section.command, &section.params) {
             (Some(command), None) => Self::open_uci(command, section, variables, stop),
             (None, Some(params)) => Self::open_built_in(params, section, variables, stop),
@@ -66,7 +66,7 @@ impl TunedEngine {
         command: &str,
         section: &EngineSection,
         variables: &[Variable],
-        stop: &'static AtomicBool,
+        stop: StopFlag,
     ) -> Result<Self> {
         let mut command: EngineCommand = command.parse()?;
         let seconds = section.start_deadline.unwrap_or(START_SECONDS);
@@ -75,14 +75,14 @@ impl TunedEngine {
         let setting =
             |(name, value): (&String, &_)| Setting { name: name.clone(), value: format!("{value}") };
         command.settings = section.options.iter().map(setting).collect();
-        let player = UciPlayer::start_stoppable(command.clone(), stop)?;
+        let player = UciPlayer::start_stoppable(command.clone(), &stop)?;
         let name = section.name.clone().unwrap_or_else(|| player.name().to_string());
         for variable in variables {
             check_option(&player, variable)
                 .map_err(|reason| Error::Usage(format!("{}: {}: {reason}", player.name(), variable.name)))?;
         }
         let chess960 = player.options().iter().any(|option| option.name.eq_ignore_ascii_case("UCI_Chess960"));
-        let checksum = program(&command)
+        let checksum = find_program(&command.program)
             .and_then(|path| gputexel_files::read_whole(&path, gputexel_files::RECORD_BYTES).ok())
             .map(|bytes| checksum(&bytes));
         Ok(Self { name, checksum, chess960, kind: Kind::Uci(command, stop) })
@@ -92,7 +92,7 @@ impl TunedEngine {
         params: &str,
         section: &EngineSection,
         variables: &[Variable],
-        stop: &'static AtomicBool,
+        stop: StopFlag,
     ) -> Result<Self> {
         if !section.options.is_empty() {
             return Err(Error::Usage(format!(
@@ -161,7 +161,7 @@ impl TunedEngine {
         Ok(match &self.kind {
             Kind::BuiltIn(tables) => {
                 let evaluation = tables.evaluation(values)?;
-                let player = BuiltinPlayer::new(name, evaluation, tables.hash_mib).with_stop(tables.stop);
+                let player = BuiltinPlayer::new(name, evaluation, tables.hash_mib).with_stop(&tables.stop);
                 TunedPlayer::BuiltIn { player: Box::new(player), tables: tables.clone() }
             }
             Kind::Uci(command, stop) => {
@@ -175,16 +175,6 @@ impl TunedEngine {
 
 fn checksum(bytes: &[u8]) -> String {
     format!("{:016x}", xxh3_64(bytes))
-}
-
-/// The file of a program, by itself or in `PATH`.
-fn program(command: &EngineCommand) -> Option<PathBuf> {
-    let program = &command.program;
-    if program.components().count() > 1 {
-        return Some(program.clone());
-    }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
 /// Whether an engine's option can take every value of a variable.
@@ -231,7 +221,7 @@ pub enum TunedPlayer {
 }
 
 impl TunedPlayer {
-    /// Plays with other values from the next game on, also when the engine is started anew.
+    /// Plays with other values from the next game on, also when the engine is restarted.
     ///
     /// # Errors
     /// [`Error::Usage`] when the engine does not take a value.

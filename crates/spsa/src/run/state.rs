@@ -1,9 +1,9 @@
-//! Where a run stands: the tuner, and what its games say, told entry by entry.
+//! Where a run stands: the tuner and the statistics of its games, as a function of the journal.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::journal::{Entry, Header, JOURNAL, PlayedPair};
+use super::journal::{Header, JOURNAL, PlayedPair, RunEvent};
 use crate::config::RunConfig;
 use crate::{Schedule, Tuner};
 use gputexel_files::{Error, Result};
@@ -35,7 +35,7 @@ pub struct RunState {
     pub last_failure: Option<String>,
     /// Changes of the number of iterations: after how many pairs, and what N was then.
     pub replans: Vec<(u64, u64)>,
-    /// Pairs told and the values then, from the start on.
+    /// Pairs completed and the values then, from the start on.
     pub path: Vec<(u64, Vec<f64>)>,
     stride: u64,
 }
@@ -63,58 +63,60 @@ impl RunState {
         })
     }
 
-    /// A run as its journal tells it; `visit` sees the story after every pair.
+    /// A run as its journal tells it; `visit` sees the state after every pair.
     ///
     /// # Errors
     /// Those of [`try_new`](Self::try_new), [`Error::Input`] naming the line that cannot be.
     pub fn replay(
         folder: &Path,
         header: &Header,
-        entries: &[(u64, Entry)],
+        entries: &[(u64, RunEvent)],
         mut visit: impl FnMut(u64, &Self) -> Result<()>,
     ) -> Result<Self> {
-        let mut story = Self::try_new(&header.config)?;
+        let mut state = Self::try_new(&header.config)?;
         for (line, entry) in entries {
-            let told = match entry {
-                Entry::Pair(pair) if pair.games.iter().any(|game| game.half_points > 2) => {
+            let replayed = match entry {
+                RunEvent::Pair(pair) if pair.games.iter().any(|game| game.half_points > 2) => {
                     Err(Error::Usage(format!("pair {}: a result that is none", pair.perturbation.k)))
                 }
-                Entry::Pair(pair) => story.tuner.replay(&pair.perturbation, pair.half_points()),
-                Entry::Spoiled { .. } => Ok(()),
-                Entry::Replan { iterations, stability } => story.tuner.replan(*iterations, *stability),
+                RunEvent::Pair(pair) => state.tuner.replay(&pair.perturbation, pair.half_points()),
+                RunEvent::Spoiled { .. } => Ok(()),
+                RunEvent::Replan { iterations, stability } => state.tuner.replan(*iterations, *stability),
             };
-            told.map_err(|e| Error::line(folder.join(JOURNAL), *line, e.to_string()))?;
-            story.note(entry);
-            if let Entry::Pair(pair) = entry {
-                visit(pair.perturbation.k, &story)?;
+            replayed.map_err(|e| Error::line(folder.join(JOURNAL), *line, e.to_string()))?;
+            state.note(entry);
+            if let RunEvent::Pair(pair) = entry {
+                visit(pair.perturbation.k, &state)?;
             }
         }
-        Ok(story)
+        Ok(state)
     }
 
-    /// Adds what happened now, and was not told to the tuner yet.
+    /// Adds what happened now; the tuner does not know it yet.
     ///
     /// # Errors
     /// Those of the tuner; nothing is changed then.
-    pub fn add(&mut self, entry: &Entry) -> Result<()> {
+    pub fn add(&mut self, entry: &RunEvent) -> Result<()> {
         match entry {
-            Entry::Pair(pair) => self.tuner.tell(&pair.perturbation, pair.half_points())?,
-            Entry::Spoiled { .. } => {}
-            Entry::Replan { iterations, stability } => self.tuner.replan(*iterations, *stability)?,
+            RunEvent::Pair(pair) => self.tuner.tell(&pair.perturbation, pair.half_points())?,
+            RunEvent::Spoiled { .. } => {}
+            RunEvent::Replan { iterations, stability } => self.tuner.replan(*iterations, *stability)?,
         }
         self.note(entry);
         Ok(())
     }
 
     /// Everything but the tuner, which knows already.
-    fn note(&mut self, entry: &Entry) {
+    fn note(&mut self, entry: &RunEvent) {
         match entry {
-            Entry::Pair(pair) => self.count(pair),
-            Entry::Spoiled { side, why, .. } => {
+            RunEvent::Pair(pair) => self.count(pair),
+            RunEvent::Spoiled { side, why, .. } => {
                 self.spoiled[usize::from(*side != 0)] += 1;
                 self.last_failure = Some(why.clone());
             }
-            Entry::Replan { iterations, .. } => self.replans.push((self.tuner.told(), *iterations)),
+            RunEvent::Replan { iterations, .. } => {
+                self.replans.push((self.tuner.completed_pairs(), *iterations))
+            }
         }
     }
 
@@ -132,22 +134,22 @@ impl RunState {
             self.draws += u64::from(game.half_points == 1);
             self.plies += u64::from(game.plies);
         }
-        let told = self.tuner.told();
-        if told.is_multiple_of(self.stride) {
-            self.path.push((told, self.tuner.values().to_vec()));
+        let completed = self.tuner.completed_pairs();
+        if completed.is_multiple_of(self.stride) {
+            self.path.push((completed, self.tuner.values().to_vec()));
         }
         if self.path.len() > 2 * PATH {
             self.stride *= 2;
             let stride = self.stride;
-            self.path.retain(|(told, _)| told.is_multiple_of(stride));
+            self.path.retain(|(pairs, _)| pairs.is_multiple_of(stride));
         }
     }
 
     /// The path with the values of now at its end.
     pub fn path_to_now(&self) -> Vec<(u64, Vec<f64>)> {
         let mut path = self.path.clone();
-        if path.last().is_some_and(|(told, _)| *told != self.tuner.told()) {
-            path.push((self.tuner.told(), self.tuner.values().to_vec()));
+        if path.last().is_some_and(|(pairs, _)| *pairs != self.tuner.completed_pairs()) {
+            path.push((self.tuner.completed_pairs(), self.tuner.values().to_vec()));
         }
         path
     }

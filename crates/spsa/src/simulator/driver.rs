@@ -10,7 +10,7 @@ use gputexel_files::{Error, Result};
 
 /// Shares of c_end and r_end at an iteration.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct GainFactors {
     pub c: f64,
     pub r: f64,
 }
@@ -18,7 +18,7 @@ pub(super) struct Step {
 /// Some iterations, one after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Chunk {
-    pub steps: Vec<Step>,
+    pub steps: Vec<GainFactors>,
 }
 
 /// One repeat or several.
@@ -60,9 +60,9 @@ pub(super) fn run<R: Runner>(
     for point in 1..=points {
         let until = (u128::from(n) * u128::from(point) / u128::from(points)) as u64;
         let step = |k: u64| match scenario.settings.method {
-            MethodKind::Constant => Step { c: 1.0, r: 1.0 },
-            MethodKind::Spsa => Step { c: schedule.c_factor(k), r: schedule.r_factor(k) },
-            MethodKind::Bspsas | MethodKind::Bspsa => Step { c: schedule.c_factor(k), r: 1.0 },
+            MethodKind::Constant => GainFactors { c: 1.0, r: 1.0 },
+            MethodKind::Spsa => GainFactors { c: schedule.c_factor(k), r: schedule.r_factor(k) },
+            MethodKind::Bspsas | MethodKind::Bspsa => GainFactors { c: schedule.c_factor(k), r: 1.0 },
         };
         let chunk = Chunk { steps: (done + 1..=until).map(step).collect() };
         runners.par_iter_mut().try_for_each(|runner| runner.advance(&chunk))?;

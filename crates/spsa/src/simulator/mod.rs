@@ -5,6 +5,7 @@
 //! generator, so that results depend on the seed alone. Owns the model, the statistics and the settings of the
 //! paper's table; shows nothing.
 
+mod backend;
 mod driver;
 mod games;
 pub mod gpu;
@@ -22,6 +23,7 @@ use super::variables::{Variable, positive, validate};
 use gputexel_files::{Error, Result};
 use gputexel_gpu::GpuContext;
 
+pub use backend::{Simulated, Simulator};
 pub use paper::{PaperCell, paper_cells};
 pub use statistics::{Summary, percentile};
 

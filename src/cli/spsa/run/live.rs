@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use console::Term;
 use gputexel::matches::statistics::Estimate;
+use gputexel::spsa::numbers::four_digits as number;
 use gputexel::spsa::run::{Header, RunState};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -33,9 +34,9 @@ pub struct Live {
 
 impl Live {
     /// Begins to show.
-    pub fn new(context: &Context, header: &Header, story: &RunState) -> Self {
+    pub fn new(context: &Context, header: &Header, state: &RunState) -> Self {
         let bar = match shows_progress(context) {
-            true => ProgressBar::new(story.tuner.iterations()),
+            true => ProgressBar::new(state.tuner.iterations()),
             false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
         };
         if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} pairs, {msg}") {
@@ -43,37 +44,37 @@ impl Live {
         }
         bar.set_message("playing the first pairs");
         let lines = !shows_progress(context) && !context.quiet && !context.json;
-        let known = story.tuner.told();
+        let known = state.tuner.completed_pairs();
         if lines && known > 0 {
-            eprintln!("resuming after {} of {} pairs", grouped(known), grouped(story.tuner.iterations()));
+            eprintln!("resuming after {} of {} pairs", grouped(known), grouped(state.tuner.iterations()));
         }
-        let heading = heading(header, story);
+        let heading = heading(header, state);
         Self { bar, lines, shown: None, begin: Instant::now(), known, heading }
     }
 
     /// Shows where the run stands, if it is time to.
-    pub fn show(&mut self, story: &RunState) {
+    pub fn show(&mut self, state: &RunState) {
         let every = if self.lines { LINES_EVERY } else { TABLES_EVERY };
         if self.shown.get_or_insert(self.begin).elapsed() < every || !self.lines && self.bar.is_hidden() {
             return;
         }
         self.shown = Some(Instant::now());
-        let told = story.tuner.told();
-        let rate = told.saturating_sub(self.known) as f64 / self.begin.elapsed().as_secs_f64();
-        let left = (story.tuner.iterations() - told) as f64 / rate;
+        let completed = state.tuner.completed_pairs();
+        let rate = completed.saturating_sub(self.known) as f64 / self.begin.elapsed().as_secs_f64();
+        let left = (state.tuner.iterations() - completed) as f64 / rate;
         let speed = match left.is_finite() {
             true => format!("{} pairs/s, {} left", number(rate), duration(left)),
             false => "no pair finished yet".to_string(),
         };
         if self.lines {
-            let all = grouped(story.tuner.iterations());
-            eprintln!("{} of {all} pairs, {speed}; {}; {}", grouped(told), games(story), values(story));
+            let all = grouped(state.tuner.iterations());
+            eprintln!("{} of {all} pairs, {speed}; {}; {}", grouped(completed), games(state), values(state));
         } else {
-            self.bar.set_position(told);
+            self.bar.set_position(completed);
             let (height, width) = Term::stderr().size();
             // The bar, the headings, and a line for what is left out.
-            let rows = parameter_rows(story, ROWS.min(usize::from(height).saturating_sub(8)).max(1));
-            let text = format!("{}\n{}\n\n{}", self.heading, games(story), aligned(&rows, 0));
+            let rows = parameter_rows(state, ROWS.min(usize::from(height).saturating_sub(8)).max(1));
+            let text = format!("{}\n{}\n\n{}", self.heading, games(state), aligned(&rows, 0));
             // A line that wraps would leave its remains behind.
             let width = usize::from(width).saturating_sub(1);
             let lines = text.trim_end().lines().map(|line| line.chars().take(width).collect());
@@ -89,10 +90,10 @@ impl Live {
 }
 
 /// Who plays what, by which method.
-pub fn heading(header: &Header, story: &RunState) -> String {
+pub fn heading(header: &Header, state: &RunState) -> String {
     let [plus, minus] = &header.engines;
     let engines = if plus == minus { plus.clone() } else { format!("{plus} against {minus}") };
-    let settings = story.tuner.settings();
+    let settings = state.tuner.settings();
     let published = if settings.as_published { ", as published" } else { "" };
     format!(
         "{engines} at {}, {}{published}, seed {}",
@@ -101,17 +102,17 @@ pub fn heading(header: &Header, story: &RunState) -> String {
 }
 
 /// What the games say as a whole.
-pub fn games(story: &RunState) -> String {
+pub fn games(state: &RunState) -> String {
     let mut text = format!(
         "{:.1} % drawn, plus against minus {}",
-        100.0 * story.draw_rate(),
-        elo(&story.pairs.elo(), story.pairs.pairs())
+        100.0 * state.draw_rate(),
+        elo(&state.pairs.elo(), state.pairs.pairs())
     );
-    let spoiled: u64 = story.spoiled.iter().sum();
+    let spoiled: u64 = state.spoiled.iter().sum();
     if spoiled > 0 {
         text += &format!(", {} discarded because an engine failed", counted(spoiled, "pair"));
     }
-    let late = story.ends.get(&gputexel::matches::End::TimeForfeit).copied().unwrap_or(0);
+    let late = state.ends.get(&gputexel::matches::End::TimeForfeit).copied().unwrap_or(0);
     if late > 0 {
         text += &format!(", {} lost on time", counted(late, "game"));
     }
@@ -133,8 +134,8 @@ pub fn elo(estimate: &Estimate, pairs: u64) -> String {
 }
 
 /// Header and rows of the parameters, at most so many: those that went farthest, in their order.
-pub fn parameter_rows(story: &RunState, most: usize) -> Vec<Vec<String>> {
-    let tuner = &story.tuner;
+pub fn parameter_rows(state: &RunState, most: usize) -> Vec<Vec<String>> {
+    let tuner = &state.tuner;
     let bayesian = tuner.method().is_bayesian();
     let error = if bayesian { "posterior s" } else { "noise s" };
     let header = ["parameter", "value", "change", "c now", "R now", error, "larger value"];
@@ -155,7 +156,7 @@ pub fn parameter_rows(story: &RunState, most: usize) -> Vec<Vec<String>> {
             number(tuner.c_now(i)),
             tuner.r_now(i).map_or_else(|| "-".to_string(), number),
             number(errors[i]),
-            elo(&story.slope(i), story.larger[i].pairs()),
+            elo(&state.slope(i), state.larger[i].pairs()),
         ]);
     }
     if left_out > 0 {
@@ -164,27 +165,14 @@ pub fn parameter_rows(story: &RunState, most: usize) -> Vec<Vec<String>> {
     rows
 }
 
-fn values(story: &RunState) -> String {
-    let pairs = story.tuner.variables().iter().zip(story.tuner.values());
+fn values(state: &RunState) -> String {
+    let pairs = state.tuner.variables().iter().zip(state.tuner.values());
     let mut texts: Vec<String> =
         pairs.take(VALUES).map(|(v, x)| format!("{} {}", v.name, number(*x))).collect();
-    if story.tuner.values().len() > VALUES {
+    if state.tuner.values().len() > VALUES {
         texts.push("...".to_string());
     }
     texts.join(", ")
-}
-
-/// A number in about four digits.
-pub fn number(value: f64) -> String {
-    let magnitude = value.abs();
-    if value == 0.0 {
-        "0".to_string()
-    } else if (1e-4..1e7).contains(&magnitude) {
-        let digits = (3 - magnitude.log10().floor() as i32).clamp(0, 7) as usize;
-        format!("{value:.digits$}")
-    } else {
-        format!("{value:.2e}")
-    }
 }
 
 /// The same with its sign.
@@ -208,9 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_four_digits() {
-        let texts = [0.0, 1.0, 123.456, 98765.4, 0.00207, 3.2e-9, -5.25].map(number);
-        assert_eq!(texts, ["0", "1.000", "123.5", "98765", "0.002070", "3.20e-9", "-5.250"]);
+    fn changes_have_signs_and_times_units() {
         assert_eq!([3.0, -3.0, 0.0].map(signed), ["+3.000", "-3.000", "0"]);
         assert_eq!([3.4, 65.0, 7384.0].map(duration), ["3 s", "1 min 05 s", "2 h 03 min"]);
     }

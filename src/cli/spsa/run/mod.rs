@@ -1,25 +1,23 @@
 //! `gputexel spsa run`: tuning by real games.
 
-mod keeper;
 mod live;
 mod outputs;
-mod prepare;
 mod report;
 mod verify;
 
 use std::path::{Path, PathBuf};
 
-use gputexel::spsa::config::RunConfig;
-use gputexel::spsa::run::{Entry, Header, Journal, RunState, Stop, play};
+use gputexel::matches::check_games;
+use gputexel::spsa::config::{Conf, RunConfig};
+use gputexel::spsa::numbers::four_digits;
+use gputexel::spsa::run::{RunState, RunSummary, SpsaRun, Stop};
 use gputexel::spsa::{MethodKind, Rounding};
 use gputexel::{Error, Result};
 
-use super::super::games::check_pairs;
+use super::super::games::{name_flag, name_games_flag, warn};
 use super::super::run_folder::{self, Kind, check_inputs};
 use super::super::{Context, say};
-use keeper::Keeper;
 use live::Live;
-use prepare::{Prepared, prepare};
 
 pub use report::{ReportArgs, report};
 pub use verify::{VerifyArgs, verify};
@@ -101,7 +99,7 @@ pub struct RunArgs {
 /// [`Error::Interrupted`].
 pub fn run(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
     if let Some(games) = args.verify {
-        check_pairs(games, "--verify")?;
+        check_games(games).map_err(|error| name_games_flag(error, "--verify"))?;
     }
     let folder = match &args.resume {
         Some(folder) => resume(args, folder, context)?,
@@ -115,7 +113,13 @@ pub fn run(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
 
 /// The configuration as the flags change it.
 fn configured(args: &RunArgs, path: &Path) -> Result<RunConfig> {
-    let mut config = RunConfig::open(path)?;
+    let mut config = match Conf::open(path)? {
+        Conf::Games(config) => *config,
+        Conf::Simulation(_) => {
+            let reason = "Simulate = 1 asks for a simulation: 'gputexel spsa simulate --conf' makes it";
+            return Err(Error::input(path, reason));
+        }
+    };
     if let Some(method) = args.method {
         config.run.method = method;
     }
@@ -136,119 +140,106 @@ fn configured(args: &RunArgs, path: &Path) -> Result<RunConfig> {
         config.games.concurrency = args.concurrency;
     }
     config.validate()?;
-    prepare::make_absolute(&mut config);
+    config.make_absolute();
     Ok(config)
 }
 
 fn begin(args: &RunArgs, context: &Context) -> anyhow::Result<PathBuf> {
-    let path = args.config.as_deref().unwrap_or(Path::new(""));
-    let config = configured(args, path)?;
-    prepare::check_files(&config, args.force)?;
-    let mut header = Header::new(&context.command_line, config);
-    let story = RunState::try_new(&header.config)?;
-    let prepared = prepare(&mut header, args.concurrency, context)?;
+    let config = configured(args, args.config.as_deref().unwrap_or(Path::new("")))?;
+    if let Some(path) = config.existing_output().filter(|_| !args.force) {
+        let path = path.display();
+        return Err(Error::Usage(format!("{path}: exists; use --force to overwrite it")).into());
+    }
+    let builder = SpsaRun::builder(config).command_line(&context.command_line).stop(context.cancel);
+    let mut run = builder.build().map_err(name_flag)?;
     if let Some(out) = &args.out {
-        let engines = std::iter::once(&header.config.engine).chain(&header.config.opponent);
-        let inputs: Vec<&Path> =
-            engines.filter_map(|engine| engine.params.as_deref().map(Path::new)).collect();
-        check_inputs(out, Kind::Spsa, &inputs)?;
+        check_inputs(out, Kind::Spsa, &run.parameter_files())?;
     }
     let folder = run_folder::create(args.out.as_deref(), Kind::Spsa, args.force)?;
-    let journal = match Journal::create(folder.lock(), &header) {
-        Ok(journal) => journal,
-        Err(error) => {
-            folder.discard();
-            return Err(error.into());
-        }
-    };
-    let keeper = Keeper::create(journal, folder.path(), header.config.games.log.as_deref(), "")?;
-    if let Some(pgn) = &header.config.games.pgn {
-        prepare::clear_games(pgn)?;
+    if let Err(error) = run.record_in(folder.lock()) {
+        folder.discard();
+        return Err(error.into());
     }
-    play_on(folder.path(), header, prepared, story, keeper, context)?;
+    play_on(folder.path(), run, context)?;
     Ok(folder.path().to_path_buf())
 }
 
 fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<PathBuf> {
     let locked = run_folder::enter(folder, Kind::Spsa)?;
-    let (journal, mut header, entries) = Journal::open(locked.lock())?;
-    if let Some(path) = &args.config {
-        let asked = configured(args, path)?;
-        if let Some(difference) = prepare::difference(&header.config, &asked) {
-            return Err(
-                Error::input(folder, format!("is a run with another configuration: {difference}")).into()
-            );
-        }
+    let builder = SpsaRun::resume_locked(locked.lock())?.stop(context.cancel);
+    if let Some(path) = &args.config
+        && let Some(difference) = configured(args, path)?.difference(builder.config())
+    {
+        let reason = format!("is a run with another configuration: {difference}");
+        return Err(Error::input(folder, reason).into());
     }
-    let mut log = String::new();
-    let mut story = RunState::replay(folder, &header, &entries, |k, story| {
-        log += &keeper::log_line(k, story);
-        Ok(())
-    })?;
-    let prepared = prepare(&mut header, args.concurrency, context)?;
-    let mut keeper = Keeper::create(journal, folder, header.config.games.log.as_deref(), &log)?;
-    let now = story.tuner.iterations();
-    match args.iterations {
-        Some(asked) if asked != now && !args.replan => {
+    let mut run = builder.concurrency(args.concurrency).build().map_err(name_flag)?;
+    let now = run.state().tuner.iterations();
+    match args.iterations.filter(|asked| *asked != now) {
+        Some(asked) if !args.replan => {
             return Err(Error::Usage(format!(
                 "--iterations {asked}: this run has {now}, on which its gains depend; use --replan to continue \
                  with the gains of a run of {asked} pairs"
             ))
             .into());
         }
-        Some(iterations) if iterations != now => {
-            let gains = |story: &RunState| {
-                let gain = story.tuner.r_now(0).map(|r| format!(", R {}", live::number(r)));
-                format!("c {}{}", live::number(story.tuner.c_now(0)), gain.unwrap_or_default())
-            };
-            let before = gains(&story);
-            let entry = Entry::Replan { iterations, stability: story.stability_for(iterations) };
-            keeper.replan(&entry, &mut story)?;
-            if !context.quiet && !context.json {
-                let name = &story.tuner.variables()[0].name;
-                let (told, after) = (story.tuner.told(), gains(&story));
-                eprintln!(
-                    "gputexel: replanned after {told} pairs, from {now} to {iterations}: {name} goes from \
-                     {before} to {after}"
-                );
-            }
-        }
-        _ => {}
+        Some(asked) => replan(&mut run, asked, context)?,
+        None => {}
     }
-    play_on(folder, header, prepared, story, keeper, context)?;
+    play_on(folder, run, context)?;
     Ok(folder.to_path_buf())
 }
 
-fn play_on(
-    folder: &Path,
-    header: Header,
-    prepared: Prepared,
-    mut story: RunState,
-    mut keeper: Keeper,
-    context: &Context,
-) -> anyhow::Result<()> {
-    let arena = prepared.arena(&header);
-    let mut live = Live::new(context, &header, &story);
-    let stop = play(&arena, &mut story, &mut keeper, context.cancel, &mut |story| live.show(story));
+/// Goes on with another number of pairs, and says what that does to the first parameter.
+fn replan(run: &mut SpsaRun, iterations: u64, context: &Context) -> Result<()> {
+    let gains = |state: &RunState| {
+        let gain = state.tuner.r_now(0).map(|r| format!(", R {}", four_digits(r)));
+        format!("c {}{}", four_digits(state.tuner.c_now(0)), gain.unwrap_or_default())
+    };
+    let (before, now) = (gains(run.state()), run.state().tuner.iterations());
+    run.replan(iterations)?;
+    if !context.quiet && !context.json {
+        let tuner = &run.state().tuner;
+        let (name, completed, after) =
+            (&tuner.variables()[0].name, tuner.completed_pairs(), gains(run.state()));
+        eprintln!(
+            "gputexel: replanned after {completed} pairs, from {now} to {iterations}: {name} goes from \
+             {before} to {after}"
+        );
+    }
+    Ok(())
+}
+
+fn play_on(folder: &Path, mut run: SpsaRun, context: &Context) -> anyhow::Result<()> {
+    warn(run.warnings(), context);
+    let mut live = Live::new(context, run.header(), run.state());
+    let stop = run.play(&mut |state| live.show(state));
     let seconds = live.finish();
-    // Whatever ended the run, what is known is worth having, but in its folder and in no other.
-    keeper.check()?;
-    let written = outputs::write(folder, &story, prepared.engines()[0]);
+    // What is known is worth a picture whatever ended the run, but in its folder and in no other.
+    run.check_folder()?;
+    let drawn = outputs::write_picture(folder, run.state());
     let stop = stop?;
-    written?;
+    drawn?;
+    let (header, state) = (run.header(), run.state());
     let text = match context.json {
-        true => format!("{:#}\n", outputs::json(folder, &header, &story, &stop, seconds)),
+        true => {
+            let summary = RunSummary::new(folder, header, state).ended(&stop, seconds);
+            format!("{:#}\n", serde_json::json!(summary))
+        }
         false if context.quiet => String::new(),
-        false => outputs::table(folder, &header, &story, seconds),
+        false => outputs::table(folder, header, state, seconds),
     };
     say(&text)?;
-    let (told, all) = (story.tuner.told(), story.tuner.iterations());
+    let (completed, all) = (state.tuner.completed_pairs(), state.tuner.iterations());
     let go_on = format!("resume with 'gputexel spsa run --resume {}'", folder.display());
     match stop {
         Stop::AllPlayed => Ok(()),
-        Stop::Failures(what) => {
-            Err(Error::input(folder, format!("{what}; aborted after {told} of {all} pairs, {go_on}")).into())
+        Stop::Failures(failures) => {
+            let reason = format!("{failures}; aborted after {completed} of {all} pairs, {go_on}");
+            Err(Error::input(folder, reason).into())
         }
-        Stop::Cancelled => Err(Error::Interrupted(format!("after {told} of {all} pairs; {go_on}")).into()),
+        Stop::Cancelled => {
+            Err(Error::Interrupted(format!("after {completed} of {all} pairs; {go_on}")).into())
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use gputexel::spsa::run::{RunState, read};
+use gputexel::spsa::run::{RunState, RunSummary, read};
 use gputexel::write_atomically;
 
 use super::super::super::targets::check_target;
@@ -29,15 +29,16 @@ pub struct ReportArgs {
 /// Journals that cannot be read, files that cannot be written.
 pub fn report(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
     check_target(args.svg.as_deref(), args.force)?;
-    let (header, entries) = read(&args.folder)?;
-    let story = RunState::replay(&args.folder, &header, &entries, |_, _| Ok(()))?;
+    let (header, events) = read(&args.folder)?;
+    let state = RunState::replay(&args.folder, &header, &events, |_, _| Ok(()))?;
     if let Some(path) = &args.svg {
-        write_atomically(path, outputs::picture(&story)?.as_bytes())?;
+        write_atomically(path, outputs::picture(&state)?.as_bytes())?;
     }
     if context.json {
-        say(&format!("{:#}\n", outputs::state(&args.folder, &header, &story)))?;
+        let summary = RunSummary::new(&args.folder, &header, &state);
+        say(&format!("{:#}\n", serde_json::json!(summary)))?;
     } else if !context.quiet {
-        say(&outputs::table(&args.folder, &header, &story, 0.0))?;
+        say(&outputs::table(&args.folder, &header, &state, 0.0))?;
     }
     Ok(())
 }

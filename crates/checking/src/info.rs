@@ -1,0 +1,239 @@
+//! What a dataset holds, and whether its file is intact.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::PhaseRow;
+use super::features::ids_by_group;
+use gputexel_chess::PhaseSettings;
+use gputexel_chess::selection::{Reason, Unit};
+use gputexel_dataset::{Dataset, Metadata, SourceRecord, TensorInfo};
+use gputexel_files::{Error, Result};
+
+/// Rare features that are listed.
+const RARE_NAMES: usize = 8;
+
+/// Everything about one dataset but its rows.
+#[derive(Debug, Serialize)]
+pub struct Info {
+    /// Its file.
+    pub path: String,
+    /// Size of the file, bytes.
+    pub bytes: u64,
+    /// Whether it can be read and all its checksums match.
+    pub intact: bool,
+    /// What it says of itself.
+    pub metadata: Summary,
+    /// Its tensors, with the state of their checksums.
+    pub tensors: Vec<TensorInfo>,
+    /// What its columns hold; `None` where it is not intact.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contents: Option<Contents>,
+}
+
+/// The metadata without the list of features, which would drown the rest.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    /// The program that wrote it, with its version.
+    pub program: String,
+    /// Name of the feature set.
+    pub feature_set: &'static str,
+    /// Number of features.
+    pub features: usize,
+    /// Phase units of the pieces.
+    pub phase: PhaseSettings,
+    /// Positions.
+    pub positions: u64,
+    /// Games, 0 where the inputs had none.
+    pub games: u64,
+    /// The inputs in order.
+    pub sources: Vec<SourceRecord>,
+    /// Settings of the selection by name.
+    pub selection: BTreeMap<String, String>,
+}
+
+/// What the columns of a dataset hold.
+#[derive(Debug, Serialize)]
+pub struct Contents {
+    /// Checksum of the container, hexadecimal.
+    pub checksum: String,
+    /// Mean entries per row.
+    pub entries_a_position: f64,
+    /// Positions with a search score.
+    pub scored_positions: u64,
+    /// Positions with a static evaluation of the engine.
+    pub evaluated_positions: u64,
+    /// Distinct endgame scale factors.
+    pub scale_factors: usize,
+    /// Results by phase, the fullest boards first.
+    pub results_by_phase: Vec<PhaseRow>,
+    /// Groups in order of their first feature.
+    pub groups: Vec<GroupOccurrences>,
+    /// Features that no position has.
+    pub unseen: Vec<String>,
+    /// The features that the fewest positions have, rarest first.
+    pub rarest: Vec<Occurrences>,
+    /// All features, where that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<Occurrences>,
+    /// Of each source, the games of which a position was kept.
+    pub games_by_source: Vec<u64>,
+}
+
+/// How many positions have the features of a group.
+#[derive(Debug, Serialize)]
+pub struct GroupOccurrences {
+    /// The group.
+    pub name: String,
+    /// Its features.
+    pub features: usize,
+    /// Those that no position has.
+    pub unseen: usize,
+    /// Positions of the rarest one that occurs; 0 where none does.
+    pub fewest: u64,
+    /// Median of the positions that have a feature.
+    pub median: u64,
+    /// Positions of the commonest one.
+    pub most: u64,
+}
+
+/// How many positions have a feature.
+#[derive(Clone, Debug, Serialize)]
+pub struct Occurrences {
+    /// The feature.
+    pub name: String,
+    /// Positions that have it with a coefficient other than 0.
+    pub positions: u64,
+}
+
+impl Info {
+    /// Describes a dataset, with a list of all features if asked for. One that is damaged is described
+    /// as far as it can be, together with the error of reading it.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the file cannot be read, [`Error::Input`] when its header cannot be.
+    pub fn read(path: &Path, list_features: bool) -> Result<(Self, Option<Error>)> {
+        let (metadata, tensors) = gputexel_dataset::tensors(path)?;
+        let bytes = std::fs::metadata(path).map_err(|e| Error::io(path, e))?.len();
+        let (contents, damage) = match gputexel_dataset::read(path) {
+            Ok(data) => (Some(Contents::new(&data, list_features)), None),
+            Err(error) => (None, Some(error)),
+        };
+        let info = Self {
+            path: path.display().to_string(),
+            bytes,
+            intact: damage.is_none(),
+            metadata: Summary::from(metadata),
+            tensors,
+            contents,
+        };
+        Ok((info, damage))
+    }
+}
+
+impl From<Metadata> for Summary {
+    fn from(metadata: Metadata) -> Self {
+        Self {
+            feature_set: metadata.feature_set.name(),
+            features: metadata.feature_set.features.len(),
+            phase: metadata.feature_set.phase,
+            program: metadata.program,
+            positions: metadata.positions,
+            games: metadata.games,
+            sources: metadata.sources,
+            selection: metadata.selection,
+        }
+    }
+}
+
+impl Contents {
+    /// Counts what a dataset holds, with a list of all features if asked for.
+    pub fn new(data: &Dataset, list_features: bool) -> Self {
+        let counts = data.occurrences();
+        let features = &data.metadata().feature_set.features;
+        let entries: usize = (0..data.len()).map(|n| data.row(n).entry_count()).sum();
+        let known = |values: &[f32]| values.iter().filter(|value| !value.is_nan()).count() as u64;
+        let named: Vec<Occurrences> = features
+            .iter()
+            .zip(&counts)
+            .map(|(feature, &positions)| Occurrences { name: feature.name.clone(), positions })
+            .collect();
+        let mut rarest: Vec<Occurrences> = named.iter().filter(|one| one.positions > 0).cloned().collect();
+        rarest.sort_by_key(|one| one.positions);
+        rarest.truncate(RARE_NAMES);
+        Self {
+            checksum: data.checksum().to_string(),
+            entries_a_position: entries as f64 / data.len().max(1) as f64,
+            scored_positions: known(data.search_scores()),
+            evaluated_positions: known(data.static_evaluations()),
+            scale_factors: data.endgame_scales().iter().collect::<BTreeSet<_>>().len(),
+            results_by_phase: PhaseRow::all(data),
+            groups: ids_by_group(features)
+                .into_iter()
+                .map(|(name, ids)| GroupOccurrences::new(name, &ids, &counts))
+                .collect(),
+            unseen: named.iter().filter(|one| one.positions == 0).map(|one| one.name.clone()).collect(),
+            rarest,
+            features: if list_features { named } else { Vec::new() },
+            games_by_source: games_by_source(data),
+        }
+    }
+}
+
+impl GroupOccurrences {
+    fn new(name: &str, ids: &[usize], counts: &[u64]) -> Self {
+        let mut own: Vec<u64> = ids.iter().map(|&id| counts[id]).collect();
+        own.sort_unstable();
+        Self {
+            name: name.to_string(),
+            features: own.len(),
+            unseen: own.iter().filter(|&&count| count == 0).count(),
+            fewest: own.iter().copied().find(|&count| count > 0).unwrap_or(0),
+            median: own[own.len() / 2],
+            most: own[own.len() - 1],
+        }
+    }
+}
+
+/// The games of which a position was kept, source by source, whose positions follow one another.
+fn games_by_source(data: &Dataset) -> Vec<u64> {
+    let mut start = 0;
+    let games = |source: &SourceRecord| {
+        let end = (source.positions as usize).saturating_add(start).min(data.len());
+        let games: HashSet<u32> = (start..end).map(|n| data.game(n)).collect();
+        start = end;
+        games.len() as u64
+    };
+    data.metadata().sources.iter().map(games).collect()
+}
+
+/// What was left out of a source, with its count, in the order in which the rules apply; reasons that
+/// only another version knows come last. `games_kept` are the games of which a position was kept,
+/// where that is known: games without any that no rule for games left out are counted, too.
+pub fn left_out(source: &SourceRecord, games_kept: Option<u64>) -> Vec<(&str, u64)> {
+    let mut left_out: Vec<(Option<Reason>, &str, u64)> = source
+        .left_out
+        .iter()
+        .map(|(label, count)| (Reason::of_label(label), label.as_str(), *count))
+        .collect();
+    left_out.sort_by_key(|(reason, _, _)| reason.map_or((u8::MAX, 0), Reason::rank));
+    let unit = |reason: &Option<Reason>| reason.map(Reason::unit);
+    let games: u64 = left_out
+        .iter()
+        .filter(|(reason, _, _)| unit(reason) == Some(Unit::Game))
+        .map(|(_, _, count)| count)
+        .sum();
+    let empty = games_kept.map_or(0, |kept| source.records.saturating_sub(games + kept));
+    if source.format == "pgn" && empty > 0 {
+        let at =
+            left_out.iter().position(|(reason, _, _)| matches!(unit(reason), None | Some(Unit::Position)));
+        let what = match at {
+            Some(_) => "games all of whose positions fall under the rules below",
+            None => "games without a position that could be kept",
+        };
+        left_out.insert(at.unwrap_or(left_out.len()), (None, what, empty));
+    }
+    left_out.into_iter().map(|(_, label, count)| (label, count)).collect()
+}

@@ -1,0 +1,473 @@
+//! Replays the moves of games as the parser reads them.
+//!
+//! A game that cannot be used, or whose moves stop making sense, is counted by reason; positions
+//! before the first bad move are kept. A [`TextCursor`] follows the parser to hear of what it passes
+//! over, since a word that it cannot read may be a move all the same.
+
+use std::ops::ControlFlow;
+
+use pgn_reader::{KnownOutcome, Outcome, RawComment, RawTag, Skip, Visitor};
+use shakmaty::san::{San, SanPlus};
+
+use super::game::{Game, Stop, TagResult};
+use super::lenient_moves::{MoveError, castling_side};
+use super::moves::{find_move, spells};
+use super::piece_letters::PieceLetters;
+use super::split::{is_tag_pair, stretch_ends};
+use super::text_cursor::{TextCursor, Token, is_null_move, is_remark, named_result};
+use crate::sample::{Batch, SkippedGame};
+use crate::selection::{Criteria, Illegal, LeftOut, MAX_PLIES, Ply, Reason, Unit};
+
+/// Tag lines up to this length are read for certain, and comments come in one piece.
+const LONGEST: usize = 4096;
+
+/// Reads the games of a chunk; `first_line` is the number of its first line, from 1.
+///
+/// Positions are numbered by their game in the chunk.
+pub fn read_pgn<'c>(chunk: &'c [u8], first_line: u64, criteria: impl Into<Criteria<'c>>) -> Batch {
+    read_pgn_with_letters(chunk, first_line, criteria, None)
+}
+
+/// As [`read_pgn`], for games in which pieces have other letters than in English.
+pub fn read_pgn_with_letters<'c>(
+    chunk: &'c [u8],
+    first_line: u64,
+    criteria: impl Into<Criteria<'c>>,
+    letters: Option<&'c PieceLetters>,
+) -> Batch {
+    let mut player = Replay {
+        batch: Batch::default(),
+        criteria: criteria.into(),
+        letters: letters.filter(|letters| !letters.is_english()),
+        chunk,
+        cursor: TextCursor::new(chunk, 0),
+        line: (0, first_line),
+        game: None,
+        spare: Vec::new(),
+        in_tags: false,
+        comment: None,
+        variations: 0,
+        variation: 0,
+    };
+    for end in stretch_ends(chunk) {
+        player.read(end);
+    }
+    player.finish();
+    player.batch
+}
+
+/// Visits what the parser finds. Games are told apart here, by tags and results: for the parser,
+/// they end at any blank line.
+pub(super) struct Replay<'a> {
+    batch: Batch,
+    pub(super) criteria: Criteria<'a>,
+    /// Those of the pieces, where they are not those of English.
+    letters: Option<&'a PieceLetters>,
+    pub(super) chunk: &'a [u8],
+    /// Where the parser is.
+    pub(super) cursor: TextCursor<'a>,
+    /// An offset and the number of its line, to count lines from.
+    line: (usize, u64),
+    game: Option<Game>,
+    /// Memory of the last game's positions.
+    spare: Vec<Ply>,
+    /// Whether the parser is reading tags.
+    in_tags: bool,
+    /// Where the text of the current comment begins.
+    comment: Option<usize>,
+    /// How many variations are open, and where the outermost begins.
+    variations: u32,
+    variation: usize,
+}
+
+/// Why the parser hands control back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ParserExit {
+    /// It considers the game ended.
+    GameEnded,
+    /// It misread something and has to begin again where the cursor is.
+    Resync,
+}
+
+/// What the parser has read, to be found on the cursor.
+#[derive(Clone, Copy, Debug)]
+enum Expected<'s> {
+    Move(&'s SanPlus),
+    Result,
+    Sign(u8),
+    /// The end of what the parser takes for a game.
+    Pause,
+}
+
+impl<'a> Replay<'a> {
+    /// Reads on up to an offset of the chunk. Comments and variations end there at the latest.
+    fn read(&mut self, end: usize) {
+        let text = &self.chunk[..end];
+        self.cursor = TextCursor::new(text, self.cursor.offset());
+        while self.cursor.offset() < end {
+            let from = self.cursor.offset();
+            let mut parser = pgn_reader::Reader::build(self.cursor.rest())
+                .set_supported_tag_line_length(LONGEST)
+                .set_supported_comment_length(LONGEST)
+                .finish();
+            let handed = loop {
+                match parser.read_game(self) {
+                    Ok(Some(ParserExit::GameEnded)) => {}
+                    Ok(Some(ParserExit::Resync)) => break ParserExit::Resync,
+                    Ok(None) => break self.pass_rest(end),
+                    Err(_) if self.in_tags => self.tag_too_long(),
+                    Err(_) => {
+                        if self.open_comment().is_break() {
+                            break ParserExit::Resync;
+                        }
+                        let brace = self.comment.take().unwrap_or_default().saturating_sub(1);
+                        self.never_closed(brace);
+                        self.cursor.advance(end);
+                    }
+                }
+            };
+            if handed == ParserExit::Resync && self.cursor.offset() == from {
+                self.cursor.advance(1);
+            }
+        }
+        self.close_variations();
+    }
+
+    /// Passes what the parser left at the end.
+    fn pass_rest(&mut self, end: usize) -> ParserExit {
+        self.cursor.skip_to_tags();
+        while self.cursor.offset() < end {
+            if let ControlFlow::Break(handed) = self.pass_to(Expected::Pause) {
+                return handed;
+            }
+        }
+        ParserExit::GameEnded
+    }
+
+    /// Follows the cursor to what the parser has read, and deals with every word before it, which
+    /// the parser could not read. Returns the word expected, now passed, and its offset.
+    fn pass_to(&mut self, expected: Expected<'_>) -> ControlFlow<ParserExit, Option<(usize, &'a [u8])>> {
+        loop {
+            let piece = self.cursor.peek();
+            let offset = self.cursor.offset();
+            match (piece, expected) {
+                (Token::Word(word), _) => {
+                    let found = match expected {
+                        Expected::Move(san) => spells(word, san),
+                        Expected::Result => named_result(word).is_some(),
+                        Expected::Sign(_) | Expected::Pause => false,
+                    };
+                    if self.variations == 0 && !found && is_tag_pair(self.cursor.rest()) {
+                        return ControlFlow::Break(ParserExit::Resync);
+                    }
+                    self.cursor.advance(word.len());
+                    if found {
+                        return ControlFlow::Continue(Some((offset, word)));
+                    }
+                    self.skipped(word, offset);
+                }
+                (Token::Sign(sign), Expected::Sign(wanted)) if sign == wanted => {
+                    self.cursor.advance(1);
+                    return ControlFlow::Continue(None);
+                }
+                (Token::Pause, Expected::Pause) => {
+                    self.cursor.advance(1);
+                    return ControlFlow::Continue(None);
+                }
+                (Token::End, _) => return ControlFlow::Continue(None),
+                // The word expected was passed as part of another, such as `e5` in `e4,e5`.
+                (_, Expected::Move(_) | Expected::Result) => return ControlFlow::Continue(None),
+                _ => self.cursor.advance(1),
+            }
+        }
+    }
+
+    /// Deals with a word that the parser could not read.
+    fn skipped(&mut self, word: &[u8], offset: usize) {
+        if self.variations > 0 {
+            return;
+        }
+        if let Some(result) = named_result(word) {
+            self.result(result, offset);
+        } else if is_null_move(word) {
+            self.null_move(word, offset);
+        } else if !is_remark(word) || castling_side(word).is_some() {
+            self.play(word, None, offset);
+        }
+    }
+
+    /// The game that something belongs to; another one if the last is over.
+    pub(super) fn game_at(&mut self, offset: usize, over: impl Fn(&Game) -> bool) -> &mut Game {
+        if self.game.as_ref().is_some_and(over) {
+            self.finish();
+        }
+        self.game.get_or_insert_with(|| Game::new(offset, std::mem::take(&mut self.spare)))
+    }
+
+    fn result(&mut self, result: Option<f32>, offset: usize) {
+        let game = self.game_at(offset, |_| false);
+        game.token_result = game.token_result.or(result);
+        game.terminated = true;
+    }
+
+    fn null_move(&mut self, word: &[u8], offset: usize) {
+        let criteria = self.criteria;
+        let game = self.game_at(offset, |game| game.terminated);
+        game.begin(&criteria);
+        self.stop(Reason::NullMove, offset, &format!("null move '{}'", shown(word)));
+    }
+
+    fn never_closed(&mut self, offset: usize) {
+        let criteria = self.criteria;
+        self.game_at(offset, |_| false).begin(&criteria);
+        self.stop(Reason::OpenComment, offset, "a comment or variation is never closed");
+    }
+
+    pub(super) fn close_variations(&mut self) {
+        if std::mem::take(&mut self.variations) > 0 {
+            self.never_closed(self.variation);
+        }
+    }
+
+    /// Finds the brace of the current comment.
+    fn open_comment(&mut self) -> ControlFlow<ParserExit> {
+        if self.comment.is_none() {
+            self.pass_to(Expected::Sign(b'{'))?;
+            self.comment = Some(self.cursor.offset());
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn play(&mut self, text: &[u8], san: Option<San>, offset: usize) {
+        let (criteria, letters, chunk) = (self.criteria, self.letters, self.chunk);
+        let game = self.game_at(offset, |game| game.terminated);
+        game.begin(&criteria);
+        if game.stopped.is_some() {
+            game.lost += 1;
+            return;
+        }
+        let Some(ply) = game.plies.last() else { return };
+        if game.plies.len() >= MAX_PLIES {
+            self.stop(Reason::LongGame, offset, &format!("more than {MAX_PLIES} positions"));
+            return;
+        }
+        let rest = || chunk.get(offset + text.len()..).unwrap_or_default();
+        match find_move(&ply.position, text, san, rest, letters) {
+            Ok(next) => game.play(next, &criteria),
+            Err(fault) => {
+                game.lost += 1;
+                let (reason, what) = match fault {
+                    MoveError::Unreadable => (Reason::UnreadableMove, "unreadable"),
+                    MoveError::Illegal => (Reason::IllegalMove, "illegal"),
+                    MoveError::Ambiguous => (Reason::IllegalMove, "ambiguous"),
+                };
+                self.stop(reason, offset, &format!("{what} move '{}'", shown(text)));
+            }
+        }
+    }
+
+    /// Gives up on the rest of the game, once.
+    fn stop(&mut self, reason: Reason, offset: usize, what: &str) {
+        let Some(game) = self.game.as_mut().filter(|game| game.stopped.is_none()) else { return };
+        game.stopped = Some(Stop { reason, place: Some((offset, what.to_string())) });
+        if self.batch.complaints.len() < Batch::COMPLAINTS {
+            let line = self.line_of(offset);
+            self.batch.complain(line, || what.to_string());
+        }
+    }
+
+    fn line_of(&mut self, offset: usize) -> u64 {
+        let (from, line) = self.line;
+        let lines = |text: &[u8]| memchr::memchr_iter(b'\n', text).count() as u64;
+        let line = match self.chunk.get(from..offset) {
+            Some(between) => line + lines(between),
+            None => line - lines(&self.chunk[offset..from]),
+        };
+        self.line = (offset, line);
+        line
+    }
+
+    /// Ends the game: keeps its samples if it has a result.
+    fn finish(&mut self) {
+        let Some(mut game) = self.game.take() else { return };
+        game.begin(&self.criteria);
+        self.batch.records += 1;
+        let result = match (game.tag_result, game.token_result) {
+            (TagResult::Contradictory, _) => Err(Reason::Contradiction),
+            (TagResult::Known(tag), Some(token)) if tag != token => Err(Reason::Contradiction),
+            (TagResult::Known(value), _) | (TagResult::Missing, Some(value)) => Ok(value),
+            (TagResult::Missing, None) => Err(Reason::NoResult),
+        };
+        let stopped = game.stopped.as_ref().map(|stop| stop.reason);
+        let drop_broken = self.criteria.selection.illegal == Illegal::Drop;
+        let whole_game = match (stopped, result) {
+            (Some(reason @ (Reason::Variant | Reason::BadFen | Reason::BadCastling)), _) => Some(reason),
+            (None, _) if game.moves() == 0 => Some(Reason::NoMoves),
+            (_, Err(reason)) => Some(reason),
+            (Some(reason), _) if reason.unit() == Unit::Game => Some(reason),
+            (Some(reason), _) if drop_broken && reason != Reason::LongGame => Some(Reason::Broken),
+            _ => None,
+        };
+        let reason = whole_game.or(stopped);
+        if reason.is_none_or(Reason::is_fault) {
+            self.batch.plies += game.moves() as u64 + game.lost;
+            self.batch.plies_lost += game.lost;
+        }
+        if let Some(reason) = reason {
+            self.skip(&game, reason);
+        }
+        if whole_game.is_none() {
+            if stopped.is_some() {
+                // What the game would have gone on with is not known.
+                game.plies.pop();
+            }
+            let first_sample = self.batch.samples.len();
+            let mut left_out = LeftOut::default();
+            self.criteria.judge_game(&mut game.plies, game.identity, &mut self.batch.samples, &mut left_out);
+            self.batch.positions_read += game.plies.len() as u64;
+            self.batch.left_out.merge(&left_out);
+            let number = self.batch.records - 1;
+            // Positions of a game are no independent witnesses: one a side to move is heard.
+            let mut heard = [false; 2];
+            for sample in &mut self.batch.samples[first_sample..] {
+                sample.result = result.unwrap_or(0.5);
+                sample.game = Some(number);
+                let heard = &mut heard[usize::from(sample.turn.is_white())];
+                *heard = *heard || self.batch.agreement.add(&sample.board, sample.turn, sample.result);
+            }
+        }
+        game.plies.clear();
+        self.spare = game.plies;
+    }
+
+    /// Counts a game that is left out, wholly or from some move on, and names it.
+    fn skip(&mut self, game: &Game, reason: Reason) {
+        self.batch.left_out.add(reason);
+        if matches!(reason, Reason::BadFen | Reason::BadCastling)
+            && self.batch.complaints.len() < Batch::COMPLAINTS
+        {
+            let line = self.line_of(game.offset);
+            self.batch.complain(line, || reason.about_one().to_string());
+        }
+        let named = self.criteria.named_games;
+        let listed = self.batch.skipped.len() < named && (!reason.is_choice() || named > Batch::NAMED_GAMES);
+        // The first faults are named even where other games fill the list.
+        let first = reason.is_fault() && self.batch.left_out.faulty_games() <= Batch::NAMED_FAULTS as u64;
+        if !listed && !first {
+            return;
+        }
+        let place = game.stopped.as_ref().and_then(|stop| stop.place.as_ref());
+        let (offset, what) = match (place, reason) {
+            (Some((offset, what)), Reason::Broken) => (*offset, format!("{what}; left out")),
+            (Some((offset, what)), _) if reason.unit() == Unit::GameRest => {
+                (*offset, format!("{what}; its first {} plies are kept", game.moves()))
+            }
+            _ => (game.offset, reason.about_one().to_string()),
+        };
+        let line = self.line_of(offset);
+        self.batch.skipped.push(SkippedGame { game: self.batch.records - 1, line, reason, what });
+    }
+}
+
+impl Visitor for Replay<'_> {
+    type Tags = ();
+    type Movetext = ();
+    type Output = ParserExit;
+
+    fn begin_tags(&mut self) -> ControlFlow<ParserExit> {
+        self.in_tags = true;
+        self.cursor.skip_to_tags();
+        ControlFlow::Continue(())
+    }
+
+    fn tag(&mut self, _: &mut (), name: &[u8], value: RawTag<'_>) -> ControlFlow<ParserExit> {
+        self.read_tag(name, value.as_bytes().len())
+    }
+
+    fn begin_movetext(&mut self, (): ()) -> ControlFlow<ParserExit> {
+        self.in_tags = false;
+        self.bare_tags();
+        ControlFlow::Continue(())
+    }
+
+    fn san(&mut self, (): &mut (), san: SanPlus) -> ControlFlow<ParserExit> {
+        if self.variations == 0
+            && let Some((offset, word)) = self.pass_to(Expected::Move(&san))?
+        {
+            match san.san {
+                San::Null => self.null_move(word, offset),
+                san => self.play(word, Some(san), offset),
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn outcome(&mut self, (): &mut (), outcome: Outcome) -> ControlFlow<ParserExit> {
+        if self.variations == 0
+            && let Some((offset, _)) = self.pass_to(Expected::Result)?
+        {
+            self.result(points(outcome), offset);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn partial_comment(&mut self, (): &mut (), part: RawComment<'_>) -> ControlFlow<ParserExit> {
+        self.open_comment()?;
+        self.cursor.advance(part.as_bytes().len());
+        ControlFlow::Continue(())
+    }
+
+    fn comment(&mut self, (): &mut (), last: RawComment<'_>) -> ControlFlow<ParserExit> {
+        self.open_comment()?;
+        self.cursor.advance(last.as_bytes().len());
+        let from = self.comment.take().unwrap_or_default();
+        let end = self.cursor.offset();
+        let opened = memchr::memchr_iter(b'{', self.cursor.since(from)).count();
+        self.cursor.close_nested(opened);
+        if self.variations == 0
+            && let Some(game) = &mut self.game
+        {
+            game.comment(self.cursor.since(from), &self.criteria);
+        }
+        let nested = self.cursor.offset() > end;
+        self.cursor.advance(1);
+        if nested { ControlFlow::Break(ParserExit::Resync) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Variations are read, not skipped: the parser's skipping ends at a blank line.
+    fn begin_variation(&mut self, (): &mut ()) -> ControlFlow<ParserExit, Skip> {
+        self.pass_to(Expected::Sign(b'('))?;
+        if self.variations == 0 {
+            self.variation = self.cursor.offset().saturating_sub(1);
+        }
+        self.variations += 1;
+        ControlFlow::Continue(Skip(false))
+    }
+
+    fn end_variation(&mut self, (): &mut ()) -> ControlFlow<ParserExit> {
+        self.pass_to(Expected::Sign(b')'))?;
+        self.variations = self.variations.saturating_sub(1);
+        ControlFlow::Continue(())
+    }
+
+    fn end_game(&mut self, (): ()) -> ParserExit {
+        match self.pass_to(Expected::Pause) {
+            ControlFlow::Continue(_) => ParserExit::GameEnded,
+            ControlFlow::Break(handed) => handed,
+        }
+    }
+}
+
+/// A word for messages.
+fn shown(word: &[u8]) -> String {
+    gputexel_files::shown(&String::from_utf8_lossy(word))
+}
+
+/// White's points, if they are known.
+fn points(outcome: Outcome) -> Option<f32> {
+    match outcome {
+        Outcome::Known(KnownOutcome::Draw) => Some(0.5),
+        Outcome::Known(KnownOutcome::Decisive { winner }) => Some(f32::from(u8::from(winner.is_white()))),
+        Outcome::Unknown => None,
+    }
+}

@@ -1,0 +1,219 @@
+//! Why something was left out, and counts of it.
+//!
+//! Owns the names that reports and datasets use, and their order, which is the order in which the
+//! rules apply.
+
+use std::collections::BTreeMap;
+
+/// What a reason takes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unit {
+    /// One position.
+    Position,
+    /// A whole game.
+    Game,
+    /// The rest of a game; its earlier positions are kept.
+    GameRest,
+    /// A line of text.
+    Line,
+}
+
+macro_rules! reasons {
+    ($($name:ident $unit:ident $label:literal;)*) => {
+        /// Why something was left out.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Reason { $(#[doc = $label] $name,)* }
+
+        impl Reason {
+            /// Every reason, in the order of reports.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// The reason of a name.
+            pub fn of_label(label: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|reason| reason.label() == label)
+            }
+
+            /// Its name in reports and datasets.
+            pub fn label(self) -> &'static str {
+                match self { $(Self::$name => $label,)* }
+            }
+
+            /// What it takes out.
+            pub fn unit(self) -> Unit {
+                match self { $(Self::$name => Unit::$unit,)* }
+            }
+        }
+    };
+}
+
+reasons! {
+    GameOver Position "positions of mate or stalemate";
+    EarlyPly Position "positions of the first plies";
+    LatePly Position "positions of late plies";
+    InCheck Position "positions in check";
+    BeforeCheck Position "positions shortly before a check";
+    BeforeMate Position "positions shortly before mate";
+    CaptureNext Position "positions before a capture or promotion";
+    BeforeCapture Position "positions shortly before a capture or promotion";
+    BookMove Position "positions before a book move";
+    FewNonPawns Position "positions with few pieces besides pawns";
+    FewPieces Position "positions with few pieces";
+    ManyPieces Position "positions with many pieces";
+    NoScore Position "positions without a score";
+    LargeScore Position "positions with a large score";
+    Loud Position "positions that are not quiet";
+    Unsearched Position "positions with too many captures to search";
+    Share Position "positions not drawn for the share";
+    PerGame Position "positions beyond the sample of a game";
+    Duplicate Position "duplicate positions";
+    Drawn Position "positions of drawn games";
+    Merged Position "positions merged with an earlier one";
+    Sample Position "positions not drawn for the sample";
+    NoResult Game "games without a result";
+    Contradiction Game "games whose tag and last token name different results";
+    Variant Game "games of other variants";
+    BadFen Game "games with an unreadable or illegal FEN tag";
+    BadCastling Game "Chess960 games with castling rights that name no rook";
+    NoMoves Game "games without moves";
+    Broken Game "games with a part that cannot be played";
+    UnknownElo Game "games without the Elo of both players";
+    EloRange Game "games of players outside the Elo range";
+    UnknownTime Game "games without a readable time control";
+    TimeRange Game "games with other time controls";
+    Termination Game "games that did not end normally";
+    IllegalMove GameRest "game endings after an illegal move";
+    UnreadableMove GameRest "game endings after an unreadable move";
+    NullMove GameRest "game endings after a null move";
+    OpenComment GameRest "game endings after a comment that is never closed";
+    LongGame GameRest "game endings after too many moves";
+    BadPosition Line "lines without a readable position";
+    IllegalPosition Line "lines with an illegal position";
+    NoLabel Line "lines without a result";
+    BadLabel Line "lines with a result outside 0 to 1";
+    UnknownResult Line "lines whose result is unknown (*)";
+    LongLine Line "lines that are too long";
+}
+
+impl Reason {
+    /// Whether it is a rule of the user's choice about whole games, and no fault of the game.
+    pub fn is_choice(self) -> bool {
+        matches!(
+            self,
+            Self::UnknownElo | Self::EloRange | Self::UnknownTime | Self::TimeRange | Self::Termination
+        )
+    }
+
+    /// Whether it is a fault of a game that could have been used: something that cannot be read or
+    /// played, or that contradicts itself.
+    pub fn is_fault(self) -> bool {
+        matches!(
+            self,
+            Self::Contradiction
+                | Self::BadFen
+                | Self::BadCastling
+                | Self::Broken
+                | Self::IllegalMove
+                | Self::UnreadableMove
+                | Self::NullMove
+                | Self::OpenComment
+        )
+    }
+
+    /// Its place in the funnel: whole games and lines first, then ends of games, then positions by the
+    /// order of the rules.
+    pub fn rank(self) -> (u8, u8) {
+        let unit = match self.unit() {
+            Unit::Game | Unit::Line => 0,
+            Unit::GameRest => 1,
+            Unit::Position => 2,
+        };
+        (unit, self as u8)
+    }
+
+    /// What it says of one game.
+    pub fn about_one(self) -> &'static str {
+        match self {
+            Self::NoResult => "no result",
+            Self::Contradiction => "its tag and last token name different results",
+            Self::Variant => "another variant",
+            Self::BadFen => "the FEN tag of this game cannot be used",
+            Self::BadCastling => "the castling rights of the FEN tag of this game cannot be used",
+            Self::NoMoves => "no moves",
+            Self::UnknownElo => "no Elo of both players",
+            Self::EloRange => "players outside the Elo range",
+            Self::UnknownTime => "no readable time control",
+            Self::TimeRange => "another time control",
+            Self::Termination => "it did not end normally",
+            _ => self.label(),
+        }
+    }
+}
+
+/// Counts by reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut([u64; Reason::ALL.len()]);
+
+impl Default for LeftOut {
+    fn default() -> Self {
+        Self([0; Reason::ALL.len()])
+    }
+}
+
+impl LeftOut {
+    /// Counts one more.
+    pub fn add(&mut self, reason: Reason) {
+        self.0[reason as usize] += 1;
+    }
+
+    /// Counts several more.
+    pub fn add_many(&mut self, reason: Reason, count: u64) {
+        self.0[reason as usize] += count;
+    }
+
+    /// Adds all counts of another.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+            *mine += theirs;
+        }
+    }
+
+    /// How often a reason applied.
+    pub fn count(&self, reason: Reason) -> u64 {
+        self.0[reason as usize]
+    }
+
+    /// Sum over the reasons that take out one kind of thing.
+    pub fn sum(&self, unit: Unit) -> u64 {
+        self.iter().filter(|(reason, _)| reason.unit() == unit).map(|(_, count)| count).sum()
+    }
+
+    /// Reasons that applied at least once, in the order of reports.
+    pub fn iter(&self) -> impl Iterator<Item = (Reason, u64)> {
+        Reason::ALL.iter().map(|&reason| (reason, self.count(reason))).filter(|(_, count)| *count > 0)
+    }
+
+    /// Counts by label, as a dataset records them.
+    pub fn by_label(&self) -> BTreeMap<String, u64> {
+        self.iter().map(|(reason, count)| (reason.label().to_string(), count)).collect()
+    }
+
+    /// Games with a fault. A null move alone is not one, since many games end with one; what comes
+    /// after it is lost all the same.
+    pub fn faulty_games(&self) -> u64 {
+        let faults = self.iter().filter(|(reason, _)| reason.is_fault() && *reason != Reason::NullMove);
+        faults.map(|(_, count)| count).sum()
+    }
+
+    /// Games that are of no use whatever their moves: without a result or moves, of other variants,
+    /// or left out by choice.
+    pub fn useless_games(&self) -> u64 {
+        let useless = |reason: Reason| reason.unit() == Unit::Game && !reason.is_fault();
+        self.iter().filter(|(reason, _)| useless(*reason)).map(|(_, count)| count).sum()
+    }
+
+    /// Lines that count as broken: all that are left out but those whose result is unknown.
+    pub fn bad_lines(&self) -> u64 {
+        self.sum(Unit::Line) - self.count(Reason::UnknownResult)
+    }
+}

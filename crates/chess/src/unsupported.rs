@@ -1,0 +1,166 @@
+//! Explains why a file is not supported: what it is instead of games or labeled positions, or what its
+//! positions lack.
+
+use super::fen::parse_fen;
+use super::text::{significant_lines, split_columns};
+use gputexel_files::input::binary_format;
+
+/// Bytes in which texts hold no zero.
+const BINARY_BYTES: usize = 4096;
+
+/// Characters that are shown of what cannot be read.
+const SHOWN: usize = 40;
+
+/// Separators of columns.
+pub(super) const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
+/// Titles of columns of positions.
+pub(super) const POSITIONS: &[&str] = &["fen", "epd", "position", "board"];
+
+/// Titles of columns of results.
+pub(super) const RESULTS: &[&str] =
+    &["result", "wdl", "outcome", "label", "target", "game_result", "white_result"];
+
+/// Titles of columns of scores.
+pub(super) const SCORES: &[&str] = &["score", "cp", "score_cp", "eval", "evaluation", "centipawns"];
+
+/// The titles of a header line, in lower case.
+pub(super) fn titles(line: &[u8], delimiter: u8) -> Vec<String> {
+    split_columns(line, delimiter)
+        .iter()
+        .map(|title| String::from_utf8_lossy(title).trim().to_ascii_lowercase())
+        .collect()
+}
+
+/// Whether a text is JSON: its first line is an object, or the beginning of a list of them.
+pub(super) fn is_json(first: &[u8]) -> bool {
+    let item = first.strip_prefix(b"[").unwrap_or(first).trim_ascii_start();
+    let Some(inner) = item.strip_prefix(b"{") else { return first == b"[" };
+    let inner = inner.trim_ascii();
+    // A comment of a game may begin with a quote, but not with a key.
+    let key_end = inner.strip_prefix(b"\"").and_then(|rest| Some((rest, memchr::memchr(b'"', rest)?)));
+    key_end.is_some_and(|(rest, end)| rest[end + 1..].trim_ascii_start().starts_with(b":"))
+        || (inner.is_empty() && item.len() < first.len())
+}
+
+/// Whether a text is in Stockfish's plain format, which has six lines per position.
+pub(super) fn is_plain(first: &[u8]) -> bool {
+    first.strip_prefix(b"fen ").is_some_and(|rest| parse_fen(rest.trim_ascii_start()).is_ok())
+}
+
+/// What an unsupported input is, judged from its beginning; `None` for those that may be read.
+pub fn unsupported_format(head: &[u8]) -> Option<String> {
+    if let Some(known) = binary_format(head) {
+        return Some(known.to_string());
+    }
+    if head.iter().take(BINARY_BYTES).any(|&byte| byte == 0) {
+        return Some("is binary data, not games (PGN) or labeled positions, one per line".to_string());
+    }
+    let (_, first) = significant_lines(head, 1).next()?;
+    if is_plain(first) {
+        return Some(
+            "is in Stockfish's plain format (lines fen, move, score, ply, result and e), which cannot be read \
+             yet; convert it to lines such as FEN | 35 | 1.0"
+                .to_string(),
+        );
+    }
+    if is_json(first) {
+        let lacking = match memchr::memmem::find(first, b"\"evals\"") {
+            Some(_) => "; Lichess evaluations have no results, either",
+            None => "",
+        };
+        return Some(format!(
+            "is JSON, which cannot be read; convert it to lines such as FEN [1.0]{lacking}"
+        ));
+    }
+    None
+}
+
+/// What a header line lacks that names some columns, but not all that are needed.
+pub(super) fn lacking_column(line: &[u8]) -> Option<String> {
+    DELIMITERS.into_iter().find_map(|delimiter| {
+        let titles = titles(line, delimiter);
+        let find = |names: &[&str]| titles.iter().find(|title| names.contains(&title.as_str()));
+        if titles.len() < 2 {
+            return None;
+        }
+        match (find(POSITIONS), find(RESULTS), find(SCORES)) {
+            (Some(fen), None, score) => {
+                let scores =
+                    score.map_or(String::new(), |score| format!("; '{score}' is a score, no result"));
+                Some(format!(
+                    "the header line has a column '{fen}', but none of results ({}){scores}",
+                    RESULTS.join(", ")
+                ))
+            }
+            (None, Some(result), _) => Some(format!(
+                "the header line has a column '{result}', but none of positions ({})",
+                POSITIONS.join(", ")
+            )),
+            _ => None,
+        }
+    })
+}
+
+/// What stands on a line whose position is followed by no result; `rest` is what follows it, if the
+/// line begins with one.
+pub(super) fn instead_of_result(line: &[u8], rest: Option<&[u8]>) -> Option<String> {
+    let header = "columns need a header line that names them, such as fen,result or fen,score,result";
+    match rest.map(<[u8]>::trim_ascii) {
+        Some(rest) if rest.starts_with(b",") || rest.starts_with(b"\",") => Some(header.to_string()),
+        Some(b"") => None,
+        Some(rest) => {
+            let shown: String = String::from_utf8_lossy(rest).chars().take(SHOWN).collect();
+            Some(format!("no result after the position, only '{}'", shown.escape_debug()))
+        }
+        None => {
+            let holds_position = |delimiter: u8| {
+                let fields = split_columns(line, delimiter);
+                fields.len() > 1 && fields.iter().any(|field| parse_fen(field.trim_ascii()).is_ok())
+            };
+            DELIMITERS.into_iter().any(holds_position).then(|| header.to_string())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FEN: &str = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
+
+    #[test]
+    fn other_formats_are_named() {
+        for (head, part) in [
+            ("BINP\0\0", "binpack"),
+            ("a\0b", "binary data"),
+            (&format!("fen {FEN}\nmove e2e4\nscore 10\nply 1\nresult 1\ne\n"), "plain format"),
+            ("{\"fen\":\"x\",\"evals\":[]}\n", "have no results"),
+            ("[{\"fen\": 1}]", "JSON"),
+            ("[\n{\"fen\": 1}]", "JSON"),
+        ] {
+            assert!(unsupported_format(head.as_bytes()).unwrap().contains(part), "{head}");
+        }
+        for head in
+            ["", "[Event \"x\"]\n", "{\"a\" comment}\n1. e4", "{a comment} 1. e4", FEN, "fen,result\n"]
+        {
+            assert_eq!(unsupported_format(head.as_bytes()), None, "{head}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let lacking = |line: &str| lacking_column(line.as_bytes()).unwrap_or_default();
+        assert!(lacking("Hash,Ply,GamePly,FEN,Score").contains("'fen', but none of results"));
+        assert!(lacking("FEN,Evaluation").contains("'evaluation' is a score"));
+        assert!(lacking("result;moves").contains("none of positions"));
+        assert_eq!(lacking("fen,result"), "");
+        assert_eq!(lacking("fen"), "");
+        let instead = |rest: &str| instead_of_result(b"", Some(rest.as_bytes())).unwrap_or_default();
+        assert!(instead(",0.5").contains("header line"));
+        assert!(instead(" bm e4;").contains("only 'bm e4;'"));
+        assert_eq!(instead(" "), "");
+        assert!(instead_of_result(format!("7,{FEN},1").as_bytes(), None).unwrap().contains("header line"));
+        assert_eq!(instead_of_result(b"hello, world", None), None);
+    }
+}

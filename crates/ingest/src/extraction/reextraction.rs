@@ -1,0 +1,138 @@
+//! Repeats the extraction that a dataset came from, and counts what has changed.
+
+use std::path::{Path, PathBuf};
+
+use super::ExtractSettings;
+use gputexel_chess::scale::ResultScale;
+use gputexel_chess::selection::Selection;
+use gputexel_chess::text::PointOfView;
+use gputexel_dataset::{Metadata, SourceRecord};
+use gputexel_files::{Error, Result};
+
+/// Which position a row of a dataset stands for, and which its features are taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Leaf {
+    /// Key of the position that was read.
+    pub key: u64,
+    /// Key of the position that it was resolved to.
+    pub leaf: u64,
+}
+
+/// What two extractions of the same sources have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeafChanges {
+    /// Rows of the later one whose position was there before, but with another leaf.
+    pub changed: u64,
+    /// Rows of the later one whose position was not there before.
+    pub entered: u64,
+    /// Rows of the earlier one whose position is no longer there.
+    pub left: u64,
+}
+
+impl LeafChanges {
+    /// Compares; sorts both lists. Where one position has several rows, they have one leaf.
+    pub fn between(before: &mut [Leaf], after: &mut [Leaf]) -> Self {
+        before.sort_unstable();
+        after.sort_unstable();
+        let mut changes = Self::default();
+        let (mut old, mut new) = (&*before, &*after);
+        let run = |list: &[Leaf], key: u64| list.iter().take_while(|row| row.key == key).count();
+        while let Some(key) = [old, new].iter().filter_map(|list| list.first()).map(|row| row.key).min() {
+            let (olds, news) = (run(old, key), run(new, key));
+            match (olds, news) {
+                (0, _) => changes.entered += news as u64,
+                (_, 0) => changes.left += olds as u64,
+                _ if old[0].leaf != new[0].leaf => changes.changed += news as u64,
+                _ => {}
+            }
+            (old, new) = (&old[olds..], &new[news..]);
+        }
+        changes
+    }
+}
+
+impl ExtractSettings {
+    /// The sources and the settings by which the dataset at `path` was extracted.
+    ///
+    /// Sources are looked for where the dataset says, then beside the dataset.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when the dataset does not name its sources, when one of them is standard
+    /// input or is not there, or when its selection is not known to this version.
+    pub fn of_dataset(path: &Path, metadata: &Metadata) -> Result<(Vec<PathBuf>, Self)> {
+        let refuse = |reason: String| Err(Error::input(path, reason));
+        if metadata.feature_set.imported.is_some() {
+            return refuse(
+                "holds imported features, which only the engine that printed them computes".to_string(),
+            );
+        }
+        if metadata.sources.is_empty() {
+            return refuse("does not say which files it was extracted from".to_string());
+        }
+        let mut inputs = Vec::new();
+        for source in &metadata.sources {
+            if source.path == "-" {
+                return refuse("was extracted from standard input, which cannot be read again".to_string());
+            }
+            let named = PathBuf::from(&source.path);
+            let beside = path.parent().map_or_else(|| named.clone(), |folder| folder.join(&named));
+            match [named, beside].into_iter().find(|candidate| candidate.exists()) {
+                Some(found) => inputs.push(found),
+                None => return refuse(format!("its source '{}' is not there", source.path)),
+            }
+        }
+        let selection = Selection::from_settings(&metadata.selection)
+            .map_err(|error| Error::input(path, error.to_string()))?;
+        let mut settings = Self { selection, max_bad_share: 1.0, ..Self::new(metadata.feature_set.clone()) };
+        // What was detected is detected again; what was asked for must be asked for again, and can
+        // only have been if it holds for all texts.
+        let texts: Vec<_> = metadata.sources.iter().filter(|source| source.labels.is_some()).collect();
+        if let Some((first, rest)) = texts.split_first() {
+            if rest.iter().all(|source| source.labels == first.labels) {
+                settings.labels = first.labels.as_deref().map(str::parse).transpose()?;
+            }
+            let view = |name: &str| if name == "stm" { PointOfView::Stm } else { PointOfView::White };
+            if rest.iter().all(|source| source.point_of_view == first.point_of_view) {
+                settings.point_of_view = first.point_of_view.as_deref().map(view);
+            }
+            let of_scores = |source: &SourceRecord| {
+                source.score_point_of_view.as_deref().or(source.point_of_view.as_deref()).map(view)
+            };
+            if rest.iter().all(|source| of_scores(source) == of_scores(first)) {
+                settings.score_view = of_scores(first);
+            }
+            // One scale holds for all; where none is recorded it is the default, which was not doubted.
+            settings.results = Some(match &first.results {
+                Some(scale) => scale.parse()?,
+                None => ResultScale::default(),
+            });
+        }
+        let games: Vec<_> = metadata.sources.iter().filter(|source| source.format == "pgn").collect();
+        if let Some((first, rest)) = games.split_first()
+            && rest.iter().all(|source| source.piece_letters == first.piece_letters)
+        {
+            settings.piece_letters = first.piece_letters.as_deref().map(str::parse).transpose()?;
+        }
+        Ok((inputs, settings))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_told_by_position() {
+        let rows = |list: &[(u64, u64)]| -> Vec<Leaf> {
+            list.iter().map(|&(key, leaf)| Leaf { key, leaf }).collect()
+        };
+        let mut before = rows(&[(5, 50), (1, 10), (3, 3), (3, 3), (8, 8)]);
+        let mut after = rows(&[(1, 10), (3, 31), (5, 50), (3, 31), (9, 9), (9, 9), (9, 9)]);
+        assert_eq!(
+            LeafChanges::between(&mut before, &mut after),
+            LeafChanges { changed: 2, entered: 3, left: 1 }
+        );
+        assert_eq!(LeafChanges::between(&mut after.clone(), &mut after), LeafChanges::default());
+        assert_eq!(LeafChanges::between(&mut [], &mut after).entered, 7);
+    }
+}

@@ -1,0 +1,373 @@
+//! Reading inputs with several threads, in order: one thread decompresses and splits them into
+//! chunks of whole records, several process chunks, and the caller's own takes the results in the
+//! order of the chunks. What comes out does not depend on the number of threads.
+//!
+//! No thread borrows from the caller, so that an interrupted reading can leave behind a reader that
+//! waits for a pipe. A fixed number of buffers goes round, which bounds the memory.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use xxhash_rust::xxh3::Xxh3;
+
+use gputexel_files::input::{Input, MAX_LINE_BYTES, endless_line};
+use gputexel_files::{Error, Result};
+
+/// Decompressed bytes of a chunk, unless a record is longer.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// Time between reports of progress, and between checks for cancellation.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Progress of an extraction or an import.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
+    /// Bytes of the inputs read, compressed where they are.
+    pub bytes_read: u64,
+    /// Bytes of all inputs, unless one of them is a pipe.
+    pub bytes_total: Option<u64>,
+    /// Positions kept so far.
+    pub positions: u64,
+}
+
+/// How the caller of an extraction or an import hears of progress and cancels.
+pub struct Hooks<'a> {
+    /// When set, it ends with [`Error::Interrupted`] and writes nothing.
+    pub cancel: &'a AtomicBool,
+    /// Called several times a second.
+    pub progress: &'a mut dyn FnMut(Progress),
+}
+
+/// How the records of an input end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Records {
+    /// Games in PGN, which take several lines.
+    Games,
+    /// One line each.
+    Lines,
+}
+
+impl Records {
+    /// Where a chunk of complete records ends.
+    pub fn split_point(self, buffer: &[u8]) -> Option<usize> {
+        match self {
+            Self::Games => gputexel_chess::pgn::last_game_start(buffer),
+            Self::Lines => memchr::memrchr(b'\n', buffer).map(|at| at + 1),
+        }
+    }
+}
+
+/// An input to be read.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub path: PathBuf,
+    pub records: Records,
+    /// File size, unless it is a pipe.
+    pub bytes: Option<u64>,
+    /// Pipes stay open from the first look at them on, since they cannot be read twice. Files are
+    /// opened anew: there may be more of them than may be open at a time.
+    opened: Option<Input>,
+}
+
+impl Source {
+    /// Opens an input for a first look, which says how its records end.
+    ///
+    /// # Errors
+    /// Those of [`Input::open`] and of `look`.
+    pub fn open(
+        path: &Path,
+        bytes_read: &Arc<AtomicU64>,
+        look: impl FnOnce(&Input) -> Result<Records>,
+    ) -> Result<Self> {
+        let file = std::fs::metadata(path).ok().filter(|m| path.as_os_str() != "-" && m.is_file());
+        let count = if file.is_some() { Arc::default() } else { Arc::clone(bytes_read) };
+        let input = Input::open(path, count)?;
+        let records = look(&input)?;
+        Ok(Self {
+            path: path.to_path_buf(),
+            records,
+            opened: if file.is_some() { None } else { Some(input) },
+            bytes: file.map(|m| m.len()),
+        })
+    }
+}
+
+/// What is known of an input once it has been read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ending {
+    /// What was left out after compressed data.
+    pub warning: Option<String>,
+    /// Bytes and hash of the decompressed content, where there are several inputs.
+    pub content: Option<(u64, u64)>,
+}
+
+/// A piece of an input.
+#[derive(Debug, Default)]
+pub(crate) struct Chunk {
+    /// Index of its source.
+    pub source: usize,
+    /// Number of its first line, from 1.
+    pub first_line: u64,
+    /// Where the source ends with it.
+    pub ending: Option<Ending>,
+    pub bytes: Vec<u8>,
+}
+
+/// What became of a chunk, and its buffer, to be used again.
+struct Finished<T> {
+    chunk: Chunk,
+    result: T,
+}
+
+/// What takes the results of chunks in order.
+pub(crate) trait Sink {
+    /// What is made of a chunk.
+    type Batch: Send + 'static;
+
+    /// Positions so far.
+    fn positions(&self) -> u64;
+
+    /// Takes the next one.
+    fn add(&mut self, chunk: &Chunk, batch: Self::Batch) -> Result<()>;
+}
+
+type Numbered<T> = (u64, std::thread::Result<Result<Finished<T>>>);
+
+/// A worker's end of the channels.
+pub(crate) struct Queue<T> {
+    chunks: Arc<Mutex<Receiver<(u64, Result<Chunk>)>>>,
+    finished: Sender<Numbered<T>>,
+}
+
+impl<T> Queue<T> {
+    /// Processes chunks until there are no more. A panic goes the way of the result, so that the
+    /// caller can go on with it.
+    pub fn process(&self, process: impl Fn(&Chunk) -> T) {
+        loop {
+            let received = self.chunks.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let (index, result) = match received {
+                Err(_) => return,
+                Ok((index, Err(error))) => (index, Ok(Err(error))),
+                Ok((index, Ok(chunk))) => {
+                    let process = || {
+                        let result = process(&chunk);
+                        Finished { chunk, result }
+                    };
+                    (index, std::panic::catch_unwind(std::panic::AssertUnwindSafe(process)).map(Ok))
+                }
+            };
+            if self.finished.send((index, result)).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Reads all sources through and has `sink` take what `threads` threads make of their chunks, each
+/// of which calls `worker` once.
+///
+/// # Errors
+/// Those of reading and of the sink; [`Error::Interrupted`] after `hooks.cancel`.
+pub(crate) fn read_all<S: Sink>(
+    sources: Vec<Source>,
+    bytes_read: &Arc<AtomicU64>,
+    threads: usize,
+    worker: impl Fn(&Queue<S::Batch>) + Send + Sync + 'static,
+    sink: &mut S,
+    hooks: &mut Hooks<'_>,
+) -> Result<()> {
+    let bytes_total = sources.iter().map(|source| source.bytes).sum::<Option<u64>>();
+    let progress = |sink: &S| Progress {
+        bytes_read: bytes_read.load(Ordering::Relaxed),
+        bytes_total,
+        positions: sink.positions(),
+    };
+    let (buffers, finished) = spawn(sources, bytes_read, threads, worker);
+    let mut waiting = BTreeMap::new();
+    let mut next = 0;
+    let mut last_progress = Instant::now();
+    let interrupted = || Err(Error::Interrupted("nothing was written".to_string()));
+    loop {
+        if hooks.cancel.load(Ordering::Relaxed) {
+            return interrupted();
+        }
+        if last_progress.elapsed() >= PROGRESS_INTERVAL {
+            last_progress = Instant::now();
+            (hooks.progress)(progress(sink));
+        }
+        match finished.recv_timeout(PROGRESS_INTERVAL) {
+            Ok((index, finished)) => {
+                waiting.insert(index, finished);
+            }
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        while let Some(finished) = waiting.remove(&next) {
+            next += 1;
+            let Finished { chunk, result } =
+                finished.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            sink.add(&chunk, result)?;
+            // Fails once the reader has ended, which then needs no buffer.
+            let _ = buffers.send(chunk.bytes);
+        }
+    }
+    (hooks.progress)(progress(sink));
+    if hooks.cancel.load(Ordering::Relaxed) { interrupted() } else { Ok(()) }
+}
+
+/// Starts the threads; returns where buffers go back to and where results come from.
+fn spawn<T: Send + 'static>(
+    sources: Vec<Source>,
+    bytes_read: &Arc<AtomicU64>,
+    threads: usize,
+    worker: impl Fn(&Queue<T>) + Send + Sync + 'static,
+) -> (Sender<Vec<u8>>, Receiver<Numbered<T>>) {
+    let (buffer_sender, buffers) = channel();
+    // Enough for every worker to have one in hand and one waiting, and two with the reader.
+    let in_flight = 2 * threads + 2;
+    for _ in 0..in_flight {
+        // The other end lives in this function until it moves into the reader.
+        let _ = buffer_sender.send(Vec::new());
+    }
+    let (chunk_sender, chunks) = sync_channel(in_flight);
+    let (sender, finished) = channel();
+    let bytes_read = Arc::clone(bytes_read);
+    std::thread::spawn(move || read_chunks(sources, &bytes_read, &buffers, &chunk_sender));
+    let chunks = Arc::new(Mutex::new(chunks));
+    let worker = Arc::new(worker);
+    for _ in 0..threads {
+        let queue = Queue { chunks: Arc::clone(&chunks), finished: sender.clone() };
+        let worker = Arc::clone(&worker);
+        std::thread::spawn(move || worker(&queue));
+    }
+    (buffer_sender, finished)
+}
+
+/// Reads all sources and sends their chunks, numbered in order; an error is the last. Every chunk
+/// uses up one of the empty buffers that come from `buffers`, which bounds the memory. Ends early
+/// when the other side has hung up.
+fn read_chunks(
+    mut sources: Vec<Source>,
+    bytes_read: &Arc<AtomicU64>,
+    buffers: &Receiver<Vec<u8>>,
+    chunks: &SyncSender<(u64, Result<Chunk>)>,
+) {
+    let mut index = 0;
+    let several = sources.len() > 1;
+    for (number, source) in sources.iter_mut().enumerate() {
+        let opened = source.opened.take();
+        let opened = opened.map_or_else(|| Input::open(&source.path, Arc::clone(bytes_read)), Ok);
+        let read = opened.and_then(|mut input| {
+            split_into_chunks(&mut input, source.records, several, buffers, |chunk| {
+                index += 1;
+                chunks.send((index - 1, Ok(Chunk { source: number, ..chunk }))).is_ok()
+            })
+        });
+        match read {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => {
+                // Fails where the caller has given up already.
+                let _ = chunks.send((index, Err(error)));
+                return;
+            }
+        }
+    }
+}
+
+/// Splits one input into chunks of whole records; returns whether anyone still listens.
+fn split_into_chunks(
+    input: &mut Input,
+    records: Records,
+    hashed: bool,
+    buffers: &Receiver<Vec<u8>>,
+    mut send: impl FnMut(Chunk) -> bool,
+) -> Result<bool> {
+    let mut carried = Vec::new();
+    let mut first_line = 1;
+    let (mut hash, mut size_read) = (Xxh3::new(), 0);
+    loop {
+        let Ok(mut bytes) = buffers.recv() else { return Ok(false) };
+        bytes.clear();
+        bytes.append(&mut carried);
+        let mut size = CHUNK_BYTES;
+        let (end, last) = loop {
+            if input.fill(&mut bytes, size)? {
+                break (bytes.len(), true);
+            }
+            if let Some(end) = records.split_point(&bytes) {
+                break (end, false);
+            }
+            if size >= MAX_LINE_BYTES {
+                // A chunk without the end of a game is split anyway: none comes near this size, and
+                // every worker may have several. Split anywhere but between lines, the rest of one
+                // would be taken for a line of its own.
+                match Records::Lines.split_point(&bytes) {
+                    Some(end) => break (end, false),
+                    None => return Err(endless_line(input.name(), first_line)),
+                }
+            }
+            size *= 2;
+        };
+        carried.extend_from_slice(&bytes[end..]);
+        bytes.truncate(end);
+        let lines = memchr::memchr_iter(b'\n', &bytes).count() as u64;
+        if hashed {
+            hash.update(&bytes);
+            size_read += bytes.len() as u64;
+        }
+        let ending = last.then(|| Ending {
+            warning: input.warning(),
+            content: hashed.then(|| (size_read, hash.digest())),
+        });
+        if !send(Chunk { source: 0, first_line, ending, bytes }) {
+            return Ok(false);
+        }
+        if last {
+            return Ok(true);
+        }
+        first_line += lines;
+    }
+}
+
+/// Checks the settings that extractions and imports share: inputs, an output that is not one of them,
+/// the share of broken lines, threads.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub(crate) fn check_reading(
+    inputs: &[PathBuf],
+    output: &Path,
+    max_bad_share: f64,
+    threads: usize,
+) -> Result<()> {
+    if inputs.is_empty() {
+        return Err(Error::Usage("no input was given".to_string()));
+    }
+    if inputs.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+        return Err(Error::Usage("-: standard input can be read only once".to_string()));
+    }
+    let mut known = HashSet::new();
+    for path in inputs.iter().filter(|path| path.as_os_str() != "-") {
+        // What cannot be found is reported when it is opened.
+        if path.canonicalize().is_ok_and(|path| !known.insert(path)) {
+            return Err(Error::Usage(format!("{}: is given twice", path.display())));
+        }
+    }
+    if !(0.0..=1.0).contains(&max_bad_share) {
+        return Err(Error::Usage(format!("bad share {max_bad_share}: must be from 0 to 1")));
+    }
+    if threads == 0 || threads > 1024 {
+        return Err(Error::Usage(format!("{threads} threads: must be from 1 to 1024")));
+    }
+    if let Ok(target) = output.canonicalize()
+        && inputs.iter().any(|input| input.canonicalize().is_ok_and(|path| path == target))
+    {
+        return Err(Error::Usage(format!("{}: is also an input", output.display())));
+    }
+    Ok(())
+}

@@ -1,0 +1,435 @@
+//! A schema compiled for reading: the role of each index, and the resulting feature set.
+
+use std::path::Path;
+
+use super::schema::{
+    Columns, Comment, GameColumn, PhaseRecord, PhaseWord, Results, Schema, SchemaParameter, Values, View,
+    Views,
+};
+use gputexel_chess::PhaseSettings;
+use gputexel_files::{Error, Result};
+use gputexel_model::{Feature, FeatureSet, Imported, ImportedParameter, MAX_FEATURES, Phases};
+
+/// Largest index.
+const MAX_INDEX: u32 = 1_000_000;
+/// Steps of endgame scale factors that are ratios.
+const RATIO_STEPS: u16 = 128;
+
+/// Which value of a feature an index belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Half {
+    /// Both, with one coefficient.
+    Both,
+    /// The middlegame's.
+    Mg,
+    /// The endgame's.
+    Eg,
+}
+
+/// What an index does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Nothing: it is not declared.
+    None,
+    /// It is passed over.
+    Ignore,
+    /// It holds a value of a line.
+    Column(Column),
+    /// It holds a coefficient.
+    Feature(u16, Half),
+}
+
+/// A value of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Column {
+    Phase,
+    Offset,
+    Scale,
+    Weight,
+    Game,
+    Score,
+    Eval,
+    Turn,
+}
+
+impl Column {
+    pub(super) const COUNT: usize = 8;
+
+    pub(super) fn name(self) -> &'static str {
+        ["phase", "offset", "scale", "weight", "game", "score", "eval", "turn"][self as usize]
+    }
+}
+
+/// Where the phase of a position comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum PhaseSource {
+    /// There is none.
+    Untapered,
+    /// Counted from the FEN.
+    Fen,
+    /// (value − endgame) · factor is the phase in units.
+    Column { endgame: f64, factor: f64 },
+}
+
+/// A schema compiled for reading traces.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompiledSchema {
+    pub(super) base: u32,
+    /// By index.
+    pub(super) actions: Vec<Action>,
+    pub(super) declared: usize,
+    pub(super) dense: bool,
+    pub(super) results: Results,
+    pub(super) phase: PhaseSource,
+    /// Value of the scale column times this is the factor in units.
+    pub(super) scale_factor: f64,
+    pub(super) requires_fen: bool,
+    pub(super) requires_qid: bool,
+    /// Columns that every line must have.
+    pub(super) required: Vec<(Column, u32)>,
+    /// Whether something must be turned where Black is to move: result, coefficients, offset,
+    /// score, evaluation.
+    pub(super) turned: [bool; 5],
+    /// Whether ids may come out of order or several times, so that rows must be sorted and merged.
+    pub(super) merges: bool,
+    /// Whether every number is kept as the side to move sees it.
+    pub(super) relative: bool,
+    feature_set: FeatureSet,
+}
+
+impl CompiledSchema {
+    /// Reads a schema file and checks it.
+    ///
+    /// # Errors
+    /// Those of [`Schema::read`] and [`new`](Self::try_new), with the file.
+    pub fn read(path: &Path) -> Result<Self> {
+        Self::try_new(&Schema::read(path)?).map_err(|error| match error {
+            Error::Usage(reason) => Error::input(path, reason),
+            other => other,
+        })
+    }
+
+    /// Checks a schema.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] naming what contradicts what.
+    pub fn try_new(schema: &Schema) -> Result<Self> {
+        let usage = |text: String| Err(Error::Usage(text));
+        if schema.index_base > 1 {
+            return usage(format!("index_base {}: must be 0 or 1", schema.index_base));
+        }
+        let (phase, settings) = phase_of(schema)?;
+        if phase == PhaseSource::Untapered && schema.columns.scale.is_some() {
+            return usage(
+                "columns has an endgame scale, but the schema does not say how the phase is known"
+                    .to_string(),
+            );
+        }
+        let (scale_one, scale_factor) = scale_of(schema)?;
+        let mut builder = Builder::new(schema, phase == PhaseSource::Untapered);
+        builder.columns(&schema.columns)?;
+        for &index in &schema.ignore {
+            builder.place(index, Action::Ignore, "ignore")?;
+        }
+        for record in &schema.parameters {
+            builder.parameter(record)?;
+        }
+        let Builder { actions, features, parameters, mut required, declared, .. } = builder;
+        // Ids follow indices as long as every feature has one index, past those before it.
+        let ids = actions.iter().filter_map(|action| match action {
+            Action::Feature(id, _) => Some(*id),
+            _ => None,
+        });
+        let merges = !ids.is_sorted_by(|a, b| a < b);
+        if features.is_empty() {
+            return usage("the schema has no parameters".to_string());
+        }
+        let qid = matches!(schema.columns.game, Some(GameColumn::Qid(_)));
+        required.retain(|(column, _)| !matches!(column, Column::Offset | Column::Score | Column::Eval));
+        let (turned, relative) = views_of(schema)?;
+        let imported = Imported { scale_one, parameters };
+        Ok(Self {
+            base: schema.index_base,
+            actions,
+            declared,
+            dense: schema.dense,
+            results: schema.results,
+            requires_fen: schema.comment == Comment::Fen,
+            phase,
+            scale_factor,
+            requires_qid: qid,
+            required,
+            turned,
+            merges,
+            relative,
+            feature_set: FeatureSet::try_imported(features, settings, imported)?,
+        })
+    }
+
+    /// The features that a dataset of such traces has.
+    pub fn feature_set(&self) -> &FeatureSet {
+        &self.feature_set
+    }
+
+    /// Whether lines have the engine's static evaluation.
+    pub fn has_evaluations(&self) -> bool {
+        self.actions.contains(&Action::Column(Column::Eval))
+    }
+
+    /// The largest index that the schema declares.
+    pub(super) fn last_index(&self) -> u32 {
+        self.actions.len() as u32 - 1
+    }
+
+    /// Whether index 0 means something.
+    pub(super) fn uses_zero(&self) -> bool {
+        self.actions[0] != Action::None
+    }
+}
+
+/// How the phase is known, and its units.
+fn phase_of(schema: &Schema) -> Result<(PhaseSource, PhaseSettings)> {
+    let usage = |text: &str| Err(Error::Usage(text.to_string()));
+    let has_column = schema.columns.phase.is_some();
+    let none = PhaseSettings::NONE;
+    let record = match (&schema.phase, has_column) {
+        (None, true) => {
+            return usage(
+                "columns has a phase: \"phase\": {\"middlegame\": …, \"endgame\": …} must say what its values mean",
+            );
+        }
+        (None, false) => return Ok((PhaseSource::Untapered, none)),
+        (Some(record), _) => record,
+    };
+    if !matches!(record, PhaseRecord::Column { .. }) {
+        if has_column {
+            return usage("columns has a phase, and \"phase\" says that it is counted from the FEN");
+        }
+        if schema.comment != Comment::Fen {
+            return usage("the phase is counted from the FEN: \"comment\": \"fen\" must say where that is");
+        }
+    }
+    match record {
+        PhaseRecord::Word(PhaseWord::Fen) => Ok((PhaseSource::Fen, PhaseSettings::default())),
+        PhaseRecord::Counted { fen } => Ok((PhaseSource::Fen, PhaseSettings::parse(fen)?)),
+        PhaseRecord::Column { .. } if !has_column => {
+            usage("\"phase\" says what values mean, but columns has no phase")
+        }
+        &PhaseRecord::Column { middlegame, endgame, steps } => {
+            let span = middlegame - endgame;
+            let max = steps.map_or(span.abs(), f64::from);
+            if !(span.is_finite() && span != 0.0 && max.fract() == 0.0 && (1.0..=1024.0).contains(&max)) {
+                return Err(Error::Usage(format!(
+                    "phase from {endgame} to {middlegame}: must be two numbers with 1 to 1024 steps between them"
+                )));
+            }
+            let settings = PhaseSettings { max: max as u16, ..none };
+            Ok((PhaseSource::Column { endgame, factor: max / span }, settings))
+        }
+    }
+}
+
+/// Units of endgame scale factors that stand for 1, and units a value.
+fn scale_of(schema: &Schema) -> Result<(u16, f64)> {
+    let Some(record) = schema.scale else {
+        let one = if schema.columns.scale.is_some() { RATIO_STEPS } else { 1 };
+        return Ok((one, f64::from(one)));
+    };
+    if schema.columns.scale.is_none() {
+        return Err(Error::Usage("\"scale\" says what values mean, but columns has no scale".to_string()));
+    }
+    let whole = record.one > 1.0 && record.one.fract() == 0.0 && record.one <= 1024.0;
+    let steps = record.steps.unwrap_or(if whole { record.one as u16 } else { RATIO_STEPS });
+    if !(record.one.is_finite() && record.one > 0.0 && (1..=1024).contains(&steps)) {
+        return Err(Error::Usage(format!(
+            "scale: one is {}, steps {steps}: must be a positive number and 1 to 1024",
+            record.one
+        )));
+    }
+    Ok((steps, f64::from(steps) / record.one))
+}
+
+/// What must be turned where Black is to move, and whether everything is and the side is unknown.
+fn views_of(schema: &Schema) -> Result<([bool; 5], bool)> {
+    let turned = match schema.point_of_view {
+        Views::All(view) => [view == View::Stm; 5],
+        Views::Each { result, coefficients, offset, score, eval } => {
+            [result, coefficients, offset, score, eval].map(|view| view == View::Stm)
+        }
+    };
+    let knows_turn = schema.columns.turn.is_some() || schema.comment == Comment::Fen;
+    if knows_turn || turned == [false; 5] {
+        return Ok((turned, false));
+    }
+    let columns = &schema.columns;
+    let used = [true, true, columns.offset.is_some(), columns.score.is_some(), columns.eval.is_some()];
+    match turned.iter().zip(used).all(|(turned, used)| *turned || !used) {
+        // Everything is seen from the same side, so nothing need be turned to fit together.
+        true => Ok(([false; 5], true)),
+        false => Err(Error::Usage(
+            "some numbers are White's view, others the side to move's: a turn column or \"comment\": \"fen\" must tell the side"
+                .to_string(),
+        )),
+    }
+}
+
+struct Builder {
+    base: u32,
+    untapered: bool,
+    actions: Vec<Action>,
+    declared: usize,
+    features: Vec<Feature>,
+    parameters: Vec<ImportedParameter>,
+    required: Vec<(Column, u32)>,
+}
+
+impl Builder {
+    fn new(schema: &Schema, untapered: bool) -> Self {
+        Self {
+            base: schema.index_base,
+            untapered,
+            actions: vec![Action::None],
+            declared: 0,
+            features: Vec::new(),
+            parameters: Vec::new(),
+            required: Vec::new(),
+        }
+    }
+
+    fn place(&mut self, index: u32, action: Action, whose: &str) -> Result<()> {
+        let usage = |text: String| Err(Error::Usage(text));
+        if index < self.base {
+            return usage(format!(
+                "{whose}: index {index} in a schema whose indices count from {}",
+                self.base
+            ));
+        }
+        if index > MAX_INDEX {
+            return usage(format!("{whose}: index {index} is over {MAX_INDEX}"));
+        }
+        let at = index as usize;
+        if at >= self.actions.len() {
+            self.actions.resize(at + 1, Action::None);
+        }
+        if self.actions[at] != Action::None {
+            return usage(format!("{whose}: index {index} is taken already"));
+        }
+        self.actions[at] = action;
+        self.declared += 1;
+        Ok(())
+    }
+
+    fn columns(&mut self, columns: &Columns) -> Result<()> {
+        let game = match columns.game {
+            Some(GameColumn::Index(index)) => Some(index),
+            _ => None,
+        };
+        let all = [
+            (Column::Phase, columns.phase),
+            (Column::Offset, columns.offset),
+            (Column::Scale, columns.scale),
+            (Column::Weight, columns.weight),
+            (Column::Game, game),
+            (Column::Score, columns.score),
+            (Column::Eval, columns.eval),
+            (Column::Turn, columns.turn),
+        ];
+        for (column, index) in all {
+            if let Some(index) = index {
+                self.place(index, Action::Column(column), &format!("column {}", column.name()))?;
+                self.required.push((column, index));
+            }
+        }
+        Ok(())
+    }
+
+    fn parameter(&mut self, record: &SchemaParameter) -> Result<()> {
+        let name = record.name.as_str();
+        let usage = |text: &str| Err(Error::Usage(format!("parameter '{name}': {text}")));
+        let ways =
+            [record.index.is_some(), !record.indices.is_empty(), record.mg.is_some() || record.eg.is_some()];
+        if ways.iter().filter(|way| **way).count() != 1 {
+            return usage("needs either index, indices, or mg and eg");
+        }
+        let table = record.count.is_some() || !record.names.is_empty();
+        let count = record.count.map_or(record.names.len().max(1), |count| count as usize);
+        if count == 0 || count > MAX_FEATURES || self.features.len() + count > MAX_FEATURES {
+            return Err(Error::Usage(format!(
+                "parameter '{name}': {count} of them, must be 1 to {MAX_FEATURES} in all"
+            )));
+        }
+        if !record.names.is_empty() && record.names.len() != count {
+            return usage("has another number of names than its count");
+        }
+        if table && !record.indices.is_empty() {
+            return usage("a table has an index or mg and eg, not indices");
+        }
+        let priors = match (&record.priors, record.prior) {
+            (Some(_), Some(_)) => return usage("has a prior and priors"),
+            (Some(list), None) if list.0.len() != count => {
+                return usage("has another number of priors than parameters");
+            }
+            (Some(list), None) => list.0.clone(),
+            (None, prior) => vec![prior.unwrap_or(Values::Both(0.0)); count],
+        };
+        let phases = self.phases_of(record)?;
+        let bounds = |values: Option<Values>| values.map_or([None; 2], |values| values.pair().map(Some));
+        for (i, values) in priors.into_iter().enumerate() {
+            // One value says nothing about the phase that the parameter does not have.
+            let prior = match (values, phases) {
+                (Values::Both(value), Phases::Mg) => [value, 0.0],
+                (Values::Both(value), Phases::Eg) => [0.0, value],
+                _ => values.pair(),
+            };
+            let id = self.features.len() as u16;
+            let own = match (record.names.get(i), table) {
+                (Some(own), _) => own.clone(),
+                (None, true) => format!("{name}_{i}"),
+                (None, false) => name.to_string(),
+            };
+            let group = record.group.as_deref().unwrap_or(if table { name } else { "parameters" });
+            let whose = format!("parameter '{own}'");
+            self.features.push(Feature { name: own, group: group.to_string() });
+            self.parameters.push(ImportedParameter {
+                prior,
+                phases,
+                frozen: record.frozen,
+                integer: record.integer,
+                min: bounds(record.min),
+                max: bounds(record.max),
+            });
+            let mut add = |first: Option<u32>, half: Half| match first {
+                Some(first) => self.place(first.saturating_add(i as u32), Action::Feature(id, half), &whose),
+                None => Ok(()),
+            };
+            add(record.index, Half::Both)?;
+            let split = record.mg.is_some() && record.eg.is_some();
+            add(record.mg, if split { Half::Mg } else { Half::Both })?;
+            add(record.eg, if split { Half::Eg } else { Half::Both })?;
+            for &index in &record.indices {
+                self.place(index, Action::Feature(id, Half::Both), &whose)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn phases_of(&self, record: &SchemaParameter) -> Result<Phases> {
+        let usage = |text: &str| Err(Error::Usage(format!("parameter '{}': {text}", record.name)));
+        let implied = match (record.mg.is_some(), record.eg.is_some()) {
+            (true, false) => Some(Phases::Mg),
+            (false, true) => Some(Phases::Eg),
+            (true, true) => Some(Phases::Both),
+            (false, false) => None,
+        };
+        if self.untapered {
+            return match implied.or(record.phases.filter(|phases| *phases != Phases::Untapered)) {
+                Some(_) => usage("has a phase, but the schema does not say how the phase is known"),
+                None => Ok(Phases::Untapered),
+            };
+        }
+        match (implied, record.phases) {
+            (Some(implied), Some(said)) if implied != said => usage("phases contradict its mg and eg"),
+            (implied, said) => Ok(said.or(implied).unwrap_or_default()),
+        }
+    }
+}

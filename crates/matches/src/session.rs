@@ -1,0 +1,418 @@
+//! A match from its preparation to its end, with the files that it leaves.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::StopFlag;
+use super::config::MatchConfig;
+use super::contestant::{Contestant, make_names_differ};
+use super::game::Rules;
+use super::journal::{GamesFile, JOURNAL, Journal};
+use super::openings::{Book, Openings};
+use super::runner::{MatchResult, MatchSettings, Observer, run_match};
+use super::tally::{PairSummary, Tally};
+use super::time_control::TimeControl;
+use gputexel_files::folder_lock::{FolderLock, no_record};
+use gputexel_files::{Error, Result};
+
+/// The games' file in the folder of a match.
+const GAMES_FILE: &str = "games.pgn";
+
+/// Sees the sums of a match grow.
+pub(super) type Observe<'a> = Box<dyn FnMut(&Tally) + Send + 'a>;
+
+/// A match that is ready to begin, or to be resumed: engines were tried and openings read.
+///
+/// ```
+/// use gputexel_matches::Match;
+///
+/// let finished = Match::builder("material", "zero").nodes(30).games(2).run()?;
+/// assert_eq!(finished.result().tally.games(), 2);
+/// let folder = tempfile::tempdir()?;
+/// finished.write_to(folder.path())?;
+/// // Two games more.
+/// let longer = Match::resume(folder.path())?.games(4).run()?;
+/// assert_eq!(longer.result().tally.games(), 4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Match<'a> {
+    config: MatchConfig,
+    settings: MatchSettings,
+    openings: Openings,
+    contestants: [Contestant; 2],
+    warnings: Vec<String>,
+    stop: StopFlag,
+    done: BTreeMap<u64, PairSummary>,
+    journal: Option<Journal>,
+    /// Where the journal is.
+    folder: Option<PathBuf>,
+    pub(super) observe: Option<Observe<'a>>,
+}
+
+impl<'a> Match<'a> {
+    /// Opens the folder of a match that was interrupted, or is to be made longer.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when it is not the folder of a match, its journal is damaged, or another
+    /// process writes to it; [`Error::Io`].
+    pub fn resume(folder: &Path) -> Result<ResumeBuilder<'a>> {
+        if !folder.join(JOURNAL).exists() {
+            return Err(no_record(folder, JOURNAL, "match"));
+        }
+        Self::resume_locked(&FolderLock::acquire(folder)?)
+    }
+
+    /// As [`resume`](Self::resume), in a folder that is locked already.
+    ///
+    /// # Errors
+    /// Those of [`resume`](Self::resume).
+    pub fn resume_locked(lock: &FolderLock) -> Result<ResumeBuilder<'a>> {
+        let (journal, config, done) = Journal::open::<MatchConfig>(lock)?;
+        config.check(lock.folder())?;
+        let folder = lock.folder().to_path_buf();
+        Ok(ResumeBuilder {
+            folder,
+            journal,
+            config,
+            done,
+            concurrency: None,
+            stop: StopFlag::new(),
+            observe: None,
+        })
+    }
+
+    pub(super) fn prepare(
+        mut config: MatchConfig,
+        concurrency: Option<usize>,
+        stop: StopFlag,
+    ) -> Result<Self> {
+        check_games(config.games)?;
+        let rules = config.rules()?;
+        let cores = cores();
+        let concurrency = concurrency.unwrap_or(cores);
+        if concurrency == 0 {
+            return Err(Error::setting("concurrency", 0, "expected at least 1"));
+        }
+        let contestants =
+            [Contestant::open(&mut config, 0, &stop)?, Contestant::open(&mut config, 1, &stop)?];
+        make_names_differ(&mut config.engines);
+        let openings = config.open_openings()?;
+        let mut warnings = warnings(&rules, concurrency, openings.book());
+        let pairs = config.games / 2;
+        if let Some(book) = openings.book()
+            && pairs > book.len() as u64
+            && config.sprt.is_none()
+        {
+            warnings.push(format!(
+                "{pairs} pairs from {} openings: they will be reused, and deterministic engines \
+                 will repeat whole games",
+                book.len()
+            ));
+        }
+        let settings = MatchSettings {
+            names: [config.engines[0].name.clone(), config.engines[1].name.clone()],
+            event: "gputexel match".to_string(),
+            date: config.date.clone(),
+            rules,
+            pairs,
+            concurrency,
+            sprt: config.sprt,
+            max_failures: config.max_failures,
+        };
+        let (done, journal, folder, observe) = (BTreeMap::new(), None, None, None);
+        Ok(Self { config, settings, openings, contestants, warnings, stop, done, journal, folder, observe })
+    }
+
+    /// What is played, as the journal keeps it.
+    pub fn config(&self) -> &MatchConfig {
+        &self.config
+    }
+
+    /// What is played, as the runner has it.
+    pub fn settings(&self) -> &MatchSettings {
+        &self.settings
+    }
+
+    /// What is worth knowing before the match begins, a sentence each.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Parameter files that the sides play with.
+    pub fn parameter_files(&self) -> Vec<&Path> {
+        let files = self.config.engines.iter().filter(|engine| engine.checksum.is_some());
+        files.map(|engine| Path::new(&engine.source)).collect()
+    }
+
+    /// Pairs that an earlier process played.
+    pub fn known_pairs(&self) -> u64 {
+        self.done.len() as u64
+    }
+
+    /// Keeps every pair in a folder as it is finished, so that the match can be
+    /// [resumed](Self::resume): `match.jsonl`, and `games.pgn` unless games go elsewhere. A journal that
+    /// is there is replaced.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn record_in(&mut self, lock: &FolderLock) -> Result<()> {
+        self.journal = Some(Journal::create(lock, &self.config)?);
+        self.folder = Some(lock.folder().to_path_buf());
+        Ok(())
+    }
+
+    /// Shows the sums of the match after each pair that counts.
+    pub fn observe(&mut self, observer: impl FnMut(&Tally) + Send + 'a) {
+        self.observe = Some(Box::new(observer));
+    }
+
+    /// Plays what is missing. How it ended is in the result: also a match that was stopped, or given up
+    /// because engines failed, has one.
+    ///
+    /// # Errors
+    /// Those of starting engines and of writing files, and [`Error::Input`] when the folder was removed
+    /// or replaced meanwhile.
+    pub fn run(self) -> Result<FinishedMatch> {
+        let Self { config, settings, openings, contestants, stop, done, journal, folder, observe, .. } = self;
+        let pgn = config.pgn.clone().or_else(|| folder.as_ref().map(|folder| folder.join(GAMES_FILE)));
+        let mut games = pgn.as_deref().map(GamesFile::create).transpose()?;
+        let kept = journal.is_none().then(BTreeMap::new);
+        if let Some(games) = &mut games {
+            done.iter().try_for_each(|(number, pair)| games.add(*number, &pair.pgn))?;
+        }
+        let begin = Instant::now();
+        let mut recorder = Recorder { journal, games, kept, observe };
+        let make = |engine: usize| contestants[engine].player(&settings.names[engine]);
+        let result = run_match(&settings, &openings, &make, done, &stop, &mut recorder);
+        let seconds = begin.elapsed().as_secs_f64();
+        let Recorder { journal, games, kept, .. } = recorder;
+        // Games that are there are worth writing whatever else went wrong, if they are still there.
+        journal.as_ref().map_or(Ok(()), Journal::check)?;
+        games.map_or(Ok(()), GamesFile::finish)?;
+        Ok(FinishedMatch { config, settings, openings, result: result?, seconds, folder, pgn, kept })
+    }
+}
+
+/// Resumes a match; see [`Match::resume`].
+#[must_use]
+pub struct ResumeBuilder<'a> {
+    folder: PathBuf,
+    journal: Journal,
+    config: MatchConfig,
+    done: BTreeMap<u64, PairSummary>,
+    concurrency: Option<usize>,
+    stop: StopFlag,
+    observe: Option<Observe<'a>>,
+}
+
+impl<'a> ResumeBuilder<'a> {
+    /// Another number of games, no fewer than were played.
+    pub fn games(mut self, games: impl Into<Option<u64>>) -> Self {
+        self.config.games = games.into().unwrap_or(self.config.games);
+        self
+    }
+
+    /// Games that may end by failing engines before the match is given up.
+    pub fn max_failures(mut self, games: impl Into<Option<u64>>) -> Self {
+        self.config.max_failures = games.into().unwrap_or(self.config.max_failures);
+        self
+    }
+
+    /// Pairs at a time; as many as there are cores, unless said otherwise.
+    pub fn concurrency(mut self, pairs: impl Into<Option<usize>>) -> Self {
+        self.concurrency = pairs.into();
+        self
+    }
+
+    /// Ends the match once the flag is set; what is finished is kept.
+    pub fn stop(mut self, flag: impl Into<StopFlag>) -> Self {
+        self.stop = flag.into();
+        self
+    }
+
+    /// Shows the sums of the match after each pair that counts.
+    pub fn observe(mut self, observer: impl FnMut(&Tally) + Send + 'a) -> Self {
+        self.observe = Some(Box::new(observer));
+        self
+    }
+
+    /// Opens engines and openings, which have to be those that the match began with.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for fewer games than were played; [`Error::Input`] for files that have changed;
+    /// those of [`MatchBuilder::build`].
+    pub fn build(self) -> Result<Match<'a>> {
+        let played = 2 * self.done.len() as u64;
+        if self.config.games < played {
+            let folder = self.folder.display();
+            let reason = format!("{folder} already has {played}; a match can only be extended");
+            return Err(Error::setting("games", self.config.games, reason));
+        }
+        let prepared = Match::prepare(self.config, self.concurrency, self.stop)?;
+        let (done, journal, folder) = (self.done, Some(self.journal), Some(self.folder));
+        Ok(Match { done, journal, folder, observe: self.observe, ..prepared })
+    }
+
+    /// Plays what is missing.
+    ///
+    /// # Errors
+    /// Those of [`build`](Self::build) and [`Match::run`].
+    pub fn run(self) -> Result<FinishedMatch> {
+        self.build()?.run()
+    }
+}
+
+/// Stores and shows what is finished.
+struct Recorder<'a> {
+    journal: Option<Journal>,
+    games: Option<GamesFile>,
+    /// Pairs of a match without a folder.
+    kept: Option<BTreeMap<u64, PairSummary>>,
+    observe: Option<Observe<'a>>,
+}
+
+impl Observer for Recorder<'_> {
+    fn finished(&mut self, pair: &PairSummary) -> Result<()> {
+        if let Some(journal) = &mut self.journal {
+            journal.append(pair)?;
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.insert(pair.pair, pair.clone());
+        }
+        self.games.as_mut().map_or(Ok(()), |games| games.add(pair.pair, &pair.pgn))
+    }
+
+    fn counted(&mut self, tally: &Tally) {
+        if let Some(observe) = &mut self.observe {
+            observe(tally);
+        }
+    }
+}
+
+/// A match that has ended, for whatever reason.
+#[derive(Clone, Debug)]
+pub struct FinishedMatch {
+    config: MatchConfig,
+    settings: MatchSettings,
+    openings: Openings,
+    result: MatchResult,
+    seconds: f64,
+    folder: Option<PathBuf>,
+    pgn: Option<PathBuf>,
+    kept: Option<BTreeMap<u64, PairSummary>>,
+}
+
+impl FinishedMatch {
+    /// What was played, as the journal keeps it.
+    pub fn config(&self) -> &MatchConfig {
+        &self.config
+    }
+
+    /// What was played, as the runner has it.
+    pub fn settings(&self) -> &MatchSettings {
+        &self.settings
+    }
+
+    /// Where games began.
+    pub fn openings(&self) -> &Openings {
+        &self.openings
+    }
+
+    /// What came of it, and why it ended.
+    pub fn result(&self) -> &MatchResult {
+        &self.result
+    }
+
+    /// Seconds that this process played.
+    pub fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    /// The folder that it was recorded in.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
+    /// The file that the games are in.
+    pub fn pgn(&self) -> Option<&Path> {
+        self.pgn.as_deref()
+    }
+
+    /// Games that are finished, those that do not count included.
+    pub fn played_games(&self) -> u64 {
+        self.result.tally.games() + 2 * self.result.ahead
+    }
+
+    /// Writes a match that was not recorded while it was played: its journal, from which it can be
+    /// [resumed](Match::resume), and `games.pgn`, into a folder that is made if it is not there.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a match that is in a folder already, and for a folder that has a match;
+    /// [`Error::Input`] when another process writes there; [`Error::Io`].
+    pub fn write_to(&self, folder: &Path) -> Result<()> {
+        let Some(pairs) = &self.kept else {
+            let place = self.folder.as_deref().unwrap_or(Path::new(".")).display();
+            return Err(Error::Usage(format!("the match was recorded in {place} while it was played")));
+        };
+        std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
+        let lock = FolderLock::acquire(folder)?;
+        if folder.join(JOURNAL).exists() {
+            return Err(Error::Usage(format!("{}: contains a match already", folder.display())));
+        }
+        let mut journal = Journal::create(&lock, &self.config)?;
+        let mut games = GamesFile::create(&folder.join(GAMES_FILE))?;
+        for (number, pair) in pairs {
+            journal.append(pair)?;
+            games.add(*number, &pair.pgn)?;
+        }
+        journal.check()?;
+        games.finish()
+    }
+}
+
+/// Refuses odd numbers of games and none.
+///
+/// # Errors
+/// [`Error::Setting`].
+pub fn check_games(games: u64) -> Result<()> {
+    if games > 0 && games.is_multiple_of(2) {
+        return Ok(());
+    }
+    Err(Error::setting("games", games, "games are played in pairs, so the number must be even and positive"))
+}
+
+/// Seconds that can be waited for: more than 0 and at most a day.
+///
+/// # Errors
+/// [`Error::Setting`], named `deadline`, for others.
+pub fn deadline_from_seconds(seconds: f64) -> Result<Duration> {
+    let deadline = Duration::try_from_secs_f64(seconds).ok();
+    deadline
+        .filter(|time| !time.is_zero() && *time <= Duration::from_secs(86_400))
+        .ok_or_else(|| Error::setting("deadline", seconds, "expected seconds, more than 0 and at most a day"))
+}
+
+/// What is worth knowing before so many games are played at a time from a book.
+pub fn warnings(rules: &Rules, concurrency: usize, book: Option<&Book>) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let cores = cores();
+    if concurrency > cores && rules.time_controls.iter().any(TimeControl::is_timed) {
+        warnings.push(format!(
+            "{concurrency} games at a time on {cores} cores: engines that play on time will disturb each other"
+        ));
+    }
+    if let Some(book) = book {
+        warnings.extend(book.complaints.iter().cloned());
+        let left_out = book.bad.saturating_sub(book.complaints.len() as u64);
+        if left_out > 0 {
+            warnings.push(format!("and {left_out} more unusable lines"));
+        }
+    }
+    warnings
+}
+
+/// Cores that this process may use.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

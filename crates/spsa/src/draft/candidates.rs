@@ -1,0 +1,386 @@
+//! What of an engine may be tuned, with settings to begin with.
+
+use gputexel_chess::evaluation::MAX_EVALUATION_CP;
+use gputexel_files::{Error, Result};
+use gputexel_matches::client::{EngineOption, OptionKind, Setting};
+use gputexel_model::{FeatureKind, ParameterGroups, ROLE_NAMES, named_parameters};
+
+use crate::Variable;
+use crate::planner::{Advice, Guess, too_few};
+
+/// The gain that fishtest's and zamar's users begin with.
+const R_END: f64 = 0.002;
+/// Where the best value is taken to be, as a share of the range.
+const DISTANCE: f64 = 0.1;
+/// Perturbation at the end, as a share of the range.
+const C_END: f64 = 0.05;
+/// Elo that sigma is planned for where nothing is said of it.
+const USUAL_ELO: f64 = 2.0;
+/// Bounds about a value of the built-in engine, centipawns.
+const REACH_CP: f64 = 300.0;
+/// Ranges from which bounds are taken to mean nothing.
+const WIDE: f64 = 100_000.0;
+
+/// Words in the names of options that have nothing to do with how good moves are.
+const NOT_TUNED: [&str; 38] = [
+    "hash",
+    "thread",
+    "threads",
+    "cpu",
+    "cpus",
+    "core",
+    "cores",
+    "cache",
+    "multipv",
+    "overhead",
+    "syzygy",
+    "gaviota",
+    "nalimov",
+    "bitbase",
+    "bitbases",
+    "tablebase",
+    "tablebases",
+    "egtb",
+    "egbb",
+    "tb",
+    "probe",
+    "skill",
+    "strength",
+    "elo",
+    "ponder",
+    "nodestime",
+    "mover",
+    "book",
+    "log",
+    "debug",
+    "contempt",
+    "seed",
+    "numa",
+    "thinking",
+    "emergency",
+    "latency",
+    "lag",
+    "buffer",
+];
+/// Beginnings of words that have nothing to do with it, as names run together.
+const NOT_TUNED_BEGINNINGS: [&str; 4] = ["syzygy", "uci_", "gaviota", "hash"];
+/// Whole names that have nothing to do with it.
+const NOT_TUNED_NAMES: [&str; 6] =
+    ["search time", "search depth", "max depth", "maxdepth", "movetime", "nodes"];
+
+/// The games that settings are planned for.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// Pairs of games.
+    pub pairs: u64,
+    /// Share of the games that will be drawn, 0 to 1.
+    pub draw_rate: f64,
+    /// Elo that each parameter may gain; `None` takes usual settings instead of planned ones.
+    pub elo: Option<f64>,
+}
+
+/// What may be tuned.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Candidates {
+    /// Parameters to tune.
+    pub tuned: Vec<Variable>,
+    /// Parameters that could be tuned and are not, each with a sentence that says why.
+    pub left_out: Vec<(Variable, String)>,
+    /// What is worth knowing, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// The spin options of a UCI engine: those named, or all that are worth tuning. `set` are the options
+/// that the user sets, from which tuning starts.
+///
+/// # Errors
+/// [`Error::Setting`], named `tune`, for names that are no spin options, and when nothing is left;
+/// [`Error::Usage`] when there is nothing to tune.
+pub fn engine_candidates(
+    options: &[EngineOption],
+    set: &[Setting],
+    names: &[String],
+    budget: Budget,
+) -> Result<Candidates> {
+    let mut found = Candidates::default();
+    let start = |option: &EngineOption, default: i64| {
+        let set = set.iter().rev().find(|setting| setting.name.eq_ignore_ascii_case(&option.name));
+        set.and_then(|setting| setting.value.parse::<i64>().ok()).unwrap_or(default)
+    };
+    for name in names {
+        let name = name.trim();
+        let Some(option) = options.iter().find(|option| option.name.eq_ignore_ascii_case(name)) else {
+            let spins: Vec<&str> =
+                options.iter().filter(|o| spin(o).is_some()).map(|o| o.name.as_str()).collect();
+            let list = match spins.len() {
+                0 => "it has no spin options".to_string(),
+                1..=40 => format!("it has {}", spins.join(", ")),
+                count => format!("it has {count} others"),
+            };
+            return Err(Error::setting("tune", name, format!("the engine has no such option; {list}")));
+        };
+        let Some((default, min, max)) = spin(option) else {
+            return Err(Error::setting("tune", name, why_not(option)));
+        };
+        if found.tuned.iter().any(|variable| variable.name == option.name) {
+            return Err(Error::setting("tune", name, "is given twice"));
+        }
+        let start = start(option, default);
+        let (min, max) = bounds(option, start, min, max, &mut found.notes);
+        if min >= max {
+            return Err(Error::setting("tune", name, format!("the engine only allows {min}")));
+        }
+        let variable = variable(&option.name, start as f64, (min, max), true, budget, &mut found.notes)?;
+        found.tuned.push(variable);
+    }
+    for option in options {
+        let Some((default, min, max)) = spin(option) else { continue };
+        if min >= max || found.tuned.iter().any(|variable| variable.name == option.name) {
+            continue;
+        }
+        let start = start(option, default);
+        let is_wide = max as f64 - min as f64 > WIDE;
+        let why = match names.is_empty() {
+            false => Some("was not selected"),
+            true if is_chore(&option.name) => Some("is unrelated to evaluation and search"),
+            true if is_wide => Some("has bounds that are too wide to be meaningful"),
+            true => None,
+        };
+        let mut unsaid = Vec::new();
+        let (min, max) = bounds(option, start, min, max, &mut unsaid);
+        let notes = if why.is_some() { &mut unsaid } else { &mut found.notes };
+        let variable = variable(&option.name, start as f64, (min, max), true, budget, notes)?;
+        match why {
+            Some(why) => found.left_out.push((variable, format!("{}: {why}", option.name))),
+            None => found.tuned.push(variable),
+        }
+    }
+    if found.tuned.is_empty() {
+        let left_out: Vec<&str> = found.left_out.iter().map(|(v, _)| v.name.as_str()).collect();
+        let reason = "the engine has no spin option with more than one value, so there is nothing to tune";
+        return Err(match left_out.len() {
+            0 => Error::Usage(reason.to_string()),
+            _ => Error::Setting {
+                setting: "tune",
+                value: None,
+                reason: format!("there is nothing left to tune by default; options: {}", left_out.join(", ")),
+            },
+        });
+    }
+    Ok(found)
+}
+
+fn spin(option: &EngineOption) -> Option<(i64, i64, i64)> {
+    match option.kind {
+        OptionKind::Spin { default, min, max } => Some((default, min, max)),
+        _ => None,
+    }
+}
+
+fn why_not(option: &EngineOption) -> String {
+    match &option.kind {
+        OptionKind::String { default } if default.trim().parse::<f64>().is_ok() => {
+            format!("is a string ({default}); only spin options, which have bounds, can be tuned")
+        }
+        OptionKind::String { .. } => "is a string; only spin options can be tuned".to_string(),
+        OptionKind::Check { .. } => "is a check box; only spin options can be tuned".to_string(),
+        OptionKind::Combo { .. } => "is a combo box; only spin options can be tuned".to_string(),
+        OptionKind::Button => "is a button; only spin options can be tuned".to_string(),
+        OptionKind::Spin { .. } => "is a spin option".to_string(),
+    }
+}
+
+/// Whether an option is about resources, strength limits or the like.
+fn is_chore(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '_');
+    NOT_TUNED_NAMES.contains(&lower.as_str())
+        || NOT_TUNED_BEGINNINGS.iter().any(|beginning| lower.starts_with(beginning))
+        || words.any(|word| NOT_TUNED.contains(&word))
+}
+
+/// The option's bounds; where they are too wide to mean anything, 0 to twice the value within them,
+/// as `tune.py` has it.
+fn bounds(option: &EngineOption, start: i64, min: i64, max: i64, notes: &mut Vec<String>) -> (f64, f64) {
+    let (low, high) = (min as f64, max as f64);
+    if high - low <= WIDE {
+        return (low, high);
+    }
+    let far = if start == 0 { 100.0 } else { 2.0 * start as f64 };
+    let (near, far) = if start == 0 { (-far, far) } else { (far.min(0.0), far.max(0.0)) };
+    let narrow = (near.max(low), far.min(high));
+    notes.push(format!("{}: its bounds are meaningless; using {} to {}", option.name, narrow.0, narrow.1));
+    narrow
+}
+
+/// Values of the built-in engine: those named, or pieces. `params` is a parameter file, or piece values
+/// such as `material`.
+///
+/// # Errors
+/// Those of [`named_parameters`] and [`ParameterGroups::try_new`].
+pub fn parameter_candidates(params: &str, names: &[String], budget: Budget) -> Result<Candidates> {
+    let (set, theta) = named_parameters(params)?;
+    let pieces: Vec<String> = ROLE_NAMES[..5].iter().map(|role| (*role).to_string()).collect();
+    let mut found = Candidates::default();
+    let is_piece = |name: &str| {
+        let role = name.split('.').next().unwrap_or_default().to_lowercase();
+        let whole = name.split('.').skip(1).all(|part| ["mg", "eg"].contains(&part));
+        let material = set.kind == FeatureKind::Material;
+        pieces.contains(&role) && (material || whole)
+    };
+    let limit = f64::from(MAX_EVALUATION_CP);
+    let one = |name: &str, mean: f64, notes: &mut Vec<String>| {
+        let least = if is_piece(name) && mean >= 0.0 { 0.0 } else { -limit };
+        let bounds = ((mean - REACH_CP).max(least).floor(), (mean + REACH_CP).min(limit).ceil());
+        variable(name, mean, bounds, false, budget, notes)
+    };
+    let names: Vec<String> = names.iter().map(|name| name.trim().to_string()).collect();
+    // All of a piece, or of what is named, move together.
+    let chosen = if names.is_empty() { pieces[1..].to_vec() } else { names.clone() };
+    let means = ParameterGroups::try_new(&set, &theta, &chosen)?.means();
+    for (name, mean) in chosen.iter().zip(means) {
+        let variable = one(name, mean, &mut found.notes)?;
+        found.tuned.push(variable);
+    }
+    if names.is_empty() {
+        let mean = ParameterGroups::try_new(&set, &theta, &pieces[..1])?.means()[0];
+        let variable = one(&pieces[0], mean, &mut Vec::new())?;
+        found.left_out.push((variable, "pawn: is the unit for the other pieces".to_string()));
+    }
+    Ok(found)
+}
+
+/// A parameter with settings: those that the planner advises for the Elo that was given, or the usual
+/// ones.
+fn variable(
+    name: &str,
+    start: f64,
+    (min, max): (f64, f64),
+    integer: bool,
+    budget: Budget,
+    notes: &mut Vec<String>,
+) -> Result<Variable> {
+    let name = name.to_string();
+    let Budget { pairs, draw_rate, elo } = budget;
+    let distance = DISTANCE * (max - min);
+    let guess = Guess { name, start, min, max, integer, distance, elo: elo.unwrap_or(USUAL_ELO) };
+    let advice = Advice::new(&guess, pairs, draw_rate)?;
+    let mut variable = advice.variable(&guess);
+    if elo.is_none() {
+        variable.simul_elo = 0.0;
+        variable.c_end = C_END * (max - min);
+        if integer {
+            variable.c_end = variable.c_end.max(0.5);
+        }
+        variable.r_end = Some(R_END);
+    } else if variable.r_end.is_none() {
+        notes.push(format!("{}; using r_end {R_END}", too_few(&guess, &advice, pairs)));
+        variable.r_end = Some(R_END);
+    }
+    // Digits that say nothing are in people's way.
+    for value in
+        [Some(&mut variable.c_end), variable.r_end.as_mut(), variable.s.as_mut(), variable.sigma.as_mut()]
+            .into_iter()
+            .flatten()
+    {
+        *value = rounded(*value);
+    }
+    Ok(variable)
+}
+
+/// A positive number in four digits.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_that_no_one_tunes_are_known() {
+        for name in [
+            "Hash",
+            "Threads",
+            "Number of Threads",
+            "Move Overhead",
+            "MultiPV",
+            "Skill Level",
+            "UCI_Elo",
+            "SyzygyProbeDepth",
+            "Slow Mover",
+            "Bitbases Cache Size",
+            "Search Depth",
+            "Minimum Thinking Time",
+        ] {
+            assert!(is_chore(name), "{name}");
+        }
+        for name in
+            ["King Safety", "Futility Margin", "LMRDepth", "Piece Activity", "Hanging", "Tempo", "Log2"]
+        {
+            assert!(!is_chore(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn bounds_that_say_nothing_are_narrowed() {
+        let option = |default, min, max| EngineOption {
+            name: "x".to_string(),
+            kind: OptionKind::Spin { default, min, max },
+        };
+        let budget = Budget { pairs: 10_000, draw_rate: 0.5, elo: None };
+        let tuned = |default, min, max| {
+            let named = ["X".to_string()];
+            let found = engine_candidates(&[option(default, min, max)], &[], &named, budget).unwrap();
+            assert_eq!(found.notes.len(), 1);
+            (found.tuned[0].min, found.tuned[0].max)
+        };
+        assert_eq!(tuned(50, i64::MIN, i64::MAX), (0.0, 100.0));
+        assert_eq!(tuned(-50, -70, 1_000_000), (-70.0, 0.0));
+        assert_eq!(tuned(0, i64::MIN, i64::MAX), (-100.0, 100.0));
+        // Unless it is named it is left out.
+        let error =
+            engine_candidates(&[option(50, i64::MIN, i64::MAX)], &[], &[], budget).unwrap_err().to_string();
+        assert_eq!(error, "tune: there is nothing left to tune by default; options: x");
+        assert!(
+            engine_candidates(&[option(5, 5, 5)], &[], &[], budget)
+                .unwrap_err()
+                .to_string()
+                .contains("no spin option")
+        );
+    }
+
+    #[test]
+    fn settings_are_the_usual_ones_or_planned() {
+        let plan = |elo| Budget { pairs: 200_000, draw_rate: 0.82, elo };
+        let make = |elo| variable("x", 100.0, (-500.0, 500.0), true, plan(elo), &mut Vec::new()).unwrap();
+        let usual = make(None);
+        assert_eq!((usual.c_end, usual.r_end, usual.s), (50.0, Some(0.002), Some(100.0)));
+        assert_eq!(usual.sigma, Some(700.0));
+        // The first row of the authors' table, by our formula.
+        let planned = make(Some(2.0));
+        assert_eq!((planned.c_end, planned.s, planned.sigma), (220.0, Some(100.0), Some(700.0)));
+        assert!((planned.r_end.unwrap() / 7.3e-5 - 1.0).abs() < 0.02);
+        let mut notes = Vec::new();
+        let few = Budget { pairs: 100, draw_rate: 0.82, elo: Some(0.01) };
+        let variable = variable("x", 100.0, (-500.0, 500.0), true, few, &mut notes).unwrap();
+        assert_eq!(variable.r_end, Some(0.002));
+        assert!(notes[0].contains("too few for 0.01 Elo"), "{notes:?}");
+    }
+
+    #[test]
+    fn pieces_of_the_built_in_engine_are_their_means() {
+        let budget = Budget { pairs: 4_000, draw_rate: 0.5, elo: None };
+        let found = parameter_candidates("material:100,300,320,500,200", &[], budget).unwrap();
+        let names: Vec<&str> = found.tuned.iter().map(|v| v.name.as_str()).collect();
+        assert_eq!(names, ["knight", "bishop", "rook", "queen"]);
+        let queen = &found.tuned[3];
+        assert_eq!((queen.start, queen.min, queen.max, queen.integer), (200.0, 0.0, 500.0, false));
+        assert_eq!((found.tuned[2].min, found.left_out[0].0.name.as_str()), (200.0, "pawn"));
+        let named = parameter_candidates("material", &["queen.mg".into(), "king".into()], budget).unwrap();
+        assert_eq!((named.tuned[0].start, named.tuned[0].min), (900.0, 600.0));
+        assert_eq!((named.tuned[1].min, named.tuned[1].max), (-300.0, 300.0));
+        assert!(named.left_out.is_empty());
+        assert!(parameter_candidates("material", &["quen".into()], budget).is_err());
+    }
+}

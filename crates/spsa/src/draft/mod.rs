@@ -1,0 +1,228 @@
+//! Drafts of configurations: what of an engine may be tuned, with settings to begin with.
+
+mod candidates;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _; // to strings, which cannot fail
+use std::path::{Path, PathBuf};
+
+use gputexel_files::{Error, Result};
+use gputexel_matches::client::{EngineCommand, OptionKind, Setting, UciPlayer};
+use gputexel_matches::{StopFlag, TimeControl};
+use gputexel_model::Prior;
+
+pub use candidates::{Budget, Candidates, engine_candidates, parameter_candidates};
+
+use crate::config::{EngineSection, GamesSection, OptionValue, RunConfig, RunSection, parameter_table};
+use crate::variables::positive;
+use crate::{MethodKind, Rounding, Schedule, check_draw_rate};
+
+/// What is to be tuned, and how.
+#[derive(Clone, Debug)]
+pub struct DraftOptions {
+    /// Names of parameters to tune; of a UCI engine all that are worth tuning where there are none,
+    /// of the built-in engine its pieces.
+    pub tune: Vec<String>,
+    /// UCI options to set; of one that is tuned, the start.
+    pub options: Vec<Setting>,
+    /// The update rule.
+    pub method: MethodKind,
+    /// Games, two in each pair: at least 2.
+    pub games: u64,
+    /// Share of the games that will be drawn, 0 to 1.
+    pub draw_rate: f64,
+    /// Elo that each parameter may gain, to plan settings by; usual settings where there is none.
+    pub elo: Option<f64>,
+    /// What engines may spend.
+    pub limit: TimeControl,
+    /// Openings; random, balanced ones where there is none.
+    pub book: Option<PathBuf>,
+    /// Pairs at a time; as many as there are cores where there is none.
+    pub concurrency: Option<usize>,
+    /// Seconds for a UCI engine to become ready; 10 where there is none.
+    pub start_deadline: Option<f64>,
+    /// The file that the configuration will be written to. In another folder than the current one its
+    /// paths have to be absolute.
+    pub output: Option<PathBuf>,
+    /// Ends all waiting for the engine once it is set.
+    pub stop: StopFlag,
+}
+
+impl Default for DraftOptions {
+    /// 20,000 games of SPSA at 8 s and 0.08 s per move, half of them drawn.
+    fn default() -> Self {
+        Self {
+            tune: Vec::new(),
+            options: Vec::new(),
+            method: MethodKind::Spsa,
+            games: 20_000,
+            draw_rate: 0.5,
+            elo: None,
+            limit: TimeControl::Clock {
+                base: std::time::Duration::from_secs(8),
+                increment: std::time::Duration::from_millis(80),
+                moves: None,
+            },
+            book: None,
+            concurrency: None,
+            start_deadline: None,
+            output: None,
+            stop: StopFlag::new(),
+        }
+    }
+}
+
+/// A configuration to begin with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Draft {
+    /// What `spsa run` would read.
+    pub config: RunConfig,
+    /// Parameters that could be tuned and are not, each with a sentence that says why.
+    pub left_out: Vec<(crate::Variable, String)>,
+    /// What is worth knowing, a sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Draft {
+    /// The configuration of a UCI engine, which is started to learn its options.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for options that make no sense or that the engine does not have;
+    /// [`Error::Engine`] when it cannot be started.
+    pub fn of_engine(command: &str, options: &DraftOptions) -> Result<Self> {
+        let budget = options.budget()?;
+        let mut engine: EngineCommand = command.parse()?;
+        engine.settings.clone_from(&options.options);
+        if let Some(seconds) = options.start_deadline {
+            engine.start_deadline = gputexel_matches::deadline_from_seconds(seconds).map_err(|_| {
+                let reason = "expected seconds, more than 0 and at most a day";
+                Error::setting("start-deadline", seconds, reason)
+            })?;
+        }
+        let player = UciPlayer::start_stoppable(engine.clone(), &options.stop)?;
+        let mut found = engine_candidates(player.options(), &options.options, &options.tune, budget)?;
+        let mut set = BTreeMap::new();
+        for option in player.options() {
+            let is_set =
+                options.options.iter().any(|setting| setting.name.eq_ignore_ascii_case(&option.name));
+            if option.name.eq_ignore_ascii_case("OwnBook")
+                && option.kind == (OptionKind::Check { default: true })
+                && !is_set
+            {
+                set.insert(option.name.clone(), OptionValue::Flag(false));
+                found
+                    .notes
+                    .push(format!("{} is turned off: games start from the run's own openings", option.name));
+            }
+        }
+        drop(player);
+        let tuned = |name: &str| found.tuned.iter().any(|v| v.name.eq_ignore_ascii_case(name));
+        for Setting { name, value } in &options.options {
+            if !tuned(name) {
+                set.insert(name.clone(), option_value(value));
+            }
+        }
+        // The file may be elsewhere than the folder that relative paths begin at.
+        let mut command_line = command.to_string();
+        if engine.program.components().count() > 1 {
+            engine.program = options.place(&engine.program);
+            command_line = engine.to_command_line()?;
+        }
+        let section = EngineSection {
+            command: Some(command_line),
+            start_deadline: options.start_deadline,
+            options: set,
+            ..EngineSection::default()
+        };
+        options.draft(section, found)
+    }
+
+    /// The configuration of the built-in engine with a parameter file, or piece values such as `material`.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for options that make no sense; those of [`parameter_candidates`].
+    pub fn of_parameters(params: &str, options: &DraftOptions) -> Result<Self> {
+        let found = parameter_candidates(params, &options.tune, options.budget()?)?;
+        let params = match Prior::is_word(params) {
+            true => params.to_string(),
+            false => options.place(Path::new(params)).display().to_string(),
+        };
+        options.draft(EngineSection { params: Some(params), ..EngineSection::default() }, found)
+    }
+
+    /// The configuration as TOML, with what is left out in comments at its end.
+    pub fn to_toml(&self) -> String {
+        let mut text = self.config.to_toml();
+        if !self.left_out.is_empty() {
+            text += "\n# Not tuned; uncomment those that should be.\n";
+            for (variable, why) in &self.left_out {
+                let _ = writeln!(text, "\n# {why}");
+                for line in parameter_table(variable).lines() {
+                    let _ = writeln!(text, "# {line}");
+                }
+            }
+        }
+        text
+    }
+}
+
+impl DraftOptions {
+    fn budget(&self) -> Result<Budget> {
+        if self.games < 2 {
+            return Err(Error::setting("games", self.games, "must be at least 2, a pair"));
+        }
+        check_draw_rate(self.draw_rate)?;
+        if let Some(elo) = self.elo {
+            positive("elo", elo).map_err(|_| Error::setting("elo", elo, "must be a positive number"))?;
+        }
+        Ok(Budget { pairs: self.games / 2, draw_rate: self.draw_rate, elo: self.elo })
+    }
+
+    fn draft(&self, engine: EngineSection, found: Candidates) -> Result<Draft> {
+        let schedule = Schedule::new(self.games / 2);
+        let run = RunSection {
+            method: self.method,
+            iterations: self.games / 2,
+            // What follows from the number of pairs does so when that is changed.
+            a: None,
+            alpha: schedule.alpha,
+            gamma: schedule.gamma,
+            tau: None,
+            draw_rate: Some(self.draw_rate),
+            rounding: Rounding::default(),
+            as_published: false,
+            seed: 1,
+        };
+        let games = GamesSection {
+            limit: self.limit.to_string(),
+            concurrency: self.concurrency,
+            book: self.book.as_ref().map(|book| self.place(book)),
+            ..GamesSection::default()
+        };
+        let Candidates { tuned: parameters, left_out, notes } = found;
+        let config = RunConfig { run, engine, opponent: None, games, parameters };
+        config.validate()?;
+        Ok(Draft { config, left_out, notes })
+    }
+
+    /// A path as it is to be written in the file: as it is typed where that is in the current folder,
+    /// else absolute.
+    fn place(&self, path: &Path) -> PathBuf {
+        let folder = self.output.as_deref().and_then(Path::parent);
+        if folder.is_none_or(|folder| folder.as_os_str().is_empty()) {
+            return path.to_path_buf();
+        }
+        std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+    }
+}
+
+/// Numbers and flags without quotes.
+fn option_value(text: &str) -> OptionValue {
+    match (text, text.parse::<i64>()) {
+        ("true", _) => OptionValue::Flag(true),
+        ("false", _) => OptionValue::Flag(false),
+        // Written as it was.
+        (_, Ok(number)) if number.to_string() == text => OptionValue::Whole(number),
+        _ => OptionValue::Text(text.to_string()),
+    }
+}

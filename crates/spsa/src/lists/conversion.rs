@@ -1,0 +1,71 @@
+//! Lists of parameters from one program to another.
+
+use std::path::Path;
+
+use super::filling::{FillingError, FillingPlan, fill};
+use super::{List, ListFormat, ListOptions, Setting, Written, missing, read_values, write_list};
+use gputexel_files::Error;
+
+/// A list in another format.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Converted {
+    /// What is in it, with the settings that were planned.
+    pub list: List,
+    /// It in the new format.
+    pub text: String,
+    /// What was lost or planned, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Why a list cannot be converted.
+#[derive(Debug, thiserror::Error)]
+pub enum ConversionError {
+    /// The new format needs a setting that the list does not have.
+    #[error("{parameter}: format {format} requires {}, which the input lacks", setting.name())]
+    Missing {
+        /// The parameter that lacks it.
+        parameter: String,
+        /// The new format.
+        format: ListFormat,
+        /// What is missing.
+        setting: Setting,
+    },
+    /// A setting that is missing cannot be planned.
+    #[error(transparent)]
+    Filling(FillingError),
+    /// Everything else.
+    #[error(transparent)]
+    Other(#[from] Error),
+}
+
+/// Turns a list into another format: parameters start from the values in the file `values`, if there is
+/// one, and with a `plan` settings are planned that the new format needs and the list does not have.
+///
+/// # Errors
+/// [`ConversionError`]; among the others are those of [`read_values`] and [`write_list`].
+pub fn convert(
+    mut list: List,
+    format: ListFormat,
+    options: ListOptions,
+    values: Option<&Path>,
+    plan: Option<&FillingPlan>,
+) -> Result<Converted, ConversionError> {
+    let mut notes = std::mem::take(&mut list.notes);
+    if let Some(path) = values {
+        let kept = read_values(path, &mut list.entries)?;
+        if !kept.is_empty() {
+            notes.push(format!("{} has no value for {}", path.display(), kept.join(", ")));
+        }
+    }
+    if let Some(plan) = plan {
+        notes.extend(fill(&mut list.entries, format, plan).map_err(|error| match error {
+            FillingError::Other(error) => ConversionError::Other(error),
+            unknown => ConversionError::Filling(unknown),
+        })?);
+    } else if let Some((entry, setting)) = missing(&list.entries, format) {
+        return Err(ConversionError::Missing { parameter: entry.name.clone(), format, setting });
+    }
+    let Written { text, notes: more } = write_list(&list.entries, format, options)?;
+    notes.extend(more);
+    Ok(Converted { list, text, notes })
+}

@@ -1,0 +1,282 @@
+//! What is left of a run: values in the forms that others read, and what to think of them.
+
+use std::fmt;
+use std::fmt::Write as _; // to strings, which cannot fail
+use std::path::Path;
+
+use serde::{Serialize, Serializer};
+
+use super::{Header, RunState, Stop, TunedEngine};
+use crate::MethodKind;
+use crate::lists::{self, ListEntry, ListFormat, ListOptions};
+use crate::numbers::four_digits;
+use gputexel_files::write_atomically;
+
+/// Lists of the values for other programs, by the names of their files.
+const LISTS: [(&str, ListFormat); 2] =
+    [("values.openbench", ListFormat::OpenBench), ("values.params", ListFormat::Params)];
+
+/// Writes the values into a folder: `values.csv`, `values.uci`, `values.openbench`, `values.params`,
+/// and for the built-in engine its parameters. A list whose format asks for settings that the run
+/// does not have (SPSA's gain, after a Bayesian run) is left out.
+///
+/// # Errors
+/// [`gputexel_files::Error::Io`].
+pub fn write_values(folder: &Path, state: &RunState, engine: &TunedEngine) -> gputexel_files::Result<()> {
+    write_atomically(&folder.join("values.csv"), values_csv(state).as_bytes())?;
+    let rounded = state.tuner.rounded_values();
+    let options = engine.options(state.tuner.variables(), &rounded);
+    let options: Vec<ListEntry> = options
+        .into_iter()
+        .map(|(name, value)| ListEntry { integer: false, ..ListEntry::new(name, value) })
+        .collect();
+    let written = lists::write_list(&options, ListFormat::Uci, ListOptions::default())?;
+    write_atomically(&folder.join("values.uci"), written.text.as_bytes())?;
+    if let Some(file) = engine.parameter_file(&rounded) {
+        write_atomically(&folder.join("params.json"), file.to_json().as_bytes())?;
+    }
+    let values = state.tuner.variables().iter().zip(rounded);
+    let entries: Vec<ListEntry> =
+        values.map(|(v, value)| ListEntry { start: value, ..ListEntry::from(v) }).collect();
+    for (name, format) in LISTS {
+        if lists::missing(&entries, format).is_none() {
+            let written = lists::write_list(&entries, format, ListOptions::default())?;
+            write_atomically(&folder.join(name), written.text.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// What the error of a value is called: what the method believes, or what noise alone would do.
+fn error_name(state: &RunState) -> &'static str {
+    if state.tuner.method().is_bayesian() { "posterior_s" } else { "noise_s" }
+}
+
+/// `name,value,rounded,start,min,max,c_end,` and the error, with a header.
+fn values_csv(state: &RunState) -> String {
+    let tuner = &state.tuner;
+    let mut text = format!("name,value,rounded,start,min,max,c_end,{}\n", error_name(state));
+    let errors = tuner.standard_errors();
+    let rounded = tuner.rounded_values();
+    for (i, v) in tuner.variables().iter().enumerate() {
+        let _ = writeln!(
+            text,
+            "{},{},{},{},{},{},{},{}",
+            v.name,
+            tuner.values()[i],
+            rounded[i],
+            v.start,
+            v.min,
+            v.max,
+            v.c_end,
+            errors[i]
+        );
+    }
+    text
+}
+
+/// What a value should not be believed without.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ValueWarning {
+    /// It is at one of its bounds.
+    AtBound {
+        /// The parameter.
+        name: String,
+        /// The bound.
+        bound: f64,
+    },
+    /// It moved farther than the prior of a Bayesian method allows for.
+    BeyondPrior {
+        /// The parameter.
+        name: String,
+        /// The width of what was believed.
+        s: f64,
+        /// How far it moved, in units of s.
+        moved: f64,
+    },
+}
+
+impl fmt::Display for ValueWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AtBound { name, bound } => {
+                write!(f, "{name} is at its bound {bound}: the best value may be beyond it")
+            }
+            Self::BeyondPrior { name, s, moved } => write!(
+                f,
+                "{name} moved {moved:.1} s from its start: s = {} was too small; if sigma was, too, so is \
+                 posterior s",
+                four_digits(*s)
+            ),
+        }
+    }
+}
+
+impl RunState {
+    /// What the values should not be believed without.
+    pub fn warnings(&self) -> Vec<ValueWarning> {
+        let tuner = &self.tuner;
+        let rounded = tuner.rounded_values();
+        let mut warnings = Vec::new();
+        for (i, v) in tuner.variables().iter().enumerate() {
+            let name = || v.name.clone();
+            if rounded[i] <= v.min || rounded[i] >= v.max {
+                warnings.push(ValueWarning::AtBound { name: name(), bound: rounded[i] });
+            }
+            let moved = (tuner.values()[i] - v.start).abs();
+            if let Some(s) = v.s.filter(|s| tuner.method().is_bayesian() && moved > 2.0 * s) {
+                warnings.push(ValueWarning::BeyondPrior { name: name(), s, moved: moved / s });
+            }
+        }
+        warnings
+    }
+}
+
+/// Where a run stands, for machines; its JSON is what `--json` prints.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunSummary<'a> {
+    /// The folder of the run.
+    pub folder: &'a Path,
+    /// Names of the engines, the plus side's first.
+    pub engines: &'a [String; 2],
+    /// What engines may spend, such as `nodes=5000`.
+    pub limit: &'a str,
+    /// The update rule.
+    pub method: MethodKind,
+    /// N.
+    pub iterations: u64,
+    /// Pairs that count by now.
+    #[serde(rename = "pairs_told")]
+    pub completed_pairs: u64,
+    /// Games that count.
+    pub games: u64,
+    /// Pairs by the plus side's half points.
+    pub pairs: [u64; 5],
+    /// Share of drawn games.
+    pub draw_rate: f64,
+    /// Elo of the plus side against the minus side.
+    pub plus_elo: f64,
+    /// Half the width of its 95 % interval.
+    pub plus_elo_error95: f64,
+    /// Games by their end, in words.
+    #[serde(serialize_with = "as_map")]
+    pub ends: Vec<(&'static str, u64)>,
+    /// τ as known by now.
+    pub tau: f64,
+    /// What the values should not be believed without.
+    pub warnings: Vec<String>,
+    /// Pairs that failing engines spoiled, by side.
+    pub spoiled: [u64; 2],
+    /// The last failure in words.
+    pub last_failure: Option<&'a str>,
+    /// Changes of the number of iterations: after how many pairs, and what N was then.
+    pub replans: &'a [(u64, u64)],
+    /// The parameters.
+    pub parameters: Vec<ParameterSummary<'a>>,
+    /// How the process that played ended; nothing for a run that was only looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop: Option<&'static str>,
+    /// Seconds that the process played.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+}
+
+fn as_map<S: Serializer>(ends: &[(&'static str, u64)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(ends.iter().copied())
+}
+
+/// Where a parameter stands.
+#[derive(Clone, Debug, Serialize)]
+pub struct ParameterSummary<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its value, as a fraction.
+    pub value: f64,
+    /// Its value as engines get it.
+    pub rounded: f64,
+    /// Where it began.
+    pub start: f64,
+    /// Smallest value.
+    pub min: f64,
+    /// Largest value.
+    pub max: f64,
+    /// Perturbation at the last iteration.
+    pub c_end: f64,
+    /// Perturbation now.
+    pub c_now: f64,
+    /// Gain now; nothing for the Bayesian methods.
+    pub r_now: Option<f64>,
+    /// Standard deviation that a Bayesian method believes in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub posterior_s: Option<f64>,
+    /// Standard deviation that the noise of the games alone would have caused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise_s: Option<f64>,
+    /// Elo of the side that played the larger value.
+    pub larger_value_elo: f64,
+    /// Half the width of its 95 % interval.
+    pub larger_value_error95: f64,
+}
+
+impl<'a> RunSummary<'a> {
+    /// Sums up a run.
+    pub fn new(folder: &'a Path, header: &'a Header, state: &'a RunState) -> Self {
+        let tuner = &state.tuner;
+        let bayesian = tuner.method().is_bayesian();
+        let (errors, rounded) = (tuner.standard_errors(), tuner.rounded_values());
+        let parameter = |(i, v): (usize, &'a crate::Variable)| {
+            let slope = state.slope(i);
+            ParameterSummary {
+                name: &v.name,
+                value: tuner.values()[i],
+                rounded: rounded[i],
+                start: v.start,
+                min: v.min,
+                max: v.max,
+                c_end: v.c_end,
+                c_now: tuner.c_now(i),
+                r_now: tuner.r_now(i),
+                posterior_s: bayesian.then(|| errors[i]),
+                noise_s: (!bayesian).then(|| errors[i]),
+                // Not minus nothing.
+                larger_value_elo: slope.elo + 0.0,
+                larger_value_error95: slope.error95,
+            }
+        };
+        let elo = state.pairs.elo();
+        Self {
+            folder,
+            engines: &header.engines,
+            limit: &header.config.games.limit,
+            method: tuner.method(),
+            iterations: tuner.iterations(),
+            completed_pairs: tuner.completed_pairs(),
+            games: state.games(),
+            pairs: state.pairs.counts,
+            draw_rate: state.draw_rate(),
+            plus_elo: elo.elo + 0.0,
+            plus_elo_error95: elo.error95,
+            ends: state.ends.iter().map(|(end, count)| (end.describe(), *count)).collect(),
+            tau: tuner.noise_variance().sqrt(),
+            warnings: state.warnings().iter().map(ToString::to_string).collect(),
+            spoiled: state.spoiled,
+            last_failure: state.last_failure.as_deref(),
+            replans: &state.replans,
+            parameters: tuner.variables().iter().enumerate().map(parameter).collect(),
+            stop: None,
+            seconds: None,
+        }
+    }
+
+    /// Adds how the process that played ended, and how long it took.
+    #[must_use]
+    pub fn ended(mut self, stop: &Stop, seconds: f64) -> Self {
+        self.stop = Some(match stop {
+            Stop::AllPlayed => "all-played",
+            Stop::Cancelled => "cancelled",
+            Stop::Failures(_) => "failures",
+        });
+        self.seconds = Some(seconds);
+        self
+    }
+}

@@ -1,0 +1,305 @@
+//! A run from its configuration to its end, with the files that it leaves.
+
+use std::fmt::Write as _; // to strings, which cannot fail
+use std::path::{Path, PathBuf};
+
+use gputexel_files::folder_lock::{FolderLock, no_record};
+use gputexel_files::{AppendFile, Error, Result, write_atomically};
+use gputexel_matches::StopFlag;
+
+use super::results::write_values;
+use super::setup::Setup;
+use super::{Header, JOURNAL, Journal, RunEvent, RunObserver, RunState, Stop, play};
+use crate::config::{RunConfig, existing_games};
+
+/// The log's name in the folder.
+const LOG: &str = "log.csv";
+
+/// A run that is ready to begin, or to be resumed: engines were tried and openings read.
+///
+/// ```no_run
+/// use gputexel_spsa::config::RunConfig;
+/// use gputexel_spsa::run::SpsaRun;
+///
+/// let mut run = SpsaRun::builder(RunConfig::open("run.toml".as_ref())?).build()?;
+/// run.create_folder("runs/margins".as_ref())?;
+/// run.play(&mut |state| println!("{} pairs", state.tuner.completed_pairs()))?;
+/// println!("{:?}", run.state().tuner.values());
+/// # Ok::<(), gputexel_files::Error>(())
+/// ```
+pub struct SpsaRun {
+    header: Header,
+    setup: Setup,
+    state: RunState,
+    stop: StopFlag,
+    files: Option<Files>,
+}
+
+impl SpsaRun {
+    /// Begins to set up a run. The paths of a configuration begin at the current folder; see
+    /// [`RunConfig::make_absolute`].
+    pub fn builder(config: RunConfig) -> RunBuilder {
+        RunBuilder { config, concurrency: None, command_line: String::new(), stop: StopFlag::new() }
+    }
+
+    /// Opens the folder of a run that was interrupted, or is to go on with another number of pairs.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when it is not the folder of a run, its journal is damaged, or another process
+    /// writes to it; [`Error::Io`].
+    pub fn resume(folder: &Path) -> Result<ResumedRunBuilder> {
+        if !folder.join(JOURNAL).exists() {
+            return Err(no_record(folder, JOURNAL, "SPSA run"));
+        }
+        Self::resume_locked(&FolderLock::acquire(folder)?)
+    }
+
+    /// As [`resume`](Self::resume), in a folder that is locked already.
+    ///
+    /// # Errors
+    /// Those of [`resume`](Self::resume).
+    pub fn resume_locked(lock: &FolderLock) -> Result<ResumedRunBuilder> {
+        let (journal, header, events) = Journal::open(lock)?;
+        let folder = lock.folder().to_path_buf();
+        let mut log = String::new();
+        let state = RunState::replay(&folder, &header, &events, |k, state| {
+            log += &log_line(k, state);
+            Ok(())
+        })?;
+        let (concurrency, stop) = (None, StopFlag::new());
+        Ok(ResumedRunBuilder { folder, journal, header, state, log, concurrency, stop })
+    }
+
+    /// What is run, as the journal keeps it.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Where the run stands.
+    pub fn state(&self) -> &RunState {
+        &self.state
+    }
+
+    /// What is worth knowing before the first game, a sentence each.
+    pub fn warnings(&self) -> &[String] {
+        &self.setup.warnings
+    }
+
+    /// Parameter files that the built-in engine plays with.
+    pub fn parameter_files(&self) -> Vec<&Path> {
+        let config = &self.header.config;
+        let engines = std::iter::once(&config.engine).chain(&config.opponent);
+        engines.filter_map(|engine| engine.params.as_deref().map(Path::new)).collect()
+    }
+
+    /// Begins the run in a folder of its own, which is made if it is not there.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a folder that has a run already, which [`resume`](Self::resume) opens; those
+    /// of [`record_in`](Self::record_in).
+    pub fn create_folder(&mut self, folder: &Path) -> Result<()> {
+        std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
+        let lock = FolderLock::acquire(folder)?;
+        if folder.join(JOURNAL).exists() {
+            return Err(Error::Usage(format!("{}: contains an SPSA run already", folder.display())));
+        }
+        self.record_in(&lock)
+    }
+
+    /// Begins the run in a folder that is locked already: its journal, to which every pair is added as it
+    /// ends, and the log of values. Both, and files of games that the configuration names, replace those
+    /// that are there.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn record_in(&mut self, lock: &FolderLock) -> Result<()> {
+        let journal = Journal::create(lock, &self.header)?;
+        self.files = Some(Files::create(journal, lock.folder(), &self.header, "")?);
+        for path in self.header.config.games.pgn.as_deref().map(existing_games).unwrap_or_default() {
+            // Emptied and not removed: what is named may be a device or a link.
+            std::fs::File::create(&path).map_err(|e| Error::io(&path, e))?;
+        }
+        Ok(())
+    }
+
+    /// Changes the number of iterations for good: the gains become those of a run of that length. A
+    /// keeps its share of it.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when fewer are wanted than were played; [`Error::Io`].
+    pub fn replan(&mut self, iterations: u64) -> Result<()> {
+        let event = RunEvent::Replan { iterations, stability: self.state.stability_for(iterations) };
+        // What the tuner refuses must not get into the journal.
+        self.state.clone().add(&event)?;
+        if let Some(files) = &mut self.files {
+            files.journal.append(&event)?;
+        }
+        self.state.add(&event)
+    }
+
+    /// Plays the pairs that are missing, and then writes the values in several forms into the folder, also
+    /// when an error ended the run. `watch` sees the state about twenty times a second.
+    ///
+    /// # Errors
+    /// Engines that cannot be started, files that cannot be written, a folder that was removed or replaced
+    /// meanwhile.
+    pub fn play(&mut self, watch: &mut dyn FnMut(&RunState)) -> Result<Stop> {
+        let Self { header, setup, state, stop, files } = self;
+        let arena = setup.arena(header);
+        let Some(files) = files else { return play(&arena, state, &mut Unrecorded, stop, watch) };
+        let ended = play(&arena, state, files, stop, watch);
+        // Whatever ended the run, what is known is worth having, but in its folder and in no other.
+        files.journal.check()?;
+        let written = write_values(&files.folder, state, setup.engines()[0]);
+        let ended = ended?;
+        written?;
+        Ok(ended)
+    }
+
+    /// Sees to it that the folder is still there, and still that of this run.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when it was removed, moved or replaced.
+    pub fn check_folder(&self) -> Result<()> {
+        self.files.as_ref().map_or(Ok(()), |files| files.journal.check())
+    }
+}
+
+/// Sets a run up; see [`SpsaRun::builder`].
+#[must_use]
+pub struct RunBuilder {
+    config: RunConfig,
+    concurrency: Option<usize>,
+    command_line: String,
+    stop: StopFlag,
+}
+
+impl RunBuilder {
+    /// Pairs at a time, instead of what the configuration says.
+    pub fn concurrency(mut self, pairs: impl Into<Option<usize>>) -> Self {
+        self.concurrency = pairs.into();
+        self
+    }
+
+    /// What the journal says of who began the run.
+    pub fn command_line(mut self, text: impl Into<String>) -> Self {
+        self.command_line = text.into();
+        self
+    }
+
+    /// Ends the run once the flag is set; what is finished is kept.
+    pub fn stop(mut self, flag: impl Into<StopFlag>) -> Self {
+        self.stop = flag.into();
+        self
+    }
+
+    /// Checks everything, opens engines and openings, and writes nothing.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a configuration that makes no sense, and engines that lack a parameter; those
+    /// of reading parameters and books and of starting engines.
+    pub fn build(self) -> Result<SpsaRun> {
+        self.config.validate()?;
+        let mut header = Header::new(&self.command_line, self.config);
+        let state = RunState::try_new(&header.config)?;
+        let setup = Setup::open(&mut header, self.concurrency, &self.stop)?;
+        Ok(SpsaRun { header, setup, state, stop: self.stop, files: None })
+    }
+}
+
+/// Resumes a run; see [`SpsaRun::resume`].
+#[must_use]
+pub struct ResumedRunBuilder {
+    folder: PathBuf,
+    journal: Journal,
+    header: Header,
+    state: RunState,
+    log: String,
+    concurrency: Option<usize>,
+    stop: StopFlag,
+}
+
+impl ResumedRunBuilder {
+    /// The configuration that the run began with.
+    pub fn config(&self) -> &RunConfig {
+        &self.header.config
+    }
+
+    /// Pairs at a time, instead of what the configuration says.
+    pub fn concurrency(mut self, pairs: impl Into<Option<usize>>) -> Self {
+        self.concurrency = pairs.into();
+        self
+    }
+
+    /// Ends the run once the flag is set; what is finished is kept.
+    pub fn stop(mut self, flag: impl Into<StopFlag>) -> Self {
+        self.stop = flag.into();
+        self
+    }
+
+    /// Opens engines and openings, which have to be those that the run began with.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for files that have changed; those of [`RunBuilder::build`].
+    pub fn build(mut self) -> Result<SpsaRun> {
+        let setup = Setup::open(&mut self.header, self.concurrency, &self.stop)?;
+        let files = Some(Files::create(self.journal, &self.folder, &self.header, &self.log)?);
+        Ok(SpsaRun { header: self.header, setup, state: self.state, stop: self.stop, files })
+    }
+}
+
+/// What is kept while a run is under way: the journal, and the log of values.
+struct Files {
+    folder: PathBuf,
+    journal: Journal,
+    logs: Vec<AppendFile>,
+}
+
+impl Files {
+    /// Opens the logs with `known` lines in them: one in the folder, one where the configuration
+    /// wants it.
+    fn create(journal: Journal, folder: &Path, header: &Header, known: &str) -> Result<Self> {
+        let mut logs = Vec::new();
+        let other = header.config.games.log.as_deref();
+        for path in [Some(folder.join(LOG).as_path()), other].into_iter().flatten() {
+            write_atomically(path, known.as_bytes())?;
+            logs.push(AppendFile::open(path)?);
+        }
+        Ok(Self { folder: folder.to_path_buf(), journal, logs })
+    }
+}
+
+impl RunObserver for Files {
+    fn record(&mut self, event: &RunEvent) -> Result<()> {
+        self.journal.append(event)
+    }
+
+    fn counted(&mut self, event: &RunEvent, state: &RunState) -> Result<()> {
+        let RunEvent::Pair(pair) = event else { return Ok(()) };
+        let line = log_line(pair.perturbation.k, state);
+        self.logs.iter_mut().try_for_each(|log| log.append(line.as_bytes()))
+    }
+}
+
+/// A run that leaves nothing but its state.
+struct Unrecorded;
+
+impl RunObserver for Unrecorded {
+    fn record(&mut self, _: &RunEvent) -> Result<()> {
+        Ok(())
+    }
+
+    fn counted(&mut self, _: &RunEvent, _: &RunState) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// `k,value,value,...`, the columns of `spsa.pl`.
+fn log_line(k: u64, state: &RunState) -> String {
+    let mut line = k.to_string();
+    for value in state.tuner.values() {
+        let _ = write!(line, ",{value}");
+    }
+    line.push('\n');
+    line
+}

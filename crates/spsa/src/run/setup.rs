@@ -1,0 +1,114 @@
+//! From a configuration to what a run plays with.
+
+use std::path::Path;
+use std::time::Duration;
+
+use gputexel_files::{Error, Result};
+use gputexel_matches::openings::{Openings, Order};
+use gputexel_matches::{
+    Adjudication, Rules, StopFlag, TimeControl, check_checksum, cores, deadline_from_seconds, warnings,
+};
+
+use super::{Arena, Header, TunedEngine};
+use crate::config::RunConfig;
+
+/// Spoiled pairs in a row after which a run is given up, unless said otherwise.
+const MAX_FAILURES: u64 = 20;
+
+/// Engines that were tried, and openings that were read.
+pub(super) struct Setup {
+    plus: TunedEngine,
+    minus: Option<TunedEngine>,
+    pub openings: Openings,
+    pub rules: Rules,
+    pub concurrency: usize,
+    /// What is worth knowing before the first game.
+    pub warnings: Vec<String>,
+}
+
+impl Setup {
+    /// Opens engines and book; notes what they are in the header, or refuses what has changed since.
+    ///
+    /// # Errors
+    /// Those of opening engines and reading books; [`Error::Input`] for files that have changed;
+    /// [`Error::Setting`] for a concurrency of 0.
+    pub fn open(header: &mut Header, concurrency: Option<usize>, stop: &StopFlag) -> Result<Self> {
+        let config = &header.config;
+        let mut notes = Vec::new();
+        let plus = TunedEngine::open(&config.engine, &config.parameters, stop)?;
+        let opponent = config.opponent.as_ref();
+        let minus =
+            opponent.map(|section| TunedEngine::open(section, &config.parameters, stop)).transpose()?;
+        let both = [&plus, minus.as_ref().unwrap_or(&plus)];
+        let sections = [&config.engine, opponent.unwrap_or(&config.engine)];
+        for ((engine, section), noted) in both.iter().zip(sections).zip(&mut header.checksums) {
+            match (engine.checksum(), &section.params) {
+                (Some(found), Some(path)) => check_checksum(Path::new(path), noted, found, "run")?,
+                // Programs are updated; whether that matters is for the user to know.
+                (Some(found), None) if noted.as_deref().is_some_and(|noted| noted != found) => {
+                    notes.push(format!("{}: the program has changed since the run started", engine.name()));
+                }
+                (Some(found), None) => *noted = Some(found.to_string()),
+                (None, _) => {}
+            }
+        }
+        header.engines = both.map(|engine| engine.name().to_string());
+        let games = &config.games;
+        let openings = match &games.book {
+            None => Openings::generated(config.run.seed),
+            Some(path) => {
+                Openings::read(path, games.book_plies.unwrap_or(16), Order::Random, config.run.seed)?
+            }
+        };
+        if let (Some(book), Some(path)) = (openings.book(), &games.book) {
+            check_checksum(path, &mut header.book, &book.checksum, "run")?;
+            if let Some(engine) = both.iter().find(|engine| book.has_chess960() && !engine.plays_chess960()) {
+                let why = format!("has Chess960 openings, which {} does not support", engine.name());
+                return Err(Error::input(path, why));
+            }
+        }
+        let rules = rules(config)?;
+        let concurrency = concurrency.or(games.concurrency).unwrap_or_else(cores);
+        if concurrency == 0 {
+            return Err(Error::setting("concurrency", 0, "expected at least 1"));
+        }
+        notes.extend(warnings(&rules, concurrency, openings.book()));
+        if let Some(book) = openings.book().filter(|book| config.run.iterations > book.len() as u64) {
+            let (pairs, lines) = (config.run.iterations, book.len());
+            notes.push(format!("{pairs} pairs from {lines} openings: openings will be reused"));
+        }
+        Ok(Self { plus, minus, openings, rules, concurrency, warnings: notes })
+    }
+
+    /// The engines of the plus side and the minus side.
+    pub fn engines(&self) -> [&TunedEngine; 2] {
+        [&self.plus, self.minus.as_ref().unwrap_or(&self.plus)]
+    }
+
+    /// What the run plays with.
+    pub fn arena<'a>(&'a self, header: &Header) -> Arena<'a> {
+        let RunConfig { run, games, .. } = &header.config;
+        Arena {
+            engines: self.engines(),
+            rules: self.rules,
+            openings: &self.openings,
+            seed: run.seed,
+            concurrency: self.concurrency,
+            max_failures: games.max_failures.unwrap_or(MAX_FAILURES),
+            pgn: games.pgn.clone(),
+            date: header.date.clone(),
+        }
+    }
+}
+
+/// The rules of games.
+fn rules(config: &RunConfig) -> Result<Rules> {
+    let games = &config.games;
+    let limit: TimeControl = games.limit.parse()?;
+    Ok(Rules {
+        time_controls: [limit; 2],
+        time_margin: games.time_margin_ms.map_or_else(|| limit.usual_margin(), Duration::from_millis),
+        deadline: deadline_from_seconds(games.deadline.unwrap_or(60.0))?,
+        adjudication: Adjudication { draw: games.draw, win: games.win, max_plies: games.max_plies },
+    })
+}

@@ -1,0 +1,200 @@
+//! What a run has gained: its values in a match against those that it started from.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use gputexel_files::folder_lock::FolderLock;
+use gputexel_files::{Error, Result};
+use gputexel_matches::journal::{self, GamesFile};
+use gputexel_matches::openings::{Openings, Order};
+use gputexel_matches::{
+    MatchResult, MatchSettings, Observer, PairSummary, StopFlag, Tally, check_games, run_match,
+};
+use serde::{Deserialize, Serialize};
+
+use super::setup::Setup;
+use super::{Header, RunState, read};
+
+/// The match's folder in that of the run.
+const FOLDER: &str = "verify";
+
+/// What tells the openings of the match from those that the values were tuned on.
+const OTHER_OPENINGS: u64 = 0x7665_7269_6679;
+
+/// How a run is verified.
+#[derive(Clone, Debug)]
+pub struct VerifyOptions {
+    /// Games: an even number above 0.
+    pub games: u64,
+    /// Pairs at a time, instead of what the run's configuration says.
+    pub concurrency: Option<usize>,
+    /// Replace the match of other values.
+    pub replace: bool,
+    /// Ends the match once it is set; what is finished is kept.
+    pub stop: StopFlag,
+}
+
+impl Default for VerifyOptions {
+    fn default() -> Self {
+        Self { games: 1000, concurrency: None, replace: false, stop: StopFlag::new() }
+    }
+}
+
+/// Why a run cannot be verified.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// The folder of the match has one of other values, and was not to be replaced.
+    #[error("{}: contains a match of other values", .0.display())]
+    OtherMatch(PathBuf),
+    /// Everything else.
+    #[error(transparent)]
+    Other(#[from] Error),
+}
+
+/// What is played, as its folder keeps it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct VerifyConfig {
+    format: String,
+    /// Names of the parameters.
+    names: Vec<String>,
+    /// What the run arrived at.
+    tuned: Vec<f64>,
+    /// What it started from.
+    start: Vec<f64>,
+}
+
+/// A match of a run's values, rounded, against its start: with the engine, limits, rules and book of the
+/// run, from other openings or in another order. It is in `verify`, a folder in that of the run; one that
+/// was interrupted is resumed.
+pub struct Verification {
+    header: Header,
+    state: RunState,
+    setup: Setup,
+    config: VerifyConfig,
+    options: VerifyOptions,
+    folder: PathBuf,
+}
+
+impl Verification {
+    /// Reads a run, which may be under way, and opens its engines and openings.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for numbers of games that make no sense; runs that cannot be read, engines that
+    /// cannot be used.
+    pub fn open(folder: &Path, options: VerifyOptions) -> Result<Self> {
+        check_games(options.games)?;
+        let (mut header, events) = read(folder)?;
+        let state = RunState::replay(folder, &header, &events, |_, _| Ok(()))?;
+        let setup = Setup::open(&mut header, options.concurrency, &options.stop)?;
+        let variables = state.tuner.variables();
+        let config = VerifyConfig {
+            format: "gputexel-spsa-verify".to_string(),
+            names: variables.iter().map(|v| v.name.clone()).collect(),
+            tuned: state.tuner.rounded_values(),
+            start: variables.iter().map(|v| v.rounded(v.start)).collect(),
+        };
+        Ok(Self { header, state, setup, config, options, folder: folder.join(FOLDER) })
+    }
+
+    /// Where the run stands.
+    pub fn state(&self) -> &RunState {
+        &self.state
+    }
+
+    /// Whether the values, rounded, differ from those of the start at all.
+    pub fn has_changes(&self) -> bool {
+        self.config.tuned != self.config.start
+    }
+
+    /// What is worth knowing before the first game, a sentence each.
+    pub fn warnings(&self) -> &[String] {
+        &self.setup.warnings
+    }
+
+    /// The folder of the match.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The games of the match.
+    pub fn pgn(&self) -> PathBuf {
+        self.folder.join("games.pgn")
+    }
+
+    /// Plays what is missing; `observe` sees the sums after each pair that counts. A is the tuned side.
+    ///
+    /// # Errors
+    /// [`VerifyError::OtherMatch`] unless [`VerifyOptions::replace`] is set; engines that cannot be
+    /// started, files that cannot be written.
+    pub fn play(&self, observe: impl FnMut(&Tally) + Send) -> std::result::Result<MatchResult, VerifyError> {
+        std::fs::create_dir_all(&self.folder).map_err(|e| Error::io(&self.folder, e))?;
+        let (journal, done) = self.open_journal()?;
+        let mut games = GamesFile::create(&self.pgn())?;
+        for (number, pair) in &done {
+            games.add(*number, &pair.pgn)?;
+        }
+        let settings = MatchSettings {
+            names: ["tuned".to_string(), "start".to_string()],
+            event: "gputexel spsa verify".to_string(),
+            date: self.header.date.clone(),
+            rules: self.setup.rules,
+            pairs: self.options.games / 2,
+            concurrency: self.setup.concurrency,
+            sprt: None,
+            max_failures: self.options.games / 10,
+        };
+        let values = [&self.config.tuned, &self.config.start];
+        let variables = self.state.tuner.variables();
+        let make = |side: usize| {
+            // The tuned values play with the engine that was tuned.
+            let engine = self.setup.engines()[side];
+            Ok(engine.player(&settings.names[side], variables, values[side])?.into_player())
+        };
+        let mut recorder = Recorder { journal, games, observe };
+        let result = run_match(&settings, &self.openings(), &make, done, &self.options.stop, &mut recorder);
+        recorder.journal.check()?;
+        recorder.games.finish()?;
+        Ok(result?)
+    }
+
+    /// Other openings than those of the run: of generated ones others, of a book's another order.
+    fn openings(&self) -> Openings {
+        let seed = self.header.config.run.seed ^ OTHER_OPENINGS;
+        match self.setup.openings.book() {
+            Some(book) => Openings::of_book(book.clone(), Order::Random, seed),
+            None => Openings::generated(seed),
+        }
+    }
+
+    fn open_journal(
+        &self,
+    ) -> std::result::Result<(journal::Journal, BTreeMap<u64, PairSummary>), VerifyError> {
+        // The journal keeps it.
+        let lock = FolderLock::acquire(&self.folder)?;
+        if !self.options.replace && self.folder.join(journal::JOURNAL).exists() {
+            let (journal, theirs, done) = journal::Journal::open::<VerifyConfig>(&lock)?;
+            if theirs != self.config {
+                return Err(VerifyError::OtherMatch(self.folder.clone()));
+            }
+            return Ok((journal, done));
+        }
+        Ok((journal::Journal::create(&lock, &self.config)?, BTreeMap::new()))
+    }
+}
+
+struct Recorder<F> {
+    journal: journal::Journal,
+    games: GamesFile,
+    observe: F,
+}
+
+impl<F: FnMut(&Tally) + Send> Observer for Recorder<F> {
+    fn finished(&mut self, pair: &PairSummary) -> Result<()> {
+        self.journal.append(pair)?;
+        self.games.add(pair.pair, &pair.pgn)
+    }
+
+    fn counted(&mut self, tally: &Tally) {
+        (self.observe)(tally);
+    }
+}
