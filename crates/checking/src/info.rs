@@ -230,8 +230,8 @@ pub fn left_out(source: &SourceRecord, games_kept: Option<u64>) -> Vec<(&str, u6
         let at =
             left_out.iter().position(|(reason, _, _)| matches!(unit(reason), None | Some(Unit::Position)));
         let what = match at {
-            Some(_) => "games all of whose positions fall under the rules below",
-            None => "games without a position that could be kept",
+            Some(_) => "games whose positions were all removed by the rules below",
+            None => "games without any position to keep",
         };
         left_out.insert(at.unwrap_or(left_out.len()), (None, what, empty));
     }

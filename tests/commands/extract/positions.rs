@@ -220,7 +220,7 @@ fn points_of_view_are_questioned() {
     };
     let wrong = report("w.epd", lines(&|_, t| t == "b"), &["--pov", "white"]);
     assert_eq!(wrong["verdict"], "wrong-point-of-view");
-    assert!(wrong["warnings"].to_string().contains("--pov stm"), "{wrong}");
+    assert!(wrong["warnings"].to_string().contains("try the point of view stm"), "{wrong}");
     // Reversed results are not written unless someone says so.
     bench.write("r.epd", lines(&|_, _| true));
     for args in [&["r.epd"][..], &["r.epd", "--pov", "white"]] {
