@@ -52,8 +52,16 @@ pub struct MatchBuilder<'a> {
     observe: Option<Observe<'a>>,
 }
 
+impl<'a> Match<'a> {
+    /// Begins to set up a match between two sides, each a parameter file, piece values or a UCI
+    /// engine (see [`Side::new`]). Results are from A's view.
+    pub fn builder(a: impl Into<Side>, b: impl Into<Side>) -> MatchBuilder<'a> {
+        MatchBuilder::new(a.into(), b.into())
+    }
+}
+
 impl<'a> MatchBuilder<'a> {
-    pub(super) fn new(a: Side, b: Side) -> Self {
+    fn new(a: Side, b: Side) -> Self {
         Self {
             sides: [a, b],
             limit: TimeControl::Nodes(5000),

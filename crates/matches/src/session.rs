@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::StopFlag;
-use super::builder::MatchBuilder;
 use super::config::MatchConfig;
-use super::contestant::{Contestant, Side, make_names_differ};
+use super::contestant::{Contestant, make_names_differ};
 use super::game::Rules;
 use super::journal::{GamesFile, JOURNAL, Journal};
 use super::openings::{Book, Openings};
@@ -52,12 +51,6 @@ pub struct Match<'a> {
 }
 
 impl<'a> Match<'a> {
-    /// Begins to set up a match between two sides, each a parameter file, piece values or a UCI
-    /// engine (see [`Side::new`]). Results are from A's view.
-    pub fn builder(a: impl Into<Side>, b: impl Into<Side>) -> MatchBuilder<'a> {
-        MatchBuilder::new(a.into(), b.into())
-    }
-
     /// Opens the folder of a match that was interrupted, or is to be made longer.
     ///
     /// # Errors
@@ -248,7 +241,7 @@ impl<'a> ResumeBuilder<'a> {
     ///
     /// # Errors
     /// [`Error::Setting`] for fewer games than were played; [`Error::Input`] for files that have changed;
-    /// those of [`MatchBuilder::build`].
+    /// those of [`MatchBuilder::build`](crate::MatchBuilder::build).
     pub fn build(self) -> Result<Match<'a>> {
         let played = 2 * self.done.len() as u64;
         if self.config.games < played {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use gputexel::spsa::config::Conf;
-use gputexel::spsa::simulator::{GridAxis, GridCell, GridParameters, Scaled, ScenarioGrid};
+use gputexel::spsa::grid::{GridAxis, GridCell, GridParameters, Scaled, ScenarioGrid};
 use gputexel::spsa::{MethodKind, Noise, Rounding, read_variables};
 use gputexel::{Error, Result};
 

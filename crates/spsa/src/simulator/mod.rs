@@ -9,11 +9,9 @@ mod backend;
 mod driver;
 mod games;
 pub mod gpu;
-mod grid;
 mod lanes;
 mod paper;
 mod random;
-mod report;
 mod single;
 mod statistics;
 
@@ -26,9 +24,7 @@ use gputexel_files::{Error, Result};
 use gputexel_gpu::GpuContext;
 
 pub use backend::{Simulated, Simulator};
-pub use grid::{GridAxis, GridCell, GridParameters, GridSetting, Scaled, ScenarioGrid};
 pub use paper::{PaperCell, paper_cells};
-pub use report::{CellReport, SimulatedCell, VariableReport};
 pub use statistics::{Summary, percentile};
 
 /// What is simulated.

@@ -2,7 +2,8 @@
 
 use serde::{Serialize, Serializer};
 
-use super::{GridCell, Outcome, PaperCell, Simulated, Summary};
+use super::GridCell;
+use crate::simulator::{Outcome, PaperCell, Simulated, Summary};
 use crate::{MethodKind, Noise};
 
 /// A cell of the grid that was simulated.

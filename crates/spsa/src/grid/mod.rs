@@ -1,11 +1,15 @@
 //! Grids of scenarios: methods, numbers of parameters and settings, each combined with each.
 
+mod report;
+
 use std::str::FromStr;
 
 use gputexel_files::{Error, Result};
 
-use super::Scenario;
+pub use report::{CellReport, SimulatedCell, VariableReport};
+
 use crate::config::{Conf, Simulation};
+use crate::simulator::Scenario;
 use crate::variables::positive;
 use crate::{MethodKind, Noise, Rounding, Schedule, Settings, Variable, check_draw_rate, planner};
 
