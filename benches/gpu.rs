@@ -12,7 +12,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use gputexel::chess::PhaseSettings;
 use gputexel::dataset::{self, DatasetWriter, Layout, Metadata, PositionLabels};
 use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, Pass};
-use gputexel::evaluator::{AdamBatch, AdamMember, Evaluator, Population, Request};
+use gputexel::evaluator::{AdamBatch, AdamMember, DeviceSteps, Evaluator, Population, Request};
 use gputexel::model::{FeatureKind, FeatureRow, FeatureSet, Prior};
 use gputexel::objective::LossKind;
 use rand::{RngExt, SeedableRng};

@@ -136,13 +136,13 @@ fn outcome(x: Real, y: Real) -> Outcome {
     let p = select(far, near, up);
     let rest = select(near, far, up);
     let difference = p * (Real(1.0) - y) - rest * y;
-    let steepness = near * far;
+    let dp = near * far;
     if LOSS == 0u {
-        return Outcome(difference * difference, 2.0 * difference * steepness, 2.0 * steepness * steepness);
+        return Outcome(difference * difference, 2.0 * difference * dp, 2.0 * dp * dp);
     }
     if LOSS == 1u {
         // ln(1 + e^x) - x y.
-        return Outcome(max(x, Real(0.0)) - x * y + log(Real(1.0) + tail), difference, steepness);
+        return Outcome(max(x, Real(0.0)) - x * y + log(Real(1.0) + tail), difference, dp);
     }
     let q = uniforms.power;
     let distance = abs(difference);
@@ -151,6 +151,6 @@ fn outcome(x: Real, y: Real) -> Outcome {
     let derivative = select(pow(distance, Real(q - 1.0)), Real(0.0), nothing);
     let at_zero = Real(select(0.0, 1.0, q == 2.0));
     let second = q * (q - 1.0) * select(pow(distance, Real(q - 2.0)), at_zero, nothing);
-    let slope = q * derivative * sign(difference) * steepness;
-    return Outcome(value, slope, second * steepness * steepness);
+    let slope = q * derivative * sign(difference) * dp;
+    return Outcome(value, slope, second * dp * dp);
 }

@@ -1,8 +1,8 @@
-// Spread: partials[1 + chunk][block][i][j <= i] = sum over a chunk of segments of units * factor *
+// HessianExpand: partials[1 + chunk][block][i][j <= i] = sum over a chunk of segments of units * factor *
 // slab, for the blocks mg-mg, mg-eg and eg-eg of the matrix; chunks, slices and partials[0] as in
 // reduce.wgsl. Bindings: 0 uniforms. 1 segments. 2 slabs, [segments of the slice][F][F]. 3 tapers.
 // 4 partials, [1 + chunks][3][F][F]. 5 factors, [parts of the layout], read with WEIGHTED.
-// Dispatched (F * F / WORKGROUP, chunks) after outer.wgsl. Bound: one read of the slabs.
+// Dispatched (F * F / WORKGROUP, chunks) after hessian_slab.wgsl. Bound: one read of the slabs.
 // CPU twin: `objective::gauss_newton_matrix`.
 
 @group(0) @binding(1) var<storage, read> segments: array<Segment>;

@@ -1,5 +1,5 @@
-// Outer: slabs[segment of the slice][i][j <= i] = sum over the segment's positions of
-// steepness * c_i * c_j. A workgroup has one row i of one segment: it walks the positions that have
+// HessianSlab: slabs[segment of the slice][i][j <= i] = sum over the segment's positions of
+// curvatures * c_i * c_j. A workgroup has one row i of one segment: it walks the positions that have
 // i, GROUPS at a time, LANES threads each. A group has sums of its own in workgroup memory, and one
 // thread adds all entries of a feature, which are neighbors with one sign, so no two threads meet
 // between two barriers and the order is fixed. Dispatched (segments, F) by the curvature module. Bound: latency of the dependent loads
@@ -10,7 +10,7 @@
 // Bindings 2 and 3: as in common.wgsl.
 @group(0) @binding(2) var<storage, read> positions: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> rows: array<vec2<u32>>;
-@group(0) @binding(4) var<storage, read> steepness: array<f32>;
+@group(0) @binding(4) var<storage, read> curvatures: array<f32>;
 // [blocks][F]: run of a feature in a block, 0 for none.
 @group(0) @binding(5) var<storage, read> heads: array<u32>;
 // Bindings 6 and 7: as bindings 6 and 7 of gradient.wgsl.
@@ -102,7 +102,7 @@ fn main(
                     factor = bitcast<f32>(entries[run.x + 2u * i + 1u]);
                 }
                 let place = positions[n * uniforms.record];
-                add_row(place, lane, slot * features, feature, factor * steepness[n]);
+                add_row(place, lane, slot * features, feature, factor * curvatures[n]);
             }
             workgroupBarrier();
         }

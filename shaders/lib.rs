@@ -18,8 +18,6 @@ shaders! {
     REDUCE = "structs" "reduce";
     /// Adds partial sums of losses.
     TOTAL = "structs" "total";
-    /// Scores of positions.
-    SCORES = "structs" "common" "scores";
     /// Curvatures of the loss by score, position by position.
     LOSS_CURVATURE = "structs" "common" "loss_curvature";
     /// Gauss–Newton matrices in phase units, by buckets.

@@ -1,10 +1,10 @@
-// Steepness: steepness[n] = w * (Gauss-Newton curvature of the loss in x) of position n of the
+// LossCurvature: curvatures[n] = w * (Gauss-Newton curvature of the loss in x) of position n of the
 // shard, under the one member of the tables. First half of the Gauss-Newton matrix.
-// Bindings 0 to 4: common.wgsl. 5: steepness, [positions of the shard].
+// Bindings 0 to 4: common.wgsl. 5: curvatures, [positions of the shard].
 // Dispatched (segments, a few) by the curvature module, with Real = f32 and LANES = 1; workgroups of
 // one segment take turns. Bound: row data. CPU twin: `LossKind::curvature`.
 
-@group(0) @binding(5) var<storage, read_write> steepness: array<Real>;
+@group(0) @binding(5) var<storage, read_write> curvatures: array<Real>;
 
 @compute @workgroup_size(WORKGROUP)
 fn main(
@@ -19,6 +19,6 @@ fn main(
     for (var n = segment.first + group.y * WORKGROUP + thread; n < segment.end; n += step) {
         let place = positions[n * uniforms.record];
         let x = member.kappa * score(n, place, table);
-        steepness[n] = weight_of(n, place, member) * outcome(x, target_of(n, place, member)).curvature;
+        curvatures[n] = weight_of(n, place, member) * outcome(x, target_of(n, place, member)).curvature;
     }
 }

@@ -17,8 +17,9 @@ pub use gputexel_dataset::objective;
 pub use gputexel_engine as engine;
 pub use gputexel_evaluator as evaluator;
 pub use gputexel_files::{
-    Advice, Error, Growing, RECORD_BYTES, Result, SETTINGS_BYTES, Scratch, folder_lock, printable,
-    read_limited, read_whole, read_whole_text, remove_until_rewritten, shown, write_atomically,
+    Advice, AppendFile, AtomicFile, Error, RECORD_BYTES, Remedy, Result, SETTINGS_BYTES, counted,
+    folder_lock, printable, read_limited, read_whole, read_whole_text, remove_until_rewritten, shown,
+    write_atomically,
 };
 pub use gputexel_gpu as gpu;
 pub use gputexel_ingest::{extraction, trace};

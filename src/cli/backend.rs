@@ -3,7 +3,7 @@
 use gputexel::dataset::Layout;
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::gpu::{BackendChoice, GpuContext, GpuEvaluator, GpuOptions, list_adapters};
-use gputexel::evaluator::{AdamBatch, AdamStep, Evaluations, Evaluator, Population, Request, Stats};
+use gputexel::evaluator::{DeviceSteps, Evaluations, Evaluator, Population, Request, Stats};
 use gputexel::{Error, Result};
 
 /// Flags that say what computes.
@@ -130,20 +130,12 @@ impl Evaluator for Heard<'_> {
         self.0.evaluate(population, request)
     }
 
-    fn scores(&mut self, theta: &[f64]) -> Result<Vec<f32>> {
-        self.0.scores(theta)
-    }
-
     fn describe(&self) -> String {
         self.0.describe()
     }
 
-    fn has_curvature(&self) -> bool {
-        self.0.has_curvature()
-    }
-
-    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
-        self.0.adam_steps(batch)
+    fn device_steps(&mut self) -> Option<&mut dyn DeviceSteps> {
+        self.0.device_steps()
     }
 
     fn stats(&self) -> Option<Stats> {

@@ -1,16 +1,12 @@
 //! `gputexel export` and `gputexel import-params`: tuned values as text for engines, and back.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use gputexel::chess::PhaseSettings;
-use gputexel::model::{Colors, FeatureKind, FeatureSet, ParameterFile, SquareOrder};
-use gputexel::tables::sources::start_of;
-use gputexel::tables::{
-    self, ArrayCheck, CodeOptions, ExportOptions, Format, Like, NameStyle, Normalization, Rounding, Target,
-};
+use gputexel::tables::{self, ExportOptions, ExportRequest, Format, ImportRequest, LikeSource};
 use gputexel::{Error, Result, write_atomically};
 use serde_json::json;
 
+use super::hints;
 use super::table::grouped;
 use super::targets::{check_apart, check_target};
 use super::{Context, say};
@@ -87,99 +83,33 @@ impl ExportArgs {
             .ok_or_else(|| Error::Usage("cannot infer the format, use --to".to_string()))
     }
 
-    /// The flags as a request.
+    /// The flags as a request; those that a format has no use for are mistakes.
     fn options(&self, format: Format) -> Result<ExportOptions> {
-        self.check_use(format)?;
-        let rounding = match (&self.decimals, self.fixed, format) {
-            (Some(decimals), ..) => decimals.parse()?,
-            (None, Some(parts), _) => Rounding::Fixed(parts),
-            (None, None, Format::Json | Format::Csv) => Rounding::All,
-            (None, None, _) => Rounding::Whole,
+        let request = ExportRequest {
+            orientation: self.orientation.clone(),
+            colors: self.colors.clone(),
+            files: self.files.clone(),
+            split_material: self.split_material,
+            decimals: self.decimals.clone(),
+            fixed: self.fixed,
+            normalize: self.normalize.clone(),
+            pairs: (self.pairs || self.separate).then_some(self.pairs),
+            style: self.style.clone(),
+            prefix: self.prefix.clone(),
+            module: self.module.clone(),
+            header: !self.no_header,
         };
-        let style = self.style.as_deref().map(|name| {
-            NameStyle::parse(name)
-                .ok_or_else(|| Error::Usage(format!("style '{name}': expected snake, pascal or screaming")))
-        });
-        let style = style.transpose()?;
-        let prefix = self.prefix.clone().unwrap_or_default();
-        let target = match format {
-            Format::Json => Target::Json,
-            Format::Csv => Target::Csv,
-            Format::Uci => Target::Uci { style, prefix },
-            Format::Code(language) => {
-                let usual = CodeOptions::new(language);
-                Target::Code(CodeOptions {
-                    order: self.order()?,
-                    oriented: self.orientation.is_some(),
-                    pairs: (usual.pairs || self.pairs) && !self.separate,
-                    split: self.split_material,
-                    style: style.unwrap_or(usual.style),
-                    prefix,
-                    module: self.module.clone(),
-                    language,
-                })
-            }
-        };
-        let normalization = self.normalize.as_deref().map(str::parse::<Normalization>).transpose()?;
-        Ok(ExportOptions { target, rounding, normalization, header: !self.no_header })
-    }
-
-    fn order(&self) -> Result<SquareOrder> {
-        let mut order: SquareOrder = self.orientation.as_deref().unwrap_or("a1").parse()?;
-        order.files = match self.files.as_deref() {
-            None | Some("8") => 8,
-            Some("4") => 4,
-            Some(other) => return Err(Error::Usage(format!("files '{other}': expected 8 or 4"))),
-        };
-        order.colors = match self.colors.as_deref() {
-            None | Some("one") => Colors::One,
-            Some("both") => Colors::Both,
-            Some("negated") => Colors::Negated,
-            Some(other) => {
-                return Err(Error::Usage(format!("colors '{other}': expected one, both or negated")));
-            }
-        };
-        Ok(order)
-    }
-
-    /// Flags that a format has no use for are mistakes.
-    fn check_use(&self, format: Format) -> Result<()> {
-        let code = matches!(format, Format::Code(_));
-        let names = code || format == Format::Uci;
-        let module = matches!(format, Format::Code(language) if language.module().is_some());
-        for (given, used, flag) in [
-            (self.orientation.is_some(), code, "orientation"),
-            (self.colors.is_some(), code, "colors"),
-            (self.files.is_some(), code, "files"),
-            (self.split_material, code, "split-material"),
-            (self.pairs, code, "pairs"),
-            (self.separate, code, "separate"),
-            (self.style.is_some(), names, "style"),
-            (self.prefix.is_some(), names, "prefix"),
-            (self.module.is_some(), module, "module"),
-            (self.fixed.is_some(), format != Format::Json, "fixed"),
-            (self.no_header, format != Format::Json, "no-header"),
-        ] {
-            if given && !used {
-                return Err(Error::Usage(format!("--{flag} does not apply to {}", format.name())));
-            }
+        let name = format.name();
+        if let Some(setting) = request.unused(format) {
+            let flag = setting.replace(' ', "-");
+            return Err(Error::Usage(format!("--{flag} does not apply to {name}")));
         }
-        if self.no_header && self.fixed.is_some() && !code {
-            return Err(Error::Usage(format!(
-                "--fixed needs the header: without it, {} does not record the scale of the numbers",
-                format.name()
-            )));
+        if request.lacks_scale(format) {
+            let reason = "--fixed needs the header: without it,";
+            return Err(Error::Usage(format!("{reason} {name} does not record the scale of the numbers")));
         }
-        Ok(())
+        request.options(format)
     }
-}
-
-/// The parameter file that a path stands for: itself, or that of a run's folder.
-fn parameter_file(path: &Path) -> Result<ParameterFile> {
-    let file = ParameterFile::locate(path)?;
-    let read = ParameterFile::read(&file)?;
-    read.phase.validate().map_err(|error| Error::input(&file, error.to_string()))?;
-    Ok(read)
 }
 
 /// Runs `export`.
@@ -191,13 +121,13 @@ pub fn run(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
     let options = args.options(format)?;
     check_target(args.output.as_deref(), args.force)?;
     check_apart(&[args.output.as_deref()], &[&args.source])?;
-    let file = parameter_file(&args.source)?;
-    let exported = tables::export(&file, &options)?;
+    let exported =
+        tables::export_file(&args.source, &options).map_err(|error| hints::with_flags(error.into()))?;
     let Some(path) = &args.output else {
         return Ok(say(&exported.text)?);
     };
     write_atomically(path, exported.text.as_bytes())?;
-    let count = 2 * file.parameters.len();
+    let count = exported.values;
     let text = if context.json {
         let told_apart: serde_json::Map<String, serde_json::Value> =
             exported.told_apart.iter().map(|(name, identifier)| (name.clone(), json!(identifier))).collect();
@@ -216,7 +146,7 @@ pub fn run(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
             format.name()
         );
         if let Some(factor) = exported.factor {
-            let k = match (file.k, exported.k) {
+            let k = match (exported.old_k, exported.k) {
                 (Some(old), Some(new)) => format!("; K {old:.6} becomes {new:.6}"),
                 _ => String::new(),
             };
@@ -264,21 +194,13 @@ pub struct ImportParamsArgs {
 pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<()> {
     check_target(args.output.as_deref(), args.force)?;
     check_apart(&[args.output.as_deref()], &[&args.file])?;
-    let like = match (&args.like, args.model.as_deref()) {
-        (Some(path), _) => Some(Like::File(Box::new(parameter_file(path)?))),
-        (None, Some(model)) => {
-            Some(Like::Set(FeatureSet::new(FeatureKind::parse(model)?, PhaseSettings::default())))
-        }
-        (None, None) => None,
+    let file = args.like.clone().map(LikeSource::File);
+    let request = ImportRequest {
+        file: args.file.clone(),
+        like: file.or_else(|| args.model.clone().map(LikeSource::Set)),
+        trust: args.trust_marker,
     };
-    if args.file.is_dir() {
-        return Err(Error::input(&args.file, "is a folder; expected an export").into());
-    }
-    let bytes = gputexel::read_whole(&args.file, gputexel::SETTINGS_BYTES)
-        .map_err(|error| Error::io(&args.file, error))?;
-    let start = args.like.as_deref().map(start_of).transpose()?.flatten();
-    let check = ArrayCheck { start, trust: args.trust_marker };
-    let imported = tables::import_as(&bytes, &args.file, like.as_ref(), &check)?;
+    let imported = tables::import_file(&request).map_err(|error| hints::with_flags(error.into()))?;
     let Some(path) = &args.output else {
         if !context.quiet {
             for note in &imported.notes {

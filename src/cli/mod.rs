@@ -12,6 +12,7 @@ mod export;
 mod extract;
 mod features;
 mod games;
+mod hints;
 mod import;
 mod info;
 mod inputs;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use gputexel::folder_lock::{FolderLock, holds_leftovers_only, no_record};
 use gputexel::model::ParameterFile;
 use gputexel::tuning::{Checkpoint, RunRecord};
-use gputexel::{Error, Growing, Result, write_atomically};
+use gputexel::{AppendFile, Error, Result, write_atomically};
 
 use super::targets::is_one;
 
@@ -276,9 +276,9 @@ impl RunFolder {
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn metrics(&self, keep: u64) -> Result<Growing> {
+    pub fn metrics(&self, keep: u64) -> Result<AppendFile> {
         let path = self.file("metrics.jsonl");
-        let open = || -> std::io::Result<Growing> {
+        let open = || -> std::io::Result<AppendFile> {
             let mut kept = 0u64;
             if let Ok(file) = File::open(&path) {
                 let mut reader = BufReader::new(file);
@@ -294,7 +294,7 @@ impl RunFolder {
             }
             let file = OpenOptions::new().create(true).append(true).open(&path)?;
             file.set_len(kept)?;
-            Growing::of(&path, file)
+            AppendFile::of(&path, file)
         };
         open().map_err(|e| Error::io(&path, e))
     }
@@ -383,8 +383,8 @@ pub fn check_contents(path: &Path, kind: Kind, force: bool) -> Result<()> {
 /// Appends a line of metrics.
 ///
 /// # Errors
-/// Those of [`Growing::append`].
-pub fn append_line(file: &mut Growing, line: &serde_json::Value) -> Result<()> {
+/// Those of [`AppendFile::append`].
+pub fn append_line(file: &mut AppendFile, line: &serde_json::Value) -> Result<()> {
     file.append(format!("{line}\n").as_bytes())
 }
 

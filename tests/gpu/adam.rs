@@ -5,10 +5,11 @@ use std::sync::atomic::AtomicBool;
 use crate::common;
 use crate::common::gpu::context;
 use crate::common::relative_difference;
+use gputexel::Error;
 use gputexel::dataset::{Dataset, Layout, Split};
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::gpu::{GpuEvaluator, GpuOptions};
-use gputexel::evaluator::{AdamBatch, AdamMember, AdamStep, Evaluator, Population, Request};
+use gputexel::evaluator::{AdamBatch, AdamMember, AdamStep, DeviceSteps, Evaluator, Population, Request};
 use gputexel::model::{FeatureKind, Prior};
 use gputexel::objective::LossKind;
 use gputexel::optimizer::{AdamSettings, Schedule};
@@ -164,9 +165,27 @@ fn what_it_cannot_do_it_declines() {
     let mut broken = batch.clone();
     broken.population.parameters[3] = f64::NAN;
     assert!(gpu.adam_steps(&broken).unwrap().is_none());
-    assert!(CpuEvaluator::new(&layout).adam_steps(&batch).unwrap().is_none());
-    let wrong = AdamBatch { request: Request { parts: 1..2, ..batch.request.clone() }, ..batch };
-    assert!(gpu.adam_steps(&wrong).is_err());
+    assert!(CpuEvaluator::new(&layout).device_steps().is_none() && gpu.device_steps().is_some());
+    type Break = fn(&mut AdamBatch);
+    let ways: [Break; 11] = [
+        |batch| batch.request.parts = 1..2,
+        |batch| batch.population.features += 1,
+        |batch| batch.population.parameters.truncate(1),
+        |batch| batch.population.k.push(1.0),
+        |batch| batch.prior.truncate(1),
+        |batch| batch.settings.truncate(1),
+        |batch| batch.first_moment.clear(),
+        |batch| batch.second_moment.push(0.0),
+        |batch| batch.rates.truncate(3),
+        |batch| batch.rates.truncate(1),
+        |batch| batch.rates.clear(),
+    ];
+    for (i, way) in ways.into_iter().enumerate() {
+        let mut wrong = batch.clone();
+        way(&mut wrong);
+        let error = gpu.adam_steps(&wrong).unwrap_err();
+        assert!(matches!(error, Error::Usage(_)), "{i}: {error}");
+    }
 }
 
 fn config(data: &Dataset, l2: f64) -> RunConfig {

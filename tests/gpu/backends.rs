@@ -118,16 +118,8 @@ impl Evaluator for Failing<'_> {
         }
     }
 
-    fn scores(&mut self, theta: &[f64]) -> Result<Vec<f32>> {
-        self.inner.scores(theta)
-    }
-
     fn describe(&self) -> String {
         "failing".to_string()
-    }
-
-    fn has_curvature(&self) -> bool {
-        true
     }
 }
 

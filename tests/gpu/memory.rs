@@ -78,7 +78,11 @@ fn streamed_results_are_the_resident_ones_bit_for_bit() {
             let error = streamed.evaluate(&plain, &request).unwrap_err().to_string();
             assert!(error.contains("too little; 40 MiB would do"), "{error}");
         }
-        assert_eq!(streamed.scores(plain.member(1)).unwrap(), resident.scores(plain.member(1)).unwrap());
+        let single = Population::single(plain.member(1), 1.0);
+        let request = request(3, false);
+        assert!(
+            streamed.evaluate(&single, &request).unwrap() == resident.evaluate(&single, &request).unwrap()
+        );
         let peak = streamed.stats().unwrap().peak_bytes;
         assert!(peak <= memory && peak > memory / 3, "{peak} bytes of {memory}");
         assert!(resident.stats().unwrap().peak_bytes > memory);

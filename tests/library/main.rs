@@ -5,6 +5,7 @@ mod common;
 
 mod dataset;
 mod requirement;
+mod soundness;
 mod spsa;
 mod statistics;
 mod structure;

@@ -33,7 +33,7 @@ pub fn duplicates(data: &Dataset) -> Duplicates {
         entries.sort_unstable_by_key(|&(id, _)| id);
         let mut hash = Xxh3::new();
         hash.update(&row.phase.to_le_bytes());
-        hash.update(&data.scales().get(n).copied().unwrap_or(0).to_le_bytes());
+        hash.update(&data.endgame_scales().get(n).copied().unwrap_or(0).to_le_bytes());
         hash.update(&row.offset.to_le_bytes());
         for own in entries.chunk_by(|a, b| a.0 == b.0) {
             let coefficient: f32 = own.iter().map(|&(_, c)| c).sum();

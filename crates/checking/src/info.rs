@@ -168,7 +168,7 @@ impl Contents {
             entries_a_position: entries as f64 / data.len().max(1) as f64,
             scored_positions: known(data.search_scores()),
             evaluated_positions: known(data.static_evaluations()),
-            scale_factors: data.scales().iter().collect::<BTreeSet<_>>().len(),
+            scale_factors: data.endgame_scales().iter().collect::<BTreeSet<_>>().len(),
             results_by_phase: PhaseRow::all(data),
             groups: ids_by_group(features)
                 .into_iter()

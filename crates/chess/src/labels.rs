@@ -5,6 +5,7 @@
 
 use std::str::FromStr;
 
+use super::number::parse_number;
 use super::scale::ResultScale;
 use gputexel_files::{Error, Result};
 
@@ -268,16 +269,6 @@ fn unquoted(text: &[u8]) -> &[u8] {
         [b'"' | b'\'', inner @ .., b'"' | b'\''] => inner.trim_ascii(),
         plain => plain,
     }
-}
-
-/// A finite decimal number.
-pub fn parse_number(text: &[u8]) -> Option<f32> {
-    let text = text.trim_ascii();
-    // Words such as `inf` and `nan` are numbers to the standard library.
-    if !text.iter().all(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E')) {
-        return None;
-    }
-    std::str::from_utf8(text).ok()?.parse::<f32>().ok().filter(|value| value.is_finite())
 }
 
 /// Centipawns; `#3`, `M5`, `-#2`, `+M7` are mates and become ±[`MAX_SCORE_CP`].

@@ -5,8 +5,8 @@ use serde::Serialize;
 use shakmaty::{Board, Chess, Color, EnPassantMode, Position, Role};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::reason::{LeftOut, Reason};
 use super::scale::ResultTally;
-use super::selection::{LeftOut, Reason};
 
 /// One labeled position that the rules of selection let through.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,7 +9,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::labels::parse_number;
+use super::number::parse_number;
 use gputexel_files::{Advice, Error, Result};
 
 /// What numbers stand for a loss and for a win; a draw is halfway.

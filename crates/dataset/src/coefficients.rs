@@ -15,6 +15,7 @@ pub(crate) enum Coefficients {
 
 impl Coefficients {
     /// Those of one row.
+    #[inline]
     pub(crate) fn row(&self, range: std::ops::Range<usize>) -> RowCoefficients<'_> {
         match self {
             Self::Unit => RowCoefficients::Unit,
@@ -69,6 +70,7 @@ pub(crate) enum RowCoefficients<'a> {
 
 impl RowCoefficients<'_> {
     /// The coefficient of entry `i`; `plus` entries of unit rows have +1.
+    #[inline]
     pub(crate) fn get(&self, i: usize, plus: usize) -> f32 {
         match self {
             Self::Unit if i < plus => 1.0,

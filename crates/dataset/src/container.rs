@@ -7,12 +7,9 @@ use safetensors::Dtype;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::coefficients::Coefficients;
-use super::stored::Stored;
+use super::stored::{ChecksumState, Stored};
 use super::{Dataset, Metadata};
 use gputexel_files::{Error, Result};
-
-/// Key of our JSON in the container's metadata.
-pub(super) const METADATA_KEY: &str = "gputexel";
 
 /// Tensor names. All are one-dimensional.
 pub(super) mod names {
@@ -76,18 +73,6 @@ pub struct TensorInfo {
     pub bytes: usize,
     /// Whether the bytes are those that were written.
     pub checksum: ChecksumState,
-}
-
-/// Result of a checksum comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ChecksumState {
-    /// The stored xxh3 matches.
-    Ok,
-    /// The stored xxh3 does not match.
-    Wrong,
-    /// No checksum is stored.
-    Missing,
 }
 
 /// Metadata and the state of every tensor, also of a file whose checksums are wrong.
@@ -210,7 +195,7 @@ impl Dataset {
         join(&mut self.offsets, mine, other.offsets, theirs, |_| 0.0);
         join(&mut self.scores, mine, other.scores, theirs, |_| f32::NAN);
         join(&mut self.evaluations, mine, other.evaluations, theirs, |_| f32::NAN);
-        let one = self.scale_one();
+        let one = self.endgame_scale_one();
         join(&mut self.scales, mine, other.scales, theirs, |_| one);
         // A shard without games counts each of its positions as a game of its own.
         let games_of = |games: &[u32], positions: usize| match games {

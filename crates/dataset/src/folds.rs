@@ -63,6 +63,7 @@ impl Folds {
     }
 
     /// Fold of position `n`.
+    #[inline]
     pub fn fold_of(&self, n: usize) -> usize {
         self.of[n] as usize
     }

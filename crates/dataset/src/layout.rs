@@ -56,6 +56,7 @@ pub struct Shape {
 
 impl Shape {
     /// Entries a row.
+    #[inline]
     pub fn row_length(&self) -> usize {
         self.plus + self.minus
     }
@@ -64,21 +65,43 @@ impl Shape {
 /// A dataset in evaluation order.
 ///
 /// Its columns are private: kernels look features up by `ids` without checking bounds, so nothing
-/// but this module may change them. [`try_new`](Self::try_new) checks every id; the columns that
-/// may be exchanged are checked where they are (see [`with_targets`](Self::with_targets) and its
-/// like).
+/// but this module may change them. [`try_new`](Self::try_new), which is the only way to a layout,
+/// checks every id; the columns that may be exchanged are checked when they are (see
+/// [`with_targets`](Self::with_targets) and its like). Everything else can be read, not changed:
 ///
-/// ```compile_fail,E0616
-/// fn grow(mut layout: gputexel::dataset::Layout) -> gputexel::dataset::Layout {
-///     layout.features = 1; // fewer than the ids name
-///     layout
+/// ```
+/// fn largest(layout: &gputexel_dataset::Layout) -> (Option<&u16>, usize) {
+///     (layout.ids().iter().max(), layout.features())
 /// }
 /// ```
 ///
 /// ```compile_fail,E0616
-/// fn stray(mut layout: gputexel::dataset::Layout) -> gputexel::dataset::Layout {
+/// fn shrink(layout: &mut gputexel_dataset::Layout) {
+///     layout.features = 1; // fewer than the ids name
+/// }
+/// ```
+///
+/// ```compile_fail,E0616
+/// fn stray(layout: &mut gputexel_dataset::Layout) {
 ///     layout.ids = vec![u16::MAX; layout.ids().len()];
-///     layout
+/// }
+/// ```
+///
+/// ```compile_fail,E0594
+/// fn stray(layout: &mut gputexel_dataset::Layout) {
+///     layout.ids()[0] = u16::MAX;
+/// }
+/// ```
+///
+/// ```compile_fail,E0594
+/// fn move_shape(layout: &mut gputexel_dataset::Layout) {
+///     layout.shapes()[0].first_entry = usize::MAX;
+/// }
+/// ```
+///
+/// ```compile_fail,E0451
+/// fn replace(layout: gputexel_dataset::Layout) -> gputexel_dataset::Layout {
+///     gputexel_dataset::Layout { features: 1, ..layout }
 /// }
 /// ```
 #[derive(Clone, Debug)]
@@ -98,7 +121,7 @@ pub struct Layout {
     search: Vec<f32>,
 }
 
-/// Canonical rows of consecutive positions: sorted, cancelled, merged.
+/// Canonical rows of consecutive positions: sorted, canceled, merged.
 #[derive(Default)]
 struct Chunk {
     ids: Vec<u16>,
@@ -116,6 +139,14 @@ impl Layout {
     /// or an id of the dataset is not below its number of features.
     pub fn try_new(dataset: &Dataset, parts: usize, part_of: impl Fn(usize) -> usize + Sync) -> Result<Self> {
         let positions = dataset.len();
+        let too_few = || {
+            let text =
+                format!("{positions} positions are too few for {parts} batches or held-out sets of them");
+            Err(Error::Usage(text))
+        };
+        if parts > positions {
+            return too_few();
+        }
         let unit = dataset.unit_rows();
         let chunks: Vec<Chunk> = (0..positions.div_ceil(CHUNK))
             .into_par_iter()
@@ -136,7 +167,7 @@ impl Layout {
             .collect();
 
         // The smallest units that hold all factors keep sums of whole parameters exact for longest.
-        let scale_one = dataset.scale_one();
+        let scale_one = dataset.endgame_scale_one();
         let divisor = dataset.scales.iter().fold(scale_one, |divisor, &scale| gcd(divisor, scale));
         let reduced = |scale: u16| scale / divisor;
         let phase_max = dataset.phase_max().checked_mul(reduced(scale_one)).ok_or_else(|| {
@@ -239,9 +270,7 @@ impl Layout {
             layout.games = layout.rows.iter().map(|&n| dataset.game(n as usize)).collect();
         }
         if layout.parts.len() < parts || layout.parts.iter().any(|part| part.positions.is_empty()) {
-            return Err(Error::Usage(format!(
-                "{positions} positions are too few for {parts} batches or held-out sets of them"
-            )));
+            return too_few();
         }
         layout.check()
     }
@@ -272,16 +301,19 @@ impl Layout {
     }
 
     /// Game of a position, for resampling.
+    #[inline]
     pub fn game(&self, position: usize) -> u32 {
         self.games.get(position).copied().unwrap_or(self.rows[position])
     }
 
     /// Number of positions.
+    #[inline]
     pub fn positions(&self) -> usize {
         self.rows.len()
     }
 
     /// Whether every coefficient is ±1.
+    #[inline]
     pub fn unit_rows(&self) -> bool {
         self.coefficients.is_empty()
     }
@@ -299,6 +331,7 @@ impl Layout {
     }
 
     /// The buckets that overlap a range of positions, with the positions they share.
+    #[inline]
     pub fn buckets_in(&self, positions: Range<usize>) -> impl Iterator<Item = (&Bucket, Range<usize>)> + '_ {
         let first = self.buckets.partition_point(|bucket| bucket.positions.end <= positions.start);
         self.buckets[first..].iter().take_while(move |bucket| bucket.positions.start < positions.end).map(
@@ -310,6 +343,7 @@ impl Layout {
     }
 
     /// The shapes that overlap a range of positions, each cut to the range.
+    #[inline]
     pub fn shapes_in(&self, positions: Range<usize>) -> impl Iterator<Item = Shape> + '_ {
         let first = self.shapes.partition_point(|shape| shape.positions.end <= positions.start);
         self.shapes[first..].iter().take_while(move |shape| shape.positions.start < positions.end).map(

@@ -17,12 +17,13 @@ mod stored;
 mod transpose;
 mod writer;
 
-pub use container::{ChecksumState, TensorInfo, read, read_many, tensors};
+pub use container::{TensorInfo, read, read_many, tensors};
 pub use folds::Folds;
 pub use layout::{Bucket, Layout, Part, Shape};
 pub use metadata::{Metadata, SourceRecord};
 pub use resample::{POISSON_TAILS, game_hash, poisson_weight};
 pub use split::Split;
+pub use stored::ChecksumState;
 pub use transpose::{Block, Run, Transpose};
 pub use writer::{DatasetWriter, ImportedPosition, PositionLabels, RowLabels, StoredRow};
 
@@ -33,12 +34,36 @@ use gputexel_files::{Error, Result};
 ///
 /// Invariants, checked on reading: ids are below the number of features, phases at most the
 /// maximum, results in 0..=1, weights finite and positive, coefficients and offsets finite. Nothing
-/// can break them afterwards, for the columns and what says how to read them are not to be changed:
+/// can break them afterwards, because the columns and the metadata that say how to read them can be
+/// read but not changed:
+///
+/// ```
+/// fn features(data: &gputexel_dataset::Dataset) -> usize {
+///     data.metadata().feature_set.features.len()
+/// }
+/// ```
 ///
 /// ```compile_fail,E0616
-/// fn shrink(mut data: gputexel::dataset::Dataset) -> gputexel::dataset::Dataset {
+/// fn shrink(data: &mut gputexel_dataset::Dataset) {
 ///     data.metadata.feature_set.features.truncate(1);
-///     data
+/// }
+/// ```
+///
+/// ```compile_fail,E0596
+/// fn shrink(data: &mut gputexel_dataset::Dataset) {
+///     data.metadata().feature_set.features.truncate(1);
+/// }
+/// ```
+///
+/// ```compile_fail,E0616
+/// fn stray(data: &mut gputexel_dataset::Dataset) {
+///     data.ids[0] = u16::MAX;
+/// }
+/// ```
+///
+/// ```compile_fail,E0451
+/// fn replace(data: gputexel_dataset::Dataset, metadata: gputexel_dataset::Metadata) -> gputexel_dataset::Dataset {
+///     gputexel_dataset::Dataset { metadata, ..data }
 /// }
 /// ```
 #[derive(Clone, Debug)]
@@ -89,11 +114,13 @@ pub struct RowView<'a> {
 
 impl RowView<'_> {
     /// Feature ids with their coefficients.
+    #[inline]
     pub fn entries(&self) -> impl Iterator<Item = (u16, f32)> {
         self.ids.iter().enumerate().map(|(i, &id)| (id, self.coefficients.get(i, self.plus)))
     }
 
     /// Number of entries; for piece-square rows the number of pieces.
+    #[inline]
     pub fn entry_count(&self) -> usize {
         self.ids.len()
     }
@@ -111,11 +138,13 @@ impl Dataset {
     }
 
     /// Number of positions.
+    #[inline]
     pub fn len(&self) -> usize {
         self.phases.len()
     }
 
     /// Whether there is no position.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.phases.is_empty()
     }
@@ -141,21 +170,25 @@ impl Dataset {
     }
 
     /// Number of features F; there are 2 F parameters.
+    #[inline]
     pub fn feature_count(&self) -> usize {
         self.metadata.feature_set.features.len()
     }
 
     /// Phase units that stand for φ = 1.
+    #[inline]
     pub fn phase_max(&self) -> u16 {
         self.metadata.feature_set.phase.max
     }
 
     /// Whether every coefficient is ±1.
+    #[inline]
     pub fn unit_rows(&self) -> bool {
         self.coefficients == Coefficients::Unit
     }
 
     /// Whether positions know their game, so that splits can keep games together.
+    #[inline]
     pub fn has_games(&self) -> bool {
         !self.games.is_empty()
     }
@@ -183,21 +216,24 @@ impl Dataset {
 
     /// Shares of the middlegame and the endgame value in the score of a position: φ and
     /// (1 − φ) ρ with its endgame scale factor ρ, which is 1 unless the dataset has such factors.
+    #[inline]
     pub fn shares(&self, n: usize) -> (f64, f64) {
         let phi = f64::from(self.phases[n]) / f64::from(self.phase_max());
         match self.scales.get(n) {
             None => (phi, 1.0 - phi),
-            Some(&scale) => (phi, (1.0 - phi) * (f64::from(scale) / f64::from(self.scale_one()))),
+            Some(&scale) => (phi, (1.0 - phi) * (f64::from(scale) / f64::from(self.endgame_scale_one()))),
         }
     }
 
     /// Units of endgame scale factors that stand for 1.
-    pub fn scale_one(&self) -> u16 {
+    #[inline]
+    pub fn endgame_scale_one(&self) -> u16 {
         self.metadata.feature_set.imported.as_ref().map_or(1, |imported| imported.scale_one)
     }
 
-    /// Endgame scale factors in units of [`scale_one`](Self::scale_one); empty when all are 1.
-    pub fn scales(&self) -> &[u16] {
+    /// Endgame scale factors in units of [`scale_one`](Self::endgame_scale_one); empty when all are 1.
+    #[inline]
+    pub fn endgame_scales(&self) -> &[u16] {
         &self.scales
     }
 
@@ -207,16 +243,19 @@ impl Dataset {
     }
 
     /// Results, White's view.
+    #[inline]
     pub fn results(&self) -> &[f32] {
         &self.results
     }
 
     /// Phase units of every position.
+    #[inline]
     pub fn phases(&self) -> &[u16] {
         &self.phases
     }
 
     /// Game number of a position; its own number where the input had no games.
+    #[inline]
     pub fn game(&self, n: usize) -> u32 {
         self.games.get(n).copied().unwrap_or(n as u32)
     }
@@ -225,6 +264,7 @@ impl Dataset {
     ///
     /// # Panics
     /// If there is no such position.
+    #[inline]
     pub fn row(&self, n: usize) -> RowView<'_> {
         let range = self.row_starts[n] as usize..self.row_starts[n + 1] as usize;
         RowView {

@@ -56,6 +56,7 @@ impl LossKind {
     /// ℓ as a function of the sigmoid's argument x = K ln 10 · s / 400, where p = σ(x).
     ///
     /// x is taken instead of p because 1 − p loses all its digits where p is close to 1.
+    #[inline]
     pub fn value(self, x: f64, y: f64) -> f64 {
         match self {
             Self::Squared => (sigmoid(x) - y).powi(2),
@@ -66,6 +67,7 @@ impl LossKind {
     }
 
     /// dℓ/dx; dp/dx = p (1 − p).
+    #[inline]
     pub fn slope(self, x: f64, y: f64) -> f64 {
         let (p, dp) = (sigmoid(x), sigmoid(x) * sigmoid(-x));
         match self {
@@ -80,6 +82,7 @@ impl LossKind {
 
     /// The Gauss–Newton curvature h ≥ 0 of ℓ in x: ℓ''(p) · (dp/dx)² with the second derivative of
     /// p left out; for cross-entropy this is the exact p (1 − p).
+    #[inline]
     pub fn curvature(self, x: f64, y: f64) -> f64 {
         let dp = sigmoid(x) * sigmoid(-x);
         match self {
@@ -95,6 +98,7 @@ impl LossKind {
 
     /// d²ℓ/dx², which may be negative: [`curvature`](Self::curvature) and what it leaves out,
     /// ℓ'(p) · d²p/dx². Not finite where |p − y|^q with q < 2 has none.
+    #[inline]
     pub fn second_derivative(self, x: f64, y: f64) -> f64 {
         let (p, dp) = (sigmoid(x), sigmoid(x) * sigmoid(-x));
         let ddp = dp * (1.0 - 2.0 * p);
@@ -112,16 +116,19 @@ impl LossKind {
 }
 
 /// 1 / (1 + e^−x).
+#[inline]
 pub fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
 /// dx/ds: the sigmoid's argument a centipawn, for K in base-10 form.
+#[inline]
 pub fn x_per_cp(k: f64) -> f64 {
     k * std::f64::consts::LN_10 / 400.0
 }
 
 /// p = σ(s) for a score in centipawns and K in base-10 form.
+#[inline]
 pub fn expected_score(k: f64, score_cp: f64) -> f64 {
     sigmoid(x_per_cp(k) * score_cp)
 }

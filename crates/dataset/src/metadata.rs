@@ -13,20 +13,20 @@ pub struct SourceRecord {
     pub path: String,
     /// Its format, such as `pgn` or `text`.
     pub format: String,
-    /// For labelled text: the syntax that was detected or asked for.
+    /// For labeled text: the syntax that was detected or asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<String>,
-    /// For labelled text: `white` or `stm`.
+    /// For labeled text: `white` or `stm`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub point_of_view: Option<String>,
     /// For games: the letters of king, queen, rook, bishop and knight, if they are not those of
     /// English.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub piece_letters: Option<String>,
-    /// For labelled text: what numbers stand for a loss and a win, where that is not `0..1`.
+    /// For labeled text: what numbers stand for a loss and a win, where that is not `0..1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<String>,
-    /// For labelled text: whose view scores take, where that is not the view of the results.
+    /// For labeled text: whose view scores take, where that is not the view of the results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score_point_of_view: Option<String>,
     /// The earlier input whose content this one has, too.

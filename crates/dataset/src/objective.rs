@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Dataset;
 
-/// What is minimised, apart from the parameters.
+/// What is minimized, apart from the parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Objective {
     /// Scale constant, base-10 form.
@@ -32,11 +32,6 @@ pub fn score(dataset: &Dataset, theta: &[f64], n: usize) -> f64 {
         sum += f64::from(coefficient) * (mg_share * mg[id] + eg_share * eg[id]);
     }
     sum
-}
-
-/// Scores of all positions, in dataset order.
-pub fn scores(dataset: &Dataset, theta: &[f64]) -> Vec<f64> {
-    (0..dataset.len()).map(|n| score(dataset, theta, n)).collect()
 }
 
 /// Sums over the positions named, from which means are taken.

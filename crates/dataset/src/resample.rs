@@ -10,7 +10,7 @@
 pub const POISSON_TAILS: [u32; 9] =
     [2_714_937_127, 1_134_906_959, 344_891_874, 81_553_513, 15_718_922, 2_552_004, 357_518, 44_020, 4_833];
 
-/// A well-mixed hash of a game and a seed (the finaliser of MurmurHash3 over their combination).
+/// A well-mixed hash of a game and a seed (the finalizer of MurmurHash3 over their combination).
 #[inline(always)]
 pub const fn game_hash(game: u32, seed: u32) -> u32 {
     let mut h = game.wrapping_mul(0x9e37_79b1) ^ seed.wrapping_mul(0x85eb_ca77);

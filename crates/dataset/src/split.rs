@@ -6,7 +6,7 @@ use super::Dataset;
 use gputexel_files::{Error, Result};
 
 /// A seeded split by game. Positions of one game are always on the same side of the hold-out,
-/// because neighbouring positions share their result and look alike; where the input had no
+/// because neighboring positions share their result and look alike; where the input had no
 /// games, positions stand for themselves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split {
@@ -78,6 +78,7 @@ impl Split {
     }
 
     /// Part of position `n`.
+    #[inline]
     pub fn part_of(&self, n: usize) -> usize {
         self.parts[n] as usize
     }

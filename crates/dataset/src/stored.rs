@@ -12,8 +12,22 @@ use safetensors::tensor::{Metadata as Header, TensorInfo};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::Metadata;
-use super::container::{ChecksumState, METADATA_KEY};
 use gputexel_files::{Error, Result};
+
+/// Key of our JSON in the container's metadata.
+pub(super) const METADATA_KEY: &str = "gputexel";
+
+/// Result of a checksum comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChecksumState {
+    /// The stored xxh3 matches.
+    Ok,
+    /// The stored xxh3 does not match.
+    Wrong,
+    /// No checksum is stored.
+    Missing,
+}
 
 /// Largest header in bytes, as for all readers of the format.
 const HEADER_BYTES: u64 = 100_000_000;

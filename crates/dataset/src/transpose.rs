@@ -66,10 +66,11 @@ impl Transpose {
             .par_chunks(64)
             .map(|chunk| {
                 let mut piece = Self::default();
-                let mut scratch = Scratch { heads: vec![0; 2 * layout.features()], ..Scratch::default() };
+                let mut sort =
+                    CountingSort { heads: vec![0; 2 * layout.features()], ..CountingSort::default() };
                 for block in chunk {
                     let (first_run, first_entry) = (piece.runs.len(), piece.entries.len());
-                    scratch.transpose(layout, block.positions.clone(), &mut piece);
+                    sort.transpose(layout, block.positions.clone(), &mut piece);
                     piece.blocks.push(Block {
                         runs: first_run..piece.runs.len(),
                         first_entry,
@@ -97,13 +98,13 @@ impl Transpose {
 
 /// Counting sort of one block's entries by feature and sign.
 #[derive(Default)]
-struct Scratch {
+struct CountingSort {
     /// Per feature and sign: first the count, then the next free slot.
     heads: Vec<u32>,
     touched: Vec<u16>,
 }
 
-impl Scratch {
+impl CountingSort {
     fn transpose(&mut self, layout: &Layout, positions: Range<usize>, out: &mut Transpose) {
         let first = positions.start;
         self.touched.clear();

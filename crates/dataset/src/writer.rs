@@ -11,10 +11,11 @@ use safetensors::Dtype;
 use safetensors::tensor::{Metadata as Header, TensorInfo};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::container::{METADATA_KEY, names};
+use super::container::names;
+use super::stored::METADATA_KEY;
 use super::{Metadata, SourceRecord};
+use gputexel_files::{AtomicFile, staging_folder};
 use gputexel_files::{Error, Result};
-use gputexel_files::{Scratch, folder_for};
 use gputexel_model::FeatureRow;
 
 /// Everything about a position but its features.
@@ -160,6 +161,9 @@ fn read<const N: usize>(reader: &mut impl Read) -> std::io::Result<[u8; N]> {
 }
 
 /// Collects rows and writes them as a dataset file.
+///
+/// Rows that [`read`](crate::read) would refuse are refused here, so that no file is written that
+/// cannot be read.
 pub struct DatasetWriter {
     path: PathBuf,
     folder: PathBuf,
@@ -199,7 +203,7 @@ impl DatasetWriter {
         if path.is_dir() {
             return Err(Error::input(path, "is a folder"));
         }
-        let folder = folder_for(path);
+        let folder = staging_folder(path);
         let column = |name, dtype| Column::try_new(name, dtype, &folder);
         Ok(Self {
             row_lengths: column(names::ROW_LENGTHS, Dtype::U16)?,
@@ -241,8 +245,16 @@ impl DatasetWriter {
     /// Appends one position.
     ///
     /// # Errors
-    /// [`Error::Io`] when the spool cannot be written (disk full).
+    /// [`Error::Io`] when the spool cannot be written (disk full); [`Error::Usage`] when the row is not
+    /// one of the feature set, or a label is out of its range.
     pub fn push(&mut self, row: &FeatureRow, labels: PositionLabels) -> Result<()> {
+        let fits = !self.is_imported()
+            && match self.unit_rows {
+                true => row.coefficients.is_empty(),
+                false => row.minus.is_empty() && row.coefficients.len() == row.plus.len(),
+            };
+        let ids = [&row.plus[..], &row.minus];
+        self.check(fits, ids, row.coefficients.iter().all(|c| c.is_finite()), row.phase, labels)?;
         self.note(labels);
         self.try_push(row, labels).map_err(|e| Error::io(&self.path, e))
     }
@@ -262,7 +274,17 @@ impl DatasetWriter {
     /// # Errors
     /// Those of [`push`](Self::push).
     pub fn push_imported(&mut self, position: &ImportedPosition<'_>) -> Result<()> {
-        self.note(position.labels);
+        let ImportedPosition { ids, coefficients, phase, scale, labels, .. } = *position;
+        let fits = self.is_imported() && coefficients.len() == ids.len();
+        let finite = coefficients.iter().chain([&position.offset_cp]).all(|value| value.is_finite());
+        self.check(fits, [ids, &[]], finite, phase, labels)?;
+        if self.metadata.feature_set.phase.max.checked_mul(scale).is_none() {
+            return Err(Error::Usage(format!("an endgame scale factor of {scale} units is too large")));
+        }
+        if position.evaluation_cp.is_some_and(f32::is_infinite) {
+            return Err(Error::Usage("a static evaluation is infinite".to_string()));
+        }
+        self.note(labels);
         self.any_scale |= position.scale != self.scale_one;
         self.any_offset |= position.offset_cp != 0.0;
         self.any_evaluation |= position.evaluation_cp.is_some();
@@ -272,6 +294,42 @@ impl DatasetWriter {
     /// Whether coefficients are kept in single precision.
     pub fn has_single_precision(&self) -> bool {
         self.coefficients.dtype == Dtype::F32
+    }
+
+    fn is_imported(&self) -> bool {
+        self.metadata.feature_set.imported.is_some()
+    }
+
+    /// Checks a position as [`read`](crate::read) does.
+    fn check(
+        &self,
+        fits: bool,
+        ids: [&[u16]; 2],
+        finite: bool,
+        phase: u16,
+        labels: PositionLabels,
+    ) -> Result<()> {
+        let refuse = |text: String| Err(Error::Usage(text));
+        let set = &self.metadata.feature_set;
+        if !fits || ids[0].len() + ids[1].len() > usize::from(u16::MAX) {
+            return refuse(format!("a row is not one of the feature set '{}'", set.name()));
+        }
+        let features = set.features.len();
+        if let Some(id) =
+            ids.iter().filter_map(|ids| ids.iter().max()).find(|&&id| usize::from(id) >= features)
+        {
+            return refuse(format!("feature id {id} is out of range: there are {features} features"));
+        }
+        if phase > set.phase.max {
+            return refuse(format!("phase {phase} is above the maximum of {}", set.phase.max));
+        }
+        if !finite {
+            return refuse("an offset or coefficient is not a number".to_string());
+        }
+        if labels.game == Some(u32::MAX) {
+            return refuse("there are too many games for one dataset".to_string());
+        }
+        check_labels(labels.result, labels.weight)
     }
 
     fn note(&mut self, labels: PositionLabels) {
@@ -377,22 +435,27 @@ impl DatasetWriter {
     /// Gives every row the result and weight that `relabel` returns for it.
     ///
     /// # Errors
-    /// [`Error::Io`] when the spool cannot be read or written.
+    /// [`Error::Io`] when the spool cannot be read or written; [`Error::Usage`] when one of them is out
+    /// of its range.
     pub fn relabel(&mut self, relabel: &mut dyn FnMut(usize, RowLabels) -> (f32, f32)) -> Result<()> {
         let mut results = Column::try_new(names::RESULTS, Dtype::F32, &self.folder)?;
         let mut weights = Column::try_new(names::WEIGHTS, Dtype::F32, &self.folder)?;
+        let path = self.path.clone();
         let mut any_weight = false;
         let mut outcome = Ok(());
         self.visit(&mut |row, labels| {
             let (result, weight) = relabel(row, labels);
             any_weight |= weight != 1.0;
             if outcome.is_ok() {
-                outcome = results
-                    .push(&result.to_le_bytes(), 1)
-                    .and_then(|()| weights.push(&weight.to_le_bytes(), 1));
+                outcome = check_labels(result, weight).and_then(|()| {
+                    results
+                        .push(&result.to_le_bytes(), 1)
+                        .and_then(|()| weights.push(&weight.to_le_bytes(), 1))
+                        .map_err(|e| Error::io(&path, e))
+                });
             }
         })?;
-        outcome.map_err(|e| Error::io(&self.path, e))?;
+        outcome?;
         (self.results, self.weights, self.any_weight) = (results, weights, any_weight);
         Ok(())
     }
@@ -400,12 +463,12 @@ impl DatasetWriter {
     /// Keeps the rows for which `keep` has true, and numbers the games that are left anew.
     ///
     /// # Errors
-    /// [`Error::Io`] when the spool cannot be read or written.
-    ///
-    /// # Panics
-    /// If there are not as many flags as rows.
+    /// [`Error::Io`] when the spool cannot be read or written; [`Error::Usage`] unless there is a flag
+    /// for each row.
     pub fn retain(&mut self, keep: &[bool]) -> Result<()> {
-        assert_eq!(keep.len(), self.len());
+        if keep.len() != self.len() {
+            return Err(Error::Usage(format!("{} flags for {} rows to keep", keep.len(), self.len())));
+        }
         self.try_retain(keep).map_err(|e| Error::io(&self.path, e))
     }
 
@@ -514,7 +577,7 @@ impl DatasetWriter {
         let mut header = serde_json::to_vec(&header)?;
         header.resize(header.len().next_multiple_of(8), b' ');
 
-        let mut output = Scratch::beside(&self.path)?;
+        let mut output = AtomicFile::beside(&self.path)?;
         let file = output.as_file_mut();
         file.write_all(&(header.len() as u64).to_le_bytes())?;
         file.write_all(&header)?;
@@ -525,6 +588,16 @@ impl DatasetWriter {
         }
         output.finish()?;
         Ok(self.metadata)
+    }
+}
+
+fn check_labels(result: f32, weight: f32) -> Result<()> {
+    if !(0.0..=1.0).contains(&result) {
+        return Err(Error::Usage(format!("the result {result} is not from 0 to 1")));
+    }
+    match weight.is_finite() && weight > 0.0 {
+        true => Ok(()),
+        false => Err(Error::Usage(format!("the weight {weight} is not a positive number"))),
     }
 }
 

@@ -1,14 +1,15 @@
 //! Evaluators: losses and gradients of a whole population of parameter sets in one call.
 //!
 //! Owns the trait, its requests and answers, and the backends. Knows no optimizer, and adds no
-//! regularisation: that needs no position and is added by [`gputexel_tuning`].
+//! regularization, which needs no position and is added above. What a device may take over from an
+//! optimizer is an extension of its own, [`DeviceSteps`].
 
 pub mod cpu;
+mod device_steps;
 pub mod gpu;
-mod steps;
 
+pub use device_steps::{AdamBatch, AdamMember, AdamStep, DeviceSteps};
 pub use gputexel_gpu::Stats;
-pub use steps::{AdamBatch, AdamMember, AdamStep};
 
 use std::ops::Range;
 
@@ -54,16 +55,19 @@ impl Population {
     }
 
     /// Number of members.
+    #[inline]
     pub fn members(&self) -> usize {
         self.k.len()
     }
 
     /// Whether all members share one θ.
+    #[inline]
     pub fn is_shared(&self) -> bool {
         self.parameters.len() == 2 * self.features
     }
 
     /// θ of one member.
+    #[inline]
     pub fn member(&self, member: usize) -> &[f64] {
         match self.is_shared() {
             true => &self.parameters,
@@ -72,27 +76,9 @@ impl Population {
     }
 
     /// Factor on the weights of a part of the layout, which has `parts` of them, for a member.
+    #[inline]
     pub fn part_weight(&self, member: usize, part: usize, parts: usize) -> f32 {
         self.part_weights.get(member * parts + part).copied().unwrap_or(1.0)
-    }
-
-    /// Some of the members, for evaluations in portions.
-    pub fn members_in(&self, range: Range<usize>, parts: usize) -> Self {
-        fn cut<T: Copy>(all: &[T], range: &Range<usize>, each: usize) -> Vec<T> {
-            if all.is_empty() { Vec::new() } else { all[range.start * each..range.end * each].to_vec() }
-        }
-        let parameters = match self.is_shared() {
-            true => self.parameters.clone(),
-            false => cut(&self.parameters, &range, 2 * self.features),
-        };
-        Self {
-            features: self.features,
-            parameters,
-            k: cut(&self.k, &range, 1),
-            part_weights: cut(&self.part_weights, &range, parts),
-            blends: cut(&self.blends, &range, 1),
-            resamples: cut(&self.resamples, &range, 1),
-        }
     }
 
     /// Checks the population against a layout.
@@ -187,11 +173,6 @@ pub struct Evaluations {
 }
 
 impl Evaluations {
-    /// What a step of Adam tells about the parameters that it began with.
-    pub fn of_step(step: &AdamStep) -> Self {
-        Self { losses: step.losses.clone(), positions: step.positions, ..Self::default() }
-    }
-
     /// Adds what was found out about further members under the same request.
     pub fn append(&mut self, mut more: Self) {
         self.losses.append(&mut more.losses);
@@ -212,27 +193,12 @@ pub trait Evaluator {
     /// give losses that are not finite, not an error.
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations>;
 
-    /// Scores of one member for every position of the layout, centipawns, White's view, as the
-    /// backend computes them (f32). For tests and for [`Request`]-free uses such as fitting K.
-    ///
-    /// # Errors
-    /// As [`evaluate`](Self::evaluate).
-    fn scores(&mut self, theta: &[f64]) -> Result<Vec<f32>>;
-
     /// What computes: backend, device, instruction set, threads. One short line for people.
     fn describe(&self) -> String;
 
-    /// Whether [`Request::curvature`] is answered.
-    fn has_curvature(&self) -> bool;
-
-    /// Takes the first of some steps of Adam, as many as it likes; `None` where it takes none. The
-    /// steps do not depend on how many are taken at a time.
-    ///
-    /// # Errors
-    /// As [`evaluate`](Self::evaluate).
-    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
-        let _ = batch;
-        Ok(None)
+    /// Steps of optimizers that its device takes on its own, if it takes any.
+    fn device_steps(&mut self) -> Option<&mut dyn DeviceSteps> {
+        None
     }
 
     /// What was done so far, where that is counted.

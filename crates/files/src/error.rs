@@ -1,5 +1,6 @@
 //! The library's one error type: variants by what the user can do about it.
 
+use std::any::Any;
 use std::path::{Path, PathBuf};
 
 use crate::advice::Advice;
@@ -70,7 +71,19 @@ pub enum Error {
     /// The user asked to stop before there was anything to keep.
     #[error("interrupted: {}", printable(.0))]
     Interrupted(String),
+    /// Another error that its caller can mend by asking differently; see [`Error::remedy`].
+    #[error("{error}")]
+    Mendable {
+        /// What went wrong.
+        error: Box<Error>,
+        /// What would mend it.
+        remedy: Box<dyn Remedy>,
+    },
 }
+
+/// What would mend an error, in terms of the part of the library that raised it: a type of that part, by
+/// which programs offer their users a way out without reading messages.
+pub trait Remedy: Any + std::fmt::Debug + Send + Sync {}
 
 /// A path in full: whoever reads of it is to find it.
 fn place(path: &Path) -> String {
@@ -107,12 +120,67 @@ impl Error {
         Self::Advised { error: Box::new(self), advice }
     }
 
+    /// A file or folder that was removed, moved or replaced while it was being written.
+    pub fn lost(path: impl AsRef<Path>) -> Self {
+        Self::input(path, "was removed, moved or replaced while it was being written")
+    }
+
     /// The exit code that the command line gives for this error: 2 for bad usage, else 1.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::Setting { .. } | Self::Exists(_) => 2,
-            Self::Advised { error, .. } => error.exit_code(),
+            Self::Advised { error, .. } | Self::Mendable { error, .. } => error.exit_code(),
             _ => 1,
         }
+    }
+
+    /// The error with what would mend it.
+    #[must_use]
+    pub fn mended_by(self, remedy: impl Remedy) -> Self {
+        Self::Mendable { error: Box::new(self), remedy: Box::new(remedy) }
+    }
+
+    /// What would mend the error, if it is one of a part of the library with remedies of type `R`.
+    pub fn remedy<R: Remedy>(&self) -> Option<&R> {
+        match self {
+            Self::Mendable { remedy, .. } => (remedy.as_ref() as &dyn Any).downcast_ref(),
+            _ => None,
+        }
+    }
+
+    /// The error with a hint at the end of its reason, such as the flag that mends it.
+    #[must_use]
+    pub fn with_hint(self, hint: &str) -> Self {
+        match self {
+            Self::Mendable { error, .. } => error.with_hint(hint),
+            Self::Input { path, line, reason } => Self::Input { path, line, reason: reason + hint },
+            Self::Usage(reason) => Self::Usage(reason + hint),
+            other => other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq)]
+    struct Force;
+    impl Remedy for Force {}
+
+    #[derive(Debug, PartialEq)]
+    struct Other;
+    impl Remedy for Other {}
+
+    #[test]
+    fn remedies_are_found_by_their_type() {
+        let error = Error::Usage("exists".into()).mended_by(Force);
+        assert_eq!((error.remedy::<Force>(), error.remedy::<Other>()), (Some(&Force), None));
+        assert_eq!((error.to_string(), error.exit_code()), ("exists".to_string(), 2));
+        let error = error.with_hint("; --force overwrites it");
+        assert_eq!((error.to_string(), error.exit_code()), ("exists; --force overwrites it".to_string(), 2));
+        assert!(error.remedy::<Force>().is_none());
+        let error = Error::line("a.c", 3, "is odd").mended_by(Other).with_hint("; try again");
+        assert_eq!(error.to_string(), "a.c:3: is odd; try again");
     }
 }

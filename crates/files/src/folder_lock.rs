@@ -1,8 +1,8 @@
 //! The lock of a folder that is being written: one process at a time.
 //!
-//! A file in the folder carries the lock, which the system takes back when the process ends, however it
-//! ends. The file says whose it is, and what that process made before there was a record of the run; a
-//! process that ends by itself takes it away. Readers need no lock: what they read is whole at any time.
+//! The lock is on a file in the folder, so that the system releases it when the process ends, even by a crash.
+//! The file names the process, and the files that it made before there was a record of the run; a process that
+//! ends normally deletes it. Readers need no lock: every file is complete at any time.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -10,8 +10,10 @@ use std::io::{Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use crate::appending::is_open_at;
+use crate::atomic::TEMPORARY_PREFIX;
 use crate::error::{Error, Result};
-use crate::files::{TEMPORARY, gone, is_at, read_limited};
+use crate::reading::read_limited;
 
 /// The name of the file with the lock.
 pub const LOCK: &str = ".gputexel.lock";
@@ -19,7 +21,7 @@ pub const LOCK: &str = ".gputexel.lock";
 /// Bytes that a lock may have: it names files by which one run begins.
 const LOCK_BYTES: u64 = 1 << 20;
 
-/// Times that a lock file may vanish under our hands before something else is wrong.
+/// How often a lock file may disappear while it is being locked before that is an error.
 const TRIES: usize = 100;
 
 /// A folder that no other process of this program writes to, as long as this or a clone of it lives.
@@ -45,7 +47,7 @@ struct State {
 }
 
 impl FolderLock {
-    /// Takes the lock of an existing folder, and away what killed processes left half-written.
+    /// Locks an existing folder, and deletes what killed processes left unfinished.
     ///
     /// # Errors
     /// [`Error::Input`] when another process has it, or something else than a file of ours stands in its
@@ -60,7 +62,7 @@ impl FolderLock {
                 Err(TryLockError::Error(error)) => Some(error.to_string()),
             };
             // Whoever had it may have taken the file away since it was opened.
-            if !is_at(&path, &file) {
+            if !is_open_at(&path, &file) {
                 continue;
             }
             let text = read_limited(&mut file, LOCK_BYTES).map_err(|e| Error::io(&path, e))?;
@@ -79,25 +81,25 @@ impl FolderLock {
         &self.0.folder
     }
 
-    /// What has to be said where the file system has no locks.
+    /// The warning for file systems without locks.
     pub fn warning(&self) -> Option<String> {
         let why = self.0.unlocked.as_ref()?;
         let folder = self.0.folder.display();
         Some(format!("{folder}: cannot be locked ({why}): see to it that no other process writes there"))
     }
 
-    /// Sees to it that the folder is still there, and still ours.
+    /// Checks that the folder is still there and still locked by this process.
     ///
     /// # Errors
     /// [`Error::Input`] when it was removed, moved or replaced.
     pub fn check(&self) -> Result<()> {
         let state = self.0.state();
-        if is_at(&self.0.path, &state.file) { Ok(()) } else { Err(self.gone()) }
+        if is_open_at(&self.0.path, &state.file) { Ok(()) } else { Err(self.gone()) }
     }
 
     /// The error that the folder is no longer what it was.
     pub fn gone(&self) -> Error {
-        gone(&self.0.folder)
+        Error::lost(&self.0.folder)
     }
 
     /// Notes files of the folder that are about to be made ahead of the record of a run: of what is
@@ -144,7 +146,7 @@ impl Held {
     /// While it is locked, nobody else can take the file for theirs: they look whether it is still there.
     /// Elsewhere than on Unix, names of open files stay taken.
     fn remove_file(&self) {
-        if cfg!(unix) && is_at(&self.path, &self.state().file) {
+        if cfg!(unix) && is_open_at(&self.path, &self.state().file) {
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -156,7 +158,7 @@ impl Drop for Held {
     }
 }
 
-/// Opens the file with the lock, which has to be one of ours.
+/// Opens the lock file, which must be a plain file with one name.
 fn open(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -196,7 +198,7 @@ fn made(text: &str) -> Vec<String> {
     text.lines().filter_map(|line| line.strip_prefix("made ")).filter(plain).map(str::to_string).collect()
 }
 
-/// Removes files in the making whose process has ended.
+/// Removes unfinished files whose process has ended.
 fn clear_temporaries(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten().filter(|entry| is_temporary(&entry.file_name())) {
@@ -210,10 +212,10 @@ fn clear_temporaries(folder: &Path) {
 }
 
 fn is_temporary(name: &OsStr) -> bool {
-    name.to_string_lossy().starts_with(TEMPORARY)
+    name.to_string_lossy().starts_with(TEMPORARY_PREFIX)
 }
 
-/// Whether a name in a folder is that of a lock or of a file in the making.
+/// Whether a name in a folder is that of a lock or of an unfinished file.
 pub fn is_leftover(name: &OsStr) -> bool {
     name == LOCK || is_temporary(name)
 }
@@ -283,7 +285,7 @@ mod tests {
         std::fs::write(path("dataset.bin"), "half").unwrap();
         std::fs::write(path(".gputexel-dead"), "half").unwrap();
         assert!(holds_leftovers_only(folder.path()).unwrap());
-        let alive = crate::files::Scratch::beside(&path("x")).unwrap();
+        let alive = crate::atomic::AtomicFile::beside(&path("x")).unwrap();
         let lock = FolderLock::acquire(folder.path()).unwrap();
         assert_eq!(lock.made(), ["dataset.bin"]);
         assert!(!path(".gputexel-dead").exists());

@@ -1,5 +1,5 @@
-//! Gzip streams of one or several members, and whatever follows them: parallel compressors and
-//! `cat` write many members; disks and archives pad files with bytes that are none.
+//! Gzip streams of one or several members, and what follows them: parallel compressors and `cat` write many
+//! members; disks and archives pad files with other bytes.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;

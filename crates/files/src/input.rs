@@ -1,8 +1,8 @@
 //! Opening inputs: files or standard input, plain or compressed, as a stream of decompressed
 //! bytes with a look at its beginning.
 //!
-//! Compression is told by the first bytes, never by the name. Only the beginning is held in
-//! memory. What follows the last gzip member and is none is left out, as gzip does, and told.
+//! Compression is recognized by the first bytes, never by the name. Only the beginning is held in memory. What
+//! follows the last gzip member is ignored, as gzip does, with a warning.
 
 use std::fs::File;
 use std::io::{BufReader, Read};

@@ -1,9 +1,8 @@
-//! Journals: a configuration in the first line and then a line for everything that happened, in
-//! JSON, so that what was killed can go on.
+//! Journals: a configuration in the first line and then a line for every event, in JSON, so that an
+//! interrupted run can be resumed.
 //!
-//! Owns what makes that safe: the first line is there as a whole or not at all, a last line that
-//! was cut off does not count, and it is written under the lock of its folder, by one process at a time.
-//! What lines mean is their owners' business.
+//! The first line is written as a whole or not at all, a last line that was cut off is ignored, and only the
+//! process that holds the lock of the folder writes. What the lines mean is up to the callers.
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
@@ -11,8 +10,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::appending::AppendFile;
 use crate::error::{Error, Result};
-use crate::files::Growing;
 use crate::folder_lock::{FolderLock, no_record};
 
 /// Where a journal is, and what it is called in messages.
@@ -27,6 +26,7 @@ pub struct Place<'a> {
 }
 
 impl Place<'_> {
+    /// The path of the file.
     pub fn path(&self) -> PathBuf {
         self.folder.join(self.name)
     }
@@ -83,7 +83,7 @@ pub fn read<H: DeserializeOwned, E: DeserializeOwned>(
 /// An open journal.
 #[derive(Debug)]
 pub struct LineJournal {
-    file: Growing,
+    file: AppendFile,
     /// Held as long as the journal is open.
     lock: FolderLock,
 }
@@ -99,10 +99,10 @@ impl LineJournal {
         line.push(b'\n');
         // Nothing can be resumed without it.
         crate::write_atomically(&path, &line)?;
-        Ok(Self { file: Growing::open(&path)?, lock: lock.clone() })
+        Ok(Self { file: AppendFile::open(&path)?, lock: lock.clone() })
     }
 
-    /// Opens a journal to go on with it. A last line that was cut off is taken away.
+    /// Opens a journal to continue it. A last line that was cut off is removed.
     ///
     /// # Errors
     /// Those of [`read`], [`Error::Io`] when it cannot be written.
@@ -118,11 +118,11 @@ impl LineJournal {
         if contents.whole < length {
             file.set_len(contents.whole).map_err(|e| Error::io(&path, e))?;
         }
-        let file = Growing::of(&path, file).map_err(|e| Error::io(&path, e))?;
+        let file = AppendFile::of(&path, file).map_err(|e| Error::io(&path, e))?;
         Ok((Self { file, lock: lock.clone() }, contents))
     }
 
-    /// Adds what happened; once this returns, the end of the process does not lose it.
+    /// Adds an event; once this returns, it survives the end of the process.
     ///
     /// # Errors
     /// [`Error::Io`]; those of [`check`](Self::check).
@@ -134,7 +134,7 @@ impl LineJournal {
         self.file.append(&line)
     }
 
-    /// Sees to it that what was added is still there.
+    /// Checks that what was added is still there.
     ///
     /// # Errors
     /// [`Error::Input`] when the folder or the journal was removed, moved or replaced.

@@ -1,7 +1,7 @@
-//! What messages repeat of texts that come from elsewhere: files, engines, command lines.
+//! Quoting foreign text in messages: from files, engines, command lines.
 //!
-//! Such a text may be as long as it likes, and hold characters that move the cursor, colour the
-//! terminal or turn the direction of writing. A message stays one line that can be read.
+//! Such text may be of any length and hold characters that move the cursor, color the terminal or reverse the
+//! direction of writing. A message stays one readable line.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ const MAX_PATH: usize = 4096;
 /// Characters of a message.
 const MAX_MESSAGE: usize = 8000;
 
-/// Whether a character does something else than being seen.
+/// Whether a character does something to a terminal instead of being shown.
 fn is_active(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
@@ -47,6 +47,11 @@ pub fn shown(text: &str) -> String {
     shortened(text, MAX_SHOWN)
 }
 
+/// A number of things: `1 block`, `2 blocks`.
+pub fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
 fn shortened(text: &str, most: usize) -> String {
     let mut out = String::new();
     let mut chars = text.chars();
@@ -57,7 +62,7 @@ fn shortened(text: &str, most: usize) -> String {
     out
 }
 
-/// A whole message, made fit for one line of a terminal whatever it repeats: characters that would do
+/// A whole message, made fit for one line of a terminal whatever text it quotes: characters that would do
 /// something to the terminal are escaped, numbers of many digits get an exponent, and quotes and words
 /// that are longer than any name are cut, as is what is longer than any message. Paths are left whole.
 pub fn printable(message: &str) -> Cow<'_, str> {

@@ -1,4 +1,4 @@
-//! Who may do what with a file, carried over to another.
+//! Owner, group and mode of a file, copied to another.
 
 use std::fs::{File, Metadata};
 
@@ -13,12 +13,14 @@ pub struct Rights {
 
 #[cfg(unix)]
 impl Rights {
+    /// Those of a file, by its metadata.
     pub fn of(metadata: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt as _;
         Self { mode: metadata.mode() & 0o7777, owner: metadata.uid(), group: metadata.gid() }
     }
 
-    pub fn mode(&self) -> u32 {
+    /// The permission bits, with set-user-ID, set-group-ID and the sticky bit.
+    pub(crate) fn mode(&self) -> u32 {
         self.mode
     }
 
@@ -64,10 +66,15 @@ pub struct Rights;
 
 #[cfg(not(unix))]
 impl Rights {
+    /// Those of a file, by its metadata.
     pub fn of(_metadata: &Metadata) -> Self {
         Self
     }
 
+    /// Nothing to give; always succeeds.
+    ///
+    /// # Errors
+    /// None.
     pub fn give(&self, _file: &File) -> std::io::Result<bool> {
         Ok(true)
     }

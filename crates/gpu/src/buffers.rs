@@ -1,5 +1,5 @@
-//! Device memory that lives from call to call: scratch buffers that grow, and the way back to the
-//! host. Owns no layout of what is inside.
+//! Device memory that lives from call to call: buffers that grow, and the way back to the host. Owns
+//! no layout of what is inside.
 
 use wgpu::{BufferUsages, CommandEncoder, MapMode};
 
@@ -9,13 +9,13 @@ use gputexel_files::{Error, Result};
 
 /// A buffer that is replaced by a larger one where it is too small.
 #[derive(Debug)]
-pub struct Scratch {
+pub struct GrowingBuffer {
     label: &'static str,
     usage: BufferUsages,
     buffer: Option<DeviceBuffer>,
 }
 
-impl Scratch {
+impl GrowingBuffer {
     /// A buffer for kernels to work in.
     pub fn storage(label: &'static str) -> Self {
         Self { label, usage: BufferUsages::STORAGE, buffer: None }
@@ -72,14 +72,15 @@ impl Scratch {
 /// Results on their way to the host, from any number of submissions.
 #[derive(Debug)]
 pub struct Readback {
-    scratch: Scratch,
+    buffer: GrowingBuffer,
     used: u64,
 }
 
 impl Readback {
+    /// One that holds nothing yet.
     pub fn new() -> Self {
         let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
-        Self { scratch: Scratch { label: "readback", usage, buffer: None }, used: 0 }
+        Self { buffer: GrowingBuffer { label: "readback", usage, buffer: None }, used: 0 }
     }
 
     /// Begins anew with room for `bytes`.
@@ -88,7 +89,7 @@ impl Readback {
     /// [`Error::Gpu`] when the device has no room.
     pub fn begin(&mut self, gpu: &Gpu, bytes: u64) -> Result<()> {
         self.used = 0;
-        self.scratch.reserve(gpu, bytes).map(|_| ())
+        self.buffer.reserve(gpu, bytes).map(|_| ())
     }
 
     /// Appends the first `bytes` of a buffer; room for them was asked for by `begin`.
@@ -98,7 +99,7 @@ impl Readback {
 
     /// As [`push`](Self::push), of bytes from an offset on.
     pub fn push_from(&mut self, encoder: &mut CommandEncoder, from: &wgpu::Buffer, offset: u64, bytes: u64) {
-        if let Some(to) = &self.scratch.buffer {
+        if let Some(to) = &self.buffer.buffer {
             encoder.copy_buffer_to_buffer(from, offset, to.raw(), self.used, bytes);
             self.used += bytes;
         }
@@ -109,7 +110,7 @@ impl Readback {
     /// # Errors
     /// [`Error::Gpu`] when the device failed meanwhile.
     pub fn finish<T>(&mut self, gpu: &Gpu, read: impl FnOnce(&[f32]) -> T) -> Result<T> {
-        let Some(buffer) = self.scratch.buffer.as_ref().filter(|_| self.used > 0) else {
+        let Some(buffer) = self.buffer.buffer.as_ref().filter(|_| self.used > 0) else {
             return Ok(read(&[]));
         };
         let buffer = buffer.raw().clone();

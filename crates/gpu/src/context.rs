@@ -253,6 +253,9 @@ impl GpuContext {
     }
 
     /// As [`guard`](Self::guard), but `None` where the device has no memory left.
+    ///
+    /// # Errors
+    /// As [`guard`](Self::guard), but for memory that runs out.
     pub fn guard_memory<T>(&self, work: impl FnOnce() -> T) -> Result<Option<T>> {
         let filters = [ErrorFilter::Internal, ErrorFilter::OutOfMemory, ErrorFilter::Validation];
         let mut scopes: Vec<_> = filters.map(|filter| self.device.push_error_scope(filter)).into();

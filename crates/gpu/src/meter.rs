@@ -26,7 +26,7 @@ struct Counters {
     waited_ns: AtomicU64,
 }
 
-/// See the module.
+/// A device with its counters and its limit; clones share the counters.
 #[derive(Clone, Debug)]
 pub struct Gpu {
     context: GpuContext,
@@ -42,6 +42,7 @@ pub struct DeviceBuffer {
 }
 
 impl DeviceBuffer {
+    /// The buffer itself, for bindings and copies.
     pub fn raw(&self) -> &wgpu::Buffer {
         &self.buffer
     }
@@ -54,10 +55,12 @@ impl Drop for DeviceBuffer {
 }
 
 impl Gpu {
+    /// A device whose buffers may take `limit` bytes together; `None`: as many as there are.
     pub fn new(context: &GpuContext, limit: Option<u64>) -> Self {
         Self { context: context.clone(), counters: Arc::default(), limit }
     }
 
+    /// The open device behind it.
     pub fn context(&self) -> &GpuContext {
         &self.context
     }
@@ -82,6 +85,7 @@ impl Gpu {
         self.counters.refused.swap(false, Ordering::Relaxed)
     }
 
+    /// What was counted so far.
     pub fn stats(&self) -> Stats {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let c = &*self.counters;
@@ -95,6 +99,7 @@ impl Gpu {
         }
     }
 
+    /// Counts bytes that were fetched from the device.
     pub fn count_down(&self, bytes: u64) {
         self.counters.down.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -132,7 +137,10 @@ impl Gpu {
         }
     }
 
-    /// Queues a write, which the next submission begins with.
+    /// Queues a write at an offset in bytes, which the next submission begins with.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when the bytes do not fit the buffer, or the device is lost.
     pub fn write(&self, buffer: &wgpu::Buffer, offset: u64, bytes: &[u8]) -> Result<()> {
         self.counters.up.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         self.context.guard(|| self.context.queue().write_buffer(buffer, offset, bytes))
@@ -153,6 +161,7 @@ impl Gpu {
         Ok(buffer)
     }
 
+    /// A new list of commands, for [`submit`](Self::submit).
     pub fn encoder(&self) -> wgpu::CommandEncoder {
         self.context.device().create_command_encoder(&Default::default())
     }

@@ -45,6 +45,7 @@ pub struct Clock {
 }
 
 impl Clock {
+    /// A clock that starts now.
     pub fn start() -> Self {
         Self { last: Instant::now() }
     }

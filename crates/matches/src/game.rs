@@ -8,12 +8,12 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
 use shakmaty::uci::UciMove;
 use shakmaty::zobrist::Zobrist64;
-use shakmaty::{Chess, Color, EnPassantMode, KnownOutcome, Move, Position};
+use shakmaty::{Color, KnownOutcome, Move, Position};
 
 use super::adjudication::{Adjudication, Adjudicator, Verdict};
+use super::end::{End, key, natural_end};
 use super::openings::Opening;
 use super::player::{Failure, GameSoFar, Player};
 use super::time_control::{RunningClock, TimeControl};
@@ -34,91 +34,6 @@ pub struct Rules {
     pub deadline: Duration,
     /// Early ends.
     pub adjudication: Adjudication,
-}
-
-/// Why a game ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum End {
-    /// The king is attacked and cannot be saved.
-    Checkmate,
-    /// No legal move, no check.
-    Stalemate,
-    /// The position for the third time, with the same rights.
-    Repetition,
-    /// 100 plies without capture or pawn move.
-    FiftyMoves,
-    /// Neither side could mate, however the other helped.
-    InsufficientMaterial,
-    /// Both engines saw nothing in it.
-    AdjudicatedDraw,
-    /// Both engines agreed on the winner.
-    AdjudicatedWin,
-    /// As long as the match allows; a draw.
-    TooLong,
-    /// The flag fell. A loss whatever material the opponent has, as in other match programs.
-    TimeForfeit,
-    /// An illegal move.
-    IllegalMove,
-    /// No move where there are moves.
-    NoMove,
-    /// The engine ended.
-    Died,
-    /// The engine did not answer.
-    Hung,
-}
-
-impl End {
-    /// In words, for tables.
-    pub fn describe(self) -> &'static str {
-        match self {
-            Self::Checkmate => "mate",
-            Self::Stalemate => "stalemate",
-            Self::Repetition => "threefold repetition",
-            Self::FiftyMoves => "fifty-move rule",
-            Self::InsufficientMaterial => "insufficient material",
-            Self::AdjudicatedDraw => "draw adjudicated",
-            Self::AdjudicatedWin => "win adjudicated",
-            Self::TooLong => "maximal length",
-            Self::TimeForfeit => "time forfeit",
-            Self::IllegalMove => "illegal move",
-            Self::NoMove => "no move",
-            Self::Died => "engine died",
-            Self::Hung => "engine hung",
-        }
-    }
-
-    /// Whether an engine failed, other than by being slow.
-    pub fn is_failure(self) -> bool {
-        matches!(self, Self::IllegalMove | Self::NoMove | Self::Died | Self::Hung)
-    }
-
-    /// The value of the PGN tag Termination, in the words of the standard.
-    pub fn termination(self) -> &'static str {
-        match self {
-            Self::Checkmate
-            | Self::Stalemate
-            | Self::Repetition
-            | Self::FiftyMoves
-            | Self::InsufficientMaterial => "normal",
-            Self::AdjudicatedDraw | Self::AdjudicatedWin | Self::TooLong => "adjudication",
-            Self::TimeForfeit => "time forfeit",
-            Self::IllegalMove | Self::NoMove => "rules infraction",
-            Self::Died | Self::Hung => "abandoned",
-        }
-    }
-}
-
-impl From<&Failure> for End {
-    fn from(failure: &Failure) -> Self {
-        match failure {
-            Failure::IllegalMove(_) => Self::IllegalMove,
-            Failure::NoMove(_) => Self::NoMove,
-            // Games with engines that were stopped are not finished.
-            Failure::Died(_) | Failure::NotStarted(_) | Failure::Stopped => Self::Died,
-            Failure::Hung(_) => Self::Hung,
-        }
-    }
 }
 
 /// A move that an engine played.
@@ -187,45 +102,6 @@ impl fmt::Display for Unplayed {
             Self::Cancelled => f.write_str("cancelled"),
             Self::NotReady { name, failure } => write!(f, "{name}: {failure}"),
         }
-    }
-}
-
-/// Where the rules of chess end a game. Mate on the board comes before everything else.
-fn natural_end(position: &Chess, keys: &[Zobrist64]) -> Option<(KnownOutcome, End)> {
-    let draw = |end| Some((KnownOutcome::Draw, end));
-    if position.legal_moves().is_empty() {
-        return match position.is_check() {
-            true => Some((KnownOutcome::Decisive { winner: !position.turn() }, End::Checkmate)),
-            false => draw(End::Stalemate),
-        };
-    }
-    if position.is_insufficient_material() {
-        return draw(End::InsufficientMaterial);
-    }
-    let (last, earlier) = keys.split_last()?;
-    if earlier.iter().filter(|key| *key == last).count() >= 2 {
-        return draw(End::Repetition);
-    }
-    if position.halfmoves() >= 100 {
-        return draw(End::FiftyMoves);
-    }
-    None
-}
-
-fn key(position: &Chess) -> Zobrist64 {
-    position.zobrist_hash(EnPassantMode::Legal)
-}
-
-/// Whether a position can begin a game, or why not.
-pub(super) fn playable(position: &Chess) -> Result<(), &'static str> {
-    match natural_end(position, &[key(position)]) {
-        None => Ok(()),
-        Some((_, end)) => Err(match end {
-            End::Checkmate => "the game is over: mate",
-            End::Stalemate => "the game is over: stalemate",
-            End::InsufficientMaterial => "the game is over: insufficient material",
-            _ => "the game is over: 50 moves without capture or pawn move",
-        }),
     }
 }
 

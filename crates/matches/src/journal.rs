@@ -14,9 +14,9 @@ use serde::de::DeserializeOwned;
 
 use super::tally::PairSummary;
 use gputexel_files::folder_lock::FolderLock;
+use gputexel_files::is_open_at;
 use gputexel_files::journal::{LineJournal, Place};
 use gputexel_files::{Error, Result};
-use gputexel_files::{gone, is_at};
 
 /// The journal's name in its folder.
 pub const JOURNAL: &str = "match.jsonl";
@@ -122,8 +122,8 @@ impl GamesFile {
         self.file.flush().map_err(|e| Error::io(&self.path, e))?;
         let file = self.file.get_ref();
         // Devices and pipes cannot be lost.
-        match file.metadata().is_ok_and(|metadata| metadata.is_file()) && !is_at(&self.path, file) {
-            true => Err(gone(&self.path)),
+        match file.metadata().is_ok_and(|metadata| metadata.is_file()) && !is_open_at(&self.path, file) {
+            true => Err(Error::lost(&self.path)),
             false => Ok(()),
         }
     }

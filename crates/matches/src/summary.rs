@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::game::End;
+use super::end::End;
 use super::runner::Stop;
 use super::session::FinishedMatch;
 use super::statistics::SprtState;

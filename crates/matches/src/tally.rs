@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Color, KnownOutcome};
 
-use super::game::{End, GameRecord, PairRecord};
+use super::end::End;
+use super::game::{GameRecord, PairRecord};
 use super::statistics::Pentanomial;
 
 /// What is kept of a game, by engine (A, then B).

@@ -4,12 +4,11 @@ use half::f16;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Board, Color, Role, Square};
 
+use super::feature::{Feature, ROLE_NAMES};
+use super::imported::{ImportedParameter, MAX_FEATURES, check_name};
 use super::{Imported, classical};
 use gputexel_chess::PhaseSettings;
 use gputexel_files::{Error, Result};
-
-/// Names of the roles in feature order: pawn, knight, bishop, rook, queen, king.
-pub const ROLE_NAMES: [&str; 6] = ["pawn", "knight", "bishop", "rook", "queen", "king"];
 
 /// What computes the rows of a feature set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,15 +49,6 @@ impl FeatureKind {
             Error::Usage(format!("model '{name}': expected {} or {last}", names.join(", ")))
         })
     }
-}
-
-/// One tunable feature; it has a middlegame and an endgame parameter.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Feature {
-    /// Unique name, such as `knight_f3` or `bishop`.
-    pub name: String,
-    /// The table it belongs to, such as `knight`.
-    pub group: String,
 }
 
 /// A feature set together with the phase convention under which its rows were made.
@@ -127,6 +117,7 @@ impl FeatureSet {
 
     /// Whether every entry has coefficient ±1, so that rows store ids only; an id may be there
     /// several times.
+    #[inline]
     pub fn unit_rows(&self) -> bool {
         matches!(self.kind, FeatureKind::Pst | FeatureKind::Classical)
     }
@@ -206,6 +197,64 @@ fn piece_squares(board: &Board, row: &mut FeatureRow) {
         let pieces = board.by_role(*role);
         row.plus.extend((pieces & white).into_iter().map(|sq| base + u16::from(sq)));
         row.minus.extend((pieces & !white).into_iter().map(|sq| base + (u16::from(sq) ^ 56)));
+    }
+}
+
+impl FeatureSet {
+    /// A feature set of one's own.
+    ///
+    /// # Errors
+    /// Those of [`validate`](Self::validate).
+    pub fn try_imported(features: Vec<Feature>, phase: PhaseSettings, imported: Imported) -> Result<Self> {
+        let set = Self { kind: FeatureKind::Imported, phase, features, imported: Some(imported) };
+        set.validate().map(|()| set)
+    }
+
+    /// Checks one that was read from a file.
+    pub(super) fn validate_imported(&self) -> Result<()> {
+        let usage = |text: String| Err(Error::Usage(text));
+        let Some(imported) = &self.imported else {
+            return usage("an imported feature set without parameters".to_string());
+        };
+        let count = self.features.len();
+        if count == 0 || count > MAX_FEATURES || imported.parameters.len() != count {
+            return usage(format!(
+                "an imported feature set of {count} features and {} parameters: must be equal, 1 to {MAX_FEATURES}",
+                imported.parameters.len()
+            ));
+        }
+        if imported.scale_one == 0 || self.phase.max.checked_mul(imported.scale_one).is_none() {
+            return usage(format!(
+                "{} units of phase times {} of endgame scale: must be from 1 to 65535",
+                self.phase.max, imported.scale_one
+            ));
+        }
+        let mut names = std::collections::HashSet::new();
+        for (feature, parameter) in self.features.iter().zip(&imported.parameters) {
+            let name = &feature.name;
+            check_name(name).and_then(|()| check_name(&feature.group)).map_err(Error::Usage)?;
+            if !names.insert(name) {
+                return usage(format!("parameter '{name}' is listed twice"));
+            }
+            parameter.check().map_err(|reason| Error::Usage(format!("parameter '{name}': {reason}")))?;
+        }
+        Ok(())
+    }
+
+    /// Starting values of an imported feature set: mg of every feature, then eg.
+    pub fn imported_prior(&self) -> Option<Vec<f64>> {
+        let parameters = &self.imported.as_ref()?.parameters;
+        Some((0..2).flat_map(|phase| parameters.iter().map(move |p| p.prior[phase])).collect())
+    }
+
+    /// The basis that is used where none is asked for: what the schema says of an imported feature
+    /// set, `otherwise` of one that the program computes.
+    pub fn default_basis<'a>(&self, otherwise: &'a str) -> &'a str {
+        match &self.imported {
+            Some(imported) if imported.parameters.iter().all(ImportedParameter::is_plain) => "identity",
+            Some(_) => "schema",
+            None => otherwise,
+        }
     }
 }
 

@@ -6,11 +6,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::basis::{Base, BasisFile, CoordinateRecord, Named, Value};
-use super::{Feature, FeatureKind, FeatureSet};
-use gputexel_chess::PhaseSettings;
-use gputexel_files::{Error, Result};
-
 /// Most features: ids are 16 bits, and one more id pads rows.
 pub const MAX_FEATURES: usize = 65_534;
 /// Largest size of a starting value or bound, centipawns.
@@ -93,7 +88,7 @@ impl ImportedParameter {
     }
 
     /// Whether the value of a phase, 0 for the middlegame, is tuned.
-    fn moves(&self, phase: usize) -> bool {
+    pub(crate) fn moves(&self, phase: usize) -> bool {
         !self.frozen
             && match self.phases {
                 Phases::Both | Phases::Untapered => true,
@@ -103,7 +98,7 @@ impl ImportedParameter {
     }
 
     /// Whether nothing but the starting values is said.
-    fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         *self == Self { prior: self.prior, ..Self::default() }
     }
 }
@@ -115,103 +110,6 @@ pub struct Imported {
     pub scale_one: u16,
     /// One a feature.
     pub parameters: Vec<ImportedParameter>,
-}
-
-impl FeatureSet {
-    /// A feature set of one's own.
-    ///
-    /// # Errors
-    /// Those of [`validate`](Self::validate).
-    pub fn try_imported(features: Vec<Feature>, phase: PhaseSettings, imported: Imported) -> Result<Self> {
-        let set = Self { kind: FeatureKind::Imported, phase, features, imported: Some(imported) };
-        set.validate().map(|()| set)
-    }
-
-    /// Checks one that was read from a file.
-    pub(super) fn validate_imported(&self) -> Result<()> {
-        let usage = |text: String| Err(Error::Usage(text));
-        let Some(imported) = &self.imported else {
-            return usage("an imported feature set without parameters".to_string());
-        };
-        let count = self.features.len();
-        if count == 0 || count > MAX_FEATURES || imported.parameters.len() != count {
-            return usage(format!(
-                "an imported feature set of {count} features and {} parameters: must be equal, 1 to {MAX_FEATURES}",
-                imported.parameters.len()
-            ));
-        }
-        if imported.scale_one == 0 || self.phase.max.checked_mul(imported.scale_one).is_none() {
-            return usage(format!(
-                "{} units of phase times {} of endgame scale: must be from 1 to 65535",
-                self.phase.max, imported.scale_one
-            ));
-        }
-        let mut names = std::collections::HashSet::new();
-        for (feature, parameter) in self.features.iter().zip(&imported.parameters) {
-            let name = &feature.name;
-            check_name(name).and_then(|()| check_name(&feature.group)).map_err(Error::Usage)?;
-            if !names.insert(name) {
-                return usage(format!("parameter '{name}' is listed twice"));
-            }
-            parameter.check().map_err(|reason| Error::Usage(format!("parameter '{name}': {reason}")))?;
-        }
-        Ok(())
-    }
-
-    /// Starting values of an imported feature set: mg of every feature, then eg.
-    pub fn imported_prior(&self) -> Option<Vec<f64>> {
-        let parameters = &self.imported.as_ref()?.parameters;
-        Some((0..2).flat_map(|phase| parameters.iter().map(move |p| p.prior[phase])).collect())
-    }
-
-    /// The basis that is used where none is asked for: what the schema says of an imported feature
-    /// set, `otherwise` of one that the program computes.
-    pub fn default_basis<'a>(&self, otherwise: &'a str) -> &'a str {
-        match &self.imported {
-            Some(imported) if imported.parameters.iter().all(ImportedParameter::is_plain) => "identity",
-            Some(_) => "schema",
-            None => otherwise,
-        }
-    }
-
-    /// The basis of what an imported schema says is tuned.
-    pub(super) fn schema_basis(&self) -> Result<BasisFile> {
-        let Some(imported) = &self.imported else {
-            return Err(Error::Usage(format!(
-                "basis 'schema' is that of imported datasets, and the feature set is '{}'",
-                self.name()
-            )));
-        };
-        let mut coordinates = Vec::new();
-        let mut fixed = Vec::new();
-        for (phase, suffix) in [".mg", ".eg"].iter().enumerate() {
-            for (feature, parameter) in self.features.iter().zip(&imported.parameters) {
-                let name = &feature.name;
-                if !parameter.moves(phase) {
-                    fixed.push((format!("{name}{suffix}"), Value::PRIOR));
-                    continue;
-                }
-                let tied = parameter.phases == Phases::Untapered;
-                if tied && phase == 1 {
-                    continue;
-                }
-                let moved = if tied { name.clone() } else { format!("{name}{suffix}") };
-                coordinates.push(CoordinateRecord {
-                    name: moved.clone(),
-                    start: Value::PRIOR,
-                    min: parameter.min[phase],
-                    max: parameter.max[phase],
-                    integer: parameter.integer,
-                    moves: Named(vec![(moved, 1.0)]),
-                });
-            }
-        }
-        let mut file = BasisFile::new("schema", self.name(), coordinates);
-        if !fixed.is_empty() {
-            file.base = Base::Values(Named(fixed));
-        }
-        Ok(file)
-    }
 }
 
 /// Whether a name can stand for a parameter or group wherever names are read back.
@@ -238,63 +136,4 @@ pub fn check_name(name: &str) -> std::result::Result<(), String> {
         return Ok(());
     };
     Err(format!("the name {name:?} {reason}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Basis, Prior};
-
-    fn set(parameters: Vec<ImportedParameter>) -> Result<FeatureSet> {
-        let features = (0..parameters.len())
-            .map(|i| Feature { name: format!("p {i}"), group: "all".to_string() })
-            .collect();
-        FeatureSet::try_imported(features, PhaseSettings::default(), Imported { scale_one: 1, parameters })
-    }
-
-    #[test]
-    fn the_schema_decides_what_is_tuned() {
-        let plain = ImportedParameter { prior: [80.0, 120.0], ..Default::default() };
-        let set = set(vec![
-            plain.clone(),
-            ImportedParameter { prior: [7.0, 7.0], phases: Phases::Untapered, ..Default::default() },
-            ImportedParameter { phases: Phases::Eg, max: [None, Some(9.0)], integer: true, ..plain_at(3.0) },
-            ImportedParameter { frozen: true, ..plain.clone() },
-        ])
-        .unwrap();
-        let prior = Prior::default_for(&set).theta(&set).unwrap();
-        assert_eq!(prior, [80.0, 7.0, 3.0, 80.0, 120.0, 7.0, 3.0, 120.0]);
-        let basis = set.default_basis("madchess").parse::<Basis>().unwrap();
-        let basis = basis.resolve(&set, &prior, &[]).unwrap();
-        let names: Vec<&str> = basis.coordinates.iter().map(|c| c.name.as_str()).collect();
-        assert_eq!(names, ["p 0.mg", "p 1", "p 0.eg", "p 2.eg"]);
-        assert_eq!((basis.coordinates[3].max, basis.coordinates[3].integer), (Some(9.0), true));
-        assert_eq!(basis.theta(&basis.start()), prior);
-        let theta = basis.theta(&[1.0, 2.0, 4.0, 5.0]);
-        assert_eq!(theta, [1.0, 2.0, 3.0, 80.0, 4.0, 2.0, 5.0, 120.0]);
-        assert_eq!(super::tests::set(vec![plain]).unwrap().default_basis("madchess"), "identity");
-    }
-
-    fn plain_at(value: f64) -> ImportedParameter {
-        ImportedParameter { prior: [value; 2], ..Default::default() }
-    }
-
-    #[test]
-    fn contradictions_are_refused() {
-        let message = |parameter: ImportedParameter| set(vec![parameter]).unwrap_err().to_string();
-        let untapered =
-            ImportedParameter { prior: [1.0, 2.0], phases: Phases::Untapered, ..Default::default() };
-        assert_eq!(message(untapered), "parameter 'p 0': is untapered, but has two values");
-        let outside = ImportedParameter { max: [Some(2.0); 2], ..plain_at(3.0) };
-        assert!(message(outside).contains("the bounds -inf to 2 exclude the prior 3"));
-        let empty = ImportedParameter { min: [Some(4.0); 2], max: [Some(2.0); 2], ..plain_at(3.0) };
-        assert!(message(empty).contains("the interval 4 to 2 is empty"));
-        assert!(message(plain_at(f64::NAN)).contains("NaN"));
-        let half = ImportedParameter { integer: true, ..plain_at(0.5) };
-        assert!(message(half).contains("not an integer"));
-        for name in ["", "*", "a.mg", "a\nb", " a"] {
-            assert!(check_name(name).is_err(), "{name:?}");
-        }
-        check_name("knight on \"f3\"").unwrap();
-    }
 }

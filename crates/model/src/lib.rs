@@ -6,6 +6,7 @@
 
 mod basis;
 pub mod classical;
+mod feature;
 mod feature_set;
 mod groups;
 mod imported;
@@ -17,7 +18,8 @@ mod squares;
 mod tables;
 
 pub use basis::{Base, BaseWord, Basis, BasisFile, CoordinateRecord, Named, NamedBasis, PriorWord, Value};
-pub use feature_set::{Feature, FeatureKind, FeatureRow, FeatureSet, ROLE_NAMES};
+pub use feature::{Feature, ROLE_NAMES};
+pub use feature_set::{FeatureKind, FeatureRow, FeatureSet};
 pub use groups::{ParameterGroups, resolve as resolve_parameters};
 pub use imported::{Imported, ImportedParameter, MAX_FEATURES, Phases, check_name};
 pub use parameterization::{Coordinate, Parameterization};

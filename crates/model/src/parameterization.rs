@@ -1,4 +1,4 @@
-//! Parameterisation: what is tuned is a vector z, the evaluation's parameters are θ = θ₀ + B z.
+//! Parameterization: what is tuned is a vector z, the evaluation's parameters are θ = θ₀ + B z.
 //!
 //! B is sparse and small, so it is applied on the CPU; gradients go back through Bᵀ and
 //! Gauss–Newton matrices through Bᵀ H B. The identity costs nothing but a copy.
@@ -74,7 +74,7 @@ impl Parameterization {
         }
     }
 
-    /// Checks a parameterisation that was read from a file.
+    /// Checks a parameterization that was read from a file.
     ///
     /// # Errors
     /// Those of [`try_new`](Self::try_new).

@@ -131,7 +131,7 @@ pub struct Provenance {
     pub single_steps: Option<SingleStepsRecord>,
 }
 
-/// What rounding did. Losses are exact and include regularisation.
+/// What rounding did. Losses are exact and include regularization.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoundingRecord {
     /// naive or local.

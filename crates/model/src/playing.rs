@@ -24,7 +24,7 @@ pub struct TableSums {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Entry {
+struct SquareValue {
     mg: i32,
     eg: i32,
 }
@@ -34,7 +34,7 @@ struct Entry {
 #[derive(Clone, Debug)]
 pub struct TableEvaluation {
     /// By color, role and square; Black's are negative.
-    entries: Box<[[[Entry; 64]; 6]; 2]>,
+    entries: Box<[[[SquareValue; 64]; 6]; 2]>,
     /// Values of the features of `classical`, those of its tables included, which are not used.
     terms: Option<Values>,
     /// Phase units by role.
@@ -68,7 +68,7 @@ impl TableEvaluation {
             )));
         }
         let fixed = |value: f64| (value * UNITS).round() as i32;
-        let mut entries = Box::new([[[Entry::default(); 64]; 6]; 2]);
+        let mut entries = Box::new([[[SquareValue::default(); 64]; 6]; 2]);
         for role in 0..6 {
             for square in 0..64 {
                 let feature = match set.kind {
@@ -76,8 +76,8 @@ impl TableEvaluation {
                     FeatureKind::Pst | FeatureKind::Classical => 64 * role + square,
                 };
                 let (mg, eg) = (fixed(theta[feature]), fixed(theta[count + feature]));
-                entries[Color::White as usize][role][square] = Entry { mg, eg };
-                entries[Color::Black as usize][role][square ^ 56] = Entry { mg: -mg, eg: -eg };
+                entries[Color::White as usize][role][square] = SquareValue { mg, eg };
+                entries[Color::Black as usize][role][square ^ 56] = SquareValue { mg: -mg, eg: -eg };
             }
         }
         let tapered = |id: usize| Tapered::new(fixed(theta[id]), fixed(theta[count + id]));
@@ -103,7 +103,7 @@ impl TableEvaluation {
     }
 
     #[inline]
-    fn entry(&self, color: Color, role: Role, square: Square) -> Entry {
+    fn entry(&self, color: Color, role: Role, square: Square) -> SquareValue {
         self.entries[color as usize][usize::from(role) - 1][usize::from(square)]
     }
 

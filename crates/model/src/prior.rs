@@ -1,4 +1,4 @@
-//! The prior: the values from which tuning starts and toward which it is regularised.
+//! The prior: the values from which tuning starts and toward which it is regularized.
 
 use std::path::PathBuf;
 use std::str::FromStr;

@@ -3,7 +3,7 @@
 //! Kingma and Ba, "Adam: a method for stochastic optimization" (2015), algorithm 1, with bias
 //! correction unless switched off (some tuners leave it out). Gradients are per centipawn, so
 //! they are tiny (a millionth and less), and ε must be smaller still to have no effect: the usual
-//! 1e-8 acts as a hidden regulariser on rare features.
+//! 1e-8 acts as a hidden regularizer on rare features.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub struct AdamSettings {
     pub beta2: f64,
     /// ε, in units of the gradient (loss a centipawn).
     pub epsilon: f64,
-    /// Weight λ of the regularisation.
+    /// Weight λ of the regularization.
     pub l2: f64,
     /// Whether moments are corrected for starting at 0.
     pub bias_correction: bool,

@@ -1,7 +1,7 @@
 //! Gauss–Newton with Levenberg–Marquardt damping.
 //!
 //! Each step solves (H + μ diag H + ε I) δ = −g by Cholesky's method, where H is the Gauss–Newton
-//! matrix and g the gradient, regularisation included. μ shrinks after a step that gained what
+//! matrix and g the gradient, regularization included. μ shrinks after a step that gained what
 //! the quadratic model promised and grows after one that did not (Nielsen, "Damping parameter in
 //! Marquardt's method", 1999). Rows that no position touches have H = g = 0 and stay where they
 //! are; ε, a tiny share of the largest diagonal entry, keeps directions without curvature (adding
@@ -17,7 +17,7 @@ use gputexel_files::{Error, Result};
 /// Settings of the method.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GaussNewtonSettings {
-    /// Weight λ of the regularisation.
+    /// Weight λ of the regularization.
     pub l2: f64,
     /// μ at the start, relative to the diagonal.
     pub damping: f64,

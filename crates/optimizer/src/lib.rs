@@ -33,7 +33,7 @@ use gputexel_files::Result;
 pub struct Proposal {
     /// The vectors, member after member.
     pub parameters: Vec<f64>,
-    /// Weight λ of the regularisation, a member; its length is the number of members.
+    /// Weight λ of the regularization, a member; its length is the number of members.
     pub l2: Vec<f64>,
     /// Whether gradients are needed.
     pub gradients: bool,
@@ -71,16 +71,16 @@ pub struct Best {
     pub member: usize,
     /// Its vector.
     pub parameters: Vec<f64>,
-    /// Its loss when it was last evaluated, regularisation included.
+    /// Its loss when it was last evaluated, regularization included.
     pub loss: f64,
 }
 
-/// A method of optimisation.
+/// A method of optimization.
 pub trait Optimizer {
     /// What to evaluate next.
     fn ask(&mut self) -> Proposal;
 
-    /// The answer to the last [`ask`](Self::ask), with regularisation added to losses, gradients
+    /// The answer to the last [`ask`](Self::ask), with regularization added to losses, gradients
     /// and matrices.
     ///
     /// # Errors
@@ -95,7 +95,7 @@ pub trait Optimizer {
         None
     }
 
-    /// The outcome of the first of [`steps_ahead`](Self::steps_ahead), with regularisation added to
+    /// The outcome of the first of [`steps_ahead`](Self::steps_ahead), with regularization added to
     /// its losses. Takes the place of [`tell`](Self::tell).
     ///
     /// # Errors

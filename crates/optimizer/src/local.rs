@@ -25,7 +25,7 @@ use gputexel_files::{Error, Result};
 /// Settings of the method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LocalSettings {
-    /// Weight λ of the regularisation.
+    /// Weight λ of the regularization.
     pub l2: f64,
     /// Sizes of steps, descending; the last is 1.
     pub steps: Vec<u32>,

@@ -7,21 +7,22 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::folder::Folder;
-use super::journal::{Entry, FOLDER, Journal, Origin, replacements};
+use super::journal::{FOLDER, FileRecord, Journal, Origin, replacements};
 use super::lock::PatchLock;
+use super::remedy::Remedy;
 use super::sources::is_hidden;
 use super::transaction::backup_root;
 use gputexel_files::{Error, Result};
 
 /// Makes the records in a source folder, and those in the backup folder of commands if one is given, the
-/// tree's own. Returns the files of theirs that are outside of the tree or hidden, which are left alone.
+/// tree's own. Returns the files named in them that are outside of the tree or hidden, which are left alone.
 ///
 /// # Errors
-/// [`Error::Io`]; [`Error::Input`] for records that lead astray, or that belong to another tree which is
+/// [`Error::Io`]; [`Error::Input`] for records with paths that no journal has, or that belong to another tree which is
 /// still there.
 pub fn adopt(sources: &Path, backup: Option<&Path>) -> Result<Vec<PathBuf>> {
     if !sources.is_dir() {
-        return Err(Error::input(sources, "is not a folder; --adopt needs the folder with the sources"));
+        return Err(Error::input(sources, "is not a folder").mended_by(Remedy::AdoptSources));
     }
     let mut left = Vec::new();
     if backup.is_none() && std::fs::symlink_metadata(sources.join(FOLDER)).is_err() {
@@ -55,11 +56,11 @@ fn adopt_one(lock: &PatchLock, folder: &Folder, outside: bool, left: &mut Vec<Pa
         let reason = format!("has the old files of {}, which is still there", journal.sources.display());
         return Err(Error::input(folder.path(), reason));
     }
-    let inside = |entry: &&Entry| {
+    let inside = |entry: &&FileRecord| {
         entry.path.components().all(|part| matches!(part, Component::Normal(_)))
             && (origin == Origin::Own || !is_hidden(&entry.path))
     };
-    let (files, others): (Vec<Entry>, Vec<Entry>) =
+    let (files, others): (Vec<FileRecord>, Vec<FileRecord>) =
         journal.files.clone().into_iter().partition(|entry| inside(&entry));
     left.extend(others.into_iter().map(|entry| entry.path));
     journal.rebound(lock.sources(), files).write(folder, lock.key())

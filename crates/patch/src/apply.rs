@@ -18,7 +18,7 @@ use super::lexer::{Kind, Language, lex};
 use super::order::uncover;
 use super::params::{ParamEntry, ParamKind, ParamsFile, plain, python};
 use super::pattern::Found;
-use super::plan::{Plan, PlannedBlock, PlannedValue, params_path, read_params};
+use super::plan::{PatchPlan, PlannedBlock, PlannedValue, params_path, read_params};
 use super::sources::{Source, Sources};
 use super::state::{Placed, State, place, refuse_others};
 use super::tune::whole_text;
@@ -41,7 +41,7 @@ static OPTION: LazyLock<Regex> = LazyLock::new(|| {
 /// # Errors
 /// [`Error::Io`]; [`Error::Input`] naming file and line of what cannot be used: a context without a
 /// match, a parameter that the `.params` file lacks.
-pub fn plan_apply(tune: &Path, folder: &Path, options: &Options) -> Result<Plan> {
+pub fn plan_apply(tune: &Path, folder: &Path, options: &Options) -> Result<PatchPlan> {
     plan_apply_from(&params_path(tune)?, tune, folder, options)
 }
 
@@ -49,7 +49,12 @@ pub fn plan_apply(tune: &Path, folder: &Path, options: &Options) -> Result<Plan>
 ///
 /// # Errors
 /// As [`plan_apply`].
-pub fn plan_apply_from(params_path: &Path, tune: &Path, folder: &Path, options: &Options) -> Result<Plan> {
+pub fn plan_apply_from(
+    params_path: &Path,
+    tune: &Path,
+    folder: &Path,
+    options: &Options,
+) -> Result<PatchPlan> {
     let tune = TuneFile::read(tune, options.compat, !options.compat)?;
     let mut sources = Sources::open(folder, options)?;
     let placed = place(&tune, &mut sources, options)?;
@@ -88,7 +93,7 @@ pub fn plan_apply_from(params_path: &Path, tune: &Path, folder: &Path, options: 
     })?;
 
     let mut planned: Vec<Option<PlannedBlock>> = placed.iter().map(|_| None).collect();
-    let work = |p| Work { tune: &tune, p, params: &params, options };
+    let work = |p| BlockApply { tune: &tune, p, params: &params, options };
     // What was put in last lies on top, and may have split what a plain patch before it has put in.
     for (i, (p, state)) in placed.iter().zip(&states).enumerate().rev() {
         let source = &mut sources.files[p.file];
@@ -114,24 +119,24 @@ pub fn plan_apply_from(params_path: &Path, tune: &Path, folder: &Path, options: 
         }
     }
     let problems = used.iter().filter_map(|entry| entry.range_problem());
-    let mut plan = Plan {
+    let mut plan = PatchPlan {
         blocks: planned.into_iter().flatten().collect(),
         warnings: problems.map(|problem| format!("{}: {problem}", params_path.display())).collect(),
-        ..Plan::default()
+        ..PatchPlan::default()
     };
     plan.take_sources(sources)?;
     Ok(plan)
 }
 
 /// The work on one block.
-struct Work<'a> {
+struct BlockApply<'a> {
     tune: &'a TuneFile,
     p: &'a Placed<'a>,
     params: &'a ParamsFile,
     options: &'a Options,
 }
 
-impl Work<'_> {
+impl BlockApply<'_> {
     fn planned(&self, source: &Source, at: Option<usize>, action: &'static str) -> PlannedBlock {
         PlannedBlock {
             name: self.p.block.name.clone(),
@@ -168,7 +173,7 @@ impl Work<'_> {
         }
     }
 
-    /// Puts values in the place of the numbers of a context, or a plain patch in its place.
+    /// Replaces the numbers of a context by values, or the context by a plain patch.
     fn apply(&self, source: &mut Source, state: &State) -> Result<PlannedBlock> {
         let Self { p, options, .. } = self;
         let found = self.find(source, state)?;

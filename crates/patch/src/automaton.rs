@@ -110,7 +110,7 @@ impl Automaton {
                         _ => true,
                     });
             let begins = digit && !(self.whole && (word_before || ends_with_point(before)));
-            let cut = self.whole && is_word(c) && second.is_some_and(is_word);
+            let splits_word = self.whole && is_word(c) && second.is_some_and(is_word);
             let chars = self.chars.get(&c).unwrap_or(&none);
             let barred = if blank { &self.joined } else { &self.blanks };
             let inner = |set: u64, wanted: bool| if wanted && !blank { set } else { 0 };
@@ -120,7 +120,7 @@ impl Automaton {
                 let behind = now.begun.get(i + 1).map_or(0, |set| (set & !barred[i + 1]) << 63);
                 let follows = ((now.begun[i] & !barred[i]) >> 1) | behind;
                 let finish = if i + 1 == width { last } else { 0 };
-                let char = chars[i] & (follows | if cut { 0 } else { finish });
+                let char = chars[i] & (follows | if splits_word { 0 } else { finish });
                 let (old_end, old_point, old_integer) = (now.end[i], now.point[i], now.integer[i]);
                 let digits =
                     inner(old_end, digit) | if ends { (follows | finish) & self.numbers[i] } else { 0 };

@@ -1,7 +1,7 @@
 //! Reading `.tune` files into blocks.
 //!
 //! A line that begins with `#` opens a block; the lines up to the next one are its body. Owns the
-//! syntax; what the numbers in bodies are called is the business of `names`, where they stand in the
+//! syntax; `names` decides what the numbers in bodies are called, where they stand in the
 //! sources that of `pattern`. The facts of the format are those of YaneuraOu's `tune.py`.
 
 use std::path::{Path, PathBuf};

@@ -8,12 +8,14 @@ use super::apply::lost_lines;
 use super::blocks::{Block, Setting, TuneFile};
 use super::constants::Code;
 use super::nearest::{Near, NearIndex};
-use super::order::{History, prove, uncover};
+use super::order::{History, uncover, verify_reversible};
 use super::params::ParamsFile;
 use super::plan::{params_path, read_params};
+use super::remedy::Remedy;
 use super::sources::{Source, Sources};
 use super::state::{Placed, State, check_names, place_block};
-use super::tune::{BlockEdit, enter, marker_line};
+use super::transaction::check_complete;
+use super::tune::{BlockEdit, add_parameters, marker_line};
 use super::warnings::{encodings, of_block, undeclared};
 use gputexel_files::{Error, Result};
 
@@ -52,6 +54,9 @@ pub struct BlockCheck {
     pub near: Option<Near>,
     /// What else is wrong: markers that are missing or in several lines, files.
     pub problems: Vec<String>,
+    /// What would mend the last problem, where asking differently would.
+    #[serde(skip)]
+    pub remedy: Option<Remedy>,
 }
 
 impl BlockCheck {
@@ -74,7 +79,7 @@ pub struct CheckReport {
     pub params_missing: Vec<String>,
     /// Why the `.params` file cannot be read.
     pub params_problem: Option<String>,
-    /// What can be used and is hardly meant: ranges without the value, parameters that nothing declares.
+    /// Likely mistakes: ranges without the value, parameters that nothing declares.
     pub warnings: Vec<String>,
 }
 
@@ -89,9 +94,10 @@ impl CheckReport {
 /// Looks for every block in its source.
 ///
 /// # Errors
-/// A `.tune` file that cannot be read, a folder that is none. What is wrong with single blocks is in
-/// the report.
+/// A `.tune` file that cannot be read, a folder that is none or that an interrupted command has left half
+/// written. What is wrong with single blocks is in the report.
 pub fn check(tune: &Path, folder: &Path, options: &Options) -> Result<CheckReport> {
+    check_complete(folder)?;
     let params = params_path(tune)?;
     let tune = TuneFile::read(tune, options.compat, true)?;
     if !options.compat {
@@ -125,7 +131,7 @@ pub fn check(tune: &Path, folder: &Path, options: &Options) -> Result<CheckRepor
 }
 
 /// Patches in memory, in order, as `tune` would, but for blocks of which it has been done; what stands
-/// in the way of one block is told of it, and the next is gone on with.
+/// in the way of one block is reported for it, and the next block is tried.
 fn check_blocks(
     tune: &TuneFile,
     sources: &mut Sources,
@@ -143,10 +149,14 @@ fn check_blocks(
             values: Vec::new(),
             near: None,
             problems: Vec::new(),
+            remedy: None,
         };
         match place_block(block, tune, sources, options) {
             Ok(p) => placed.push((checks.len(), p)),
-            Err(error) => check.problems.push(error.to_string()),
+            Err(error) => {
+                check.remedy = error.remedy().copied();
+                check.problems.push(error.to_string());
+            }
         }
         checks.push(check);
     }
@@ -173,7 +183,7 @@ fn check_blocks(
         let plain = p.block.name.is_empty();
         let tried = matches!(state, State::Ready(_)) || (plain && !matches!(state, State::Done(_)));
         let mut edit = |source: &mut Source| {
-            enter(p, state, source, &mut params, tune, options)?;
+            add_parameters(p, state, source, &mut params, tune, options)?;
             let history = &mut histories[p.file];
             BlockEdit { tune, p, params: &params, options, history }.run(source, state)
         };
@@ -197,7 +207,7 @@ fn check_blocks(
             Some(Ok(_)) => {
                 said.clear();
                 if !options.compat
-                    && let Err(error) = prove(p, state, source, &tune.path)
+                    && let Err(error) = verify_reversible(p, state, source, &tune.path)
                 {
                     said.push(error.to_string());
                 }

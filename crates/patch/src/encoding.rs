@@ -16,11 +16,14 @@ use gputexel_files::{Error, Result};
 /// How the letters of a source are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
+    /// UTF-8, with or without a byte order mark.
     Utf8,
     /// With its byte order mark, which is the first letter of the text.
     Utf16 {
+        /// Whether the high byte of a unit comes first.
         big_endian: bool,
     },
+    /// The encoding of older Japanese engines.
     ShiftJis,
     /// Latin-1 and what Windows has where Latin-1 has control codes.
     Windows1252,

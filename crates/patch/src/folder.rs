@@ -95,7 +95,7 @@ impl Folder {
         }
     }
 
-    /// Refuses a link, a pipe and the like in the place of a file, which need not be there.
+    /// Refuses anything but a regular file of that name, such as a link or a pipe; it may be missing.
     pub fn check_regular(&self, name: &str) -> Result<()> {
         match self.dir.symlink_metadata(name) {
             Ok(metadata) if metadata.is_file() => Ok(()),
@@ -159,7 +159,7 @@ impl Folder {
         Ok(file.into_std())
     }
 
-    /// Writes and syncs a new file in the place of what has that name, with the rights of another or, by
+    /// Writes and syncs a new file, replacing any of that name, with the rights of another or, by
     /// default, those that the user's mask leaves; whether it has got the owner and group it should have.
     pub fn write(&self, name: impl AsRef<OsStr>, bytes: &[u8], rights: Option<&Rights>) -> Result<bool> {
         let name = name.as_ref();
@@ -246,12 +246,12 @@ impl Folder {
 
 /// The place of a file that is to be replaced.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct FilePlace {
     pub folder: Folder,
     pub name: std::ffi::OsString,
 }
 
-impl Place {
+impl FilePlace {
     /// Of a path below a tree, relative or not, or of one elsewhere; none if its folder is not there.
     pub fn of(tree: &Folder, path: &Path) -> Result<Option<Self>> {
         let relative = if path.is_relative() { Ok(path) } else { path.strip_prefix(tree.path()) };

@@ -1,8 +1,8 @@
 //! A first `.tune` block from lines of a source, with its numbers marked.
 //!
-//! Numbers in comments, strings and identifiers are none; those that could not become variables are left,
-//! and those that the format cannot mark (hexadecimal, with exponents or suffixes) are left and named. Lines are added below until the block matches in one
-//! place only.
+//! Digits in comments, strings and identifiers are ignored, as are numbers that could not become variables.
+//! Those that the format cannot mark (hexadecimal, with exponents or suffixes) are listed. Lines are added
+//! below until the block matches in one place only.
 
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,7 @@ use super::encoding::decode;
 use super::lexer::Language;
 use super::names::{Segment, Template};
 use super::pattern::{Frequencies, Pattern, Rule};
+use super::remedy::Remedy;
 use gputexel_files::shown;
 use gputexel_files::{Error, Result};
 
@@ -51,6 +52,99 @@ pub struct Draft {
     pub markers_missing: Vec<String>,
 }
 
+/// What [`init`] is asked to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InitRequest {
+    /// The source.
+    pub source: PathBuf,
+    /// Its first and last line that the block is made of, from 1.
+    pub lines: (u64, u64),
+    /// What the block is made with. Names that are taken in the file that it is added to need not be given.
+    pub options: DraftOptions,
+    /// Where it goes.
+    pub output: DraftOutput,
+}
+
+/// Where a block goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum DraftOutput {
+    /// It is only returned.
+    #[default]
+    None,
+    /// Into a file that is not there yet.
+    Create(PathBuf),
+    /// To the end of a file.
+    Append(PathBuf),
+    /// Into a file, whatever is there.
+    Replace(PathBuf),
+}
+
+impl DraftOutput {
+    /// The file, if there is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::None => None,
+            Self::Create(path) | Self::Append(path) | Self::Replace(path) => Some(path),
+        }
+    }
+}
+
+/// What [`init`] has done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InitReport {
+    /// The block.
+    pub draft: Draft,
+    /// Whether a marker says where parameters are declared, and one where they are offered as options; of the
+    /// block itself, or of an earlier one in the file.
+    pub has_markers: bool,
+}
+
+/// Makes a block as [`draft`] does and writes it to a file.
+///
+/// # Errors
+/// Those of [`draft`]; [`Error::Usage`] for a file that is there already or that is the source file itself;
+/// [`Error::Io`].
+pub fn init(request: &InitRequest) -> Result<InitReport> {
+    let InitRequest { source, lines: (first, last), options, output } = request;
+    let existing = match output {
+        DraftOutput::Create(path) if path.exists() => {
+            let reason = format!("{}: already exists", path.display());
+            return Err(Error::Usage(reason).mended_by(Remedy::AppendOrReplace));
+        }
+        DraftOutput::Append(path) if path.exists() => {
+            gputexel_files::read_whole_text(path, gputexel_files::SETTINGS_BYTES)
+                .map_err(|e| Error::io(path, e))?
+        }
+        _ => String::new(),
+    };
+    if let Some(output) = output.path()
+        && let (Ok(output), Ok(source)) = (output.canonicalize(), source.canonicalize())
+        && output == source
+    {
+        return Err(Error::Usage(format!("{}: is the source file itself", output.display())));
+    }
+    let mut options = options.clone();
+    let contexts =
+        existing.lines().filter_map(|line| line.strip_prefix("#context")?.split_whitespace().next());
+    options.taken.extend(contexts.map(str::to_string));
+    let draft = draft(source, *first, *last, &options)?;
+    if let Some(path) = output.path() {
+        let gap = if existing.is_empty() || existing.ends_with("\n\n") {
+            ""
+        } else if existing.ends_with('\n') {
+            "\n"
+        } else {
+            "\n\n"
+        };
+        gputexel_files::write_atomically(path, format!("{existing}{gap}{}", draft.text).as_bytes())?;
+    }
+    // What an earlier block has set still holds.
+    let set = |key: &str| existing.lines().any(|line| line.starts_with(key));
+    let declared = options.declaration.is_some() || set("#set declaration");
+    let offered = options.options.is_some() || set("#set options");
+    Ok(InitReport { draft, has_markers: declared && offered })
+}
+
 /// Makes a block of lines `first` to `last` (from 1) of a source.
 ///
 /// # Errors
@@ -72,7 +166,7 @@ pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Re
     let name = match &options.name {
         Some(name) if !name.is_empty() && is_name(name) => name.clone(),
         Some(name) => {
-            return Err(Error::Usage(format!("--name {}: letters, digits and _ make a name", shown(name))));
+            return Err(Error::Usage(format!("name {}: letters, digits and _ make a name", shown(name))));
         }
         None => suggested(&lines[first as usize - 1..last as usize], source, first, &options.taken),
     };

@@ -2,15 +2,16 @@
 //!
 //! A folder for each replacement holds the old files and `journal.json`. Whoever has a tree can write
 //! such files, so that they are sealed (see `seal`) and name the tree that they were made in; whether to
-//! trust one is for callers to ask, by [`Origin::check`]. The order of steps is the business of
-//! `transaction` and `undo`.
+//! trust one is for callers to decide, by [`Origin::check`]. `transaction` and `undo` decide the order of
+//! steps.
 
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::folder::{Folder, Place};
+use super::folder::{FilePlace, Folder};
+use super::remedy::Remedy;
 use super::seal::Key;
 use gputexel_files::{Error, Result};
 
@@ -39,7 +40,7 @@ pub(super) enum Progress {
 
 /// A file of a replacement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Entry {
+pub(super) struct FileRecord {
     /// Relative to the source folder if it is in there.
     pub path: PathBuf,
     pub shown: PathBuf,
@@ -60,7 +61,7 @@ pub(super) struct Journal {
     /// The source folder, links resolved.
     pub sources: PathBuf,
     pub progress: Progress,
-    pub files: Vec<Entry>,
+    pub files: Vec<FileRecord>,
 }
 
 /// The checksum by which files are known again: nobody can make another file that has it.
@@ -92,28 +93,26 @@ impl Origin {
     /// Refuses records that were not made by this user in this very tree. `made_in` is where they claim
     /// to have been made; `folder` is the one with the records.
     pub fn check(self, made_in: &Path, tree: &Path, folder: &Path) -> Result<()> {
-        let adopt = "--adopt takes over the old files in it";
-        let reason = match self {
+        let (reason, remedy) = match self {
             Self::Own if made_in == tree => return Ok(()),
-            Self::Own => format!(
-                "was made in {}, not here; if you have moved or copied the tree, {adopt}; else delete it",
-                made_in.display()
+            Self::Own => (format!("was made in {}, not here", made_in.display()), Remedy::AdoptMoved),
+            Self::Foreign => (
+                "was not made by you on this computer; delete it if it came with the sources".to_string(),
+                Remedy::AdoptForeign,
             ),
-            Self::Foreign => format!(
-                "was not made by you on this computer; delete it if it came with the sources; {adopt} if they \
-                 are yours"
-            ),
-            Self::Former => format!(
+            Self::Former => (
                 "was made by a former version, whose records anyone could have written; delete it if it came \
-                 with the sources; {adopt} if they are yours"
+                 with the sources"
+                    .to_string(),
+                Remedy::AdoptForeign,
             ),
         };
-        Err(Error::input(folder, reason))
+        Err(Error::input(folder, reason).mended_by(remedy))
     }
 }
 
 impl Journal {
-    pub fn new(command: &str, sources: &Path, files: Vec<Entry>) -> Self {
+    pub fn new(command: &str, sources: &Path, files: Vec<FileRecord>) -> Self {
         let (command, sources) = (command.to_string(), sources.to_path_buf());
         Self { version: VERSION, command, sources, progress: Progress::Writing, files }
     }
@@ -136,7 +135,7 @@ impl Journal {
             return Err(wrong(&format!("is a journal of version {}, which is unknown", journal.version)));
         }
         if let Some(entry) = journal.files.iter().find(|entry| !entry.is_sane()) {
-            return Err(wrong(&format!("has a path that leads astray, {:?}", entry.path)));
+            return Err(wrong(&format!("has a path that no journal has, {:?}", entry.path)));
         }
         if origin != Origin::Own && !journal.is_printable() {
             return Err(wrong("holds control characters"));
@@ -156,7 +155,7 @@ impl Journal {
     }
 
     /// The journal as that of another tree, or of this version.
-    pub fn rebound(self, sources: &Path, files: Vec<Entry>) -> Self {
+    pub fn rebound(self, sources: &Path, files: Vec<FileRecord>) -> Self {
         Self { version: VERSION, sources: sources.to_path_buf(), files, ..self }
     }
 
@@ -172,7 +171,7 @@ impl Journal {
     }
 }
 
-impl Entry {
+impl FileRecord {
     /// Whether the path is below the tree, or a whole one, and the old file lies in the folder.
     fn is_sane(&self) -> bool {
         let plain = |name: &String| {
@@ -188,8 +187,8 @@ impl Entry {
     }
 
     /// Where the file is; none if its folder is gone.
-    pub fn place(&self, tree: &Folder) -> Result<Option<Place>> {
-        Place::of(tree, &self.path)
+    pub fn place(&self, tree: &Folder) -> Result<Option<FilePlace>> {
+        FilePlace::of(tree, &self.path)
     }
 }
 

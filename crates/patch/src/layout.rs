@@ -5,7 +5,14 @@ use std::ops::Range;
 use super::characters::{
     indentation, is_space, is_word, line_end, line_start, next_line, without_blank_edges,
 };
-use super::order::Edit;
+
+/// A replacement in a text: where, and how many bytes went and came.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edit {
+    pub at: usize,
+    pub removed: usize,
+    pub added: usize,
+}
 
 /// A body with the indentation of the place where it goes, the first line without: the source has it.
 pub(super) fn indented(body: &str, indent: &str, newline: &str) -> String {
@@ -31,7 +38,7 @@ pub(super) fn indented(body: &str, indent: &str, newline: &str) -> String {
     text
 }
 
-/// Puts a body in the place of a part of a text; with an empty body, lines that held nothing else go.
+/// Replaces a part of a text by a body; with an empty body, lines that held nothing else go.
 pub(super) fn replace_part(text: &mut String, range: Range<usize>, body: &str, newline: &str) -> Edit {
     let new = indented(body, indentation(text, range.start), newline);
     if new.is_empty() {
@@ -43,8 +50,9 @@ pub(super) fn replace_part(text: &mut String, range: Range<usize>, body: &str, n
     let rest = text[range.end..line_end(text, range.end)].trim_matches(is_space);
     let last = new.rsplit('\n').next().unwrap_or("");
     // What follows on the line must not become a part of a comment.
-    let cut = !rest.is_empty() && last.contains("//");
-    let indent = if cut { format!("{newline}{}", indentation(text, range.start)) } else { String::new() };
+    let behind_comment = !rest.is_empty() && last.contains("//");
+    let indent =
+        if behind_comment { format!("{newline}{}", indentation(text, range.start)) } else { String::new() };
     let edit = Edit { at: range.start, removed: range.len(), added: new.len() + indent.len() };
     text.replace_range(range, &format!("{new}{indent}"));
     edit
@@ -68,7 +76,7 @@ pub(super) fn remove_lines(text: &mut String, lines: Range<usize>) {
     text.replace_range(start..lines.end, "");
 }
 
-/// What to write in the place of a number or name so that it does not grow together with what stands
+/// What to write for a number or name so that it does not grow together with what stands
 /// around it: `return-3` with a name, `d-x` with -3.
 pub(super) fn apart(text: &str, range: &Range<usize>, new: &str) -> String {
     let before = text[..range.start].chars().next_back();

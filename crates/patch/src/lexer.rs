@@ -1,23 +1,27 @@
-//! Sources as tokens: comments, words, numbers, texts and single marks.
+//! A lexer for sources: comments, words, numbers, string literals and punctuation.
 //!
-//! Owns what is code and what is not; strings and comments cannot be mistaken for arrays. Nothing is
-//! refused here: what is not closed ends with the line or the file.
+//! It separates code from comments and strings, so that neither is mistaken for an array. It accepts any
+//! input: an unclosed comment or string ends with its line or the file.
 
 use std::path::Path;
 
 /// How literals and comments are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
-    /// C, C++, and all that is like it.
+    /// C, C++, and every language like them.
     C,
+    /// C#.
     CSharp,
+    /// Rust.
     Rust,
+    /// Go.
     Go,
+    /// Python.
     Python,
 }
 
 impl Language {
-    /// By the ending of the file's name; what is unknown is taken for C.
+    /// The language by a file's extension; C where that is unknown.
     pub fn of(path: &Path) -> Self {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("rs") => Self::Rust,
@@ -28,37 +32,46 @@ impl Language {
         }
     }
 
-    /// Whether a value ends with its line, unless brackets are open.
+    /// Whether a newline ends a statement, unless brackets are open.
     pub fn ends_with_line(self) -> bool {
         matches!(self, Self::Go | Self::Python)
     }
 }
 
+/// What a [`Token`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// A comment, with its delimiters.
     Comment,
+    /// An identifier or keyword.
     Word,
-    /// Without its sign.
+    /// A number without its sign.
     Number,
-    /// A string or character.
+    /// A string or character literal.
     Text,
+    /// Any other single byte, such as a bracket.
     Mark(u8),
 }
 
 /// Bytes `start..end` of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
+    /// What they are.
     pub kind: Kind,
+    /// The first byte.
     pub start: usize,
+    /// The byte behind the last.
     pub end: usize,
 }
 
 impl Token {
+    /// Whether the token is this byte of punctuation.
     pub fn is(&self, mark: u8) -> bool {
         self.kind == Kind::Mark(mark)
     }
 }
 
+/// The tokens of a source, in order; only whitespace and a byte order mark are left out.
 pub fn lex(source: &str, language: Language) -> Vec<Token> {
     let bytes = source.as_bytes();
     // A byte order mark is no part of a word.

@@ -1,10 +1,11 @@
 //! Patching engine sources: numbers become tunable options, and tuned values numbers again.
 //!
 //! The formats are those of YaneuraOu's `tune.py`: a `.tune` file shows parts of sources with numbers
-//! marked by `@`, a `.params` file beside it holds the parameters. [`plan_tune`], [`plan_apply`] and
-//! [`check()`] read everything and compute all texts in memory; [`write()`] replaces the files, all or
-//! none, and [`undo()`] brings the old ones back. `docs/patch.md` tells where this differs from the
-//! original, and why. [`tables`] puts tuned tables into marked arrays.
+//! marked by `@`, a `.params` file beside it holds the parameters. [`init()`] drafts a first block,
+//! [`check()`] says where blocks match, [`edit()`] tunes and applies, and [`undo()`] brings the old files back.
+//! [`plan_tune`] and [`plan_apply`] read everything and compute all texts in memory; [`write()`] replaces the
+//! files, all or none. `docs/patch.md` tells where this differs from the
+//! original, and why. Tuned tables are put into marked arrays by the crate `gputexel-tables`.
 
 mod adopt;
 mod apply;
@@ -13,6 +14,8 @@ mod blocks;
 mod characters;
 mod check;
 mod constants;
+mod describe;
+mod edit;
 pub mod encoding;
 mod folder;
 mod init;
@@ -25,9 +28,10 @@ mod nearest;
 mod order;
 pub mod params;
 mod pattern;
-pub mod plan;
+mod plan;
+mod remedy;
 mod seal;
-pub mod sources;
+mod sources;
 mod state;
 mod transaction;
 mod tune;
@@ -39,11 +43,14 @@ use std::path::Path;
 pub use adopt::adopt;
 pub use apply::{plan_apply, plan_apply_from};
 pub use check::{BlockCheck, BlockState, CheckReport, check};
-pub use init::{Draft, DraftOptions, draft};
+pub use edit::{EditCommand, EditReport, EditRequest, edit};
+pub use init::{Draft, DraftOptions, DraftOutput, InitReport, InitRequest, draft, init};
 pub use nearest::Near;
 pub use params::{ParamEntry, ParamKind, ParamsFile};
-pub use plan::{Change, ParamsSummary, Plan, PlannedBlock, PlannedValue, params_path};
-pub use transaction::{Backup, Step, Written, interrupted, recover, write, write_observed};
+pub use plan::{Change, ParamsSummary, PatchPlan, PlannedBlock, PlannedValue, params_path};
+pub use remedy::Remedy;
+pub use sources::read_source;
+pub use transaction::{Backup, WriteStep, Written, interrupted, recover, write, write_observed};
 pub use tune::plan_tune;
 pub use undo::{Undone, undo};
 
@@ -60,13 +67,25 @@ pub struct Options {
     pub hidden: bool,
 }
 
+/// Something that the user should know while a command is at work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice<'a> {
+    /// A file in records that were adopted, which is outside of the tree or hidden and was left alone.
+    LeftAlone(&'a Path),
+    /// A likely mistake, or what files lose by being replaced, one line.
+    Warning(&'a str),
+}
+
 /// The text of a file.
 fn read_text(path: &Path) -> Result<String> {
     let bytes = folder::read_file(path)?;
     Ok(utf8(&bytes, path)?.to_string())
 }
 
-/// Bytes as text; an error names line and column.
+/// Bytes as UTF-8 text.
+///
+/// # Errors
+/// [`Error::Input`] with line and column of the first byte that is not UTF-8; `path` is for the message.
 pub fn utf8<'a>(bytes: &'a [u8], path: &Path) -> Result<&'a str> {
     std::str::from_utf8(bytes).map_err(|e| {
         let before = &bytes[..e.valid_up_to()];

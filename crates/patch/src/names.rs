@@ -109,7 +109,7 @@ impl Template {
         self.segments.iter().any(|segment| matches!(segment, Segment::Name(_)))
     }
 
-    /// The text with something in the place of every parameter.
+    /// The text with every parameter replaced.
     pub fn filled(&self, mut fill: impl FnMut(&str) -> String) -> String {
         let mut text = String::new();
         for segment in &self.segments {

@@ -113,8 +113,8 @@ impl<'s> NearIndex<'s> {
             if left == 0 && i > 0 {
                 break;
             }
-            let cut = |lines: &[String]| lines.join("\n").chars().take(compared).collect::<String>();
-            let (a, b) = (cut(&wanted), cut(&there));
+            let clipped = |lines: &[String]| lines.join("\n").chars().take(compared).collect::<String>();
+            let (a, b) = (clipped(&wanted), clipped(&there));
             self.budget.set(left.saturating_sub(a.len() * b.len()));
             let mut diff = TextDiff::configure();
             let ratio = diff.algorithm(Algorithm::Myers).diff_chars(a.as_str(), b.as_str()).ratio();

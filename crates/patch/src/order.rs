@@ -11,19 +11,12 @@ use std::path::Path;
 use super::Options;
 use super::blocks::Block;
 use super::characters::line_of;
+use super::layout::Edit;
 use super::pattern::Found;
 use super::sources::{Source, Sources};
 use super::state::{Placed, State};
 use gputexel_files::shown;
 use gputexel_files::{Error, Result};
-
-/// A replacement in a text: where, and how many bytes went and came.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Edit {
-    pub at: usize,
-    pub removed: usize,
-    pub added: usize,
-}
 
 /// Where a block has been.
 #[derive(Debug)]
@@ -205,7 +198,7 @@ pub(super) fn uncover(placed: &[Placed<'_>], states: &mut [State], sources: &Sou
 }
 
 /// Refuses a tuned source in which a context would not be found again.
-pub(super) fn prove(p: &Placed<'_>, state: &State, source: &Source, tune: &Path) -> Result<()> {
+pub(super) fn verify_reversible(p: &Placed<'_>, state: &State, source: &Source, tune: &Path) -> Result<()> {
     let (State::Ready(_), false) = (state, p.block.name.is_empty()) else { return Ok(()) };
     let pattern = p.tuned.as_ref().unwrap_or(&p.pattern);
     match pattern.find_all(&source.text, &source.frequencies).len() {

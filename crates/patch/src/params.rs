@@ -2,7 +2,7 @@
 //!
 //! Lines are `name, type, v, min, max, step, delta`, then ` //comment`, and `[[NOT USED]]` where no
 //! context has the parameter any longer. Owns reading and writing them without losing anything;
-//! what the numbers do is the tuner's business (step is SPSA's c_end, delta its r_end).
+//! tuners decide what the numbers do (step is SPSA's c_end, delta its r_end).
 
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Finding a body in a source, whatever its blanks.
+//! Finding a body in a source, regardless of whitespace.
 //!
 //! `tune.py` turns a body into a regular expression with `\s*` between all its characters, so that
 //! `int m` also finds `intm`, and `a = 1` the end of `alpha = 1`. [`Rule::Loose`] finds the same.
@@ -390,8 +390,8 @@ impl Search<'_> {
             Some(Item::Word(_)) => true,
             _ => false, // numbers look for themselves
         };
-        let cut = word && self.pattern.rule == Rule::Words && begins_with_word(&self.text[at..]);
-        (!cut).then_some(at)
+        let splits_word = word && self.pattern.rule == Rule::Words && begins_with_word(&self.text[at..]);
+        (!splits_word).then_some(at)
     }
 
     /// Tries the numbers at a place, longest first, as the expression does.

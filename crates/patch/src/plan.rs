@@ -68,18 +68,18 @@ pub struct ParamsSummary {
 
 /// All that a command would do.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Plan {
+pub struct PatchPlan {
     /// The files that differ.
     pub changes: Vec<Change>,
     /// The blocks, in order.
     pub blocks: Vec<PlannedBlock>,
     /// The parameters, if the command writes them.
     pub params: Option<ParamsSummary>,
-    /// What can be done and is hardly meant, one line each.
+    /// Likely mistakes, one line each.
     pub warnings: Vec<String>,
 }
 
-impl Plan {
+impl PatchPlan {
     /// A unified diff of all files, with the headers that `patch -p1` and `git apply` know.
     pub fn diff(&self) -> String {
         let mut text = String::new();

@@ -9,9 +9,10 @@ use super::Options;
 use super::blocks::Setting;
 use super::characters::{line_of, line_start, newline_of, next_line, with_newlines};
 use super::encoding::{Encoding, decode_source};
-use super::folder::{Folder, Place, read_file};
+use super::folder::{FilePlace, Folder, read_file};
 use super::journal::FOLDER;
 use super::pattern::Frequencies;
+use super::remedy::Remedy;
 use gputexel_files::{Error, Result};
 
 /// A source and what becomes of it.
@@ -98,7 +99,11 @@ impl Sources {
             return Err(at(format!("{}: leads outside {}", setting.value, self.shown.display())));
         }
         let shown = self.shown.join(relative);
-        self.check_hidden(relative).map_err(|reason| at(format!("{}: {reason}", setting.value)))?;
+        let refuse_hidden = |hidden: Hidden| {
+            let error = at(format!("{}: {}", setting.value, hidden.reason()));
+            if hidden == Hidden::ByItsName { error.mended_by(Remedy::AllowHidden) } else { error }
+        };
+        self.check_hidden(relative).map_err(refuse_hidden)?;
         let path = self.root.path().join(relative).canonicalize();
         let path = path.map_err(|e| at(format!("{}: {e}", shown.display())))?;
         let Ok(below) = path.strip_prefix(self.root.path()) else {
@@ -106,7 +111,7 @@ impl Sources {
             return Err(at(reason));
         };
         // A link may lead there, too.
-        self.check_hidden(below).map_err(|reason| at(format!("{}: {reason}", setting.value)))?;
+        self.check_hidden(below).map_err(refuse_hidden)?;
         if let Some(known) = self.files.iter().position(|file| file.path == path) {
             return Ok(known);
         }
@@ -114,7 +119,7 @@ impl Sources {
             return Err(at(format!("{}: is a folder; expected a source", shown.display())));
         }
         // Reached anew without links: whatever has changed since is noticed.
-        let found = Place::of(&self.root, &path)?.map(|place| place.find()).transpose();
+        let found = FilePlace::of(&self.root, &path)?.map(|place| place.find()).transpose();
         let missing = || Error::io(&shown, std::io::Error::from(std::io::ErrorKind::NotFound));
         let bytes = found.map_err(|e| as_shown(e, &shown))?.flatten().ok_or_else(missing)?.bytes;
         let (text, encoding) = decode_source(&bytes, &shown, self.compat)?;
@@ -127,14 +132,32 @@ impl Sources {
     }
 
     /// Refuses what is hidden: programs keep settings there that are commands.
-    fn check_hidden(&self, relative: &Path) -> std::result::Result<(), String> {
+    fn check_hidden(&self, relative: &Path) -> std::result::Result<(), Hidden> {
         if relative.components().any(|part| part.as_os_str() == FOLDER) {
-            return Err("is where old files are kept, not a source".to_string());
+            return Err(Hidden::OldFile);
         }
         if !self.hidden && is_hidden(relative) {
-            return Err("is hidden, or in a hidden folder; --hidden allows that".to_string());
+            return Err(Hidden::ByItsName);
         }
         Ok(())
+    }
+}
+
+/// Why a file is none to be patched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hidden {
+    /// It is in the folder with the old files.
+    OldFile,
+    /// A name on the way to it begins with a dot.
+    ByItsName,
+}
+
+impl Hidden {
+    fn reason(self) -> &'static str {
+        match self {
+            Self::OldFile => "is where old files are kept, not a source",
+            Self::ByItsName => "is hidden, or in a hidden folder",
+        }
     }
 }
 
@@ -144,8 +167,11 @@ pub(super) fn is_hidden(relative: &Path) -> bool {
     names.any(|name| name.as_os_str().as_encoded_bytes().starts_with(b"."))
 }
 
-/// The bytes of a file that the user calls by another path.
-pub fn read_as(path: &Path, shown: &Path) -> Result<Vec<u8>> {
+/// Reads the file at `path`, which errors call `shown`, as the user does.
+///
+/// # Errors
+/// [`Error::Io`]; [`Error::Input`] for anything but a regular file, and above 64 MiB.
+pub fn read_source(path: &Path, shown: &Path) -> Result<Vec<u8>> {
     read_file(path).map_err(|e| as_shown(e, shown))
 }
 

@@ -1,6 +1,6 @@
 //! Where the blocks of a `.tune` file stand in the sources as they are.
 //!
-//! A context is found as it was written, or as `tune` left it (names in the place of numbers, or the
+//! A context is found as it was written, or as `tune` left it (names instead of numbers, or the
 //! body of its `#add`). Owns the finding and the wording of what is wrong; changes nothing.
 
 use std::collections::HashMap;

@@ -7,10 +7,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::folder::{Folder, Found, Place};
-use super::journal::{Entry, FOLDER, Journal, Progress, checksum, has_checksum, replacements};
+use super::folder::{FilePlace, Folder, Found};
+use super::journal::{FOLDER, FileRecord, Journal, Progress, checksum, has_checksum, replacements};
 use super::lock::PatchLock;
-use super::plan::{Change, Plan};
+use super::plan::{Change, PatchPlan};
 use gputexel_files::{Error, Result};
 
 /// Where the old files are kept.
@@ -27,7 +27,7 @@ pub enum Backup {
 
 /// What is about to happen to a file; see [`write_observed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step<'a> {
+pub enum WriteStep<'a> {
     /// It is about to be written beside the old one.
     Stage(&'a Path),
     /// It is about to be renamed into place.
@@ -50,7 +50,7 @@ pub struct Written {
 /// # Errors
 /// [`Error::Io`], or [`Error::Input`] for a file that is read-only or was changed since it was read. All
 /// files are then as they were.
-pub fn write(plan: &Plan, sources: &Path, command: &str, backup: &Backup) -> Result<Written> {
+pub fn write(plan: &PatchPlan, sources: &Path, command: &str, backup: &Backup) -> Result<Written> {
     write_observed(plan, sources, command, backup, &mut |_| Ok(()))
 }
 
@@ -59,11 +59,11 @@ pub fn write(plan: &Plan, sources: &Path, command: &str, backup: &Backup) -> Res
 /// # Errors
 /// Those of [`write()`] and of the observer.
 pub fn write_observed(
-    plan: &Plan,
+    plan: &PatchPlan,
     sources: &Path,
     command: &str,
     backup: &Backup,
-    observe: &mut dyn FnMut(Step<'_>) -> std::io::Result<()>,
+    observe: &mut dyn FnMut(WriteStep<'_>) -> std::io::Result<()>,
 ) -> Result<Written> {
     if plan.changes.is_empty() {
         return Ok(Written::default());
@@ -73,18 +73,18 @@ pub fn write_observed(
         // The plan was made from a tree that was half written; see `recover`.
         return Err(Error::input(sources, format!("{recovered}; run again")));
     }
-    let found: Vec<(Place, Option<Found>)> =
-        plan.changes.iter().map(|change| find(&lock, change)).collect::<Result<_>>()?;
+    let found: Vec<(FilePlace, Option<Found>)> =
+        plan.changes.iter().map(|change| find_unchanged(&lock, change)).collect::<Result<_>>()?;
     let root = match backup {
         Backup::In(folder) => {
             std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
-            open(folder)?.make(Path::new(&name_of(lock.sources())))?
+            open(folder)?.make(Path::new(&tree_name(lock.sources())))?
         }
         Backup::Beside | Backup::No => lock.folder().below(Path::new(""))?,
     };
-    let name = create(&root, command)?;
+    let name = create_folder(&root, command)?;
     let folder = root.below(Path::new(&name))?;
-    let work = Work { plan, found, lock: &lock, folder: &folder };
+    let work = Replacement { plan, found, lock: &lock, folder: &folder };
     let give_up = |error: Error| -> Result<Written> {
         work.found.iter().for_each(|(place, _)| drop(place.folder.remove(place.staged())));
         let _ = root.remove_folder(&name);
@@ -114,7 +114,7 @@ fn open(folder: &Path) -> Result<Folder> {
 }
 
 /// What a source folder is called in a backup folder, which may serve several trees.
-fn name_of(sources: &Path) -> String {
+fn tree_name(sources: &Path) -> String {
     let name = sources.file_name().unwrap_or_default().to_string_lossy();
     let name: String = name.chars().take(40).collect();
     format!("{name}-{}", &checksum(sources.as_os_str().as_encoded_bytes())[..8])
@@ -124,12 +124,12 @@ fn name_of(sources: &Path) -> String {
 /// of that name: the tree may have been moved. None if there is no such folder.
 pub(super) fn backup_root(lock: &PatchLock, backup: Option<&Path>) -> Result<Option<Folder>> {
     let Some(backup) = backup.filter(|backup| backup.exists()) else { return Ok(None) };
-    let (root, name) = (open(backup)?, name_of(lock.sources()));
+    let (root, name) = (open(backup)?, tree_name(lock.sources()));
     if root.has(&name)? { root.below(Path::new(&name)).map(Some) } else { Ok(Some(root)) }
 }
 
 /// Makes the folder of the next replacement; its name.
-fn create(root: &Folder, command: &str) -> Result<String> {
+fn create_folder(root: &Folder, command: &str) -> Result<String> {
     let mut number = replacements(root)?.last().map_or(0, |(number, _)| *number);
     loop {
         let full = || Error::input(root.path(), "has no number left for the old files");
@@ -142,9 +142,9 @@ fn create(root: &Folder, command: &str) -> Result<String> {
 }
 
 /// A file that is to be replaced, as it is now; none if it is not there.
-fn find(lock: &PatchLock, change: &Change) -> Result<(Place, Option<Found>)> {
+fn find_unchanged(lock: &PatchLock, change: &Change) -> Result<(FilePlace, Option<Found>)> {
     let missing = || Error::io(&change.shown, std::io::Error::from(std::io::ErrorKind::NotFound));
-    let place = Place::of(lock.tree(), &change.path)?.ok_or_else(missing)?;
+    let place = FilePlace::of(lock.tree(), &change.path)?.ok_or_else(missing)?;
     let mut found = place.find()?;
     if found.as_ref().map(|found| &found.bytes) != change.before.as_ref() {
         return Err(Error::input(&change.shown, "was changed by another program just now"));
@@ -159,17 +159,17 @@ fn find(lock: &PatchLock, change: &Change) -> Result<(Place, Option<Found>)> {
 }
 
 /// The work on the files of a plan.
-struct Work<'a> {
-    plan: &'a Plan,
+struct Replacement<'a> {
+    plan: &'a PatchPlan,
     /// In the order of the plan's changes; without bytes, which are the plan's.
-    found: Vec<(Place, Option<Found>)>,
+    found: Vec<(FilePlace, Option<Found>)>,
     lock: &'a PatchLock,
     /// That of the replacement.
     folder: &'a Folder,
 }
 
-impl Work<'_> {
-    fn files(&self) -> impl Iterator<Item = (&Change, &Place, Option<&Found>)> {
+impl Replacement<'_> {
+    fn files(&self) -> impl Iterator<Item = (&Change, &FilePlace, Option<&Found>)> {
         let files = self.plan.changes.iter().zip(&self.found);
         files.map(|(change, (place, found))| (change, place, found.as_ref()))
     }
@@ -178,7 +178,7 @@ impl Work<'_> {
     fn prepare(
         &self,
         command: &str,
-        observe: &mut dyn FnMut(Step<'_>) -> std::io::Result<()>,
+        observe: &mut dyn FnMut(WriteStep<'_>) -> std::io::Result<()>,
     ) -> Result<(Journal, Vec<String>)> {
         let sources = self.lock.sources();
         let (mut entries, mut warnings) = (Vec::new(), Vec::new());
@@ -188,7 +188,7 @@ impl Work<'_> {
             if let (Some(found), Some(before)) = (found, &change.before) {
                 self.folder.write(&backup, before, Some(&found.rights))?;
             }
-            entries.push(Entry {
+            entries.push(FileRecord {
                 path: change.path.strip_prefix(sources).unwrap_or(&change.path).to_path_buf(),
                 shown: change.shown.clone(),
                 backup: change.before.as_ref().map(|_| backup),
@@ -200,7 +200,7 @@ impl Work<'_> {
         let journal = Journal::new(command, sources, entries);
         journal.write(self.folder, self.lock.key())?;
         for (change, place, found) in self.files() {
-            observe(Step::Stage(&change.path)).map_err(|e| Error::io(&change.shown, e))?;
+            observe(WriteStep::Stage(&change.path)).map_err(|e| Error::io(&change.shown, e))?;
             let rights = found.map(|found| &found.rights);
             let shown = change.shown.display();
             if !place.folder.write(place.staged(), &change.after, rights)? {
@@ -227,16 +227,16 @@ impl Work<'_> {
     fn replace(
         &self,
         journal: &Journal,
-        observe: &mut dyn FnMut(Step<'_>) -> std::io::Result<()>,
+        observe: &mut dyn FnMut(WriteStep<'_>) -> std::io::Result<()>,
     ) -> Result<()> {
         for (change, place, _) in self.files() {
-            observe(Step::Replace(&change.path)).map_err(|e| Error::io(&change.shown, e))?;
+            observe(WriteStep::Replace(&change.path)).map_err(|e| Error::io(&change.shown, e))?;
             place.folder.rename(place.staged(), &place.name)?;
         }
         for (_, place, _) in self.files() {
             place.folder.sync()?;
         }
-        observe(Step::Finish).map_err(|e| Error::io(self.folder.path(), e))?;
+        observe(WriteStep::Finish).map_err(|e| Error::io(self.folder.path(), e))?;
         journal.at(Progress::Done).write(self.folder, self.lock.key())
     }
 }
@@ -250,7 +250,7 @@ pub(super) enum FileState {
     Changed,
 }
 
-pub(super) fn state(tree: &Folder, entry: &Entry) -> Result<FileState> {
+pub(super) fn file_state(tree: &Folder, entry: &FileRecord) -> Result<FileState> {
     let found = entry.place(tree)?.map(|place| place.find()).transpose()?.flatten();
     Ok(match (found, &entry.before) {
         (None, None) => FileState::Old,
@@ -261,7 +261,7 @@ pub(super) fn state(tree: &Folder, entry: &Entry) -> Result<FileState> {
 }
 
 /// Puts the old file back, or removes one that was not there before.
-pub(super) fn restore(tree: &Folder, entry: &Entry, folder: &Folder) -> Result<()> {
+pub(super) fn restore(tree: &Folder, entry: &FileRecord, folder: &Folder) -> Result<()> {
     let Some(backup) = &entry.backup else {
         return entry.place(tree)?.map_or(Ok(()), |place| place.folder.remove(&place.name));
     };
@@ -274,7 +274,7 @@ pub(super) fn restore(tree: &Folder, entry: &Entry, folder: &Folder) -> Result<(
     let place = match (entry.place(tree)?, entry.path.parent()) {
         (Some(place), _) => place,
         (None, Some(parent)) if entry.path.is_relative() => {
-            Place { folder: tree.make(parent)?, name: entry.path.file_name().unwrap_or_default().into() }
+            FilePlace { folder: tree.make(parent)?, name: entry.path.file_name().unwrap_or_default().into() }
         }
         (None, _) => return Err(missing(&entry.path)),
     };
@@ -284,13 +284,23 @@ pub(super) fn restore(tree: &Folder, entry: &Entry, folder: &Folder) -> Result<(
     place.folder.sync()
 }
 
+/// Restores what is not restored yet, and says so in the journal.
+pub(super) fn finish_undo(lock: &PatchLock, journal: &Journal, folder: &Folder) -> Result<()> {
+    for entry in &journal.files {
+        if file_state(lock.tree(), entry)? != FileState::Old {
+            restore(lock.tree(), entry, folder)?;
+        }
+    }
+    journal.at(Progress::Undone).write(folder, lock.key())
+}
+
 /// Puts back all that is new.
 fn roll_back(lock: &PatchLock, journal: &Journal, folder: &Folder) -> Result<()> {
     for entry in &journal.files {
         if let Some(place) = entry.place(lock.tree())? {
             place.folder.remove(place.staged())?;
         }
-        match state(lock.tree(), entry)? {
+        match file_state(lock.tree(), entry)? {
             FileState::Old => {}
             FileState::New => restore(lock.tree(), entry, folder)?,
             FileState::Changed => {
@@ -312,6 +322,15 @@ fn roll_back(lock: &PatchLock, journal: &Journal, folder: &Folder) -> Result<()>
 /// [`Error::Io`]; [`Error::Input`] for records that come from elsewhere.
 pub fn interrupted(sources: &Path) -> Result<bool> {
     super::lock::is_interrupted(sources)
+}
+
+/// Refuses a source folder that an interrupted command has left half written, where nothing is to be written.
+pub(super) fn check_complete(sources: &Path) -> Result<()> {
+    if interrupted(sources)? {
+        let reason = "a 'gputexel patch' command was interrupted here; run 'gputexel patch undo' first";
+        return Err(Error::input(sources, reason));
+    }
+    Ok(())
 }
 
 /// Puts back what an interrupted command has left in a source folder; says what that was.
@@ -347,7 +366,7 @@ pub(super) fn recover_at(lock: &PatchLock) -> Result<Option<String>> {
             ))
         }
         Progress::Undoing => {
-            super::undo::finish(lock, &journal, &folder)?;
+            finish_undo(lock, &journal, &folder)?;
             Some(format!("'patch undo' of a '{}' was interrupted, and is finished now", journal.command))
         }
         Progress::Done | Progress::Undone => None,

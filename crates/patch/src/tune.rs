@@ -1,4 +1,4 @@
-//! `tune`: names in the place of numbers, declared and offered as options.
+//! `tune`: numbers become names, declared and offered as options.
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,13 @@ use super::Options;
 use super::blocks::{Declared, Setting, TuneFile};
 use super::characters::{is_digit, is_space, is_word, next_line, number_value, without_blank_edges};
 use super::constants::Code;
+use super::layout::Edit;
 use super::layout::{apart, replace_part};
 use super::names::Template;
-use super::order::{Edit, History, prove, uncover};
+use super::order::{History, uncover, verify_reversible};
 use super::params::{Number, ParamEntry, ParamKind, ParamsFile, plain, python};
 use super::pattern::{Pattern, values};
-use super::plan::{Change, ParamsSummary, Plan, PlannedBlock, PlannedValue, params_path, read_params};
+use super::plan::{Change, ParamsSummary, PatchPlan, PlannedBlock, PlannedValue, params_path, read_params};
 use super::sources::{Source, Sources};
 use super::state::{Placed, State, place, refuse_others};
 use super::warnings::{encodings, of_block, undeclared};
@@ -26,7 +27,7 @@ use gputexel_files::{Error, Result};
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::Input`] naming file and line of what cannot be used.
-pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<Plan> {
+pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<PatchPlan> {
     let params_path = params_path(tune)?;
     let tune = TuneFile::read(tune, options.compat, true)?;
     let mut sources = Sources::open(folder, options)?;
@@ -43,9 +44,9 @@ pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<Plan> 
     params.entries_mut().for_each(|entry| entry.not_used = true);
     tune.declared.iter().for_each(|declared| declare(declared, &mut params, options));
     for (p, state) in placed.iter().zip(&states) {
-        enter(p, state, &sources.files[p.file], &mut params, &tune, options)?;
+        add_parameters(p, state, &sources.files[p.file], &mut params, &tune, options)?;
     }
-    let mut plan = Plan::default();
+    let mut plan = PatchPlan::default();
     if !options.compat {
         let blocks = placed.iter().zip(&states);
         let codes: Vec<OnceCell<Code>> = sources.files.iter().map(|_| OnceCell::new()).collect();
@@ -64,7 +65,7 @@ pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<Plan> 
         plan.blocks.push(edit.run(source, state)?);
     }
     for (p, state) in placed.iter().zip(&states).filter(|_| !options.compat) {
-        prove(p, state, &sources.files[p.file], &tune.path)?;
+        verify_reversible(p, state, &sources.files[p.file], &tune.path)?;
     }
     let not_used = params.entries().filter(|entry| entry.not_used).count();
     let all = params.entries().count();
@@ -105,7 +106,7 @@ fn resolved(params: &Path) -> Result<PathBuf> {
 }
 
 /// Enters the parameters that the numbers of a context become, unless they are there.
-pub(super) fn enter(
+pub(super) fn add_parameters(
     p: &Placed<'_>,
     state: &State,
     source: &Source,
@@ -184,7 +185,7 @@ fn check_states(
     let left = |p: &Placed<'_>, state: &State| {
         let source = &sources.files[p.file];
         !matches!(state, State::Done(_))
-            || p.under_markers().any(|(_, _, body)| !is_there(body, source, options))
+            || p.under_markers().any(|(_, _, body)| !is_present(body, source, options))
     };
     if !placed.iter().zip(states).any(|(p, state)| left(p, state))
         && let (Some(p), Some(state)) = (placed.first(), states.first())
@@ -195,7 +196,7 @@ fn check_states(
 }
 
 /// Whether the body of an `#add` is in a source.
-fn is_there(body: &Template, source: &Source, options: &Options) -> bool {
+fn is_present(body: &Template, source: &Source, options: &Options) -> bool {
     let pattern = Pattern::new(&body.named(), options.rule(), false);
     pattern.is_empty() || !pattern.find_all(&source.text, &source.frequencies).is_empty()
 }
@@ -269,7 +270,7 @@ impl BlockEdit<'_> {
         for (add, template) in p.block.adds.iter().zip(&p.adds) {
             let body = template.filled(str::to_string);
             match &add.marker {
-                Some(_) if done && is_there(template, source, options) => {}
+                Some(_) if done && is_present(template, source, options) => {}
                 Some(marker) => {
                     let setting = Setting { value: marker.clone(), line: add.line };
                     self.insert(source, &setting, "#add", |_, newline| {
@@ -327,7 +328,7 @@ impl BlockEdit<'_> {
         })
     }
 
-    /// Puts a body, or else only the names, in the place of the context.
+    /// Replaces the context by a body, or else only its numbers by names.
     fn replace(&mut self, source: &mut Source, state: &State, body: Option<&str>) -> Result<()> {
         let Self { tune, p, options, .. } = *self;
         let mut found = p.pattern.find_all(&source.text, &source.frequencies);

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::folder::{Folder, Found, Place};
-use super::journal::{Entry, FOLDER, Journal, Origin, Progress, replacements};
+use super::folder::{FilePlace, Folder, Found};
+use super::journal::{FOLDER, FileRecord, Journal, Origin, Progress, replacements};
 use super::lock::PatchLock;
+use super::remedy::Remedy;
 use super::seal::Key;
-use super::transaction::{FileState, backup_root, recover_at, restore, state};
+use super::transaction::{FileState, backup_root, file_state, finish_undo, recover_at};
 use gputexel_files::{Error, Result};
 
 /// What was undone.
@@ -89,10 +90,8 @@ fn undo_replacement(folder: &Folder, force: bool) -> Result<Undone> {
         return Ok(undone);
     }
     if let Some(later) = later(&lock, folder)?.filter(|_| !force) {
-        return Err(Error::input(
-            folder.path(),
-            format!("{later} came later; undo it first, or use --force"),
-        ));
+        let reason = format!("{later} came later; undo it first");
+        return Err(Error::input(folder.path(), reason).mended_by(Remedy::UndoLaterFirst));
     }
     undo_one(&lock, folder, force)
 }
@@ -119,16 +118,16 @@ fn recovered(lock: &PatchLock) -> Result<Option<Undone>> {
     let Some(journal) = folder.map(|folder| lock.journal(&folder)).transpose()?.flatten() else {
         return Ok(None);
     };
-    let (files, removed) = parted(journal.files.iter());
+    let (files, removed) = split_by_existence(journal.files.iter());
     let (kept, changed) = (Vec::new(), Vec::new());
     let undone = Undone { command: journal.command, files, removed, kept, changed, interrupted: true };
     Ok(recover_at(lock)?.map(|_| undone))
 }
 
 /// Files as the user called them: those that were there before, and those that were not.
-fn parted<'a>(entries: impl Iterator<Item = &'a Entry>) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    let (old, new): (Vec<&Entry>, Vec<&Entry>) = entries.partition(|entry| entry.before.is_some());
-    let shown = |entries: Vec<&Entry>| entries.into_iter().map(|entry| entry.shown.clone()).collect();
+fn split_by_existence<'a>(entries: impl Iterator<Item = &'a FileRecord>) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let (old, new): (Vec<&FileRecord>, Vec<&FileRecord>) = entries.partition(|entry| entry.before.is_some());
+    let shown = |entries: Vec<&FileRecord>| entries.into_iter().map(|entry| entry.shown.clone()).collect();
     (shown(old), shown(new))
 }
 
@@ -142,18 +141,15 @@ fn undo_one(lock: &PatchLock, folder: &Folder, force: bool) -> Result<Undone> {
     let (mut undone, mut kept) = (Vec::new(), Vec::new());
     let (mut remaining, mut changed) = (Vec::new(), Vec::new());
     for entry in &journal.files {
-        match state(lock.tree(), entry)? {
+        match file_state(lock.tree(), entry)? {
             FileState::Old => {}
             FileState::Changed if entry.params => {
                 kept.push(entry.shown.clone());
                 continue;
             }
             FileState::Changed if !force => {
-                let reason = format!(
-                    "was changed after 'patch {}'; --force puts it back all the same",
-                    journal.command
-                );
-                return Err(Error::input(&entry.shown, reason));
+                let reason = format!("was changed after 'patch {}'", journal.command);
+                return Err(Error::input(&entry.shown, reason).mended_by(Remedy::UndoChanged));
             }
             FileState::Changed => {
                 changed.push(entry);
@@ -177,14 +173,14 @@ fn undo_one(lock: &PatchLock, folder: &Folder, force: bool) -> Result<Undone> {
     journal.progress = Progress::Undoing;
     lock.set_pending(folder.path())?;
     journal.write(folder, lock.key())?;
-    finish(lock, &journal, folder)?;
+    finish_undo(lock, &journal, folder)?;
     lock.clear_pending()?;
-    let (files, removed) = parted(undone.iter());
+    let (files, removed) = split_by_existence(undone.iter());
     Ok(Undone { command: journal.command, files, removed, kept, changed: copies, interrupted: false })
 }
 
 /// Copies a changed file to where nothing is yet: below `changed`, in folders as in the tree.
-fn keep(folder: &Folder, entry: &Entry, place: &Place, found: &Found) -> Result<PathBuf> {
+fn keep(folder: &Folder, entry: &FileRecord, place: &FilePlace, found: &Found) -> Result<PathBuf> {
     let below = match entry.path.parent() {
         Some(parent) if entry.path.is_relative() => Path::new("changed").join(parent),
         // Two names that are not the tree's may well be equal.
@@ -201,14 +197,4 @@ fn keep(folder: &Folder, entry: &Entry, place: &Place, found: &Found) -> Result<
     folder.write(&copy, &found.bytes, Some(&found.rights))?;
     folder.sync()?;
     Ok(folder.path().join(copy))
-}
-
-/// Puts back what is not yet, and says so in the journal.
-pub(super) fn finish(lock: &PatchLock, journal: &Journal, folder: &Folder) -> Result<()> {
-    for entry in &journal.files {
-        if state(lock.tree(), entry)? != FileState::Old {
-            restore(lock.tree(), entry, folder)?;
-        }
-    }
-    journal.at(Progress::Undone).write(folder, lock.key())
 }

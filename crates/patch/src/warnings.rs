@@ -1,4 +1,4 @@
-//! What can be done and is hardly meant: numbers in comments, constants that must stay constant,
+//! Likely mistakes: numbers in comments, constants that must stay constant,
 //! parameters that nothing declares or that are declared too late.
 
 use std::cell::OnceCell;

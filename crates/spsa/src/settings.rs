@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::methods::MethodKind;
+use super::method_kind::MethodKind;
 use super::schedule::Schedule;
 use super::variables::{Rounding, positive};
 use gputexel_files::{Error, Result};

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
-use super::methods::{Method, MethodKind, Observation};
+use super::method_kind::MethodKind;
+use super::methods::{Method, Observation};
 use super::schedule::Schedule;
 use super::settings::Settings;
 use super::variables::{Variable, validate};

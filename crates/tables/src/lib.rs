@@ -2,9 +2,12 @@
 //! [`sources`] fills marked arrays in the sources of engines.
 
 pub mod exports;
+mod remedy;
 pub mod sources;
 
 pub use exports::{
-    ArrayCheck, CodeOptions, ExportOptions, Exported, Format, Imported, Language, Like, NameStyle,
-    Normalization, Rounding, Target, export, import, import_as, tables,
+    ArrayCheck, CodeOptions, ExportOptions, ExportRequest, Exported, Format, ImportRequest, Imported,
+    Language, Like, LikeSource, NameStyle, Normalization, Rounding, Target, export, export_file, import,
+    import_as, import_file, tables,
 };
+pub use remedy::Remedy;

@@ -194,7 +194,7 @@ impl<'a> Tuning<'a> {
                 persist(&mut evaluator, &mut replacement, observe, &mut |evaluator| match self
                     .step_ahead(evaluator, &proposal, &mut ahead)?
                 {
-                    Some(step) => Ok((Evaluations::of_step(&step), Some(step))),
+                    Some(step) => Ok((step.evaluations(), Some(step))),
                     None => Ok((self.evaluate(evaluator, &proposal, batch.clone())?, None)),
                 })?;
             pairs += (answer.positions * proposal.l2.len()) as u64;

@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use gputexel::Error;
-use gputexel::patch::{self, Draft, DraftOptions};
+use gputexel::patch::{self, Draft, DraftOptions, DraftOutput, InitReport, InitRequest};
+use gputexel::{Error, counted};
 use serde_json::json;
 
-use super::output::plural;
 use super::{Context, say};
 
 /// Flags of `init`.
@@ -51,42 +50,21 @@ fn marker(text: &str) -> Result<String, String> {
 /// A place that is none, lines without numbers, a file that is there already.
 pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
     let (source, first, last) = place(&args.place)?;
-    let there = match &args.output {
-        Some(path) if path.exists() && !args.append && !args.force => {
-            let reason =
-                format!("{}: already exists; --append adds to it, --force overwrites it", path.display());
-            return Err(Error::Usage(reason).into());
-        }
-        Some(path) if path.exists() && args.append => {
-            gputexel::read_whole_text(path, gputexel::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?
-        }
-        _ => String::new(),
+    let output = match &args.output {
+        None => DraftOutput::None,
+        Some(path) if args.append => DraftOutput::Append(path.clone()),
+        Some(path) if args.force => DraftOutput::Replace(path.clone()),
+        Some(path) => DraftOutput::Create(path.clone()),
     };
-    let taken = there.lines().filter_map(|line| line.strip_prefix("#context")?.split_whitespace().next());
     let options = DraftOptions {
         folder: args.root.clone(),
         name: args.name.clone(),
         declaration: args.declaration.clone(),
         options: args.options.clone(),
-        taken: taken.map(str::to_string).collect(),
+        taken: Vec::new(),
     };
-    if let Some(output) = &args.output
-        && let (Ok(output), Ok(source)) = (output.canonicalize(), source.canonicalize())
-        && output == source
-    {
-        return Err(Error::Usage(format!("{}: is the source file itself", output.display())).into());
-    }
-    let draft = patch::draft(&source, first, last, &options)?;
-    if let Some(path) = &args.output {
-        let gap = if there.is_empty() || there.ends_with("\n\n") {
-            ""
-        } else if there.ends_with('\n') {
-            "\n"
-        } else {
-            "\n\n"
-        };
-        gputexel::write_atomically(path, format!("{there}{gap}{}", draft.text).as_bytes())?;
-    }
+    let request = InitRequest { source, lines: (first, last), options, output };
+    let InitReport { draft, has_markers } = patch::init(&request)?;
     if context.json {
         let Draft { text, name, values, last, left, markers_missing } = &draft;
         let object = json!({
@@ -97,20 +75,20 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
         return Ok(say(&format!("{object}\n"))?);
     }
     if !context.quiet {
-        notes(&draft, args, &source, &there);
+        notes(&draft, &request.source, has_markers);
     }
     match &args.output {
         None => Ok(say(&draft.text)?),
         Some(_) if context.quiet => Ok(()),
         Some(path) => {
-            let count = plural(draft.values.len(), "number");
+            let count = counted(draft.values.len(), "number");
             Ok(say(&format!("{}: context {}, {count}\n", path.display(), draft.name))?)
         }
     }
 }
 
 /// What is worth knowing of the block, on standard error: it may be on its way into a file.
-fn notes(draft: &Draft, args: &InitArgs, source: &Path, there: &str) {
+fn notes(draft: &Draft, source: &Path, has_markers: bool) {
     if !draft.left.is_empty() {
         eprintln!("not marked, because the format does not support such numbers: {}", draft.left.join(", "));
     }
@@ -118,11 +96,7 @@ fn notes(draft: &Draft, args: &InitArgs, source: &Path, there: &str) {
         let source = source.display();
         eprintln!("marker {marker} must be in exactly one line of {source} for 'tune' to work");
     }
-    // What an earlier block has set still holds.
-    let set = |key: &str| there.lines().any(|line| line.starts_with(key));
-    let declared = args.declaration.is_some() || set("#set declaration");
-    let offered = args.options.is_some() || set("#set options");
-    if !declared || !offered {
+    if !has_markers {
         eprintln!("the parameters are not declared or offered anywhere yet; see --declaration and --options");
     }
 }

@@ -2,16 +2,16 @@
 
 mod check;
 mod init;
-mod output;
 mod tables;
 
 use std::path::{Path, PathBuf};
 
-use gputexel::Error;
-use gputexel::patch::{self, Backup, Options, Plan, Written};
-use serde_json::json;
+use gputexel::patch::{
+    self, Backup, EditCommand, EditReport, EditRequest, Notice, Options, PatchPlan, Written,
+};
+use serde_json::{Value, json};
 
-use super::{Context, say};
+use super::{Context, hints, say};
 
 /// Patching engine sources: tunable options in, tuned values back.
 #[derive(Debug, clap::Args)]
@@ -121,11 +121,6 @@ impl BackupArgs {
         }
     }
 
-    /// Takes over old files, if that is asked for.
-    fn adopt(&self, sources: &Path, context: &Context) -> gputexel::Result<()> {
-        if self.adopt { adopt(sources, self.backup.as_deref(), context) } else { Ok(()) }
-    }
-
     /// How to have the old files of `sources` back.
     fn how_to_undo(&self, written: &Written, sources: &Path) -> String {
         match &written.backup {
@@ -160,97 +155,87 @@ struct UndoArgs {
 /// # Errors
 /// Those of the subcommand.
 pub fn run(args: &PatchArgs, context: &Context) -> anyhow::Result<()> {
-    match &args.command {
-        PatchCommand::Tune(args) => edit(args, None, "tune", context),
-        PatchCommand::Apply(args) => edit(&args.edit, args.params.as_deref(), "apply", context),
+    let done = match &args.command {
+        PatchCommand::Tune(args) => edit(args, EditCommand::Tune, context),
+        PatchCommand::Apply(args) => {
+            edit(&args.edit, EditCommand::Apply { params: args.params.clone() }, context)
+        }
         PatchCommand::Check(args) => check::run(args, context),
         PatchCommand::Undo(args) => undo(args, context),
         PatchCommand::Init(args) => init::run(args, context),
         PatchCommand::Tables(args) => tables::run(args, context),
-    }
+    };
+    done.map_err(hints::with_flags)
 }
 
-fn edit(args: &EditArgs, params: Option<&Path>, command: &str, context: &Context) -> anyhow::Result<()> {
-    let EditArgs { input, .. } = args;
-    args.backup.adopt(&input.sources, context)?;
-    // What is half written is no source to read.
-    let recovered = if args.dry_run {
-        check_whole(input)?;
-        None
-    } else {
-        patch::recover(&input.sources)?
+fn edit(args: &EditArgs, command: EditCommand, context: &Context) -> anyhow::Result<()> {
+    let EditArgs { input, backup, dry_run } = args;
+    let request = EditRequest {
+        tune: input.tune.clone(),
+        sources: input.sources.clone(),
+        options: input.options(),
+        backup: backup.backup(),
+        adopt: backup.adopt,
+        dry_run: *dry_run,
+        command,
     };
-    let plan = match (command, params) {
-        ("tune", _) => patch::plan_tune(&input.tune, &input.sources, &input.options())?,
-        (_, None) => patch::plan_apply(&input.tune, &input.sources, &input.options())?,
-        (_, Some(params)) => patch::plan_apply_from(params, &input.tune, &input.sources, &input.options())?,
-    };
-    warn(&plan.warnings, context);
-    if args.dry_run {
-        return dry_run(&plan, command, context);
-    }
-    let written = patch::write(&plan, &input.sources, command, &args.backup.backup())?;
-    warn(&written.warnings, context);
+    let report = patch::edit(&request, &mut |notice| warn(notice, context))?;
     if context.json {
-        let mut object = output::plan_json(&plan, command);
-        let all: Vec<&String> = plan.warnings.iter().chain(&written.warnings).collect();
-        object["warnings"] = json!(all);
-        object["dry_run"] = json!(false);
-        object["backup"] = json!(written.backup);
-        object["recovered"] = json!(recovered);
-        return Ok(say(&format!("{object}\n"))?);
+        return Ok(say(&format!("{}\n", edit_json(&report, request.command.name())))?);
     }
     if context.quiet {
         return Ok(());
     }
+    let EditReport { plan, written, recovered } = report;
+    let Some(written) = written else { return Ok(say(&plan.diff())?) };
     let recovered = recovered.map(|said| format!("{said}\n")).unwrap_or_default();
-    let text = output::plan_text(&plan);
+    let mut text: String = plan.blocks.iter().map(|block| format!("{block}\n")).collect();
+    text.extend(plan.params.as_ref().map(|params| format!("{params}\n")));
     let end = match plan.changes.is_empty() {
         true => "nothing to write: all files are up to date\n".to_string(),
-        false => args.backup.how_to_undo(&written, &input.sources),
+        false => backup.how_to_undo(&written, &input.sources),
     };
     Ok(say(&format!("{recovered}{text}{end}"))?)
 }
 
-/// Makes old files the tree's own; what is left alone is said.
-fn adopt(sources: &Path, backup: Option<&Path>, context: &Context) -> gputexel::Result<()> {
-    let left = patch::adopt(sources, backup)?;
-    let said = |path: &PathBuf| format!("{}: outside the tree or hidden, left unchanged", path.display());
-    if !context.quiet {
-        left.iter().map(said).for_each(|warning| eprintln!("gputexel: warning: {warning}"));
+/// One object: blocks, files, parameters, and what was written or would be.
+fn edit_json(report: &EditReport, command: &str) -> Value {
+    let EditReport { plan, written, recovered } = report;
+    let PatchPlan { changes, blocks, params, warnings } = plan;
+    let file = |change: &patch::Change| json!({ "path": change.shown, "new": change.before.is_none(), "params": change.params });
+    let files: Vec<Value> = changes.iter().map(file).collect();
+    let all: Vec<&String> =
+        warnings.iter().chain(written.iter().flat_map(|written| &written.warnings)).collect();
+    let mut object = json!({
+        "command": command, "blocks": blocks, "files": files, "params": params, "warnings": all,
+        "dry_run": written.is_none(),
+    });
+    match written {
+        None => object["diff"] = json!(plan.diff()),
+        Some(written) => {
+            object["backup"] = json!(written.backup);
+            object["recovered"] = json!(recovered);
+        }
     }
-    Ok(())
+    object
 }
 
-/// Warns on standard error; with `--json`, warnings are in the object.
-fn warn(warnings: &[String], context: &Context) {
-    if !context.json && !context.quiet {
-        warnings.iter().for_each(|warning| eprintln!("gputexel: warning: {warning}"));
+/// Warns on standard error; with `--json`, warnings about the plan are in the object.
+fn warn(notice: Notice<'_>, context: &Context) {
+    match notice {
+        _ if context.quiet => {}
+        Notice::LeftAlone(path) => {
+            eprintln!("gputexel: warning: {}: outside the tree or hidden, left unchanged", path.display());
+        }
+        Notice::Warning(_) if context.json => {}
+        Notice::Warning(warning) => eprintln!("gputexel: warning: {warning}"),
     }
-}
-
-/// Refuses a tree that an interrupted command has left half written, where nothing is to be written.
-fn check_whole(input: &InputArgs) -> gputexel::Result<()> {
-    if patch::interrupted(&input.sources)? {
-        let reason = "a 'gputexel patch' command was interrupted here; run 'gputexel patch undo' first";
-        return Err(Error::input(&input.sources, reason));
-    }
-    Ok(())
-}
-
-fn dry_run(plan: &Plan, command: &str, context: &Context) -> anyhow::Result<()> {
-    if context.json {
-        let mut object = output::plan_json(plan, command);
-        object["dry_run"] = json!(true);
-        object["diff"] = json!(plan.diff());
-        return Ok(say(&format!("{object}\n"))?);
-    }
-    if context.quiet { Ok(()) } else { Ok(say(&plan.diff())?) }
 }
 
 fn undo(args: &UndoArgs, context: &Context) -> anyhow::Result<()> {
     if args.adopt {
-        adopt(&args.place, args.backup.as_deref(), context)?;
+        let left = patch::adopt(&args.place, args.backup.as_deref())?;
+        left.iter().for_each(|path| warn(Notice::LeftAlone(path), context));
     }
     let undone = patch::undo(&args.place, args.backup.as_deref(), args.force)?;
     if context.json {
@@ -259,25 +244,5 @@ fn undo(args: &UndoArgs, context: &Context) -> anyhow::Result<()> {
     if context.quiet {
         return Ok(());
     }
-    let mut text = String::new();
-    for file in &undone.files {
-        let copy = undone.changed.iter().find(|(changed, _)| changed == file);
-        let copy =
-            copy.map(|(_, copy)| format!("; the changed file is kept as {}", nearby(copy, &args.place)));
-        text += &format!("{}: restored{}\n", file.display(), copy.unwrap_or_default());
-    }
-    for file in &undone.removed {
-        text += &format!("{}: removed, because it did not exist before\n", file.display());
-    }
-    for file in &undone.kept {
-        text += &format!("{}: left unchanged, because it was modified since\n", file.display());
-    }
-    let how = if undone.interrupted { "was interrupted and has been undone" } else { "has been undone" };
-    Ok(say(&format!("{text}patch {} {how}\n", undone.command))?)
-}
-
-/// A path below a folder as the user calls it; others are whole.
-fn nearby(path: &Path, folder: &Path) -> String {
-    let below = folder.canonicalize().ok().and_then(|root| Some(path.strip_prefix(root).ok()?.to_path_buf()));
-    below.map_or_else(|| path.to_path_buf(), |below| folder.join(below)).display().to_string()
+    Ok(say(&undone.describe(&args.place))?)
 }

@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use gputexel::patch::{self, Written};
-use gputexel::tables::sources::{self, Compared, Filled, KnownValues, TableValues, TablesOptions};
+use gputexel::tables::sources::{FillRequest, TableName, TableValues, TablesOptions, fill};
 use serde_json::json;
 
-use super::{BackupArgs, Context, say};
+use super::{BackupArgs, Context, say, warn};
 
 /// Flags of `tables`.
 #[derive(Debug, clap::Args)]
@@ -42,21 +41,20 @@ pub struct TablesArgs {
 /// # Errors
 /// Files that cannot be read or written, markers and arrays that do not fit; nothing is written then.
 pub fn run(args: &TablesArgs, context: &Context) -> anyhow::Result<()> {
-    let values = TableValues::read(&args.params)?;
     if args.list {
-        return list(&values, context);
+        return list(&TableValues::read(&args.params)?, context);
     }
-    let known = KnownValues::find(&values, &args.params, args.start.as_deref())?;
-    let options = TablesOptions { markers: args.marker.clone(), trust: args.trust_marker };
-    let plan = sources::plan(&values, &known, &args.sources, &options)?;
-    let written = match args.dry_run {
-        true => Written::default(),
-        false => {
-            args.backup.adopt(&plan.folder, context)?;
-            patch::write(&plan.plan, &plan.folder, "tables", &args.backup.backup())?
-        }
+    let request = FillRequest {
+        params: args.params.clone(),
+        sources: args.sources.clone(),
+        start: args.start.clone(),
+        options: TablesOptions { markers: args.marker.clone(), trust: args.trust_marker },
+        backup: args.backup.backup(),
+        adopt: args.backup.adopt,
+        dry_run: args.dry_run,
     };
-    super::warn(&written.warnings, context);
+    let (plan, written) = fill(&request, &mut |notice| warn(notice, context))?;
+    let written = written.unwrap_or_default();
     if context.json {
         let files: Vec<_> = plan.plan.changes.iter().map(|change| &change.shown).collect();
         let mut object = json!({
@@ -71,48 +69,17 @@ pub fn run(args: &TablesArgs, context: &Context) -> anyhow::Result<()> {
     if context.quiet {
         return Ok(());
     }
-    let notes = notes(&plan.filled);
     if args.dry_run {
-        notes.iter().for_each(|note| eprintln!("gputexel: {note}"));
+        plan.notes().iter().for_each(|note| eprintln!("gputexel: {note}"));
         return Ok(say(&plan.plan.diff())?);
     }
-    let mut text: String = plan.filled.iter().map(line).collect();
-    text.extend(notes.into_iter().map(|note| note + "\n"));
+    let mut text: String = plan.filled.iter().map(|filled| format!("{filled}\n")).collect();
+    text.extend(plan.notes().into_iter().map(|note| note + "\n"));
     if plan.plan.changes.is_empty() {
         text += "nothing to write: all files are up to date\n";
     }
     text += &args.backup.how_to_undo(&written, &plan.folder);
     Ok(say(&text)?)
-}
-
-/// `psqt.cpp:12: knight.mg: 64 numbers, 40 changed; a8 first`.
-fn line(filled: &Filled) -> String {
-    let Filled { file, line, marker, numbers, changed, order, also, .. } = filled;
-    let plural = if *numbers == 1 { "" } else { "s" };
-    let order = order.as_ref().map(|order| format!("; {order}")).unwrap_or_default();
-    let also = match also[..] {
-        [] => String::new(),
-        _ => format!(" ({} would also fit the old numbers)", also.join(", ")),
-    };
-    format!("{}:{line}: {marker}: {numbers} number{plural}, {changed} changed{order}{also}\n", file.display())
-}
-
-/// What could not be compared, and why.
-fn notes(filled: &[Filled]) -> Vec<String> {
-    let mut notes = Vec::new();
-    for Filled { file, line, marker, compared, note, .. } in filled {
-        let Some(note) = note else { continue };
-        let trusted = if *compared == Compared::Trusted { "filled as marked, although " } else { "" };
-        notes.push(format!("{}:{line}: {marker}: {trusted}{note}", file.display()));
-    }
-    match filled.iter().filter(|filled| filled.compared == Compared::NotCompared).count() {
-        0 => {}
-        1 => notes.push("1 single number was not checked: the starting values are unknown".into()),
-        count => {
-            notes.push(format!("{count} single numbers were not checked: the starting values are unknown"))
-        }
-    }
-    notes
 }
 
 fn list(values: &TableValues, context: &Context) -> anyhow::Result<()> {
@@ -121,7 +88,7 @@ fn list(values: &TableValues, context: &Context) -> anyhow::Result<()> {
         return Ok(say(&format!("{}\n", json!({ "command": "tables", "names": names })))?);
     }
     let width = names.iter().map(|name| name.name.len()).max().unwrap_or(0);
-    let line = |name: &sources::TableName| {
+    let line = |name: &TableName| {
         let shape: String = name.shape.iter().map(|length| format!("[{length}]")).collect();
         format!("{:<width$}  {:>3}  {shape}", name.name, name.numbers).trim_end().to_string() + "\n"
     };

@@ -9,7 +9,7 @@ use gputexel::objective::ScaleForms;
 use gputexel::report::{EventWriter, board};
 use gputexel::tables::{Language, tables};
 use gputexel::tuning::{Checkpoint, Event, Outcome, RoundRecord, RunConfig};
-use gputexel::{Growing, Result};
+use gputexel::{AppendFile, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 
@@ -118,7 +118,7 @@ pub fn print_opening(
 pub struct Observer<'a> {
     folder: &'a RunFolder,
     config: &'a RunConfig,
-    metrics: Growing,
+    metrics: AppendFile,
     bar: ProgressBar,
     /// Plain lines instead of a bar.
     lines: bool,

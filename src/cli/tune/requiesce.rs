@@ -9,7 +9,7 @@ use gputexel::extraction::{ExtractSettings, Hooks, Leaf, LeafChanges, extract_wi
 use gputexel::model::{Parameterization, TableEvaluation};
 use gputexel::objective::Objective;
 use gputexel::tuning::{RequiesceRecord, RoundRecord, RunConfig, RunRecord, exact_loss};
-use gputexel::{Error, Growing, Result};
+use gputexel::{AppendFile, Error, Result};
 use serde_json::json;
 
 use super::super::backend::Backend;
@@ -253,7 +253,7 @@ impl Rounds {
                 ))?;
             }
             let metrics = folder.file("metrics.jsonl");
-            append_line(&mut Growing::open(&metrics)?, &json!({ "requiesce": done }))?;
+            append_line(&mut AppendFile::open(&metrics)?, &json!({ "requiesce": done }))?;
             self.done.push(done);
             record.requiesce = Some(self.record());
             folder.write_record(&record)?;

@@ -402,7 +402,7 @@ fn nothing_reaches_a_kernel_unchecked() {
                 assert!(evaluator.evaluate(&sound, &nowhere).is_err(), "{nowhere:?}");
             }
         }
-        let mut evaluator = CpuEvaluator::new(&layout);
+        let evaluator = CpuEvaluator::new(&layout);
         for length in [0, 1, size - 1, size + 1, 2 * size] {
             assert!(evaluator.scores(&vec![0.0; length]).is_err(), "{length}");
         }

@@ -5,7 +5,7 @@ mod overlap;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use gputexel::patch::{Backup, Options, ParamsFile, Plan, plan_apply, plan_tune, write};
+use gputexel::patch::{Backup, Options, ParamsFile, PatchPlan, plan_apply, plan_tune, write};
 use gputexel::{Error, Result};
 use proptest::prelude::*;
 
@@ -88,7 +88,7 @@ fn succeeded(case: &str, command: &str) -> bool {
     !said.contains("Exception")
 }
 
-fn run(folder: &Path, command: &str, options: &Options) -> Result<Plan> {
+fn run(folder: &Path, command: &str, options: &Options) -> Result<PatchPlan> {
     let (tune, sources) = (folder.join("case.tune"), folder.join("source"));
     let plan = match command {
         "tune" => plan_tune(&tune, &sources, options)?,
@@ -99,7 +99,7 @@ fn run(folder: &Path, command: &str, options: &Options) -> Result<Plan> {
 }
 
 /// The reason of an error that names a line.
-fn refused(result: Result<Plan>) -> String {
+fn refused(result: Result<PatchPlan>) -> String {
     match result {
         Err(error @ Error::Input { .. }) => error.to_string(),
         other => panic!("expected a refusal: {other:?}"),

@@ -5,7 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use gputexel::Error;
-use gputexel::patch::{Backup, Change, Plan, Step, adopt, interrupted, recover, undo, write, write_observed};
+use gputexel::patch::{
+    Backup, Change, PatchPlan, WriteStep, adopt, interrupted, recover, undo, write, write_observed,
+};
 
 const FILES: usize = 5;
 
@@ -37,7 +39,7 @@ impl Bench {
         self.sources().join(if i + 1 == FILES { "deep/last.cpp".to_string() } else { format!("{i}.cpp") })
     }
 
-    fn plan(&self) -> Plan {
+    fn plan(&self) -> PatchPlan {
         let change = |path: PathBuf, before: Option<String>, after: String, params| Change {
             shown: path.clone(),
             path,
@@ -49,7 +51,7 @@ impl Bench {
             .map(|i| change(self.file(i), Some(format!("old {i}\n")), format!("new {i}\n"), false))
             .collect();
         changes.push(change(self.params(), None, "p, int, 1, 0, 2, 1, 0.002\n".to_string(), true));
-        Plan { changes, ..Plan::default() }
+        PatchPlan { changes, ..PatchPlan::default() }
     }
 
     /// All files but those of the journal.
@@ -79,7 +81,7 @@ impl Bench {
     fn die_at(&self, step: usize, backup: &Backup) -> bool {
         let mut steps = 0;
         let died = catch_unwind(AssertUnwindSafe(|| {
-            let mut observe = |_: Step<'_>| {
+            let mut observe = |_: WriteStep<'_>| {
                 steps += 1;
                 if steps > step {
                     // No message: the panic is meant.
@@ -148,7 +150,7 @@ fn an_error_at_any_step_puts_all_back_at_once() {
             let bench = Bench::new();
             let before = bench.tree();
             let mut steps = 0;
-            let mut full = |_: Step<'_>| {
+            let mut full = |_: WriteStep<'_>| {
                 steps += 1;
                 if steps > step { Err(std::io::Error::from(std::io::ErrorKind::StorageFull)) } else { Ok(()) }
             };
@@ -176,7 +178,7 @@ fn undo_puts_back_one_command_after_the_other() {
         after: b"newer 0\n".to_vec(),
         params: false,
     };
-    let second = Plan { changes: vec![change], ..Plan::default() };
+    let second = PatchPlan { changes: vec![change], ..PatchPlan::default() };
     write(&second, &bench.sources(), "apply", &Backup::Beside).unwrap();
     assert_eq!(undo(&bench.sources(), None, false).unwrap().command, "apply");
     assert_eq!(bench.tree(), between);

@@ -14,13 +14,12 @@
 
 mod criteria;
 mod preset;
-mod reason;
 mod search;
 mod settings;
 
+pub use crate::reason::{LeftOut, Reason, Unit};
 pub use criteria::{Criteria, MAX_PLIES, Ply, draw, unit_interval};
 pub use preset::Preset;
-pub use reason::{LeftOut, Reason, Unit};
 pub use search::{NODE_LIMIT, PositionSearch};
 
 use gputexel_files::{Error, Result};

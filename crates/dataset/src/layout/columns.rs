@@ -199,15 +199,19 @@ impl Layout {
         }
         Ok(self)
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
 
     /// One part, buckets of the sizes given, rows of `length` distinct ids.
-    #[doc(hidden)] // For tests of what reads layouts.
-    pub fn of_buckets(sizes: &[usize], length: usize) -> Self {
+    fn of_buckets(sizes: &[usize], length: usize) -> Layout {
         let positions: usize = sizes.iter().sum();
         let mut start = 0;
         let ranges: Vec<_> = sizes.iter().map(|size| (start, start += size).0..start).collect();
         let units = |bucket: usize| bucket as u16 % 3;
-        Self {
+        Layout {
             features: length,
             phase_max: 2,
             parts: vec![Part { positions: 0..positions, buckets: 0..sizes.len(), weight: positions as f64 }],
@@ -241,11 +245,6 @@ impl Layout {
         .check()
         .expect("made as checked")
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     /// The ways in which a layout can be broken from within, each with what is said of it.
     #[test]
@@ -263,7 +262,7 @@ mod tests {
             (|layout| layout.ids.truncate(19), "do not cover"),
         ];
         for (way, what) in ways {
-            let mut layout = Layout::of_buckets(&[3, 2], 4);
+            let mut layout = of_buckets(&[3, 2], 4);
             way(&mut layout);
             let message = layout.check().unwrap_err().to_string();
             assert!(message.contains(what), "{message}");
@@ -272,7 +271,7 @@ mod tests {
 
     #[test]
     fn exchanged_columns_are_checked() {
-        let layout = || Layout::of_buckets(&[3, 2], 4);
+        let layout = || of_buckets(&[3, 2], 4);
         assert!(layout().with_targets(vec![0.0; 4]).is_err());
         assert!(layout().with_targets(Vec::new()).is_err());
         assert!(layout().with_targets(vec![f32::NAN; 5]).is_err());

@@ -28,7 +28,7 @@ impl CpuEvaluator<'_> {
             blend: population.blends.get(member).copied().unwrap_or(0.0),
             seed: population.resamples.get(member).copied(),
         };
-        let stripes: Vec<Vec<f64>> = super::cut(self.positions(&request.parts), STRIPES)
+        let stripes: Vec<Vec<f64>> = super::split_into_stripes(self.positions(&request.parts), STRIPES)
             .into_par_iter()
             .map(|positions| {
                 let mut matrix = vec![0.0f64; size * size];
@@ -100,7 +100,7 @@ fn accumulate(layout: &Layout, shape: &Shape, curvatures: &[f32], matrix: &mut [
     for (i, &h) in curvatures.iter().enumerate() {
         let start = shape.first_entry + i * length;
         // Ascending, distinct ids keep every product in the lower triangle, once. Those that both
-        // signs share have cancelled; what a sign has several times is merged here.
+        // signs share have canceled; what a sign has several times is merged here.
         let (plus, minus) = layout.ids()[start..start + length].split_at(shape.plus);
         entries.clear();
         if layout.unit_rows() {

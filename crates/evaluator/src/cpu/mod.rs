@@ -25,14 +25,14 @@ use gputexel_dataset::objective::{LossKind, x_per_cp};
 use gputexel_files::Result;
 
 /// Work items wanted a call, so that threads finish together.
-const WORK_ITEMS: usize = 64;
+const STRIPES_PER_CALL: usize = 64;
 /// Fewest positions a stripe: below, the tables cost more than the positions.
-const STRIPE: usize = 8192;
+const MIN_STRIPE: usize = 8192;
 /// Features that are transposed together.
 const TRANSPOSED: usize = 32;
 /// Up to how many members the one-member kernel is called for each, instead of filling a tile
 /// with padding; measured, see `docs/performance.md`.
-const SINGLES: usize = 2;
+const MAX_SINGLES: usize = 2;
 
 /// Evaluates on the processor. Nothing is prepared beyond the layout.
 #[derive(Debug)]
@@ -54,6 +54,16 @@ impl<'a> CpuEvaluator<'a> {
         Self { layout, instruction_set, tile_width }
     }
 
+    /// Scores under one θ (2 F values) of every position of the layout, in its order: centipawns,
+    /// White's view, in single precision as the kernels compute them.
+    ///
+    /// # Errors
+    /// [`Error::Usage`](gputexel_files::Error::Usage) when θ has another length.
+    pub fn scores(&self, theta: &[f64]) -> Result<Vec<f32>> {
+        Population::single(theta, 1.0).validate(self.layout)?;
+        Ok(self.scores_in(theta, 0..self.layout.positions()))
+    }
+
     /// Positions of consecutive parts.
     fn positions(&self, parts: &Range<usize>) -> Range<usize> {
         let parts = &self.layout.parts()[parts.clone()];
@@ -68,7 +78,7 @@ impl<'a> CpuEvaluator<'a> {
     /// Scores under one θ of the positions named, centipawns.
     fn scores_in(&self, theta: &[f64], positions: Range<usize>) -> Vec<f32> {
         let parameters = MemberParameters::new(theta, 1.0);
-        let stripes: Vec<Vec<f32>> = cut(positions, WORK_ITEMS)
+        let stripes: Vec<Vec<f32>> = split_into_stripes(positions, STRIPES_PER_CALL)
             .into_par_iter()
             .map(|positions| {
                 let mut scores = vec![0.0f32; positions.len()];
@@ -90,7 +100,7 @@ impl<'a> CpuEvaluator<'a> {
     /// Sums of whole tiles, in tile order.
     fn tiles(&self, population: &Population, tiles: usize, request: &Request) -> Vec<TileSums> {
         let positions = self.positions(&request.parts);
-        let stripes = cut(positions.clone(), WORK_ITEMS / tiles.max(1));
+        let stripes = split_into_stripes(positions.clone(), STRIPES_PER_CALL / tiles.max(1));
         let shared = (tiles > 0 && population.is_shared()).then(|| SharedScores {
             first: positions.start,
             scores: self.scores_in(population.member(0), positions),
@@ -183,7 +193,7 @@ impl<'a> CpuEvaluator<'a> {
     fn single(&self, population: &Population, member: usize, request: &Request) -> MemberSums {
         let parameters = MemberParameters::new(population.member(member), population.k[member]);
         let part_weights = self.part_weights(population, member, &request.parts);
-        let partial: Vec<MemberSums> = cut(self.positions(&request.parts), WORK_ITEMS)
+        let partial: Vec<MemberSums> = split_into_stripes(self.positions(&request.parts), STRIPES_PER_CALL)
             .into_par_iter()
             .map(|positions| {
                 with_lane_loss!(request.loss, loss => self.instruction_set.dispatch(MemberKernel {
@@ -217,15 +227,15 @@ impl<'a> CpuEvaluator<'a> {
 }
 
 /// At most `count` stripes of about equal length.
-fn cut(positions: Range<usize>, count: usize) -> Vec<Range<usize>> {
+fn split_into_stripes(positions: Range<usize>, count: usize) -> Vec<Range<usize>> {
     let (first, length) = (positions.start, positions.len());
-    let count = count.clamp(1, (length / STRIPE).max(1));
+    let count = count.clamp(1, (length / MIN_STRIPE).max(1));
     (0..count).map(|i| first + length * i / count..first + length * (i + 1) / count).collect()
 }
 
 /// Makes losses under parameters that are not finite show it: not every SIMD body's minimum hands
 /// a NaN on.
-fn break_unless_finite(population: &Population, member: usize, losses: &mut [f64]) {
+fn nan_unless_finite(population: &Population, member: usize, losses: &mut [f64]) {
     let finite = population.member(member).iter().fold(true, |all, value| all & value.is_finite());
     if !(finite && population.k[member].is_finite()) {
         losses.fill(f64::NAN);
@@ -260,7 +270,7 @@ impl Evaluator for CpuEvaluator<'_> {
             self.layout.parts()[request.parts.clone()].iter().map(|part| part.weight).collect();
         let rest = members % self.tile_width;
         let bare = population.blends.is_empty() && population.resamples.is_empty();
-        let singles = if rest <= SINGLES && bare { rest } else { 0 };
+        let singles = if rest <= MAX_SINGLES && bare { rest } else { 0 };
         let in_tiles = members - singles;
         let tiles = self.tiles(population, in_tiles.div_ceil(self.tile_width), request);
 
@@ -277,7 +287,7 @@ impl Evaluator for CpuEvaluator<'_> {
             let of_lane =
                 |values: &[f64]| values.iter().skip(lane).step_by(self.tile_width).copied().collect();
             let mut losses: Vec<f64> = of_lane(&tile.losses);
-            break_unless_finite(population, member, &mut losses);
+            nan_unless_finite(population, member, &mut losses);
             let weights = if tile.weights.is_empty() { weights.clone() } else { of_lane(&tile.weights) };
             let part_weights = self.part_weights(population, member, &request.parts);
             let weight = push_means(&mut evaluations, &losses, &weights, part_weights);
@@ -293,7 +303,7 @@ impl Evaluator for CpuEvaluator<'_> {
         drop(tiles);
         for member in in_tiles..members {
             let mut sums = self.single(population, member, request);
-            break_unless_finite(population, member, &mut sums.losses);
+            nan_unless_finite(population, member, &mut sums.losses);
             let part_weights = self.part_weights(population, member, &request.parts);
             let weight = push_means(&mut evaluations, &sums.losses, &weights, part_weights);
             totals.push(weight);
@@ -313,16 +323,7 @@ impl Evaluator for CpuEvaluator<'_> {
         Ok(evaluations)
     }
 
-    fn scores(&mut self, theta: &[f64]) -> Result<Vec<f32>> {
-        Population::single(theta, 1.0).validate(self.layout)?;
-        Ok(self.scores_in(theta, 0..self.layout.positions()))
-    }
-
     fn describe(&self) -> String {
         format!("CPU, {}, {} threads", self.instruction_set.name(), rayon::current_num_threads())
-    }
-
-    fn has_curvature(&self) -> bool {
-        true
     }
 }

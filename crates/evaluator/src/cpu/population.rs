@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::sigmoid::{LaneLoss, Scale, sigmoid};
+use super::sigmoid::{ArgumentScale, LaneLoss, sigmoid};
 use gputexel_dataset::{Bucket, Layout, Shape, poisson_weight};
 
 /// θ of the members of one tile, in the type that a body computes with, and what else tells them
@@ -67,7 +67,7 @@ pub(super) struct TileItem<'a> {
     pub shared: Option<&'a SharedScores>,
 }
 
-/// What works on an item. `PLAIN`: every coefficient is ±1, every weight 1, every offset 0 or in
+/// The kernel for one [`TileItem`]. `PLAIN`: every coefficient is ±1, every weight 1, every offset 0 or in
 /// the shared scores, and members neither blend targets nor resample.
 pub(super) struct TileKernel<'a, L, const V: usize, const PLAIN: bool, const GRADIENTS: bool> {
     item: TileItem<'a>,
@@ -107,10 +107,10 @@ impl WithSimd for TileWidth {
     }
 }
 
-/// What a work item computes with.
-struct Scratch<T, const V: usize> {
+/// Working memory of one [`TileItem`].
+struct TileBuffers<T, const V: usize> {
     /// How sums become arguments of the sigmoid.
-    scales: [Scale<T>; V],
+    scales: [ArgumentScale<T>; V],
     /// Blended table of the bucket, in phase units: mg_units · mg + eg_units · eg.
     table: Vec<Row<T, V>>,
     /// Gradient of the bucket since the last flush.
@@ -136,9 +136,9 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
         assert_eq!(self.item.parameters.width, width);
         let zero = Row([simd.splat_f32s(0.0); V]);
         let x2_per_unit: [S::f32s; V] = vectors::<S, V>(&self.item.parameters.x2_per_unit);
-        let mut scales = [Scale::new(simd, x2_per_unit[0]); V];
+        let mut scales = [ArgumentScale::new(simd, x2_per_unit[0]); V];
         for v in 1..V {
-            scales[v] = Scale::new(simd, x2_per_unit[v]);
+            scales[v] = ArgumentScale::new(simd, x2_per_unit[v]);
         }
         let resampled = !PLAIN && !self.item.parameters.seeds.is_empty();
         let mut sums = TileSums {
@@ -146,7 +146,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
             weights: vec![0.0; if resampled { self.item.parts.len() * width } else { 0 }],
             gradients: vec![0.0; if GRADIENTS { 2 * features * width } else { 0 }],
         };
-        let mut scratch = Scratch {
+        let mut buffers = TileBuffers {
             scales,
             table: vec![zero; if self.item.shared.is_none() { features } else { 0 }],
             gradient: vec![zero; if GRADIENTS { features } else { 0 }],
@@ -160,8 +160,8 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
                 weights if weights.is_empty() => None,
                 weights => Some(&weights[part * width..][..width]),
             };
-            scratch.counted = weights.is_none_or(|weights| weights.iter().any(|&weight| weight > 0.0));
-            self.blend(simd, bucket, &mut scratch.table);
+            buffers.counted = weights.is_none_or(|weights| weights.iter().any(|&weight| weight > 0.0));
+            self.blend(simd, bucket, &mut buffers.table);
             let mut start = positions.start;
             while start < positions.end {
                 let end = (start + FLUSH).min(positions.end);
@@ -175,9 +175,9 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
                             first_entry: shape.first_entry + done * shape.row_length(),
                             ..shape
                         };
-                        let turn = &mut scratch.turn[filled..filled + take];
+                        let turn = &mut buffers.turn[filled..filled + take];
                         match self.item.shared {
-                            None => self.sum_rows(simd, &piece, &scratch.table, turn),
+                            None => self.sum_rows(simd, &piece, &buffers.table, turn),
                             Some(shared) => {
                                 let scores = &shared.scores[piece.positions.start - shared.first..];
                                 for (row, &score) in turn.iter_mut().zip(scores) {
@@ -185,25 +185,25 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
                                 }
                             }
                         }
-                        scratch.pieces.push(piece);
+                        buffers.pieces.push(piece);
                         filled += take;
                         done += take;
                         if filled == TURN {
-                            self.finish_turn(simd, part, first, filled, &mut scratch, &mut sums);
+                            self.finish_turn(simd, part, first, filled, &mut buffers, &mut sums);
                             first += filled;
                             filled = 0;
                         }
                     }
                 }
                 if filled > 0 {
-                    self.finish_turn(simd, part, first, filled, &mut scratch, &mut sums);
+                    self.finish_turn(simd, part, first, filled, &mut buffers, &mut sums);
                 }
-                if GRADIENTS && scratch.counted {
+                if GRADIENTS && buffers.counted {
                     flush(
                         self.item.layout,
                         bucket,
                         weights,
-                        &mut scratch.gradient,
+                        &mut buffers.gradient,
                         &mut sums.gradients,
                         zero,
                     );
@@ -282,13 +282,13 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
         part: usize,
         first: usize,
         count: usize,
-        scratch: &mut Scratch<S::f32s, V>,
+        buffers: &mut TileBuffers<S::f32s, V>,
         sums: &mut TileSums,
     ) {
         for v in 0..V {
             let lanes = v * S::F32_LANES..(v + 1) * S::F32_LANES;
-            let scale = scratch.scales[v];
-            let turn = &mut scratch.turn[..count];
+            let scale = buffers.scales[v];
+            let turn = &mut buffers.turn[..count];
             let (loss, weight) = if S::REGISTER_COUNT >= 32 {
                 self.losses_and_slopes::<S, 8>(simd, v, lanes.clone(), scale, first, turn)
             } else {
@@ -300,10 +300,10 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
                 add(&mut sums.weights[at..][lanes], bytemuck::cast_slice(&[weight]));
             }
         }
-        if GRADIENTS && scratch.counted {
-            self.scatter(simd, scratch);
+        if GRADIENTS && buffers.counted {
+            self.scatter(simd, buffers);
         }
-        scratch.pieces.clear();
+        buffers.pieces.clear();
     }
 
     /// Replaces the sums of one vector of members by slopes, if gradients are wanted, and returns
@@ -314,7 +314,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
         simd: S,
         v: usize,
         lanes: Range<usize>,
-        scale: Scale<S::f32s>,
+        scale: ArgumentScale<S::f32s>,
         first: usize,
         turn: &mut [Row<S::f32s, V>],
     ) -> (S::f32s, S::f32s) {
@@ -379,9 +379,9 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
 
     /// Adds the slopes of this turn to the gradients of their features.
     #[inline(always)]
-    fn scatter<S: Simd>(&self, simd: S, scratch: &mut Scratch<S::f32s, V>) {
-        let mut slopes = scratch.turn.iter();
-        for piece in &scratch.pieces {
+    fn scatter<S: Simd>(&self, simd: S, buffers: &mut TileBuffers<S::f32s, V>) {
+        let mut slopes = buffers.turn.iter();
+        for piece in &buffers.pieces {
             let length = piece.row_length();
             for i in 0..piece.positions.len() {
                 // A copy, which stays in registers while sums are written.
@@ -390,7 +390,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
                 let ids = &self.item.layout.ids()[start..start + length];
                 if !PLAIN && !self.item.layout.coefficients().is_empty() {
                     for (&id, &c) in ids.iter().zip(&self.item.layout.coefficients()[start..]) {
-                        let (sum, c) = (row_mut(&mut scratch.gradient, id), simd.splat_f32s(c));
+                        let (sum, c) = (row_mut(&mut buffers.gradient, id), simd.splat_f32s(c));
                         for v in 0..V {
                             sum.0[v] = simd.mul_add_e_f32s(slope.0[v], c, sum.0[v]);
                         }
@@ -398,13 +398,13 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
                     continue;
                 }
                 for &id in &ids[..piece.plus] {
-                    let sum = row_mut(&mut scratch.gradient, id);
+                    let sum = row_mut(&mut buffers.gradient, id);
                     for v in 0..V {
                         sum.0[v] = simd.add_f32s(sum.0[v], slope.0[v]);
                     }
                 }
                 for &id in &ids[piece.plus..] {
-                    let sum = row_mut(&mut scratch.gradient, id);
+                    let sum = row_mut(&mut buffers.gradient, id);
                     for v in 0..V {
                         sum.0[v] = simd.sub_f32s(sum.0[v], slope.0[v]);
                     }
@@ -481,9 +481,11 @@ fn vectors<S: Simd, const V: usize>(values: &[f32]) -> [S::f32s; V] {
 #[inline(always)]
 fn row<T: Copy>(table: &[T], id: u16) -> T {
     debug_assert!(usize::from(id) < table.len());
-    // SAFETY: `with_simd` makes the table with `Layout::features` rows unless scores are given, and
-    // then no row is asked for; every id of a layout is below that number: `Layout::try_new` checks
-    // it, and its columns are private to that module. A check costs a tenth here.
+    // SAFETY: the caller, `sum_rows` or `sum_group`, takes `id` from `Layout::ids` and `table` from
+    // `with_simd`, which makes it with `Layout::features` rows unless scores are given, and then does
+    // not call `sum_rows`. Every id of a layout is below that number: `Layout::try_new`, in
+    // `gputexel_dataset`, checks it, and nothing outside that crate can change ids or features. A
+    // check costs a tenth here.
     unsafe { *table.get_unchecked(usize::from(id)) }
 }
 
@@ -491,8 +493,9 @@ fn row<T: Copy>(table: &[T], id: u16) -> T {
 #[inline(always)]
 fn row_mut<T>(table: &mut [T], id: u16) -> &mut T {
     debug_assert!(usize::from(id) < table.len());
-    // SAFETY: as in `row`; `with_simd` makes the gradient as long where there are `GRADIENTS`, and
-    // only then is a row asked for.
+    // SAFETY: the caller, `scatter`, takes `id` from `Layout::ids`, as in `row`, and `table` from
+    // `with_simd`, which makes the gradient with `Layout::features` rows where there are `GRADIENTS`;
+    // `finish_turn` calls `scatter` only then.
     unsafe { table.get_unchecked_mut(usize::from(id)) }
 }
 

@@ -24,7 +24,7 @@ pub(super) const IN_STEP: usize = 4;
 
 /// How sums are scaled to arguments of the sigmoid.
 #[derive(Clone, Copy)]
-pub(super) struct Scale<V> {
+pub(super) struct ArgumentScale<V> {
     /// x log₂ e a unit of the sum.
     x2: V,
     /// Its negative.
@@ -34,7 +34,7 @@ pub(super) struct Scale<V> {
     limit: V,
 }
 
-impl<V: Copy> Scale<V> {
+impl<V: Copy> ArgumentScale<V> {
     /// A scale from x log₂ e a unit.
     #[inline(always)]
     pub(super) fn new<S: Simd<f32s = V>>(simd: S, x2: V) -> Self {
@@ -127,7 +127,7 @@ fn ln<S: Simd>(simd: S, v: S::f32s) -> S::f32s {
 pub(super) fn sigmoid<S: Simd, const N: usize>(
     simd: S,
     sums: [S::f32s; N],
-    scale: Scale<S::f32s>,
+    scale: ArgumentScale<S::f32s>,
 ) -> [Prediction<S::f32s>; N] {
     const { assert!(N.is_multiple_of(4), "a division is shared by four") };
     let one = simd.splat_f32s(1.0);
@@ -312,7 +312,7 @@ mod tests {
                 for (sum, x) in sums.iter_mut().zip(arguments) {
                     *sum = simd.splat_f32s(x * 100.0);
                 }
-                let scale = Scale::new(simd, simd.splat_f32s(std::f32::consts::LOG2_E / 100.0));
+                let scale = ArgumentScale::new(simd, simd.splat_f32s(std::f32::consts::LOG2_E / 100.0));
                 for (prediction, x) in sigmoid(simd, sums, scale).iter().zip(arguments) {
                     worst_p = worst_p.max((f64::from(lane(prediction.p)) - exact(x)).abs());
                     let q = exact(-x);

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::sigmoid::{IN_STEP, LaneLoss, Scale, sigmoid};
+use super::sigmoid::{ArgumentScale, IN_STEP, LaneLoss, sigmoid};
 use gputexel_dataset::objective::x_per_cp;
 use gputexel_dataset::{Bucket, Layout, Shape};
 
@@ -71,6 +71,7 @@ const ONES: [f32; TURN] = [1.0; TURN];
 /// phase units, so that backends agree to the bit wherever the sums are exact.
 #[inline(always)]
 pub(super) fn scores(layout: &Layout, shape: &Shape, table: &[f32], out: &mut [f32]) {
+    assert_eq!(table.len(), layout.features(), "a table of the layout");
     let per_unit = 1.0 / f32::from(layout.phase_max());
     let length = shape.row_length();
     let ids = &layout.ids()[shape.first_entry..shape.first_entry + out.len() * length];
@@ -116,8 +117,11 @@ pub(super) fn scores(layout: &Layout, shape: &Shape, table: &[f32], out: &mut [f
 #[inline(always)]
 fn value(table: &[f32], id: u16) -> f32 {
     debug_assert!(usize::from(id) < table.len());
-    // SAFETY: tables are made with `Layout::features` entries, and every id of a layout is below
-    // that: `Layout::try_new` checks it, and its columns are private to that module.
+    // SAFETY: the caller, `scores`, takes `id` from `Layout::ids` and `table` from its own callers
+    // (`MemberKernel::with_simd`, `CpuEvaluator::{scores_in, curvature}`), which make it with
+    // `Layout::features` entries of the same layout; `scores` asserts that. Every id of a layout is
+    // below that number: `Layout::try_new`, in `gputexel_dataset`, checks it, and nothing outside that
+    // crate can change ids or features.
     unsafe { *table.get_unchecked(usize::from(id)) }
 }
 
@@ -185,7 +189,7 @@ impl<L: LaneLoss> MemberKernel<'_, L> {
         } else {
             &self.layout.weights()[piece.positions.clone()]
         };
-        let scale = Scale::new(simd, simd.splat_f32s(self.parameters.x2_per_cp));
+        let scale = ArgumentScale::new(simd, simd.splat_f32s(self.parameters.x2_per_cp));
         let mut total = [simd.splat_f32s(0.0); IN_STEP];
         let mut start = 0;
         while start < count {
@@ -235,8 +239,9 @@ impl<L: LaneLoss> MemberKernel<'_, L> {
         let [even, odd] = gradient;
         let add = |gradient: &mut [f32], id: u16, slope: f32| {
             debug_assert!(usize::from(id) < gradient.len());
-            // SAFETY: as in `value`; `with_simd` makes the gradient as long as the table where
-            // gradients are wanted, and only then is this called.
+            // SAFETY: `id` is from `Layout::ids`, as in `value`; `with_simd` makes both copies of the
+            // gradient with `Layout::features` entries where gradients are wanted, and calls `scatter`
+            // only then.
             unsafe { *gradient.get_unchecked_mut(usize::from(id)) += slope }
         };
         for (i, pair) in slopes.chunks(2).enumerate() {

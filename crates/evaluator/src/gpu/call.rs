@@ -6,12 +6,13 @@ use std::ops::Range;
 
 use super::kernels::{Kernel, Segment, Shape, Uniforms, Variant, block_length};
 use super::plan::{Tiling, groups_for};
+use super::segment_plan::{SegmentPlan, Walk};
 use super::store::Array;
-use super::{GpuEvaluator, Pass, Plan, Walk};
+use super::{GpuEvaluator, Pass};
 use crate::{Population, Request};
 use gputexel_dataset::objective::{LossKind, x_per_cp};
 use gputexel_files::Result;
-use gputexel_gpu::buffers::{Readback, Scratch};
+use gputexel_gpu::buffers::{GrowingBuffer, Readback};
 use gputexel_gpu::meter::{part, whole};
 use gputexel_gpu::pace::Clock;
 
@@ -24,28 +25,28 @@ const IN_FLIGHT: usize = 3;
 
 #[derive(Debug)]
 pub(super) struct Buffers {
-    pub(super) uniforms: Scratch,
-    pub(super) parameters: Scratch,
-    pub(super) tables: Scratch,
-    pub(super) factors: Scratch,
-    pub(super) losses: Scratch,
-    pub(super) slabs: Scratch,
-    pub(super) partials: Scratch,
-    pub(super) totals: Scratch,
+    pub(super) uniforms: GrowingBuffer,
+    pub(super) parameters: GrowingBuffer,
+    pub(super) tables: GrowingBuffer,
+    pub(super) factors: GrowingBuffer,
+    pub(super) losses: GrowingBuffer,
+    pub(super) slabs: GrowingBuffer,
+    pub(super) partials: GrowingBuffer,
+    pub(super) totals: GrowingBuffer,
     pub(super) readback: Readback,
 }
 
 impl Buffers {
     pub(super) fn new() -> Self {
         Self {
-            uniforms: Scratch::uniform("uniforms"),
-            parameters: Scratch::state("parameters"),
-            tables: Scratch::storage("tables"),
-            factors: Scratch::input("factors"),
-            losses: Scratch::output("losses"),
-            slabs: Scratch::storage("slabs"),
-            partials: Scratch::storage("partials"),
-            totals: Scratch::output("totals"),
+            uniforms: GrowingBuffer::uniform("uniforms"),
+            parameters: GrowingBuffer::state("parameters"),
+            tables: GrowingBuffer::storage("tables"),
+            factors: GrowingBuffer::input("factors"),
+            losses: GrowingBuffer::output("losses"),
+            slabs: GrowingBuffer::storage("slabs"),
+            partials: GrowingBuffer::storage("partials"),
+            totals: GrowingBuffer::output("totals"),
             readback: Readback::new(),
         }
     }
@@ -105,7 +106,13 @@ impl Call {
     }
 
     /// Adds up losses by part, in the order of segments, and gradients.
-    pub(super) fn sums(&self, plan: &Plan, request: &Request, losses: &[f32], gradients: &[f32]) -> Sums {
+    pub(super) fn sums(
+        &self,
+        plan: &SegmentPlan,
+        request: &Request,
+        losses: &[f32],
+        gradients: &[f32],
+    ) -> Sums {
         let (padded, members) = (self.tiling.padded(), self.members);
         let mut rows = losses.chunks_exact(padded);
         let mut by_part = || {
@@ -127,7 +134,7 @@ impl Call {
     }
 
     /// Rows of losses and, where games are resampled, of weights.
-    pub(super) fn loss_rows(&self, plan: &Plan) -> u64 {
+    pub(super) fn loss_rows(&self, plan: &SegmentPlan) -> u64 {
         (plan.total() * if self.shape.resamples { 2 } else { 1 }) as u64
     }
 }
@@ -267,7 +274,7 @@ impl GpuEvaluator<'_> {
     pub(super) fn encode_slice(
         &mut self,
         call: &Call,
-        plan: &Plan,
+        plan: &SegmentPlan,
         slice: &Slice<'_>,
         pass: Pass,
         encoder: &mut wgpu::CommandEncoder,
@@ -433,7 +440,7 @@ impl GpuEvaluator<'_> {
     }
 
     /// Fetches the results.
-    fn collect(&mut self, call: &Call, plan: &Plan, request: &Request) -> Result<Sums> {
+    fn collect(&mut self, call: &Call, plan: &SegmentPlan, request: &Request) -> Result<Sums> {
         let loss_floats = call.loss_rows(plan) as usize * call.tiling.padded();
         self.buffers.readback.finish(&self.gpu, |floats| {
             let (losses, gradients) = floats.split_at(loss_floats);
@@ -447,7 +454,7 @@ fn add(sums: &mut [f64], row: &[f32]) {
     sums.iter_mut().zip(row).for_each(|(sum, &value)| *sum += f64::from(value));
 }
 
-impl Plan {
+impl SegmentPlan {
     /// Some segments of one shard.
     pub(super) fn slice(&self, shard: usize, range: Range<usize>) -> Slice<'_> {
         let planned = &self.shards[shard];

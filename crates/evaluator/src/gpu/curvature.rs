@@ -3,12 +3,13 @@
 //! Inside a phase bucket φ is a constant, so one F × F triangle a segment serves the blocks of the
 //! 2F × 2F matrix, which are split off by φ², φ (1 − φ) and (1 − φ)² where segments are added up.
 
+use super::GpuEvaluator;
 use super::call::Call;
 use super::kernels::{Kernel, MAX_BLOCK, RESIDUALS, Variant};
-use super::memory::{doublings, too_little};
+use super::memory::{larger_limits, memory_error};
 use super::plan::{Budget, Tiling, groups_for};
+use super::segment_plan::{SegmentPlan, Walk};
 use super::store::Array;
-use super::{GpuEvaluator, Plan, Walk};
 use crate::{Population, Request};
 use gputexel_dataset::objective::x_per_cp;
 use gputexel_files::{Error, Result};
@@ -19,10 +20,10 @@ use gputexel_gpu::pace::Clock;
 const CHUNK: usize = 16;
 
 /// Workgroups that share a segment where each position is on its own.
-const SHARERS: u32 = 16;
+const WORKGROUPS_PER_SEGMENT: u32 = 16;
 
 /// Pairs that a position of the matrix is reckoned as, before its pace is measured.
-const PAIRS: u64 = 64;
+const PAIRS_PER_POSITION: u64 = 64;
 
 impl GpuEvaluator<'_> {
     /// Σ w h x xᵀ / `weight` of one member, per centipawn squared: symmetric, row-major, 2F × 2F.
@@ -42,7 +43,7 @@ impl GpuEvaluator<'_> {
                 "{features} features: the GPU evaluator has Gauss-Newton matrices of at most {RESIDUALS}"
             )));
         }
-        let most = self.matrix_segments()?;
+        let max_segments = self.matrix_segments()?;
         let tiling = Tiling { tile: 1, tiles: 1 };
         let plan = self.plan(&self.key(request, tiling, Walk::Matrices))?;
         let mut call = self.begin_call(population, member..member + 1, tiling, request)?;
@@ -54,8 +55,8 @@ impl GpuEvaluator<'_> {
             while at < planned.segments.len() {
                 let wanted = self.paces[Walk::Matrices as usize].pairs();
                 let (mut count, mut pairs) = (0, 0);
-                for segment in planned.segments[at..].iter().take(most) {
-                    let more = u64::from(segment.end - segment.first) * PAIRS;
+                for segment in planned.segments[at..].iter().take(max_segments) {
+                    let more = u64::from(segment.end - segment.first) * PAIRS_PER_POSITION;
                     if count > 0 && pairs + more > wanted {
                         break;
                     }
@@ -104,7 +105,7 @@ impl GpuEvaluator<'_> {
                 ));
                 let Some(memory) = self.planned else { return Err(reason) };
                 let enough = |&memory: &u64| room(&Budget::new(&self.options, Some(memory))) > 0;
-                Err(too_little(&reason, memory, doublings(memory).find(enough)))
+                Err(memory_error(&reason, memory, larger_limits(memory).find(enough)))
             }
             segments => Ok(segments.min(65_535) as usize),
         }
@@ -114,7 +115,7 @@ impl GpuEvaluator<'_> {
     fn encode_matrix(
         &mut self,
         call: &Call,
-        plan: &Plan,
+        plan: &SegmentPlan,
         shard: usize,
         range: std::ops::Range<usize>,
         encoder: &mut wgpu::CommandEncoder,
@@ -128,11 +129,11 @@ impl GpuEvaluator<'_> {
         let (places, rows) = (array(Array::Places(self.extended))?, array(Array::Rows)?);
         let (runs, entries) = (array(Array::Runs(MAX_BLOCK))?, array(Array::Entries(MAX_BLOCK))?);
         let heads = array(Array::Heads)?;
-        let steepness = self.buffers.losses.reserve(&self.gpu, 4 * positions)?;
+        let curvatures = self.buffers.losses.reserve(&self.gpu, 4 * positions)?;
         let slabs = self.buffers.slabs.reserve(&self.gpu, 4 * size * count as u64)?;
         // Partial sums outlive a slice, so they have their final size from the start.
-        let most = 2 + self.matrix_segments()?.min(plan.total()).div_ceil(CHUNK) as u64;
-        let partials = self.buffers.partials.reserve(&self.gpu, most * 12 * size)?;
+        let max_partials = 2 + self.matrix_segments()?.min(plan.total()).div_ceil(CHUNK) as u64;
+        let partials = self.buffers.partials.reserve(&self.gpu, max_partials * 12 * size)?;
         let totals = self.buffers.totals.reserve(&self.gpu, 12 * size)?;
 
         let pipeline = self.pipeline(Kernel::LossCurvature, call)?;
@@ -142,9 +143,9 @@ impl GpuEvaluator<'_> {
             whole(&places),
             whole(&rows),
             whole(&call.tables),
-            whole(&steepness),
+            whole(&curvatures),
         ];
-        self.gpu.dispatch(encoder, &pipeline, &bindings, [count as u32, SHARERS])?;
+        self.gpu.dispatch(encoder, &pipeline, &bindings, [count as u32, WORKGROUPS_PER_SEGMENT])?;
 
         let variant = Variant::new(Kernel::HessianSlab, 1, 0, call.shape).for_features(features);
         let pipeline = self.pipelines.get(self.gpu.context(), variant)?;
@@ -153,7 +154,7 @@ impl GpuEvaluator<'_> {
             whole(slice.buffer),
             whole(&places),
             whole(&rows),
-            whole(&steepness),
+            whole(&curvatures),
             whole(&heads),
             whole(&runs),
             whole(&entries),

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::GpuContext;
 use gputexel_files::Result;
+use gputexel_gpu::GpuContext;
 
 /// Threads a workgroup; WebGPU promises 256.
 pub const WORKGROUP: usize = 256;
@@ -81,8 +81,6 @@ pub enum Kernel {
     Reduce,
     /// Partial gradients to totals.
     Total,
-    /// Scores of one member.
-    Scores,
     /// Curvatures of the loss at each position, for one member.
     LossCurvature,
     /// Slabs of Gauss–Newton matrices.
@@ -95,13 +93,12 @@ pub enum Kernel {
 
 impl Kernel {
     /// All kernels.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 9] = [
         Self::Blend,
         Self::Loss,
         Self::Gradient,
         Self::Reduce,
         Self::Total,
-        Self::Scores,
         Self::LossCurvature,
         Self::HessianSlab,
         Self::HessianExpand,
@@ -116,7 +113,6 @@ impl Kernel {
             Self::Gradient => "gradient",
             Self::Reduce => "reduce",
             Self::Total => "total",
-            Self::Scores => "scores",
             Self::LossCurvature => "loss_curvature",
             Self::HessianSlab => "hessian_slab",
             Self::HessianExpand => "hessian_expand",
@@ -131,7 +127,6 @@ impl Kernel {
             Self::Gradient => gputexel_shaders::GRADIENT,
             Self::Reduce => gputexel_shaders::REDUCE,
             Self::Total => gputexel_shaders::TOTAL,
-            Self::Scores => gputexel_shaders::SCORES,
             Self::LossCurvature => gputexel_shaders::LOSS_CURVATURE,
             Self::HessianSlab => gputexel_shaders::HESSIAN_SLAB,
             Self::HessianExpand => gputexel_shaders::HESSIAN_EXPAND,
@@ -152,7 +147,7 @@ impl Kernel {
 
     /// Whether it walks positions.
     fn walks(self) -> bool {
-        matches!(self, Self::Loss | Self::Gradient | Self::Scores | Self::LossCurvature)
+        matches!(self, Self::Loss | Self::Gradient | Self::LossCurvature)
     }
 }
 
@@ -196,7 +191,7 @@ impl Variant {
             Kernel::Loss | Kernel::Gradient | Kernel::LossCurvature => {
                 Shape { vector, weighted: false, ..shape }
             }
-            Kernel::Scores | Kernel::HessianSlab => Shape { vector, unit: shape.unit, ..Shape::default() },
+            Kernel::HessianSlab => Shape { vector, unit: shape.unit, ..Shape::default() },
             Kernel::Reduce | Kernel::HessianExpand => {
                 Shape { vector, weighted: shape.weighted, ..Shape::default() }
             }
@@ -207,7 +202,7 @@ impl Variant {
             kernel,
             // The others see Reals only, not tiles.
             tile: if kernel.walks() { tile } else { tile.min(if shape.vector { 4 } else { 1 }) },
-            loss: if kernel.walks() && kernel != Kernel::Scores { loss } else { 0 },
+            loss: if kernel.walks() { loss } else { 0 },
             features: 0,
             shape,
         }
@@ -224,12 +219,12 @@ pub fn block_length(tile: usize) -> usize {
     (RESIDUALS / tile).min(MAX_BLOCK)
 }
 
-/// Threads a position in the kernel of outer products: most rows have fewer entries.
-const OUTER_LANES: usize = 16;
+/// Threads a position in the kernel of Gauss–Newton slabs: most rows have fewer entries.
+const HESSIAN_LANES: usize = 16;
 
-/// Positions at a time in the kernel of outer products: each has a row of sums.
-fn outer_groups(features: usize) -> usize {
-    1 << (RESIDUALS / features.max(1)).clamp(1, WORKGROUP / OUTER_LANES).ilog2()
+/// Positions at a time in the kernel of Gauss–Newton slabs: each has a row of sums.
+fn hessian_groups(features: usize) -> usize {
+    1 << (RESIDUALS / features.max(1)).clamp(1, WORKGROUP / HESSIAN_LANES).ilog2()
 }
 
 /// Compiled pipelines.
@@ -250,10 +245,10 @@ impl Pipelines {
         let lanes = variant.tile.div_ceil(4) as f64;
         let mut constants = vec![("WORKGROUP", WORKGROUP as f64)];
         if variant.kernel == Kernel::HessianSlab {
-            let groups = outer_groups(variant.features);
+            let groups = hessian_groups(variant.features);
             constants = vec![
-                ("WORKGROUP", (groups * OUTER_LANES) as f64),
-                ("LANES", OUTER_LANES as f64),
+                ("WORKGROUP", (groups * HESSIAN_LANES) as f64),
+                ("LANES", HESSIAN_LANES as f64),
                 ("SUMS", (groups * variant.features) as f64),
                 ("BLOCK", MAX_BLOCK as f64),
             ];

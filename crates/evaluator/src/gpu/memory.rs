@@ -1,32 +1,23 @@
 //! Making do with the memory there is: chunks of members, and another cut where the device or the
 //! limit refuses.
 
-use std::ops::Range;
-
+use super::GpuEvaluator;
 use super::call::Buffers;
-use super::kernels::MAX_BLOCK;
-use super::plan::{self, Budget, GpuOptions, Sizes, Tiling};
+use super::kernels::{MAX_BLOCK, Segment};
+use super::plan::{self, Budget, Chunks, GpuOptions, Sizes, Tiling};
+use super::segment_plan::{PlanKey, SegmentPlan, Walk};
 use super::steps::StepBuffers;
 use super::store::Store;
-use super::{GpuEvaluator, Plan, PlanKey, Walk};
 use crate::{Population, Request};
 use gputexel_dataset::Layout;
 use gputexel_files::{Error, Result};
 
 /// Less than this is not worth another try.
-const LEAST: u64 = 1 << 16;
+const MIN_MEMORY: u64 = 1 << 16;
 
 /// Positions a segment of a Gauss–Newton matrix: enough to pay for the writing of a slab, few enough
 /// that a workgroup with a common feature does not outlast the others by much.
 const MATRIX_SEGMENT: usize = 16 * MAX_BLOCK;
-
-/// The members of a population, cut into chunks that fit the device.
-pub(super) struct Chunks {
-    /// The tiling of the whole population, by which positions are cut as well: sums depend on
-    /// neither the chunks nor the memory.
-    pub(super) tiling: Tiling,
-    pub(super) members: Vec<Range<usize>>,
-}
 
 /// The dataset cut for some memory.
 ///
@@ -43,16 +34,16 @@ pub(super) fn open<'a>(
     };
     let Some(memory) = memory else { return try_open(None) };
     try_open(Some(memory)).map_err(|error| {
-        let more = doublings(memory).find(|&memory| try_open(Some(memory)).is_ok());
-        too_little(&error, memory, more)
+        let more = larger_limits(memory).find(|&memory| try_open(Some(memory)).is_ok());
+        memory_error(&error, memory, more)
     })
 }
 
-pub(super) fn doublings(memory: u64) -> impl Iterator<Item = u64> {
-    (1..40).map_while(move |shift| memory.max(LEAST).checked_shl(shift).filter(|&more| more > memory))
+pub(super) fn larger_limits(memory: u64) -> impl Iterator<Item = u64> {
+    (1..40).map_while(move |shift| memory.max(MIN_MEMORY).checked_shl(shift).filter(|&more| more > memory))
 }
 
-pub(super) fn too_little(error: &Error, memory: u64, more: Option<u64>) -> Error {
+pub(super) fn memory_error(error: &Error, memory: u64, more: Option<u64>) -> Error {
     let Error::Gpu(reason) = error else { return Error::Gpu(error.to_string()) };
     let enough = more.map_or(String::new(), |more| format!("; {} would do", bytes_name(more)));
     Error::Gpu(format!("{} of memory are too little{enough}: {reason}", bytes_name(memory)))
@@ -70,7 +61,10 @@ fn bytes_name(bytes: u64) -> String {
 impl GpuEvaluator<'_> {
     /// Calls until memory is not refused any more, each time with less of it, or until there is
     /// nothing left to save.
-    pub(super) fn persist<T>(&mut self, mut call: impl FnMut(&mut Self) -> Result<T>) -> Result<T> {
+    pub(super) fn retry_with_less_memory<T>(
+        &mut self,
+        mut call: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<T> {
         self.gpu.take_refusal();
         loop {
             match call(self) {
@@ -82,9 +76,9 @@ impl GpuEvaluator<'_> {
 
     /// Plans with three quarters of what there was room for.
     fn shrink_budget(&mut self, refusal: Error) -> Result<()> {
-        let had = self.planned.unwrap_or(u64::MAX).min(self.gpu.used().max(2 * LEAST));
+        let had = self.planned.unwrap_or(u64::MAX).min(self.gpu.used().max(2 * MIN_MEMORY));
         let less = had / 4 * 3;
-        if less < LEAST {
+        if less < MIN_MEMORY {
             return Err(refusal);
         }
         // What is under way holds on to its buffers.
@@ -106,7 +100,8 @@ impl GpuEvaluator<'_> {
         let members = population.members();
         let mut tiling = Tiling::new(&self.options, members.max(1), request.gradients);
         loop {
-            let segments = self.cut(&self.key(request, tiling, Walk::of(request))).iter().map(Vec::len).sum();
+            let segments =
+                self.segments(&self.key(request, tiling, Walk::of(request))).iter().map(Vec::len).sum();
             let sizes = Sizes {
                 features: self.layout.features(),
                 tapers: self.tapers,
@@ -114,7 +109,7 @@ impl GpuEvaluator<'_> {
                 segments,
                 gradients: request.gradients,
             };
-            let room = |budget: &Budget| plan::members_that_fit(&self.options, budget, sizes);
+            let room = |budget: &Budget| plan::max_members(&self.options, budget, sizes);
             let most = room(&self.budget);
             if most >= tiling.tile {
                 let most = most / tiling.tile * tiling.tile;
@@ -123,14 +118,14 @@ impl GpuEvaluator<'_> {
             }
             if tiling.tile == 1 || self.options.tile.is_some() {
                 let memory = self.planned.unwrap_or(u64::MAX);
-                let more = doublings(memory)
+                let more = larger_limits(memory)
                     .find(|&memory| room(&Budget::new(&self.options, Some(memory))) >= tiling.tile);
                 let reason = Error::Gpu(format!(
                     "parameters, tables and sums of {} members do not fit in memory together with the dataset",
                     tiling.tile
                 ));
                 return Err(match self.planned {
-                    Some(memory) => too_little(&reason, memory, more),
+                    Some(memory) => memory_error(&reason, memory, more),
                     None => reason,
                 });
             }
@@ -146,21 +141,23 @@ impl GpuEvaluator<'_> {
     }
 
     /// The segments of a request, by shard.
-    pub(super) fn cut(&self, key: &PlanKey) -> Vec<Vec<super::Segment>> {
+    pub(super) fn segments(&self, key: &PlanKey) -> Vec<Vec<Segment>> {
         let options = GpuOptions { cell: self.store.cell(), ..self.options };
         let (shards, positions) = (self.store.shards(), key.positions.clone());
         match key.walk {
-            Walk::Matrices => plan::cut(&shards, positions, MATRIX_SEGMENT, options.cell, MAX_BLOCK),
+            Walk::Matrices => {
+                plan::split_into_segments(&shards, positions, MATRIX_SEGMENT, options.cell, MAX_BLOCK)
+            }
             walk => plan::segments(&options, &shards, positions, key.tiling, walk == Walk::Gradients),
         }
     }
 
     /// The segments of a request, uploaded.
-    pub(super) fn plan(&mut self, key: &PlanKey) -> Result<std::sync::Arc<Plan>> {
+    pub(super) fn plan(&mut self, key: &PlanKey) -> Result<std::sync::Arc<SegmentPlan>> {
         if let Some(plan) = self.plans.get(key) {
             return Ok(std::sync::Arc::clone(plan));
         }
-        let plan = std::sync::Arc::new(Plan::upload(&self.gpu, self.cut(key))?);
+        let plan = std::sync::Arc::new(SegmentPlan::upload(&self.gpu, self.segments(key))?);
         // Requests of a run differ in their parts only; a thousand batches are a thousand plans.
         if self.plans.len() >= 1024 {
             self.plans.clear();
@@ -180,10 +177,10 @@ mod tests {
     fn refused_memory_means_smaller_pieces_and_then_an_error() {
         let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
         let context = super::super::GpuContext::from_device(device, queue);
-        let layout = gputexel_dataset::Layout::of_buckets(&[4000; 12], 8);
+        let layout = crate::gpu::shard::tests::layout_of(&[4000; 12], 8);
         let population = Population::new(8, vec![1.0; 16 * 600], vec![1.0; 600]);
         let request = |gradients| Request {
-            parts: 0..1,
+            parts: 0..12,
             loss: gputexel_dataset::objective::LossKind::Squared,
             gradients,
             curvature: false,
@@ -212,7 +209,7 @@ mod tests {
         assert_eq!(bytes_name(70_000), "69 KiB");
         assert_eq!(bytes_name(3 << 20), "3 MiB");
         assert_eq!(bytes_name(5 << 30), "5 GiB");
-        let error = too_little(&Error::Gpu("why".into()), 1 << 20, doublings(1 << 20).nth(1));
+        let error = memory_error(&Error::Gpu("why".into()), 1 << 20, larger_limits(1 << 20).nth(1));
         assert_eq!(error.to_string(), "GPU: 1 MiB of memory are too little; 4 MiB would do: why");
     }
 }

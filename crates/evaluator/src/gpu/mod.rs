@@ -1,18 +1,18 @@
 //! The GPU evaluator: losses and gradients of a population by compute shaders.
 //!
 //! Members go in chunks whose tables fit, positions in slices whose slabs and time are bounded; a
-//! slice is one submission. Owns the evaluator and its caches. Leaves the device to `context` and
-//! `meter`, the kernels to `kernels` and `shaders/`, the data on the device to `shard` and `store`,
-//! the cutting to `plan`, `memory` and `pace`, and the encoding of a call to `call`,
-//! `curvature`, `steps` and `buffers`. (Of these `context`, `meter`, `buffers` and `pace` know no
-//! positions and serve the simulator of SPSA as well.) No sum depends on the order in which threads
-//! run nor on how segments are grouped into slices, so equal calls on one device give equal bytes.
+//! slice is one submission. Owns the evaluator and its caches. Leaves the device to
+//! [`gputexel_gpu`], the kernels to `kernels` and [`gputexel_shaders`], the data on the device to
+//! `shard` and `store`, how work is divided to `plan`, `segment_plan` and `memory`, and the encoding
+//! of a call to `call`, `curvature` and `steps`. No sum depends on the order in which threads run nor
+//! on how segments are grouped into slices, so equal calls on one device give equal bytes.
 
 mod call;
 mod curvature;
 pub mod kernels;
 mod memory;
 mod plan;
+mod segment_plan;
 mod shard;
 mod steps;
 mod store;
@@ -25,16 +25,16 @@ pub use gputexel_gpu::{AdapterSummary, BackendChoice, GpuContext, list_adapters}
 pub use plan::GpuOptions;
 
 use self::call::{Buffers, Sums};
-use self::kernels::{Kernel, Pipelines, Segment};
-use self::memory::Chunks;
-use self::plan::{Budget, Tiling};
+use self::kernels::Pipelines;
+use self::plan::{Budget, Chunks};
+use self::segment_plan::{PlanKey, SegmentPlan};
 use self::steps::StepBuffers;
-use self::store::{Array, Store};
-use super::{AdamBatch, AdamStep, Evaluations, Evaluator, Population, Request, Stats};
+use self::store::Store;
+use super::{AdamBatch, AdamStep, DeviceSteps, Evaluations, Evaluator, Population, Request, Stats};
 use gputexel_dataset::Layout;
-use gputexel_dataset::objective::{LossKind, x_per_cp};
+use gputexel_dataset::objective::x_per_cp;
 use gputexel_files::{Error, Result};
-use gputexel_gpu::meter::{DeviceBuffer, Gpu, whole};
+use gputexel_gpu::meter::{DeviceBuffer, Gpu};
 use gputexel_gpu::pace::Pace;
 
 /// The steps of an evaluation, for benches.
@@ -63,73 +63,13 @@ pub struct GpuEvaluator<'a> {
     taper_units: DeviceBuffer,
     store: Store<'a>,
     pipelines: Pipelines,
-    plans: HashMap<PlanKey, Arc<Plan>>,
+    plans: HashMap<PlanKey, Arc<SegmentPlan>>,
     buffers: Buffers,
     steps: StepBuffers,
     /// Whether records of positions hold more than targets and weights.
     extended: bool,
     /// By kind of walk.
     paces: [Pace; 3],
-}
-
-/// What a plan depends on, apart from the options.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct PlanKey {
-    positions: Range<usize>,
-    tiling: Tiling,
-    walk: Walk,
-}
-
-/// What positions are walked for; segments differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Walk {
-    Losses,
-    Gradients,
-    Matrices,
-}
-
-impl Walk {
-    fn of(request: &Request) -> Self {
-        if request.gradients { Self::Gradients } else { Self::Losses }
-    }
-}
-
-/// The segments of a request, on the device.
-#[derive(Debug)]
-struct Plan {
-    shards: Vec<PlannedShard>,
-}
-
-#[derive(Debug)]
-struct PlannedShard {
-    /// Segments of the shards before.
-    ordinal: usize,
-    segments: Vec<Segment>,
-    buffer: DeviceBuffer,
-}
-
-impl Plan {
-    fn upload(gpu: &Gpu, cut: Vec<Vec<Segment>>) -> Result<Self> {
-        let mut ordinal = 0;
-        let mut shards = Vec::with_capacity(cut.len());
-        for segments in cut {
-            let buffer = gpu.upload("segments", bytemuck::cast_slice(&segments))?;
-            let count = segments.len();
-            shards.push(PlannedShard { ordinal, segments, buffer });
-            ordinal += count;
-        }
-        Ok(Self { shards })
-    }
-
-    /// All segments, in order.
-    fn segments(&self) -> impl Iterator<Item = &Segment> {
-        self.shards.iter().flat_map(|shard| &shard.segments)
-    }
-
-    /// Number of segments.
-    fn total(&self) -> usize {
-        self.shards.last().map_or(0, |shard| shard.ordinal + shard.segments.len())
-    }
 }
 
 impl<'a> GpuEvaluator<'a> {
@@ -195,7 +135,7 @@ impl<'a> GpuEvaluator<'a> {
     /// As [`Evaluator::evaluate`].
     pub fn run_pass(&mut self, population: &Population, request: &Request, pass: Pass) -> Result<()> {
         self.validate(population, request)?;
-        self.persist(|this| {
+        self.retry_with_less_memory(|this| {
             let Chunks { tiling, members } = this.chunks(population, request)?;
             for chunk in members {
                 this.run_chunk(population, chunk, tiling, request, pass)?;
@@ -271,7 +211,7 @@ impl Evaluator for GpuEvaluator<'_> {
         self.gpu.context().check()?;
         self.validate(population, request)?;
         let positions = self.positions(&request.parts).len();
-        self.persist(|this| {
+        self.retry_with_less_memory(|this| {
             let mut out = Evaluations { positions, ..Evaluations::default() };
             let Chunks { tiling, members } = this.chunks(population, request)?;
             for chunk in members {
@@ -288,29 +228,14 @@ impl Evaluator for GpuEvaluator<'_> {
         })
     }
 
-    fn scores(&mut self, theta: &[f64]) -> Result<Vec<f32>> {
-        self.gpu.context().check()?;
-        let population = Population::single(theta, 1.0);
-        let parts = 0..self.layout.parts().len();
-        let request = Request { parts, loss: LossKind::Squared, gradients: false, curvature: false };
-        self.validate(&population, &request)?;
-        self.persist(|this| this.all_scores(&population, &request))
-    }
-
     fn describe(&self) -> String {
         let summary = self.gpu.context().summary();
         let how = if self.is_streamed() { ", data streamed" } else { "" };
         format!("GPU: {} ({}, {}{how})", summary.name, summary.kind, summary.backend)
     }
 
-    fn has_curvature(&self) -> bool {
-        true
-    }
-
-    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
-        self.gpu.context().check()?;
-        self.validate(&batch.population, &batch.request)?;
-        self.persist(|this| this.take_steps(batch))
+    fn device_steps(&mut self) -> Option<&mut dyn DeviceSteps> {
+        Some(self)
     }
 
     fn stats(&self) -> Option<Stats> {
@@ -318,39 +243,10 @@ impl Evaluator for GpuEvaluator<'_> {
     }
 }
 
-impl GpuEvaluator<'_> {
-    fn all_scores(&mut self, population: &Population, request: &Request) -> Result<Vec<f32>> {
-        let tiling = Tiling { tile: 1, tiles: 1 };
-        let call = self.begin_call(population, 0..1, tiling, request)?;
-        let plan = self.plan(&self.key(request, tiling, Walk::Losses))?;
-        let pipeline = self.pipeline(Kernel::Scores, &call)?;
-        let mut out = Vec::with_capacity(self.layout.positions());
-        for (shard, planned) in plan.shards.iter().enumerate() {
-            let slice = plan.slice(shard, 0..planned.segments.len());
-            let bytes = 4 * shard::positions(self.store.shards()[shard]).len() as u64;
-            self.write_sizes(&call, &slice, plan.total())?;
-            let mut encoder = self.gpu.encoder();
-            if shard == 0 {
-                self.encode_blend(&call, &mut encoder)?;
-            }
-            // Scores lie in the buffer of losses, which are of no use here.
-            let scores = self.buffers.losses.reserve(&self.gpu, bytes)?;
-            let places = self.store.array(&self.gpu, shard, Array::Places(self.extended))?;
-            let rows = self.store.array(&self.gpu, shard, Array::Rows)?;
-            let bindings = [
-                whole(&call.uniforms),
-                whole(slice.buffer),
-                whole(&places),
-                whole(&rows),
-                whole(&call.tables),
-                whole(&scores),
-            ];
-            self.gpu.dispatch(&mut encoder, &pipeline, &bindings, [slice.segments.len() as u32, 1])?;
-            self.buffers.readback.begin(&self.gpu, bytes)?;
-            self.buffers.readback.push(&mut encoder, &scores, bytes);
-            self.gpu.submit(Some(encoder))?;
-            self.buffers.readback.finish(&self.gpu, |floats| out.extend_from_slice(floats))?;
-        }
-        Ok(out)
+impl DeviceSteps for GpuEvaluator<'_> {
+    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
+        self.gpu.context().check()?;
+        batch.validate(self.layout)?;
+        self.retry_with_less_memory(|this| this.take_steps(batch))
     }
 }

@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use super::GpuContext;
 use super::kernels::{MAX_BLOCK, Segment, WORKGROUP, block_length};
 use super::shard::Span;
 use gputexel_files::{Error, Result};
+use gputexel_gpu::GpuContext;
 
 /// Sizes by which work is cut. Results repeat bit for bit for equal options, whatever the memory
 /// and however fast the device, but for [`memory_bytes`](Self::memory_bytes) so small that not
@@ -131,6 +131,14 @@ impl Tiling {
     }
 }
 
+/// The members of a population, cut into chunks that fit the device.
+pub(super) struct Chunks {
+    /// The tiling of the whole population, by which positions are cut as well: sums depend on
+    /// neither the chunks nor the memory.
+    pub(super) tiling: Tiling,
+    pub(super) members: Vec<Range<usize>>,
+}
+
 /// What a chunk of members is measured by.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
@@ -143,7 +151,7 @@ pub(super) struct Sizes {
 }
 
 /// Members that can be evaluated together; 0 where not even one fits.
-pub(super) fn members_that_fit(options: &GpuOptions, budget: &Budget, sizes: Sizes) -> usize {
+pub(super) fn max_members(options: &GpuOptions, budget: &Budget, sizes: Sizes) -> usize {
     let Sizes { features, tapers, parts, segments, gradients } = sizes;
     let sides = if gradients { 2 * features } else { 0 };
     let table = tapers * (features + 1) + 4;
@@ -178,11 +186,11 @@ pub(super) fn segments(
     let per_slice = (options.pairs_per_dispatch as usize / tiling.padded()).max(block);
     let wanted = (options.workgroups / tiling.tiles).max(1);
     let per_segment = positions.len().min(per_slice).div_ceil(wanted).next_multiple_of(step);
-    cut(shards, positions, per_segment, options.cell, block)
+    split_into_segments(shards, positions, per_segment, options.cell, block)
 }
 
 /// Cuts positions into segments of at most `per_segment`, which never cross a cell.
-pub(super) fn cut(
+pub(super) fn split_into_segments(
     shards: &[&[Span]],
     positions: Range<usize>,
     per_segment: usize,

@@ -87,7 +87,11 @@ pub(super) struct Limits {
 ///
 /// # Errors
 /// [`Error::Gpu`] when a cell exceeds the limits already.
-pub(super) fn cut(layout: &Layout, limits: &Limits, cell: usize) -> Result<(Vec<Vec<Span>>, Cost)> {
+pub(super) fn split_into_shards(
+    layout: &Layout,
+    limits: &Limits,
+    cell: usize,
+) -> Result<(Vec<Vec<Span>>, Cost)> {
     let (_, taper_of) = tapers(layout);
     let mut shards: Vec<Vec<Span>> = vec![Vec::new()];
     let (mut used, mut total) = (Cost::default(), Cost::default());
@@ -218,7 +222,7 @@ impl Gather {
                 }
                 at += count;
             }
-            // Longest first: neighbouring threads get runs of like length, and the last round,
+            // Longest first: neighboring threads get runs of like length, and the last round,
             // which leaves threads idle, is the shortest.
             sorted.sort_by_key(|run| std::cmp::Reverse(run[1] >> 16));
             runs[index] = [runs.len() as u32, (runs.len() + sorted.len()) as u32];
@@ -245,15 +249,49 @@ impl Gather {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use gputexel_chess::PhaseSettings;
+    use gputexel_dataset::{DatasetWriter, ImportedPosition, Metadata, PositionLabels};
+    use gputexel_model::{Feature, FeatureSet, Imported, ImportedParameter};
+
     use super::*;
+
+    /// A layout of one bucket a part, of the sizes given; each row has all of the `features`.
+    pub(in crate::gpu) fn layout_of(sizes: &[usize], features: usize) -> Layout {
+        let names = (0..features).map(|i| Feature { name: format!("f{i}"), group: "g".to_string() });
+        let imported = Imported { scale_one: 1, parameters: vec![ImportedParameter::default(); features] };
+        let phase = PhaseSettings { max: 2, ..PhaseSettings::default() };
+        let set = FeatureSet::try_imported(names.collect(), phase, imported).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("d.bin");
+        let mut writer = DatasetWriter::create(&path, Metadata::new(set), false).unwrap();
+        let ids: Vec<u16> = (0..features as u16).collect();
+        let parts: Vec<usize> =
+            sizes.iter().enumerate().flat_map(|(part, &size)| std::iter::repeat_n(part, size)).collect();
+        for part in &parts {
+            let labels = PositionLabels { result: 0.5, score_cp: None, weight: 1.0, game: None };
+            let position = ImportedPosition {
+                ids: &ids,
+                coefficients: &vec![1.0; features],
+                phase: (part % 3) as u16,
+                scale: 1,
+                offset_cp: 0.0,
+                evaluation_cp: None,
+                labels,
+            };
+            writer.push_imported(&position).unwrap();
+        }
+        writer.finish(Vec::new(), []).unwrap();
+        let data = gputexel_dataset::read(&path).unwrap();
+        Layout::try_new(&data, sizes.len(), |n| parts[n]).unwrap()
+    }
 
     #[test]
     fn shards_cover_every_position_once_and_start_on_blocks() {
-        let layout = Layout::of_buckets(&[1, 1024, 1025, 5000, 3], 4);
+        let layout = layout_of(&[1, 1024, 1025, 5000, 3], 4);
         assert_eq!(tapers(&layout).1, [0, 1, 2, 0, 1]);
         for (binding, shard) in [(40_000, 1 << 30), (1 << 30, 100_000), (1 << 30, 1 << 30)] {
-            let (shards, total) = cut(&layout, &Limits { binding, shard }, MAX_BLOCK).unwrap();
+            let (shards, total) = split_into_shards(&layout, &Limits { binding, shard }, MAX_BLOCK).unwrap();
             assert_eq!(shards.len() > 1, binding.min(shard) < 1 << 30);
             let whole: Vec<_> =
                 layout.buckets().iter().map(|b| Cost::of(&layout, b.positions.clone())).collect();
@@ -270,6 +308,6 @@ mod tests {
             assert_eq!(next, layout.positions());
         }
         let little = Limits { binding: 1000, shard: 1 << 30 };
-        assert!(matches!(cut(&layout, &little, MAX_BLOCK), Err(Error::Gpu(_))));
+        assert!(matches!(split_into_shards(&layout, &little, MAX_BLOCK), Err(Error::Gpu(_))));
     }
 }

@@ -5,14 +5,14 @@
 
 use super::call::{Call, Slice};
 use super::kernels::{Kernel, Uniforms};
-use super::memory::Chunks;
-use super::plan::groups_for;
-use super::{GpuEvaluator, Pass, Plan, Walk};
-use crate::steps::{AdamBatch, AdamStep};
+use super::plan::{Chunks, groups_for};
+use super::segment_plan::{SegmentPlan, Walk};
+use super::{GpuEvaluator, Pass};
+use crate::device_steps::{AdamBatch, AdamStep};
 use crate::{Evaluations, Population, Request};
 use gputexel_dataset::objective::x_per_cp;
 use gputexel_files::Result;
-use gputexel_gpu::buffers::Scratch;
+use gputexel_gpu::buffers::GrowingBuffer;
 use gputexel_gpu::meter::{part, whole};
 use gputexel_gpu::pace::Clock;
 
@@ -22,26 +22,26 @@ const HISTORY: u64 = 8 << 20;
 /// What offsets of bindings are multiples of; WebGPU promises that this will do.
 const ALIGNMENT: u64 = 256;
 
-/// Scratch memory of the steps.
+/// GrowingBuffer memory of the steps.
 #[derive(Debug)]
 pub(super) struct StepBuffers {
-    sizes: Scratch,
-    state: Scratch,
-    prior: Scratch,
-    settings: Scratch,
-    rates: Scratch,
-    norms: Scratch,
+    sizes: GrowingBuffer,
+    state: GrowingBuffer,
+    prior: GrowingBuffer,
+    settings: GrowingBuffer,
+    rates: GrowingBuffer,
+    norms: GrowingBuffer,
 }
 
 impl StepBuffers {
     pub(super) fn new() -> Self {
         Self {
-            sizes: Scratch::uniform("sizes"),
-            state: Scratch::state("moments"),
-            prior: Scratch::input("prior"),
-            settings: Scratch::input("settings"),
-            rates: Scratch::input("rates"),
-            norms: Scratch::state("norms"),
+            sizes: GrowingBuffer::uniform("sizes"),
+            state: GrowingBuffer::state("moments"),
+            prior: GrowingBuffer::input("prior"),
+            settings: GrowingBuffer::input("settings"),
+            rates: GrowingBuffer::input("rates"),
+            norms: GrowingBuffer::state("norms"),
         }
     }
 }
@@ -108,7 +108,7 @@ impl GpuEvaluator<'_> {
     }
 
     /// Cuts a plan into slices and writes the sizes of each to a place of its own.
-    fn write_slices<'p>(&mut self, call: &mut Call, plan: &'p Plan) -> Result<Vec<(Slice<'p>, u64)>> {
+    fn write_slices<'p>(&mut self, call: &mut Call, plan: &'p SegmentPlan) -> Result<Vec<(Slice<'p>, u64)>> {
         let mut slices = Vec::new();
         let mut bytes: Vec<u8> = Vec::new();
         for (shard, planned) in plan.shards.iter().enumerate() {
@@ -218,7 +218,7 @@ impl GpuEvaluator<'_> {
     fn collect_steps(
         &mut self,
         call: &Call,
-        plan: &Plan,
+        plan: &SegmentPlan,
         population: &Population,
         request: &Request,
         steps: usize,

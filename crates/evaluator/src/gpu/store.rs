@@ -11,7 +11,7 @@ use super::plan::{Budget, GpuOptions};
 use super::shard::{self, Gather, Limits, Span};
 use gputexel_dataset::{Layout, Transpose};
 use gputexel_files::Result;
-use gputexel_gpu::buffers::Scratch;
+use gputexel_gpu::buffers::GrowingBuffer;
 use gputexel_gpu::meter::{DeviceBuffer, Gpu};
 
 /// One array of a shard.
@@ -63,7 +63,7 @@ struct Slot {
     shard: Option<usize>,
     /// The arrays of that shard that were written.
     held: Vec<Array>,
-    buffers: HashMap<Array, Scratch>,
+    buffers: HashMap<Array, GrowingBuffer>,
 }
 
 impl<'a> Store<'a> {
@@ -75,10 +75,10 @@ impl<'a> Store<'a> {
         let binding = options.binding_bytes;
         let mut cell = options.cell;
         let (shards, streamed) = loop {
-            let cut = |shard| shard::cut(layout, &Limits { binding, shard }, cell);
-            let outcome = cut(u64::MAX).and_then(|(shards, cost)| match cost.total() <= budget.dataset {
+            let split = |shard| shard::split_into_shards(layout, &Limits { binding, shard }, cell);
+            let outcome = split(u64::MAX).and_then(|(shards, cost)| match cost.total() <= budget.dataset {
                 true => Ok((shards, false)),
-                false => Ok((cut(budget.slot)?.0, true)),
+                false => Ok((split(budget.slot)?.0, true)),
             });
             match outcome {
                 Ok(found) => break found,
@@ -182,7 +182,7 @@ impl Slot {
             let held = &self.held;
             self.buffers.retain(|kept, _| *kept == array || held.contains(kept));
         }
-        let scratch = self.buffers.entry(array).or_insert_with(|| Scratch::input("shard"));
+        let scratch = self.buffers.entry(array).or_insert_with(|| GrowingBuffer::input("shard"));
         if self.held.contains(&array) {
             return scratch.reserve(gpu, 0);
         }

@@ -3,13 +3,13 @@
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use gputexel_files::Scratch;
+use gputexel_files::AtomicFile;
 use gputexel_files::{Error, Result};
 
 /// A file that appears when it is finished.
 pub struct SkippedList {
     path: PathBuf,
-    file: BufWriter<Scratch>,
+    file: BufWriter<AtomicFile>,
 }
 
 impl SkippedList {
@@ -20,7 +20,7 @@ impl SkippedList {
         if !force && path.exists() {
             return Err(Error::Exists(path.to_path_buf()));
         }
-        let file = BufWriter::new(Scratch::beside(path).map_err(|e| Error::io(path, e))?);
+        let file = BufWriter::new(AtomicFile::beside(path).map_err(|e| Error::io(path, e))?);
         Ok(Self { path: path.to_path_buf(), file })
     }
 

@@ -7,7 +7,7 @@ use super::schema::{
     Columns, GameColumn, PhaseRecord, QidWord, ScaleRecord, Schema, SchemaParameter, Values,
 };
 use gputexel_dataset::Dataset;
-use gputexel_files::{Error, Result, Scratch, write_atomically};
+use gputexel_files::{AtomicFile, Error, Result, write_atomically};
 use gputexel_model::{Phases, Prior};
 
 /// Writes the positions of a dataset as lines of a trace, and returns the schema that says what
@@ -29,7 +29,7 @@ pub fn export(dataset: &Dataset, out: &mut dyn Write, path: &Path) -> Result<Sch
 /// [`Error::Io`] for files that cannot be written.
 pub fn export_files(dataset: &Dataset, trace: &Path, schema: &Path) -> Result<()> {
     let io = |error: std::io::Error| Error::io(trace, error);
-    let mut out = BufWriter::with_capacity(1 << 18, Scratch::beside(trace).map_err(io)?);
+    let mut out = BufWriter::with_capacity(1 << 18, AtomicFile::beside(trace).map_err(io)?);
     let found = export(dataset, &mut out, trace)?;
     let file = out.into_inner().map_err(|error| io(error.into_error()))?;
     write_atomically(schema, found.to_json().as_bytes())?;
@@ -50,7 +50,7 @@ fn schema_of(dataset: &Dataset) -> Result<(Schema, u32)> {
     };
     let columns = Columns {
         phase: column(true),
-        scale: column(!dataset.scales().is_empty()),
+        scale: column(!dataset.endgame_scales().is_empty()),
         offset: column(dataset.has_offsets()),
         weight: column(dataset.has_weights()),
         score: column(!dataset.search_scores().is_empty()),
@@ -85,8 +85,8 @@ fn schema_of(dataset: &Dataset) -> Result<(Schema, u32)> {
     let mut schema = Schema::new(1, parameters.collect());
     schema.phase =
         Some(PhaseRecord::Column { middlegame: f64::from(dataset.phase_max()), endgame: 0.0, steps: None });
-    if !dataset.scales().is_empty() {
-        let one = dataset.scale_one();
+    if !dataset.endgame_scales().is_empty() {
+        let one = dataset.endgame_scale_one();
         schema.scale = Some(ScaleRecord { one: f64::from(one), steps: Some(one) });
     }
     schema.columns = columns;
@@ -109,7 +109,7 @@ fn write(dataset: &Dataset, columns: &Columns, first: u32, out: &mut dyn Write) 
         };
         let known = |column: &[f32]| column.get(n).copied().filter(|value| !value.is_nan());
         put(columns.phase, Some(f32::from(row.phase)))?;
-        put(columns.scale, dataset.scales().get(n).map(|scale| f32::from(*scale)))?;
+        put(columns.scale, dataset.endgame_scales().get(n).map(|scale| f32::from(*scale)))?;
         put(columns.offset, Some(row.offset))?;
         put(columns.weight, Some(row.weight))?;
         put(columns.score, known(dataset.search_scores()))?;

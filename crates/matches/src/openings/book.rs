@@ -11,7 +11,7 @@ use shakmaty::{CastlingMode, Chess, Move, Position};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::Opening;
-use crate::game::playable;
+use crate::end::playable;
 use gputexel_chess::detection::{InputKind, detect_kind};
 use gputexel_chess::fen::{legal_position, parse_fen};
 use gputexel_chess::sample::position_key;

@@ -11,6 +11,7 @@ mod file;
 mod location;
 mod named;
 mod names;
+mod schema;
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;

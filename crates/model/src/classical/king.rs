@@ -61,7 +61,7 @@ pub fn attack(
     view: &View,
     own: &AttackMap,
     their: &AttackMap,
-    assault: &KingAttack,
+    king_attack: &KingAttack,
     out: &mut impl Collector,
 ) {
     let king = view.their.king_square();
@@ -74,14 +74,14 @@ pub fn attack(
         lines & own.rook,
         (diagonals | lines) & own.queen,
     ];
-    let mut units = assault.units;
+    let mut units = king_attack.units;
     for (index, squares) in checks.into_iter().enumerate() {
         if squares != 0 {
             out.add(SAFE_CHECK.id(index));
             units += 3;
         }
     }
-    if assault.units > 0 {
+    if king_attack.units > 0 {
         units += count(their.king & own.all & !their.twice);
         // No piece counts less than 2.
         out.add(KING_ATTACK.id_or_last(units - 2));

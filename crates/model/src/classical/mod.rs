@@ -61,15 +61,15 @@ pub(super) fn pawn_structure<C: Collector>(board: &Board, white: &mut C, black: 
 /// Adds all other features but those of pieces on squares.
 pub(super) fn terms<C: Collector>(board: &Board, turn: Color, passed: Passed, white: &mut C, black: &mut C) {
     let (own, their) = (View::new(board, Color::White), View::new(board, Color::Black));
-    let (reach, assault) = pieces::pieces(&own, passed.white, white);
-    let (their_reach, their_assault) = pieces::pieces(&their, passed.black, black);
-    for (view, own, other, assault, passed, out) in [
-        (&own, &reach, &their_reach.flipped(), &assault, passed.white, &mut *white),
-        (&their, &their_reach, &reach.flipped(), &their_assault, passed.black, &mut *black),
+    let (attack_map, king_attack) = pieces::pieces(&own, passed.white, white);
+    let (their_attack_map, their_king_attack) = pieces::pieces(&their, passed.black, black);
+    for (view, own, other, king_attack, passed, out) in [
+        (&own, &attack_map, &their_attack_map.flipped(), &king_attack, passed.white, &mut *white),
+        (&their, &their_attack_map, &attack_map.flipped(), &their_king_attack, passed.black, &mut *black),
     ] {
         pawns::passed(view, other, passed, out);
         king::shelter(view, out);
-        king::attack(view, own, other, assault, out);
+        king::attack(view, own, other, king_attack, out);
         threats::threats(view, own, other, out);
     }
     if turn.is_white() { white } else { black }.add(catalog::TEMPO.id(0));

@@ -35,7 +35,7 @@ fn by_rank(span: Span, first: usize, pawns: u64, out: &mut impl Collector) {
 }
 
 /// Adds what passed pawns are worth beside other pieces.
-pub fn passed(view: &View, their_reach: &AttackMap, pawns: u64, out: &mut impl Collector) {
+pub fn passed(view: &View, their_attack_map: &AttackMap, pawns: u64, out: &mut impl Collector) {
     let (king, their_king) = (view.own.king_square(), view.their.king_square());
     for square in squares(pawns) {
         let index = square / 8 - 1;
@@ -43,7 +43,7 @@ pub fn passed(view: &View, their_reach: &AttackMap, pawns: u64, out: &mut impl C
         let blocked = view.occupied >> stop & 1 == 1;
         out.add(if blocked { PASSED_BLOCKED } else { PASSED_FREE }.id(index));
         let path = fill_up(1 << stop);
-        if path & (view.occupied | their_reach.all) == 0 {
+        if path & (view.occupied | their_attack_map.all) == 0 {
             out.add(PASSED_SAFE_PATH.id(index));
         }
         if index >= 2 {

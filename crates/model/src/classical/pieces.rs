@@ -20,19 +20,19 @@ fn mobility_area(view: &View) -> u64 {
 /// squares around the other king.
 pub fn pieces<C: Collector>(view: &View, passed: u64, out: &mut C) -> (AttackMap, KingAttack) {
     let king = king_attacks(view.own.king_square());
-    let mut reach = AttackMap { pawn: view.pawn_attacks, king, ..AttackMap::default() };
-    reach.add(view.pawn_attacks);
-    reach.twice = up(left(view.own.pawns) & right(view.own.pawns));
-    reach.add(king);
-    let mut assault = KingAttack::new(view);
+    let mut attack_map = AttackMap { pawn: view.pawn_attacks, king, ..AttackMap::default() };
+    attack_map.add(view.pawn_attacks);
+    attack_map.twice = up(left(view.own.pawns) & right(view.own.pawns));
+    attack_map.add(king);
+    let mut king_attack = KingAttack::new(view);
     let area = mobility_area(view);
     let queens = view.own.queens | view.their.queens;
     let outposts = outposts(view);
     let behind_pawns = down(view.own.pawns | view.their.pawns);
 
     let mut visit = |attacks: u64, span: Span, weight: usize, out: &mut C| {
-        reach.add(attacks);
-        assault.add(attacks, weight);
+        attack_map.add(attacks);
+        king_attack.add(attacks, weight);
         out.add(span.id(count(attacks & area)));
     };
     let (mut knights, mut bishops, mut rooks, mut queens_reach) = (0, 0, 0, 0);
@@ -84,6 +84,7 @@ pub fn pieces<C: Collector>(view: &View, passed: u64, out: &mut C) -> (AttackMap
         queens_reach |= attacks;
         visit(attacks, QUEEN_MOBILITY, 4, out);
     }
-    (reach.knight, reach.bishop, reach.rook, reach.queen) = (knights, bishops, rooks, queens_reach);
-    (reach, assault)
+    (attack_map.knight, attack_map.bishop, attack_map.rook, attack_map.queen) =
+        (knights, bishops, rooks, queens_reach);
+    (attack_map, king_attack)
 }

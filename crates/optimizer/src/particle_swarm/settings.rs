@@ -65,7 +65,7 @@ pub struct ParticleSwarmSettings {
     /// anew; `None`: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart_after: Option<u64>,
-    /// Weight λ of the regularisation.
+    /// Weight λ of the regularization.
     pub l2: f64,
     /// Seed of everything random.
     pub seed: u64,
@@ -122,7 +122,7 @@ impl ParticleSwarmSettings {
             ));
         }
         // Beyond, everything flies from bound to bound.
-        const MOST: f64 = 100.0;
+        const MAX_COEFFICIENT: f64 = 100.0;
         for (what, value) in [
             ("inertia", self.inertia),
             ("the pull toward the own best", self.own),
@@ -130,8 +130,8 @@ impl ParticleSwarmSettings {
             ("the pull toward the best of all", self.global),
             ("the initial velocity", self.initial_velocity),
         ] {
-            if !(0.0..=MOST).contains(&value) {
-                return usage(format!("{what} {value}: must be from 0 to {MOST}"));
+            if !(0.0..=MAX_COEFFICIENT).contains(&value) {
+                return usage(format!("{what} {value}: must be from 0 to {MAX_COEFFICIENT}"));
             }
         }
         if !(0.0..=1.0).contains(&self.death) {

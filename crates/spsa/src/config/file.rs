@@ -5,6 +5,7 @@ use std::path::Path;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use super::RunConfig;
+use crate::toml_text::{line_at, toml_error};
 use gputexel_files::{Error, Result};
 
 /// The text of a file, without a byte order mark.
@@ -39,18 +40,6 @@ impl RunConfig {
         config.resolve_paths(path)?;
         Ok(config)
     }
-}
-
-/// An error of the parser in one line.
-pub(crate) fn toml_error(text: &str, path: &Path, error: &toml::de::Error) -> Error {
-    let line = error.span().map_or(1, |span| line_at(text, span.start));
-    let reason: Vec<&str> = error.message().lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    Error::line(path, line, reason.join("; "))
-}
-
-/// The line, from 1, of a byte.
-pub(crate) fn line_at(text: &str, byte: usize) -> u64 {
-    1 + text.bytes().take(byte).filter(|byte| *byte == b'\n').count() as u64
 }
 
 /// The line of the value at a place, such as `run`, `alpha` or `parameter`, `0`, `c_end`; of the

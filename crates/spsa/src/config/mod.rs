@@ -15,16 +15,15 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::methods::MethodKind;
+use super::method_kind::MethodKind;
 use super::schedule::Schedule;
 use super::settings::{Noise, Settings};
 use super::variables::{Rounding, Variable};
 use gputexel_files::{Error, Result};
 use gputexel_matches::{DrawRule, WinRule};
 
-pub(crate) use file::{line_at, toml_error};
+pub use crate::toml_text::parameter_table;
 pub(crate) use paths::existing_games;
-pub use text::parameter_table;
 
 /// What a configuration asks for.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,17 +7,7 @@ use toml::Value;
 
 use super::{EngineSection, GamesSection, OptionValue, RunConfig, RunSection};
 use crate::Rounding;
-use crate::variables::Variable;
-
-/// A text of TOML, in quotes.
-fn quoted(text: &str) -> String {
-    Value::String(text.to_string()).to_string()
-}
-
-/// A number that is read back as the same: whole ones without a point.
-fn number(value: f64) -> String {
-    if value.fract() == 0.0 && value.abs() < 1e15 { format!("{value}") } else { format!("{value:?}") }
-}
+use crate::toml_text::{key, number, parameter_table, quoted};
 
 /// Appends `key = value  # comment`, or, for a value that is missing, the same as a comment with an
 /// example.
@@ -188,33 +178,4 @@ impl GamesSection {
         let comment = "additional file for the log of values [none]";
         out.optional("log", path(&self.log), "\"log.csv\"", comment);
     }
-}
-
-/// A key of TOML, in quotes where it needs them.
-fn key(name: &str) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if !name.is_empty() && name.chars().all(bare) { name.to_string() } else { quoted(name) }
-}
-
-/// A parameter as a table `[[parameter]]` of TOML.
-pub fn parameter_table(variable: &Variable) -> String {
-    let Variable { name, start, min, max, integer, c_end, r_end, s, sigma, simul_elo } = variable;
-    let mut out = format!("[[parameter]]\nname = {}\n", quoted(name));
-    let mut set = |key: &str, value: f64| {
-        let _ = writeln!(out, "{key} = {}", number(value));
-    };
-    set("start", *start);
-    set("min", *min);
-    set("max", *max);
-    set("c_end", *c_end);
-    for (key, value) in [("r_end", r_end), ("s", s), ("sigma", sigma)] {
-        if let Some(value) = value {
-            set(key, *value);
-        }
-    }
-    if *simul_elo != 0.0 {
-        set("simul_elo", *simul_elo);
-    }
-    let _ = writeln!(out, "integer = {integer}");
-    out
 }

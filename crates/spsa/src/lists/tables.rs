@@ -7,7 +7,7 @@ use toml::Spanned;
 
 use super::ListEntry;
 use super::columns::Numbered;
-use crate::config::{line_at, parameter_table, toml_error};
+use crate::toml_text::{line_at, parameter_table, toml_error};
 use gputexel_files::Result;
 
 /// What is read of a document; a configuration has other sections besides.

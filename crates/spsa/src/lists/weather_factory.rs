@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::columns::Numbered;
 use super::{ListEntry, ListOptions};
-use crate::config::line_at;
+use crate::toml_text::line_at;
 use crate::variables::positive;
 use gputexel_files::{Error, Result};
 

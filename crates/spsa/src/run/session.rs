@@ -4,7 +4,7 @@ use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
 
 use gputexel_files::folder_lock::{FolderLock, no_record};
-use gputexel_files::{Error, Growing, Result, write_atomically};
+use gputexel_files::{AppendFile, Error, Result, write_atomically};
 use gputexel_matches::StopFlag;
 
 use super::results::write_values;
@@ -252,7 +252,7 @@ impl ResumedRunBuilder {
 struct Files {
     folder: PathBuf,
     journal: Journal,
-    logs: Vec<Growing>,
+    logs: Vec<AppendFile>,
 }
 
 impl Files {
@@ -263,7 +263,7 @@ impl Files {
         let other = header.config.games.log.as_deref();
         for path in [Some(folder.join(LOG).as_path()), other].into_iter().flatten() {
             write_atomically(path, known.as_bytes())?;
-            logs.push(Growing::open(path)?);
+            logs.push(AppendFile::open(path)?);
         }
         Ok(Self { folder: folder.to_path_buf(), journal, logs })
     }

@@ -14,7 +14,7 @@ use crate::MethodKind;
 use crate::variables::MIN_SHARE;
 use gputexel_files::{Error, Result};
 use gputexel_gpu::GpuContext;
-use gputexel_gpu::buffers::{Readback, Scratch};
+use gputexel_gpu::buffers::{GrowingBuffer, Readback};
 use gputexel_gpu::meter::{DeviceBuffer, Gpu, whole};
 use gputexel_gpu::pace::{Clock, Pace};
 
@@ -104,8 +104,8 @@ pub(super) struct GpuRepeats<'a> {
     gpu: Gpu,
     pipeline: wgpu::ComputePipeline,
     parameters: DeviceBuffer,
-    sizes: Scratch,
-    steps: Scratch,
+    sizes: GrowingBuffer,
+    steps: GrowingBuffer,
     readback: Readback,
     groups: Vec<Group>,
     done: u64,
@@ -177,8 +177,8 @@ impl<'a> GpuRepeats<'a> {
             scenario,
             pipeline,
             parameters: gpu.upload("parameters", bytemuck::cast_slice(&parameters))?,
-            sizes: Scratch::uniform("sizes"),
-            steps: Scratch::input("steps"),
+            sizes: GrowingBuffer::uniform("sizes"),
+            steps: GrowingBuffer::input("steps"),
             readback: Readback::new(),
             groups: Vec::new(),
             done: 0,

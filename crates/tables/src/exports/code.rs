@@ -4,6 +4,7 @@ use super::header::Header;
 use super::language::{Declaration, Language};
 use super::naming::Identifiers;
 use super::{CodeOptions, Rounding};
+use crate::Remedy;
 use crate::sources::{marker_name, quote};
 use gputexel_files::{Error, Result};
 use gputexel_model::{
@@ -47,7 +48,7 @@ pub struct Writer<'a> {
     tables: FeatureTables,
     /// Whether the features are not the program's own.
     imported: bool,
-    /// Names that had to be told apart by numbers, with their identifiers.
+    /// Names whose identifiers would collide, with the numbered identifiers that they got.
     pub told_apart: Vec<(String, String)>,
 }
 
@@ -239,13 +240,14 @@ impl<'a> Writer<'a> {
                     && units(other) != value
                 {
                     return Err(Error::Usage(format!(
-                        "'{}' is {} and '{}.{}' is {}: half tables are for symmetric values (tune with --basis mirrored)",
+                        "'{}' is {} and '{}.{}' is {}: half tables are for symmetric values",
                         name(),
                         self.rounding.text(value),
                         self.features[table.ids[*other]].name,
                         PHASES[phase],
                         self.rounding.text(units(other)),
-                    )));
+                    ))
+                    .mended_by(Remedy::MirroredBasis));
                 }
                 // Rounded apart, so that the sum is the rounded value.
                 let value = self.rounding.round(value - offset);

@@ -1,16 +1,17 @@
 //! The way back: parameter files from exports.
 //!
-//! Owns telling formats apart, and what values belong to where the text alone does not say. What has been
-//! lost on the way is said in notes.
+//! Recognizes the format, and finds out which parameters the values belong to where the text alone does not
+//! say. What an export has lost is listed in notes.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Format;
 use super::header::Header;
 use super::language::Language;
 use super::lists::{self, Listed};
-use crate::sources::{Precision, ReadAs, ReadTables, SourceLanguage, read, utf8};
+use crate::Remedy;
+use crate::sources::{Precision, ReadAs, ReadTables, SourceLanguage, read, start_of, utf8};
 use gputexel_chess::PhaseSettings;
 use gputexel_files::{Error, Result};
 use gputexel_model::{Feature, FeatureKind, FeatureSet, ParameterFile, ParameterRecord};
@@ -53,7 +54,58 @@ impl Like {
     }
 }
 
-/// What came of an export.
+/// What [`import_file`] is asked to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImportRequest {
+    /// The export.
+    pub file: PathBuf,
+    /// Whose parameters it has; what the file says by default.
+    pub like: Option<LikeSource>,
+    /// Read arrays as their markers say even where known values say that these are wrong.
+    pub trust: bool,
+}
+
+/// Where a [`Like`] comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LikeSource {
+    /// A parameter file, or the folder of a run.
+    File(PathBuf),
+    /// A feature set by its name.
+    Set(String),
+}
+
+impl LikeSource {
+    fn read(&self) -> Result<Like> {
+        Ok(match self {
+            Self::File(path) => Like::File(Box::new(super::request::parameter_file(path)?)),
+            Self::Set(name) => {
+                Like::Set(FeatureSet::new(FeatureKind::parse(name)?, PhaseSettings::default()))
+            }
+        })
+    }
+}
+
+/// Reads an export from a file. The start of the run that a [`LikeSource::File`] is the result of is known
+/// to have been in its sources, too.
+///
+/// # Errors
+/// Those of [`import_as`] and of reading the files.
+pub fn import_file(request: &ImportRequest) -> Result<Imported> {
+    let ImportRequest { file, like, trust } = request;
+    let reference = like.as_ref().map(LikeSource::read).transpose()?;
+    if file.is_dir() {
+        return Err(Error::input(file, "is a folder; expected an export"));
+    }
+    let bytes = gputexel_files::read_whole(file, gputexel_files::SETTINGS_BYTES)
+        .map_err(|error| Error::io(file, error))?;
+    let start = match like {
+        Some(LikeSource::File(path)) => start_of(path)?,
+        _ => None,
+    };
+    import_as(&bytes, file, reference.as_ref(), &ArrayCheck { start, trust: *trust })
+}
+
+/// An export that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
     /// The parameters.
@@ -72,8 +124,8 @@ struct Values {
     records: Option<Vec<ParameterRecord>>,
 }
 
-/// Reads an export of any format. What its parameters are, is told by `like`, else by its header, else by
-/// its names.
+/// Reads an export of any format. Its parameters are those of `like`, else of its header, else those that it
+/// names.
 ///
 /// # Errors
 /// [`Error::Input`] with the line for what is no export, does not belong to `like`, or lacks a value.
@@ -81,7 +133,7 @@ pub fn import(bytes: &[u8], path: &Path, like: Option<&Like>) -> Result<Imported
     import_as(bytes, path, like, &ArrayCheck::default())
 }
 
-/// How arrays are held against values that are known.
+/// How arrays are compared with known values.
 #[derive(Clone, Debug, Default)]
 pub struct ArrayCheck {
     /// θ that the values of [`Like::File`] have come from, in the order of its parameters.
@@ -137,12 +189,9 @@ pub fn import_as(bytes: &[u8], path: &Path, like: Option<&Like>, check: &ArrayCh
     if let Some(header) = header.as_ref().filter(|_| like.is_none())
         && header.features > features.len()
     {
-        let reason = format!(
-            "has {} of the {} parameters that its header counts; --like supplies the others",
-            features.len(),
-            header.features
-        );
-        return Err(Error::input(path, reason));
+        let reason =
+            format!("has {} of the {} parameters that its header counts", features.len(), header.features);
+        return Err(Error::input(path, reason).mended_by(Remedy::LendValues));
     }
     let theta = complete(&features, theta, like, path, &mut notes)?;
     let count = features.len();
@@ -234,10 +283,8 @@ fn parameter_file(text: &str, path: &Path, like: Option<&Like>) -> Result<Import
         let wanted: std::collections::HashSet<&String> =
             features.iter().map(|feature| &feature.name).collect();
         if let Some(other) = file.parameters.iter().find(|record| !wanted.contains(&record.name)) {
-            return Err(Error::input(
-                path,
-                format!("'{}' is not a parameter of --like or --model", other.name),
-            ));
+            let reason = format!("'{}' is not a parameter of the reference", other.name);
+            return Err(Error::input(path, reason).mended_by(Remedy::OtherLike));
         }
         if let Some(missing) = wanted.iter().find(|name| !names.contains(*name)) {
             return Err(Error::input(path, format!("parameter '{missing}' is missing")));
@@ -250,7 +297,8 @@ fn parameter_file(text: &str, path: &Path, like: Option<&Like>) -> Result<Import
 }
 
 fn other_phase(path: &Path, own: &PhaseSettings, other: &PhaseSettings) -> Error {
-    Error::input(path, format!("its phase weights are {own}, those of --like or --model are {other}"))
+    let reason = format!("its phase weights are {own}, those of the reference are {other}");
+    Error::input(path, reason).mended_by(Remedy::OtherLike)
 }
 
 fn code(
@@ -314,7 +362,8 @@ fn options(text: &str, path: &Path, header: Option<&Header>, known: Option<Vec<F
     let features = match known {
         Some(features) => features,
         None if style.is_some() => {
-            return Err(Error::input(path, "its names were made by --style; give --like to say of what"));
+            let reason = "its names are in a style from which those of the parameters cannot be told";
+            return Err(Error::input(path, reason).mended_by(Remedy::Like));
         }
         None => named_by_options(&listed, path, prefix)?,
     };
@@ -343,8 +392,8 @@ fn named_by_options(listed: &[Listed], path: &Path, prefix: &str) -> Result<Vec<
     for Listed { line, name, .. } in listed {
         let feature = name.strip_prefix(prefix).and_then(|name| name.get(..name.len().checked_sub(3)?));
         let (Some(feature), true) = (feature, name.ends_with(".mg") || name.ends_with(".eg")) else {
-            let why = format!("option '{name}' is not called {prefix}NAME.mg or {prefix}NAME.eg; see --like");
-            return Err(Error::line(path, *line, why));
+            let why = format!("option '{name}' is not called {prefix}NAME.mg or {prefix}NAME.eg");
+            return Err(Error::line(path, *line, why).mended_by(Remedy::Like));
         };
         if seen.insert(feature.to_string()) {
             features.push(Feature { name: feature.to_string(), group: String::new() });
@@ -372,8 +421,10 @@ impl<'a> Assignment<'a> {
     }
 
     fn id(&self, name: &str, line: Option<u64>) -> Result<usize> {
-        let none =
-            || self.error(line, format!("'{name}' is not a parameter of --like, --model or the header"));
+        let none = || {
+            let reason = format!("'{name}' is not a parameter of the reference or the header");
+            self.error(line, reason).mended_by(Remedy::OtherLike)
+        };
         self.ids.get(name).copied().ok_or_else(none)
     }
 
@@ -408,7 +459,7 @@ fn whose(
         (Some(like), header) => {
             if header.is_none() {
                 notes.push(
-                    "no header: phase weights (and K, if known) are those of --like or --model".to_string(),
+                    "no header: phase weights (and K, if known) are those of the reference".to_string(),
                 );
             }
             Ok((like.feature_set().to_string(), like.phase().clone()))
@@ -453,12 +504,16 @@ fn complete(
             _ => {
                 let phase = if index < count { "mg" } else { "eg" };
                 let name = &features[index % count].name;
-                return Err(Error::input(path, format!("parameter '{name}.{phase}' is missing; see --like")));
+                let reason = format!("parameter '{name}.{phase}' is missing");
+                return Err(Error::input(path, reason).mended_by(Remedy::Like));
             }
         }
     }
     if lent > 0 {
-        notes.push(format!("{lent} of {} values are not in it, and are those of --like", theta.len()));
+        notes.push(format!(
+            "{lent} of {} values are not in it, and are those of the reference file",
+            theta.len()
+        ));
     }
     if let Some(index) = theta.iter().position(|value| !value.is_finite()) {
         return Err(Error::input(path, format!("parameter '{}' is too large", features[index % count].name)));

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::code::{Overflow, fit};
 use super::header::Header;
 use super::{NameStyle, Rounding};
+use crate::Remedy;
 use crate::sources::quote;
 use gputexel_files::{Error, Result};
 use gputexel_model::{BothPhases, ParameterFile, ParameterRecord};
@@ -165,18 +166,17 @@ pub fn option_names(names: &[&str], style: Option<NameStyle>, prefix: &str) -> R
                 match seen.insert(option.to_lowercase(), name) {
                     Some(other) => {
                         return Err(Error::Usage(format!(
-                            "parameters {} and {} are both option '{option}'; try another --style",
+                            "parameters {} and {} are both option '{option}'",
                             quote(other),
                             quote(name)
-                        )));
+                        ))
+                        .mended_by(Remedy::OtherStyle));
                     }
                     None => continue,
                 }
             };
-            return Err(Error::Usage(format!(
-                "option {} {why}; try --style snake",
-                quote(&format!("{name}.{phase}"))
-            )));
+            let reason = format!("option {} {why}", quote(&format!("{name}.{phase}")));
+            return Err(Error::Usage(reason).mended_by(Remedy::SnakeStyle));
         }
         options.push(pair);
     }

@@ -2,7 +2,7 @@
 //!
 //! Owns formats, orders of squares, rounding and names of exports, and what they say of themselves; the way
 //! back is in [`import()`]. Markers of arrays, and how arrays are read, are those of
-//! [`patch::tables`](crate::sources).
+//! [`sources`](crate::sources).
 
 mod code;
 mod header;
@@ -11,6 +11,7 @@ mod language;
 mod lists;
 mod naming;
 mod normalize;
+mod request;
 mod rounding;
 
 use std::str::FromStr;
@@ -19,10 +20,11 @@ use code::{Overflow, Writer};
 use gputexel_files::{Error, Result};
 use gputexel_model::{ParameterFile, SquareOrder};
 use header::Header;
-pub use import::{ArrayCheck, Imported, Like, import, import_as};
+pub use import::{ArrayCheck, ImportRequest, Imported, Like, LikeSource, import, import_as, import_file};
 pub use language::Language;
 pub use naming::NameStyle;
 pub use normalize::Normalization;
+pub use request::{ExportRequest, export_file};
 pub use rounding::Rounding;
 
 /// A format of exports.
@@ -159,11 +161,15 @@ pub struct ExportOptions {
 pub struct Exported {
     /// The text.
     pub text: String,
+    /// How many values there are: two for each parameter.
+    pub values: usize,
     /// By what all values were multiplied.
     pub factor: Option<f64>,
+    /// K of the values as they were.
+    pub old_k: Option<f64>,
     /// K of the values as they are written.
     pub k: Option<f64>,
-    /// Names that had to be told apart by numbers, with their identifiers.
+    /// Names whose identifiers would collide, with the numbered identifiers that they got.
     pub told_apart: Vec<(String, String)>,
 }
 
@@ -184,6 +190,7 @@ pub fn export(file: &ParameterFile, options: &ExportOptions) -> Result<Exported>
         }
     }
     let rounding = options.rounding;
+    let (values, old_k) = (2 * file.parameters.len(), file.k);
     let mut factor = None;
     let mut changes: Vec<String> = file.provenance.changed.take().into_iter().collect();
     if let Some(normalization) = &options.normalization {
@@ -214,7 +221,7 @@ pub fn export(file: &ParameterFile, options: &ExportOptions) -> Result<Exported>
                 record.eg = rounding.round(record.eg);
             }
             let text = file.to_json();
-            return Ok(Exported { text, factor, k, told_apart });
+            return Ok(Exported { text, values, factor, old_k, k, told_apart });
         }
         Target::Csv => {
             let header = Header { scale: rounding.scale(), ..header(Format::Csv) };
@@ -226,7 +233,7 @@ pub fn export(file: &ParameterFile, options: &ExportOptions) -> Result<Exported>
             lists::uci(&file, rounding, style, prefix, options.header.then_some(&header))?
         }
     };
-    Ok(Exported { text, factor, k: file.k, told_apart })
+    Ok(Exported { text, values, factor, old_k, k: file.k, told_apart })
 }
 
 /// How values are rounded, if any of them changes by that.

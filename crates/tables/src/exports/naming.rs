@@ -47,7 +47,7 @@ impl NameStyle {
         }
     }
 
-    /// An identifier of ASCII letters, digits and underscores, whatever the name.
+    /// An identifier of ASCII letters, digits and underscores for any name.
     pub fn identifier(self, prefix: &str, name: &str) -> String {
         // What is no letter or digit parts words; what is no ASCII is spelled in it.
         let spelled = deunicode(name);
@@ -93,14 +93,14 @@ pub struct Identifiers<'a> {
 }
 
 impl<'a> Identifiers<'a> {
-    /// Identifiers that go with one of the `endings`; none is one of the `reserved`.
+    /// Identifiers to which any of the `endings` can be added; none is one of the `reserved`.
     pub fn new(style: NameStyle, prefix: &'a str, endings: &[String], reserved: &[&str]) -> Self {
         let words = RESERVED.split_whitespace().chain(reserved.iter().copied());
         let endings = if endings.is_empty() { vec![String::new()] } else { endings.to_vec() };
         Self { style, prefix, endings, reserved: words.map(str::to_string).collect(), taken: HashSet::new() }
     }
 
-    /// The identifier of a name, without an ending, and whether it had to be told apart by a number.
+    /// The identifier of a name, without an ending, and whether it got a number because others collide.
     pub fn take(&mut self, name: &str) -> (String, bool) {
         let mut first = self.style.identifier(self.prefix, name);
         let with_endings = |own: &str| -> Vec<String> {

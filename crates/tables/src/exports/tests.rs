@@ -1,10 +1,11 @@
-//! What is written is read back, whatever the names and values.
+//! Exports are read back, for any names and values.
 
 use std::path::Path;
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::Remedy;
 use gputexel_chess::PhaseSettings;
 use gputexel_model::{Colors, FeatureKind, FeatureSet, ParameterRecord};
 
@@ -145,8 +146,9 @@ fn squares_are_where_they_are_said_to_be() {
 fn half_tables_have_to_be_symmetric() {
     let order = SquareOrder { files: 4, ..SquareOrder::default() };
     let options = CodeOptions { order, ..CodeOptions::new(Language::C) };
-    let error = export(&pst(false), &code(options, Rounding::Whole)).unwrap_err().to_string();
-    assert!(error.contains("'pawn_a1.mg' is") && error.contains("--basis mirrored"), "{error}");
+    let error = export(&pst(false), &code(options, Rounding::Whole)).unwrap_err();
+    assert!(error.to_string().contains("'pawn_a1.mg' is"), "{error}");
+    assert_eq!(error.remedy(), Some(&Remedy::MirroredBasis));
 }
 
 #[test]
@@ -250,11 +252,11 @@ fn styled_options_come_back_by_what_they_are_like() {
     let like = Like::File(Box::new(file.clone()));
     let imported = read_back(&text, Format::Uci, Some(&like));
     assert_eq!(values(&imported.file), rounded(&file, Rounding::Fixed(100)));
-    // pst is known; what is not needs --like.
+    // pst is known; what is not needs a file that knows the names.
     assert_eq!(values(&read_back(&text, Format::Uci, None).file), rounded(&file, Rounding::Fixed(100)));
     let text = text.replace("\"pst\"", "\"imported\"");
-    let error = import(text.as_bytes(), Path::new("a.uci"), None).unwrap_err().to_string();
-    assert!(error.contains("--like"), "{error}");
+    let error = import(text.as_bytes(), Path::new("a.uci"), None).unwrap_err();
+    assert_eq!(error.remedy(), Some(&Remedy::Like), "{error}");
     // A part of the values: the rest is lent.
     let part = "setoption name pawn_a2.mg value 7\n";
     let imported = read_back(part, Format::Uci, Some(&like));

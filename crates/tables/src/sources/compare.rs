@@ -5,154 +5,34 @@
 //! that it ended with. They are compared under the marker first, and if they are not what the marker says,
 //! [`search`](mod@super::search) looks for what they are.
 
-use std::collections::HashMap;
-
 use super::array::Array;
+use super::content::Content;
+use super::difference::{Added, Compared, Difference, Reference, difference};
 use super::known::KnownValues;
-use super::marker::{Marking, Offset};
-use super::order::Order;
+use super::marker::Marking;
 use super::search::{self, Alternative};
-use super::values::{Content, Named, Source, TableValues};
+use super::values::{Named, TableValues};
 use super::{Job, arrange};
+use crate::Remedy;
 use gputexel_model::SquareOrder;
 
-/// What the numbers of an array were before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Compared {
-    /// The values that the run started from.
-    Start,
-    /// Those that the user gave.
-    Given,
-    /// The tuned ones.
-    Result,
-    /// Those of the parameters that an export belongs to.
-    Like,
-    /// All alike, and none that are known: nothing could be compared.
-    Alike,
-    /// A single number, which has no order, where nothing is known of the start.
-    NotCompared,
-    /// Others; the marker was trusted.
-    Trusted,
+/// Why an array must not be filled, and what would mend that.
+pub(super) struct Refusal {
+    pub why: String,
+    pub remedy: Option<Remedy>,
 }
 
-impl Compared {
-    /// The values that are meant, for people.
-    pub(super) fn values(self) -> &'static str {
-        match self {
-            Self::Start => "the values that the run started from",
-            Self::Given => "the values of --start",
-            Self::Like => "the values of --like",
-            _ => "the tuned values",
-        }
+impl From<String> for Refusal {
+    fn from(why: String) -> Self {
+        Self { why, remedy: None }
     }
 }
 
-/// How an array fares.
+/// The result of comparing an array.
 pub(super) struct Verdict {
     pub compared: Compared,
     pub also: Vec<&'static str>,
     pub note: Option<String>,
-}
-
-/// Piece values, in centipawns, that the engine must be adding to tables, by table and phase.
-pub(super) type Added = HashMap<(usize, usize), Vec<f64>>;
-
-/// Values that the numbers may be.
-pub(super) struct Reference {
-    pub compared: Compared,
-    pub values: TableValues,
-}
-
-/// Numbers held against values in some order.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Difference {
-    /// How many were compared.
-    pub numbers: usize,
-    /// How many are other numbers.
-    pub others: usize,
-    /// Sum of all differences, units of the source.
-    pub total: f64,
-    /// The one that is farthest off: its name, what was expected, what is there.
-    pub worst: Option<(String, f64, f64)>,
-    /// The values of pieces that the engine must be adding.
-    pub added: Vec<((usize, usize), f64)>,
-}
-
-impl Difference {
-    pub fn fits(&self) -> bool {
-        self.others == 0
-    }
-
-    /// Of two differences the smaller comes first.
-    pub fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        let rank = |difference: &Self| if difference.fits() { 0 } else { 1 };
-        rank(self).cmp(&rank(other)).then(self.total.total_cmp(&other.total))
-    }
-
-    /// Mean difference, units of the source.
-    pub fn mean(&self) -> f64 {
-        self.total / self.numbers.max(1) as f64
-    }
-}
-
-/// Holds the numbers of an array against what `content` says in `order`.
-pub(super) fn difference(content: &Content<'_>, order: &Order, array: &Array, added: &Added) -> Difference {
-    let marking = content.marking();
-    let free = matches!(marking.offset, Some(Offset::Material));
-    let mut rows = Vec::with_capacity(array.entries.len());
-    let mut shifts: HashMap<(usize, usize), (f64, f64)> = HashMap::new();
-    for (index, entry) in array.entries.iter().enumerate() {
-        let (piece, square, phase) = order.place(index);
-        let Ok(number) = &entry.number else { continue };
-        let Some(expected) = content.number(piece, square, phase, |value| number.round(value)) else {
-            continue;
-        };
-        let sign = content.sign(piece, square);
-        let shift = shifts.entry((piece, phase)).or_default();
-        *shift = (shift.0 + sign * (number.value - expected), shift.1 + 1.0);
-        rows.push((piece, square, phase, expected, number, sign));
-    }
-    let mut difference = Difference { numbers: rows.len(), ..Difference::default() };
-    let mut worst = f64::NEG_INFINITY;
-    for (piece, square, phase, mut expected, number, sign) in rows {
-        // What the engine adds itself need not be what it is called here: it is what the start less the
-        // table is, on every square.
-        if free && let Some((sum, count)) = shifts.get(&(piece, phase)) {
-            expected += sign * number.round(sum / count);
-        }
-        if let Some(Source::Mean(table)) = content.pieces[piece] {
-            let key = (table, content.phases[phase]);
-            let others =
-                added.get(&key).into_iter().flatten().map(|value| number.round(value * marking.scale));
-            let nearer = |a: f64, b: f64| {
-                if (b - number.value).abs() < (a - number.value).abs() { b } else { a }
-            };
-            expected = others.fold(expected, nearer);
-        }
-        let off = (number.value - expected).abs();
-        // Cut instead of rounded; and values in centipawns are whole ones more often than not, so that larger
-        // units cannot be had back from them.
-        let coarse = if marking.scale.abs() > 1.0 { 0.5 * marking.scale.abs() } else { 0.0 };
-        let unit = number.unit();
-        difference.others += usize::from(off > unit * 1.000_001 + coarse);
-        // As if all were integers.
-        difference.total += off / unit;
-        if off / unit > worst {
-            worst = off / unit;
-            difference.worst = Some((content.name(piece, square, phase), expected, number.value));
-        }
-    }
-    if free {
-        for (&(piece, phase), (sum, count)) in &shifts {
-            if let Some(Source::Table(table)) = content.pieces[piece] {
-                let key = (table, content.phases[phase]);
-                let material = content.material(table, key.1);
-                difference.added.push((key, material - sum / count / marking.scale));
-            }
-        }
-    }
-    difference
 }
 
 /// Compares arrays one by one, those with `offset material` first.
@@ -176,14 +56,15 @@ impl<'a> Judge<'a> {
         Self { values, references: references.into_iter().flatten().collect(), added: Added::new(), trust }
     }
 
-    /// How an array fares.
+    /// Compares an array with the known values.
     ///
     /// # Errors
     /// Why it must not be filled.
-    pub fn judge(&mut self, job: &Job<'_>) -> Result<Verdict, String> {
+    pub fn judge(&mut self, job: &Job<'_>) -> Result<Verdict, Refusal> {
         let Job { marking, named, array, .. } = job;
         let (_, order) = arrange(self.values, named, marking, array).map_err(|(_, why)| why)?;
-        let (reference, own) = self.nearest(named, marking, array).ok_or("no number could be compared")?;
+        let (reference, own) =
+            self.nearest(named, marking, array).ok_or_else(|| "no number could be compared".to_string())?;
         let compared = reference.compared;
         let fits = own.fits();
         let nearest = match fits && own.total == 0.0 {
@@ -192,7 +73,9 @@ impl<'a> Judge<'a> {
         };
         let nearer = nearest.filter(|other| other.difference.cmp(&own).is_lt());
         let verdict = match nearer {
-            Some(other) if other.difference.fits() => Err(other_fits(marking, &own, compared, &other)),
+            Some(other) if other.difference.fits() => {
+                Err((other_fits(marking, &own, compared, &other), Remedy::Trust))
+            }
             _ if fits => {
                 let also = self.also(job, compared, &own);
                 self.added_by(&own);
@@ -201,14 +84,14 @@ impl<'a> Judge<'a> {
             // What is only a little nearer says nothing.
             nearer => {
                 let nearer = nearer.filter(|other| other.difference.total < 0.75 * own.total);
-                self.unknown(job, &own, compared, nearer)
+                self.unknown(job, &own, compared, nearer).map_err(|why| (why, Remedy::GiveStart))
             }
         };
         let verdict = match verdict {
-            Err(why) if self.trust => {
+            Err((why, _)) if self.trust => {
                 Verdict { compared: Compared::Trusted, also: Vec::new(), note: Some(why) }
             }
-            Err(why) => return Err(format!("{why}, or use --trust-marker")),
+            Err((why, remedy)) => return Err(Refusal { why, remedy: Some(remedy) }),
             Ok(verdict) => verdict,
         };
         if order.unsaid && !self.only_by_piece(job, &verdict) {
@@ -216,7 +99,8 @@ impl<'a> Judge<'a> {
                 "neither the brackets nor the marker say how the tables of both colors follow each other; \
                  add 'by color' (all of White's, then all of Black's) or 'by piece' (by turns) to '{}'",
                 marking.text()
-            ));
+            )
+            .into());
         }
         Ok(verdict)
     }
@@ -236,7 +120,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Other first squares that go with the numbers as well.
+    /// Other first squares that fit the numbers as well.
     fn also(&self, job: &Job<'_>, compared: Compared, own: &Difference) -> Vec<&'static str> {
         let Some(reference) = self.references.iter().find(|reference| reference.compared == compared) else {
             return Vec::new();
@@ -315,7 +199,7 @@ impl<'a> Judge<'a> {
                 own.mean()
             );
         }
-        Err(format!("{why}; give --start with a parameter file of what the source holds"))
+        Err(why)
     }
 
     /// Whether the numbers are such that tables of both colors by turns, and no others, are meant.

@@ -6,7 +6,23 @@ use std::path::{Path, PathBuf};
 use super::values::TableValues;
 use gputexel_files::{Error, Result};
 use gputexel_model::ParameterFile;
-use gputexel_tuning::RunRecord;
+use serde::Deserialize;
+
+/// What is read of the record of a run, `run.json`: whose result a parameter file is, and from which values
+/// that run started.
+#[derive(Deserialize)]
+struct StartRecord {
+    config: StartConfig,
+}
+
+#[derive(Deserialize)]
+struct StartConfig {
+    /// The prior's description.
+    prior: String,
+    seed: u64,
+    /// θ at the start: middlegame, then endgame values, centipawns.
+    start: Vec<f64>,
+}
 
 /// Values that are known to have been in the sources, besides the tuned ones.
 #[derive(Clone, Debug, Default)]
@@ -71,7 +87,7 @@ fn start_of_run(values: &TableValues, params: &Path) -> Result<Option<TableValue
     let text = gputexel_files::read_whole_text(&record, gputexel_files::SETTINGS_BYTES)
         .map_err(|e| Error::io(&record, e))?;
     // Of other programs, and other versions, there may be a file of this name.
-    let Ok(RunRecord { config, .. }) = serde_json::from_str::<RunRecord>(&text) else { return Ok(None) };
+    let Ok(StartRecord { config }) = serde_json::from_str::<StartRecord>(&text) else { return Ok(None) };
     let provenance = ParameterFile::read(&file)?.provenance;
     let same = provenance.prior == config.prior
         && provenance.seed == config.seed

@@ -1,4 +1,4 @@
-//! New numbers in the place of old ones, lined up as those were.
+//! New numbers for old ones, aligned as those were.
 //!
 //! Where the old numbers of several lines end (or begin) in one column, so do the new ones; columns
 //! keep their place and move only where a number is too long for it. Comments at the ends of lines are

@@ -100,7 +100,7 @@ pub(super) fn find(source: &str, tokens: &[Token]) -> Vec<Marker> {
 /// What is wrong with it.
 pub(super) fn parse(said: &str) -> Result<Marking, String> {
     let mut words = words(said)?.into_iter();
-    let what = words.next().ok_or("the marker names nothing; see --list")?;
+    let what = words.next().ok_or("the marker names nothing")?;
     let mut marking = Marking {
         name: what.clone(),
         what,

@@ -3,15 +3,17 @@
 //! A comment `gputexel: WHAT [options]` stands above an array of C, C++, C#, Rust, Go or Python, or on its
 //! line.
 //! [`plan()`] finds the markers of files, puts the values of a [`TableValues`] into their arrays, and
-//! returns the new texts, which [`patch::write`](super::write()) writes. Only numbers change: how they are
+//! returns the new texts, which [`gputexel_patch::write`] writes. Only numbers change: how they are
 //! written, and how they are lined up, is taken from the array as it stands.
 
 mod array;
 mod compare;
+mod content;
+mod difference;
 mod element;
+mod fill;
 mod known;
 mod layout;
-
 mod marker;
 mod number;
 mod order;
@@ -22,24 +24,27 @@ mod values;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use crate::Remedy;
 use array::Array;
-pub use compare::Compared;
-use compare::{Judge, Verdict};
+use compare::{Judge, Refusal, Verdict};
+use content::Content;
+pub use difference::Compared;
 use element::ElementType;
-use gputexel_files::{Error, Result};
+pub use fill::{FillRequest, fill};
+use gputexel_files::{Error, Result, counted};
 use gputexel_patch::encoding::{decode, encode};
 pub(crate) use gputexel_patch::lexer::Language as SourceLanguage;
 use gputexel_patch::lexer::{self, Kind, Language, Token};
-use gputexel_patch::plan::{Change, Plan};
 pub(crate) use gputexel_patch::utf8;
+use gputexel_patch::{Change, PatchPlan};
 pub use known::{KnownValues, start_of};
 use layout::Replacement;
 use marker::{Marker, Marking, Offset};
 pub(crate) use marker::{escape_unseen, quote};
 use order::Order;
 pub(crate) use read::{Precision, ReadAs, ReadTables, read};
+use values::Named;
 pub(crate) use values::marker_name;
-use values::{Content, Named};
 pub use values::{TableName, TableValues};
 
 /// What becomes of a marker's array.
@@ -61,7 +66,7 @@ pub struct Filled {
     pub order: Option<String>,
     /// What the numbers were before.
     pub compared: Compared,
-    /// Other first squares that go with these numbers as well.
+    /// Other first squares that fit these numbers as well.
     pub also: Vec<&'static str>,
     /// What the user should know of it.
     pub note: Option<String>,
@@ -70,12 +75,47 @@ pub struct Filled {
 /// All that would be done.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TablesPlan {
-    /// The files that differ, to be [written](super::write()).
-    pub plan: Plan,
+    /// The files that differ, to be [written](gputexel_patch::write()).
+    pub plan: PatchPlan,
     /// The arrays, in order.
     pub filled: Vec<Filled>,
     /// The innermost folder that holds all sources, links resolved.
     pub folder: PathBuf,
+}
+
+/// One line without its end: `psqt.cpp:12: knight.mg: 64 numbers, 40 changed; a8 first`.
+impl std::fmt::Display for Filled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { file, line, marker, numbers, changed, order, also, .. } = self;
+        let numbers = counted(*numbers, "number");
+        write!(f, "{}:{line}: {marker}: {numbers}, {changed} changed", file.display())?;
+        if let Some(order) = order {
+            write!(f, "; {order}")?;
+        }
+        if !also.is_empty() {
+            write!(f, " ({} would also fit the old numbers)", also.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+impl TablesPlan {
+    /// What could not be compared, and why; one line each.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        for Filled { file, line, marker, compared, note, .. } in &self.filled {
+            let Some(note) = note else { continue };
+            let trusted = if *compared == Compared::Trusted { "filled as marked, although " } else { "" };
+            notes.push(format!("{}:{line}: {marker}: {trusted}{note}", file.display()));
+        }
+        match self.filled.iter().filter(|filled| filled.compared == Compared::NotCompared).count() {
+            0 => {}
+            1 => notes.push("1 single number was not checked: the starting values are unknown".to_string()),
+            count => notes
+                .push(format!("{count} single numbers were not checked: the starting values are unknown")),
+        }
+        notes
+    }
 }
 
 /// What is asked of [`plan()`].
@@ -108,7 +148,7 @@ pub fn plan(
         if loaded.iter().any(|(other, ..)| *other == path) {
             continue;
         }
-        let before = gputexel_patch::sources::read_as(&path, shown)?;
+        let before = gputexel_patch::read_source(&path, shown)?;
         loaded.push((path, shown, before));
     }
     let mut served: Vec<bool> = vec![false; options.markers.len()];
@@ -150,7 +190,7 @@ pub fn plan(
     Ok(plan)
 }
 
-/// How all arrays fare, by source: those first whose piece values the engine adds itself, for they tell
+/// Compares all arrays, by source: first those whose piece values the engine adds itself, because they reveal
 /// what these are.
 fn judged(mut judge: Judge<'_>, surveys: &[Survey<'_>]) -> Result<Vec<Vec<Verdict>>> {
     let mut verdicts: Vec<Vec<Option<Verdict>>> =
@@ -159,7 +199,13 @@ fn judged(mut judge: Judge<'_>, surveys: &[Survey<'_>]) -> Result<Vec<Vec<Verdic
         for (survey, verdicts) in surveys.iter().zip(&mut verdicts) {
             for (job, verdict) in survey.jobs.iter().zip(verdicts) {
                 if matches!(job.marking.offset, Some(Offset::Material)) == adds_material {
-                    let judged = judge.judge(job).map_err(|why| survey.wrong(job.at, why))?;
+                    let judged = judge.judge(job).map_err(|Refusal { why, remedy }| {
+                        let error = survey.wrong(job.at, why);
+                        match remedy {
+                            Some(remedy) => error.mended_by(remedy),
+                            None => error,
+                        }
+                    })?;
                     *verdict = Some(judged);
                 }
             }
@@ -257,8 +303,8 @@ impl<'a> Survey<'a> {
             }
             let element = ElementType::before(source, &code, array.start, language);
             let named = values.resolve(&marking.what).ok_or_else(|| {
-                survey
-                    .wrong(at, format!("'{}' is not a name in the parameter file; see --list", marking.what))
+                let why = format!("'{}' is not a name in the parameter file", marking.what);
+                survey.wrong(at, why).mended_by(Remedy::ListNames)
             })?;
             let job = Job { at, marking, named, array, element, source };
             job.check(values)

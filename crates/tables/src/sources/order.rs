@@ -1,8 +1,8 @@
 //! The order of an array's numbers: which piece, square and phase a place in it stands for, as its brackets
 //! and its marker say.
 
+use super::content::Content;
 use super::marker::Grouping;
-use super::values::Content;
 
 /// In which order an array has pieces, colors, squares and phases: squares behind the others, but for
 /// the phase, which may be anywhere.
@@ -22,7 +22,7 @@ pub(super) struct Order {
 
 impl Order {
     /// # Errors
-    /// Brackets that do not go with what the marker says.
+    /// Brackets that contradict the marker.
     pub fn of(shape: Option<&[usize]>, content: &Content<'_>) -> Result<Self, String> {
         let Some(shape) = shape else {
             return Err("the rows of the array have different lengths".to_string());

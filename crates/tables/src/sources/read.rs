@@ -1,16 +1,19 @@
 //! The way back: values from marked arrays.
 //!
-//! Owns how numbers become values again, and how names are gathered from a source that nothing else is
-//! known of. Where arrays are, and what their markers mean, is told by the rest of the module.
+//! Numbers become values again, and names are gathered from sources of which nothing else is known. The rest
+//! of the module finds arrays and knows what their markers mean.
 
 use std::path::Path;
 
 use super::array;
-use super::compare::{Compared, Reference, check_read};
+use super::compare::check_read;
+use super::content::{Content, Source};
+use super::difference::{Compared, Reference};
 use super::marker::{self, Marker, Marking, Offset, quoted};
 use super::number::Number;
-use super::values::{Content, Source, TableValues, phases, plain};
+use super::values::{Named, TableValues, phases, plain};
 use super::{Job, arrange, is_export, utf8};
+use crate::Remedy;
 use gputexel_files::{Error, Result};
 use gputexel_model::{Colors, Feature, ROLE_NAMES};
 use gputexel_patch::lexer::{self, Kind, Language, Token};
@@ -94,7 +97,7 @@ pub(crate) fn read(bytes: &[u8], path: &Path, language: Language, read_as: ReadA
     let ReadAs { features, like, start, own_order, trust } = read_as;
     let features = match features {
         Some(features) => features,
-        None => described(&found).map_err(|(at, why)| wrong(at, why))?,
+        None => described(&found).map_err(|(at, why)| wrong(at, why).mended_by(Remedy::Like))?,
     };
     let values = TableValues::names_only(features, own_order);
     let reference = |compared, theta: Option<Vec<f64>>| {
@@ -112,7 +115,7 @@ pub(crate) fn read(bytes: &[u8], path: &Path, language: Language, read_as: ReadA
             match check_read(&known, &job) {
                 Ok(fits) => confirmed = fits,
                 Err(why) if trust => doubts.push(format!("line {}: {why}", line_of(*at))),
-                Err(why) => return Err(wrong(*at, format!("{why}, or use --trust-marker"))),
+                Err(why) => return Err(wrong(*at, why).mended_by(Remedy::Trust)),
             }
         }
         if !confirmed && !marking.oriented {
@@ -125,7 +128,11 @@ pub(crate) fn read(bytes: &[u8], path: &Path, language: Language, read_as: ReadA
         for Found { at, marking, array, comments } in &found {
             let needs = matches!(marking.offset, Some(Offset::Material));
             if needs == tables_of_offsets {
-                sink.take(marking, array, comments)
+                let named = values.resolve(&marking.what).ok_or_else(|| {
+                    let why = format!("'{}' is not the name of a parameter", marking.what);
+                    wrong(*at, why).mended_by(Remedy::OtherLike)
+                })?;
+                sink.take(&named, marking, array, comments)
                     .map_err(|(place, why)| wrong(if place == 0 { *at } else { place }, why))?;
             }
         }
@@ -198,15 +205,13 @@ impl<'a> Sink<'a> {
     /// Takes the numbers of an array; an error at byte 0 is about the marker.
     fn take(
         &mut self,
+        named: &Named,
         marking: &Marking,
         array: &array::Array,
         comments: &[Option<String>],
     ) -> std::result::Result<(), array::Wrong> {
         let about = |why: String| (0, why);
-        let named = self.values.resolve(&marking.what).ok_or_else(|| {
-            about(format!("'{}' is not the name of a parameter; see --like and --model", marking.what))
-        })?;
-        let (content, order) = arrange(self.values, &named, marking, array)?;
+        let (content, order) = arrange(self.values, named, marking, array)?;
         if order.unsaid {
             return Err(about(
                 "neither the brackets nor the marker say how the tables of both colors follow each other; add \
@@ -322,7 +327,7 @@ fn described(found: &[Found]) -> std::result::Result<Vec<Feature>, array::Wrong>
             _ if elements == marking.order.entries() * colors => squares(&name),
             _ if plain(&name) == "material" && elements == 6 => ROLE_NAMES.map(str::to_string).to_vec(),
             _ => {
-                let why = format!("nothing says what the numbers of '{name}' are called; see --like");
+                let why = format!("nothing says what the numbers of '{name}' are called");
                 return Err((*at, why));
             }
         };

@@ -2,9 +2,10 @@
 
 use super::Job;
 use super::arrange;
-use super::compare::{Added, Compared, Difference, Reference, difference};
+use super::content::{Content, Source, is_pieces};
+use super::difference::{Added, Compared, Difference, Reference, difference};
 use super::marker::{Grouping, Marking, Offset};
-use super::values::{Content, Named, Place, Source, TableValues, is_pieces};
+use super::values::{Named, Place, TableValues};
 use gputexel_model::{Colors, ROLE_NAMES, SquareOrder};
 
 /// Another marker, and how far the numbers are from what it says.
@@ -15,7 +16,7 @@ pub(super) struct Alternative {
     pub difference: Difference,
 }
 
-/// A marker that could stand in the place of the given one.
+/// A marker that could replace the given one.
 #[derive(Clone)]
 struct Candidate {
     marking: Marking,

@@ -2,12 +2,9 @@
 
 use std::path::Path;
 
-use super::marker::{Grouping, Marking, Offset, quote, quoted};
+use super::marker::{quote, quoted};
 use gputexel_files::{Error, Result};
-use gputexel_model::{
-    Colors, Feature, FeatureKind, FeatureSet, FeatureTable, FeatureTables, ParameterFile, ROLE_NAMES,
-    SquareCell, SquareOrder,
-};
+use gputexel_model::{Feature, FeatureKind, FeatureSet, FeatureTables, ParameterFile};
 
 /// Tuned values by the names that markers call them.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +31,28 @@ pub struct TableName {
 }
 
 /// Middlegame or endgame.
-const PHASES: [&str; 2] = ["mg", "eg"];
+pub(super) const PHASES: [&str; 2] = ["mg", "eg"];
+
+/// What a name stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Named {
+    pub place: Place,
+    /// 0 middlegame, 1 endgame.
+    pub phases: Vec<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Six tables of squares.
+    Tables([usize; 6]),
+    /// All features of a table.
+    Table(usize),
+    Feature(usize),
+    /// Six piece values, of tables of squares.
+    Material([usize; 6]),
+    /// The piece value of a table of squares.
+    Mean(usize),
+}
 
 impl TableValues {
     /// Values θ (mg of every feature, then eg of every feature, centipawns).
@@ -219,10 +237,10 @@ impl TableValues {
 
 /// A name without the ending of a phase, if it has one.
 pub(super) fn phases(text: &str) -> Option<(&str, Vec<usize>)> {
-    let cut = text.len().checked_sub(3)?;
-    let ending = text.get(cut..)?.strip_prefix(['.', '_'])?;
+    let base_end = text.len().checked_sub(3)?;
+    let ending = text.get(base_end..)?.strip_prefix(['.', '_'])?;
     let phase = PHASES.iter().position(|phase| ending.eq_ignore_ascii_case(phase))?;
-    Some((&text[..cut], vec![phase]))
+    Some((&text[..base_end], vec![phase]))
 }
 
 /// In any case, with dots or underscores.
@@ -244,357 +262,5 @@ pub(crate) fn marker_name(name: &str) -> String {
     match is_plain(name) || name == "material" {
         true => name.to_string(),
         false => quote(name),
-    }
-}
-
-/// What a name stands for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Named {
-    pub place: Place,
-    /// 0 middlegame, 1 endgame.
-    pub phases: Vec<usize>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    /// Six tables of squares.
-    Tables([usize; 6]),
-    /// All features of a table.
-    Table(usize),
-    Feature(usize),
-    /// Six piece values, of tables of squares.
-    Material([usize; 6]),
-    /// The piece value of a table of squares.
-    Mean(usize),
-}
-
-/// What some numbers of an array are of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
-    /// A table of squares.
-    Table(usize),
-    Feature(usize),
-    /// The piece value of a table of squares.
-    Mean(usize),
-}
-
-/// A marker's numbers in order: pieces (or features), squares, phases. Each of these has one entry at least.
-#[derive(Clone, Debug)]
-pub(super) struct Content<'a> {
-    values: &'a TableValues,
-    marking: &'a Marking,
-    /// None where the source keeps its own.
-    pub pieces: Vec<Option<Source>>,
-    /// One list a piece; no lists for values without squares.
-    cells: Vec<Vec<SquareCell>>,
-    pub phases: Vec<usize>,
-    /// How many squares a row has.
-    pub row: usize,
-    /// Whether the last piece may be missing, as nothing can be said of a king's value.
-    pub king_optional: bool,
-}
-
-impl<'a> Content<'a> {
-    pub fn new(values: &'a TableValues, named: &Named, marking: &'a Marking) -> Self {
-        let table = |table: usize| &values.tables.0[table];
-        let six = |sources: [Source; 6]| match &marking.pieces {
-            Some(pieces) => pieces.iter().map(|piece| piece.map(|role| sources[role])).collect(),
-            None => sources.map(Some).to_vec(),
-        };
-        let pieces = match named.place {
-            Place::Tables(tables) => six(tables.map(Source::Table)),
-            Place::Material(tables) => six(tables.map(Source::Mean)),
-            Place::Table(at) if table(at).is_squares() => vec![Some(Source::Table(at))],
-            Place::Table(at) => match piece_features(values, table(at)) {
-                Some(ids) => six(ids.map(Source::Feature)),
-                None => table(at).ids.iter().map(|&id| Some(Source::Feature(id))).collect(),
-            },
-            Place::Feature(id) => vec![Some(Source::Feature(id))],
-            Place::Mean(at) => vec![Some(Source::Mean(at))],
-        };
-        let has_squares = pieces.iter().flatten().any(|source| matches!(source, Source::Table(_)));
-        let cells = |source: &Option<Source>| match source {
-            Some(Source::Table(at)) => match table(*at).listed() {
-                Some(listed) if values.own_order && !marking.oriented => marking.order.cells_of(&listed),
-                _ => marking.order.cells(),
-            },
-            // Counted, but never asked for.
-            _ => marking.order.cells(),
-        };
-        let cells = if has_squares { pieces.iter().map(cells).collect() } else { Vec::new() };
-        let king_optional = pieces.len() == 6 && !has_squares && is_pieces(values, named.place);
-        Self {
-            values,
-            marking,
-            cells,
-            pieces,
-            phases: named.phases.clone(),
-            row: marking.order.files,
-            king_optional: king_optional && marking.pieces.is_none(),
-        }
-    }
-
-    /// Whether all options mean something here.
-    ///
-    /// # Errors
-    /// The one that does not.
-    pub fn check(&self, named: &Named) -> std::result::Result<(), String> {
-        let what = &self.marking.what;
-        let squares = matches!(named.place, Place::Tables(_)) || self.has_squares();
-        if let (Some(prefix), Place::Table(at)) = (&self.marking.prefix, named.place)
-            && squares
-            && self.values.tables.0[at].prefix.as_ref() != Some(prefix)
-        {
-            return Err(format!("no squares of '{what}' have names that begin with '{prefix}'"));
-        }
-        match self.marking {
-            Marking { pieces: Some(_), .. } if !is_pieces(self.values, named.place) => {
-                Err(format!("option 'pieces' is for all pieces; '{what}' is one's"))
-            }
-            Marking { square_option: Some(option), .. } if !squares => {
-                Err(format!("option '{option}' is for tables of squares, which '{what}' is not"))
-            }
-            Marking { offset: Some(Offset::Material), .. } if !self.has_squares() => {
-                Err(format!("option 'offset material' leaves nothing of '{what}'"))
-            }
-            Marking { by: Some(_), .. } if self.pieces.len() == 1 => {
-                Err(format!("option 'by' is for several pieces; '{what}' is one's"))
-            }
-            _ if self.row == 4 && self.listed_orders().contains(&None) => Err(format!(
-                "the schema lists the squares of '{what}' in an order of its own; half tables of it need an 'orientation'"
-            )),
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether there are tables of squares.
-    pub fn has_squares(&self) -> bool {
-        !self.cells.is_empty()
-    }
-
-    /// The orders that the tables have from the schema, as no marker gives one; none for orders of the
-    /// schema's own.
-    fn listed_orders(&self) -> Vec<Option<SquareOrder>> {
-        if self.marking.oriented || !self.values.own_order || !self.has_squares() {
-            return Vec::new();
-        }
-        let table = |source: &Source| match source {
-            Source::Table(at) => Some(self.values.tables.0[*at].listed_order()),
-            _ => None,
-        };
-        self.pieces.iter().flatten().filter_map(table).collect()
-    }
-
-    /// The order of squares for people, where there are squares: `a8 first`.
-    pub fn order_name(&self) -> Option<String> {
-        let listed = self.listed_orders();
-        match listed.first() {
-            _ if !self.has_squares() => None,
-            None => Some(format!("{} first", self.marking.order.first())),
-            Some(Some(order)) if listed.iter().all(|other| *other == Some(*order)) => {
-                Some(format!("{} first as in the schema", order.first()))
-            }
-            Some(_) => Some("squares in the schema's order".to_string()),
-        }
-    }
-
-    /// Squares a piece, at least 1.
-    pub fn squares(&self) -> usize {
-        self.cells.first().map_or(1, Vec::len)
-    }
-
-    /// How many colors have tables of their own.
-    pub fn colors(&self) -> usize {
-        if self.has_squares() && self.marking.order.colors != Colors::One { 2 } else { 1 }
-    }
-
-    /// The marker.
-    pub fn marking(&self) -> &Marking {
-        self.marking
-    }
-
-    /// How many numbers there are.
-    pub fn count(&self) -> usize {
-        self.pieces.len() * self.squares() * self.phases.len()
-    }
-
-    /// Lengths as the user should read them.
-    pub fn shape(&self) -> Vec<usize> {
-        let colors = self.colors();
-        let (pieces, squares) = (self.pieces.len(), self.squares() / colors);
-        let outer = match self.marking.by {
-            Some(Grouping::Color) => [colors, pieces],
-            _ => [pieces, colors],
-        };
-        let mut shape = vec![outer[0], outer[1], squares, self.phases.len()];
-        shape.retain(|&length| length > 1);
-        shape
-    }
-
-    /// The features of which a number is the mean, and whether its sign is the opposite; none where the
-    /// source keeps its own.
-    pub fn features(&self, piece: usize, square: usize) -> Option<(Vec<usize>, bool)> {
-        let table = |at: usize| &self.values.tables.0[at];
-        Some(match self.pieces[piece]? {
-            Source::Feature(id) => (vec![id], false),
-            Source::Mean(at) => (table(at).piece_ids().to_vec(), false),
-            Source::Table(at) => {
-                let SquareCell { squares, negative } = &self.cells[piece][square];
-                (squares.iter().map(|&square| table(at).ids[square]).collect(), *negative)
-            }
-        })
-    }
-
-    /// −1 for Black's values of the opposite sign.
-    pub fn sign(&self, piece: usize, square: usize) -> f64 {
-        let negative =
-            |cell: &SquareCell| cell.negative && matches!(self.pieces[piece], Some(Source::Table(_)));
-        if self.cells.get(piece).is_some_and(|cells| negative(&cells[square])) { -1.0 } else { 1.0 }
-    }
-
-    /// The square of each index of the first color, by piece; none for those that the source keeps.
-    pub fn first_squares(&self) -> Vec<Option<&[SquareCell]>> {
-        let cells = self.cells.iter().map(|cells| &cells[..cells.len() / self.colors()]);
-        cells.zip(&self.pieces).map(|(cells, piece)| piece.map(|_| cells)).collect()
-    }
-
-    /// The value of a table's piece, centipawns.
-    pub fn material(&self, table: usize, phase: usize) -> f64 {
-        self.values.value(self.values.tables.0[table].piece_ids(), phase)
-    }
-
-    /// A number in units of the source, which `round` rounds to what the source can hold; none where it
-    /// keeps its own.
-    pub fn number(
-        &self,
-        piece: usize,
-        square: usize,
-        phase: usize,
-        round: impl Fn(f64) -> f64,
-    ) -> Option<f64> {
-        let (ids, negative) = self.features(piece, square)?;
-        let phase = self.phases[phase];
-        let value = self.values.value(&ids, phase);
-        let offset = match (self.marking.offset, self.pieces[piece]?) {
-            (Some(Offset::Numbers(numbers)), _) => numbers[phase],
-            (Some(Offset::Material), Source::Table(at)) => {
-                self.values.value(self.values.tables.0[at].piece_ids(), phase) * self.marking.scale
-            }
-            _ => 0.0,
-        };
-        // Rounded apart, so that the engine's sum is the rounded value.
-        let number = round(round(value * self.marking.scale) - round(offset));
-        Some(if negative && number != 0.0 { -number } else { number })
-    }
-
-    /// The name of a number, for messages.
-    pub fn name(&self, piece: usize, square: usize, phase: usize) -> String {
-        let phase = PHASES[self.phases[phase]];
-        match (self.pieces[piece], self.features(piece, square)) {
-            (Some(Source::Mean(at)), _) => format!("{}.{phase}", self.values.tables.0[at].name),
-            (_, Some((ids, _))) => format!("{}.{phase}", self.values.features[ids[0]].name),
-            _ => phase.to_string(),
-        }
-    }
-}
-
-/// The features of a table that are pawn, knight, bishop, rook, queen and king, and nothing else.
-fn piece_features(values: &TableValues, table: &FeatureTable) -> Option<[usize; 6]> {
-    let ids: [usize; 6] = table.ids[..].try_into().ok()?;
-    let same = |(id, role): (&usize, &&str)| values.features[*id].name.eq_ignore_ascii_case(role);
-    ids.iter().zip(&ROLE_NAMES).all(same).then_some(ids)
-}
-
-/// Whether a place has one number, or one table, for each of the six pieces.
-pub(super) fn is_pieces(values: &TableValues, place: Place) -> bool {
-    match place {
-        Place::Tables(_) | Place::Material(_) => true,
-        Place::Table(at) => piece_features(values, &values.tables.0[at]).is_some(),
-        Place::Feature(_) | Place::Mean(_) => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use gputexel_chess::PhaseSettings;
-
-    fn pst() -> TableValues {
-        let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
-        TableValues::try_new(set.features, (0..768).map(f64::from).collect()).unwrap()
-    }
-
-    fn numbers(values: &TableValues, text: &str) -> Vec<f64> {
-        let marking = super::super::marker::parse(text).unwrap();
-        let named = values.resolve(&marking.what).unwrap();
-        let content = Content::new(values, &named, &marking);
-        let mut numbers = Vec::new();
-        for piece in 0..content.pieces.len() {
-            for square in 0..content.squares() {
-                for phase in 0..content.phases.len() {
-                    numbers.push(content.number(piece, square, phase, f64::round).unwrap_or(f64::NAN));
-                }
-            }
-        }
-        assert_eq!(numbers.len(), content.count());
-        numbers
-    }
-
-    #[test]
-    fn every_name_that_is_listed_can_be_had() {
-        let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
-        let material = TableValues::try_new(set.features, (0..12).map(f64::from).collect()).unwrap();
-        for values in [pst(), material] {
-            let names = values.names();
-            for TableName { name, shape, numbers: count } in &names {
-                let name = name.replace("SQUARE", "e4");
-                assert_eq!(numbers(&values, &name).len(), *count, "{name}");
-                assert_eq!(shape.iter().product::<usize>(), *count, "{name}");
-            }
-            for name in ["", "knigh", "knight.e9", "knight.mg.mg", "mg", "pst.e4", "knight..mg", "e4.knight"]
-            {
-                assert!(values.resolve(name).is_none(), "{name}");
-            }
-        }
-    }
-
-    #[test]
-    fn squares_and_pieces_come_in_the_order_asked_for() {
-        let values = pst();
-        assert_eq!(numbers(&values, "Knight.F3"), [64.0 + 21.0, 384.0 + 64.0 + 21.0]);
-        assert_eq!(
-            numbers(&values, "knight.mg")[..9],
-            [64.0, 65.0, 66.0, 67.0, 68.0, 69.0, 70.0, 71.0, 72.0]
-        );
-        assert_eq!(numbers(&values, "knight_mg orientation a8")[..2], [64.0 + 56.0, 64.0 + 57.0]);
-        assert_eq!(numbers(&values, "knight_mg orientation=h1")[..2], [64.0 + 7.0, 64.0 + 6.0]);
-        assert_eq!(numbers(&values, "knight_mg orientation a8, flip")[..2], [64.0, 65.0]);
-        assert_eq!(numbers(&values, "knight_mg flip")[63], 64.0 + 7.0);
-        // Means of a1 and h1, b1 and g1: 3.5, rounded.
-        assert_eq!(numbers(&values, "pawn.mg files 4")[..5], [4.0, 4.0, 4.0, 4.0, 12.0]);
-        assert_eq!(numbers(&values, "pst.eg").len(), 384);
-        let some = numbers(&values, "material.mg pieces -kp");
-        assert!(
-            some[0].is_nan() && some[1..] == [(320.0f64 + 31.5).round(), (8.0f64 + 23.5).round()],
-            "{some:?}"
-        );
-    }
-
-    #[test]
-    fn offsets_and_material_add_up_to_the_rounded_value() {
-        let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
-        let theta: Vec<f64> = (0..768).map(|i| (f64::from(i) * 0.377).sin() * 90.0).collect();
-        let values = TableValues::try_new(set.features, theta.clone()).unwrap();
-        for role in ROLE_NAMES {
-            let whole = numbers(&values, &format!("{role}.mg scale 1.5"));
-            let parts = numbers(&values, &format!("{role}.mg offset material scale 1.5"));
-            let piece = numbers(&values, &format!("{role}.material.mg scale 1.5"))[0];
-            for (whole, part) in whole.iter().zip(parts) {
-                assert_eq!(part + piece, *whole);
-            }
-        }
-        let both = numbers(&values, "queen.a1 offset 900/-30");
-        let plain = numbers(&values, "queen.a1");
-        assert_eq!([both[0] + 900.0, both[1] - 30.0], plain[..]);
     }
 }

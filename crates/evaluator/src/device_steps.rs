@@ -1,0 +1,110 @@
+//! Steps of an optimizer that a device takes on its own, so that small problems do not wait for the
+//! host between them.
+
+use gputexel_dataset::Layout;
+use gputexel_files::{Error, Result};
+
+use super::{Evaluations, Population, Request};
+
+/// An evaluator whose device takes steps of an optimizer between evaluations.
+pub trait DeviceSteps {
+    /// Takes the first of some steps of Adam, as many as it likes; `None` where it takes none of
+    /// these. The steps do not depend on how many are taken at a time.
+    ///
+    /// # Errors
+    /// As [`Evaluator::evaluate`](crate::Evaluator::evaluate); [`Error::Usage`] also where the lists of
+    /// the batch do not fit its population.
+    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>>;
+}
+
+/// A population on its way, and where it is to go.
+///
+/// The update is that of Kingma and Ba (2015): m ← β₁ m + (1 − β₁) g, v ← β₂ v + (1 − β₂) g²,
+/// θ ← θ − rate · m / (√(correction · v) + ε), where g is the gradient of the mean loss plus
+/// pull · (θ − prior).
+#[derive(Clone, Debug, PartialEq)]
+pub struct AdamBatch {
+    /// Parameters before the first step; every member has its own.
+    pub population: Population,
+    /// Positions and loss; gradients are used whatever it asks for.
+    pub request: Request,
+    /// What the pull is toward, 2 F values.
+    pub prior: Vec<f64>,
+    /// Settings of every member.
+    pub settings: Vec<AdamMember>,
+    /// First moments, 2 F a member.
+    pub first_moment: Vec<f64>,
+    /// Second moments, 2 F a member.
+    pub second_moment: Vec<f64>,
+    /// (rate, correction of the second moment) of each step and member, steps outermost. The rate
+    /// contains the correction of the first moment.
+    pub rates: Vec<(f64, f64)>,
+}
+
+/// What does not change from step to step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AdamMember {
+    /// Decay of the first moment.
+    pub beta1: f64,
+    /// Decay of the second moment.
+    pub beta2: f64,
+    /// ε, loss a centipawn.
+    pub epsilon: f64,
+    /// Gradient of the regularization a centipawn away from the prior.
+    pub pull: f64,
+}
+
+/// One step that was taken.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AdamStep {
+    /// Losses before the step, without regularization.
+    pub losses: Vec<f64>,
+    /// Largest components of the gradients, regularization included.
+    pub gradient_norms: Vec<f64>,
+    /// Parameters after the step.
+    pub parameters: Vec<f64>,
+    /// First moments after the step.
+    pub first_moment: Vec<f64>,
+    /// Second moments after the step.
+    pub second_moment: Vec<f64>,
+    /// Positions evaluated, a member.
+    pub positions: usize,
+}
+
+impl AdamBatch {
+    /// Checks the batch against a layout.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where the population or the request does not fit the layout, a list does not
+    /// fit the population, or there is no step.
+    pub fn validate(&self, layout: &Layout) -> Result<()> {
+        self.population.validate(layout)?;
+        self.request.validate(layout)?;
+        let (members, size) = (self.population.members(), 2 * layout.features());
+        let lists = [
+            ("values of the prior", self.prior.len(), size),
+            ("settings", self.settings.len(), members),
+            ("first moments", self.first_moment.len(), members * size),
+            ("second moments", self.second_moment.len(), members * size),
+        ];
+        for (what, length, expected) in lists {
+            if length != expected {
+                return Err(Error::Usage(format!(
+                    "{length} {what} for {members} members and {} features",
+                    layout.features()
+                )));
+            }
+        }
+        match self.rates.is_empty() || !self.rates.len().is_multiple_of(members.max(1)) {
+            true => Err(Error::Usage(format!("{} rates for {members} members", self.rates.len()))),
+            false => Ok(()),
+        }
+    }
+}
+
+impl AdamStep {
+    /// What the step tells about the parameters that it began with.
+    pub fn evaluations(&self) -> Evaluations {
+        Evaluations { losses: self.losses.clone(), positions: self.positions, ..Evaluations::default() }
+    }
+}

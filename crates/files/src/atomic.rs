@@ -1,0 +1,179 @@
+//! Writing files whole or not at all.
+//!
+//! A file that is replaced passes its mode on, and where the system allows its owner and group; a new one has
+//! what the umask leaves. It is a new file all the same: other hard links to the old one, and its access
+//! control lists, stay behind.
+
+use std::fs::File;
+use std::io::{Seek as _, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::error::{Error, Result};
+use crate::removed::{removed_rights, rights_at};
+
+/// How the names of unfinished files begin.
+pub const TEMPORARY_PREFIX: &str = ".gputexel-";
+
+/// Writes `contents` to a temporary file beside `path`, syncs it, and renames it into place. A device or
+/// pipe, such as `/dev/null` or `/dev/stdout`, is written to and stays what it is.
+///
+/// # Errors
+/// [`Error::Io`]; whatever stood at `path` before is then still there.
+pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<()> {
+    let write = || -> std::io::Result<()> {
+        let mut file = AtomicFile::beside(path)?;
+        file.as_file_mut().write_all(contents)?;
+        file.finish()
+    };
+    write().map_err(|e| Error::io(path, e))
+}
+
+/// A file that appears in its place once it is complete; if it is dropped before, it is deleted.
+#[derive(Debug)]
+pub struct AtomicFile {
+    path: PathBuf,
+    file: NamedTempFile,
+}
+
+impl AtomicFile {
+    /// A temporary file beside `path`; of a device or pipe, in the folder for temporary files.
+    ///
+    /// # Errors
+    /// What creating a file may fail with.
+    pub fn beside(path: &Path) -> std::io::Result<Self> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(TEMPORARY_PREFIX);
+        if let Some(permissions) = permissions_at_birth(path) {
+            builder.permissions(permissions);
+        }
+        let file = builder.tempfile_in(staging_folder(path))?;
+        // Whoever clears up what killed processes left sees that this one is alive. Elsewhere than on
+        // Unix, locks keep others from reading.
+        if cfg!(unix) {
+            let _ = file.as_file().try_lock();
+        }
+        Ok(Self { path: path.to_path_buf(), file })
+    }
+
+    /// The file, to be read.
+    pub fn as_file(&self) -> &File {
+        self.file.as_file()
+    }
+
+    /// The file, to be written.
+    pub fn as_file_mut(&mut self) -> &mut File {
+        self.file.as_file_mut()
+    }
+
+    /// Syncs the file and puts it in its place.
+    ///
+    /// # Errors
+    /// What writing and renaming may fail with; what stood there before is then still there.
+    pub fn finish(mut self) -> std::io::Result<()> {
+        if is_device(&self.path) {
+            let mut target = File::options().write(true).open(&self.path)?;
+            self.file.as_file_mut().rewind()?;
+            std::io::copy(self.file.as_file_mut(), &mut target)?;
+            return target.flush();
+        }
+        self.as_file().sync_all()?;
+        // Without the old owner, nobody gets to read what only the old group could.
+        if let Some(rights) = rights_at(&self.path) {
+            rights.give(self.as_file())?;
+        }
+        self.file.persist(&self.path).map_err(|e| e.error)?;
+        Ok(())
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.as_file_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.as_file_mut().flush()
+    }
+}
+
+/// The folder for the temporary file that becomes `path`: that of `path`, so that a rename is enough.
+pub fn staging_folder(path: &Path) -> PathBuf {
+    match path.parent() {
+        _ if is_device(path) => std::env::temp_dir(),
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Whether something is there that is neither a file nor a folder. Renaming over it would replace it, for
+/// all programs of the system.
+fn is_device(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
+/// What a file is created with that is to stand at `path`: no more than the file has that is there, or
+/// had that was removed there, or what the umask leaves of everything. `None` leaves it to its owner alone.
+#[cfg(unix)]
+fn permissions_at_birth(path: &Path) -> Option<std::fs::Permissions> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = match std::fs::metadata(path) {
+        Ok(old) if old.is_file() => old.permissions().mode() & 0o777,
+        Ok(_) => return None,
+        Err(_) => removed_rights(path).map_or(0o666, |rights| rights.mode() & 0o777),
+    };
+    Some(std::fs::Permissions::from_mode(mode))
+}
+
+/// Elsewhere, files inherit the rights of their folder.
+#[cfg(not(unix))]
+fn permissions_at_birth(_path: &Path) -> Option<std::fs::Permissions> {
+    None
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pipes_stay_pipes() {
+        use std::os::unix::fs::FileTypeExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        if !made.is_ok_and(|status| status.success()) {
+            eprintln!("SKIPPED: no mkfifo");
+            return;
+        }
+        let reader = std::thread::spawn({
+            let path = path.clone();
+            move || std::fs::read(path).unwrap()
+        });
+        write_atomically(&path, b"all of it").unwrap();
+        assert_eq!(reader.join().unwrap(), b"all of it");
+        assert!(std::fs::metadata(&path).unwrap().file_type().is_fifo());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_replaced_keeps_its_mode() {
+        use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let link = folder.path().join("link");
+        for mode in [0o600, 0o640, 0o444, 0o755] {
+            std::fs::write(&path, b"old").unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            std::fs::hard_link(&path, &link).unwrap();
+            write_atomically(&path, b"new").unwrap();
+            let metadata = std::fs::metadata(&path).unwrap();
+            assert_eq!(metadata.mode() & 0o7777, mode);
+            // The new file is another one: what has other names keeps them, and what it holds.
+            assert_eq!((metadata.nlink(), std::fs::read(&link).unwrap()), (1, b"old".to_vec()));
+            for path in [&path, &link] {
+                std::fs::remove_file(path).unwrap();
+            }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! What would mend refusals, for programs that offer their users a way out.
+
+/// What would mend an error of this crate: see [`gputexel_files::Error::remedy`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// [`adopt`](crate::adopt()): the records were made in another tree, of which this may be a copy.
+    AdoptMoved,
+    /// [`adopt`](crate::adopt()): nobody knows who made the records.
+    AdoptForeign,
+    /// [`adopt`](crate::adopt()) of the source folder: what was named is no folder.
+    AdoptSources,
+    /// [`Options::hidden`](crate::Options): the source is hidden.
+    AllowHidden,
+    /// `force` of [`undo`](crate::undo()): a later replacement is not undone.
+    UndoLaterFirst,
+    /// `force` of [`undo`](crate::undo()): the file was changed since.
+    UndoChanged,
+    /// [`DraftOutput::Append`](crate::DraftOutput) or [`DraftOutput::Replace`](crate::DraftOutput): the file
+    /// exists.
+    AppendOrReplace,
+}
+
+impl gputexel_files::Remedy for Remedy {}

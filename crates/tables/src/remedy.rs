@@ -1,0 +1,28 @@
+//! What would mend refusals, for programs that offer their users a way out.
+
+/// What would mend an error of this crate: see [`gputexel_files::Error::remedy`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// Trust in what the markers say: `trust` of [`TablesOptions`](crate::sources::TablesOptions) and of
+    /// [`ArrayCheck`](crate::ArrayCheck).
+    Trust,
+    /// Values that the sources hold now, given to [`KnownValues::find`](crate::sources::KnownValues::find); or
+    /// trust in the markers.
+    GiveStart,
+    /// A look at the names that markers may have: [`TableValues::names`](crate::sources::TableValues::names).
+    ListNames,
+    /// [`Like::File`](crate::Like), which lends what an export lacks.
+    LendValues,
+    /// [`Like::File`](crate::Like), which knows the names.
+    Like,
+    /// Another [`Like`](crate::Like), or none.
+    OtherLike,
+    /// Another [`NameStyle`](crate::NameStyle).
+    OtherStyle,
+    /// [`NameStyle::Snake`](crate::NameStyle).
+    SnakeStyle,
+    /// Tuning with a basis whose tables are symmetric.
+    MirroredBasis,
+}
+
+impl gputexel_files::Remedy for Remedy {}

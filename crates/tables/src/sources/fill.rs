@@ -1,0 +1,52 @@
+//! Filling marked arrays as one call: values are read, the plan is made and written.
+
+use std::path::PathBuf;
+
+use super::{KnownValues, TableValues, TablesOptions, TablesPlan, plan};
+use gputexel_files::Result;
+use gputexel_patch::{Backup, Notice, Written, adopt, write};
+
+/// What [`fill`] is asked to do.
+#[derive(Clone, Debug, Default)]
+pub struct FillRequest {
+    /// A parameter file with the tuned values, or the folder of a run.
+    pub params: PathBuf,
+    /// The sources with markers.
+    pub sources: Vec<PathBuf>,
+    /// Values that the sources hold now, where those are neither what the run started from nor its result: a
+    /// parameter file, or the folder of a run.
+    pub start: Option<PathBuf>,
+    /// Which markers are served, and whether they are trusted.
+    pub options: TablesOptions,
+    /// Where the old files go.
+    pub backup: Backup,
+    /// Take over the records of a tree that was moved or copied first, see [`adopt`].
+    pub adopt: bool,
+    /// Only plan; no file is changed.
+    pub dry_run: bool,
+}
+
+/// Puts tuned values into the arrays of all markers. `notice` is told what the user should know as soon as it
+/// is known, even where the call fails later. Returns the plan, and what was written unless it is a dry run.
+///
+/// # Errors
+/// Those of [`TableValues::read`], [`KnownValues::find`], [`plan`], [`adopt`] and [`write`]; nothing is written
+/// then.
+pub fn fill(
+    request: &FillRequest,
+    notice: &mut dyn FnMut(Notice<'_>),
+) -> Result<(TablesPlan, Option<Written>)> {
+    let FillRequest { params, sources, start, options, backup, .. } = request;
+    let values = TableValues::read(params)?;
+    let known = KnownValues::find(&values, params, start.as_deref())?;
+    let plan = plan(&values, &known, sources, options)?;
+    if request.dry_run {
+        return Ok((plan, None));
+    }
+    if request.adopt {
+        adopt(&plan.folder, backup.folder())?.iter().for_each(|path| notice(Notice::LeftAlone(path)));
+    }
+    let written = write(&plan.plan, &plan.folder, "tables", backup)?;
+    written.warnings.iter().for_each(|warning| notice(Notice::Warning(warning)));
+    Ok((plan, Some(written)))
+}
