@@ -181,6 +181,7 @@ pub fn main() -> ExitCode {
 fn in_flags(error: &gputexel::Error) -> String {
     match error {
         gputexel::Error::Exists(_) => format!("{error}; use --force to overwrite it"),
+        gputexel::Error::Setting { .. } => format!("--{error}"),
         gputexel::Error::Advised { error, advice } => {
             let flag = |name: &str, value: &str| match value {
                 "" => format!("--{name}"),

@@ -61,7 +61,7 @@ impl<'a> Match<'a> {
 }
 
 impl<'a> MatchBuilder<'a> {
-    pub(super) fn new(a: Side, b: Side) -> Self {
+    fn new(a: Side, b: Side) -> Self {
         Self {
             sides: [a, b],
             limit: TimeControl::Nodes(5000),

@@ -241,7 +241,7 @@ impl<'a> ResumeBuilder<'a> {
     ///
     /// # Errors
     /// [`Error::Setting`] for fewer games than were played; [`Error::Input`] for files that have changed;
-    /// those of [`MatchBuilder::build`].
+    /// those of [`MatchBuilder::build`](crate::MatchBuilder::build).
     pub fn build(self) -> Result<Match<'a>> {
         let played = 2 * self.done.len() as u64;
         if self.config.games < played {

@@ -9,8 +9,10 @@ use gputexel_spsa::run::{RunSummary, SpsaRun, Stop, Verification, VerifyError, V
 
 const CONFIG: &str = "[run]\nmethod = \"spsa\"\niterations = 12\nseed = 7\n\
      [engine]\nparams = \"material:100,300,300,700,700\"\n\
-     [games]\nlimit = \"nodes=30\"\nconcurrency = 1\nmax_plies = 60\n\
-     [[parameter]]\nname = \"queen\"\nstart = 700\nmin = 0\nmax = 1400\nc_end = 100\nr_end = 0.002\n";
+     [games]\nlimit = \"nodes=40\"\nconcurrency = 1\nmax_plies = 120\n\
+     win = { plies = 2, score_cp = 200 }\n\
+     [[parameter]]\nname = \"queen\"\nstart = 700\nmin = 0\nmax = 1400\nc_end = 300\nr_end = 0.002\n\
+     [[parameter]]\nname = \"rook\"\nstart = 700\nmin = 0\nmax = 1400\nc_end = 300\nr_end = 0.002\n";
 
 fn config() -> RunConfig {
     RunConfig::parse(CONFIG, Path::new("run.toml")).unwrap()
@@ -24,6 +26,7 @@ fn values(run: &SpsaRun) -> Vec<f64> {
 fn runs_are_the_same_recorded_or_not_and_interrupted_or_not() {
     let mut alone = SpsaRun::builder(config()).build().unwrap();
     assert_eq!(alone.play(&mut |_| ()).unwrap(), Stop::AllPlayed);
+    assert_ne!(values(&alone), [700.0, 700.0], "the games decide nothing");
     let folder = tempfile::tempdir().unwrap();
     let stop = StopFlag::new();
     let mut run = SpsaRun::builder(config()).stop(&stop).build().unwrap();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use gputexel::Error;
 use gputexel::matches::{Match, MatchSummary, Stop};
 
-use super::games::{name_flag, warn};
+use super::games::warn;
 use super::run_folder::{self, Kind, check_inputs};
 use super::{Context, say};
 use flags::Played;
@@ -64,19 +64,19 @@ pub fn run(args: &MatchArgs, context: &Context) -> anyhow::Result<()> {
         let folder = run_folder::enter(path, Kind::Match)?;
         let builder = Match::resume_locked(folder.lock())?.stop(context.cancel);
         let builder = builder.games(args.games).max_failures(args.max_failures).concurrency(args.concurrency);
-        return play(context, path, builder.build().map_err(name_flag)?);
+        return play(context, path, builder.build()?);
     }
     let (Some(a), Some(b)) = (&args.a, &args.b) else {
         return Err(Error::Usage("match needs two sides, or --resume".to_string()).into());
     };
-    let builder = args.played.builder([a, b]).map_err(name_flag)?;
+    let builder = args.played.builder([a, b])?;
     let builder = builder.command_line(&context.command_line).stop(context.cancel);
     let builder = builder.games(args.games).max_failures(args.max_failures).concurrency(args.concurrency);
     if let Some(pgn) = args.played.pgn.as_ref().filter(|pgn| pgn.exists() && !args.force) {
-        return Err(Error::Usage(format!("{}: exists; use --force to replace it", pgn.display())).into());
+        return Err(Error::Exists(pgn.clone()).into());
     }
     // Everything that can be refused is refused before anything is written.
-    let mut prepared = builder.build().map_err(name_flag)?;
+    let mut prepared = builder.build()?;
     if let Some(out) = &args.out {
         check_inputs(out, Kind::Match, &prepared.parameter_files())?;
     }

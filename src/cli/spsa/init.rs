@@ -10,7 +10,6 @@ use gputexel::spsa::draft::{Draft, DraftOptions};
 use gputexel::{Error, write_atomically};
 use serde_json::json;
 
-use super::super::games::name_flag;
 use super::super::targets::check_target;
 use super::super::{Context, say};
 use super::convert::remark;
@@ -94,7 +93,7 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
         (None, Some(params)) => Draft::of_parameters(params, &options),
         (None, None) => Err(Error::Usage("give --engine or --params".to_string())),
     };
-    let draft = draft.map_err(name_flag)?;
+    let draft = draft?;
     let (text, parameters) = (draft.to_toml(), &draft.config.parameters);
     if let Some(path) = &args.output {
         write_atomically(path, text.as_bytes())?;

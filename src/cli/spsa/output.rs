@@ -6,13 +6,12 @@ use serde_json::json;
 
 use super::super::table::{aligned, grouped};
 use super::super::{Context, say};
-use super::simulate::SimulateArgs;
 
 /// Shows all: a JSON list, or a table.
 ///
 /// # Errors
 /// When standard output cannot be written.
-pub fn print(context: &Context, args: &SimulateArgs, finished: &[SimulatedCell]) -> Result<()> {
+pub fn print(context: &Context, is_paper: bool, finished: &[SimulatedCell]) -> Result<()> {
     if context.json {
         let list: Vec<_> = finished.iter().map(SimulatedCell::report).collect();
         return say(&format!("{:#}\n", json!(list)));
@@ -36,12 +35,12 @@ pub fn print(context: &Context, args: &SimulateArgs, finished: &[SimulatedCell])
         number(-scenario.start_elo()),
     )
     .replace(".0000 %", " %");
-    let rows = if args.is_paper() { paper_rows(finished) } else { rows(finished) };
+    let rows = if is_paper { paper_rows(finished) } else { rows(finished) };
     out += &aligned(&rows, 0);
     if let Some(device) = finished.iter().find_map(|f| f.gpu.as_ref()) {
         out += &format!("\nsimulated on {device}, in 32 bits\n");
     }
-    if args.is_paper() {
+    if is_paper {
         out += "\ndifference: of the means, in units of its standard error (the paper has 50 runs)\n";
     }
     say(&out)

@@ -12,7 +12,6 @@ use gputexel::{Error, Result};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
-use super::super::games::name_flag;
 use super::super::table::{aligned, grouped};
 use super::super::{Context, say};
 use super::simulate::bar;
@@ -118,7 +117,7 @@ impl PlanArgs {
             let (Some(distance), Some(elo)) = (self.distance, self.elo) else {
                 return Err(Error::Usage("--parameters needs --distance and --elo".to_string()));
             };
-            guesses.extend(Guess::equal(n, distance, elo).map_err(name_flag)?);
+            guesses.extend(Guess::equal(n, distance, elo)?);
         }
         if guesses.is_empty() {
             let why =
@@ -163,7 +162,7 @@ pub fn run(args: &PlanArgs, context: &Context) -> anyhow::Result<()> {
     let options = PlanOptions { games, draw_rate, repeats, seed };
     let plan = RunPlan::new(guesses, options, context.cancel, &mut progress);
     shown.inspect(|(_, bar)| bar.finish_and_clear());
-    let mut plan = plan.map_err(name_flag)?;
+    let mut plan = plan?;
     if plan.autoselect.games > games as f64 {
         plan.warnings.push(format!(
             "constant gains (autoselect: 0.5 Elo of noise, 2 Elo at the bounds) would take {} games to \

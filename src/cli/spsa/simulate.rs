@@ -11,7 +11,6 @@ use gputexel::{Error, Result, write_atomically};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::super::backend::set_threads;
-use super::super::games::name_flag;
 use super::super::targets::check_target;
 use super::super::{Context, shows_progress};
 use super::cells::ScenarioArgs;
@@ -86,18 +85,13 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
         };
         paper_cells().into_iter().map(cell).unzip()
     } else {
-        args.scenario
-            .cells(args.repeats, args.seed)
-            .map_err(name_flag)?
-            .into_iter()
-            .map(|cell| (cell, None))
-            .unzip()
+        args.scenario.cells(args.repeats, args.seed)?.into_iter().map(|cell| (cell, None)).unzip()
     };
     if args.svg.is_some() && cells.len() > MAX_PANELS {
         let count = cells.len();
         return Err(Error::Usage(format!("--svg: {count} runs are more than {MAX_PANELS} panels")).into());
     }
-    let mut simulator = args.backend.open(cells.iter().map(|cell| &cell.scenario)).map_err(name_flag)?;
+    let mut simulator = args.backend.open(cells.iter().map(|cell| &cell.scenario))?;
     let mut finished = Vec::with_capacity(cells.len());
     let mut panels = Vec::new();
     for (i, (cell, paper)) in cells.into_iter().zip(paper).enumerate() {
@@ -109,7 +103,7 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
         let simulated = match simulated {
             // What is done is shown.
             Err(error @ Error::Interrupted(_)) if i > 0 => {
-                print(context, args, &finished)?;
+                print(context, args.paper, &finished)?;
                 return Err(error.into());
             }
             simulated => simulated?,
@@ -137,7 +131,7 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
         };
         write_atomically(path, bands.to_svg()?.as_bytes())?;
     }
-    Ok(print(context, args, &finished)?)
+    Ok(print(context, args.paper, &finished)?)
 }
 
 impl BackendArgs {
@@ -146,13 +140,6 @@ impl BackendArgs {
         let choice: BackendChoice = self.backend.parse()?;
         set_threads(self.threads)?;
         Simulator::open(choice, scenarios)
-    }
-}
-
-impl SimulateArgs {
-    /// Whether the paper's table is asked for.
-    pub fn is_paper(&self) -> bool {
-        self.paper
     }
 }
 

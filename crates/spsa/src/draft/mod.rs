@@ -96,7 +96,7 @@ impl Draft {
         if let Some(seconds) = options.start_deadline {
             engine.start_deadline = gputexel_matches::deadline_from_seconds(seconds).map_err(|_| {
                 let reason = "expected seconds, more than 0 and at most a day";
-                Error::setting("start-deadline", seconds, reason)
+                Error::Setting { setting: "start-deadline", value: None, reason: reason.to_string() }
             })?;
         }
         let player = UciPlayer::start_stoppable(engine.clone(), &options.stop)?;

@@ -2,11 +2,11 @@
 
 mod report;
 
-pub use report::{CellReport, SimulatedCell, VariableReport};
-
 use std::str::FromStr;
 
 use gputexel_files::{Error, Result};
+
+pub use report::{CellReport, SimulatedCell, VariableReport};
 
 use crate::config::{Conf, Simulation};
 use crate::simulator::Scenario;

@@ -108,7 +108,9 @@ fn rules(config: &RunConfig) -> Result<Rules> {
     Ok(Rules {
         time_controls: [limit; 2],
         time_margin: games.time_margin_ms.map_or_else(|| limit.usual_margin(), Duration::from_millis),
-        deadline: deadline_from_seconds(games.deadline.unwrap_or(60.0))?,
+        // It is the configuration's, not a setting of whoever opens the run.
+        deadline: deadline_from_seconds(games.deadline.unwrap_or(60.0))
+            .map_err(|error| Error::Usage(error.to_string()))?,
         adjudication: Adjudication { draw: games.draw, win: games.win, max_plies: games.max_plies },
     })
 }

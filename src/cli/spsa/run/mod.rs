@@ -14,7 +14,7 @@ use gputexel::spsa::run::{RunState, RunSummary, SpsaRun, Stop};
 use gputexel::spsa::{MethodKind, Rounding};
 use gputexel::{Error, Result};
 
-use super::super::games::{name_flag, name_games_flag, warn};
+use super::super::games::{name_games_flag, warn};
 use super::super::run_folder::{self, Kind, check_inputs};
 use super::super::{Context, say};
 use live::Live;
@@ -147,11 +147,10 @@ fn configured(args: &RunArgs, path: &Path) -> Result<RunConfig> {
 fn begin(args: &RunArgs, context: &Context) -> anyhow::Result<PathBuf> {
     let config = configured(args, args.config.as_deref().unwrap_or(Path::new("")))?;
     if let Some(path) = config.existing_output().filter(|_| !args.force) {
-        let path = path.display();
-        return Err(Error::Usage(format!("{path}: exists; use --force to overwrite it")).into());
+        return Err(Error::Exists(path).into());
     }
     let builder = SpsaRun::builder(config).command_line(&context.command_line).stop(context.cancel);
-    let mut run = builder.build().map_err(name_flag)?;
+    let mut run = builder.build()?;
     if let Some(out) = &args.out {
         check_inputs(out, Kind::Spsa, &run.parameter_files())?;
     }
@@ -173,7 +172,7 @@ fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<Pa
         let reason = format!("is a run with another configuration: {difference}");
         return Err(Error::input(folder, reason).into());
     }
-    let mut run = builder.concurrency(args.concurrency).build().map_err(name_flag)?;
+    let mut run = builder.concurrency(args.concurrency).build()?;
     let now = run.state().tuner.iterations();
     match args.iterations.filter(|asked| *asked != now) {
         Some(asked) if !args.replan => {

@@ -8,7 +8,7 @@ use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
-use super::super::super::games::{name_flag, warn};
+use super::super::super::games::warn;
 use super::super::super::{Context, say, shows_progress};
 
 /// Flags of `spsa verify`.
@@ -53,7 +53,7 @@ pub fn play_folder(
     context: &Context,
 ) -> anyhow::Result<()> {
     let options = VerifyOptions { games, concurrency, replace: force, stop: context.cancel.into() };
-    let verification = Verification::open(folder, options).map_err(name_flag)?;
+    let verification = Verification::open(folder, options)?;
     let tuner = &verification.state().tuner;
     if !tuner.is_finished() && !context.quiet {
         let (completed, all) = (tuner.completed_pairs(), tuner.iterations());
