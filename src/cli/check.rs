@@ -53,7 +53,7 @@ pub struct CheckArgs {
 /// Inputs that cannot be read, and faults that were found.
 pub fn run(args: &CheckArgs, context: &Context) -> anyhow::Result<()> {
     if args.schema.is_none() && !are_datasets(&args.inputs)? {
-        let reason = "a trace needs --schema, which says what its indices mean".to_string();
+        let reason = "a trace needs --schema, which defines its indices".to_string();
         return Err(Error::Usage(format!("{}: {reason}", args.inputs[0].display())).into());
     }
     let request = CheckRequest {

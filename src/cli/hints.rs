@@ -15,6 +15,21 @@ pub fn with_flags(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
+/// The command that gives a folder without parameters its parameters, as the end of a message.
+pub fn of_unfinished(error: &Error) -> String {
+    use gputexel::model::Unfinished;
+    let (Error::Mendable { error: inner, .. }, Some(unfinished)) = (error, error.remedy()) else {
+        return String::new();
+    };
+    let Error::Input { path, .. } = &**inner else { return String::new() };
+    let folder = gputexel::printable(&path.display().to_string()).into_owned();
+    match unfinished {
+        Unfinished::Run => format!("; resume it with 'gputexel tune --resume {folder}' (or pso)"),
+        Unfinished::Sweep => format!("; 'gputexel sweep --resume {folder} --best FILE' trains them"),
+        Unfinished::Spsa => format!("; resume it with 'gputexel spsa run --resume {folder}'"),
+    }
+}
+
 /// The flags of `patch`, as the end of a message.
 pub fn of_patch(remedy: patch::Remedy) -> &'static str {
     use patch::Remedy;

@@ -189,6 +189,7 @@ fn in_flags(error: &gputexel::Error) -> String {
             };
             format!("{}; {}", in_flags(error), gputexel::printable(&advice.render(flag)))
         }
+        gputexel::Error::Mendable { .. } => format!("{error}{}", hints::of_unfinished(error)),
         _ => error.to_string(),
     }
 }

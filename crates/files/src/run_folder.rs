@@ -244,7 +244,7 @@ impl RunFolder {
     pub fn write_record<T: Serialize>(&self, kind: Kind, record: &T) -> Result<()> {
         let name = kind.record().expect("parameters have no record");
         let text = serde_json::to_string_pretty(record)
-            .map_err(|e| Error::Numeric(format!("the record of the run cannot be written: {e}")))?;
+            .map_err(|e| Error::Numeric(format!("the run's record cannot be written: {e}")))?;
         self.write(name, &(text + "\n"))?;
         self.making(&[])
     }

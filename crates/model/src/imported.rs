@@ -127,7 +127,7 @@ pub fn check_name(name: &str) -> std::result::Result<(), String> {
     } else if name.chars().any(char::is_control) {
         "has a control character"
     } else if name.contains(',') {
-        "has a comma, which parts names in lists such as --freeze"
+        "has a comma, which separates names in lists"
     } else if name.trim() != name {
         "begins or ends with a blank"
     } else if name.ends_with(".mg") || name.ends_with(".eg") {

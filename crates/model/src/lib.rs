@@ -25,7 +25,7 @@ pub use imported::{Imported, ImportedParameter, MAX_FEATURES, Phases, check_name
 pub use parameterization::{Coordinate, Parameterization};
 pub use parameters::{
     BothPhases, Interval, ParameterFile, ParameterRecord, Provenance, RoundingRecord, SingleStepsRecord,
-    UncertaintyRecord,
+    UncertaintyRecord, Unfinished,
 };
 pub use playing::{TableEvaluation, TableSums, named_parameters};
 pub use prior::Prior;

@@ -12,18 +12,25 @@ const FORMAT: &str = "gputexel-parameters";
 const VERSION: u32 = 1;
 
 /// Why the folder of something that has begun may have no parameters, by what shows that it has.
-const RECORDS: [(&str, &str); 4] = [
-    ("run.json", "the run has not finished; resume it with 'gputexel tune --resume DIR' (or pso)"),
-    (
-        "sweep.json",
-        "a sweep leaves parameters where --best says; 'gputexel sweep --resume DIR --best FILE' trains them",
-    ),
-    (
-        "spsa.jsonl",
-        "the run has not finished, or tunes another engine; resume it with 'gputexel spsa run --resume DIR'",
-    ),
-    ("match.jsonl", "it is the folder of a match"),
+const RECORDS: [(&str, &str, Option<Unfinished>); 4] = [
+    ("run.json", "the run has not finished", Some(Unfinished::Run)),
+    ("sweep.json", "sweeps write parameters only on request", Some(Unfinished::Sweep)),
+    ("spsa.jsonl", "the run has not finished, or tunes another engine", Some(Unfinished::Spsa)),
+    ("match.jsonl", "it is the folder of a match", None),
 ];
+
+/// What would give the folder of something unfinished its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfinished {
+    /// To resume the tuning run.
+    Run,
+    /// To have the best settings of the sweep trained.
+    Sweep,
+    /// To resume the run of SPSA.
+    Spsa,
+}
+
+impl gputexel_files::Remedy for Unfinished {}
 
 /// One feature's two parameters, in centipawns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -243,12 +250,14 @@ impl ParameterFile {
         if inside.exists() {
             return Ok(inside);
         }
-        let folder = path.display();
-        let reason = match RECORDS.iter().find(|(record, _)| path.join(record).exists()) {
-            Some((_, why)) => format!("has no params.json: {}", why.replace("DIR", &folder.to_string())),
-            None => "has no params.json: it is not the folder of a finished run".to_string(),
-        };
-        Err(Error::input(path, reason))
+        let known = RECORDS.iter().find(|(record, ..)| path.join(record).exists());
+        let (why, unfinished) =
+            known.map_or(("it is not the folder of a finished run", None), |(_, why, what)| (*why, *what));
+        let error = Error::input(path, format!("has no params.json: {why}"));
+        Err(match unfinished {
+            Some(unfinished) => error.mended_by(unfinished),
+            None => error,
+        })
     }
 
     /// Reads and checks a parameter file, or that of a run's folder.

@@ -9,7 +9,7 @@ use super::classical::{PawnCache, Tapered, Values};
 use super::{FeatureKind, FeatureSet, ParameterFile, Prior};
 use gputexel_chess::PhaseSettings;
 use gputexel_chess::evaluation::{Evaluation, MAX_EVALUATION_CP};
-use gputexel_files::{Error, Result};
+use gputexel_files::{Advice, Error, Result};
 
 /// Fractions of a centipawn that tables hold: fine enough that a full board rounds to the score in
 /// real numbers but for ties, coarse enough that sums stay within 32 bits.
@@ -61,11 +61,15 @@ impl TableEvaluation {
         }
         let limit = f64::from(MAX_EVALUATION_CP);
         if let Some(index) = theta.iter().position(|value| value.is_nan() || value.abs() > limit) {
+            let advice = Advice::default()
+                .setting("l2", "")
+                .text(" keeps those that few positions have near the prior");
             return Err(Error::Usage(format!(
-                "parameter '{}' is {}: values of a playing evaluation are at most {limit} (--l2 keeps those that few positions have near the prior)",
+                "parameter '{}' is {}: values of a playing evaluation are at most {limit}",
                 set.features[index % count].name,
                 theta[index]
-            )));
+            ))
+            .advise(advice));
         }
         let fixed = |value: f64| (value * UNITS).round() as i32;
         let mut entries = Box::new([[[SquareValue::default(); 64]; 6]; 2]);

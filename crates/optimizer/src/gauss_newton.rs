@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Best, Optimizer, OptimizerState, Proposal, Space, box_quadratic};
 use gputexel_evaluator::Evaluations;
-use gputexel_files::{Error, Result};
+use gputexel_files::{Advice, Error, Result};
 
 /// Settings of the method.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -156,10 +156,9 @@ impl GaussNewton {
                     }
                 }
                 None if self.damping >= MAX_DAMPING => {
-                    return Err(Error::Numeric(
-                        "Gauss-Newton: the matrix is not positive definite; try --l2 or --optimizer adam"
-                            .to_string(),
-                    ));
+                    let advice = Advice::default().text("try ").setting("l2", "").text(" or ");
+                    let reason = "Gauss-Newton: the matrix is not positive definite".to_string();
+                    return Err(Error::Numeric(reason).advise(advice.setting("optimizer", "adam")));
                 }
                 None => {}
             }

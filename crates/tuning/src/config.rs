@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Rounding, Stopping};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::LossKind;
-use gputexel_files::{Error, Result};
+use gputexel_files::{Advice, Error, Result};
 use gputexel_model::{Coordinate, Parameterization, Prior};
 use gputexel_optimizer::{
     Adam, AdamSettings, GaussNewton, GaussNewtonSettings, Local, LocalSettings, Optimizer, ParticleSwarm,
@@ -318,6 +318,12 @@ impl Default for RunConfig {
     }
 }
 
+/// The refusal of Gauss–Newton steps on a loss without curvature.
+pub(crate) fn rough_loss(loss: LossKind) -> Error {
+    let advice = Advice::default().text("use ").setting("optimizer", "adam");
+    Error::Usage(format!("gauss-newton needs a smooth loss; '{loss}' is not")).advise(advice)
+}
+
 impl RunConfig {
     /// A run of Gauss–Newton on all positions of a dataset, each parameter by itself, from a prior and
     /// with a scale constant K in base-10 form, such as that of [`fit_scale`](super::fit_scale).
@@ -375,10 +381,7 @@ impl RunConfig {
             space_of(basis).validate(&names)?;
         }
         if matches!(self.optimizer, OptimizerConfig::GaussNewton(_)) && !self.loss.is_smooth() {
-            return Err(Error::Usage(format!(
-                "gauss-newton needs a smooth loss; '{}' is not: use --optimizer adam",
-                self.loss
-            )));
+            return Err(rough_loss(self.loss));
         }
         if matches!(self.optimizer, OptimizerConfig::ParticleSwarm { .. }) {
             self.validate_swarm()?;
@@ -397,40 +400,35 @@ impl RunConfig {
             Some(basis) => basis.coordinates.iter().find(unbounded).map(|c| c.name.as_str()),
         };
         name.map_or(Ok(()), |name| {
-            Err(Error::Usage(format!(
-                "swarms need bounds, and '{name}' has none: give its min and max, or --radius CP"
-            )))
+            let advice = Advice::default().text("give its min and max, or ").setting("radius", "CP");
+            Err(Error::Usage(format!("swarms need bounds, and '{name}' has none")).advise(advice))
         })
     }
 
     /// Checks that whole coordinates make whole parameters, and that they are not whole anyway.
     fn validate_rounding(&self) -> Result<()> {
-        let usage = |text: String| Err(Error::Usage(text));
+        let usage = |reason: String| Err(Error::Setting { setting: "round", value: None, reason });
         if matches!(self.optimizer, OptimizerConfig::Local(_)) {
             return usage(
-                "--round only applies to continuous optimizers: the local search already uses integers"
-                    .to_string(),
+                "only applies to continuous optimizers: the local search already uses integers".to_string(),
             );
         }
         let Some(basis) = &self.basis else { return Ok(()) };
         for (coordinate, column) in basis.coordinates.iter().zip(&basis.columns) {
             if let Some((_, factor)) = column.iter().find(|(_, factor)| factor.fract() != 0.0) {
                 return usage(format!(
-                    "--round needs an integer basis: '{}' of '{}' has the factor {factor}",
+                    "needs an integer basis: '{}' of '{}' has the factor {factor}",
                     coordinate.name, basis.name
                 ));
             }
             let (low, high) = (coordinate.min.unwrap_or(f64::MIN), coordinate.max.unwrap_or(f64::MAX));
             if low.ceil() > high.floor() {
-                return usage(format!(
-                    "--round: there is no integer within the bounds of '{}'",
-                    coordinate.name
-                ));
+                return usage(format!("there is no integer within the bounds of '{}'", coordinate.name));
             }
         }
         match basis.base.iter().find(|value| value.fract() != 0.0) {
             Some(value) => {
-                usage(format!("--round needs an integer basis: the base of '{}' holds {value}", basis.name))
+                usage(format!("needs an integer basis: the base of '{}' holds {value}", basis.name))
             }
             None => Ok(()),
         }

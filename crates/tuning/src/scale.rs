@@ -3,7 +3,7 @@
 use super::exact::loss_of_scores;
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::{LossKind, Objective};
-use gputexel_files::{Error, Result};
+use gputexel_files::{Advice, Error, Result};
 
 /// A fitted K.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,9 +31,8 @@ const TOLERANCE: f64 = 1e-9;
 /// [`Error::Usage`] when K cannot be told: all scores alike, or results that do not follow them.
 pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKind) -> Result<ScaleFit> {
     if scores.iter().all(|&score| score == 0.0) {
-        return Err(Error::Usage(
-            "K cannot be fitted where the prior scores every position as 0; give it with --k".to_string(),
-        ));
+        let reason = "K cannot be fitted where the prior scores every position as 0";
+        return Err(Error::Usage(reason.to_string()).advise(give_k()));
     }
     let mut evaluations = 0;
     let mut value = |ln_k: f64| {
@@ -52,7 +51,7 @@ pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKin
             0 => "results do not follow the prior's scores; is the point of view of the labels right?",
             _ => "the prior's scores predict every result; the prior's values may be far too small",
         };
-        return Err(Error::Usage(format!("K cannot be fitted ({why}); give it with --k")));
+        return Err(Error::Usage(format!("K cannot be fitted ({why})")).advise(give_k()));
     }
     let ln_k = brent(&mut value, at(best - 1), at(best), at(best + 1));
     let minimum = value(ln_k);
@@ -120,6 +119,10 @@ pub(super) fn brent(f: &mut impl FnMut(f64) -> f64, mut a: f64, middle: f64, mut
         }
     }
     x
+}
+
+fn give_k() -> Advice {
+    Advice::default().text("give it with ").setting("k", "")
 }
 
 #[cfg(test)]

@@ -205,7 +205,7 @@ fn what_makes_no_sense_is_refused() {
     bench.dataset("d.bin", FeatureKind::Pst, 300, 7);
     for (flags, part) in [
         (&["--round", "up"][..], "rounding 'up': expected none, naive or local"),
-        (&["--optimizer", "local", "--round", "local"], "--round only applies to continuous optimizers"),
+        (&["--optimizer", "local", "--round", "local"], "--round: only applies to continuous optimizers"),
         (
             &["--optimizer", "local", "--learning-rate", "1"],
             "some of the flags do not apply to --optimizer local",

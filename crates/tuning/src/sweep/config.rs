@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::space_of;
 use super::grid::{Axis, AxisKey, Grid, Setting};
+use crate::config::rough_loss;
 use gputexel_dataset::objective::LossKind;
 use gputexel_dataset::{Dataset, Folds, SourceRecord};
 use gputexel_files::{Error, Result};
@@ -202,17 +203,15 @@ impl SweepConfig {
         while let Some(key) = keys.pop() {
             if keys.contains(&key) {
                 let name = &self.grid.axes[keys.len()].name;
-                return usage(format!("--grid {name}: given twice"));
+                return Err(Error::setting("grid", name, "given twice"));
             }
         }
         if let SweepMethod::GaussNewton { .. } = self.method {
             if let Some(axis) = self.grid.axes.iter().find(|axis| axis.key.is_adams()) {
-                return usage(format!("--grid {}: gauss-newton does not know it", axis.name));
+                return Err(Error::setting("grid", &axis.name, "gauss-newton does not know it"));
             }
             if let Some(loss) = self.grid.losses(self.loss).iter().find(|loss| !loss.is_smooth()) {
-                return usage(format!(
-                    "gauss-newton needs a smooth loss; '{loss}' is not: use --optimizer adam"
-                ));
+                return Err(rough_loss(*loss));
             }
         }
         Ok(())

@@ -94,10 +94,11 @@ impl AxisKey {
             _ => match name.strip_prefix("source:") {
                 Some(source) => Self::Source(find_source(source, sources)?),
                 None => {
-                    return Err(Error::Usage(format!(
-                        "--grid: unknown key '{name}'; expected learning-rate, beta1, beta2, epsilon, l2, k, \
-                         loss, blend, source:NAME or seed"
-                    )));
+                    let reason = format!(
+                        "unknown key '{name}'; expected learning-rate, beta1, beta2, epsilon, l2, k, loss, \
+                         blend, source:NAME or seed"
+                    );
+                    return Err(Error::Setting { setting: "grid", value: None, reason });
                 }
             },
         })
@@ -141,24 +142,20 @@ fn find_source(name: &str, sources: &[SourceRecord]) -> Result<usize> {
         let named: Vec<String> = which.iter().map(|&i| format!("{} = {}", i + 1, sources[i].path)).collect();
         named.join(", ")
     };
+    let wrong = |reason: String| Error::setting("grid", format!("source:{name}"), reason);
     match matching[..] {
         [one] => Ok(one),
-        [] if sources.is_empty() => {
-            Err(Error::Usage(format!("--grid source:{name}: the dataset does not know its sources")))
-        }
+        [] if sources.is_empty() => Err(wrong("the dataset does not know its sources".to_string())),
         [] => {
             let some: Vec<usize> = (0..sources.len().min(10)).collect();
             let more = match sources.len() - some.len() {
                 0 => String::new(),
                 more => format!(", and {more} more"),
             };
-            Err(Error::Usage(format!(
-                "--grid source:{name}: no source has this name; sources: {}{more}",
-                list(&some)
-            )))
+            Err(wrong(format!("no source has this name; sources: {}{more}", list(&some))))
         }
-        _ => Err(Error::Usage(format!(
-            "--grid source:{name}: {} sources have this in their names: {}",
+        _ => Err(wrong(format!(
+            "{} sources have this in their names: {}",
             matching.len(),
             list(&matching[..matching.len().min(10)])
         ))),
@@ -173,10 +170,10 @@ impl Axis {
     /// [`Error::Usage`] for unknown keys and sources, and values that are none or out of range.
     pub fn parse(text: &str, sources: &[SourceRecord], k_factor: f64) -> Result<Self> {
         let Some((name, list)) = text.rsplit_once('=') else {
-            return Err(Error::Usage(format!("--grid '{text}': expected KEY=VALUES")));
+            return Err(Error::setting("grid", format!("'{text}'"), "expected KEY=VALUES"));
         };
         let key = AxisKey::parse(name, sources)?;
-        let fail = |why: String| Error::Usage(format!("--grid {name}: {why}"));
+        let fail = |why: String| Error::setting("grid", name, why);
         let distinct = |count: usize, all: usize| match count == all {
             true => Ok(()),
             false => Err(fail("a value is listed twice".to_string())),
