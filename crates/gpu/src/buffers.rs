@@ -76,13 +76,15 @@ pub struct Readback {
     used: u64,
 }
 
-impl Readback {
+impl Default for Readback {
     /// One that holds nothing yet.
-    pub fn new() -> Self {
+    fn default() -> Self {
         let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
         Self { buffer: GrowingBuffer { label: "readback", usage, buffer: None }, used: 0 }
     }
+}
 
+impl Readback {
     /// Begins anew with room for `bytes`.
     ///
     /// # Errors

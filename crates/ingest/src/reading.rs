@@ -135,11 +135,14 @@ pub(crate) trait Sink {
     fn add(&mut self, chunk: &Chunk, batch: Self::Batch) -> Result<()>;
 }
 
+/// A chunk on its way to a worker, with its number.
+type Waiting = (u64, Result<Chunk>);
+
 type Numbered<T> = (u64, std::thread::Result<Result<Finished<T>>>);
 
 /// A worker's end of the channels.
 pub(crate) struct Queue<T> {
-    chunks: Arc<Mutex<Receiver<(u64, Result<Chunk>)>>>,
+    chunks: Arc<Mutex<Receiver<Waiting>>>,
     finished: Sender<Numbered<T>>,
 }
 

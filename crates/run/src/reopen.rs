@@ -18,7 +18,7 @@ pub enum Reopened<'a> {
         tuner: Box<Tuner<'a>>,
     },
     /// The run has its result.
-    Finished(Finished),
+    Finished(Box<Finished>),
 }
 
 impl<'a> Tuner<'a> {

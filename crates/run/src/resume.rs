@@ -32,7 +32,7 @@ pub(crate) struct Unfinished {
 /// What a folder holds.
 pub(crate) enum Opened {
     Unfinished(Box<Unfinished>),
-    Finished(Finished),
+    Finished(Box<Finished>),
 }
 
 /// A run that has its result.
@@ -87,7 +87,7 @@ impl Unfinished {
             && let Some(reason) = checkpoint.progress.finished
             && checkpoint.optimizer.vectors.is_empty()
         {
-            return Ok(Opened::Finished(Finished { folder, record, reason }));
+            return Ok(Opened::Finished(Box::new(Finished { folder, record, reason })));
         }
         let Some(first) = config.datasets.first() else {
             let reason = "names no dataset: the run was on positions of a program";

@@ -47,7 +47,7 @@ impl Buffers {
             slabs: GrowingBuffer::storage("slabs"),
             partials: GrowingBuffer::storage("partials"),
             totals: GrowingBuffer::output("totals"),
-            readback: Readback::new(),
+            readback: Readback::default(),
         }
     }
 }

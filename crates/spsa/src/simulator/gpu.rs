@@ -179,7 +179,7 @@ impl<'a> GpuRepeats<'a> {
             parameters: gpu.upload("parameters", bytemuck::cast_slice(&parameters))?,
             sizes: GrowingBuffer::uniform("sizes"),
             steps: GrowingBuffer::input("steps"),
-            readback: Readback::new(),
+            readback: Readback::default(),
             groups: Vec::new(),
             done: 0,
             pace: Pace::new(pairs),
