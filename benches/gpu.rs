@@ -1,8 +1,8 @@
-//! The GPU evaluator by pass and population size, in (position, member) pairs a second.
+//! The GPU evaluator by pass and population size, in (position, member) pairs per second.
 //!
 //! `walk/loss` and `walk/gradient` are the kernels alone, `whole` adds transfers and the host;
 //! `scale` is one θ under many K, `resampled` a bootstrap, `matrix` a Gauss–Newton matrix and `adam`
-//! 32 steps on the device, in positions a second. Runs on a software adapter too, on fewer
+//! 32 steps on the device, in positions per second. Runs on a software adapter too, on fewer
 //! positions; its numbers say nothing about GPUs. What it prints by tile is what the constants of
 //! `Tiling::new` should be taken from where a GPU is at hand.
 

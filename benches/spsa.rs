@@ -1,4 +1,4 @@
-//! Speed of the simulator of SPSA: pairs of games a second over all repeats, on one CPU thread and,
+//! Speed of the simulator of SPSA: pairs of games per second over all repeats, on one CPU thread and,
 //! where there is an adapter, on the GPU (which software adapters make slower than the CPU).
 
 use std::hint::black_box;

@@ -1,6 +1,6 @@
 // Shared by the kernels that walk positions: bindings 1 to 4, the score of a row, what a position
 // counts, and the loss with its derivatives. No kernel by itself; joined to them by concatenation.
-// Prepended by the host: `Real` (f32, or vec4<f32> for four members a lane) and `Word` (u32s of the
+// Prepended by the host: `Real` (f32, or vec4<f32> for four members per lane) and `Word` (u32s of the
 // same shape); `UNIT` (all coefficients are +1 or -1), `BLENDS`, `RESAMPLES`, `SHARED` (one table
 // serves all members). Members are stored as `stride` Reals a row, member fastest.
 // CPU twins: `objective::score`, `LossKind::value`, `slope`, `curvature`, `dataset::poisson_weight`.

@@ -22,7 +22,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Writes a dataset of random boards to `path` and reads it back: 2 to 32 pieces, every phase,
-/// results drawn with a lean toward the side with more material, 10 positions a game.
+/// results drawn with a lean toward the side with more material, 10 positions per game.
 pub fn random_dataset(path: &Path, kind: FeatureKind, positions: usize, seed: u64) -> Dataset {
     write_dataset(path, kind, positions, seed, |_| 1.0)
 }

@@ -32,9 +32,9 @@ pub struct AdamBatch {
     pub prior: Vec<f64>,
     /// Settings of every member.
     pub settings: Vec<AdamMember>,
-    /// First moments, 2 F a member.
+    /// First moments, 2 F per member.
     pub first_moment: Vec<f64>,
-    /// Second moments, 2 F a member.
+    /// Second moments, 2 F per member.
     pub second_moment: Vec<f64>,
     /// (rate, correction of the second moment) of each step and member, steps outermost. The rate
     /// contains the correction of the first moment.
@@ -48,7 +48,7 @@ pub struct AdamMember {
     pub beta1: f64,
     /// Decay of the second moment.
     pub beta2: f64,
-    /// ε, loss a centipawn.
+    /// ε, loss per centipawn.
     pub epsilon: f64,
     /// Gradient of the regularization a centipawn away from the prior.
     pub pull: f64,

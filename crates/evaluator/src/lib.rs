@@ -140,7 +140,7 @@ pub struct Request {
     pub loss: LossKind,
     /// Whether gradients are wanted.
     pub gradients: bool,
-    /// Whether Gauss–Newton matrices are wanted; one is 2 F × 2 F a member.
+    /// Whether Gauss–Newton matrices are wanted; one is 2 F × 2 F per member.
     pub curvature: bool,
 }
 
@@ -167,10 +167,10 @@ pub struct Evaluations {
     /// Mean weighted loss of each part of the request by itself, whatever its part weight: by
     /// member and part, member-major. What a fold that is left out is judged by.
     pub part_losses: Vec<f64>,
-    /// dL/dθ per centipawn, 2 F values a member; empty unless asked for.
+    /// dL/dθ per centipawn, 2 F values per member; empty unless asked for.
     pub gradients: Vec<f64>,
     /// Gauss–Newton matrices Σ w h x xᵀ / Σ w per centipawn squared, symmetric, row-major,
-    /// (2 F)² values a member; empty unless asked for.
+    /// (2 F)² values per member; empty unless asked for.
     pub curvatures: Vec<f64>,
     /// Positions evaluated, a member.
     pub positions: usize,

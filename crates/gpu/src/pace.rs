@@ -10,7 +10,7 @@ const WANTED: Duration = Duration::from_millis(200);
 /// Shorter measurements are mostly the host's; they only ever raise the rate.
 const CREDIBLE: Duration = Duration::from_millis(20);
 
-/// (Position, member) pairs a second of one kind of dispatch.
+/// (Position, member) pairs per second of one kind of dispatch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
     pairs_per_second: f64,

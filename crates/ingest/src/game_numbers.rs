@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// Numbers given so far. Memory: a few dozen bytes a game of the current input, where games have
+/// Numbers given so far. Memory: a few dozen bytes per game of the current input, where games have
 /// keys.
 #[derive(Debug, Default)]
 pub(crate) struct GameNumbers {

@@ -11,7 +11,7 @@ pub const MAX_FEATURES: usize = 65_534;
 /// Largest size of a starting value or bound, centipawns.
 const MAX_CP: f64 = 1e6;
 
-/// Which of its two values a feature has.
+/// Which of its two values per feature has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phases {

@@ -297,7 +297,7 @@ mod tests {
         let error = TableEvaluation::try_new(&set, &theta).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "parameter 'rook' is 1000000: values of a playing evaluation are at most 30000 (--l2 keeps those that few positions have near the prior)"
+            "parameter 'rook' is 1000000: values of a playing evaluation are at most 30000; `l2` keeps those that few positions have near the prior"
         );
         assert!(named_parameters("material:1,2").is_err());
         let (set, theta) = named_parameters("material").unwrap();

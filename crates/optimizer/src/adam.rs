@@ -14,13 +14,13 @@ use gputexel_files::{Error, Result};
 /// Settings of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AdamSettings {
-    /// Learning rate, centipawns a step.
+    /// Learning rate, centipawns per step.
     pub learning_rate: f64,
     /// Decay of the first moment.
     pub beta1: f64,
     /// Decay of the second moment.
     pub beta2: f64,
-    /// ε, in units of the gradient (loss a centipawn).
+    /// ε, in units of the gradient (loss per centipawn).
     pub epsilon: f64,
     /// Weight λ of the regularization.
     pub l2: f64,

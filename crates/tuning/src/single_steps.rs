@@ -342,7 +342,7 @@ impl<'a> SingleSteps<'a> {
         self.weights.get(position).map_or(value, |weight| weight * value)
     }
 
-    /// Calls with every position whose score a step changes, and by how many phase units,
+    /// Calls with every position whose score per step changes, and by how many phase units,
     /// ascending.
     fn each_change(&self, coordinate: usize, by: f64, mut call: impl FnMut(usize, f64)) {
         let change = |pull: &Pull, position: u32, coefficient: f32| {

@@ -11,7 +11,7 @@ pub struct Stopping {
     pub epochs: u64,
     /// Seconds of work, over all resumptions.
     pub seconds: Option<f64>,
-    /// Largest gradient component, loss a centipawn, at which the minimum counts as reached.
+    /// Largest gradient component, loss per centipawn, at which the minimum counts as reached.
     pub gradient_norm: f64,
     /// Relative improvement of the loss over `window` epochs below which the run ends.
     pub improvement: f64,

@@ -132,13 +132,11 @@ fn positions_that_are_gone_are_told_and_may_be_elsewhere() {
     assert_eq!(report(&bench, "r/report.html"), whole);
     bench.dataset("other.bin", FeatureKind::Pst, 100, 8);
     assert!(
-        bench
-            .fails(&["report", "r", "--dataset", "other.bin"], 1)
-            .contains("is not the dataset that the run was on")
+        bench.fails(&["report", "r", "--dataset", "other.bin"], 1).contains("is not the dataset of the run")
     );
     std::fs::rename(bench.path("other.bin"), bench.path("d.bin")).unwrap();
     let (code, out, _) = bench.run(&["report", "r"], "");
-    assert!(code == 0 && out.contains("is not the dataset that the run was on"), "{out}");
+    assert!(code == 0 && out.contains("is not the dataset of the run"), "{out}");
     assert!(bench.fails(&["report", "nowhere"], 1).contains("is not the folder of a run"));
     bench.write("r/metrics.jsonl", "{\"epoch\": 1, \"loss\": 0.1}\nnonsense\n");
     assert!(

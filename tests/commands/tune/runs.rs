@@ -131,7 +131,7 @@ fn adam_follows_batches_holdout_and_schedule() {
     };
     let full = run("full", &[]);
     let batches = run("batches", &["--batches", "5"]);
-    // Five steps an epoch come further than one.
+    // Five steps per epoch come further than one.
     assert!(loss(&batches) < 0.99 * loss(&full), "{batches} {full}");
     let constant = run("constant", &["--schedule", "constant"]);
     let linear = run("linear", &["--schedule", "linear"]);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use gputexel::Error;
 use gputexel::patch::{
-    Backup, Change, PatchPlan, WriteStep, adopt, interrupted, recover, undo, write, write_observed,
+    Backup, Change, PatchPlan, Remedy, WriteStep, adopt, interrupted, recover, undo, write, write_observed,
 };
 
 const FILES: usize = 5;
@@ -244,8 +244,9 @@ fn interrupted_trees_are_adopted() {
             let moved = bench.folder.path().join("moved");
             std::fs::rename(bench.sources(), &moved).unwrap();
             let refused = |refusal: gputexel::Result<bool>| {
-                let refusal = refusal.unwrap_err().to_string();
-                assert!(refusal.contains("was made in ") && refusal.contains("--adopt"), "{refusal}");
+                let refusal = refusal.unwrap_err();
+                assert!(refusal.to_string().contains("was made in "), "{refusal}");
+                assert_eq!(refusal.remedy(), Some(&Remedy::AdoptMoved), "{refusal}");
             };
             refused(interrupted(&moved));
             refused(recover(&moved).map(|_| true));

@@ -154,7 +154,7 @@ impl Kernel {
 /// What the source of a kernel is specialized for; what is not used costs nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Shape {
-    /// Four members a lane instead of one.
+    /// Four members per lane instead of one.
     pub vector: bool,
     /// Rows have no coefficients.
     pub unit: bool,

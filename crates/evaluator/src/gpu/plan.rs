@@ -36,7 +36,7 @@ impl GpuOptions {
     pub fn new(context: &GpuContext) -> Self {
         let summary = context.summary();
         let limit = summary.max_binding_bytes.min(summary.max_buffer_bytes);
-        // Estimates, but for lavapipe's 2 · 10^7 pairs a second, which was measured.
+        // Estimates, but for lavapipe's 2 · 10^7 pairs per second, which was measured.
         let (pairs, workgroups, slabs) = match (summary.software, summary.kind.as_str()) {
             (true, _) => (1 << 22, 64, 128 << 20),
             (false, "discrete GPU") => (1 << 31, 4096, 1 << 30),
@@ -181,7 +181,7 @@ pub(super) fn segments(
     gradients: bool,
 ) -> Vec<Vec<Segment>> {
     let block = block_length(tiling.tile);
-    // Without gradients a segment need not be whole blocks, only whole rounds of a workgroup.
+    // Without gradients per segment need not be whole blocks, only whole rounds of a workgroup.
     let step = if gradients { block } else { WORKGROUP / tiling.tile.div_ceil(4) };
     let per_slice = (options.pairs_per_dispatch as usize / tiling.padded()).max(block);
     let wanted = (options.workgroups / tiling.tiles).max(1);

@@ -184,7 +184,7 @@ impl Gather {
     /// The blocks of a transpose that lie in a shard.
     ///
     /// # Errors
-    /// [`Error::Gpu`] when a feature has over 65,535 entries a block.
+    /// [`Error::Gpu`] when a feature has over 65,535 entries per block.
     pub(super) fn pack(transpose: &Transpose, positions: Range<usize>) -> Result<Self> {
         let first = transpose.blocks.partition_point(|b| b.positions.start < positions.start);
         let end = transpose.blocks.partition_point(|b| b.positions.start < positions.end);

@@ -112,7 +112,7 @@ impl<'a> Store<'a> {
     ///
     /// # Errors
     /// [`Error::Gpu`](gputexel_files::Error::Gpu) when the device refuses, or a feature has over 65,535
-    /// entries a block.
+    /// entries per block.
     pub(super) fn array(&mut self, gpu: &Gpu, index: usize, array: Array) -> Result<wgpu::Buffer> {
         if self.streamed {
             if !self.packed.contains_key(&(index, array)) {

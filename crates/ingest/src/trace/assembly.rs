@@ -1,7 +1,7 @@
 //! Everything of an import that happens in input order: game numbers, the share of broken lines,
 //! and whether the file counts its indices as the schema says.
 //!
-//! Memory: what a map takes from games of a trace to their numbers, a few dozen bytes a game.
+//! Memory: what a map takes from games of a trace to their numbers, a few dozen bytes per game.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

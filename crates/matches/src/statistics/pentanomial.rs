@@ -44,12 +44,12 @@ impl Pentanomial {
         2 * self.pairs()
     }
 
-    /// A's mean score a game, 0 to 1; ½ without games.
+    /// A's mean score per game, 0 to 1; ½ without games.
     pub fn score(&self) -> f64 {
         if self.pairs() == 0 { 0.5 } else { Moments::of(&as_f64(&self.counts)).mean }
     }
 
-    /// Variance of a pair's mean score a game (0 to 1), with the number of pairs as divisor; 0
+    /// Variance of a pair's mean score per game (0 to 1), with the number of pairs as divisor; 0
     /// without pairs.
     ///
     /// Twice this is the variance a game that fishtest uses for normalized Elo.

@@ -41,7 +41,7 @@ impl Trinomial {
         self.wins + self.draws + self.losses
     }
 
-    /// A's mean score a game, 0 to 1; ½ without games.
+    /// A's mean score per game, 0 to 1; ½ without games.
     pub fn score(&self) -> f64 {
         if self.games() == 0 { 0.5 } else { Moments::of(&as_f64(&self.counts())).mean }
     }

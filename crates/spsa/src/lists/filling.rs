@@ -25,7 +25,7 @@ pub struct FillingPlan {
 /// Why a list cannot be filled.
 #[derive(Debug, thiserror::Error)]
 pub enum FillingError {
-    /// Neither the plan nor the list says what Elo a parameter may gain.
+    /// Neither the plan nor the list says what Elo per parameter may gain.
     #[error("{parameter}: what Elo it may gain is not known")]
     UnknownElo {
         /// The parameter.

@@ -1,4 +1,4 @@
-//! Settings that suit a number of games, and how many games a parameter needs.
+//! Settings that suit a number of games, and how many games per parameter needs.
 //!
 //! Everything follows from two guesses about each parameter: how far its best value may be, and how
 //! much Elo is lost there. Three sources are given side by side: formulas of this project, checked
@@ -200,7 +200,7 @@ pub fn autoselect(bounds: &[(f64, f64)], precision: f64, elo: f64, draw_rate: f6
     Ok(Autoselect { c, r, games })
 }
 
-/// The draw rate that fishtest expects: logistic(0.22 ln(seconds a move) + 1.35).
+/// The draw rate that fishtest expects: logistic(0.22 ln(seconds per move) + 1.35).
 pub fn expected_draw_rate(seconds_per_move: f64) -> f64 {
     1.0 / (1.0 + (-(0.22 * seconds_per_move.ln() + 1.35)).exp())
 }

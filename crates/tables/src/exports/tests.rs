@@ -237,7 +237,7 @@ fn names_of_any_kind_come_back_from_all_formats() {
     }
     let uci = |style| plain(Target::Uci { style, prefix: String::new() });
     let error = export(&file, &uci(None)).unwrap_err().to_string();
-    assert!(error.contains("\"a  b.mg\"") && error.contains("single ones"), "{error}");
+    assert!(error.contains("\"a  b.mg\"") && error.contains("spaces that UCI does not preserve"), "{error}");
     let error = export(&file, &uci(Some(NameStyle::Snake))).unwrap_err().to_string();
     assert!(error.contains("are both option 'a_b_mg'"), "{error}");
 }
@@ -294,8 +294,8 @@ fn mistakes_are_named_with_their_line() {
     let text = good.replace("{\"format\"", "{\"fromat\"");
     assert!(error(&text, "a.h").contains("something else than this program writes"));
     assert!(error("int x;", "a.h").contains("has no marker"));
-    assert!(error("what is this?", "a.txt").contains("is no export"));
-    assert!(error("", "a.txt").contains("is no export"));
+    assert!(error("what is this?", "a.txt").contains("is not an export"));
+    assert!(error("", "a.txt").contains("is not an export"));
     assert!(error("", "a.csv").contains("a.csv:1: has no column 'name'"));
     assert!(error("name,mg,eg\n", "a.csv").contains("contains no parameters"));
     assert!(error("name,mg,eg\na,1\n", "a.csv").starts_with("a.csv:2: no CSV: 2 columns"));

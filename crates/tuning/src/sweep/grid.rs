@@ -12,7 +12,7 @@ use gputexel_optimizer::AdamSettings;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AxisKey {
-    /// Adam: centipawns a step.
+    /// Adam: centipawns per step.
     LearningRate,
     /// Adam: decay of the first moment.
     Beta1,
@@ -412,7 +412,7 @@ mod tests {
             "l2=0,0",
             "damping=1",
         ] {
-            assert!(matches!(axis(text), Err(Error::Usage(_))), "{text}");
+            assert!(matches!(axis(text), Err(Error::Usage(_) | Error::Setting { .. })), "{text}");
         }
         assert_eq!(axis("l2=1,1e-9").unwrap().label(1), "1e-9");
         assert_eq!(axis("l2=0.1:0.3:3").unwrap().label(1), "0.2");
