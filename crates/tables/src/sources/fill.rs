@@ -30,7 +30,7 @@ pub struct FillRequest {
 /// is known, even where the call fails later. Returns the plan, and what was written unless it is a dry run.
 ///
 /// # Errors
-/// Those of [`TableValues::read`], [`KnownValues::find`], [`plan`], [`adopt`] and [`write`]; nothing is written
+/// Those of [`TableValues::read`], [`KnownValues::find`], [`plan`], [`adopt`] and [`write`](fn@write); nothing is written
 /// then.
 pub fn fill(
     request: &FillRequest,
