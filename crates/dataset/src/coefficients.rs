@@ -25,6 +25,7 @@ impl Coefficients {
     }
 
     /// Whether all are finite.
+    #[inline]
     pub(crate) fn is_finite(&self) -> bool {
         match self {
             Self::Unit => true,
@@ -34,6 +35,7 @@ impl Coefficients {
     }
 
     /// Appends those of rows of the same feature set, in the wider of the two types.
+    #[inline]
     pub(crate) fn append(&mut self, other: Self) {
         match (&mut *self, other) {
             (Self::Half(mine), Self::Half(theirs)) => mine.extend(theirs),
@@ -48,6 +50,7 @@ impl Coefficients {
         }
     }
 
+    #[inline]
     fn into_single(self) -> Vec<f32> {
         match self {
             Self::Unit => Vec::new(),
