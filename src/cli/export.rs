@@ -6,7 +6,6 @@ use gputexel::tables::{self, ExportOptions, ExportRequest, Format, ImportRequest
 use gputexel::{Error, Result, write_atomically};
 use serde_json::json;
 
-use super::hints;
 use super::table::grouped;
 use super::targets::{check_apart, check_target};
 use super::{Context, say};
@@ -121,8 +120,7 @@ pub fn run(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
     let options = args.options(format)?;
     check_target(args.output.as_deref(), args.force)?;
     check_apart(&[args.output.as_deref()], &[&args.source])?;
-    let exported =
-        tables::export_file(&args.source, &options).map_err(|error| hints::with_flags(error.into()))?;
+    let exported = tables::export_file(&args.source, &options)?;
     let Some(path) = &args.output else {
         return Ok(say(&exported.text)?);
     };
@@ -200,7 +198,7 @@ pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<
         like: file.or_else(|| args.model.clone().map(LikeSource::Set)),
         trust: args.trust_marker,
     };
-    let imported = tables::import_file(&request).map_err(|error| hints::with_flags(error.into()))?;
+    let imported = tables::import_file(&request)?;
     let Some(path) = &args.output else {
         if !context.quiet {
             for note in &imported.notes {

@@ -1,32 +1,35 @@
 //! Which flags mend an error: the library says what would, and the flags are the command line's.
 
+use gputexel::run_folder::Occupied;
 use gputexel::{Error, patch, tables};
 
-/// The error with the flag that mends it, if there is one.
-pub fn with_flags(error: anyhow::Error) -> anyhow::Error {
-    let error = match error.downcast::<Error>() {
-        Ok(error) => error,
-        Err(error) => return error,
-    };
-    let hint = error.remedy().copied().map(of_patch).or_else(|| error.remedy().copied().map(of_tables));
-    match hint {
-        Some(hint) => error.with_hint(hint).into(),
-        None => error.into(),
-    }
+/// What the user can do about an error that has a remedy, as the end of its message.
+pub fn of(error: &Error) -> Option<String> {
+    let patch = || error.remedy().copied().map(of_patch);
+    let tables = || error.remedy().copied().map(of_tables);
+    let folder = || error.remedy().copied().map(of_folder);
+    patch().or_else(tables).or_else(folder).map(str::to_string).or_else(|| of_unfinished(error))
 }
 
-/// The command that gives a folder without parameters its parameters, as the end of a message.
-pub fn of_unfinished(error: &Error) -> String {
+/// The command that gives a folder without parameters its parameters.
+fn of_unfinished(error: &Error) -> Option<String> {
     use gputexel::model::Unfinished;
-    let (Error::Mendable { error: inner, .. }, Some(unfinished)) = (error, error.remedy()) else {
-        return String::new();
-    };
-    let Error::Input { path, .. } = &**inner else { return String::new() };
+    let Error::Mendable { error: inner, .. } = error else { return None };
+    let Error::Input { path, .. } = &**inner else { return None };
     let folder = gputexel::printable(&path.display().to_string()).into_owned();
-    match unfinished {
+    error.remedy().map(|unfinished| match unfinished {
         Unfinished::Run => format!("; resume it with 'gputexel tune --resume {folder}' (or pso)"),
         Unfinished::Sweep => format!("; 'gputexel sweep --resume {folder} --best FILE' trains them"),
         Unfinished::Spsa => format!("; resume it with 'gputexel spsa run --resume {folder}'"),
+    })
+}
+
+/// The flags by which a run begins in a folder, as the end of a message.
+fn of_folder(remedy: Occupied) -> &'static str {
+    match remedy {
+        Occupied::Overwrite { resumable: true } => "; use --force to write into it, or --resume to continue",
+        Occupied::Overwrite { resumable: false } => "; use --force to write into it",
+        Occupied::OtherRun => ", which --force does not overwrite; choose another folder",
     }
 }
 

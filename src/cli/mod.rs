@@ -169,16 +169,18 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // The library's errors say all in one line; others are told with their sources.
-            let ours = error.downcast_ref::<gputexel::Error>();
-            let text = ours.map_or_else(|| gputexel::printable(&format!("{error:#}")).into_owned(), in_flags);
+            let (code, text) = match error.downcast::<gputexel::Error>() {
+                Ok(ours) => (ours.exit_code(), in_flags(ours)),
+                Err(error) => (1, gputexel::printable(&format!("{error:#}")).into_owned()),
+            };
             let _ = writeln!(std::io::stderr(), "gputexel: {text}");
-            ExitCode::from(ours.map_or(1, gputexel::Error::exit_code))
+            ExitCode::from(code)
         }
     }
 }
 
 /// An error of the library in one line, with the flags that mend it.
-fn in_flags(error: &gputexel::Error) -> String {
+fn in_flags(error: gputexel::Error) -> String {
     match error {
         gputexel::Error::Exists(_) => format!("{error}; use --force to overwrite it"),
         gputexel::Error::Setting { .. } => format!("--{error}"),
@@ -187,10 +189,12 @@ fn in_flags(error: &gputexel::Error) -> String {
                 "" => format!("--{name}"),
                 _ => format!("--{name} {value}"),
             };
-            format!("{}; {}", in_flags(error), gputexel::printable(&advice.render(flag)))
+            format!("{}; {}", in_flags(*error), gputexel::printable(&advice.render(flag)))
         }
-        gputexel::Error::Mendable { .. } => format!("{error}{}", hints::of_unfinished(error)),
-        _ => error.to_string(),
+        error => match hints::of(&error) {
+            Some(hint) => error.with_hint(&hint).to_string(),
+            None => error.to_string(),
+        },
     }
 }
 

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use crate::appending::AppendFile;
 use crate::atomic::write_atomically;
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 use crate::folder_lock::{FolderLock, holds_leftovers_only, no_record};
 use crate::paths::is_one;
 use crate::reading::{SETTINGS_BYTES, read_whole_text};
@@ -296,40 +296,40 @@ impl RunFolder {
     }
 }
 
-/// What stands where a run is to begin.
+/// What would let a run begin in a folder that holds something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Contents {
-    /// Nothing that matters.
-    Nothing,
-    /// Files that a run of this kind may replace if that is asked for.
-    Something,
-    /// The record of a run of another kind, which nothing may replace.
-    Run(Kind),
+pub enum Occupied {
+    /// To overwrite what is there, or, where a run of this kind can be resumed, to resume it.
+    Overwrite {
+        /// Whether runs of this kind can be resumed.
+        resumable: bool,
+    },
+    /// To choose another folder: it holds a run of another kind, which nothing may replace.
+    OtherRun,
 }
 
-/// What an existing folder holds from the view of a run of some kind.
-///
-/// # Errors
-/// [`Error::Io`] when it cannot be read.
-pub fn contents(path: &Path, kind: Kind) -> Result<Contents> {
-    if holds_leftovers_only(path)? {
-        return Ok(Contents::Nothing);
-    }
-    let holds = |other: &Kind| other.record().is_some_and(|record| path.join(record).exists());
-    let mut others = Kind::RECORDED.into_iter().filter(|other| *other != kind);
-    Ok(others.find(holds).map_or(Contents::Something, Contents::Run))
-}
+impl Remedy for Occupied {}
 
 /// Refuses a folder that holds something, or with `overwrite` something else than is to be written.
-fn check_contents(path: &Path, kind: Kind, overwrite: bool) -> Result<()> {
-    let refuse = |what: String| Err(Error::Usage(format!("{}: {what}", path.display())));
-    match contents(path, kind)? {
-        Contents::Nothing => Ok(()),
-        Contents::Something | Contents::Run(_) if !overwrite => refuse("exists and is not empty".to_string()),
-        Contents::Something => Ok(()),
-        Contents::Run(other) => {
-            refuse(format!("holds a {} ({})", other.name(), other.record().unwrap_or_default()))
-        }
+///
+/// # Errors
+/// [`Error::Usage`] with [`Occupied`] as its remedy; [`Error::Io`] when it cannot be read.
+pub fn check_contents(path: &Path, kind: Kind, overwrite: bool) -> Result<()> {
+    let refuse = |what: String, remedy: Occupied| {
+        Err(Error::Usage(format!("{}: {what}", path.display())).mended_by(remedy))
+    };
+    if holds_leftovers_only(path)? {
+        return Ok(());
+    }
+    if !overwrite {
+        let remedy = Occupied::Overwrite { resumable: kind.record().is_some() };
+        return refuse("exists and is not empty".to_string(), remedy);
+    }
+    let recorded = Kind::RECORDED.into_iter().filter(|other| *other != kind);
+    let mut others = recorded.filter_map(|other| Some((other, other.record()?)));
+    match others.find(|(_, record)| path.join(record).exists()) {
+        Some((other, record)) => refuse(format!("holds a {} ({record})", other.name()), Occupied::OtherRun),
+        None => Ok(()),
     }
 }
 

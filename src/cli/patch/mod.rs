@@ -11,7 +11,7 @@ use gputexel::patch::{
 };
 use serde_json::{Value, json};
 
-use super::{Context, hints, say};
+use super::{Context, say};
 
 /// Patching engine sources: tunable options in, tuned values back.
 #[derive(Debug, clap::Args)]
@@ -155,7 +155,7 @@ struct UndoArgs {
 /// # Errors
 /// Those of the subcommand.
 pub fn run(args: &PatchArgs, context: &Context) -> anyhow::Result<()> {
-    let done = match &args.command {
+    match &args.command {
         PatchCommand::Tune(args) => edit(args, EditCommand::Tune, context),
         PatchCommand::Apply(args) => {
             edit(&args.edit, EditCommand::Apply { params: args.params.clone() }, context)
@@ -164,8 +164,7 @@ pub fn run(args: &PatchArgs, context: &Context) -> anyhow::Result<()> {
         PatchCommand::Undo(args) => undo(args, context),
         PatchCommand::Init(args) => init::run(args, context),
         PatchCommand::Tables(args) => tables::run(args, context),
-    };
-    done.map_err(hints::with_flags)
+    }
 }
 
 fn edit(args: &EditArgs, command: EditCommand, context: &Context) -> anyhow::Result<()> {
