@@ -5,6 +5,7 @@ mod common;
 
 mod dataset;
 mod examples;
+mod files;
 mod requirement;
 mod soundness;
 mod spsa;

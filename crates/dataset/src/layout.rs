@@ -318,6 +318,36 @@ impl Layout {
         self.coefficients.is_empty()
     }
 
+    /// The entries of one row, which is `range` of the entry arrays and has `plus` entries with
+    /// coefficient +1 first, as (id, coefficient) with ascending, distinct ids. Features that both
+    /// signs share have canceled in the layout; what a sign has several times is merged here.
+    #[inline]
+    pub fn merge_row<C>(&self, range: Range<usize>, plus: usize, out: &mut Vec<(u32, C)>)
+    where
+        C: From<f32> + std::ops::AddAssign,
+    {
+        out.clear();
+        let ids = &self.ids[range.clone()];
+        if !self.unit_rows() {
+            let coefficients = &self.coefficients[range];
+            out.extend(ids.iter().zip(coefficients).map(|(&id, &c)| (u32::from(id), C::from(c))));
+            return;
+        }
+        let (plus, minus) = ids.split_at(plus);
+        let mut minus = minus.iter().peekable();
+        let mut push = |id: u16, coefficient: f32| match out.last_mut() {
+            Some(last) if last.0 == u32::from(id) => last.1 += C::from(coefficient),
+            _ => out.push((u32::from(id), C::from(coefficient))),
+        };
+        for &id in plus {
+            while let Some(&other) = minus.next_if(|&&other| other < id) {
+                push(other, -1.0);
+            }
+            push(id, 1.0);
+        }
+        minus.for_each(|&id| push(id, -1.0));
+    }
+
     /// Start of every row in the entry arrays, and the end of the last.
     pub fn row_starts(&self) -> Vec<u32> {
         let mut starts = Vec::with_capacity(self.positions() + 1);

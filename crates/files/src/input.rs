@@ -24,9 +24,17 @@ pub fn endless_line(name: &str, line: u64) -> Error {
     Error::line(name, line, format!("the line is longer than {} MiB", MAX_LINE_BYTES >> 20))
 }
 
+/// Bytes of the beginning that tell a container of a dataset.
+pub const CONTAINER_BYTES: usize = 9;
+
+/// Whether a file begins like a safetensors container: a length, then a JSON object.
+pub fn is_container(head: &[u8]) -> bool {
+    head.len() >= CONTAINER_BYTES && head[8] == b'{' && head[4..8] == [0; 4]
+}
+
 /// What a file is that is known by its first bytes.
 pub fn binary_format(head: &[u8]) -> Option<&'static str> {
-    if head.len() > 8 && head[8] == b'{' && head[4..8] == [0; 4] {
+    if is_container(head) {
         return Some("is a dataset already, not games or positions");
     }
     let binpack =

@@ -7,22 +7,17 @@ use std::sync::atomic::AtomicBool;
 
 use gputexel_chess::PhaseSettings;
 use gputexel_dataset::{Dataset, read};
+use gputexel_files::input::{CONTAINER_BYTES, is_container};
 use gputexel_files::{Error, Result};
 use gputexel_ingest::extraction::{self, ExtractSettings, Hooks, Report};
 use gputexel_model::{FeatureKind, FeatureSet};
 
-/// Whether a file begins like a safetensors container: a length, then a JSON object.
-fn is_container(path: &Path) -> Result<bool> {
-    let mut file = std::fs::File::open(path).map_err(|e| Error::io(path, e))?;
-    let mut start = [0u8; 9];
-    let mut filled = 0;
-    while filled < start.len() {
-        match file.read(&mut start[filled..]).map_err(|e| Error::io(path, e))? {
-            0 => break,
-            n => filled += n,
-        }
-    }
-    Ok(filled == start.len() && start[8] == b'{' && start[4..8] == [0; 4])
+/// Whether a file begins like a dataset.
+fn begins_as_dataset(path: &Path) -> Result<bool> {
+    let mut head = Vec::with_capacity(CONTAINER_BYTES);
+    let file = std::fs::File::open(path).map_err(|e| Error::io(path, e))?;
+    file.take(CONTAINER_BYTES as u64).read_to_end(&mut head).map_err(|e| Error::io(path, e))?;
+    Ok(is_container(&head))
 }
 
 /// Whether the inputs are datasets.
@@ -33,7 +28,7 @@ pub fn are_datasets(inputs: &[PathBuf]) -> Result<bool> {
     let mut kinds = inputs.iter().map(|path| match path.as_os_str() == "-" {
         true => Ok(false),
         // A `.bin` that is not a container is a damaged dataset and not a list of positions.
-        false => Ok(is_container(path)? || path.extension().is_some_and(|e| e == "bin")),
+        false => Ok(begins_as_dataset(path)? || path.extension().is_some_and(|e| e == "bin")),
     });
     let first = kinds.next().transpose()?.unwrap_or(true);
     for kind in kinds {

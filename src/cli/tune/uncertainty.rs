@@ -4,6 +4,7 @@ use std::fmt::Write as _; // to strings, which cannot fail
 
 use gputexel::model::FeatureSet;
 use gputexel::objective::LossKind;
+use gputexel::report::median;
 use gputexel::run::{BEYOND, Findings, OFF_OPTIMUM, Tuned};
 use gputexel::tuning::{
     Curvature, ErrorStatus, MAX_ERROR_CP, MIN_CLUSTERS, OptimizerConfig, Sandwich, UncertaintyRequest,
@@ -203,14 +204,4 @@ fn medians(sandwich: &Sandwich, set: &FeatureSet) -> Vec<Vec<String>> {
     let header = ["median", "middlegame", "endgame"].map(str::to_string).to_vec();
     let rows = groups.iter().map(|group| vec![group.to_string(), cell(group, 0), cell(group, 1)]);
     std::iter::once(header).chain(rows).collect()
-}
-
-/// The middle value; sorts.
-fn median(values: &mut [f64]) -> Option<f64> {
-    values.sort_unstable_by(f64::total_cmp);
-    match values.len() {
-        0 => None,
-        n if n % 2 == 1 => Some(values[n / 2]),
-        n => Some((values[n / 2 - 1] + values[n / 2]) / 2.0),
-    }
 }

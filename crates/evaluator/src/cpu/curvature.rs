@@ -99,27 +99,8 @@ fn accumulate(layout: &Layout, shape: &Shape, curvatures: &[f32], matrix: &mut [
     let mut entries: Vec<(u32, f32)> = Vec::with_capacity(length);
     for (i, &h) in curvatures.iter().enumerate() {
         let start = shape.first_entry + i * length;
-        // Ascending, distinct ids keep every product in the lower triangle, once. Those that both
-        // signs share have canceled; what a sign has several times is merged here.
-        let (plus, minus) = layout.ids()[start..start + length].split_at(shape.plus);
-        entries.clear();
-        if layout.unit_rows() {
-            let mut minus = minus.iter().peekable();
-            let mut push = |id: u16, coefficient: f32| match entries.last_mut() {
-                Some(last) if last.0 == u32::from(id) => last.1 += coefficient,
-                _ => entries.push((u32::from(id), coefficient)),
-            };
-            for &id in plus {
-                while let Some(&other) = minus.next_if(|&&other| other < id) {
-                    push(other, -1.0);
-                }
-                push(id, 1.0);
-            }
-            minus.for_each(|&id| push(id, -1.0));
-        } else {
-            let coefficients = &layout.coefficients()[start..start + length];
-            entries.extend(plus.iter().zip(coefficients).map(|(&id, &c)| (u32::from(id), c)));
-        }
+        // Ascending, distinct ids keep every product in the lower triangle, once.
+        layout.merge_row(start..start + length, shape.plus, &mut entries);
         for (n, &(row, a)) in entries.iter().enumerate() {
             let scaled = h * a;
             let row = &mut matrix[row as usize * features..][..features];

@@ -305,7 +305,7 @@ impl Sink for Assembly<'_> {
         let written = self.write(chunk, &encoded)?;
         let report = &mut self.reports[chunk.source];
         report.resolved += written.resolved;
-        for game in &encoded.skipped {
+        for game in &encoded.rest.skipped {
             let number = report.record.records + game.game + 1;
             let text = format!("{}: game {number} (line {}): {}", report.record.path, game.line, game.what);
             if let Some(list) = &mut self.skipped {
@@ -318,18 +318,18 @@ impl Sink for Assembly<'_> {
                 report.skipped_games.push(text);
             }
         }
-        report.record.records += encoded.records;
+        report.record.records += encoded.rest.records;
         report.record.positions += encoded.len() as u64 - written.left_out.sum(Unit::Position);
-        report.positions_read += encoded.positions_read;
-        report.left_out.merge(&encoded.left_out);
+        report.positions_read += encoded.rest.positions_read;
+        report.left_out.merge(&encoded.rest.left_out);
         report.left_out.merge(&written.left_out);
-        report.agreement.merge(&encoded.agreement);
-        report.plies += encoded.plies;
-        report.plies_lost += encoded.plies_lost;
-        report.score_agreement.merge(&encoded.score_agreement);
-        report.tally.merge(&encoded.tally);
+        report.agreement.merge(&encoded.rest.agreement);
+        report.plies += encoded.rest.plies;
+        report.plies_lost += encoded.rest.plies_lost;
+        report.score_agreement.merge(&encoded.rest.score_agreement);
+        report.tally.merge(&encoded.rest.tally);
         let room = Batch::COMPLAINTS.saturating_sub(report.complaints.len());
-        for (line, reason) in encoded.complaints.iter().take(room) {
+        for (line, reason) in encoded.rest.complaints.iter().take(room) {
             report.complaints.push(format!("{}:{line}: {reason}", report.record.path));
         }
         report.bad_lines = report.left_out.bad_lines();

@@ -3,9 +3,7 @@
 
 use half::f16;
 
-use gputexel_chess::sample::{Agreement, Batch, SkippedGame};
-use gputexel_chess::scale::ResultTally;
-use gputexel_chess::selection::LeftOut;
+use gputexel_chess::sample::Batch;
 use gputexel_dataset::StoredRow;
 use gputexel_model::{FeatureRow, FeatureSet};
 
@@ -28,39 +26,23 @@ pub struct Encoded {
     labels: Vec<EncodedLabel>,
     ids: Vec<u16>,
     coefficients: Vec<f16>,
-    pub records: u64,
-    pub positions_read: u64,
-    pub left_out: LeftOut,
-    pub complaints: Vec<(u64, String)>,
-    pub skipped: Vec<SkippedGame>,
-    pub plies: u64,
-    pub plies_lost: u64,
-    pub agreement: Agreement,
-    pub score_agreement: Agreement,
-    pub tally: ResultTally,
+    /// What else is known of the chunk; its samples have been encoded.
+    pub rest: Batch,
 }
 
 impl Encoded {
     /// Computes the features of every sample.
-    pub fn new(batch: Batch, set: &FeatureSet) -> Self {
+    pub fn new(mut batch: Batch, set: &FeatureSet) -> Self {
         let mut row = FeatureRow::default();
-        let count = batch.samples.len();
+        let samples = std::mem::take(&mut batch.samples);
+        let count = samples.len();
         let mut encoded = Self {
             labels: Vec::with_capacity(count),
             ids: Vec::with_capacity(count * 24),
             coefficients: Vec::new(),
-            records: batch.records,
-            positions_read: batch.positions_read,
-            left_out: batch.left_out,
-            complaints: batch.complaints,
-            skipped: batch.skipped,
-            plies: batch.plies,
-            plies_lost: batch.plies_lost,
-            agreement: batch.agreement,
-            score_agreement: batch.score_agreement,
-            tally: batch.tally,
+            rest: batch,
         };
-        for sample in batch.samples {
+        for sample in samples {
             set.compute(&sample.board, sample.turn, &mut row);
             encoded.ids.extend_from_slice(&row.plus);
             encoded.ids.extend_from_slice(&row.minus);

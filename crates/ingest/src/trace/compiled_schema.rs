@@ -171,11 +171,6 @@ impl CompiledSchema {
         &self.feature_set
     }
 
-    /// Whether lines have the engine's static evaluation.
-    pub fn has_evaluations(&self) -> bool {
-        self.actions.contains(&Action::Column(Column::Eval))
-    }
-
     /// The largest index that the schema declares.
     pub(super) fn last_index(&self) -> u32 {
         self.actions.len() as u32 - 1

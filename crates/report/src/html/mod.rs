@@ -24,7 +24,7 @@ pub use data::{
     Comparison, CoordinateValue, Parameter, RunReport, Step, Swarms, SweepAxis, SweepReport, SweepSetting,
     Table,
 };
-pub use number::{bytes, grouped};
+pub use number::{bytes, grouped, median};
 
 use gputexel_files::Result;
 pub(super) use groups::{Shape, groups};

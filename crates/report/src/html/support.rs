@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::data::Parameter;
-use super::number::{centipawns, grouped};
+use super::number::{centipawns, grouped, median};
 use super::plot::{Axis, Plot, Series, Style};
 use gputexel_files::Result;
 
@@ -11,16 +11,6 @@ use gputexel_files::Result;
 const POINTS: usize = 800;
 /// Most names that are listed.
 const NAMES: usize = 300;
-
-/// The middle value.
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_unstable_by(f64::total_cmp);
-    match values.len() {
-        0 => None,
-        n if n % 2 == 1 => Some(values[n / 2]),
-        n => Some(f64::midpoint(values[n / 2 - 1], values[n / 2])),
-    }
-}
 
 /// Lowest and highest support of the rows: 0, then by decades.
 fn decades(most: u64) -> Vec<(u64, u64)> {
@@ -57,7 +47,9 @@ pub(super) fn section(parameters: &[Parameter], rare: u64, reference: &str) -> R
                 known.iter().filter(|(_, n)| (low..=high).contains(n)).map(|(p, _)| *p).collect();
             let name =
                 if high == 0 { "none".to_string() } else { format!("{} to {}", grouped(low), grouped(high)) };
-            let of = |f: &dyn Fn(&Parameter) -> Vec<f64>| median(inside.iter().flat_map(|p| f(p)).collect());
+            let of = |f: &dyn Fn(&Parameter) -> Vec<f64>| {
+                median(&mut inside.iter().flat_map(|p| f(p)).collect::<Vec<f64>>())
+            };
             (name, inside.len(), of(&changes), of(&errors))
         })
         .collect();

@@ -215,27 +215,8 @@ fn stripe(fit: &Fit<'_>, theta: &[f64], range: Range<usize>) -> Stripe {
 
 /// The entries of a row with ascending ids, each once.
 fn entries(layout: &Layout, position: &Position, out: &mut Vec<(u32, f64)>) {
-    let range = position.start as usize..position.start as usize + usize::from(position.length);
-    let ids = &layout.ids()[range.clone()];
-    out.clear();
-    if layout.unit_rows() {
-        let (plus, minus) = ids.split_at(usize::from(position.plus));
-        let mut minus = minus.iter().peekable();
-        let mut push = |id: u16, coefficient: f64| match out.last_mut() {
-            Some(last) if last.0 == u32::from(id) => last.1 += coefficient,
-            _ => out.push((u32::from(id), coefficient)),
-        };
-        for &id in plus {
-            while let Some(&other) = minus.next_if(|&&other| other < id) {
-                push(other, -1.0);
-            }
-            push(id, 1.0);
-        }
-        minus.for_each(|&id| push(id, -1.0));
-    } else {
-        let coefficients = &layout.coefficients()[range];
-        out.extend(ids.iter().zip(coefficients).map(|(&id, &c)| (u32::from(id), f64::from(c))));
-    }
+    let start = position.start as usize;
+    layout.merge_row(start..start + usize::from(position.length), usize::from(position.plus), out);
 }
 
 /// Splits a bucket's sums into the blocks of the whole matrices, lower triangles, and clears them.
