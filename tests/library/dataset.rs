@@ -106,37 +106,40 @@ fn shards_join_like_one_dataset() {
 
 #[test]
 fn every_truncation_and_flipped_bit_is_noticed() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("d.bin");
-    common::random_dataset(&path, FeatureKind::Pst, 40, 1);
-    let good = std::fs::read(&path).unwrap();
-    let damaged = folder.path().join("x.bin");
-    let check = |bytes: &[u8], what: String| {
-        std::fs::write(&damaged, bytes).unwrap();
-        match dataset::read(&damaged) {
-            Err(gputexel::Error::Input { .. }) => {}
-            other => panic!("{what}: {other:?}"),
+    // Every byte of a header with all its fields, and bytes throughout one with many features.
+    for (kind, step) in [(FeatureKind::Material, 1), (FeatureKind::Pst, 61)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("d.bin");
+        common::random_dataset(&path, kind, 40, 1);
+        let good = std::fs::read(&path).unwrap();
+        let damaged = folder.path().join("x.bin");
+        let check = |bytes: &[u8], what: String| {
+            std::fs::write(&damaged, bytes).unwrap();
+            match dataset::read(&damaged) {
+                Err(gputexel::Error::Input { .. }) => {}
+                other => panic!("{what}: {other:?}"),
+            }
+        };
+        for length in (0..good.len()).step_by(97).chain([good.len() - 1]) {
+            check(&good[..length], format!("cut to {length}"));
         }
-    };
-    for length in (0..good.len()).step_by(97).chain([good.len() - 1]) {
-        check(&good[..length], format!("cut to {length}"));
+        let header = 8 + u64::from_le_bytes(good[..8].try_into().unwrap()) as usize;
+        for at in (header..good.len()).step_by(step) {
+            let mut bytes = good.clone();
+            bytes[at] ^= 4;
+            check(&bytes, format!("bit at {at}"));
+        }
+        // A bit of the header may fall into free text (a program name), which is not a number that
+        // anything rests on; but it must never panic.
+        for at in (0..header).step_by(step) {
+            let mut bytes = good.clone();
+            bytes[at] ^= 1;
+            std::fs::write(&damaged, bytes).unwrap();
+            let _ = dataset::read(&damaged);
+        }
+        check(b"", "empty".into());
+        check(b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - c9 \"1-0\";", "an EPD".into());
     }
-    let header = 8 + u64::from_le_bytes(good[..8].try_into().unwrap()) as usize;
-    for at in (header..good.len()).step_by(61) {
-        let mut bytes = good.clone();
-        bytes[at] ^= 4;
-        check(&bytes, format!("bit at {at}"));
-    }
-    // A bit of the header may fall into free text (a program name), which is not a number that
-    // anything rests on; but it must never panic.
-    for at in 0..header {
-        let mut bytes = good.clone();
-        bytes[at] ^= 1;
-        std::fs::write(&damaged, bytes).unwrap();
-        let _ = dataset::read(&damaged);
-    }
-    check(b"", "empty".into());
-    check(b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - c9 \"1-0\";", "an EPD".into());
 }
 
 /// Writes a dataset file anew after `change` to its tensors and metadata, with the right checksums, as
