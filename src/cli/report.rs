@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use gputexel::dataset::{Dataset, Split};
-use gputexel::model::FeatureSet;
-use gputexel::report::{InHand, Live, Positions, RunReport, is_sweep};
+use gputexel::report::{InHand, Positions, RunReport, is_sweep};
 use gputexel::tuning::RunRecord;
 use gputexel::{Error, Result, write_atomically};
 use serde_json::json;
@@ -124,19 +123,4 @@ pub fn keep(folder: &RunFolder, report: Result<RunReport>) {
     if let Err(error) = written {
         eprintln!("gputexel: warning: no report: {error}");
     }
-}
-
-/// The page of a folder as it is now, for the live view.
-///
-/// # Errors
-/// When there is no run in the folder yet, or a file is damaged.
-pub fn live_page(path: &Path, features: Option<&FeatureSet>, live: &Live) -> Result<String> {
-    let folder = RunFolder::view(path);
-    let report = if path.join("sweep.json").exists() {
-        RunReport::of_sweep_folder(&folder)?
-    } else {
-        let note = "Calibration and residuals are added at the end of the run.";
-        RunReport::of_run(&folder, &InHand { features, note, ..InHand::default() })?
-    };
-    report.to_html(Some(live))
 }

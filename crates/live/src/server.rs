@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use gputexel::report::Live;
-use gputexel::{Error, Result};
+use gputexel_files::{Error, Result};
+use gputexel_report::Live;
 
 /// Longest head of a request.
 const HEAD: usize = 16 << 10;
@@ -55,11 +55,11 @@ impl Bound {
     /// Takes a port of 127.0.0.1; 0 for any that is free.
     ///
     /// # Errors
-    /// [`Error::Usage`] when it cannot be had.
+    /// [`Error::Setting`] when it cannot be had.
     pub fn take(port: u16) -> Result<Self> {
         TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
             .map(Self)
-            .map_err(|e| Error::Usage(format!("--live: cannot listen on 127.0.0.1:{port}: {e}")))
+            .map_err(|e| refused(format!("cannot listen on 127.0.0.1:{port}: {e}")))
     }
 
     /// The address for a browser.
@@ -67,7 +67,7 @@ impl Bound {
     /// # Errors
     /// [`Error::Io`].
     pub fn address(&self) -> Result<String> {
-        let address = self.0.local_addr().map_err(|e| Error::io("--live", e))?;
+        let address = self.0.local_addr().map_err(|e| Error::io("live report", e))?;
         Ok(format!("http://{address}/"))
     }
 
@@ -76,7 +76,7 @@ impl Bound {
     /// # Errors
     /// [`Error::Io`].
     pub fn serve(self, page: Page) -> Result<Server> {
-        let fail = |e| Error::io("--live", e);
+        let fail = |e| Error::io("live report", e);
         let port = self.0.local_addr().map_err(fail)?.port();
         let shared = Arc::new(Shared {
             page,
@@ -94,6 +94,11 @@ impl Bound {
             .map_err(fail)?;
         Ok(Server { shared, thread: Some(thread) })
     }
+}
+
+/// A port that cannot be had.
+fn refused(reason: String) -> Error {
+    Error::Setting { setting: "live", value: None, reason }
 }
 
 impl Server {

@@ -1,19 +1,15 @@
 //! Watching a run while it goes on: a page in the browser, a chart in the terminal, event files
 //! for TensorBoard. Nothing here has an effect on what is computed.
 
-mod server;
-
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
 
 use gputexel::Result;
+use gputexel::live::LiveReport;
 use gputexel::model::FeatureSet;
 use gputexel::report::EventWriter;
 
-use super::report::live_page;
 use super::run_folder::RunFolder;
 use super::{Context, say};
-use server::{Bound, Server};
 
 /// Flags of commands that can be watched.
 #[derive(Debug, clap::Args)]
@@ -44,18 +40,9 @@ pub struct TensorboardArgs {
     tensorboard: Option<PathBuf>,
 }
 
-/// What the page of a server shows.
-#[derive(Default)]
-struct Subject {
-    folder: PathBuf,
-    features: Option<FeatureSet>,
-}
-
 /// How a run is watched.
 pub struct Watch {
-    bound: Mutex<Option<Bound>>,
-    server: Mutex<Option<Server>>,
-    subject: Arc<Mutex<Subject>>,
+    live: Option<LiveReport>,
     /// Whether to draw the loss in the terminal.
     pub chart: bool,
     tensorboard: Option<PathBuf>,
@@ -70,19 +57,13 @@ impl WatchArgs {
     /// Takes the port, so that a run whose port is taken does not begin.
     ///
     /// # Errors
-    /// [`Error::Usage`](gputexel::Error::Usage) when it cannot be had.
+    /// [`Error::Setting`](gputexel::Error::Setting) when it cannot be had.
     pub fn open(&self, tensorboard: Option<&TensorboardArgs>) -> Result<Watch> {
         let tensorboard = tensorboard.and_then(|args| args.tensorboard.clone());
         if let Some(folder) = &tensorboard {
             std::fs::create_dir_all(folder).map_err(|e| gputexel::Error::io(folder, e))?;
         }
-        Ok(Watch {
-            bound: Mutex::new(self.live.map(Bound::take).transpose()?),
-            server: Mutex::new(None),
-            subject: Arc::default(),
-            chart: self.chart,
-            tensorboard,
-        })
+        Ok(Watch { live: self.live.map(LiveReport::bind).transpose()?, chart: self.chart, tensorboard })
     }
 }
 
@@ -92,22 +73,8 @@ impl Watch {
     /// # Errors
     /// When the server cannot start or standard output cannot be written.
     pub fn follow(&self, context: &Context, folder: &RunFolder, features: &FeatureSet) -> Result<()> {
-        if let Ok(mut subject) = self.subject.lock() {
-            *subject = Subject { folder: folder.path().to_path_buf(), features: Some(features.clone()) };
-        }
-        let Some(bound) = self.bound.lock().ok().and_then(|mut bound| bound.take()) else { return Ok(()) };
-        let address = bound.address()?;
-        let subject = Arc::clone(&self.subject);
-        let server = bound.serve(Box::new(move |live| {
-            let (folder, features) = match subject.lock() {
-                Ok(subject) => (subject.folder.clone(), subject.features.clone()),
-                Err(_) => Default::default(),
-            };
-            live_page(&folder, features.as_ref(), live)
-        }))?;
-        if let Ok(mut place) = self.server.lock() {
-            *place = Some(server);
-        }
+        let Some(live) = &self.live else { return Ok(()) };
+        let Some(address) = live.show(folder, features)? else { return Ok(()) };
         if context.json {
             // Standard output is for the one object at the end.
             eprintln!("gputexel: live: {address}");
@@ -130,9 +97,8 @@ impl Watch {
 
     /// Lets a page that is open show how the run ended, then ends the server.
     pub fn end(&self) {
-        let server = self.server.lock().ok().and_then(|mut server| server.take());
-        if let Some(server) = server {
-            server.await_last_poll();
+        if let Some(live) = &self.live {
+            live.end();
         }
     }
 }
