@@ -7,7 +7,7 @@ use gputexel::{Error, Result, write_atomically};
 use serde_json::json;
 
 use super::table::grouped;
-use super::targets::{check_apart, check_target};
+use super::targets::check_outputs;
 use super::{Context, say};
 
 /// Flags of `export`.
@@ -118,8 +118,7 @@ impl ExportArgs {
 pub fn run(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
     let format = args.format()?;
     let options = args.options(format)?;
-    check_target(args.output.as_deref(), args.force)?;
-    check_apart(&[args.output.as_deref()], &[&args.source])?;
+    check_outputs(&[args.output.as_deref()], [&args.source], args.force)?;
     let exported = tables::export_file(&args.source, &options)?;
     let Some(path) = &args.output else {
         return Ok(say(&exported.text)?);
@@ -190,8 +189,7 @@ pub struct ImportParamsArgs {
 /// # Errors
 /// Files that are no exports or do not belong together, and those that cannot be read or written.
 pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<()> {
-    check_target(args.output.as_deref(), args.force)?;
-    check_apart(&[args.output.as_deref()], &[&args.file])?;
+    check_outputs(&[args.output.as_deref()], [&args.file], args.force)?;
     let file = args.like.clone().map(LikeSource::File);
     let request = ImportRequest {
         file: args.file.clone(),

@@ -9,7 +9,7 @@ use gputexel::{Error, write_atomically};
 
 use super::Context;
 use super::scale::ScaleArgs;
-use super::targets::{check_apart, check_target};
+use super::targets::check_outputs;
 
 /// Flags of `compare`.
 #[derive(Debug, clap::Args)]
@@ -69,9 +69,8 @@ impl From<Order> for SortBy {
 /// # Errors
 /// Files that cannot be read or written, or that have nothing in common.
 pub fn run(args: &CompareArgs, context: &Context) -> anyhow::Result<()> {
-    check_target(args.html.as_deref(), args.force)?;
-    let inputs = [&args.a, &args.b].into_iter().chain(&args.dataset).map(PathBuf::as_path);
-    check_apart(&[args.html.as_deref()], &inputs.collect::<Vec<_>>())?;
+    let inputs = [&args.a, &args.b].into_iter().chain(&args.dataset);
+    check_outputs(&[args.html.as_deref()], inputs, args.force)?;
     let k = args.scale.k()?;
     if k.is_some() && args.dataset.is_empty() {
         return Err(

@@ -74,10 +74,7 @@ impl Losses {
         kind: LossKind,
         k: Option<f64>,
     ) -> std::result::Result<Self, LossError> {
-        let data = dataset::read_many(paths)?;
-        if data.is_empty() {
-            return Err(Error::input(&paths[0], "contains no positions").into());
-        }
+        let data = dataset::read_positions(paths)?;
         let thetas =
             [0, 1].map(|side| sides[side].file.theta(&data.metadata().feature_set, &sides[side].path));
         if let [Err(_), Err(_)] = &thetas {
