@@ -42,7 +42,9 @@ pub use records::{
 };
 pub use regularization::{REGULARIZATION_SCALE_CP, regularize};
 pub use rounding::{Rounded, Rounding, round, round_naively, round_successively};
-pub use rounding_outcome::{RoundingOutcome, gauss_newton_matrix, round_outcome};
+pub use rounding_outcome::{
+    RoundedSummary, RoundingOutcome, RoundingSummary, SurveySummary, gauss_newton_matrix, round_outcome,
+};
 pub use scale::{ScaleFit, fit_scale};
 pub use scale_curve::{MinimumAt, ScaleCurve, scale_curve};
 pub use single_steps::{ExactProblem, SingleSteps, Step, Survey, TIE};

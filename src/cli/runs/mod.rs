@@ -17,7 +17,7 @@ use super::live::Watch;
 use super::run_folder::{Kind, check_contents};
 use super::{Context, report, say};
 use observer::Observer;
-pub use rounding::{add_rounding, rounding_lines};
+pub use rounding::rounding_lines;
 
 /// Checks flags that runs of all kinds have; returns the time between checkpoints.
 ///
