@@ -10,6 +10,7 @@ mod config;
 mod diagnostics;
 mod driver;
 mod exact;
+mod file_loss;
 mod parts;
 mod polish;
 mod records;
@@ -35,6 +36,7 @@ pub use diagnostics::{
 };
 pub use driver::{Event, Outcome, Tuning};
 pub use exact::{exact_loss, exact_scores};
+pub use file_loss::{FileLoss, ScaleOrigin};
 pub use parts::RunParts;
 pub use polish::{Polish, polish};
 pub use records::{

@@ -3,8 +3,7 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
-use gputexel::report::{Change, DIFFERENCE_ERRORS_NOTE, Differences, Losses, change_boards, grouped};
-use serde_json::{Value, json};
+use gputexel::report::{Change, DIFFERENCE_ERRORS_NOTE, Differences, change_boards, grouped};
 
 use super::super::table::aligned;
 use super::super::{Context, say};
@@ -24,7 +23,7 @@ pub fn print(
     html: Option<&Path>,
 ) -> anyhow::Result<()> {
     if context.json {
-        return Ok(say(&format!("{}\n", json(found, top)))?);
+        return Ok(say(&format!("{}\n", found.to_json(top)))?);
     }
     if context.quiet {
         return Ok(());
@@ -100,23 +99,4 @@ fn row(change: &Change) -> Vec<String> {
         format!("{:+.1}", change.difference()),
         change.in_errors().map_or("-".to_string(), |z| format!("{z:+.1}")),
     ]
-}
-
-fn json(found: &Differences, top: usize) -> Value {
-    let change = |change: &Change| {
-        json!({
-            "name": change.name, "a": change.values[0], "b": change.values[1], "change": change.difference(),
-            "error_a": change.errors[0], "error_b": change.errors[1], "in_errors": change.in_errors(),
-        })
-    };
-    let (known, beyond) = found.beyond();
-    json!({
-        "a": found.sides[0].name, "b": found.sides[1].name,
-        "values": found.changes.len(), "changed": found.changed(),
-        "rms": found.rms(), "largest": found.most(),
-        "with_errors": known, "beyond_two_errors": beyond,
-        "losses": found.losses.as_ref().map(Losses::to_json),
-        "changes": found.changes.iter().take(top).map(change).collect::<Vec<_>>(),
-        "only_a": found.only[0], "only_b": found.only[1],
-    })
 }
