@@ -6,7 +6,7 @@ use std::path::Path;
 use gputexel::report::{Change, DIFFERENCE_ERRORS_NOTE, Differences, change_boards, grouped};
 
 use super::super::table::aligned;
-use super::super::{Context, say};
+use super::super::{Context, answer};
 
 /// Names that are shown of those that only one has.
 const NAMES: usize = 12;
@@ -22,12 +22,10 @@ pub fn print(
     board: Option<&str>,
     html: Option<&Path>,
 ) -> anyhow::Result<()> {
-    if context.json {
-        return Ok(say(&format!("{}\n", found.to_json(top)))?);
-    }
-    if context.quiet {
-        return Ok(());
-    }
+    answer(context, &found.to_json(top), || describe(found, top, board, html))
+}
+
+fn describe(found: &Differences, top: usize, board: Option<&str>, html: Option<&Path>) -> String {
     let mut out = String::new();
     for (name, side) in ["A", "B"].into_iter().zip(&found.sides) {
         let provenance = &side.file.provenance;
@@ -85,7 +83,7 @@ pub fn print(
     if let Some(path) = html {
         let _ = writeln!(out, "written     {}", path.display());
     }
-    Ok(say(&out)?)
+    out
 }
 
 fn row(change: &Change) -> Vec<String> {

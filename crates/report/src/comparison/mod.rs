@@ -10,7 +10,7 @@ use gputexel_model::{ParameterFile, ParameterRecord};
 use serde_json::{Value, json};
 
 use crate::{Comparison, Parameter, Table, grouped};
-pub use losses::{Loss, LossError, Losses};
+pub use losses::{Loss, Losses};
 
 /// By what changes are sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -179,6 +179,17 @@ impl Differences {
     pub fn beyond(&self) -> (usize, usize) {
         let known = || self.changes.iter().filter_map(Change::in_errors);
         (known().count(), known().filter(|z| z.abs() > 2.0).count())
+    }
+
+    /// Refuses a table that is not in both.
+    ///
+    /// # Errors
+    /// [`Error::Setting`].
+    pub fn check_board(&self, board: &str) -> Result<()> {
+        match self.both.iter().any(|parameter| parameter.group == board) {
+            true => Ok(()),
+            false => Err(Error::setting("board", board, "A and B have no common table of this name")),
+        }
     }
 
     /// The comparison as JSON, with the `top` largest changes; values are in centipawns.
