@@ -11,7 +11,7 @@ use gputexel::patch::{
 };
 use serde_json::json;
 
-use super::{Context, say};
+use super::{Context, answer, say};
 
 /// Patching engine sources: tunable options in, tuned values back.
 #[derive(Debug, clap::Args)]
@@ -215,11 +215,5 @@ fn undo(args: &UndoArgs, context: &Context) -> anyhow::Result<()> {
         left.iter().for_each(|path| warn(Notice::LeftAlone(path), context));
     }
     let undone = patch::undo(&args.place, args.backup.as_deref(), args.force)?;
-    if context.json {
-        return Ok(say(&format!("{}\n", serde_json::to_value(&undone)?))?);
-    }
-    if context.quiet {
-        return Ok(());
-    }
-    Ok(say(&undone.describe(&args.place))?)
+    answer(context, &undone, || undone.describe(&args.place))
 }
