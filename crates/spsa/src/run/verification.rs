@@ -71,7 +71,7 @@ impl Verification {
     /// [`Error::Setting`] for numbers of games that make no sense; runs that cannot be read, engines that
     /// cannot be used.
     pub fn open(folder: &Path, options: VerifyOptions) -> Result<Self> {
-        check_games(options.games)?;
+        check_games("games", options.games)?;
         let (mut header, events) = read(folder)?;
         let state = RunState::replay(folder, &header, &events, |_, _| Ok(()))?;
         let setup = Setup::open(&mut header, options.concurrency, &options.stop)?;
