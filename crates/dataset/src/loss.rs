@@ -224,6 +224,23 @@ mod tests {
     }
 
     #[test]
+    fn every_form_of_k_is_read() {
+        let ScaleForms { k, k_e, win_scale, e_scale } = ScaleForms::new(0.8190959);
+        let forms = [
+            GivenScale::K(k),
+            GivenScale::KE(k_e),
+            GivenScale::WinScale(win_scale),
+            GivenScale::EScale(e_scale),
+        ];
+        for form in forms {
+            assert!((form.k().unwrap() / k - 1.0).abs() < 1e-12, "{form:?}");
+        }
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-5] {
+            assert!(GivenScale::K(bad).k().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
     fn scale_forms_agree() {
         let forms = ScaleForms::new(0.8190959);
         assert!((forms.k_e - 1.886038).abs() < 1e-6);

@@ -323,6 +323,18 @@ impl Optimizer for Adam {
 mod tests {
     use super::*;
 
+    #[test]
+    fn lists_of_settings_are_combined() {
+        let grid = AdamGrid { learning_rate: vec![5.0, 20.0], l2: vec![0.0, 1e-4], ..AdamGrid::default() };
+        let all = grid.combinations(true).unwrap();
+        let settings: Vec<(f64, f64)> = all.iter().map(|one| (one.learning_rate, one.l2)).collect();
+        assert_eq!(settings, [(5.0, 0.0), (5.0, 1e-4), (20.0, 0.0), (20.0, 1e-4)]);
+        assert!(all.iter().all(|one| one.beta1 == AdamSettings::default().beta1 && one.bias_correction));
+        assert_eq!(AdamGrid::default().combinations(false).unwrap().len(), 1);
+        let many = AdamGrid { learning_rate: vec![1.0; 101], beta1: vec![0.5; 101], ..AdamGrid::default() };
+        assert!(many.combinations(true).is_err());
+    }
+
     fn told(losses: &[f64], gradients: &[f64]) -> Evaluations {
         Evaluations {
             losses: losses.to_vec(),

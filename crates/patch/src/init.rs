@@ -347,6 +347,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn lines_are_read_with_their_source() {
+        let read =
+            |text: &str| text.parse::<SourceLines>().map(|read| (read.source, read.first, read.last)).ok();
+        assert_eq!(read("a:b.cpp:10"), Some((PathBuf::from("a:b.cpp"), 10, 10)));
+        assert_eq!(read("s.cpp:10-14"), Some((PathBuf::from("s.cpp"), 10, 14)));
+        for bad in ["s.cpp", "s.cpp:", "s.cpp:x", "s.cpp:1-", "s.cpp:-3"] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
     fn numbers_are_told_from_the_rest() {
         for (line, expected, left) in [
             ("int m2 = 100 * d - 25; // was 99", "int m2 = 100@ * d - 25@; // was 99", ""),

@@ -343,6 +343,26 @@ mod tests {
     }
 
     #[test]
+    fn guesses_are_read_and_taken_from_lists() {
+        let read: Guess = "King Safety, 100,0, 400,50,5".parse().unwrap();
+        assert_eq!(
+            (read.name.as_str(), read.start, read.distance, read.elo),
+            ("King Safety", 100.0, 50.0, 5.0)
+        );
+        for bad in ["", "x", "x,1,2,3,4", "x,1,2,3,4,5,6", ",1,2,3,4,5", "x,1,2,3,4,y"] {
+            assert!(bad.parse::<Guess>().is_err(), "{bad}");
+        }
+        // What was advised for a guess leads back to it.
+        let variable = Advice::new(&read, 10_000, 0.6).unwrap().variable(&read);
+        let variable = Variable { c_end: 110.0, ..variable };
+        let listed = Guess::listed(variable.clone(), None, None).unwrap();
+        assert!((listed.distance - 50.0).abs() < 1e-9 && (listed.elo - 5.0).abs() < 1e-9, "{listed:?}");
+        let unknown = Variable { simul_elo: 0.0, ..variable };
+        assert!(Guess::listed(unknown.clone(), None, None).is_err());
+        assert_eq!(Guess::listed(unknown, Some(7.0), Some(2.0)).unwrap().elo, 2.0);
+    }
+
+    #[test]
     fn too_few_games_are_seen() {
         let small = guess(0.01);
         let least = least_pairs(0.01, 0.82);
