@@ -3,7 +3,7 @@
 pub use gputexel::evaluator::Backend;
 use gputexel::evaluator::gpu::BackendChoice;
 use gputexel::evaluator::{Stats, StatsObserver};
-use gputexel::{Error, Result};
+use gputexel::{Error, Result, parse_bytes};
 
 /// Flags that say what computes.
 #[derive(Debug, clap::Args)]
@@ -18,23 +18,11 @@ pub struct BackendArgs {
     threads: Option<usize>,
     /// Limit on GPU memory, for example 512M or 2G [default: all of it]; a dataset that
     /// takes more than half of it is streamed
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     gpu_memory: Option<u64>,
     /// Print GPU statistics to standard error at the end: dispatches, submissions, bytes
     #[arg(long)]
     stats: bool,
-}
-
-/// A number of bytes, with K, M or G for powers of 1,024.
-fn parse_size(text: &str) -> std::result::Result<u64, String> {
-    let (digits, shift) = match text.as_bytes().last() {
-        Some(b'k' | b'K') => (&text[..text.len() - 1], 10),
-        Some(b'm' | b'M') => (&text[..text.len() - 1], 20),
-        Some(b'g' | b'G') => (&text[..text.len() - 1], 30),
-        _ => (text, 0),
-    };
-    let number = digits.parse::<u64>().ok().filter(|&number| number > 0 && number <= u64::MAX >> shift);
-    number.map(|number| number << shift).ok_or_else(|| "expected a size such as 64M or 2G".to_string())
 }
 
 /// Sets the number of threads, if one was asked for.
@@ -68,19 +56,4 @@ impl BackendArgs {
 fn print_stats(evaluator: &str, stats: Option<Stats>) {
     let counted = stats.map_or("nothing was counted".to_string(), |stats| stats.to_string());
     eprintln!("{evaluator}: {counted}");
-}
-
-#[cfg(test)]
-mod tests {
-    use super::parse_size;
-
-    #[test]
-    fn sizes_are_read_as_people_write_them() {
-        assert_eq!(parse_size("64M"), Ok(64 << 20));
-        assert_eq!(parse_size("2g"), Ok(2 << 30));
-        assert_eq!(parse_size("1000"), Ok(1000));
-        for bad in ["", "M", "0", "-1", "1.5G", "64MB", "99999999999999G", "\u{e9}"] {
-            assert!(parse_size(bad).is_err(), "{bad}");
-        }
-    }
 }

@@ -9,7 +9,7 @@ use gputexel::run::BasisSettings;
 use gputexel::{Error, write_atomically};
 use serde_json::json;
 
-use super::{Context, say};
+use super::{Context, answer, parsed, say};
 
 /// Flags that say what of the parameters is tuned.
 #[derive(Debug, clap::Args)]
@@ -89,7 +89,7 @@ pub fn run(args: &BasisCommand, context: &Context) -> anyhow::Result<()> {
         }
     };
     let Ok(basis) = args.basis.parse::<Basis>();
-    let prior = args.prior.as_deref().map(str::parse).transpose()?;
+    let prior = parsed(&args.prior)?;
     let theta = prior.unwrap_or_else(|| Prior::default_for(&set)).theta(&set)?;
     let resolved = basis.resolve(&set, &theta, &args.freeze)?;
     let mut file = basis.file(&set)?;
@@ -100,16 +100,11 @@ pub fn run(args: &BasisCommand, context: &Context) -> anyhow::Result<()> {
     }
     write_atomically(path, file.to_json().as_bytes())?;
     let (coordinates, parameters) = (resolved.dimension(), resolved.parameters());
-    let text = if context.json {
-        let object = json!({ "file": path, "coordinates": coordinates, "parameters": parameters });
-        format!("{object}\n")
-    } else if context.quiet {
-        String::new()
-    } else {
+    let object = json!({ "file": path, "coordinates": coordinates, "parameters": parameters });
+    answer(context, &object, || {
         format!(
             "basis       {coordinates} coordinates for {parameters} parameters, written to {}\n",
             path.display()
         )
-    };
-    Ok(say(&text)?)
+    })
 }

@@ -65,15 +65,10 @@ pub fn run(args: &CheckArgs, context: &Context) -> anyhow::Result<()> {
         inputs: args.inputs.clone(),
     };
     let checked = with_progress(context, |hooks| request.run(hooks))?;
-    let findings = &checked.findings;
-    let mut object = serde_json::to_value(findings)?;
-    if let Some(sources) = &checked.sources {
-        object["sources"] = serde_json::to_value(sources)?;
-    }
-    answer(context, &object, || describe(&checked, args))?;
-    match findings.faults.is_empty() {
-        true => Ok(()),
-        false => Err(Error::input(&args.inputs[0], findings.faults.join("; ")).into()),
+    answer(context, &checked, || describe(&checked, args))?;
+    match &checked.findings.faults[..] {
+        [] => Ok(()),
+        faults => Err(Error::input(&args.inputs[0], faults.join("; ")).into()),
     }
 }
 

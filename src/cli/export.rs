@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use gputexel::tables::{self, ExportOptions, ExportRequest, Format, ImportRequest, LikeSource};
 use gputexel::{Error, Result, write_atomically};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::table::grouped;
-use super::targets::{check_apart, check_target};
-use super::{Context, say};
+use super::targets::check_outputs;
+use super::{Context, answer, say};
 
 /// Flags of `export`.
 #[derive(Debug, clap::Args)]
@@ -118,25 +118,20 @@ impl ExportArgs {
 pub fn run(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
     let format = args.format()?;
     let options = args.options(format)?;
-    check_target(args.output.as_deref(), args.force)?;
-    check_apart(&[args.output.as_deref()], &[&args.source])?;
+    check_outputs(&[args.output.as_deref()], [&args.source], args.force)?;
     let exported = tables::export_file(&args.source, &options)?;
     let Some(path) = &args.output else {
         return Ok(say(&exported.text)?);
     };
     write_atomically(path, exported.text.as_bytes())?;
     let count = exported.values;
-    let text = if context.json {
-        let told_apart: serde_json::Map<String, serde_json::Value> =
-            exported.told_apart.iter().map(|(name, identifier)| (name.clone(), json!(identifier))).collect();
-        let object = json!({
-            "file": path, "format": format.name(), "parameters": count, "factor": exported.factor,
-            "k": exported.k, "told_apart": told_apart,
-        });
-        format!("{object}\n")
-    } else if context.quiet {
-        String::new()
-    } else {
+    let told_apart: Map<String, Value> =
+        exported.told_apart.iter().map(|(name, identifier)| (name.clone(), json!(identifier))).collect();
+    let object = json!({
+        "file": path, "format": format.name(), "parameters": count, "factor": exported.factor,
+        "k": exported.k, "told_apart": told_apart,
+    });
+    answer(context, &object, || {
         let mut text = format!(
             "written     {}: {} values as {}\n",
             path.display(),
@@ -155,8 +150,7 @@ pub fn run(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
                 &format!("name        {name:?} becomes {identifier}: its name would collide with another\n");
         }
         text
-    };
-    Ok(say(&text)?)
+    })
 }
 
 /// Flags of `import-params`.
@@ -190,8 +184,7 @@ pub struct ImportParamsArgs {
 /// # Errors
 /// Files that are no exports or do not belong together, and those that cannot be read or written.
 pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<()> {
-    check_target(args.output.as_deref(), args.force)?;
-    check_apart(&[args.output.as_deref()], &[&args.file])?;
+    check_outputs(&[args.output.as_deref()], [&args.file], args.force)?;
     let file = args.like.clone().map(LikeSource::File);
     let request = ImportRequest {
         file: args.file.clone(),
@@ -210,18 +203,13 @@ pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<
     };
     write_atomically(path, imported.file.to_json().as_bytes())?;
     let count = 2 * imported.file.parameters.len();
-    let text = if context.json {
-        let object = json!({
-            "file": path, "format": imported.format.name(), "feature_set": imported.file.feature_set,
-            "parameters": count, "k": imported.file.k, "notes": imported.notes,
-        });
-        format!("{object}\n")
-    } else if context.quiet {
-        String::new()
-    } else {
+    let object = json!({
+        "file": path, "format": imported.format.name(), "feature_set": imported.file.feature_set,
+        "parameters": count, "k": imported.file.k, "notes": imported.notes,
+    });
+    answer(context, &object, || {
         let set = &imported.file.feature_set;
         let notes: String = imported.notes.iter().map(|note| format!("note        {note}\n")).collect();
         format!("written     {}: {} values ({set})\n{notes}", path.display(), grouped(count as u64))
-    };
-    Ok(say(&text)?)
+    })
 }

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use gputexel::chess::PhaseSettings;
-use gputexel::model::{FeatureKind, FeatureSet};
-use serde_json::{Value, json};
+use gputexel::model::{FeatureGroup, FeatureKind, FeatureSet};
+use serde_json::json;
 
 use super::table::grouped;
 use super::{Context, say};
@@ -33,43 +33,29 @@ pub struct FeaturesArgs {
 pub fn run(args: &FeaturesArgs, context: &Context) -> anyhow::Result<()> {
     let set = FeatureSet::new(FeatureKind::parse(&args.model)?, PhaseSettings::default());
     let chosen = args.group.as_deref();
-    let groups: Vec<_> = set
-        .features
-        .chunk_by(|a, b| a.group == b.group)
-        .filter(|g| chosen.is_none_or(|c| c == g[0].group))
-        .collect();
+    let mut groups = set.groups();
+    groups.retain(|group| chosen.is_none_or(|chosen| chosen == group.name));
     if groups.is_empty() {
         let group = chosen.unwrap_or_default();
         let text = format!("group '{group}': feature set '{}' has no such group", set.name());
         return Err(gputexel::Error::Usage(text).into());
     }
-    let definition = |group: &str| set.definition(group).unwrap_or_default();
     if context.json {
-        let groups: Vec<Value> = groups
-            .iter()
-            .map(|features| {
-                let names: Vec<&str> = features.iter().map(|feature| feature.name.as_str()).collect();
-                let name = &features[0].group;
-                json!({ "name": name, "definition": definition(name), "features": names })
-            })
-            .collect();
         return Ok(say(&format!("{}\n", json!({ "model": set.name(), "groups": groups })))?);
     }
-    let count: usize = groups.iter().map(|features| features.len()).sum();
+    let count: usize = groups.iter().map(|group| group.features.len()).sum();
     let mut text = format!(
         "{}: {} features, {} parameters\n",
         set.name(),
         grouped(count as u64),
         grouped(2 * count as u64)
     );
-    for features in groups {
-        let name = &features[0].group;
+    for FeatureGroup { name, definition, features } in groups {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "\n{name} ({})\n  {}", features.len(), definition(name));
+        let _ = writeln!(text, "\n{name} ({})\n  {definition}", features.len());
         if args.names || chosen.is_some() {
             for row in features.chunks(8) {
-                let names: Vec<&str> = row.iter().map(|feature| feature.name.as_str()).collect();
-                let _ = writeln!(text, "    {}", names.join(" "));
+                let _ = writeln!(text, "    {}", row.join(" "));
             }
         }
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::reading_progress::with_progress;
 use super::table::{aligned, bytes, grouped, percent, result_table};
-use super::targets::{check_apart, check_target};
+use super::targets::{check_apart, check_outputs};
 use super::{Context, answer};
 
 /// Flags of `import`.
@@ -95,10 +95,7 @@ pub fn run(args: &ImportArgs, context: &Context) -> anyhow::Result<()> {
 /// # Errors
 /// Those of reading datasets and of [`gputexel::trace::export`].
 pub fn run_trace(args: &TraceArgs, context: &Context) -> anyhow::Result<()> {
-    let inputs: Vec<&Path> = args.datasets.iter().map(PathBuf::as_path).collect();
-    check_target(Some(&args.output), args.force)?;
-    check_target(Some(&args.schema), args.force)?;
-    check_apart(&[Some(&args.output), Some(&args.schema)], &inputs)?;
+    check_outputs(&[Some(&args.output), Some(&args.schema)], &args.datasets, args.force)?;
     let data = dataset::read_many(&args.datasets)?;
     export_files(&data, &args.output, &args.schema)?;
     let object = json!({ "trace": args.output, "schema": args.schema, "positions": data.len() });
@@ -109,8 +106,7 @@ pub fn run_trace(args: &TraceArgs, context: &Context) -> anyhow::Result<()> {
 }
 
 fn write_schema(path: &Path, args: &ImportArgs, context: &Context) -> anyhow::Result<()> {
-    check_target(Some(&args.output), args.force)?;
-    check_apart(&[Some(&args.output)], &[path])?;
+    check_outputs(&[Some(&args.output)], [path], args.force)?;
     let found = survey(path)?;
     let schema = found.schema();
     write_atomically(&args.output, schema.to_json().as_bytes())?;

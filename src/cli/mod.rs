@@ -229,6 +229,22 @@ fn answer(
     Ok(say(&text)?)
 }
 
+/// A builder with a setting, if it was given.
+fn with<B, T>(builder: B, given: Option<T>, set: impl FnOnce(B, T) -> B) -> B {
+    match given {
+        Some(value) => set(builder, value),
+        None => builder,
+    }
+}
+
+/// What was typed, if anything was.
+///
+/// # Errors
+/// Those of the type.
+fn parsed<T: std::str::FromStr<Err = gputexel::Error>>(text: &Option<String>) -> gputexel::Result<Option<T>> {
+    text.as_deref().map(str::parse).transpose()
+}
+
 /// Whether progress bars make sense.
 fn shows_progress(context: &Context) -> bool {
     !context.quiet && !context.json && std::io::stderr().is_terminal()

@@ -1,7 +1,7 @@
 //! Flags that give the scale constant, and K in all its forms.
 
-use gputexel::objective::ScaleForms;
-use gputexel::{Error, Result};
+use gputexel::Result;
+use gputexel::objective::{GivenScale, ScaleForms};
 
 /// The scale constant in the forms in which tuners write it.
 #[derive(Debug, clap::Args)]
@@ -21,37 +21,19 @@ pub struct ScaleArgs {
     e_scale: Option<f64>,
 }
 
-/// K that is told apart: beyond, every score is a draw or decides the game.
-const SCALES: (f64, f64) = (1e-4, 1e4);
-
 impl ScaleArgs {
     /// K in base-10 form, if it was given.
     ///
     /// # Errors
-    /// [`Error::Usage`] for numbers that are not finite and positive.
+    /// Those of [`GivenScale::k`].
     pub fn k(&self) -> Result<Option<f64>> {
-        let ln10 = std::f64::consts::LN_10;
-        let forms = [
-            ("--k", self.k, self.k),
-            ("--k-e", self.k_e, self.k_e.map(|k| k / ln10)),
-            ("--win-scale", self.win_scale, self.win_scale.map(|scale| 400.0 / scale)),
-            ("--e-scale", self.e_scale, self.e_scale.map(|scale| 400.0 / (scale * ln10))),
+        let given = [
+            self.k.map(GivenScale::K),
+            self.k_e.map(GivenScale::KE),
+            self.win_scale.map(GivenScale::WinScale),
+            self.e_scale.map(GivenScale::EScale),
         ];
-        for (flag, given, k) in forms {
-            if let (Some(given), Some(k)) = (given, k) {
-                if !(k.is_finite() && k > 0.0 && given.is_finite()) {
-                    return Err(Error::Usage(format!("{flag} {given}: must be a positive number")));
-                }
-                if !(SCALES.0..=SCALES.1).contains(&k) {
-                    let (low, high) = SCALES;
-                    return Err(Error::Usage(format!(
-                        "{flag} {given}: corresponds to {k:e} in base-10 form, which must be from {low} to {high}"
-                    )));
-                }
-                return Ok(Some(k));
-            }
-        }
-        Ok(None)
+        given.into_iter().flatten().next().map(GivenScale::k).transpose()
     }
 }
 

@@ -1,9 +1,9 @@
 //! Flags that choose positions: a preset, or the defaults, and whatever overrides it.
 
-use std::str::FromStr;
-
 use gputexel::chess::selection::{Duplicates, Illegal, Preset, Resolve, Selection, Termination};
 use gputexel::{Error, Result};
+
+use super::parsed;
 
 /// Flags of the selection. Each is absent unless given, so that presets can be overridden; those
 /// that switch something on can be switched off again by `=false`.
@@ -140,14 +140,14 @@ impl SelectionArgs {
         replace(&mut rules.min_pieces, self.min_pieces);
         replace(&mut rules.max_pieces, self.max_pieces);
         replace(&mut rules.require_score, self.require_score);
-        replace(&mut rules.resolve, named::<Resolve>(self.resolve.as_deref())?);
+        replace(&mut rules.resolve, parsed::<Resolve>(&self.resolve)?);
         replace(&mut rules.params, self.params.clone());
         replace(&mut rules.share, self.share);
         replace(&mut rules.seed, self.seed);
         replace(&mut rules.no_draws, self.no_draws);
-        replace(&mut rules.termination, named::<Termination>(self.termination.as_deref())?);
-        replace(&mut rules.illegal, named::<Illegal>(self.illegal.as_deref())?);
-        replace(&mut rules.duplicates, named::<Duplicates>(self.duplicates.as_deref())?);
+        replace(&mut rules.termination, parsed::<Termination>(&self.termination)?);
+        replace(&mut rules.illegal, parsed::<Illegal>(&self.illegal)?);
+        replace(&mut rules.duplicates, parsed::<Duplicates>(&self.duplicates)?);
         replace(&mut rules.duplicates, self.keep_duplicates.then_some(Duplicates::Keep));
         rules.max_ply = self.max_ply.or(rules.max_ply);
         rules.max_score_cp = self.max_score.or(rules.max_score_cp);
@@ -175,8 +175,4 @@ fn replace<T>(setting: &mut T, given: Option<T>) {
     if let Some(value) = given {
         *setting = value;
     }
-}
-
-fn named<T: FromStr<Err = Error>>(text: Option<&str>) -> Result<Option<T>> {
-    text.map(str::parse).transpose()
 }

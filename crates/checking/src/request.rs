@@ -10,6 +10,7 @@ use gputexel_ingest::extraction::Hooks;
 use gputexel_ingest::trace::{Comparison, CompiledSchema, ImportSettings, Reference, SourceReport, import};
 use gputexel_model::{FeatureSet, ParameterFile, Prior};
 use gputexel_tuning::{exact_scores, fit_scale};
+use serde::Serialize;
 
 /// What to check, and with what.
 #[derive(Clone, Debug)]
@@ -29,13 +30,16 @@ pub struct CheckRequest {
 }
 
 /// What came of a check.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Checked {
     /// What was found.
+    #[serde(flatten)]
     pub findings: Findings,
     /// Number of features.
+    #[serde(skip)]
     pub features: usize,
     /// The traces in order; `None` for datasets.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sources: Option<Vec<SourceReport>>,
 }
 

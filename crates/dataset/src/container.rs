@@ -154,6 +154,18 @@ pub fn read(path: &Path) -> Result<Dataset> {
     Ok(dataset)
 }
 
+/// Reads several shards as [`read_many`] does, and refuses them where there is nothing in them.
+///
+/// # Errors
+/// Those of [`read_many`]; [`Error::Input`] when there is no position.
+pub fn read_positions<P: AsRef<Path>>(paths: &[P]) -> Result<Dataset> {
+    let all = read_many(paths)?;
+    match (all.is_empty(), paths) {
+        (true, [first, ..]) => Err(Error::input(first, "contains no positions")),
+        _ => Ok(all),
+    }
+}
+
 /// Reads several shards as one dataset; game numbers of later shards follow those of earlier ones.
 ///
 /// # Errors

@@ -17,7 +17,7 @@ mod stored;
 mod transpose;
 mod writer;
 
-pub use container::{TensorInfo, read, read_many, tensors};
+pub use container::{TensorInfo, read, read_many, read_positions, tensors};
 pub use folds::Folds;
 pub use layout::{Bucket, Layout, Part, Shape};
 pub use metadata::{Metadata, SourceRecord};

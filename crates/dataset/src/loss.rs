@@ -154,6 +154,48 @@ impl ScaleForms {
     }
 }
 
+/// Smallest and largest K, base-10 form, that make a difference: beyond, every score is a draw or decides the
+/// game.
+const SCALES: (f64, f64) = (1e-4, 1e4);
+
+/// The scale constant in one of the [`ScaleForms`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum GivenScale {
+    /// [`ScaleForms::k`].
+    K(f64),
+    /// [`ScaleForms::k_e`].
+    KE(f64),
+    /// [`ScaleForms::win_scale`].
+    WinScale(f64),
+    /// [`ScaleForms::e_scale`].
+    EScale(f64),
+}
+
+impl GivenScale {
+    /// K in base-10 form.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for numbers that are not finite and positive, and for K outside 1e-4 to 1e4.
+    pub fn k(self) -> Result<f64> {
+        let ln10 = std::f64::consts::LN_10;
+        let (name, given, k) = match self {
+            Self::K(k) => ("k", k, k),
+            Self::KE(k) => ("k-e", k, k / ln10),
+            Self::WinScale(scale) => ("win-scale", scale, 400.0 / scale),
+            Self::EScale(scale) => ("e-scale", scale, 400.0 / (scale * ln10)),
+        };
+        let (low, high) = SCALES;
+        if !(k.is_finite() && k > 0.0 && given.is_finite()) {
+            return Err(Error::setting(name, given, "must be a positive number"));
+        }
+        if !(low..=high).contains(&k) {
+            let reason = format!("corresponds to {k:e} in base-10 form, which must be from {low} to {high}");
+            return Err(Error::setting(name, given, reason));
+        }
+        Ok(k)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,6 +220,23 @@ mod tests {
                     assert!((numeric - exact).abs() < 1e-8, "{loss} {y} {x}: {numeric} {exact}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn every_form_of_k_is_read() {
+        let ScaleForms { k, k_e, win_scale, e_scale } = ScaleForms::new(0.8190959);
+        let forms = [
+            GivenScale::K(k),
+            GivenScale::KE(k_e),
+            GivenScale::WinScale(win_scale),
+            GivenScale::EScale(e_scale),
+        ];
+        for form in forms {
+            assert!((form.k().unwrap() / k - 1.0).abs() < 1e-12, "{form:?}");
+        }
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-5] {
+            assert!(GivenScale::K(bad).k().is_err(), "{bad}");
         }
     }
 

@@ -18,6 +18,8 @@ mod reading;
 mod removed;
 mod rights;
 pub mod run_folder;
+mod sizes;
+mod targets;
 
 pub use advice::Advice;
 pub use appending::{AppendFile, is_open_at};
@@ -29,3 +31,5 @@ pub use reading::{RECORD_BYTES, SETTINGS_BYTES, read_limited, read_whole, read_w
 pub use removed::remove_until_rewritten;
 pub use rights::Rights;
 pub use run_folder::RunFolder;
+pub use sizes::parse_bytes;
+pub use targets::{check_apart, check_outputs, check_target};

@@ -87,7 +87,7 @@ impl<'a> Match<'a> {
         concurrency: Option<usize>,
         stop: StopFlag,
     ) -> Result<Self> {
-        check_games(config.games)?;
+        check_games("games", config.games)?;
         let rules = config.rules()?;
         let cores = cores();
         let concurrency = concurrency.unwrap_or(cores);
@@ -371,15 +371,15 @@ impl FinishedMatch {
     }
 }
 
-/// Refuses odd numbers of games and none.
+/// Refuses odd numbers of games and none; `setting` is what the number is called.
 ///
 /// # Errors
 /// [`Error::Setting`].
-pub fn check_games(games: u64) -> Result<()> {
+pub fn check_games(setting: &'static str, games: u64) -> Result<()> {
     if games > 0 && games.is_multiple_of(2) {
         return Ok(());
     }
-    Err(Error::setting("games", games, "games are played in pairs, so the number must be even and positive"))
+    Err(Error::setting(setting, games, "games are played in pairs, so the number must be even and positive"))
 }
 
 /// Seconds that can be waited for: more than 0 and at most a day.

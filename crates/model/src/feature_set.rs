@@ -81,6 +81,17 @@ pub struct FeatureRow {
     pub phase: u16,
 }
 
+/// A group of features.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FeatureGroup<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What its features count; empty of another engine's.
+    pub definition: &'static str,
+    /// Their names.
+    pub features: Vec<&'a str>,
+}
+
 impl FeatureSet {
     /// The feature set of `kind` under a phase convention; without features for
     /// [`FeatureKind::Imported`], whose features come with [`try_imported`](Self::try_imported).
@@ -153,6 +164,17 @@ impl FeatureSet {
             FeatureKind::Pst | FeatureKind::Classical => classical::definition(group),
             FeatureKind::Imported => None,
         }
+    }
+
+    /// The groups, in the order of their features.
+    pub fn groups(&self) -> Vec<FeatureGroup<'_>> {
+        let groups = self.features.chunk_by(|a, b| a.group == b.group);
+        let named = groups.map(|features| {
+            let name = features[0].group.as_str();
+            let features = features.iter().map(|feature| feature.name.as_str()).collect();
+            FeatureGroup { name, definition: self.definition(name).unwrap_or_default(), features }
+        });
+        named.collect()
     }
 
     /// Writes the features of a board with `turn` to move into `row`.

@@ -19,7 +19,7 @@ mod tables;
 
 pub use basis::{Base, BaseWord, Basis, BasisFile, CoordinateRecord, Named, NamedBasis, PriorWord, Value};
 pub use feature::{Feature, ROLE_NAMES};
-pub use feature_set::{FeatureKind, FeatureRow, FeatureSet};
+pub use feature_set::{FeatureGroup, FeatureKind, FeatureRow, FeatureSet};
 pub use groups::{ParameterGroups, resolve as resolve_parameters};
 pub use imported::{Imported, ImportedParameter, MAX_FEATURES, Phases, check_name};
 pub use parameterization::{Coordinate, Parameterization};

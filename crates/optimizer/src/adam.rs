@@ -34,6 +34,57 @@ impl Default for AdamSettings {
     }
 }
 
+/// Values that settings take in all combinations; a setting without any has its default.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AdamGrid {
+    /// Learning rates, centipawns per step.
+    pub learning_rate: Vec<f64>,
+    /// Decays of the first moment.
+    pub beta1: Vec<f64>,
+    /// Decays of the second moment.
+    pub beta2: Vec<f64>,
+    /// Values of ε, in loss per centipawn.
+    pub epsilon: Vec<f64>,
+    /// Weights of the regularization.
+    pub l2: Vec<f64>,
+}
+
+impl AdamGrid {
+    /// Most combinations.
+    pub const MOST: usize = 10_000;
+
+    /// All combinations, the last setting running fastest.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for more than [`MOST`](Self::MOST).
+    pub fn combinations(&self, bias_correction: bool) -> Result<Vec<AdamSettings>> {
+        let mut all = vec![AdamSettings { bias_correction, ..AdamSettings::default() }];
+        let mut cross = |values: &[f64], set: fn(&mut AdamSettings, f64)| {
+            if !values.is_empty() {
+                let combine = |settings: &AdamSettings, &value: &f64| {
+                    let mut settings = *settings;
+                    set(&mut settings, value);
+                    settings
+                };
+                all =
+                    all.iter().flat_map(|one| values.iter().map(move |value| combine(one, value))).collect();
+            }
+        };
+        cross(&self.learning_rate, |settings, value| settings.learning_rate = value);
+        cross(&self.beta1, |settings, value| settings.beta1 = value);
+        cross(&self.beta2, |settings, value| settings.beta2 = value);
+        cross(&self.epsilon, |settings, value| settings.epsilon = value);
+        cross(&self.l2, |settings, value| settings.l2 = value);
+        match all.len() {
+            count if count > Self::MOST => Err(Error::Usage(format!(
+                "{count} combinations of Adam settings: at most {} are allowed",
+                Self::MOST
+            ))),
+            _ => Ok(all),
+        }
+    }
+}
+
 impl AdamSettings {
     fn validate(&self) -> Result<()> {
         let usage = |what: String| Err(Error::Usage(what));
@@ -271,6 +322,18 @@ impl Optimizer for Adam {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_of_settings_are_combined() {
+        let grid = AdamGrid { learning_rate: vec![5.0, 20.0], l2: vec![0.0, 1e-4], ..AdamGrid::default() };
+        let all = grid.combinations(true).unwrap();
+        let settings: Vec<(f64, f64)> = all.iter().map(|one| (one.learning_rate, one.l2)).collect();
+        assert_eq!(settings, [(5.0, 0.0), (5.0, 1e-4), (20.0, 0.0), (20.0, 1e-4)]);
+        assert!(all.iter().all(|one| one.beta1 == AdamSettings::default().beta1 && one.bias_correction));
+        assert_eq!(AdamGrid::default().combinations(false).unwrap().len(), 1);
+        let many = AdamGrid { learning_rate: vec![1.0; 101], beta1: vec![0.5; 101], ..AdamGrid::default() };
+        assert!(many.combinations(true).is_err());
+    }
 
     fn told(losses: &[f64], gradients: &[f64]) -> Evaluations {
         Evaluations {

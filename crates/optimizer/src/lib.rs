@@ -18,7 +18,7 @@ mod space;
 
 use std::collections::BTreeMap;
 
-pub use adam::{Adam, AdamSettings};
+pub use adam::{Adam, AdamGrid, AdamSettings};
 pub use details::{StepDetails, SwarmDetails};
 pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
 pub use local::{Local, LocalSettings};

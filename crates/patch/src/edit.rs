@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use super::adopt::adopt;
 use super::apply::{plan_apply, plan_apply_from};
-use super::plan::PatchPlan;
+use super::plan::{Change, ParamsSummary, PatchPlan, PlannedBlock};
 use super::transaction::{Backup, Written, check_complete, recover, write};
 use super::tune::plan_tune;
 use super::{Notice, Options};
 use gputexel_files::Result;
+use serde::Serialize;
 
 /// The two ways to edit sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +61,75 @@ pub struct EditReport {
     pub written: Option<Written>,
     /// What an interrupted command had left, which was put back first.
     pub recovered: Option<String>,
+}
+
+/// [`EditReport`] for machines; its JSON is what `patch tune --json` and `patch apply --json` print.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EditSummary<'a> {
+    /// `tune` or `apply`.
+    pub command: &'static str,
+    /// What becomes of the blocks, in order.
+    pub blocks: &'a [PlannedBlock],
+    /// The files that differ.
+    pub files: Vec<FileSummary<'a>>,
+    /// The parameters, if the command writes them.
+    pub params: Option<&'a ParamsSummary>,
+    /// Likely mistakes, and what files have lost by being replaced, one line each.
+    pub warnings: Vec<&'a str>,
+    /// Whether nothing was written.
+    pub dry_run: bool,
+    /// A unified diff of all files, of a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// What there is to say of files that were written.
+    #[serde(flatten)]
+    pub written: Option<WrittenSummary<'a>>,
+}
+
+/// A file of [`EditSummary`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileSummary<'a> {
+    /// The file.
+    pub path: &'a Path,
+    /// Whether it was not there before.
+    pub new: bool,
+    /// Whether it is the `.params` file.
+    pub params: bool,
+}
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WrittenSummary<'a> {
+    /// The folder with the old files; none if there is no backup, or nothing was to be written.
+    pub backup: Option<&'a Path>,
+    /// What an interrupted command had left, which was put back first.
+    pub recovered: Option<&'a str>,
+}
+
+impl<'a> EditSummary<'a> {
+    /// Sums up what a command has done.
+    pub fn new(command: &EditCommand, report: &'a EditReport) -> Self {
+        let EditReport { plan, written, recovered } = report;
+        let file = |change: &'a Change| FileSummary {
+            path: &change.shown,
+            new: change.before.is_none(),
+            params: change.params,
+        };
+        let said = written.iter().flat_map(|written| &written.warnings);
+        Self {
+            command: command.name(),
+            blocks: &plan.blocks,
+            files: plan.changes.iter().map(file).collect(),
+            params: plan.params.as_ref(),
+            warnings: plan.warnings.iter().chain(said).map(String::as_str).collect(),
+            dry_run: written.is_none(),
+            diff: written.is_none().then(|| plan.diff()),
+            written: written.as_ref().map(|written| WrittenSummary {
+                backup: written.backup.as_deref(),
+                recovered: recovered.as_deref(),
+            }),
+        }
+    }
 }
 
 /// Makes the plan of `tune` or `apply` and, unless it is a dry run, writes it. `notice` is told what the user

@@ -5,6 +5,7 @@
 //! below until the block matches in one place only.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use super::blocks::is_name;
 use super::characters::is_word;
@@ -16,6 +17,7 @@ use super::pattern::{Frequencies, Pattern, Rule};
 use super::remedy::Remedy;
 use gputexel_files::shown;
 use gputexel_files::{Error, Result};
+use serde::Serialize;
 
 /// Lines that are added to make a block match in one place.
 const MAX_ADDED: u64 = 20;
@@ -35,15 +37,41 @@ pub struct DraftOptions {
     pub taken: Vec<String>,
 }
 
-/// A block.
+/// Lines of a source, read from `search.cpp:10` or `search.cpp:10-14`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceLines {
+    /// The source.
+    pub source: PathBuf,
+    /// The first line, from 1.
+    pub first: u64,
+    /// The last line.
+    pub last: u64,
+}
+
+impl FromStr for SourceLines {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = || Error::Usage(format!("{text}: expected a source and a line, as in search.cpp:10"));
+        let (path, lines) = text.rsplit_once(':').ok_or_else(wrong)?;
+        let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
+        let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
+        Ok(Self { source: PathBuf::from(path), first: number(first)?, last: number(last)? })
+    }
+}
+
+/// A block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Draft {
     /// Its text.
+    #[serde(rename = "block")]
     pub text: String,
     /// The name of its context.
     pub name: String,
     /// Its parameters and their numbers.
     pub values: Vec<(String, String)>,
+    /// The first line that it covers.
+    pub first: u64,
     /// The last line that it covers.
     pub last: u64,
     /// Numbers that could not be marked.
@@ -225,7 +253,7 @@ pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Re
     let markers = [&options.declaration, &options.options].into_iter().flatten();
     let markers_missing = markers.filter(|marker| !alone(marker)).cloned().collect();
     let text = format!("{head}#context {name}\n{body}");
-    Ok(Draft { text, values: values.collect(), name, last: end, left, markers_missing })
+    Ok(Draft { text, values: values.collect(), name, first, last: end, left, markers_missing })
 }
 
 /// Appends a line; one of the preprocessor gets a blank, so that it opens no block.
@@ -317,6 +345,17 @@ fn is_member(before: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_are_read_with_their_source() {
+        let read =
+            |text: &str| text.parse::<SourceLines>().map(|read| (read.source, read.first, read.last)).ok();
+        assert_eq!(read("a:b.cpp:10"), Some((PathBuf::from("a:b.cpp"), 10, 10)));
+        assert_eq!(read("s.cpp:10-14"), Some((PathBuf::from("s.cpp"), 10, 14)));
+        for bad in ["s.cpp", "s.cpp:", "s.cpp:x", "s.cpp:1-", "s.cpp:-3"] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+    }
 
     #[test]
     fn numbers_are_told_from_the_rest() {

@@ -17,7 +17,7 @@ mod tensorboard;
 
 pub use bands::{BandPanel, Bands};
 pub use board::{board, change_boards};
-pub use comparison::{Change, DIFFERENCE_ERRORS_NOTE, Differences, Loss, LossError, Losses, Side, SortBy};
+pub use comparison::{Change, DIFFERENCE_ERRORS_NOTE, Differences, Loss, Losses, Side, SortBy};
 pub use curve::{Curve, Spacing};
 pub use folder::{InHand, Positions, is_sweep};
 pub use heat::HeatMap;

@@ -11,6 +11,7 @@ mod reopen;
 mod requiesce;
 mod resume;
 mod session;
+mod summary;
 mod tuned;
 mod tuner;
 mod uncertainty;
@@ -20,6 +21,10 @@ pub use inputs::{are_datasets, default_features, extract};
 pub use reopen::Reopened;
 pub use requiesce::MAX_ROUNDS;
 pub use resume::Finished;
-pub use tuned::{REPORT, SwarmLosses, Tuned};
+pub use summary::{
+    BootstrapSummary, FindingsSummary, MemberSummary, PolishSummary, SwarmSummary, TuneSummary,
+    UncertaintySummary,
+};
+pub use tuned::{FAR_CP, REPORT, SwarmLosses, Tuned, WEAK_SUPPORT};
 pub use tuner::{BasisSettings, Tuner};
-pub use uncertainty::{Answer, BEYOND, Findings, OFF_OPTIMUM};
+pub use uncertainty::{Answer, BEYOND, Findings, GroupErrors, OFF_OPTIMUM};

@@ -17,6 +17,11 @@ use crate::uncertainty::Answer;
 /// The report of a run in its folder.
 pub const REPORT: &str = "report.html";
 
+/// Positions below which a feature's values are called weakly supported.
+pub const WEAK_SUPPORT: u64 = 100;
+/// Centipawns away from its prior beyond which a parameter is called far.
+pub const FAR_CP: f64 = 1000.0;
+
 /// What came of a run. Losses are exact (in f64), without regularization.
 ///
 /// ```
@@ -101,6 +106,50 @@ impl Tuned {
     /// θ, the tuned values in centipawns: middlegame of every feature, then endgame of every feature.
     pub fn parameters(&self) -> &[f64] {
         &self.outcome.parameters
+    }
+
+    /// Features that no position has.
+    pub fn unsupported(&self) -> Vec<&str> {
+        self.seen_by(|positions| positions == 0)
+    }
+
+    /// Features that fewer than [`WEAK_SUPPORT`] positions have, but any.
+    pub fn weak(&self) -> Vec<&str> {
+        self.seen_by(|positions| positions > 0 && positions < WEAK_SUPPORT)
+    }
+
+    fn seen_by(&self, wanted: impl Fn(u64) -> bool) -> Vec<&str> {
+        let features = self.features.features.iter().zip(&self.occurrences);
+        features.filter(|(_, count)| wanted(**count)).map(|(feature, _)| feature.name.as_str()).collect()
+    }
+
+    /// Features with a value that is more than [`FAR_CP`] away from its prior.
+    pub fn far(&self) -> Vec<&str> {
+        let (features, prior) = (&self.features.features, &self.config().prior_theta);
+        let distance = |i: usize| (self.parameters()[i] - prior[i]).abs();
+        let farther = |id: usize| distance(id).max(distance(features.len() + id));
+        let far = (0..features.len()).filter(|&id| farther(id) > FAR_CP);
+        far.map(|id| features[id].name.as_str()).collect()
+    }
+
+    /// Coordinates of a named basis that ended at one of their bounds.
+    pub fn at_bounds(&self) -> Vec<&str> {
+        let Some(basis) = self.config().named_basis() else { return Vec::new() };
+        let named = basis.coordinates.iter().zip(&self.outcome.z);
+        let held = named.filter(|(c, z)| c.min == Some(**z) || c.max == Some(**z));
+        held.map(|(c, _)| c.name.as_str()).collect()
+    }
+
+    /// Coordinates that are to be whole numbers and are not yet.
+    pub fn fractions(&self) -> usize {
+        let Some(basis) = &self.config().basis else { return 0 };
+        let named = basis.coordinates.iter().zip(&self.outcome.z);
+        named.filter(|(c, z)| c.integer && z.fract() != 0.0).count()
+    }
+
+    /// Whether nothing was better than the start.
+    pub fn is_start(&self) -> bool {
+        self.outcome.z == self.config().parameterization().start()
     }
 
     /// The parameters with their names, where they come from, and their errors: `params.json`.

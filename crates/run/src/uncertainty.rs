@@ -4,8 +4,8 @@ use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, Split};
 use gputexel_evaluator::Fallback;
 use gputexel_files::{Error, Result};
-use gputexel_model::{BothPhases, Interval, ParameterFile, UncertaintyRecord};
-use gputexel_report::{bytes, grouped};
+use gputexel_model::{BothPhases, FeatureSet, Interval, ParameterFile, UncertaintyRecord};
+use gputexel_report::{bytes, grouped, median};
 use gputexel_tuning::{
     Bootstrap, BootstrapEvent, CoordinateUncertainty, Curvature, ErrorStatus, Fit, MAX_PARAMETERS,
     MIN_CLUSTERS, RunConfig, RunParts, Sandwich, Spread, UncertaintyRequest, bootstrap, bytes_needed,
@@ -112,6 +112,17 @@ pub struct Findings {
     pub bootstrap: Option<Bootstrap>,
     /// Seed of the resamples.
     pub seed: u64,
+}
+
+/// Median standard errors of a group of features, centipawns; none where none of them has an error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GroupErrors<'s> {
+    /// The group.
+    pub group: &'s str,
+    /// Of middlegame values.
+    pub middlegame: Option<f64>,
+    /// Of endgame values.
+    pub endgame: Option<f64>,
 }
 
 /// Finds out what is asked for about the end of a run.
@@ -230,6 +241,34 @@ impl Findings {
             beyond += usize::from(far(i, error));
         }
         (all, beyond)
+    }
+
+    /// The parameters with the largest errors, by their places in θ, and the errors in centipawns.
+    pub fn largest(&self, most: usize) -> Vec<(usize, f64)> {
+        let errors = self.sandwich.theta.iter().enumerate();
+        let mut errors: Vec<(usize, f64)> =
+            errors.filter_map(|(i, error)| error.map(|error| (i, error))).collect();
+        errors.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        errors.truncate(most);
+        errors
+    }
+
+    /// Median errors of the groups of features, in the order of their first features.
+    pub fn medians<'s>(&self, set: &'s FeatureSet) -> Vec<GroupErrors<'s>> {
+        let mut groups: Vec<&str> = Vec::new();
+        for feature in &set.features {
+            if !groups.contains(&feature.group.as_str()) {
+                groups.push(&feature.group);
+            }
+        }
+        let count = set.features.len();
+        let middle = |group: &str, phase: usize| {
+            let features = set.features.iter().enumerate().filter(|(_, feature)| feature.group == group);
+            let errors = features.filter_map(|(id, _)| self.sandwich.theta[phase * count + id]);
+            median(&mut errors.collect::<Vec<f64>>())
+        };
+        let of = |group| GroupErrors { group, middlegame: middle(group, 0), endgame: middle(group, 1) };
+        groups.into_iter().map(of).collect()
     }
 
     /// Bootstrap errors by sandwich errors, by θ.

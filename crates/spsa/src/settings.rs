@@ -23,6 +23,21 @@ pub enum Noise {
     Measured(f64),
 }
 
+impl std::str::FromStr for Noise {
+    type Err = Error;
+
+    /// `measured`, or τ.
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "measured" => Ok(Self::Measured(0.5)),
+            _ => text
+                .parse()
+                .map(Self::Tau)
+                .map_err(|_| Error::setting("tau", text, "expected a number, or measured")),
+        }
+    }
+}
+
 impl Noise {
     /// Pairs of games that a first guess of the draw rate is worth.
     pub const GUESS_PAIRS: f64 = 50.0;

@@ -295,6 +295,18 @@ impl Tuner {
         self.method.rule().gain(i, self.asked.max(1))
     }
 
+    /// The variables that went farthest from their starts in units of their perturbations, at most so many, in
+    /// their order.
+    pub fn farthest(&self, most: usize) -> Vec<usize> {
+        let (values, variables) = (self.values(), self.variables());
+        let far = |i: usize| ((values[i] - variables[i].start) / variables[i].c_end).abs();
+        let mut order: Vec<usize> = (0..variables.len()).collect();
+        order.sort_by(|a, b| far(*b).total_cmp(&far(*a)));
+        order.truncate(most);
+        order.sort_unstable();
+        order
+    }
+
     /// A standard error of each value. Bayesian methods: the posterior's standard deviation. The
     /// others: how far the noise of the games alone would have carried the value by now, which is
     /// what a change must exceed to mean something.

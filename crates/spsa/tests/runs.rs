@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
+use gputexel_files::Error;
 use gputexel_matches::StopFlag;
 use gputexel_spsa::config::RunConfig;
-use gputexel_spsa::run::{RunSummary, SpsaRun, Stop, Verification, VerifyError, VerifyOptions, read};
+use gputexel_spsa::run::{RunSummary, SpsaRun, Stop, Verification, VerifyOptions, read};
 
 const CONFIG: &str = "[run]\nmethod = \"spsa\"\niterations = 12\nseed = 7\n\
      [engine]\nparams = \"material:100,300,300,700,700\"\n\
@@ -76,7 +77,7 @@ fn results_are_verified_by_a_match_that_can_be_resumed() {
     resumed.play(&mut |_| ()).unwrap();
     drop(resumed);
     let refused = Verification::open(folder.path(), options(4)).unwrap().play(|_| ()).unwrap_err();
-    assert!(matches!(refused, VerifyError::OtherMatch(_)), "{refused}");
+    assert!(matches!(&refused, Error::Advised { error, .. } if error.exit_code() == 2), "{refused}");
     let replaced = VerifyOptions { replace: true, ..options(4) };
     assert_eq!(Verification::open(folder.path(), replaced).unwrap().play(|_| ()).unwrap().tally.games(), 4);
 }

@@ -6,23 +6,23 @@ use std::path::{Path, PathBuf};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::Objective;
 use gputexel_files::folder_lock::is_leftover;
-use gputexel_files::run_folder::RunFolder;
-use gputexel_files::{Result, write_atomically};
+use gputexel_files::run_folder::{Kind, RunFolder, check_contents};
+use gputexel_files::{Result, check_target, is_one, write_atomically};
 use gputexel_model::{ParameterFile, Provenance};
 use gputexel_tables::{Language, tables};
 use gputexel_tuning::exact_loss;
 use gputexel_tuning::sweep::{Retrained, SweepConfig};
 
 /// The name of a parameter file in a folder.
-pub const PARAMETERS: &str = "params.json";
+const PARAMETERS: &str = "params.json";
 
 /// Whether best parameters that go to this path are meant to be one file (`.json`), else a folder.
-pub fn is_parameter_file(path: &Path) -> bool {
+fn is_parameter_file(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "json")
 }
 
 /// Whether there is nothing in a place for the best parameters but what a sweep writes there.
-pub fn holds_best_only(path: &Path) -> bool {
+pub(crate) fn holds_best_only(path: &Path) -> bool {
     let ours = |name: &std::ffi::OsStr| {
         is_leftover(name)
             || name == PARAMETERS
@@ -32,6 +32,23 @@ pub fn holds_best_only(path: &Path) -> bool {
         Ok(mut entries) => entries.all(|entry| entry.is_ok_and(|entry| ours(&entry.file_name()))),
         Err(_) => is_parameter_file(path),
     }
+}
+
+/// Refuses a place for the best parameters that holds something, unless `overwrite` is set; makes nothing.
+///
+/// # Errors
+/// [`Error::Exists`](gputexel_files::Error::Exists) and [`Error::Usage`](gputexel_files::Error::Usage);
+/// [`Error::Io`](gputexel_files::Error::Io).
+pub(crate) fn check_best(path: &Path, overwrite: bool) -> Result<()> {
+    if is_parameter_file(path) {
+        return check_target(Some(path), overwrite);
+    }
+    if !path.exists() {
+        return Ok(());
+    }
+    // What was killed before the parameters were there is not worth keeping.
+    let begun = holds_best_only(path) && !path.join(PARAMETERS).exists();
+    check_contents(path, Kind::Parameters, overwrite || begun)
 }
 
 /// Parameters that were trained with the best settings on all positions.
@@ -75,18 +92,43 @@ impl BestParameters {
 }
 
 /// Where the best parameters go.
-pub enum BestTarget<'a> {
+pub(crate) enum BestTarget {
     /// One file.
     File(PathBuf),
     /// A folder for parameters and tables.
     Folder(RunFolder),
     /// The folder of the sweep.
-    Own(&'a RunFolder),
+    Own,
 }
 
-impl BestTarget<'_> {
+impl BestTarget {
+    /// Checks, and makes the folder where one is meant, before any work is done. `own` is the folder of the
+    /// sweep.
+    ///
+    /// # Errors
+    /// Those of [`check_best`] and [`RunFolder::create`].
+    pub(crate) fn open(path: &Path, own: Option<&RunFolder>, overwrite: bool) -> Result<Self> {
+        if own.is_some_and(|own| is_one(path, own.path())) {
+            return Ok(Self::Own);
+        }
+        check_best(path, overwrite)?;
+        if is_parameter_file(path) {
+            return Ok(Self::File(path.to_path_buf()));
+        }
+        // Checked above.
+        RunFolder::create(Some(path), Kind::Parameters, true).map(Self::Folder)
+    }
+
+    /// What has to be said where a folder could not be locked.
+    pub(crate) fn warning(&self) -> Option<String> {
+        match self {
+            Self::Folder(folder) => folder.warning(),
+            Self::File(_) | Self::Own => None,
+        }
+    }
+
     /// Takes a folder away again to which nothing was written.
-    pub fn discard(&self) {
+    pub(crate) fn discard(&self) {
         if let Self::Folder(folder) = self {
             folder.discard();
         }
@@ -96,14 +138,14 @@ impl BestTarget<'_> {
     ///
     /// # Errors
     /// [`Error::Io`](gputexel_files::Error::Io).
-    pub fn write(&self, best: &BestParameters) -> Result<PathBuf> {
-        let folder = match self {
-            Self::File(path) => {
+    pub(crate) fn write(&self, best: &BestParameters, own: Option<&RunFolder>) -> Result<PathBuf> {
+        let folder = match (self, own) {
+            (Self::File(path), _) => {
                 write_atomically(path, best.file.to_json().as_bytes())?;
                 return Ok(path.clone());
             }
-            Self::Folder(folder) => folder,
-            Self::Own(folder) => *folder,
+            (Self::Folder(folder), _) | (Self::Own, Some(folder)) => folder,
+            (Self::Own, None) => unreachable!("opened as the folder of the sweep"),
         };
         for language in Language::RUN {
             folder.write(language.file_name(), &tables(&best.file, language))?;

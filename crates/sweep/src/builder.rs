@@ -5,12 +5,12 @@ use std::sync::atomic::AtomicBool;
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::LossKind;
 use gputexel_evaluator::cpu::CpuEvaluator;
-use gputexel_files::{Error, Result};
+use gputexel_files::{Advice, Error, Result};
 use gputexel_model::{Basis, Parameterization, Prior};
 use gputexel_tuning::sweep::{Axis, AxisKey, Grid, MakeEvaluator, SweepConfig, SweepEvent, SweepMethod};
 use gputexel_tuning::{exact_scores, fit_scale};
 
-use crate::{SweepResults, SweepSession};
+use crate::{ScaleBase, SweepResults, SweepSession};
 
 /// Most runs of a sweep: more have results that no table holds.
 pub const MAX_RUNS: usize = 10_000_000;
@@ -26,7 +26,7 @@ pub struct SweepBuilder<'a> {
     loss: Option<LossKind>,
     judge: Option<LossKind>,
     k: Option<f64>,
-    k_factor: f64,
+    k_base: ScaleBase,
     blend_k: Option<f64>,
     folds: usize,
     seed: u64,
@@ -46,7 +46,7 @@ impl<'a> SweepBuilder<'a> {
             loss: None,
             judge: None,
             k: None,
-            k_factor: 1.0,
+            k_base: ScaleBase::Ten,
             blend_k: None,
             folds: 5,
             seed: 1,
@@ -70,6 +70,18 @@ impl<'a> SweepBuilder<'a> {
     pub fn axis(mut self, name: &str, values: &str) -> Self {
         self.axes.push(format!("{name}={values}"));
         self
+    }
+
+    /// Varies settings as [`axis`](Self::axis) does, each written `NAME=VALUES`.
+    #[must_use]
+    pub fn axes(mut self, axes: &[String]) -> Self {
+        self.axes.extend_from_slice(axes);
+        self
+    }
+
+    /// Whether there is an axis of this name.
+    pub fn varies(&self, name: &str) -> bool {
+        self.axes.iter().any(|axis| axis.rsplit_once('=').is_some_and(|(axis, _)| axis == name))
     }
 
     /// Where every run starts and what regularization pulls toward [default: that of the features].
@@ -117,10 +129,10 @@ impl<'a> SweepBuilder<'a> {
         self
     }
 
-    /// Factor that takes the values of an axis of K to base 10 [default: 1].
+    /// The form in which the values of an axis of K are given [default: base 10].
     #[must_use]
-    pub fn k_factor(mut self, factor: f64) -> Self {
-        self.k_factor = factor;
+    pub fn k_base(mut self, base: ScaleBase) -> Self {
+        self.k_base = base;
         self
     }
 
@@ -167,13 +179,13 @@ impl<'a> SweepBuilder<'a> {
     /// [`Error::Usage`] for settings out of their range or that do not go together.
     pub fn without_scales(&self) -> Result<SweepConfig> {
         let set = &self.data.metadata().feature_set;
-        let axis = |text: &String| Axis::parse(text, &self.data.metadata().sources, self.k_factor);
+        let axis = |text: &String| Axis::parse(text, &self.data.metadata().sources, self.k_base.factor());
         let mut grid = Grid { axes: self.axes.iter().map(axis).collect::<Result<_>>()? };
         let seeds = match grid.axes.iter().position(|axis| axis.key == AxisKey::Seed) {
             Some(place) => {
                 let axis = grid.axes.remove(place);
                 if grid.varies(AxisKey::Seed) {
-                    return Err(Error::Usage("the seed has two axes".to_string()));
+                    return Err(Error::setting("grid", "seed", "given twice"));
                 }
                 (0..axis.len()).filter_map(|i| axis.number(i)).map(|seed| seed as u64).collect()
             }
@@ -275,9 +287,9 @@ impl<'a> SweepBuilder<'a> {
     /// K of search scores, given or fitted, where targets are blended with them.
     ///
     /// # Errors
-    /// [`Error::Usage`] where there are no search scores, none is blended although K is given, or K
-    /// cannot be fitted.
-    pub fn blend_scale(&self, config: &SweepConfig) -> Result<Option<f64>> {
+    /// [`Error::Setting`] and [`Error::Usage`] where there are no search scores, none is blended although K is
+    /// given, or K cannot be fitted.
+    fn blend_scale(&self, config: &SweepConfig) -> Result<Option<f64>> {
         match (config.blends(), self.blend_k) {
             (false, None) => return Ok(None),
             (false, Some(_)) => {
@@ -285,13 +297,13 @@ impl<'a> SweepBuilder<'a> {
                 return Err(Error::Usage(text.to_string()));
             }
             (true, Some(k)) if !(k.is_finite() && k > 0.0) => {
-                return Err(Error::Usage(format!("K of search scores, {k}: must be a positive number")));
+                return Err(Error::setting("blend-k", k, "must be a positive number"));
             }
             _ => {}
         }
         let searched = self.data.search_scores();
         if searched.is_empty() {
-            return Err(Error::Usage("the dataset has no search scores to blend".to_string()));
+            return Err(Error::setting("grid", "blend", "the dataset has no search scores to blend"));
         }
         if self.blend_k.is_some() {
             return Ok(self.blend_k);
@@ -300,6 +312,9 @@ impl<'a> SweepBuilder<'a> {
         let (which, scores): (Vec<u32>, Vec<f64>) =
             searched.map(|(n, &score)| (n as u32, f64::from(score))).unzip();
         let fit = fit_scale(self.data, &scores, &which, LossKind::Squared);
-        fit.map(|fit| Some(fit.k)).map_err(|e| Error::Usage(format!("K of the search scores: {e}")))
+        fit.map(|fit| Some(fit.k)).map_err(|e| {
+            let advice = Advice::default().text("give it with ").setting("blend-k", "");
+            Error::Usage(format!("K of the search scores: {e}")).advise(advice)
+        })
     }
 }

@@ -15,20 +15,25 @@
 //!
 //! [`SweepBuilder`] turns settings into a configuration, [`SweepSession`] carries it out, with or
 //! without a folder to resume it from, [`SweepResults`] is what came of it, and [`BestParameters`] are
-//! those that the best settings give on all positions. The runs themselves are trained by
-//! [`gputexel_tuning::sweep`].
+//! those that the best settings give on all positions. [`SweepFiles`] is for those who want files of all
+//! that: they are checked before the sweep begins, and a sweep that is resumed writes them, too. The runs
+//! themselves are trained by [`gputexel_tuning::sweep`]. [`ScaleSweep`] only varies K, and trains nothing.
 
 mod best;
 mod builder;
 mod files;
 mod results;
+mod scale;
 mod session;
+mod started;
 
-pub use best::{BestParameters, BestTarget, PARAMETERS, holds_best_only, is_parameter_file};
+pub use best::BestParameters;
 pub use builder::{MAX_RUNS, SweepBuilder};
 pub use files::{write_csv, write_scale_csv};
 pub use results::SweepResults;
+pub use scale::{ScaleBase, ScalePoint, ScaleSummary, ScaleSweep, ScaleSweepResults};
 pub use session::SweepSession;
+pub use started::{StartedSweep, SweepEnd, SweepFiles};
 
 use gputexel_dataset::Dataset;
 

@@ -10,6 +10,7 @@ mod config;
 mod diagnostics;
 mod driver;
 mod exact;
+mod file_loss;
 mod parts;
 mod polish;
 mod records;
@@ -35,6 +36,7 @@ pub use diagnostics::{
 };
 pub use driver::{Event, Outcome, Tuning};
 pub use exact::{exact_loss, exact_scores};
+pub use file_loss::{FileLoss, ScaleOrigin};
 pub use parts::RunParts;
 pub use polish::{Polish, polish};
 pub use records::{
@@ -42,7 +44,9 @@ pub use records::{
 };
 pub use regularization::{REGULARIZATION_SCALE_CP, regularize};
 pub use rounding::{Rounded, Rounding, round, round_naively, round_successively};
-pub use rounding_outcome::{RoundingOutcome, gauss_newton_matrix, round_outcome};
+pub use rounding_outcome::{
+    RoundedSummary, RoundingOutcome, RoundingSummary, SurveySummary, gauss_newton_matrix, round_outcome,
+};
 pub use scale::{ScaleFit, fit_scale};
 pub use scale_curve::{MinimumAt, ScaleCurve, scale_curve};
 pub use single_steps::{ExactProblem, SingleSteps, Step, Survey, TIE};

@@ -8,6 +8,7 @@ use gputexel_evaluator::cpu::CpuEvaluator;
 use gputexel_evaluator::{Evaluator, Population, Request};
 use gputexel_files::{Error, Result};
 use gputexel_model::{Parameterization, RoundingRecord, SingleStepsRecord};
+use serde::Serialize;
 
 use super::{
     ExactProblem, GAUSS_NEWTON_LIMIT, OptimizerConfig, Outcome, Rounded, Rounding, RunParts, SingleSteps,
@@ -102,6 +103,82 @@ pub fn gauss_newton_matrix(
     let mut evaluations = evaluator.evaluate(&Population::single(&theta, problem.objective.k), &request)?;
     regularize(&mut evaluations, &theta, problem.prior, &[problem.l2]);
     Ok(Some(parameterization.pull_matrices(&evaluations.curvatures)))
+}
+
+/// What rounding did, for machines. Losses are exact and include regularization; parts that do not apply are
+/// left out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RoundingSummary {
+    /// How the result was rounded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounding: Option<RoundedSummary>,
+    /// What single steps from the result would do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub single_steps: Option<SurveySummary>,
+}
+
+/// How a result was rounded.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RoundedSummary {
+    /// The way.
+    pub method: Rounding,
+    /// Loss before.
+    pub loss_real: f64,
+    /// Loss had every value been rounded to the nearest whole number.
+    pub loss_naive: f64,
+    /// Loss after successive rounding alone, where that was possible.
+    pub loss_successive: Option<f64>,
+    /// Loss of the result.
+    pub loss: f64,
+    /// Single steps from where rounding alone led.
+    pub steps: u64,
+    /// Seconds that all of it took.
+    pub seconds: f64,
+}
+
+/// What single steps from a result would do.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SurveySummary {
+    /// Steps within the bounds that have an effect.
+    pub count: usize,
+    /// Those that would lower the loss.
+    pub improving: usize,
+    /// Smallest increase of the loss by the others.
+    pub smallest_increase: Option<f64>,
+    /// Coordinates whose steps change nothing.
+    pub without_effect: usize,
+    /// Steps that improved the exact loss after the search of the run had ended.
+    pub taken_exactly: u64,
+    /// Seconds that all of it took.
+    pub seconds: f64,
+}
+
+impl RoundingSummary {
+    /// Sums up what was done to a result, if anything.
+    pub fn new(outcome: Option<&RoundingOutcome>) -> Self {
+        let Some(&RoundingOutcome { exact_steps, seconds, ref rounded, ref survey }) = outcome else {
+            return Self::default();
+        };
+        Self {
+            rounding: rounded.as_ref().map(|(method, rounded)| RoundedSummary {
+                method: *method,
+                loss_real: rounded.loss_real,
+                loss_naive: rounded.loss_naive,
+                loss_successive: rounded.loss_successive,
+                loss: rounded.loss,
+                steps: rounded.steps,
+                seconds,
+            }),
+            single_steps: survey.as_ref().map(|survey| SurveySummary {
+                count: survey.steps,
+                improving: survey.improving.len(),
+                smallest_increase: survey.smallest_increase,
+                without_effect: survey.without_effect,
+                taken_exactly: exact_steps,
+                seconds,
+            }),
+        }
+    }
 }
 
 impl RoundingOutcome {

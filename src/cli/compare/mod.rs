@@ -4,12 +4,12 @@ mod output;
 
 use std::path::PathBuf;
 
-use gputexel::report::{Differences, LossError, Losses, Side, SortBy};
+use gputexel::report::{Differences, Losses, Side, SortBy};
 use gputexel::{Error, write_atomically};
 
 use super::Context;
 use super::scale::ScaleArgs;
-use super::targets::{check_apart, check_target};
+use super::targets::check_outputs;
 
 /// Flags of `compare`.
 #[derive(Debug, clap::Args)]
@@ -69,9 +69,8 @@ impl From<Order> for SortBy {
 /// # Errors
 /// Files that cannot be read or written, or that have nothing in common.
 pub fn run(args: &CompareArgs, context: &Context) -> anyhow::Result<()> {
-    check_target(args.html.as_deref(), args.force)?;
-    let inputs = [&args.a, &args.b].into_iter().chain(&args.dataset).map(PathBuf::as_path);
-    check_apart(&[args.html.as_deref()], &inputs.collect::<Vec<_>>())?;
+    let inputs = [&args.a, &args.b].into_iter().chain(&args.dataset);
+    check_outputs(&[args.html.as_deref()], inputs, args.force)?;
     let k = args.scale.k()?;
     if k.is_some() && args.dataset.is_empty() {
         return Err(
@@ -84,21 +83,9 @@ pub fn run(args: &CompareArgs, context: &Context) -> anyhow::Result<()> {
     }
     let sides = [Side::read(&args.a)?, Side::read(&args.b)?];
     let mut found = Differences::try_new(sides, args.sort.into())?;
-    if let Some(board) = &args.board
-        && !found.both.iter().any(|parameter| parameter.group == *board)
-    {
-        return Err(
-            Error::Usage(format!("--board {board}: A and B have no common table of this name")).into()
-        );
-    }
+    args.board.as_deref().map_or(Ok(()), |board| found.check_board(board))?;
     if !args.dataset.is_empty() {
-        let losses = Losses::on(&args.dataset, &found.sides, loss, k).map_err(|error| match error {
-            LossError::NoScale(path) => {
-                Error::input(path, "has no K, and K cannot be fitted; give it with --k")
-            }
-            LossError::Other(error) => error,
-        })?;
-        found.losses = Some(losses);
+        found.losses = Some(Losses::on(&args.dataset, &found.sides, loss, k)?);
     }
     if let Some(path) = &args.html {
         write_atomically(path, found.page(args.top).to_html().as_bytes())?;

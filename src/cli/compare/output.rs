@@ -3,11 +3,10 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
-use gputexel::report::{Change, DIFFERENCE_ERRORS_NOTE, Differences, Losses, change_boards, grouped};
-use serde_json::{Value, json};
+use gputexel::report::{Change, DIFFERENCE_ERRORS_NOTE, Differences, change_boards, grouped};
 
 use super::super::table::aligned;
-use super::super::{Context, say};
+use super::super::{Context, answer};
 
 /// Names that are shown of those that only one has.
 const NAMES: usize = 12;
@@ -23,12 +22,10 @@ pub fn print(
     board: Option<&str>,
     html: Option<&Path>,
 ) -> anyhow::Result<()> {
-    if context.json {
-        return Ok(say(&format!("{}\n", json(found, top)))?);
-    }
-    if context.quiet {
-        return Ok(());
-    }
+    answer(context, &found.to_json(top), || describe(found, top, board, html))
+}
+
+fn describe(found: &Differences, top: usize, board: Option<&str>, html: Option<&Path>) -> String {
     let mut out = String::new();
     for (name, side) in ["A", "B"].into_iter().zip(&found.sides) {
         let provenance = &side.file.provenance;
@@ -86,7 +83,7 @@ pub fn print(
     if let Some(path) = html {
         let _ = writeln!(out, "written     {}", path.display());
     }
-    Ok(say(&out)?)
+    out
 }
 
 fn row(change: &Change) -> Vec<String> {
@@ -100,23 +97,4 @@ fn row(change: &Change) -> Vec<String> {
         format!("{:+.1}", change.difference()),
         change.in_errors().map_or("-".to_string(), |z| format!("{z:+.1}")),
     ]
-}
-
-fn json(found: &Differences, top: usize) -> Value {
-    let change = |change: &Change| {
-        json!({
-            "name": change.name, "a": change.values[0], "b": change.values[1], "change": change.difference(),
-            "error_a": change.errors[0], "error_b": change.errors[1], "in_errors": change.in_errors(),
-        })
-    };
-    let (known, beyond) = found.beyond();
-    json!({
-        "a": found.sides[0].name, "b": found.sides[1].name,
-        "values": found.changes.len(), "changed": found.changed(),
-        "rms": found.rms(), "largest": found.most(),
-        "with_errors": known, "beyond_two_errors": beyond,
-        "losses": found.losses.as_ref().map(Losses::to_json),
-        "changes": found.changes.iter().take(top).map(change).collect::<Vec<_>>(),
-        "only_a": found.only[0], "only_b": found.only[1],
-    })
 }

@@ -1,7 +1,6 @@
 //! Flags of `match` that decide what is played, and what they mean.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
 use gputexel::matches::client::Setting;
@@ -9,6 +8,8 @@ use gputexel::matches::{
     Adjudication, DrawRule, Match, MatchBuilder, Side, TimeControl, WinRule, deadline_from_seconds,
 };
 use gputexel::{Error, Result};
+
+use super::super::parsed;
 
 /// Flags that decide what is played; a resumed match has them in its folder.
 #[derive(Debug, clap::Args)]
@@ -136,10 +137,6 @@ impl Played {
             max_plies: self.max_plies,
         }
     }
-}
-
-fn parsed<T: FromStr<Err = Error>>(text: &Option<String>) -> Result<Option<T>> {
-    text.as_deref().map(str::parse).transpose()
 }
 
 fn side(text: &str, name: Option<&str>, options: &[String], flag: &str) -> Result<Side> {

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use gputexel::patch::{self, Draft, DraftOptions, DraftOutput, InitReport, InitRequest};
-use gputexel::{Error, counted};
+use gputexel::counted;
+use gputexel::patch::{self, Draft, DraftOptions, DraftOutput, InitReport, InitRequest, SourceLines};
 use serde_json::json;
 
 use super::{Context, say};
@@ -49,7 +49,7 @@ fn marker(text: &str) -> Result<String, String> {
 /// # Errors
 /// A place that is none, lines without numbers, a file that is there already.
 pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
-    let (source, first, last) = place(&args.place)?;
+    let SourceLines { source, first, last } = args.place.parse()?;
     let output = match &args.output {
         None => DraftOutput::None,
         Some(path) if args.append => DraftOutput::Append(path.clone()),
@@ -66,12 +66,8 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
     let request = InitRequest { source, lines: (first, last), options, output };
     let InitReport { draft, has_markers } = patch::init(&request)?;
     if context.json {
-        let Draft { text, name, values, last, left, markers_missing } = &draft;
-        let object = json!({
-            "block": text, "name": name, "values": values, "first": first, "last": last, "left": left,
-            "markers_missing": markers_missing,
-            "output": args.output,
-        });
+        let mut object = json!(draft);
+        object["output"] = json!(args.output);
         return Ok(say(&format!("{object}\n"))?);
     }
     if !context.quiet {
@@ -99,13 +95,4 @@ fn notes(draft: &Draft, source: &Path, has_markers: bool) {
     if !has_markers {
         eprintln!("the parameters are not declared or offered anywhere yet; see --declaration and --options");
     }
-}
-
-/// `FILE:10` or `FILE:10-14`.
-fn place(text: &str) -> anyhow::Result<(PathBuf, u64, u64)> {
-    let wrong = || Error::Usage(format!("{text}: expected a source and a line, as in search.cpp:10"));
-    let (path, lines) = text.rsplit_once(':').ok_or_else(wrong)?;
-    let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
-    let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
-    Ok((Path::new(path).to_path_buf(), number(first)?, number(last)?))
 }

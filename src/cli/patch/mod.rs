@@ -7,11 +7,11 @@ mod tables;
 use std::path::{Path, PathBuf};
 
 use gputexel::patch::{
-    self, Backup, EditCommand, EditReport, EditRequest, Notice, Options, PatchPlan, Written,
+    self, Backup, EditCommand, EditReport, EditRequest, EditSummary, Notice, Options, Written,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{Context, say};
+use super::{Context, answer, say};
 
 /// Patching engine sources: tunable options in, tuned values back.
 #[derive(Debug, clap::Args)]
@@ -180,7 +180,7 @@ fn edit(args: &EditArgs, command: EditCommand, context: &Context) -> anyhow::Res
     };
     let report = patch::edit(&request, &mut |notice| warn(notice, context))?;
     if context.json {
-        return Ok(say(&format!("{}\n", edit_json(&report, request.command.name())))?);
+        return Ok(say(&format!("{}\n", json!(EditSummary::new(&request.command, &report))))?);
     }
     if context.quiet {
         return Ok(());
@@ -195,28 +195,6 @@ fn edit(args: &EditArgs, command: EditCommand, context: &Context) -> anyhow::Res
         false => backup.how_to_undo(&written, &input.sources),
     };
     Ok(say(&format!("{recovered}{text}{end}"))?)
-}
-
-/// One object: blocks, files, parameters, and what was written or would be.
-fn edit_json(report: &EditReport, command: &str) -> Value {
-    let EditReport { plan, written, recovered } = report;
-    let PatchPlan { changes, blocks, params, warnings } = plan;
-    let file = |change: &patch::Change| json!({ "path": change.shown, "new": change.before.is_none(), "params": change.params });
-    let files: Vec<Value> = changes.iter().map(file).collect();
-    let all: Vec<&String> =
-        warnings.iter().chain(written.iter().flat_map(|written| &written.warnings)).collect();
-    let mut object = json!({
-        "command": command, "blocks": blocks, "files": files, "params": params, "warnings": all,
-        "dry_run": written.is_none(),
-    });
-    match written {
-        None => object["diff"] = json!(plan.diff()),
-        Some(written) => {
-            object["backup"] = json!(written.backup);
-            object["recovered"] = json!(recovered);
-        }
-    }
-    object
 }
 
 /// Warns on standard error; with `--json`, warnings about the plan are in the object.
@@ -237,11 +215,5 @@ fn undo(args: &UndoArgs, context: &Context) -> anyhow::Result<()> {
         left.iter().for_each(|path| warn(Notice::LeftAlone(path), context));
     }
     let undone = patch::undo(&args.place, args.backup.as_deref(), args.force)?;
-    if context.json {
-        return Ok(say(&format!("{}\n", serde_json::to_value(&undone)?))?);
-    }
-    if context.quiet {
-        return Ok(());
-    }
-    Ok(say(&undone.describe(&args.place))?)
+    answer(context, &undone, || undone.describe(&args.place))
 }

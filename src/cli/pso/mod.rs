@@ -4,18 +4,19 @@ mod flags;
 mod output;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use gputexel::objective::LossKind;
 use gputexel::run::{Reopened, Tuned, Tuner, are_datasets};
 use gputexel::tuning::OptimizerConfig;
 use gputexel::{Error, Result};
 
-use super::Context;
 use super::backend::BackendArgs;
 use super::basis::BasisArgs;
 use super::live::{TensorboardArgs, Watch, WatchArgs};
 use super::runs;
 use super::scale::ScaleArgs;
+use super::{Context, parsed, with};
 use flags::Fresh;
 
 /// Flags of `pso`.
@@ -65,16 +66,16 @@ pub struct PsoArgs {
 /// # Errors
 /// Anything that keeps the run from its end; an interrupted run can be resumed.
 pub fn run(args: &PsoArgs, context: &Context) -> anyhow::Result<()> {
-    runs::check_common(args.checkpoint_every, &args.board)?;
+    let every = runs::check_common(args.checkpoint_every, &args.board)?;
     let watch = args.watch.open(Some(&args.tensorboard))?;
-    let result = work(args, context, &watch);
+    let result = work(args, every, context, &watch);
     watch.end();
     let Some(tuned) = result? else { return Ok(()) };
     Ok(output::print_results(context, &tuned, &args.board)?)
 }
 
 /// The result; `None` where it was there before.
-fn work(args: &PsoArgs, context: &Context, watch: &Watch) -> Result<Option<Tuned>> {
+fn work(args: &PsoArgs, every: Duration, context: &Context, watch: &Watch) -> Result<Option<Tuned>> {
     let backend = args.backend.open()?;
     let tuner = match &args.resume {
         None => start(args)?,
@@ -89,12 +90,12 @@ fn work(args: &PsoArgs, context: &Context, watch: &Watch) -> Result<Option<Tuned
             },
         },
     };
-    runs::carry_out(tuner, "pso", context, watch, &backend, args.checkpoint_every).map(Some)
+    runs::carry_out(tuner, "pso", context, watch, &backend, every).map(Some)
 }
 
 fn start(args: &PsoArgs) -> Result<Tuner<'_>> {
     let fresh = &args.fresh;
-    let loss: LossKind = fresh.loss.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+    let loss: LossKind = parsed(&fresh.loss)?.unwrap_or_default();
     let settings = fresh.settings()?;
     if !are_datasets(&args.inputs)? {
         let reason = "pso needs a dataset; create one with 'gputexel extract'".to_string();
@@ -107,11 +108,7 @@ fn start(args: &PsoArgs) -> Result<Tuner<'_>> {
         .seed(settings.seed)
         .limits(fresh.limits()?)
         .optimizer(OptimizerConfig::ParticleSwarm { settings, polish: fresh.polish });
-    if let Some(prior) = &fresh.prior {
-        tuner = tuner.prior(prior.parse()?);
-    }
-    if let Some(k) = args.scale.k()? {
-        tuner = tuner.k(k);
-    }
+    tuner = with(tuner, parsed(&fresh.prior)?, Tuner::prior);
+    tuner = with(tuner, args.scale.k()?, Tuner::k);
     runs::in_folder(tuner, args.out.as_deref(), args.force)
 }

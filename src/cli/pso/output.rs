@@ -5,11 +5,10 @@ use std::path::Path;
 
 use gputexel::Result;
 use gputexel::report::board;
-use gputexel::run::{SwarmLosses, Tuned};
+use gputexel::run::{SwarmLosses, SwarmSummary, Tuned};
 use gputexel::tuning::Polish;
-use serde_json::{Map, Value, json};
 
-use super::super::runs::{add_rounding, rounding_lines};
+use super::super::runs::rounding_lines;
 use super::super::table::aligned;
 use super::super::{Context, say};
 
@@ -26,21 +25,8 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display();
     let nan = SwarmLosses { original: f64::NAN, best: f64::NAN };
     let SwarmLosses { original, best: swarm } = tuned.swarm_losses.unwrap_or(nan);
-    let named = || basis.coordinates.iter().zip(&outcome.z);
     if context.json {
-        let coordinates: Map<String, Value> = named().map(|(c, z)| (c.name.clone(), json!(z))).collect();
-        let mut object = json!({
-            "folder": tuned.folder, "positions": tuned.positions, "k": config.k, "basis": basis.name,
-            "original": original, "swarm": swarm, "loss_before": tuned.loss_before, "loss": tuned.loss,
-            "held_out_before": tuned.held_out_before, "held_out": tuned.held_out,
-            "iterations": outcome.epochs, "seconds": outcome.seconds, "reason": outcome.reason,
-            "optimizer": outcome.optimizer, "best_iteration": outcome.best_epoch,
-            "polish": polish.map(polish_json), "coordinates": coordinates,
-        });
-        if let Some(rounding) = &tuned.rounding {
-            add_rounding(rounding, &mut object);
-        }
-        return say(&format!("{object}\n"));
+        return say(&format!("{}\n", serde_json::json!(SwarmSummary::new(tuned))));
     }
     if context.quiet {
         return Ok(());
@@ -73,7 +59,7 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
             };
             format!("{} = {z}{bound}", c.name)
         };
-        let cells: Vec<String> = named().map(cell).collect();
+        let cells: Vec<String> = basis.coordinates.iter().zip(&outcome.z).map(cell).collect();
         let rows = cells.len().div_ceil(3);
         let row = |row: usize| cells.iter().skip(row).step_by(rows).cloned().collect();
         out += &aligned(&(0..rows).map(row).collect::<Vec<_>>(), 2);
@@ -82,14 +68,6 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     }
     let _ = writeln!(out, "\nwritten     {}: params.json, z.json, tables, report.html", folder);
     say(&out)
-}
-
-/// For the report in JSON.
-fn polish_json(polish: &Polish) -> Value {
-    json!({
-        "swarm": polish.swarm, "optimum": polish.optimum, "loss": polish.polished, "closed": polish.closed(),
-        "refused": polish.refused, "seconds": polish.seconds,
-    })
 }
 
 /// For people.

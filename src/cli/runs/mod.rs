@@ -17,20 +17,29 @@ use super::live::Watch;
 use super::run_folder::{Kind, check_contents};
 use super::{Context, report, say};
 use observer::Observer;
-pub use rounding::{add_rounding, rounding_lines};
+pub use rounding::rounding_lines;
 
-/// Checks flags that runs of all kinds have.
+/// Checks flags that runs of all kinds have; returns the time between checkpoints.
 ///
 /// # Errors
 /// [`Error::Usage`].
-pub fn check_common(checkpoint_every: f64, board: &str) -> Result<()> {
-    if !(checkpoint_every.is_finite() && checkpoint_every >= 0.0) {
-        return Err(Error::Usage("--checkpoint-every must be 0 or a positive number".to_string()));
-    }
+pub fn check_common(seconds: f64, board: &str) -> Result<Duration> {
+    let every = checkpoint_every(seconds)?;
     if !ROLE_NAMES.contains(&board) {
         return Err(Error::Usage(format!("--board {}: expected one of {}", board, ROLE_NAMES.join(", "))));
     }
-    Ok(())
+    Ok(every)
+}
+
+/// Time between checkpoints.
+///
+/// # Errors
+/// [`Error::Usage`] for times that there are not.
+pub fn checkpoint_every(seconds: f64) -> Result<Duration> {
+    if !(seconds.is_finite() && seconds >= 0.0) {
+        return Err(Error::Usage("--checkpoint-every must be 0 or a positive number".to_string()));
+    }
+    Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }
 
 /// Runs a run to its end, and shows how it goes. `command` is what resumes it.
@@ -43,14 +52,14 @@ pub fn carry_out(
     context: &Context,
     watch: &Watch,
     backend: &Backend,
-    checkpoint_every: f64,
+    checkpoint_every: Duration,
 ) -> Result<Tuned> {
     let mut observer = Observer::new(context, watch);
     let tuner = tuner
         .backend(backend)
         .cancel(context.cancel)
         .command_line(&context.command_line)
-        .checkpoint_every(Duration::try_from_secs_f64(checkpoint_every).unwrap_or(Duration::MAX));
+        .checkpoint_every(checkpoint_every);
     let result = tuner.observe(|event| observer.observe(event)).run();
     result.map_err(|error| observer.with_hint(error, command))
 }

@@ -1,29 +1,10 @@
-//! What rounding did to a result, in JSON and for people.
+//! What rounding did to a result, for people.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 
 use gputexel::tuning::{Rounding, RoundingOutcome};
-use serde_json::{Value, json};
 
 use super::super::table::grouped;
-
-/// Adds to the report in JSON.
-pub fn add_rounding(outcome: &RoundingOutcome, report: &mut Value) {
-    if let Some((rounding, rounded)) = &outcome.rounded {
-        report["rounding"] = json!({
-            "method": rounding, "loss_real": rounded.loss_real, "loss_naive": rounded.loss_naive,
-            "loss_successive": rounded.loss_successive, "loss": rounded.loss,
-            "steps": rounded.steps, "seconds": outcome.seconds,
-        });
-    }
-    if let Some(survey) = &outcome.survey {
-        report["single_steps"] = json!({
-            "count": survey.steps, "improving": survey.improving.len(),
-            "smallest_increase": survey.smallest_increase, "without_effect": survey.without_effect,
-            "taken_exactly": outcome.exact_steps, "seconds": outcome.seconds,
-        });
-    }
-}
 
 /// How a result was rounded, for people.
 pub fn rounding_lines(outcome: &RoundingOutcome) -> String {

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use gputexel::spsa::config::Conf;
 use gputexel::spsa::grid::{GridAxis, GridCell, GridParameters, Scaled, ScenarioGrid};
-use gputexel::spsa::{MethodKind, Noise, Rounding, read_variables};
+use gputexel::spsa::{MethodKind, Rounding, read_variables};
 use gputexel::{Error, Result};
+
+use super::super::parsed;
 
 /// Flags that say what is simulated.
 #[derive(Debug, Default, PartialEq, clap::Args)]
@@ -109,7 +111,7 @@ impl ScenarioArgs {
             gamma: self.gamma,
             s: self.s,
             sigma: self.sigma,
-            noise: self.noise()?,
+            noise: parsed(&self.tau)?,
             integers: self.integers,
             rounding: self.rounding.unwrap_or_default(),
             as_published: self.as_published,
@@ -134,16 +136,5 @@ impl ScenarioArgs {
         let counts = if self.parameters.is_empty() { vec![4] } else { self.parameters.clone() };
         let (distance, bounds) = (self.distance.unwrap_or(100.0), self.bounds.unwrap_or(1000.0));
         Ok(GridParameters::Equal { counts, distance, bounds })
-    }
-
-    fn noise(&self) -> Result<Option<Noise>> {
-        let noise = self.tau.as_deref().map(|text| match text {
-            "measured" => Ok(Noise::Measured(0.5)),
-            _ => text.parse().map(Noise::Tau),
-        });
-        noise.transpose().map_err(|_| {
-            let text = self.tau.as_deref().unwrap_or_default();
-            Error::Usage(format!("--tau {text}: expected a number, or measured"))
-        })
     }
 }

@@ -4,13 +4,12 @@ use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::PathBuf;
 
 use gputexel::spsa::numbers::shortest_digits as short;
-use gputexel::spsa::planner::{Guess, PlanOptions, RunPlan, expected_draw_rate};
-use gputexel::spsa::simulator::Summary;
+use gputexel::spsa::planner::{Guess, PlanOptions, PlanSummary, RunPlan, expected_draw_rate};
 use gputexel::spsa::variables::positive;
 use gputexel::spsa::{MethodKind, check_draw_rate, read_variables};
 use gputexel::{Error, Result};
 use indicatif::ProgressBar;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::super::table::{aligned, grouped};
 use super::super::{Context, say};
@@ -36,7 +35,7 @@ pub struct PlanArgs {
         value_name = "NAME,START,MIN,MAX,DISTANCE,ELO",
         allow_hyphen_values = true
     )]
-    parameter: Vec<Guess6>,
+    parameter: Vec<Guess>,
     /// A parameter list of spsa.pl or bspsa.pl; distances are c_end / 2.2
     #[arg(long, value_name = "CSV")]
     variables: Option<PathBuf>,
@@ -66,51 +65,21 @@ pub struct PlanArgs {
     seed: u64,
 }
 
-/// A guess as it is typed.
-#[derive(Clone, Debug)]
-struct Guess6(Guess);
-
-impl std::str::FromStr for Guess6 {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        let fields: Vec<&str> = text.split(',').map(str::trim).collect();
-        let [name, numbers @ ..] = &fields[..] else { return Err("is empty".to_string()) };
-        let numbers: Vec<f64> = numbers
-            .iter()
-            .map(|field| field.parse().map_err(|_| format!("'{field}' is not a number")))
-            .collect::<std::result::Result<_, String>>()?;
-        match (name.is_empty(), &numbers[..]) {
-            (false, &[start, min, max, distance, elo]) => {
-                let name = name.to_string();
-                Ok(Self(Guess { name, start, min, max, integer: false, distance, elo }))
-            }
-            _ => Err("expected NAME,START,MIN,MAX,DISTANCE,ELO".to_string()),
-        }
-    }
-}
-
 /// Settings of more parameters than this are not listed one by one where all are equal.
 const LISTED: usize = 4;
 
 impl PlanArgs {
     fn guesses(&self) -> Result<Vec<Guess>> {
-        let mut guesses: Vec<Guess> = self.parameter.iter().map(|guess| guess.0.clone()).collect();
+        let mut guesses: Vec<Guess> = self.parameter.clone();
         for (name, value) in [("--distance", self.distance), ("--elo", self.elo)] {
             if let Some(value) = value {
                 positive(name, value)?;
             }
         }
         if let Some(path) = &self.variables {
-            for v in read_variables(path)?.1 {
-                let distance = self.distance.unwrap_or(v.c_end / 2.2);
-                let elo = self.elo.unwrap_or(v.simul_elo * (distance / 100.0).powi(2));
-                if elo == 0.0 {
-                    let why = format!("{}: simul_elo is 0, so its Elo is not known: give --elo", v.name);
-                    return Err(Error::Usage(why));
-                }
-                let (name, start, min, max) = (v.name, v.start, v.min, v.max);
-                guesses.push(Guess { name, start, min, max, integer: false, distance, elo });
+            for variable in read_variables(path)?.1 {
+                let guess = Guess::listed(variable, self.distance, self.elo);
+                guesses.push(guess.map_err(|error| error.with_hint(": give --elo"))?);
             }
         }
         if let Some(n) = self.parameters {
@@ -171,39 +140,12 @@ pub fn run(args: &PlanArgs, context: &Context) -> anyhow::Result<()> {
         ));
     }
     if context.json {
-        return Ok(say(&format!("{:#}\n", to_json(&plan, args)))?);
+        return Ok(say(&format!("{:#}\n", json!(PlanSummary::new(&plan))))?);
     }
     if context.quiet {
         return Ok(());
     }
     Ok(say(&to_text(&plan, args))?)
-}
-
-fn to_json(plan: &RunPlan, args: &PlanArgs) -> Value {
-    let parameter = |i: usize| {
-        let (g, a) = (&plan.guesses[i], &plan.advice[i]);
-        json!({
-            "name": g.name, "start": g.start, "min": g.min, "max": g.max,
-            "distance": g.distance, "elo": g.elo,
-            "c_end": a.c_end, "r_end": a.r_end, "authors_r_end": a.authors_r_end,
-            "s": a.s, "sigma": a.sigma, "least_pairs": a.least_pairs,
-            "constant_c": plan.autoselect.c[i],
-        })
-    };
-    let expected = |(method, summary): &(MethodKind, Summary)| {
-        let mut object = json!(summary);
-        object["method"] = json!(method.to_string());
-        object
-    };
-    json!({
-        "games": args.games, "pairs": plan.pairs, "draw_rate": plan.draw_rate,
-        "a": plan.pairs as f64 / 10.0, "alpha": 0.602, "gamma": 0.101, "tau": plan.tau(),
-        "elo_available": plan.available_elo(),
-        "parameters": (0..plan.guesses.len()).map(parameter).collect::<Vec<_>>(),
-        "constant_r": plan.autoselect.r, "constant_games": plan.autoselect.games,
-        "expected": plan.expected.iter().map(expected).collect::<Vec<_>>(),
-        "warnings": plan.warnings, "seed": args.seed,
-    })
 }
 
 fn to_text(plan: &RunPlan, args: &PlanArgs) -> String {

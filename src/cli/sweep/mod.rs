@@ -7,7 +7,7 @@ mod scale;
 
 use std::path::PathBuf;
 
-use gputexel::{Error, Result};
+use gputexel::Error;
 
 use super::Context;
 use super::backend::BackendArgs;
@@ -142,16 +142,4 @@ pub fn run(args: &SweepArgs, context: &Context) -> anyhow::Result<()> {
     };
     watch.end();
     result
-}
-
-/// A factor that takes K from the form given to base 10.
-///
-/// # Errors
-/// [`Error::Usage`] for unknown forms.
-fn base_factor(base: &str) -> Result<f64> {
-    match base {
-        "10" => Ok(1.0),
-        "e" => Ok(1.0 / std::f64::consts::LN_10),
-        _ => Err(Error::Usage(format!("--k-base {base}: expected 10 or e"))),
-    }
 }

@@ -1,66 +1,21 @@
-//! What `sweep` shows, and where the best parameters may go.
+//! What `sweep` shows.
 
 use std::fmt::Write as _; // to strings, which cannot fail
-use std::path::Path;
 
 use gputexel::Result;
-use gputexel::dataset::Dataset;
-use gputexel::sweep::{
-    BestParameters, BestTarget, PARAMETERS, SweepResults, holds_best_only, is_parameter_file,
-};
+use gputexel::sweep::{StartedSweep, SweepEnd, SweepResults};
 use gputexel::tuning::sweep::{Ranked, Ranking, SweepConfig};
 
-use super::super::run_folder::{self, Kind, RunFolder, check_contents};
 use super::super::scale::scale_forms;
 use super::super::table::{aligned, grouped};
-use super::super::targets::{check_target, is_one};
 use super::super::{Context, say};
-
-/// Refuses a place for the best parameters that holds something, unless `force` is set; makes
-/// nothing.
-///
-/// # Errors
-/// [`Error::Usage`](gputexel::Error::Usage); [`Error::Io`](gputexel::Error::Io).
-pub fn check_best(path: &Path, force: bool) -> Result<()> {
-    if is_parameter_file(path) {
-        return check_target(Some(path), force);
-    }
-    if !path.exists() {
-        return Ok(());
-    }
-    // What was killed before the parameters were there is not worth keeping.
-    let begun = holds_best_only(path) && !path.join(PARAMETERS).exists();
-    check_contents(path, Kind::Parameters, force || begun)
-}
-
-/// Checks, and makes the folder where one is meant, before any work is done. `own` is the folder of
-/// the sweep.
-///
-/// # Errors
-/// [`Error::Usage`](gputexel::Error::Usage) when it cannot be written to;
-/// [`Error::Io`](gputexel::Error::Io).
-pub fn open_best<'a>(path: &Path, own: Option<&'a RunFolder>, force: bool) -> Result<BestTarget<'a>> {
-    if let Some(own) = own.filter(|own| is_one(path, own.path())) {
-        return Ok(BestTarget::Own(own));
-    }
-    check_best(path, force)?;
-    if is_parameter_file(path) {
-        return Ok(BestTarget::File(path.to_path_buf()));
-    }
-    // Checked above.
-    run_folder::create(Some(path), Kind::Parameters, true).map(BestTarget::Folder)
-}
 
 /// Says what is about to happen.
 ///
 /// # Errors
 /// When standard output cannot be written.
-pub fn print_opening(
-    config: &SweepConfig,
-    data: &Dataset,
-    folder: Option<&RunFolder>,
-    resumed: bool,
-) -> Result<()> {
+pub fn print_opening(sweep: &StartedSweep) -> Result<()> {
+    let (config, data) = (sweep.config(), sweep.data());
     let mut out = String::new();
     let what = match data.has_games() {
         true => format!("{} games", grouped(data.metadata().games)),
@@ -96,8 +51,8 @@ pub fn print_opening(
     if let Some(k) = config.blend_k {
         let _ = writeln!(out, "blend K     {}", scale_forms(k));
     }
-    if let Some(folder) = folder {
-        let how = if resumed { " (resumed)" } else { "" };
+    if let Some(folder) = sweep.folder() {
+        let how = if sweep.is_resumed() { " (resumed)" } else { "" };
         let _ = writeln!(out, "folder      {}{how}", folder.path().display());
     }
     say(&out)
@@ -145,17 +100,12 @@ fn table_of_settings(config: &SweepConfig, ranking: &Ranking, top: usize) -> Str
 ///
 /// # Errors
 /// When standard output cannot be written.
-pub fn print_results(
-    context: &Context,
-    top: usize,
-    results: &SweepResults<'_>,
-    best: Option<(&Path, &BestParameters)>,
-) -> Result<()> {
+pub fn print_results(context: &Context, top: usize, end: &SweepEnd<'_>) -> Result<()> {
     if context.json {
-        return say(&format!("{}\n", results.to_json(best)));
+        return say(&format!("{}\n", end.to_json()));
     }
-    let SweepResults { config, outcome, ranking, .. } = results;
-    let interrupted = results.is_interrupted();
+    let SweepResults { config, outcome, ranking, .. } = &end.results;
+    let interrupted = end.results.is_interrupted();
     if context.quiet {
         return Ok(());
     }
@@ -203,7 +153,7 @@ pub fn print_results(
             grouped(tied as u64)
         );
     }
-    if let Some((path, best)) = best {
+    if let Some((path, best)) = &end.best {
         let _ = writeln!(
             out,
             "written     {}: the best settings trained on all positions, loss {:.10}",

@@ -1,21 +1,16 @@
 //! `sweep --scale`: the loss as a function of K.
 
-use std::path::{Path, PathBuf};
+use std::cell::RefCell;
 
-use gputexel::dataset::{self, Layout};
-use gputexel::model::Prior;
-use gputexel::objective::LossKind;
-use gputexel::report::{Curve, Spacing};
-use gputexel::sweep::write_scale_csv;
-use gputexel::tuning::{MinimumAt, ScaleCurve, Values, scale_curve};
-use gputexel::{Error, write_atomically};
-use serde_json::json;
+use gputexel::sweep::{ScaleSweep, ScaleSweepResults};
+use gputexel::tuning::{MinimumAt, Values};
+use gputexel::{Error, dataset};
 
 use super::super::scale::scale_forms;
 use super::super::table::grouped;
-use super::super::targets::{check_apart, check_target};
-use super::super::{Context, say};
-use super::{MANY, SweepArgs, base_factor};
+use super::super::targets::check_outputs;
+use super::super::{Context, answer, parsed};
+use super::{MANY, SweepArgs};
 
 /// Runs `sweep --scale`.
 ///
@@ -49,55 +44,35 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
         );
         return Err(Error::Usage(why).into());
     }
-    let factor = base_factor(&fresh.k_base)?;
-    if let Some(k) = values.numbers.iter().find(|k| **k <= 0.0) {
-        return Err(Error::Usage(format!("--scale: K {k}: must be a positive number")).into());
-    }
-    if values.numbers.len() > MANY && !fresh.yes {
-        let count = grouped(values.numbers.len() as u64);
+    let sweep = ScaleSweep {
+        values,
+        base: fresh.k_base.parse()?,
+        loss: parsed(&fresh.loss)?.unwrap_or_default(),
+        prior: parsed(&fresh.prior)?,
+    };
+    sweep.validate()?;
+    let count = sweep.values.numbers.len();
+    if count > MANY && !fresh.yes {
+        let count = grouped(count as u64);
         return Err(Error::Usage(format!("--scale: {count} values of K; confirm with --yes")).into());
     }
-    check_target(args.csv.as_deref(), args.force)?;
-    check_target(args.svg.as_deref(), args.force)?;
-    let inputs: Vec<&Path> = args.datasets.iter().map(PathBuf::as_path).collect();
-    check_apart(&[args.csv.as_deref(), args.svg.as_deref()], &inputs)?;
-    let loss: LossKind = fresh.loss.as_deref().map(str::parse).transpose()?.unwrap_or_default();
-    let prior: Option<Prior> = fresh.prior.as_deref().map(str::parse).transpose()?;
+    check_outputs(&[args.csv.as_deref(), args.svg.as_deref()], &args.datasets, args.force)?;
     let backend = args.backend.open()?;
+    let data = dataset::read_positions(&args.datasets)?;
+    let line = RefCell::default();
+    let results = sweep.run(&data, &|layout| {
+        let (evaluator, told) = backend.evaluator(layout)?;
+        line.replace(told);
+        Ok(evaluator)
+    })?;
+    args.svg.as_deref().map_or(Ok(()), |path| results.write_svg(path))?;
+    args.csv.as_deref().map_or(Ok(()), |path| results.write_csv(path))?;
+    answer(context, &results.summary(), || describe(&results, &line.into_inner()))
+}
 
-    let data = dataset::read_many(&args.datasets)?;
-    if data.is_empty() {
-        return Err(Error::input(&args.datasets[0], "contains no positions").into());
-    }
-    let prior = prior.unwrap_or_else(|| Prior::default_for(&data.metadata().feature_set));
-    let theta = prior.theta(&data.metadata().feature_set)?;
-    let layout = Layout::whole(&data)?;
-    let (mut evaluator, line) = backend.evaluator(&layout)?;
-    let ks: Vec<f64> = values.numbers.iter().map(|k| k * factor).collect();
-    let curve = scale_curve(&mut *evaluator, &layout, &data, &theta, &ks, loss)?;
-
-    let picture = picture(&curve, loss, &fresh.k_base, factor, values.logarithmic);
-    if let Some(path) = &args.svg {
-        write_atomically(path, picture.to_svg()?.as_bytes())?;
-    }
-    if let Some(path) = &args.csv {
-        write_scale_csv(path, &curve)?;
-    }
-    if context.json {
-        let point = |(k, loss): (f64, f64)| json!({ "k": k, "loss": loss });
-        let object = json!({
-            "points": curve.points.iter().copied().map(point).collect::<Vec<_>>(),
-            "minimum": point((curve.minimum.k, curve.minimum.loss)),
-            "minimum_at": curve.at,
-            "positions": data.len(),
-            "loss_kind": loss.to_string(),
-            "prior": prior.to_string(),
-        });
-        return Ok(say(&format!("{object}\n"))?);
-    }
-    if context.quiet {
-        return Ok(());
-    }
+/// The results in words; `line` is what computed them.
+fn describe(results: &ScaleSweepResults, line: &str) -> String {
+    let ScaleSweepResults { curve, loss, prior, base, .. } = results;
     let end = match curve.at {
         MinimumAt::Inside => "",
         MinimumAt::LowerEnd => {
@@ -107,28 +82,14 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
             "warning     the minimum is at the upper end of the range; the true one may be higher\n"
         }
     };
-    Ok(say(&format!(
+    format!(
         "dataset     {} positions\nbackend     {line}\nprior       {prior}\n\n{}\n\
-         {} values of K (base {}), {loss} loss; the dotted line marks the minimum\n\
+         {} values of K (base {base}), {loss} loss; the dotted line marks the minimum\n\
          minimum     {:.10}\nK           {}\n{end}",
-        grouped(data.len() as u64),
-        picture.to_terminal(),
+        grouped(results.positions),
+        results.picture().to_terminal(),
         grouped(curve.points.len() as u64),
-        fresh.k_base,
         curve.minimum.loss,
         scale_forms(curve.minimum.k),
-    ))?)
-}
-
-/// The curve in the form of K that was asked for.
-fn picture(curve: &ScaleCurve, loss: LossKind, base: &str, factor: f64, logarithmic: bool) -> Curve {
-    Curve {
-        title: format!("Loss as a function of K (base {base})"),
-        x_name: format!("K (base {base})"),
-        y_name: format!("{loss} loss"),
-        points: curve.points.iter().map(|&(k, loss)| (k / factor, loss)).collect(),
-        errors: Vec::new(),
-        mark: (curve.minimum.k / factor, curve.minimum.loss),
-        spacing: if logarithmic { Spacing::Logarithmic } else { Spacing::Linear },
-    }
+    )
 }

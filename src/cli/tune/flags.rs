@@ -1,9 +1,11 @@
 //! Flags of `tune` that decide what a run computes, and what they mean.
 
 use gputexel::objective::LossKind;
-use gputexel::optimizer::{AdamSettings, GaussNewtonSettings, LocalSettings, Schedule};
+use gputexel::optimizer::{AdamGrid, AdamSettings, GaussNewtonSettings, LocalSettings, Schedule};
 use gputexel::tuning::{GAUSS_NEWTON_LIMIT, Limits, OptimizerConfig, Rounding};
 use gputexel::{Error, Result};
+
+use super::super::parsed;
 
 /// Flags that decide what a run computes; a resumed run has them in its folder.
 #[derive(Debug, clap::Args)]
@@ -111,10 +113,9 @@ impl Fresh {
                 if self.damping.is_some() {
                     return Err(Error::Usage("--damping only applies to gauss-newton".to_string()));
                 }
-                let schedule = self.schedule.as_deref().map(str::parse).transpose()?;
                 Ok(OptimizerConfig::Adam {
                     runs: self.adam_runs()?,
-                    schedule: schedule.unwrap_or(Schedule::default()),
+                    schedule: parsed(&self.schedule)?.unwrap_or(Schedule::default()),
                     batches: self.batches.unwrap_or(1),
                 })
             }
@@ -168,31 +169,14 @@ impl Fresh {
 
     /// All combinations of the lists.
     fn adam_runs(&self) -> Result<Vec<AdamSettings>> {
-        let default = AdamSettings { bias_correction: !self.no_bias_correction, ..AdamSettings::default() };
-        let mut runs = vec![default];
-        let mut cross = |values: &[f64], set: fn(&mut AdamSettings, f64)| {
-            if !values.is_empty() {
-                let combine = |run: &AdamSettings, &value: &f64| {
-                    let mut run = *run;
-                    set(&mut run, value);
-                    run
-                };
-                runs =
-                    runs.iter().flat_map(|run| values.iter().map(move |value| combine(run, value))).collect();
-            }
+        let grid = AdamGrid {
+            learning_rate: self.learning_rate.clone(),
+            beta1: self.beta1.clone(),
+            beta2: self.beta2.clone(),
+            epsilon: self.epsilon.clone(),
+            l2: self.l2.clone(),
         };
-        cross(&self.learning_rate, |run, value| run.learning_rate = value);
-        cross(&self.beta1, |run, value| run.beta1 = value);
-        cross(&self.beta2, |run, value| run.beta2 = value);
-        cross(&self.epsilon, |run, value| run.epsilon = value);
-        cross(&self.l2, |run, value| run.l2 = value);
-        if runs.len() > 10_000 {
-            return Err(Error::Usage(format!(
-                "{} combinations of Adam settings: at most 10000 are allowed",
-                runs.len()
-            )));
-        }
-        Ok(runs)
+        grid.combinations(!self.no_bias_correction)
     }
 
     pub(super) fn limits(&self) -> Limits {

@@ -6,6 +6,7 @@ mod requiesce;
 mod uncertainty;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use gputexel::dataset::Split;
 use gputexel::objective::LossKind;
@@ -13,12 +14,12 @@ use gputexel::run::{BasisSettings, Reopened, Tuned, Tuner};
 use gputexel::tuning::{OptimizerConfig, UncertaintyRequest};
 use gputexel::{Error, Result};
 
-use super::Context;
 use super::backend::BackendArgs;
 use super::basis::BasisArgs;
 use super::live::{TensorboardArgs, Watch, WatchArgs};
 use super::runs;
 use super::scale::ScaleArgs;
+use super::{Context, parsed, with};
 use flags::Fresh;
 use requiesce::RequiesceArgs;
 use uncertainty::UncertaintyArgs;
@@ -75,9 +76,9 @@ pub struct TuneArgs {
 /// # Errors
 /// Anything that keeps the run from its end; an interrupted run can be resumed.
 pub fn run(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
-    runs::check_common(args.checkpoint_every, &args.board)?;
+    let every = runs::check_common(args.checkpoint_every, &args.board)?;
     let watch = args.watch.open(Some(&args.tensorboard))?;
-    let result = work(args, context, &watch);
+    let result = work(args, every, context, &watch);
     watch.end();
     let Some(tuned) = result? else { return Ok(()) };
     output::print_results(context, &tuned, &args.board)?;
@@ -85,7 +86,7 @@ pub fn run(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
 }
 
 /// The result; `None` where it was there before.
-fn work(args: &TuneArgs, context: &Context, watch: &Watch) -> Result<Option<Tuned>> {
+fn work(args: &TuneArgs, every: Duration, context: &Context, watch: &Watch) -> Result<Option<Tuned>> {
     let backend = args.backend.open()?;
     let tuner = match &args.resume {
         None => start(args)?,
@@ -102,12 +103,12 @@ fn work(args: &TuneArgs, context: &Context, watch: &Watch) -> Result<Option<Tune
             }
         },
     };
-    runs::carry_out(tuner, "tune", context, watch, &backend, args.checkpoint_every).map(Some)
+    runs::carry_out(tuner, "tune", context, watch, &backend, every).map(Some)
 }
 
 fn start(args: &TuneArgs) -> Result<Tuner<'_>> {
     let fresh = &args.fresh;
-    let loss: LossKind = fresh.loss.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+    let loss: LossKind = parsed(&fresh.loss)?.unwrap_or_default();
     args.requiesce.check(&args.inputs)?;
     Split::check_share(fresh.holdout.unwrap_or(0.0))?;
     if fresh.patience.is_some() && fresh.holdout.unwrap_or(0.0) == 0.0 {
@@ -126,11 +127,7 @@ fn start(args: &TuneArgs) -> Result<Tuner<'_>> {
         .round(fresh.rounding()?)
         .limits(fresh.limits())
         .uncertainty(args.uncertainty.request(UncertaintyRequest::default(), loss)?);
-    if let Some(prior) = &fresh.prior {
-        tuner = tuner.prior(prior.parse()?);
-    }
-    if let Some(k) = args.scale.k()? {
-        tuner = tuner.k(k);
-    }
+    tuner = with(tuner, parsed(&fresh.prior)?, Tuner::prior);
+    tuner = with(tuner, args.scale.k()?, Tuner::k);
     runs::in_folder(args.requiesce.apply(tuner)?, args.out.as_deref(), args.force)
 }

@@ -4,24 +4,17 @@ use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
 use gputexel::Result;
-use gputexel::model::Coordinate;
 use gputexel::report::board;
-use gputexel::run::{Answer, Tuned};
+use gputexel::run::{Answer, FAR_CP, TuneSummary, Tuned, WEAK_SUPPORT};
 use gputexel::tables::Language;
-use serde_json::json;
 
-use super::super::runs::{add_rounding, rounding_lines};
+use super::super::runs::rounding_lines;
 use super::super::table::grouped;
 use super::super::{Context, say};
-use super::uncertainty::{describe, findings_json};
-
-/// Fewest occurrences of a feature below which its values are called weakly supported.
-const WEAK_SUPPORT: u64 = 100;
+use super::uncertainty::describe;
 
 /// Features that are listed at the end where there is no board to show.
 const LISTED: usize = 24;
-/// Centipawns away from its prior beyond which a parameter is called far.
-const FAR_CP: f64 = 1000.0;
 
 /// Shows the results.
 ///
@@ -30,30 +23,8 @@ const FAR_CP: f64 = 1000.0;
 pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()> {
     let (outcome, config, set) = (&tuned.outcome, tuned.config(), &tuned.features);
     let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display();
-    let unsupported: Vec<&str> = named(tuned, |count| count == 0);
-    let weak: Vec<&str> = named(tuned, |count| count > 0 && count < WEAK_SUPPORT);
     if context.json {
-        let mut object = json!({
-            "folder": tuned.folder, "positions": tuned.positions, "k": config.k,
-            "loss_before": tuned.loss_before, "loss": tuned.loss,
-            "held_out_before": tuned.held_out_before, "held_out": tuned.held_out,
-            "epochs": outcome.epochs, "seconds": outcome.seconds, "reason": outcome.reason,
-            "optimizer": outcome.optimizer, "best_epoch": outcome.best_epoch,
-            "members": outcome.members.iter().map(|(name, value)| json!({ "optimizer": name, "best": value })).collect::<Vec<_>>(),
-            "unsupported": unsupported, "weak": weak,
-        });
-        match &tuned.uncertainty {
-            Answer::None => {}
-            Answer::LeftOut(reason) => object["uncertainty"] = json!({ "left_out": reason }),
-            Answer::Found(findings) => object["uncertainty"] = findings_json(findings, tuned),
-        }
-        if let Some(rounding) = &tuned.rounding {
-            add_rounding(rounding, &mut object);
-        }
-        if !tuned.rounds.is_empty() {
-            object["rounds"] = json!(tuned.rounds);
-        }
-        return say(&format!("{object}\n"));
+        return say(&format!("{}\n", serde_json::json!(TuneSummary::new(tuned))));
     }
     if context.quiet {
         return Ok(());
@@ -80,7 +51,7 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     if let Some(text) = change(tuned.held_out_before, tuned.held_out) {
         let _ = writeln!(out, "held out    {text}, epoch {}", outcome.best_epoch);
     }
-    if outcome.z == config.parameterization().start() {
+    if tuned.is_start() {
         let _ = writeln!(
             out,
             "warning     nothing was better than the {}, which is kept; try --l2 1e-4 or more positions",
@@ -96,10 +67,7 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
         };
         let _ = writeln!(out, "warning     the result is worse than the prior{hint}");
     }
-    let fractions = config.basis.as_ref().map_or(0, |basis| {
-        let whole = basis.coordinates.iter().zip(&outcome.z);
-        whole.filter(|(coordinate, z)| coordinate.integer && z.fract() != 0.0).count()
-    });
+    let fractions = tuned.fractions();
     if fractions > 0 {
         let _ = writeln!(
             out,
@@ -130,13 +98,9 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
         }
     }
     let _ = writeln!(out);
-    if let Some(basis) = config.named_basis() {
-        let at_bound = |(c, value): (&Coordinate, &f64)| c.min == Some(*value) || c.max == Some(*value);
-        let held = basis.coordinates.iter().zip(&outcome.z).filter(|(c, value)| at_bound((c, value)));
-        let held: Vec<&str> = held.map(|(c, _)| c.name.as_str()).collect();
-        if !held.is_empty() {
-            let _ = writeln!(out, "at a bound  {}", shortened(&held, "coordinates"));
-        }
+    let (held, unsupported) = (tuned.at_bounds(), tuned.unsupported());
+    if !held.is_empty() {
+        let _ = writeln!(out, "at a bound  {}", shortened(&held, "coordinates"));
     }
     if !unsupported.is_empty() {
         let list = shortened(&unsupported, "features");
@@ -147,15 +111,10 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
         };
         let _ = writeln!(out, "never occur: {list}; {fate}");
     }
+    let (weak, far) = (tuned.weak(), tuned.far());
     if !weak.is_empty() {
         let _ = writeln!(out, "in fewer than {WEAK_SUPPORT} positions: {}", shortened(&weak, "features"));
     }
-    let count = set.features.len();
-    let distance = |i: usize| (outcome.parameters[i] - config.prior_theta[i]).abs();
-    let far: Vec<&str> = (0..count)
-        .filter(|&id| distance(id).max(distance(count + id)) > FAR_CP)
-        .map(|id| set.features[id].name.as_str())
-        .collect();
     if !far.is_empty() {
         let list = shortened(&far, "features");
         let _ = writeln!(
@@ -174,11 +133,6 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     let z = if config.named_basis().is_some() { "z.json, " } else { "" };
     let _ = writeln!(out, "written     {}: params.json, {z}{}, report.html", folder, files.join(", "));
     say(&out)
-}
-
-fn named(tuned: &Tuned, wanted: impl Fn(u64) -> bool) -> Vec<&str> {
-    let features = tuned.features.features.iter().zip(&tuned.occurrences);
-    features.filter(|(_, count)| wanted(**count)).map(|(feature, _)| feature.name.as_str()).collect()
 }
 
 fn shortened(names: &[&str], what: &str) -> String {

@@ -7,11 +7,10 @@ use gputexel::objective::LossKind;
 use gputexel::report::median;
 use gputexel::run::{BEYOND, Findings, OFF_OPTIMUM, Tuned};
 use gputexel::tuning::{
-    Curvature, ErrorStatus, MAX_ERROR_CP, MIN_CLUSTERS, OptimizerConfig, Sandwich, UncertaintyRequest,
-    check_members, space_of,
+    Curvature, ErrorStatus, MAX_ERROR_CP, MIN_CLUSTERS, OptimizerConfig, UncertaintyRequest, check_members,
+    space_of,
 };
 use gputexel::{Error, Result};
-use serde_json::{Value, json};
 
 use super::super::table::{aligned, grouped};
 
@@ -46,35 +45,6 @@ impl UncertaintyArgs {
     }
 }
 
-/// The object of `--json`.
-pub fn findings_json(findings: &Findings, tuned: &Tuned) -> Value {
-    let sandwich = &findings.sandwich;
-    let (all, beyond) = findings.beyond(&tuned.config().prior_theta, tuned.parameters());
-    let mut theta: Vec<f64> = sandwich.theta.iter().flatten().copied().collect();
-    let mut object = json!({
-        "clusters": sandwich.clusters,
-        "clustered_by": if sandwich.by_game { "game" } else { "position" },
-        "curvature": sandwich.curvature,
-        "undetermined": sandwich.undetermined,
-        "estimated": all,
-        "unsupported": findings.count(ErrorStatus::Unsupported),
-        "rare": findings.count(ErrorStatus::Rare),
-        "at_bound": findings.count(ErrorStatus::AtBound),
-        "not_determined": sandwich.not_determined,
-        "median_error": median(&mut theta),
-        "beyond_two_errors": beyond,
-        "off_optimum": findings.off_optimum(),
-    });
-    if let Some(bootstrap) = &findings.bootstrap {
-        object["bootstrap"] = json!({
-            "members": bootstrap.members, "used": bootstrap.used, "unfinished": bootstrap.unfinished,
-            "evaluations": bootstrap.evaluations, "seed": findings.seed,
-            "ratio": median(&mut findings.ratios()),
-        });
-    }
-    object
-}
-
 /// The summary for people.
 pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
     let (set, config, outcome) = (&tuned.features, tuned.config(), &tuned.outcome);
@@ -88,17 +58,14 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
             "errors      standard errors in centipawns; no games: {clusters} positions are treated as independent"
         ),
     };
-    out += &aligned(&medians(sandwich, set), 12);
+    out += &aligned(&medians(findings, set), 12);
     let features = set.features.len();
     let name = |i: usize| {
         let phase = if i < features { "mg" } else { "eg" };
         format!("{} {phase}", set.features[i % features].name)
     };
-    let mut largest: Vec<(usize, f64)> =
-        sandwich.theta.iter().enumerate().filter_map(|(i, error)| error.map(|e| (i, e))).collect();
-    largest.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let largest: Vec<String> =
-        largest.iter().take(5).map(|&(i, error)| format!("{} {error:.1}", name(i))).collect();
+        findings.largest(5).into_iter().map(|(i, error)| format!("{} {error:.1}", name(i))).collect();
     if !largest.is_empty() {
         let _ = writeln!(out, "largest     {}", largest.join(", "));
     }
@@ -187,21 +154,10 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
 }
 
 /// Median errors by group and phase.
-fn medians(sandwich: &Sandwich, set: &FeatureSet) -> Vec<Vec<String>> {
-    let mut groups: Vec<&str> = Vec::new();
-    for feature in &set.features {
-        if !groups.contains(&feature.group.as_str()) {
-            groups.push(&feature.group);
-        }
-    }
-    let count = set.features.len();
-    let cell = |group: &str, phase: usize| {
-        let features = set.features.iter().enumerate().filter(|(_, feature)| feature.group == group);
-        let mut errors: Vec<f64> =
-            features.filter_map(|(id, _)| sandwich.theta[phase * count + id]).collect();
-        median(&mut errors).map_or("-".to_string(), |error| format!("{error:.1}"))
-    };
+fn medians(findings: &Findings, set: &FeatureSet) -> Vec<Vec<String>> {
+    let cell = |error: Option<f64>| error.map_or("-".to_string(), |error| format!("{error:.1}"));
     let header = ["median", "middlegame", "endgame"].map(str::to_string).to_vec();
-    let rows = groups.iter().map(|group| vec![group.to_string(), cell(group, 0), cell(group, 1)]);
+    let groups = findings.medians(set).into_iter();
+    let rows = groups.map(|of| vec![of.group.to_string(), cell(of.middlegame), cell(of.endgame)]);
     std::iter::once(header).chain(rows).collect()
 }

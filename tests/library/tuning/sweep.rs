@@ -16,6 +16,7 @@ use gputexel::objective::{self, LossKind, Objective};
 use gputexel::optimizer::{GaussNewtonSettings, Schedule};
 use gputexel::report::RunReport;
 use gputexel::run_folder::RunFolder;
+use gputexel::sweep::{Sweep, SweepFiles};
 use gputexel::tuning::sweep::{
     Axis, Grid, MakeEvaluator, SweepConfig, SweepDriver, SweepEvent, SweepMethod, SweepOutcome, retrain,
 };
@@ -505,11 +506,62 @@ fn a_built_sweep_is_the_one_that_was_asked_for_and_its_folder_can_be_read() {
     // Settings that contradict each other, or the data.
     for (bad, why) in [
         (builder().axis("k", "0.8,1").k(0.9), "both fixed and varied"),
-        (builder().axis("seed", "1,2").axis("seed", "3"), "two axes"),
+        (builder().axis("seed", "1,2").axis("seed", "3"), "grid seed: given twice"),
         (builder().axis("l2", "0").blend_k(0.8), "no target is blended"),
         (builder().axis("l2", "0").folds(1), "folds"),
     ] {
         let error = bad.config().unwrap_err();
-        assert!(matches!(&error, Error::Usage(text) if text.contains(why)), "{error}");
+        assert!(error.exit_code() == 2 && error.to_string().contains(why), "{error}");
     }
+}
+
+#[test]
+fn files_of_a_sweep_are_checked_recorded_and_written_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.bin");
+    let data = || dataset::read(&path).unwrap();
+    let config = {
+        let data = Rows::random(600, 11).whole(&path, FeatureKind::Material);
+        let names = vec![path.display().to_string()];
+        Sweep::builder(&data).datasets(names).axis("l2", "0,1e-3").folds(3).k(0.9).epochs(4).config().unwrap()
+    };
+    let out = |name: &str| Some(folder.path().join(name));
+    let files = SweepFiles {
+        folder: out("run"),
+        best: out("best.json"),
+        csv: out("runs.csv"),
+        ..SweepFiles::default()
+    };
+    files.check(std::slice::from_ref(&path)).unwrap();
+    let go_on = AtomicBool::new(false);
+    {
+        let sweep = files.begin(config.clone(), data()).unwrap();
+        // Ended before its first epoch, it keeps what it has begun with and writes no parameters.
+        let end = sweep.carry_out(&cpu, &AtomicBool::new(true), &mut |_| Ok(())).unwrap();
+        assert!(end.best.is_none() && end.results.is_interrupted());
+        assert!(matches!(end.finish(), Err(Error::Interrupted(_))));
+    }
+    // One that is resumed writes what it was begun with, whether or not it is named again.
+    {
+        let sweep = SweepFiles::default().resume(&folder.path().join("run")).unwrap();
+        let end = sweep.carry_out(&cpu, &go_on, &mut |_| Ok(())).unwrap();
+        assert_eq!(end.best.as_ref().map(|(path, _)| path.clone()), out("best.json"));
+        end.finish().unwrap();
+    }
+    let best = || std::fs::metadata(folder.path().join("best.json")).unwrap().modified().unwrap();
+    let written = best();
+    // Once all is written, it is only shown again.
+    {
+        let sweep = SweepFiles::default().resume(&folder.path().join("run")).unwrap();
+        assert!(sweep.is_resumed());
+        let end = sweep.carry_out(&cpu, &go_on, &mut |_| Ok(())).unwrap();
+        assert!(end.best.is_none());
+        end.finish().unwrap();
+    }
+    assert_eq!(best(), written);
+    assert!(matches!(files.check(std::slice::from_ref(&path)), Err(Error::Exists(_))));
+    // What comes to nothing leaves no folder behind.
+    let fresh = SweepFiles { best: out("parameters"), ..SweepFiles::default() };
+    drop(fresh.begin(config, data()).unwrap());
+    assert!(!folder.path().join("parameters").exists());
 }

@@ -5,37 +5,11 @@ use std::path::PathBuf;
 use crate::{Table, grouped};
 use gputexel_dataset::objective::{LossKind, Objective};
 use gputexel_dataset::{self as dataset, Dataset};
-use gputexel_files::Error;
+use gputexel_files::{Advice, Error, Result};
 use gputexel_tuning::{exact_loss, exact_scores, fit_scale, paired_difference};
 use serde_json::{Value, json};
 
 use super::Side;
-
-/// Why losses cannot be computed.
-#[derive(Debug)]
-pub enum LossError {
-    /// A parameter file has no K, and none can be fitted on the positions.
-    NoScale(PathBuf),
-    /// Anything else.
-    Other(Error),
-}
-
-impl From<Error> for LossError {
-    fn from(error: Error) -> Self {
-        Self::Other(error)
-    }
-}
-
-impl std::fmt::Display for LossError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::NoScale(path) => write!(f, "{}: has no K, and K cannot be fitted", path.display()),
-            Self::Other(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for LossError {}
 
 /// Losses of one set of parameters.
 pub struct Loss {
@@ -66,23 +40,15 @@ impl Losses {
     /// `k` is that of both; without it each has the one of its file, else the one that fits best.
     ///
     /// # Errors
-    /// [`LossError::NoScale`] where none of these is to be had; [`LossError::Other`] when the
-    /// dataset cannot be read, holds nothing, or is of the features of neither.
-    pub fn on(
-        paths: &[PathBuf],
-        sides: &[Side; 2],
-        kind: LossKind,
-        k: Option<f64>,
-    ) -> std::result::Result<Self, LossError> {
-        let data = dataset::read_many(paths)?;
-        if data.is_empty() {
-            return Err(Error::input(&paths[0], "contains no positions").into());
-        }
+    /// [`Error::Advised`] where none of these is to be had; others when the dataset cannot be read, holds
+    /// nothing, or is of the features of neither.
+    pub fn on(paths: &[PathBuf], sides: &[Side; 2], kind: LossKind, k: Option<f64>) -> Result<Self> {
+        let data = dataset::read_positions(paths)?;
         let thetas =
             [0, 1].map(|side| sides[side].file.theta(&data.metadata().feature_set, &sides[side].path));
         if let [Err(_), Err(_)] = &thetas {
             let [Err(error), _] = thetas else { unreachable!("both are errors") };
-            return Err(error.into());
+            return Err(error);
         }
         let all: Vec<u32> = (0..data.len() as u32).collect();
         let mut of = [Err(String::new()), Err(String::new())];
@@ -164,11 +130,14 @@ fn loss_of(
     theta: &[f64],
     kind: LossKind,
     given: Option<f64>,
-) -> std::result::Result<Loss, LossError> {
+) -> Result<Loss> {
     let scores = exact_scores(data, theta, all);
     let best = fit_scale(data, &scores, all, kind).ok().map(|fit| (fit.k, fit.loss));
     let k = given.or(side.file.k).or(best.map(|best| best.0));
-    let k = k.ok_or_else(|| LossError::NoScale(side.path.clone()))?;
+    let k = k.ok_or_else(|| {
+        let advice = Advice::default().text("give it with ").setting("k", "");
+        Error::input(&side.path, "has no K, and K cannot be fitted").advise(advice)
+    })?;
     let loss = exact_loss(data, Objective { k, loss: kind }, theta, all);
     let tuned = &side.file.provenance.datasets;
     Ok(Loss { k, loss, best, trained_on: !tuned.is_empty() && tuned.join("+") == data.checksum() })

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use gputexel_files::{Error, Result};
 use gputexel_model::{ParameterFile, ParameterRecord};
+use serde_json::{Value, json};
 
 use crate::{Comparison, Parameter, Table, grouped};
-pub use losses::{Loss, LossError, Losses};
+pub use losses::{Loss, Losses};
 
 /// By what changes are sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -178,6 +179,37 @@ impl Differences {
     pub fn beyond(&self) -> (usize, usize) {
         let known = || self.changes.iter().filter_map(Change::in_errors);
         (known().count(), known().filter(|z| z.abs() > 2.0).count())
+    }
+
+    /// Refuses a table that is not in both.
+    ///
+    /// # Errors
+    /// [`Error::Setting`].
+    pub fn check_board(&self, board: &str) -> Result<()> {
+        match self.both.iter().any(|parameter| parameter.group == board) {
+            true => Ok(()),
+            false => Err(Error::setting("board", board, "A and B have no common table of this name")),
+        }
+    }
+
+    /// The comparison as JSON, with the `top` largest changes; values are in centipawns.
+    pub fn to_json(&self, top: usize) -> Value {
+        let change = |change: &Change| {
+            json!({
+                "name": change.name, "a": change.values[0], "b": change.values[1], "change": change.difference(),
+                "error_a": change.errors[0], "error_b": change.errors[1], "in_errors": change.in_errors(),
+            })
+        };
+        let (known, beyond) = self.beyond();
+        json!({
+            "a": self.sides[0].name, "b": self.sides[1].name,
+            "values": self.changes.len(), "changed": self.changed(),
+            "rms": self.rms(), "largest": self.most(),
+            "with_errors": known, "beyond_two_errors": beyond,
+            "losses": self.losses.as_ref().map(Losses::to_json),
+            "changes": self.changes.iter().take(top).map(change).collect::<Vec<_>>(),
+            "only_a": self.only[0], "only_b": self.only[1],
+        })
     }
 
     /// The page, with the `top` largest changes.

@@ -6,6 +6,9 @@
 //! fishtest's autoselect (constant gains, from vdbergh's analysis).
 
 mod run_plan;
+mod summary;
+
+use std::str::FromStr;
 
 use super::schedule::Schedule;
 use super::settings::check_draw_rate;
@@ -15,6 +18,7 @@ use super::{MethodKind, Settings};
 use gputexel_files::{Error, Result};
 
 pub use run_plan::{PlanOptions, RunPlan};
+pub use summary::{ExpectedGain, ParameterPlan, PlanSummary};
 
 /// C = 800 / ln 10: Elo a unit of expected score of a game in −1 to 1, near equality.
 const ELO_PER_SCORE: f64 = 800.0 / std::f64::consts::LN_10;
@@ -44,7 +48,41 @@ pub struct Guess {
     pub elo: f64,
 }
 
+impl FromStr for Guess {
+    type Err = Error;
+
+    /// `NAME,START,MIN,MAX,DISTANCE,ELO`.
+    fn from_str(text: &str) -> Result<Self> {
+        let mut fields = text.split(',').map(str::trim);
+        let name = fields.next().unwrap_or_default().to_string();
+        let number =
+            |field: &str| field.parse().map_err(|_| Error::Usage(format!("'{field}' is not a number")));
+        let numbers: Vec<f64> = fields.map(number).collect::<Result<_>>()?;
+        match (name.is_empty(), &numbers[..]) {
+            (false, &[start, min, max, distance, elo]) => {
+                Ok(Self { name, start, min, max, integer: false, distance, elo })
+            }
+            _ => Err(Error::Usage("expected NAME,START,MIN,MAX,DISTANCE,ELO".to_string())),
+        }
+    }
+}
+
 impl Guess {
+    /// What a list says of a parameter, where nothing else is guessed: its best value is `c_end` / 2.2 away,
+    /// and its Elo that of the curve with its `simul_elo`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where there is no Elo, neither given nor listed.
+    pub fn listed(variable: Variable, distance: Option<f64>, elo: Option<f64>) -> Result<Self> {
+        let Variable { name, start, min, max, .. } = variable;
+        let distance = distance.unwrap_or(variable.c_end / C_END);
+        let elo = elo.unwrap_or(variable.simul_elo * (distance / 100.0).powi(2));
+        if elo == 0.0 {
+            return Err(Error::Usage(format!("{name}: simul_elo is 0, so its Elo is not known")));
+        }
+        Ok(Self { name, start, min, max, integer: false, distance, elo })
+    }
+
     /// Refuses distances and Elos that are not positive.
     ///
     /// # Errors
@@ -302,6 +340,26 @@ mod tests {
             assert!((advice.r_end.unwrap() / ours - 1.0).abs() < 0.02, "{:?}", advice.r_end);
             assert!((advice.authors_r_end.unwrap() / r_end - 1.0).abs() < 0.06, "{:?}", advice.authors_r_end);
         }
+    }
+
+    #[test]
+    fn guesses_are_read_and_taken_from_lists() {
+        let read: Guess = "King Safety, 100,0, 400,50,5".parse().unwrap();
+        assert_eq!(
+            (read.name.as_str(), read.start, read.distance, read.elo),
+            ("King Safety", 100.0, 50.0, 5.0)
+        );
+        for bad in ["", "x", "x,1,2,3,4", "x,1,2,3,4,5,6", ",1,2,3,4,5", "x,1,2,3,4,y"] {
+            assert!(bad.parse::<Guess>().is_err(), "{bad}");
+        }
+        // What was advised for a guess leads back to it.
+        let variable = Advice::new(&read, 10_000, 0.6).unwrap().variable(&read);
+        let variable = Variable { c_end: 110.0, ..variable };
+        let listed = Guess::listed(variable.clone(), None, None).unwrap();
+        assert!((listed.distance - 50.0).abs() < 1e-9 && (listed.elo - 5.0).abs() < 1e-9, "{listed:?}");
+        let unknown = Variable { simul_elo: 0.0, ..variable };
+        assert!(Guess::listed(unknown.clone(), None, None).is_err());
+        assert_eq!(Guess::listed(unknown, Some(7.0), Some(2.0)).unwrap().elo, 2.0);
     }
 
     #[test]

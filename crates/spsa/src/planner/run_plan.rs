@@ -32,6 +32,10 @@ pub struct PlanOptions {
 /// Settings for a number of games, and what they gain in simulated runs.
 #[derive(Clone, Debug)]
 pub struct RunPlan {
+    /// Games, two in each pair.
+    pub games: u64,
+    /// Seed of the simulation.
+    pub seed: u64,
     /// Pairs of games.
     pub pairs: u64,
     /// Share of the games that will be drawn.
@@ -103,7 +107,7 @@ impl RunPlan {
         warnings.extend(room_warnings(&guesses));
         let available: f64 = guesses.iter().map(|g| g.elo).sum();
         warnings.extend(budget_warnings(&expected, available));
-        Ok(Self { pairs, draw_rate, guesses, advice, autoselect, repeats, expected, warnings })
+        Ok(Self { games, seed, pairs, draw_rate, guesses, advice, autoselect, repeats, expected, warnings })
     }
 
     /// τ, the standard deviation of a pair's score at equal strength.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use gputexel_files::folder_lock::FolderLock;
-use gputexel_files::{Error, Result};
+use gputexel_files::{Advice, Error, Result};
 use gputexel_matches::journal::{self, GamesFile};
 use gputexel_matches::openings::{Openings, Order};
 use gputexel_matches::{
@@ -40,17 +40,6 @@ impl Default for VerifyOptions {
     }
 }
 
-/// Why a run cannot be verified.
-#[derive(Debug, thiserror::Error)]
-pub enum VerifyError {
-    /// The folder of the match has one of other values, and was not to be replaced.
-    #[error("{}: contains a match of other values", .0.display())]
-    OtherMatch(PathBuf),
-    /// Everything else.
-    #[error(transparent)]
-    Other(#[from] Error),
-}
-
 /// What is played, as its folder keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct VerifyConfig {
@@ -82,7 +71,7 @@ impl Verification {
     /// [`Error::Setting`] for numbers of games that make no sense; runs that cannot be read, engines that
     /// cannot be used.
     pub fn open(folder: &Path, options: VerifyOptions) -> Result<Self> {
-        check_games(options.games)?;
+        check_games("games", options.games)?;
         let (mut header, events) = read(folder)?;
         let state = RunState::replay(folder, &header, &events, |_, _| Ok(()))?;
         let setup = Setup::open(&mut header, options.concurrency, &options.stop)?;
@@ -124,9 +113,9 @@ impl Verification {
     /// Plays what is missing; `observe` sees the sums after each pair that counts. A is the tuned side.
     ///
     /// # Errors
-    /// [`VerifyError::OtherMatch`] unless [`VerifyOptions::replace`] is set; engines that cannot be
-    /// started, files that cannot be written.
-    pub fn play(&self, observe: impl FnMut(&Tally) + Send) -> std::result::Result<MatchResult, VerifyError> {
+    /// [`Error::Advised`] for a match of other values, unless [`VerifyOptions::replace`] is set; engines that
+    /// cannot be started, files that cannot be written.
+    pub fn play(&self, observe: impl FnMut(&Tally) + Send) -> Result<MatchResult> {
         std::fs::create_dir_all(&self.folder).map_err(|e| Error::io(&self.folder, e))?;
         let (journal, done) = self.open_journal()?;
         let mut games = GamesFile::create(&self.pgn())?;
@@ -154,7 +143,7 @@ impl Verification {
         let result = run_match(&settings, &self.openings(), &make, done, &self.options.stop, &mut recorder);
         recorder.journal.check()?;
         recorder.games.finish()?;
-        Ok(result?)
+        result
     }
 
     /// Other openings than those of the run: of generated ones others, of a book's another order.
@@ -166,15 +155,15 @@ impl Verification {
         }
     }
 
-    fn open_journal(
-        &self,
-    ) -> std::result::Result<(journal::Journal, BTreeMap<u64, PairSummary>), VerifyError> {
+    fn open_journal(&self) -> Result<(journal::Journal, BTreeMap<u64, PairSummary>)> {
         // The journal keeps it.
         let lock = FolderLock::acquire(&self.folder)?;
         if !self.options.replace && self.folder.join(journal::JOURNAL).exists() {
             let (journal, theirs, done) = journal::Journal::open::<VerifyConfig>(&lock)?;
             if theirs != self.config {
-                return Err(VerifyError::OtherMatch(self.folder.clone()));
+                let advice = Advice::default().text("use ").setting("force", "").text(" to overwrite it");
+                let reason = format!("{}: contains a match of other values", self.folder.display());
+                return Err(Error::Usage(reason).advise(advice));
             }
             return Ok((journal, done));
         }

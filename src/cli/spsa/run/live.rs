@@ -142,13 +142,8 @@ pub fn parameter_rows(state: &RunState, most: usize) -> Vec<Vec<String>> {
     let mut rows = vec![header.map(str::to_string).to_vec()];
     let errors = tuner.standard_errors();
     let change = |i: usize| tuner.values()[i] - tuner.variables()[i].start;
-    let mut order: Vec<usize> = (0..errors.len()).collect();
-    let far = |i: usize| (change(i) / tuner.variables()[i].c_end).abs();
-    order.sort_by(|a, b| far(*b).total_cmp(&far(*a)));
-    let left_out = order.len().saturating_sub(most);
-    order.truncate(most);
-    order.sort_unstable();
-    for i in order {
+    let left_out = errors.len().saturating_sub(most);
+    for i in tuner.farthest(most) {
         rows.push(vec![
             tuner.variables()[i].name.clone(),
             number(tuner.values()[i]),

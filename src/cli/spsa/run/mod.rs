@@ -14,7 +14,7 @@ use gputexel::spsa::run::{RunState, RunSummary, SpsaRun, Stop};
 use gputexel::spsa::{MethodKind, Rounding};
 use gputexel::{Error, Result};
 
-use super::super::games::{name_games_flag, warn};
+use super::super::games::warn;
 use super::super::run_folder::{self, Kind, check_inputs};
 use super::super::{Context, say};
 use live::Live;
@@ -99,7 +99,7 @@ pub struct RunArgs {
 /// [`Error::Interrupted`].
 pub fn run(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
     if let Some(games) = args.verify {
-        check_games(games).map_err(|error| name_games_flag(error, "--verify"))?;
+        check_games("verify", games)?;
     }
     let folder = match &args.resume {
         Some(folder) => resume(args, folder, context)?,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use gputexel::matches::{MatchResult, Stop};
-use gputexel::spsa::run::{Verification, VerifyError, VerifyOptions};
+use gputexel::spsa::run::{Verification, VerifyOptions};
 use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -80,10 +80,7 @@ pub fn play_folder(
         bar.set_message(format!("tuned against start {:+.1} \u{b1} {:.1} Elo", elo.elo, elo.error95));
     });
     bar.finish_and_clear();
-    let result = result.map_err(|error| match error {
-        VerifyError::Other(error) => error,
-        other @ VerifyError::OtherMatch(_) => Error::Usage(format!("{other}; use --force to overwrite it")),
-    })?;
+    let result = result?;
     show(&result, games, &verification.pgn(), context)?;
     match &result.stop {
         Stop::AllPlayed | Stop::Decided(_) => Ok(()),

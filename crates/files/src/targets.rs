@@ -1,0 +1,66 @@
+//! Files that are to be written: what they may replace.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::paths::without_links;
+
+/// Refuses to write where something is, unless `may_exist`, and where nothing can be written. Nothing is said of
+/// a file that is not to be written at all.
+///
+/// # Errors
+/// [`Error::Exists`]; [`Error::Usage`] for a folder, or a file in a folder that does not exist.
+pub fn check_target(path: Option<&Path>, may_exist: bool) -> Result<()> {
+    let Some(path) = path else { return Ok(()) };
+    let refuse = |why: &str| Err(Error::Usage(format!("{}: cannot be written: {why}", path.display())));
+    match (folder_of(path).is_dir(), path.is_dir()) {
+        (false, _) => refuse("its folder does not exist"),
+        (_, true) => refuse("it is a folder"),
+        // A link to nowhere is there, too.
+        _ if !may_exist && path.symlink_metadata().is_ok() => Err(Error::Exists(path.to_path_buf())),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses outputs that are inputs or one file, which no permission to overwrite makes worth losing.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub fn check_apart(outputs: &[Option<&Path>], inputs: &[&Path]) -> Result<()> {
+    // Devices such as /dev/null may be written twice.
+    let is_file = |path: &&Path| !path.exists() || path.is_file();
+    let outputs: Vec<&Path> = outputs.iter().copied().flatten().filter(is_file).collect();
+    let inputs: Vec<PathBuf> = inputs.iter().map(|path| without_links(path)).collect();
+    for (i, output) in outputs.iter().enumerate() {
+        let place = without_links(output);
+        if inputs.contains(&place) {
+            return Err(Error::Usage(format!("{}: is also an input", output.display())));
+        }
+        if outputs[..i].iter().any(|other| without_links(other) == place) {
+            return Err(Error::Usage(format!("{}: would be written twice", output.display())));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses outputs that cannot be written or may not be replaced, then those that are inputs or one file: all
+/// that can be said before anything is read.
+///
+/// # Errors
+/// Those of [`check_target`] and [`check_apart`].
+pub fn check_outputs<P: AsRef<Path>>(
+    outputs: &[Option<&Path>],
+    inputs: impl IntoIterator<Item = P>,
+    may_exist: bool,
+) -> Result<()> {
+    outputs.iter().try_for_each(|path| check_target(*path, may_exist))?;
+    let inputs: Vec<P> = inputs.into_iter().collect();
+    check_apart(outputs, &inputs.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}

@@ -1,0 +1,289 @@
+//! What came of a run, for machines: the objects that `--json` prints.
+
+use std::path::Path;
+
+use gputexel_report::median;
+use gputexel_tuning::{Curvature, ErrorStatus, Polish, RoundRecord, RoundingSummary, StopReason};
+use serde::{Serialize, Serializer};
+
+use crate::tuned::{SwarmLosses, Tuned};
+use crate::uncertainty::{Answer, Findings};
+
+/// A run of `tune` in one object. Losses are exact, without regularization.
+#[derive(Clone, Debug, Serialize)]
+pub struct TuneSummary<'a> {
+    /// The folder of the run, if it has one.
+    pub folder: Option<&'a Path>,
+    /// Positions, those held out included.
+    pub positions: u64,
+    /// Scale constant, base-10 form.
+    pub k: f64,
+    /// Training loss of the prior.
+    pub loss_before: Option<f64>,
+    /// Training loss of the result.
+    pub loss: Option<f64>,
+    /// Held-out loss of the prior.
+    pub held_out_before: Option<f64>,
+    /// Held-out loss of the result.
+    pub held_out: Option<f64>,
+    /// Whole epochs.
+    pub epochs: u64,
+    /// Seconds of work, over all resumptions.
+    pub seconds: f64,
+    /// Why it ended.
+    pub reason: StopReason,
+    /// Method and settings that led to the result.
+    pub optimizer: &'a str,
+    /// The epoch that the result is of.
+    pub best_epoch: u64,
+    /// Everything that ran side by side.
+    pub members: Vec<MemberSummary<'a>>,
+    /// Features that no position has.
+    pub unsupported: Vec<&'a str>,
+    /// Features that [few](crate::WEAK_SUPPORT) positions have.
+    pub weak: Vec<&'a str>,
+    /// How sure the parameters are, where that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uncertainty: Option<UncertaintySummary<'a>>,
+    /// What rounding did.
+    #[serde(flatten)]
+    pub rounding: RoundingSummary,
+    /// Rounds of resolving positions again.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub rounds: &'a [RoundRecord],
+}
+
+/// A method with its settings.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MemberSummary<'a> {
+    /// The method and its settings.
+    pub optimizer: &'a str,
+    /// Its best held-out loss, or where nothing is held out, its best loss with regularization.
+    pub best: f64,
+}
+
+/// How sure parameters are.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum UncertaintySummary<'a> {
+    /// Nothing is known.
+    LeftOut {
+        /// Why.
+        left_out: &'a str,
+    },
+    /// Something is.
+    Found(FindingsSummary),
+}
+
+/// [`Findings`] in numbers. Errors are in centipawns.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FindingsSummary {
+    /// Games, or positions, that are taken as independent.
+    pub clusters: usize,
+    /// Which of both: `game` or `position`.
+    pub clustered_by: &'static str,
+    /// The matrix that they come from.
+    pub curvature: Curvature,
+    /// Directions that do not affect any score.
+    pub undetermined: usize,
+    /// Parameters that have errors.
+    pub estimated: usize,
+    /// Coordinates that no position depends on.
+    pub unsupported: usize,
+    /// Coordinates that too few games depend on.
+    pub rare: usize,
+    /// Coordinates that are held by a bound.
+    pub at_bound: usize,
+    /// Parameters whose errors say nothing.
+    pub not_determined: usize,
+    /// Median of the errors.
+    pub median_error: Option<f64>,
+    /// Parameters that differ from their prior by more than [`BEYOND`](crate::BEYOND) errors.
+    pub beyond_two_errors: usize,
+    /// Coordinates that are more than [`OFF_OPTIMUM`](crate::OFF_OPTIMUM) errors from the optimum.
+    pub off_optimum: usize,
+    /// The bootstrap, where there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bootstrap: Option<BootstrapSummary>,
+}
+
+/// What resamples of the games say.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BootstrapSummary {
+    /// Resamples that were asked for.
+    pub members: usize,
+    /// Those with any position.
+    pub used: usize,
+    /// Those of them that did not reach their optimum.
+    pub unfinished: usize,
+    /// Evaluations of populations.
+    pub evaluations: usize,
+    /// Seed of the resamples.
+    pub seed: u64,
+    /// Median of bootstrap errors over standard errors.
+    pub ratio: Option<f64>,
+}
+
+impl<'a> TuneSummary<'a> {
+    /// Sums up a run.
+    pub fn new(tuned: &'a Tuned) -> Self {
+        let outcome = &tuned.outcome;
+        let member = |(optimizer, best): &'a (String, f64)| MemberSummary { optimizer, best: *best };
+        Self {
+            folder: tuned.folder.as_deref(),
+            positions: tuned.positions,
+            k: tuned.config().k,
+            loss_before: tuned.loss_before,
+            loss: tuned.loss,
+            held_out_before: tuned.held_out_before,
+            held_out: tuned.held_out,
+            epochs: outcome.epochs,
+            seconds: outcome.seconds,
+            reason: outcome.reason,
+            optimizer: &outcome.optimizer,
+            best_epoch: outcome.best_epoch,
+            members: outcome.members.iter().map(member).collect(),
+            unsupported: tuned.unsupported(),
+            weak: tuned.weak(),
+            uncertainty: match &tuned.uncertainty {
+                Answer::None => None,
+                Answer::LeftOut(left_out) => Some(UncertaintySummary::LeftOut { left_out }),
+                Answer::Found(found) => Some(UncertaintySummary::Found(FindingsSummary::new(found, tuned))),
+            },
+            rounding: RoundingSummary::new(tuned.rounding.as_ref()),
+            rounds: &tuned.rounds,
+        }
+    }
+}
+
+impl FindingsSummary {
+    /// Sums up what was found out about a run.
+    pub fn new(findings: &Findings, tuned: &Tuned) -> Self {
+        let sandwich = &findings.sandwich;
+        let (estimated, beyond) = findings.beyond(&tuned.config().prior_theta, tuned.parameters());
+        let mut errors: Vec<f64> = sandwich.theta.iter().flatten().copied().collect();
+        Self {
+            clusters: sandwich.clusters,
+            clustered_by: if sandwich.by_game { "game" } else { "position" },
+            curvature: sandwich.curvature,
+            undetermined: sandwich.undetermined,
+            estimated,
+            unsupported: findings.count(ErrorStatus::Unsupported),
+            rare: findings.count(ErrorStatus::Rare),
+            at_bound: findings.count(ErrorStatus::AtBound),
+            not_determined: sandwich.not_determined,
+            median_error: median(&mut errors),
+            beyond_two_errors: beyond,
+            off_optimum: findings.off_optimum(),
+            bootstrap: findings.bootstrap.as_ref().map(|bootstrap| BootstrapSummary {
+                members: bootstrap.members,
+                used: bootstrap.used,
+                unfinished: bootstrap.unfinished,
+                evaluations: bootstrap.evaluations,
+                seed: findings.seed,
+                ratio: median(&mut findings.ratios()),
+            }),
+        }
+    }
+}
+
+/// A run of `pso` in one object. Losses are exact.
+#[derive(Clone, Debug, Serialize)]
+pub struct SwarmSummary<'a> {
+    /// The folder of the run, if it has one.
+    pub folder: Option<&'a Path>,
+    /// Positions, those held out included.
+    pub positions: u64,
+    /// Scale constant, base-10 form.
+    pub k: f64,
+    /// The basis whose coordinates were searched.
+    pub basis: String,
+    /// Training loss of the start.
+    pub original: Option<f64>,
+    /// Training loss of the best position of all swarms.
+    pub swarm: Option<f64>,
+    /// Training loss of the prior.
+    pub loss_before: Option<f64>,
+    /// Training loss of the result.
+    pub loss: Option<f64>,
+    /// Held-out loss of the prior.
+    pub held_out_before: Option<f64>,
+    /// Held-out loss of the result.
+    pub held_out: Option<f64>,
+    /// Iterations.
+    pub iterations: u64,
+    /// Seconds of work, over all resumptions.
+    pub seconds: f64,
+    /// Why it ended.
+    pub reason: StopReason,
+    /// The swarms' settings.
+    pub optimizer: &'a str,
+    /// The iteration that the result is of.
+    pub best_iteration: u64,
+    /// What polishing did, where it was asked for.
+    pub polish: Option<PolishSummary>,
+    /// The result: values of the basis by their names, in centipawns.
+    #[serde(serialize_with = "as_map")]
+    pub coordinates: Vec<(String, f64)>,
+    /// What rounding did.
+    #[serde(flatten)]
+    pub rounding: RoundingSummary,
+}
+
+/// What polishing did. Losses include regularization.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PolishSummary {
+    /// Loss of the swarms' best position.
+    pub swarm: f64,
+    /// Loss of the optimum on real numbers.
+    pub optimum: Option<f64>,
+    /// Loss of what came of it.
+    pub loss: f64,
+    /// Share of the way to the optimum.
+    pub closed: Option<f64>,
+    /// Whether held-out positions spoke against it.
+    pub refused: bool,
+    /// Seconds that it took.
+    pub seconds: f64,
+}
+
+impl From<&Polish> for PolishSummary {
+    fn from(polish: &Polish) -> Self {
+        let Polish { swarm, optimum, polished: loss, refused, seconds, .. } = *polish;
+        Self { swarm, optimum, loss, closed: polish.closed(), refused, seconds }
+    }
+}
+
+impl<'a> SwarmSummary<'a> {
+    /// Sums up a run of swarms.
+    pub fn new(tuned: &'a Tuned) -> Self {
+        let outcome = &tuned.outcome;
+        let basis = tuned.config().parameterization();
+        let named = basis.coordinates.iter().zip(&outcome.z);
+        let losses = tuned.swarm_losses.map(|SwarmLosses { original, best }| (original, best)).unzip();
+        Self {
+            folder: tuned.folder.as_deref(),
+            positions: tuned.positions,
+            k: tuned.config().k,
+            original: losses.0,
+            swarm: losses.1,
+            loss_before: tuned.loss_before,
+            loss: tuned.loss,
+            held_out_before: tuned.held_out_before,
+            held_out: tuned.held_out,
+            iterations: outcome.epochs,
+            seconds: outcome.seconds,
+            reason: outcome.reason,
+            optimizer: &outcome.optimizer,
+            best_iteration: outcome.best_epoch,
+            polish: tuned.polish.as_ref().map(PolishSummary::from),
+            coordinates: named.map(|(coordinate, z)| (coordinate.name.clone(), *z)).collect(),
+            rounding: RoundingSummary::new(tuned.rounding.as_ref()),
+            basis: basis.name,
+        }
+    }
+}
+
+fn as_map<S: Serializer>(pairs: &[(String, f64)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
+}

@@ -1,0 +1,334 @@
+//! A sweep with its files: what it writes is checked before it begins, recorded with it, and written when it
+//! ends, also by a process that resumes it.
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use gputexel_dataset::{self as dataset, Dataset};
+use gputexel_files::run_folder::{Kind, RunFolder};
+use gputexel_files::{Error, Result, check_outputs, check_target, is_one};
+use gputexel_tuning::Checkpoint;
+use gputexel_tuning::sweep::{MakeEvaluator, SweepConfig, SweepEvent, SweepOutputs, SweepRecord};
+use serde_json::Value;
+
+use crate::best::{BestTarget, check_best, holds_best_only};
+use crate::{BestParameters, SweepResults, SweepSession};
+
+/// The runs, in the folder of a sweep.
+const RUNS: &str = "runs.csv";
+/// The picture of the runs there.
+const PICTURE: &str = "sweep.svg";
+/// The report there.
+const REPORT: &str = "report.html";
+
+/// Which files a sweep writes, and how often it stores its state.
+#[derive(Clone, Debug)]
+pub struct SweepFiles {
+    /// The folder of a new sweep, which can be resumed from there; none is kept where there is none.
+    pub folder: Option<PathBuf>,
+    /// Where the parameters go that the best settings give on all positions: a file (`.json`), or a folder,
+    /// which gets tables, too.
+    pub best: Option<PathBuf>,
+    /// Table of all runs.
+    pub csv: Option<PathBuf>,
+    /// Picture of the held-out losses.
+    pub svg: Option<PathBuf>,
+    /// Whether what is there may be overwritten.
+    pub overwrite: bool,
+    /// What began the sweep, for its record.
+    pub command_line: String,
+    /// Time between two states that are stored in the folder.
+    pub checkpoint_every: Duration,
+}
+
+impl Default for SweepFiles {
+    /// No files at all.
+    fn default() -> Self {
+        Self {
+            folder: None,
+            best: None,
+            csv: None,
+            svg: None,
+            overwrite: false,
+            command_line: String::new(),
+            checkpoint_every: Duration::from_secs(30),
+        }
+    }
+}
+
+impl SweepFiles {
+    /// Refuses what can be refused of a new sweep before its datasets are read.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] and [`Error::Usage`] for files that cannot be written or may not be replaced.
+    pub fn check(&self, datasets: &[PathBuf]) -> Result<()> {
+        let own = |best: &Path| self.folder.as_deref().is_some_and(|folder| is_one(best, folder));
+        if let Some(best) = self.best.as_deref().filter(|best| !own(best)) {
+            check_best(best, self.overwrite)?;
+        }
+        check_outputs(&[self.csv.as_deref(), self.svg.as_deref()], datasets, self.overwrite)
+    }
+
+    /// Makes and locks the folders of a new sweep and writes its record.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for settings out of their range and for folders that hold something;
+    /// [`Error::Input`] for a folder that another process writes to; [`Error::Io`].
+    pub fn begin(&self, config: SweepConfig, data: Dataset) -> Result<StartedSweep> {
+        SweepSession::new(&config, &data)?;
+        let create = |path: &PathBuf| RunFolder::create(Some(path), Kind::Sweep, self.overwrite);
+        let folder = self.folder.as_ref().map(create).transpose()?;
+        let outputs = SweepOutputs {
+            best: self.best.clone(),
+            csv: self.csv.clone(),
+            svg: self.svg.clone(),
+            force: self.overwrite,
+            written: false,
+        };
+        let record = SweepRecord::new(&self.command_line, absolutes(&outputs), config);
+        let sweep = StartedSweep::new(data, folder, record, outputs, self.checkpoint_every);
+        if let Some(folder) = &sweep.folder {
+            folder.write_record(Kind::Sweep, &sweep.record)?;
+        }
+        sweep.open_best()
+    }
+
+    /// A sweep that was begun in a folder: one that was interrupted goes on, a finished one can be shown
+    /// again. Of the files here, those that are named are written, else those that the sweep was begun with
+    /// and has not written yet; what the sweep itself is to write may exist.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a folder of anything else, and for datasets that have changed; [`Error::Exists`]
+    /// and [`Error::Usage`] for files that cannot be written or may not be replaced; [`Error::Io`].
+    pub fn resume(&self, path: &Path) -> Result<StartedSweep> {
+        let folder = RunFolder::enter(path, Kind::Sweep)?;
+        let mut record: SweepRecord = folder.record(Kind::Sweep)?;
+        let outputs = self.resumed(&folder, &record.outputs)?;
+        let config = &record.config;
+        let checkpoint = Checkpoint::read_from(&folder)?;
+        let data = dataset::read_many(&config.datasets)?;
+        if data.checksum() != config.checksum {
+            let reason = "is not the dataset that the sweep started with";
+            return Err(Error::input(&config.datasets[0], reason));
+        }
+        let name = Kind::Sweep.record().unwrap_or_default();
+        config.validate().map_err(|e| Error::input(folder.file(name), e.to_string()))?;
+        // What a finished sweep is asked for is no part of it.
+        let same_best = outputs.best.as_ref().map(absolute) == record.outputs.best;
+        let force = self.overwrite || (same_best && record.outputs.force);
+        let recorded = SweepOutputs { force, ..absolutes(&outputs) };
+        if !record.outputs.written && record.outputs != recorded {
+            record.outputs = recorded;
+            folder.write_record(Kind::Sweep, &record)?;
+        }
+        let mut sweep = StartedSweep::new(data, Some(folder), record, outputs, self.checkpoint_every);
+        (sweep.fresh, sweep.resumed) = (false, checkpoint.is_some());
+        sweep.checkpoint.set(checkpoint);
+        sweep.open_best()
+    }
+
+    /// What a resumed sweep writes.
+    fn resumed(&self, folder: &RunFolder, recorded: &SweepOutputs) -> Result<SweepOutputs> {
+        let choose = |given: &Option<PathBuf>, recorded_path: &Option<PathBuf>| match given {
+            Some(path) => Some(path.clone()),
+            None => recorded_path.clone().filter(|_| !recorded.written),
+        };
+        let file = |given, recorded_path: &Option<PathBuf>, own: &str| {
+            let path = choose(given, recorded_path);
+            let full = path.as_ref().map(absolute);
+            let ours = full == *recorded_path || full == Some(absolute(&folder.file(own)));
+            check_target(path.as_deref(), self.overwrite || ours).map(|()| path)
+        };
+        let csv = file(&self.csv, &recorded.csv, RUNS)?;
+        let svg = file(&self.svg, &recorded.svg, PICTURE)?;
+        let best = choose(&self.best, &recorded.best);
+        let ours = best.as_ref().map(absolute) == recorded.best;
+        let may_replace = recorded.force || best.as_deref().is_some_and(holds_best_only);
+        let force = self.overwrite || (ours && may_replace);
+        if let Some(elsewhere) = best.as_deref().filter(|best| !is_one(best, folder.path())) {
+            check_best(elsewhere, force)?;
+        }
+        Ok(SweepOutputs { best, csv, svg, force, written: false })
+    }
+}
+
+fn absolute(path: &PathBuf) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.clone())
+}
+
+fn absolutes(outputs: &SweepOutputs) -> SweepOutputs {
+    let full = |path: &Option<PathBuf>| path.as_ref().map(absolute);
+    let (best, csv, svg) = (full(&outputs.best), full(&outputs.csv), full(&outputs.svg));
+    SweepOutputs { best, csv, svg, ..outputs.clone() }
+}
+
+/// A sweep that has begun, with its folders. They are taken away again if nothing was written to them when it
+/// is dropped before its [end](SweepEnd::finish).
+pub struct StartedSweep {
+    data: Dataset,
+    folder: Option<RunFolder>,
+    record: SweepRecord,
+    /// What is written, by the paths that were given.
+    outputs: SweepOutputs,
+    best: Option<BestTarget>,
+    /// Where an earlier process stopped; taken once.
+    checkpoint: Cell<Option<Checkpoint>>,
+    resumed: bool,
+    every: Duration,
+    fresh: bool,
+    finished: Cell<bool>,
+}
+
+impl StartedSweep {
+    fn new(
+        data: Dataset,
+        folder: Option<RunFolder>,
+        record: SweepRecord,
+        outputs: SweepOutputs,
+        every: Duration,
+    ) -> Self {
+        Self {
+            data,
+            folder,
+            record,
+            outputs,
+            best: None,
+            checkpoint: Cell::new(None),
+            resumed: false,
+            every,
+            fresh: true,
+            finished: Cell::new(false),
+        }
+    }
+
+    fn open_best(mut self) -> Result<Self> {
+        let SweepOutputs { best, force, .. } = &self.outputs;
+        let open = |path: &PathBuf| BestTarget::open(path, self.folder.as_ref(), *force);
+        self.best = best.as_ref().map(open).transpose()?;
+        Ok(self)
+    }
+
+    /// What is computed.
+    pub fn config(&self) -> &SweepConfig {
+        &self.record.config
+    }
+
+    /// The positions.
+    pub fn data(&self) -> &Dataset {
+        &self.data
+    }
+
+    /// The folder of the sweep.
+    pub fn folder(&self) -> Option<&RunFolder> {
+        self.folder.as_ref()
+    }
+
+    /// Whether it goes on from a state that an earlier process stored.
+    pub fn is_resumed(&self) -> bool {
+        self.resumed
+    }
+
+    /// What has to be said of folders that could not be locked.
+    pub fn warnings(&self) -> Vec<String> {
+        let folder = self.folder.as_ref().and_then(RunFolder::warning);
+        folder.into_iter().chain(self.best.as_ref().and_then(BestTarget::warning)).collect()
+    }
+
+    /// Trains until the end, or until `cancel` is set, and writes what came of it.
+    ///
+    /// # Errors
+    /// Those of evaluators and the observer; files that cannot be written.
+    pub fn carry_out(
+        &self,
+        make_evaluator: &MakeEvaluator<'_>,
+        cancel: &AtomicBool,
+        observe: &mut dyn FnMut(&SweepEvent<'_>) -> Result<()>,
+    ) -> Result<SweepEnd<'_>> {
+        let (config, folder) = (self.config(), self.folder.as_ref());
+        let session = match folder {
+            Some(folder) => {
+                SweepSession::in_folder(config, &self.data, folder, self.checkpoint.take(), self.every)?
+            }
+            None => SweepSession::new(config, &self.data)?,
+        };
+        let results = session.run(make_evaluator, cancel, observe)?;
+        let in_folder = |name: &str| folder.map(|folder| folder.file(name));
+        for path in self.outputs.csv.clone().into_iter().chain(in_folder(RUNS)) {
+            results.write_csv(&path)?;
+        }
+        for path in self.outputs.svg.clone().into_iter().chain(in_folder(PICTURE)) {
+            results.write_svg(&path)?;
+        }
+        let report = folder.map_or(Ok(()), |folder| {
+            folder.write(REPORT, &results.report(folder.path(), &self.record).to_html(None)?)
+        });
+        let best = self.best.as_ref().map_or(Ok(None), |target| {
+            let best = results.train_best(make_evaluator, cancel)?;
+            best.map(|best| target.write(&best, folder).map(|path| (path, best))).transpose()
+        });
+        let (best, failure) = match best {
+            Ok(best) => (best, None),
+            Err(error) => (None, Some(error)),
+        };
+        Ok(SweepEnd { results, best, report, failure, sweep: self })
+    }
+}
+
+impl Drop for StartedSweep {
+    fn drop(&mut self) {
+        if self.finished.get() {
+            return;
+        }
+        self.best.iter().for_each(BestTarget::discard);
+        self.folder.iter().filter(|_| self.fresh).for_each(RunFolder::discard);
+    }
+}
+
+/// How a sweep ended. It is worth showing whatever [`finish`](Self::finish) says.
+pub struct SweepEnd<'r> {
+    /// What was learnt.
+    pub results: SweepResults<'r>,
+    /// The parameters that the best settings give on all positions, and where they were written.
+    pub best: Option<(PathBuf, BestParameters)>,
+    /// Whether the report could be written; a sweep does not fail without one.
+    pub report: Result<()>,
+    /// Why there are no best parameters.
+    failure: Option<Error>,
+    sweep: &'r StartedSweep,
+}
+
+impl SweepEnd<'_> {
+    /// The results as JSON, with the best parameters and where they were written.
+    pub fn to_json(&self) -> Value {
+        self.results.to_json(self.best.as_ref().map(|(path, best)| (&**path, best)))
+    }
+
+    /// Notes in the folder that all is written, so that it is not written a second time unasked.
+    ///
+    /// # Errors
+    /// Those of training the best parameters and writing them; [`Error::Interrupted`] for a sweep that has not
+    /// come to its end, [`Error::Numeric`] for one without a finite loss; [`Error::Io`].
+    pub fn finish(self) -> Result<()> {
+        let Self { results, failure, sweep, .. } = self;
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        if let Some(progress) = results.unfinished() {
+            return Err(Error::Interrupted(format!("after {progress} of all runs")));
+        }
+        if results.best().is_none() {
+            return Err(Error::Numeric("the losses of all runs are no longer finite".to_string()));
+        }
+        if let Some(folder) = &sweep.folder
+            && !sweep.outputs.is_empty()
+            && !sweep.record.outputs.written
+        {
+            let outputs = SweepOutputs { written: true, ..sweep.record.outputs.clone() };
+            folder.write_record(Kind::Sweep, &SweepRecord { outputs, ..sweep.record.clone() })?;
+        }
+        sweep.finished.set(true);
+        Ok(())
+    }
+}

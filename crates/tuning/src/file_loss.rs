@@ -1,0 +1,72 @@
+//! The loss of a parameter file on datasets.
+
+use std::path::Path;
+
+use gputexel_dataset as dataset;
+use gputexel_dataset::objective::{LossKind, Objective};
+use gputexel_files::{Error, Result};
+use gputexel_model::ParameterFile;
+use serde::Serialize;
+
+use super::exact::{exact_loss, exact_scores};
+use super::scale::fit_scale;
+
+/// Where a K comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScaleOrigin {
+    /// The caller.
+    Given,
+    /// The parameter file.
+    File,
+    /// The positions, which it fits best.
+    Fitted,
+}
+
+/// The loss of a parameter file; its JSON is what `eval --json` prints.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FileLoss {
+    /// Mean loss over all positions, in f64 and without regularization.
+    pub loss: f64,
+    /// Positions.
+    pub positions: u64,
+    /// The loss function.
+    pub loss_kind: String,
+    /// Scale constant, base-10 form.
+    pub k: f64,
+    /// Where it comes from.
+    #[serde(skip)]
+    pub origin: ScaleOrigin,
+}
+
+impl FileLoss {
+    /// Computes the loss of `parameters`, a file or the folder of a run, on datasets together. Where no `k` is
+    /// given, it is that of the file, and where that has none, the one that fits best.
+    ///
+    /// # Errors
+    /// Files that cannot be read or do not belong together; [`Error::Usage`] where K cannot be fitted;
+    /// [`Error::Numeric`] for a loss that is not finite.
+    pub fn on<P: AsRef<Path>>(
+        datasets: &[P],
+        parameters: &Path,
+        loss: LossKind,
+        k: Option<f64>,
+    ) -> Result<Self> {
+        let file = ParameterFile::read(parameters)?;
+        let data = dataset::read_positions(datasets)?;
+        let theta = file.theta(&data.metadata().feature_set, parameters)?;
+        let all: Vec<u32> = (0..data.len() as u32).collect();
+        let (k, origin) = match (k, file.k) {
+            (Some(k), _) => (k, ScaleOrigin::Given),
+            (None, Some(k)) => (k, ScaleOrigin::File),
+            (None, None) => {
+                let scores = exact_scores(&data, &theta, &all);
+                (fit_scale(&data, &scores, &all, loss)?.k, ScaleOrigin::Fitted)
+            }
+        };
+        let value = exact_loss(&data, Objective { k, loss }, &theta, &all);
+        if !value.is_finite() {
+            return Err(Error::Numeric(format!("the loss is {value}")));
+        }
+        Ok(Self { loss: value, positions: data.len() as u64, loss_kind: loss.to_string(), k, origin })
+    }
+}
