@@ -92,7 +92,7 @@ impl GpuEvaluator<'_> {
     /// Number of segments of matrices whose slabs fit in the memory for slabs.
     fn matrix_segments(&self) -> Result<usize> {
         let slab = 4 * (self.layout.features() * self.layout.features()).max(1) as u64;
-        // One slab per segment, and three blocks of partial sums per chunk, plus two chunks.
+        // One slab per segment, and three blocks of partial sums per chunk, with two chunks to spare.
         let room = |budget: &Budget| {
             let room = budget.slabs.min(self.options.binding_bytes);
             (room / slab).saturating_sub(9) * CHUNK as u64 / (CHUNK as u64 + 3)

@@ -81,7 +81,7 @@ pub enum Kernel {
     Reduce,
     /// Reduces partial gradients to totals.
     Total,
-    /// Second derivatives of the loss at each position, for one member.
+    /// Gauss–Newton curvatures of the loss at each position, for one member.
     LossCurvature,
     /// Slabs of Gauss–Newton matrices.
     HessianSlab,

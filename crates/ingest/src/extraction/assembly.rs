@@ -269,8 +269,11 @@ impl<'a> Assembly<'a> {
             self.reports.iter().for_each(|report| left_out.merge(&report.left_out));
             let reasons: Vec<String> =
                 left_out.iter().map(|(reason, count)| format!("{count} {}", reason.label())).collect();
-            let reasons =
-                if reasons.is_empty() { "nothing, there is none".to_string() } else { reasons.join(", ") };
+            let reasons = if reasons.is_empty() {
+                "nothing, the inputs have no positions".to_string()
+            } else {
+                reasons.join(", ")
+            };
             return Err(Error::input(&inputs[0], format!("no position was kept; left out: {reasons}")));
         }
         let records = self.reports.iter().map(|report| report.record.clone()).collect();

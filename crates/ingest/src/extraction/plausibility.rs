@@ -95,7 +95,7 @@ fn results_mismatch(
     if verdict == Verdict::MixedPointOfView {
         return settings.point_of_view.is_none().then(|| {
             let advice =
-                set("pov", "white").text(" or ").join(set("pov", "stm").text(" reads them all alike"));
+                set("pov", "white").text(" or ").join(set("pov", "stm").text(" reads them all the same way"));
             (format!("lines with different points of view seem to be mixed: {rates}"), advice)
         });
     }
@@ -118,19 +118,19 @@ fn results_mismatch(
             .setting("pov", fitting.name())
             .text(" ")
             .setting("results", "1..0")
-            .text(" reads them so, ")
+            .text(" reads them that way, ")
             .join(as_they_are.text(" as they are")),
         (true, PointOfView::White) => extract
             .setting("results", "1..0")
-            .text(" turns them, ")
+            .text(" reverses them, ")
             .join(as_they_are.text(" reads them as they are")),
         (false, _) if !game_results => extract
             .setting("pov", fitting.name())
-            .text(" reads them so, ")
+            .text(" reads them that way, ")
             .setting("pov", view.name())
             .text(" as they are"),
         _ => Advice::default()
-            .text("1-0 and its like are White's by definition; ")
+            .text("1-0 and the like are White's by definition; ")
             .join(extract.setting("pov", view.name()).text(" "))
             .join(as_they_are.text(" reads them as they are")),
     };
@@ -144,7 +144,7 @@ fn scores_mismatch(counts: &Agreement, verdict: Verdict, view: PointOfView) -> (
         let white = set(PointOfView::White).text(" or ");
         return (
             format!("scores with different points of view seem to be mixed: {rates}"),
-            white.join(set(PointOfView::Stm).text(" reads them all alike")),
+            white.join(set(PointOfView::Stm).text(" reads them all the same way")),
         );
     }
     let as_they_are = |before: &str| Advice::default().text(before).join(set(view));
@@ -154,12 +154,12 @@ fn scores_mismatch(counts: &Agreement, verdict: Verdict, view: PointOfView) -> (
             if fitting == PointOfView::White { "White's" } else { "the side to move's" },
             Advice::default()
                 .text("extract ")
-                .join(set(fitting).text(" reads them so, "))
+                .join(set(fitting).text(" reads them that way, "))
                 .join(as_they_are("").text(" as they are")),
         ),
         (fitting, true) => (
             if fitting == PointOfView::White { "Black's" } else { "those of the side that has just moved" },
-            as_they_are("turn their sign, or extract ").text(" reads them as they are"),
+            as_they_are("reverse their sign, or extract ").text(" reads them as they are"),
         ),
     };
     (format!("scores contradict material as if they were {whose}: {rates}"), advice)

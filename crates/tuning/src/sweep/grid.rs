@@ -361,7 +361,7 @@ mod tests {
         assert_eq!(grid.indices(6), [1, 1, 0, 0]);
         assert_eq!(grid.labels(6), ["0.0001", "cross-entropy", "0.5", "1"]);
         assert_eq!((setting.adam.l2, setting.loss), (1e-4, LossKind::CrossEntropy));
-        assert_eq!((setting.adam.beta1, setting.k), (0.8, 1.0)); // K was given in the base-e form and halved
+        assert_eq!((setting.adam.beta1, setting.k), (0.8, 1.0)); // k_factor is 0.5
         assert_eq!(setting.sources, [0.5]);
         let all: std::collections::HashSet<String> = (0..12).map(|i| grid.labels(i).join(" ")).collect();
         assert_eq!(all.len(), 12);

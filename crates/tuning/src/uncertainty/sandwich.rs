@@ -41,7 +41,7 @@ pub enum ErrorStatus {
     Unsupported,
     /// Fewer than [`MIN_CLUSTERS`] games depend on it.
     Rare,
-    /// It is at a bound.
+    /// It is held at a bound.
     AtBound,
     /// Its standard error is NaN, or so large that the coordinate is unknown (see
     /// [`MAX_ERROR_CP`](super::MAX_ERROR_CP)).
