@@ -61,8 +61,10 @@ use gputexel_files::{Error, Result};
 /// ```
 ///
 /// ```compile_fail,E0451
-/// fn replace(data: gputexel_dataset::Dataset, metadata: gputexel_dataset::Metadata) -> gputexel_dataset::Dataset {
-///     gputexel_dataset::Dataset { metadata, ..data }
+/// use gputexel_dataset::{Dataset, Metadata};
+///
+/// fn replace(data: Dataset, metadata: Metadata) -> Dataset {
+///     Dataset { metadata, ..data }
 /// }
 /// ```
 #[derive(Clone, Debug)]

@@ -20,7 +20,8 @@ pub trait DeviceSteps {
 /// The state of a population under Adam, and the steps to take.
 ///
 /// The update is that of Kingma and Ba (2015): m ← β₁ m + (1 − β₁) g, v ← β₂ v + (1 − β₂) g²,
-/// θ ← θ − rate · m / (√(correction · v) + ε), where g is the gradient of the mean loss plus pull · (θ − prior).
+/// θ ← θ − rate · m / (√(correction · v) + ε), where g is the gradient of the mean loss plus
+/// pull · (θ − prior).
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdamBatch {
     /// Parameters before the first step; every member has its own.

@@ -350,7 +350,7 @@ impl RunConfig {
         self.basis.as_ref().filter(|basis| !basis.is_identity())
     }
 
-    /// What is tuned.
+    /// The parameterization that is tuned.
     pub fn parameterization(&self) -> Parameterization {
         self.basis.clone().unwrap_or_else(|| Parameterization::identity(&self.prior_theta))
     }

@@ -10,7 +10,7 @@ use super::RunConfig;
 /// Settings, positions and backend of a run, as needed by the steps after optimization.
 #[derive(Clone, Copy)]
 pub struct RunParts<'a> {
-    /// What is computed.
+    /// The configuration of the run.
     pub config: &'a RunConfig,
     /// The positions.
     pub data: &'a Dataset,

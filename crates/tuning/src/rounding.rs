@@ -88,8 +88,8 @@ fn nearest(value: f64, i: usize, space: &Space) -> f64 {
 }
 
 /// Rounds the integer coordinates one after another and re-solves for the others each time, so that
-/// (z − z*)ᵀ H (z − z*) stays small; `matrix` is H, symmetric, row-major. Coordinates without curvature are rounded
-/// naively. Real coordinates adapt to the rounded ones.
+/// (z − z*)ᵀ H (z − z*) stays small; `matrix` is H, symmetric, row-major. Coordinates without curvature
+/// are rounded naively. Real coordinates adapt to the rounded ones.
 ///
 /// # Panics
 /// If the matrix does not match the point.

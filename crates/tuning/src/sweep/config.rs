@@ -160,7 +160,7 @@ impl SweepConfig {
         blends.is_some_and(|axis| (0..axis.len()).any(|i| axis.number(i) > Some(0.0)))
     }
 
-    /// What is trained.
+    /// The parameterization that is trained.
     pub fn parameterization(&self) -> Parameterization {
         self.basis.clone().unwrap_or_else(|| Parameterization::identity(&self.start))
     }
