@@ -1,4 +1,4 @@
-//! Positions that occur again: to a linear evaluation, rows that are equal are one position.
+//! Duplicate positions: to a linear evaluation, equal rows are the same position.
 
 use std::collections::HashMap;
 
@@ -7,21 +7,21 @@ use xxhash_rust::xxh3::Xxh3;
 
 use gputexel_dataset::Dataset;
 
-/// Positions that occur again.
+/// Counts of duplicate positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Duplicates {
-    /// Different rows.
+    /// Distinct rows.
     pub distinct: u64,
     /// Rows that equal an earlier one.
     pub repeated: u64,
-    /// Those of them with another result than the first.
+    /// Duplicates whose result differs from that of the first occurrence.
     pub other_result: u64,
-    /// Those of them in the game of the first.
+    /// Duplicates in the same game as the first occurrence.
     pub same_game: u64,
 }
 
-/// Counts rows that have coefficients, taper and offset of an earlier one. Rows are told apart by 64
-/// bits of a hash.
+/// Counts rows with the same coefficients, taper and offset as an earlier one. Rows are compared by a 64-bit
+/// hash.
 pub fn duplicates(data: &Dataset) -> Duplicates {
     let mut found = Duplicates::default();
     let mut first: HashMap<u64, u32> = HashMap::new();

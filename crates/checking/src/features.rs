@@ -1,4 +1,4 @@
-//! Which features positions have, by phase.
+//! How many positions have each feature, by phase.
 
 use std::collections::HashMap;
 
@@ -7,47 +7,47 @@ use serde::Serialize;
 use gputexel_dataset::Dataset;
 use gputexel_model::Feature;
 
-/// Positions below which a feature is called rare.
+/// A feature in fewer positions than this is called rare.
 pub const RARE: u64 = 100;
 
-/// Whether a feature is a pawn on the first or last rank, which no position has.
+/// Whether a feature is a pawn on the first or last rank, which cannot occur.
 pub fn is_impossible(name: &str) -> bool {
     let square = name.strip_prefix("pawn_").map(str::as_bytes);
     matches!(square, Some([b'a'..=b'h', b'1' | b'8']))
 }
 
-/// What is said of features that are impossible.
+/// Description of impossible features.
 pub const IMPOSSIBLE: &str = "pawn squares of the first and last rank, where no pawn can stand";
 
-/// Positions that have a feature with a coefficient other than 0, by thirds of the phase.
+/// Number of positions that have a feature with a nonzero coefficient, by thirds of the phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Support {
     /// The feature.
     pub name: String,
-    /// Of all positions.
+    /// Over all phases.
     pub positions: u64,
-    /// Of those in the third of the phase next to the start of the game.
+    /// In the third of the phase next to the start of the game.
     pub opening: u64,
-    /// Of those in the middle third.
+    /// In the middle third.
     pub middlegame: u64,
-    /// Of those in the third with the least material.
+    /// In the third with the least material.
     pub endgame: u64,
 }
 
-/// The features of a group.
+/// Support of the features of a group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GroupSupport {
-    /// The group.
+    /// Name of the group.
     pub name: String,
-    /// Its features.
+    /// Number of features.
     pub features: usize,
-    /// Those that no position has.
+    /// Number of features that never occur.
     pub unseen: usize,
-    /// Those that few positions have, see [`RARE`].
+    /// Number of features that occur rarely, see [`RARE`].
     pub rare: usize,
-    /// Those that no position of each third has, opening first.
+    /// Number of features that never occur in each third of the phase, opening first.
     pub unseen_in: [usize; 3],
-    /// Median of the positions that have a feature.
+    /// Median number of positions per feature.
     pub median: u64,
 }
 
@@ -56,9 +56,9 @@ pub struct GroupSupport {
 pub struct FeatureFindings {
     /// Groups in order of their first feature.
     pub groups: Vec<GroupSupport>,
-    /// Features that no position has.
+    /// Features that never occur.
     pub unseen: Vec<String>,
-    /// Features that few have, rarest first.
+    /// Features that occur rarely, rarest first.
     pub rare: Vec<Support>,
 }
 
@@ -70,7 +70,7 @@ impl FeatureFindings {
         let mut last_seen = vec![usize::MAX; set.features.len()];
         for n in 0..data.len() {
             let row = data.row(n);
-            // The highest third first.
+            // The third with the most material first.
             let third = ((max - u32::from(row.phase)) * 3 / (max + 1)) as usize;
             for (id, coefficient) in row.entries() {
                 let id = usize::from(id);

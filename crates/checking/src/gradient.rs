@@ -9,25 +9,25 @@ use gputexel_evaluator::cpu::CpuEvaluator;
 use gputexel_evaluator::{Evaluator, Population, Request};
 use gputexel_files::Result;
 
-/// Parameters whose derivative is taken.
+/// Number of parameters whose derivative is compared.
 pub const PARAMETERS: usize = 64;
-/// Largest difference, as a share of the largest derivative, that is put down to rounding in f32.
+/// Largest difference, as a fraction of the largest derivative, that is attributed to f32 rounding.
 pub const TOLERANCE: f64 = 1e-4;
 /// Step of central differences, centipawns.
 const STEP_CP: f64 = 0.05;
 
-/// What a comparison of derivatives found.
+/// Results of comparing derivatives.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GradientFindings {
     /// Positions of the sample.
     pub positions: usize,
-    /// Parameters compared: of those that the sample has, evenly spaced ones.
+    /// Number of parameters compared: evenly spaced among those that occur in the sample.
     pub parameters: usize,
-    /// Largest size of a derivative, a centipawn.
+    /// Largest absolute derivative, per centipawn.
     pub largest_derivative: f64,
-    /// Largest difference as a share of it.
+    /// Largest difference as a fraction of `largest_derivative`.
     pub largest_difference: f64,
-    /// The parameter of that difference.
+    /// The parameter with the largest difference.
     pub at: String,
 }
 
@@ -37,7 +37,7 @@ impl GradientFindings {
         if wanted == 0 {
             return Ok(None);
         }
-        // Evenly spaced, so that it holds all parts of the input.
+        // Evenly spaced, so that all parts of the input are covered.
         let chosen: Vec<usize> = (0..wanted).map(|i| i * data.len() / wanted).collect();
         let mut part = vec![1usize; data.len()];
         chosen.iter().for_each(|&n| part[n] = 0);
@@ -75,7 +75,7 @@ impl GradientFindings {
             theta[at] = here;
             found.largest_derivative = found.largest_derivative.max(slope.abs());
             let difference = (fast[at] - slope).abs();
-            // A derivative that is no number differs from all.
+            // A NaN derivative counts as the largest difference.
             if difference > largest || difference.is_nan() || found.at.is_empty() {
                 largest = if difference.is_nan() { f64::INFINITY } else { difference };
                 found.at = data.metadata().feature_set.parameter_name(at);

@@ -1,4 +1,4 @@
-//! What a dataset holds, and whether its file is intact.
+//! The contents of a dataset, and whether its file is intact.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
@@ -12,10 +12,10 @@ use gputexel_chess::selection::{Reason, Unit};
 use gputexel_dataset::{Dataset, Metadata, SourceRecord, TensorInfo};
 use gputexel_files::{Error, Result};
 
-/// Rare features that are listed.
+/// Number of rare features that are listed.
 const RARE_NAMES: usize = 8;
 
-/// Everything about one dataset but its rows.
+/// Information about a dataset.
 #[derive(Debug, Serialize)]
 pub struct Info {
     /// Its file.
@@ -24,19 +24,19 @@ pub struct Info {
     pub bytes: u64,
     /// Whether it can be read and all its checksums match.
     pub intact: bool,
-    /// What it says of itself.
+    /// Its metadata.
     pub metadata: Summary,
-    /// Its tensors, with the state of their checksums.
+    /// Its tensors, and whether their checksums match.
     pub tensors: Vec<TensorInfo>,
-    /// What its columns hold; `None` where it is not intact.
+    /// A summary of its columns; `None` if it is not intact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contents: Option<Contents>,
 }
 
-/// The metadata without the list of features, which would drown the rest.
+/// The metadata without the list of features, which would swamp the rest.
 #[derive(Debug, Serialize)]
 pub struct Summary {
-    /// The program that wrote it, with its version.
+    /// The program and version that wrote it.
     pub program: String,
     /// Name of the feature set.
     pub feature_set: &'static str,
@@ -46,7 +46,7 @@ pub struct Summary {
     pub phase: PhaseSettings,
     /// Positions.
     pub positions: u64,
-    /// Games, 0 where the inputs had none.
+    /// Games; 0 if the inputs had none.
     pub games: u64,
     /// The inputs in order.
     pub sources: Vec<SourceRecord>,
@@ -54,48 +54,48 @@ pub struct Summary {
     pub selection: BTreeMap<String, String>,
 }
 
-/// What the columns of a dataset hold.
+/// A summary of a dataset's columns.
 #[derive(Debug, Serialize)]
 pub struct Contents {
     /// Checksum of the container, hexadecimal.
     pub checksum: String,
-    /// Mean entries per row.
+    /// Mean number of entries per position.
     pub entries_a_position: f64,
     /// Positions with a search score.
     pub scored_positions: u64,
-    /// Positions with a static evaluation of the engine.
+    /// Positions with a static evaluation by the engine.
     pub evaluated_positions: u64,
     /// Distinct endgame scale factors.
     pub scale_factors: usize,
-    /// Results by phase, the fullest boards first.
+    /// Results by phase, from full boards to empty ones.
     pub results_by_phase: Vec<PhaseRow>,
     /// Groups in order of their first feature.
     pub groups: Vec<GroupOccurrences>,
-    /// Features that no position has.
+    /// Features that never occur.
     pub unseen: Vec<String>,
-    /// The features that the fewest positions have, rarest first.
+    /// The rarest features, rarest first.
     pub rarest: Vec<Occurrences>,
-    /// All features, where that was asked for.
+    /// All features, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<Occurrences>,
-    /// Of each source, the games of which a position was kept.
+    /// For each source, the number of games with at least one position kept.
     pub games_by_source: Vec<u64>,
 }
 
 /// How many positions have the features of a group.
 #[derive(Debug, Serialize)]
 pub struct GroupOccurrences {
-    /// The group.
+    /// Name of the group.
     pub name: String,
-    /// Its features.
+    /// Number of features.
     pub features: usize,
-    /// Those that no position has.
+    /// Number of features that never occur.
     pub unseen: usize,
-    /// Positions of the rarest one that occurs; 0 where none does.
+    /// Positions of the rarest feature that occurs; 0 if none does.
     pub fewest: u64,
-    /// Median of the positions that have a feature.
+    /// Median number of positions per feature.
     pub median: u64,
-    /// Positions of the commonest one.
+    /// Positions of the most common feature.
     pub most: u64,
 }
 
@@ -104,16 +104,16 @@ pub struct GroupOccurrences {
 pub struct Occurrences {
     /// The feature.
     pub name: String,
-    /// Positions that have it with a coefficient other than 0.
+    /// Positions that have it with a nonzero coefficient.
     pub positions: u64,
 }
 
 impl Info {
-    /// Describes a dataset, with a list of all features if asked for. One that is damaged is described
-    /// as far as it can be, together with the error of reading it.
+    /// Describes a dataset, with a list of all features if requested. A damaged one is described as far as
+    /// possible, and the error of reading it is returned as well.
     ///
     /// # Errors
-    /// [`Error::Io`] when the file cannot be read, [`Error::Input`] when its header cannot be.
+    /// [`Error::Io`] when the file cannot be read, [`Error::Input`] when its header cannot be parsed.
     pub fn read(path: &Path, list_features: bool) -> Result<(Self, Option<Error>)> {
         let (metadata, tensors) = gputexel_dataset::tensors(path)?;
         let bytes = std::fs::metadata(path).map_err(|e| Error::io(path, e))?.len();
@@ -149,7 +149,7 @@ impl From<Metadata> for Summary {
 }
 
 impl Contents {
-    /// Counts what a dataset holds, with a list of all features if asked for.
+    /// Summarizes a dataset, with a list of all features if requested.
     pub fn new(data: &Dataset, list_features: bool) -> Self {
         let counts = data.occurrences();
         let features = &data.metadata().feature_set.features;
@@ -197,7 +197,7 @@ impl GroupOccurrences {
     }
 }
 
-/// The games of which a position was kept, source by source, whose positions follow one another.
+/// The number of games with a position kept, source by source; positions are ordered by source.
 fn games_by_source(data: &Dataset) -> Vec<u64> {
     let mut start = 0;
     let games = |source: &SourceRecord| {
@@ -209,9 +209,9 @@ fn games_by_source(data: &Dataset) -> Vec<u64> {
     data.metadata().sources.iter().map(games).collect()
 }
 
-/// What was left out of a source, with its count, in the order in which the rules apply; reasons that
-/// only another version knows come last. `games_kept` are the games of which a position was kept,
-/// where that is known: games without any that no rule for games left out are counted, too.
+/// What was left out of a source, with counts, in the order in which the rules apply; reasons unknown to this
+/// version come last. `games_kept` is the number of games with a position kept, if known; then games that
+/// lost all their positions without being left out by a rule for games are counted, too.
 pub fn left_out(source: &SourceRecord, games_kept: Option<u64>) -> Vec<(&str, u64)> {
     let mut left_out: Vec<(Option<Reason>, &str, u64)> = source
         .left_out

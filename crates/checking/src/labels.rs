@@ -1,7 +1,7 @@
-//! Results against evaluations, by the side to move: a wrong point of view shows as evaluations
-//! that predict results with one side to move and mislead with the other. Search scores against
-//! both: where the side to move is unknown, scores from the wrong point of view show as scores that
-//! predict less than evaluations do.
+//! Checks results against evaluations, separately by side to move: with a wrong point of view, evaluations
+//! predict results when one side is to move and contradict them when the other is. Also checks search scores
+//! against both: if the side to move is unknown, scores from the wrong point of view predict results less
+//! well than evaluations do.
 
 use serde::Serialize;
 
@@ -9,11 +9,12 @@ use gputexel_dataset::Dataset;
 use gputexel_dataset::objective;
 use gputexel_ingest::trace::{Comparison, Correlation, bounded};
 
-/// Correlation above which evaluations are said to predict results. Real data have 0.3 to 0.7.
+/// Minimum correlation at which evaluations are said to predict results. Real data have 0.3 to 0.7.
 const TELLING: f64 = 0.1;
-/// Share of the correlation of evaluations that search scores have at least, unless they are wrong.
+/// Search scores must have at least this fraction of the correlation of evaluations, or they are probably
+/// wrong.
 const BEHIND: f64 = 0.5;
-/// Positions below which nothing is concluded.
+/// With fewer positions than this, no conclusion is drawn.
 const FEW: u64 = 100;
 
 /// Correlation of evaluations and results.
@@ -21,7 +22,7 @@ const FEW: u64 = 100;
 pub struct SideCorrelation {
     /// Positions.
     pub positions: u64,
-    /// Pearson's coefficient; none where either does not vary.
+    /// Pearson's coefficient; `None` if either variable is constant.
     pub correlation: Option<f64>,
 }
 
@@ -30,7 +31,7 @@ impl SideCorrelation {
         Self { positions: sums.count, correlation: sums.coefficient() }
     }
 
-    /// 1 where evaluations predict results, −1 where they mislead, 0 where nothing can be said.
+    /// 1 if evaluations predict results, −1 if they contradict them, 0 if neither can be said.
     fn tendency(&self) -> i32 {
         match self.correlation {
             Some(r) if self.positions >= FEW && r >= TELLING => 1,
@@ -40,55 +41,55 @@ impl SideCorrelation {
     }
 }
 
-/// What correlations say.
+/// What the correlations show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LabelVerdict {
     /// Evaluations predict results.
     Agree,
-    /// They run against results, whoever is to move.
+    /// They contradict results, whichever side is to move.
     Reversed,
-    /// They predict results with one side to move and run against them with the other.
+    /// They predict results when one side is to move and contradict them when the other is.
     WrongPointOfView,
-    /// Too few positions, or no tendency.
+    /// Too few positions, or no correlation.
     CannotTell,
 }
 
-/// What search scores say.
+/// What the search scores show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SearchVerdict {
     /// They predict results.
     Agree,
-    /// They run against results.
+    /// They contradict results.
     Reversed,
     /// They predict results much worse than evaluations do.
     Unrelated,
     /// Too few positions.
     Few,
-    /// No tendency, which the evaluations do not explain.
+    /// No correlation with results; comparing with evaluations does not explain it.
     CannotTell,
 }
 
-/// Results against evaluations.
+/// Correlations of results and evaluations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LabelFindings {
-    /// Under the parameters, all positions.
+    /// Evaluations under the parameters, over all positions.
     pub all: SideCorrelation,
-    /// White to move; no positions where that is unknown.
+    /// White to move; no positions if the side to move is unknown.
     pub white_to_move: SideCorrelation,
     /// Black to move.
     pub black_to_move: SideCorrelation,
-    /// Search scores against results, where there are any.
+    /// Search scores against results, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search: Option<SideCorrelation>,
-    /// Search scores against evaluations, likewise.
+    /// Search scores against evaluations, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search_evaluations: Option<SideCorrelation>,
-    /// What search scores say.
+    /// What the search scores show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search_verdict: Option<SearchVerdict>,
-    /// What evaluations and results say.
+    /// What the correlations of evaluations and results show.
     pub verdict: LabelVerdict,
 }
 
@@ -138,7 +139,7 @@ impl LabelFindings {
         }
     }
 
-    /// What should be mended of search scores.
+    /// The problem with the search scores, if any.
     pub(super) fn search_fault(&self) -> Option<String> {
         match self.search_verdict? {
             SearchVerdict::Reversed => {
@@ -152,7 +153,7 @@ impl LabelFindings {
         }
     }
 
-    /// What should be mended.
+    /// The problem with the labels, if any.
     pub(super) fn fault(&self) -> Option<String> {
         match self.verdict {
             LabelVerdict::Reversed => Some("evaluations contradict results, as if one were reversed".to_string()),
@@ -165,8 +166,8 @@ impl LabelFindings {
     }
 }
 
-/// Whether search scores predict results much worse than evaluations do. A search sees what the
-/// evaluation sees and more, so that its scores predict better unless some have the wrong sign.
+/// Whether search scores predict results much worse than evaluations do. A search sees everything that the
+/// evaluation sees and more, so its scores predict results better unless some have the wrong sign.
 fn falls_behind(search: &SideCorrelation, evaluations: &SideCorrelation) -> bool {
     let (Some(search_r), Some(evaluations_r)) = (search.correlation, evaluations.correlation) else {
         return false;

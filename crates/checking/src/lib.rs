@@ -1,8 +1,7 @@
-//! Whether a dataset can be trusted: evaluations against what the engine printed, results against
-//! evaluations, features against their support, duplicates, and the fast evaluator against finite
-//! differences.
+//! Checks whether a dataset can be trusted: evaluations against the engine's output, results against
+//! evaluations, support of features, duplicates, and the fast evaluator against finite differences.
 //!
-//! Owns what is found and what of it counts as a fault; showing it is left to the caller.
+//! Owns the findings and decides which of them are faults; presentation is left to the caller.
 
 mod duplicates;
 mod features;
@@ -26,23 +25,23 @@ use gputexel_dataset::objective::{self, LossKind};
 use gputexel_files::Result;
 use gputexel_ingest::trace::{Comparison, Outlier, Reference};
 
-/// Evaluations against what the engine printed.
+/// Computed evaluations compared with those printed by the engine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EvaluationFindings {
     /// Positions with a printed evaluation.
     pub compared: u64,
     /// Those that differ by more than the tolerance.
     pub differing: u64,
-    /// Difference that is still called none, centipawns.
+    /// Largest difference that still counts as equal, centipawns.
     pub tolerance_cp: f64,
-    /// Mean of computed less printed, centipawns.
+    /// Mean of computed − printed, centipawns.
     pub mean_difference_cp: f64,
-    /// Mean of the size of the difference, centipawns.
+    /// Mean absolute difference, centipawns.
     pub mean_size_cp: f64,
-    /// Printed against computed.
+    /// Correlation of printed and computed evaluations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correlation: Option<f64>,
-    /// What would explain the differences.
+    /// A possible explanation of the differences.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// The largest differences, largest first.
@@ -56,7 +55,7 @@ impl EvaluationFindings {
             return None;
         }
         let correlation = comparison.evaluations.coefficient();
-        // Half of those that differ are enough: the other half may differ for another reason.
+        // Half of the differing ones suffice: the others may differ for a different reason.
         let hint = if 2 * comparison.turned > comparison.differing {
             Some(format!(
                 "{} of them agree when the sign is turned: whose view do \"eval\" and \"coefficients\" take?",
@@ -80,14 +79,14 @@ impl EvaluationFindings {
     }
 }
 
-/// Everything that was looked at.
+/// All findings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
     /// Positions.
     pub positions: u64,
-    /// Games, 0 where the input had none.
+    /// Games; 0 if the input had none.
     pub games: u64,
-    /// Evaluations; `None` where none were printed.
+    /// Evaluations; `None` if none were printed.
     pub evaluation: Option<EvaluationFindings>,
     /// Results against evaluations.
     pub labels: LabelFindings,
@@ -95,27 +94,27 @@ pub struct Findings {
     pub features: FeatureFindings,
     /// Results by phase.
     pub phases: Vec<PhaseRow>,
-    /// Positions that occur again.
+    /// Duplicate positions.
     pub duplicates: Duplicates,
     /// The fast evaluator; `None` for an empty dataset.
     pub gradient: Option<GradientFindings>,
-    /// What should be mended before anything is tuned.
+    /// Problems that should be fixed before tuning.
     pub faults: Vec<String>,
 }
 
-/// What to check with.
+/// Settings of a check.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckSettings {
     /// Scale constant, base-10 form.
     pub k: f64,
-    /// Loss function of the gradient.
+    /// Loss function used for the gradient.
     pub loss: LossKind,
-    /// Positions of which the gradient is taken.
+    /// Number of positions used for the gradient.
     pub sample: usize,
 }
 
-/// Evaluations of a dataset under θ against what it has of printed ones, and against results. Who
-/// is to move, a dataset does not know.
+/// Compares a dataset's evaluations under θ with printed ones, if it has any, and with results. A dataset
+/// does not record the side to move.
 pub fn compare(data: &Dataset, theta: &[f64], reference: &Reference) -> Comparison {
     let mut comparison = Comparison::default();
     for n in 0..data.len() {
@@ -127,7 +126,7 @@ pub fn compare(data: &Dataset, theta: &[f64], reference: &Reference) -> Comparis
     comparison
 }
 
-/// Looks at a dataset under θ. The comparison is [`compare`]'s, or that of the trace it was
+/// Checks a dataset under θ. The comparison comes from [`compare`], or from the trace the dataset was
 /// imported from.
 ///
 /// # Errors

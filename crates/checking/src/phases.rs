@@ -4,30 +4,30 @@ use serde::Serialize;
 
 use gputexel_dataset::Dataset;
 
-/// Rows of the table.
+/// Maximum number of rows.
 const ROWS: u16 = 6;
 
-/// Positions of an interval of the phase.
+/// Results in an interval of the phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PhaseRow {
-    /// Least phase units.
+    /// Lowest phase units.
     pub from: u16,
-    /// Most phase units.
+    /// Highest phase units.
     pub to: u16,
     /// Positions.
     pub positions: u64,
-    /// Results above 0.75, which are White's wins.
+    /// Results above 0.75, counted as White's wins.
     pub white_wins: u64,
-    /// Results between.
+    /// Results in between.
     pub draws: u64,
-    /// Results below 0.25.
+    /// Results below 0.25, counted as Black's wins.
     pub black_wins: u64,
     /// Mean result.
     pub mean_result: f64,
 }
 
 impl PhaseRow {
-    /// All intervals that hold a position, the fullest boards first.
+    /// All intervals that contain positions, from full boards to empty ones.
     pub fn all(data: &Dataset) -> Vec<Self> {
         let max = data.phase_max();
         let width = (max + 1).div_ceil(ROWS);
@@ -47,7 +47,7 @@ impl PhaseRow {
             let row = &mut rows[usize::from(phase / width)];
             row.positions += 1;
             row.mean_result += f64::from(result);
-            // Results between the three are rounded to the nearest; the mean has them as they are.
+            // Results in between are rounded to the nearest of the three; the mean uses exact values.
             match result {
                 r if r < 0.25 => row.black_wins += 1,
                 r if r > 0.75 => row.white_wins += 1,

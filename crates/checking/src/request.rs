@@ -1,4 +1,4 @@
-//! A check from files to findings.
+//! A complete check, from files to findings.
 
 use std::path::{Path, PathBuf};
 
@@ -12,20 +12,20 @@ use gputexel_model::{FeatureSet, ParameterFile, Prior};
 use gputexel_tuning::{exact_scores, fit_scale};
 use serde::Serialize;
 
-/// What to check, and with what.
+/// The inputs and settings of a check.
 #[derive(Clone, Debug)]
 pub struct CheckRequest {
-    /// Datasets of one feature set, or traces.
+    /// Datasets with the same feature set, or traces.
     pub inputs: Vec<PathBuf>,
     /// The schema of traces; `None` for datasets.
     pub schema: Option<PathBuf>,
-    /// Parameters of the evaluation; the priors of the schema, or else material, where `None`.
+    /// Parameters of the evaluation; if `None`, the schema's priors, or else material.
     pub params: Option<PathBuf>,
-    /// Difference of evaluations that is put down to rounding, centipawns.
+    /// Difference of evaluations that is attributed to rounding, centipawns.
     pub tolerance_cp: f64,
-    /// Positions on which the gradient is compared with finite differences.
+    /// Number of positions on which the gradient is compared with finite differences.
     pub sample: usize,
-    /// Share of a trace's lines that cannot be used above which the check ends with an error.
+    /// Maximum fraction of unusable lines in a trace; above it, the check ends with an error.
     pub max_bad_share: f64,
 }
 
@@ -44,18 +44,18 @@ pub struct Checked {
 }
 
 impl CheckRequest {
-    /// A check of `inputs` with a tolerance of 1 centipawn, 2,000 positions for the gradient and at
-    /// most a tenth of broken lines.
+    /// A check of `inputs` with a tolerance of 1 centipawn, 2,000 positions for the gradient and at most a
+    /// tenth of the lines unusable.
     pub fn new(inputs: Vec<PathBuf>) -> Self {
         Self { inputs, schema: None, params: None, tolerance_cp: 1.0, sample: 2000, max_bad_share: 0.1 }
     }
 
-    /// Reads the inputs and checks them; traces are imported into a temporary dataset, with progress
-    /// and cancellation through `hooks`. Where no file of parameters says K, it is fitted.
+    /// Reads the inputs and checks them; traces are imported into a temporary dataset, with progress and
+    /// cancellation through `hooks`. If no parameter file gives K, it is fitted.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a tolerance that is negative or not finite; those of reading the inputs, of importing and
-    /// of [`check`].
+    /// [`Error::Usage`] for a tolerance that is negative or not finite; those of reading the inputs, of
+    /// importing and of [`check`].
     pub fn run(&self, hooks: &mut Hooks<'_>) -> Result<Checked> {
         if !(self.tolerance_cp.is_finite() && self.tolerance_cp >= 0.0) {
             return Err(Error::Usage(format!(
@@ -74,7 +74,7 @@ impl CheckRequest {
         }
         let fitted = || {
             let all: Vec<u32> = (0..data.len() as u32).collect();
-            // The gradient is checked at any K; that of no parameters cannot be fitted.
+            // The gradient can be checked with any K; with all parameters 0, K cannot be fitted.
             fit_scale(&data, &exact_scores(&data, &theta, &all), &all, LossKind::Squared)
                 .map_or(1.0, |fit| fit.k)
         };
@@ -100,7 +100,7 @@ impl CheckRequest {
         Ok(Read { data, theta, reference, comparison, sources: None })
     }
 
-    /// Imports traces into a temporary dataset, comparing evaluations on the way.
+    /// Imports traces into a temporary dataset and compares evaluations at the same time.
     fn read_traces(
         &self,
         schema: &Path,
@@ -121,7 +121,7 @@ impl CheckRequest {
     }
 }
 
-/// What a check needs of its inputs.
+/// The inputs of a check, as read.
 struct Read {
     data: Dataset,
     theta: Vec<f64>,

@@ -1,20 +1,20 @@
-//! Coefficients of rows in memory, as narrow as they are on disk.
+//! Coefficients of rows in memory, in the same precision as on disk.
 
 use half::f16;
 
 /// Coefficients parallel to the feature ids of a dataset.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Coefficients {
-    /// Every coefficient is ±1; counts of the rows say which.
+    /// Every coefficient is ±1; the sign follows from the rows' counts.
     Unit,
-    /// All of them are exact in half precision.
+    /// All are exact in half precision.
     Half(Vec<f16>),
-    /// At least one of them is not.
+    /// At least one is not.
     Single(Vec<f32>),
 }
 
 impl Coefficients {
-    /// Those of one row.
+    /// The coefficients of one row.
     #[inline]
     pub(crate) fn row(&self, range: std::ops::Range<usize>) -> RowCoefficients<'_> {
         match self {
@@ -34,7 +34,7 @@ impl Coefficients {
         }
     }
 
-    /// Appends those of rows of the same feature set, in the wider of the two types.
+    /// Appends coefficients of the same feature set, in the wider of the two types.
     #[inline]
     pub(crate) fn append(&mut self, other: Self) {
         match (&mut *self, other) {
@@ -63,7 +63,7 @@ impl Coefficients {
 /// Coefficients of one row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RowCoefficients<'a> {
-    /// ±1 each.
+    /// All ±1.
     Unit,
     /// In half precision.
     Half(&'a [f16]),

@@ -1,4 +1,4 @@
-//! Reading a dataset: a safetensors container, verified before anything trusts it.
+//! Reading a dataset: a safetensors container, verified before it is used.
 
 use std::path::Path;
 
@@ -17,30 +17,29 @@ pub(super) mod names {
     pub const ROW_LENGTHS: &str = "row_lengths";
     /// u16, how many entries of each row have coefficient +1; the rest have −1. Unit rows only.
     pub const WHITE_COUNTS: &str = "white_counts";
-    /// u16, feature ids, rows one after another.
+    /// u16, feature ids, rows concatenated.
     pub const IDS: &str = "feature_ids";
-    /// f16, or f32 where half precision would change one; parallel to the ids. Absent for unit
-    /// rows.
+    /// f16, or f32 if half precision would change a value; parallel to the ids. Absent for unit rows.
     pub const COEFFICIENTS: &str = "coefficients";
     /// u16, phase units.
     pub const PHASES: &str = "phases";
-    /// u16, endgame scale factors in units of the feature set's; absent when all are 1.
+    /// u16, endgame scale factors in the feature set's units; absent when all are 1.
     pub const SCALES: &str = "scales";
     /// f32, results, White's view.
     pub const RESULTS: &str = "results";
     /// f32, weights; absent when all are 1.
     pub const WEIGHTS: &str = "weights";
-    /// f32, fixed parts of scores, centipawns; absent when all are 0.
+    /// f32, constant parts of scores, centipawns; absent when all are 0.
     pub const OFFSETS: &str = "offsets";
-    /// f32, search scores, centipawns, White's view, NaN where unknown; absent when none is known.
+    /// f32, search scores, centipawns, White's view, NaN where unknown; absent when all are unknown.
     pub const SCORES: &str = "search_scores";
-    /// f32, static evaluations that the engine printed, centipawns, White's view, NaN where unknown;
-    /// absent when none is known.
+    /// f32, static evaluations printed by the engine, centipawns, White's view, NaN where unknown; absent
+    /// when all are unknown.
     pub const EVALUATIONS: &str = "static_evaluations";
     /// u32, game numbers, [`NO_GAME`](super::NO_GAME) for none; absent when the input had no games.
     pub const GAMES: &str = "games";
 
-    /// All of them.
+    /// All tensor names.
     pub const ALL: [&str; 12] = [
         ROW_LENGTHS,
         WHITE_COUNTS,
@@ -57,7 +56,7 @@ pub(super) mod names {
     ];
 }
 
-/// Game number of a position of no game, where others have one.
+/// Game number of a position without a game, in datasets that have games.
 const NO_GAME: u32 = u32::MAX;
 
 /// Name, type and size of a stored tensor.
@@ -71,11 +70,11 @@ pub struct TensorInfo {
     pub elements: usize,
     /// Size in bytes.
     pub bytes: usize,
-    /// Whether the bytes are those that were written.
+    /// Whether the bytes match their checksum.
     pub checksum: ChecksumState,
 }
 
-/// Metadata and the state of every tensor, also of a file whose checksums are wrong.
+/// Reads the metadata and the state of every tensor, even if checksums are wrong.
 ///
 /// # Errors
 /// As [`read`], except that a wrong checksum is reported in the list.
@@ -100,8 +99,8 @@ pub fn tensors(path: &Path) -> Result<(Metadata, Vec<TensorInfo>)> {
 /// Reads and verifies a dataset.
 ///
 /// # Errors
-/// [`Error::Io`] when the file cannot be read; [`Error::Input`] when it is not a dataset, is
-/// truncated, has a wrong checksum, or holds a value outside its range.
+/// [`Error::Io`] when the file cannot be read; [`Error::Input`] when it is not a dataset, is truncated, has a
+/// wrong checksum, or contains a value out of range.
 pub fn read(path: &Path) -> Result<Dataset> {
     let mut file = Stored::open(path)?;
     file.metadata.feature_set.validate().map_err(|e| Error::input(path, e.to_string()))?;
@@ -169,7 +168,7 @@ pub fn read_positions<P: AsRef<Path>>(paths: &[P]) -> Result<Dataset> {
 /// Reads several shards as one dataset; game numbers of later shards follow those of earlier ones.
 ///
 /// # Errors
-/// Those of [`read`]; [`Error::Input`] when a shard has another feature set than the first.
+/// Those of [`read`]; [`Error::Input`] when a shard's feature set differs from that of the first.
 pub fn read_many<P: AsRef<Path>>(paths: &[P]) -> Result<Dataset> {
     let [first, rest @ ..] = paths else {
         return Err(Error::Usage("no dataset was given".to_string()));
@@ -209,7 +208,7 @@ impl Dataset {
         join(&mut self.evaluations, mine, other.evaluations, theirs, |_| f32::NAN);
         let one = self.endgame_scale_one();
         join(&mut self.scales, mine, other.scales, theirs, |_| one);
-        // A shard without games counts each of its positions as a game of its own.
+        // A shard without games counts each of its positions as a separate game.
         let games_of = |games: &[u32], positions: usize| match games {
             [] => positions as u64,
             _ => games.iter().filter(|&&game| game != NO_GAME).max().map_or(0, |&last| u64::from(last) + 1),
@@ -218,7 +217,7 @@ impl Dataset {
         if next_game + games_of(&other.games, theirs) > u64::from(NO_GAME) {
             return Err(Error::input(path, "too many games for one dataset"));
         }
-        let next_game = next_game as u32; // not above the sum
+        let next_game = next_game as u32; // at most the sum
         let shift = |&game: &u32| if game == NO_GAME { NO_GAME } else { game + next_game };
         let shifted = other.games.iter().map(shift).collect();
         let own = if self.games.is_empty() { 0 } else { next_game };
@@ -240,8 +239,8 @@ impl Dataset {
     }
 }
 
-/// Appends an optional column to another; whichever is absent is filled with its default, which
-/// may depend on the index of the position in the joined dataset.
+/// Appends an optional column to another; an absent one is filled with its default, which may depend on the
+/// index of the position in the joined dataset.
 fn join<T>(mine: &mut Vec<T>, my_len: usize, theirs: Vec<T>, their_len: usize, default: impl Fn(usize) -> T) {
     if mine.is_empty() && theirs.is_empty() {
         return;

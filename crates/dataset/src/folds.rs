@@ -1,4 +1,4 @@
-//! Folds: parts of about equal size that take turns at being held out.
+//! Folds: parts of about equal size, each of which is held out in turn.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,8 +8,8 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::Dataset;
 use gputexel_files::{Error, Result};
 
-/// A seeded partition of the games. Positions of one game are always in the same fold; where the
-/// input had no games, positions stand for themselves.
+/// A seeded partition of the games. Positions of one game are always in the same fold; if the input had no
+/// games, positions are distributed individually.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Folds {
     of: Vec<u32>,
@@ -17,18 +17,18 @@ pub struct Folds {
 }
 
 impl Folds {
-    /// Deals the games into `count` folds: in an order that only the seed and the game's number
-    /// decide, each goes to the fold that has the fewest positions. So no two folds differ by more
-    /// positions than the longest game has.
+    /// Distributes the games over `count` folds: in an order that depends only on the seed and the game's
+    /// number, each goes to the fold with the fewest positions. So the sizes of two folds differ at most by
+    /// the number of positions of the longest game.
     ///
     /// # Errors
-    /// [`Error::Usage`] when there are fewer than two folds, or more than games.
+    /// [`Error::Usage`] when there are fewer than two folds, or more folds than games.
     pub fn try_new(dataset: &Dataset, count: usize, seed: u64) -> Result<Self> {
         if count < 2 {
             return Err(Error::Usage(format!("{count} folds: at least 2 are needed, to train and to judge")));
         }
         let hash = |game: u32| {
-            let mut bytes = [b'f'; 5]; // apart from what `Split` hashes
+            let mut bytes = [b'f'; 5]; // differs from what `Split` hashes
             bytes[1..].copy_from_slice(&game.to_le_bytes());
             xxh3_64_with_seed(&bytes, seed)
         };
@@ -45,7 +45,7 @@ impl Folds {
             let what = if dataset.has_games() { "games" } else { "positions" };
             return Err(Error::Usage(format!("{count} folds: more than the {number} {what}")));
         }
-        // The fold with the fewest positions comes first, of equals the one with the lowest number.
+        // The fold with the fewest positions comes first; among equals, the one with the lowest number.
         let mut sizes: BinaryHeap<Reverse<(usize, u32)>> =
             (0..count as u32).map(|f| Reverse((0, f))).collect();
         let mut of = vec![0; dataset.len()];

@@ -1,9 +1,10 @@
-//! The order in which evaluators walk a dataset.
+//! The order in which evaluators traverse a dataset.
 //!
-//! Positions are sorted by part (training batch, held-out set), then by taper (phase and endgame
-//! scale factor), then by the shape of their rows. Inside a bucket of one taper one blended table serves every position; inside a shape
-//! every row has the same length, so inner loops do not mispredict. Entries of a feature that
-//! both sides have cancel and are dropped: on real piece-square rows a quarter of all entries.
+//! Positions are sorted by part (training batch, held-out set), then by taper (phase and endgame scale
+//! factor), then by the shape of their rows. Inside a bucket of one taper, one interpolated table serves
+//! every position; inside a shape, all rows have the same length, so inner loops are not mispredicted.
+//! Entries of a feature that both sides have cancel and are dropped: on real piece-square rows, a quarter of
+//! all entries.
 
 mod columns;
 
@@ -22,18 +23,18 @@ pub struct Part {
     pub positions: Range<usize>,
     /// Its buckets.
     pub buckets: Range<usize>,
-    /// Sum of its weights.
+    /// Sum of the weights of its positions.
     pub weight: f64,
 }
 
-/// Positions of one part that share their taper.
+/// Positions of one part with the same taper.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bucket {
     /// The part it belongs to.
     pub part: usize,
-    /// Weight of the middlegame value: the phase units, times what stands for a scale factor of 1.
+    /// Weight of the middlegame value: the phase units, times the value that represents a scale factor of 1.
     pub mg_units: u16,
-    /// Weight of the endgame value: the maximum less the phase units, times the scale factor.
+    /// Weight of the endgame value: the maximum − the phase units, times the scale factor.
     pub eg_units: u16,
     /// Its positions, in layout order.
     pub positions: Range<usize>,
@@ -41,21 +42,21 @@ pub struct Bucket {
     pub shapes: Range<usize>,
 }
 
-/// Positions of one bucket whose rows have equal counts.
+/// Positions of one bucket whose rows have the same counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
     /// Its positions, in layout order.
     pub positions: Range<usize>,
-    /// Entries with coefficient +1, first in each row; all entries of coefficient rows.
+    /// Number of entries with coefficient +1, first in each row; all entries of coefficient rows.
     pub plus: usize,
-    /// Entries with coefficient −1.
+    /// Number of entries with coefficient −1.
     pub minus: usize,
-    /// Where its first row starts in the entry arrays; rows follow without gaps.
+    /// Start of its first row in the entry arrays; rows follow without gaps.
     pub first_entry: usize,
 }
 
 impl Shape {
-    /// Entries a row.
+    /// Number of entries per row.
     #[inline]
     pub fn row_length(&self) -> usize {
         self.plus + self.minus
@@ -64,10 +65,10 @@ impl Shape {
 
 /// A dataset in evaluation order.
 ///
-/// Its columns are private: kernels look features up by `ids` without checking bounds, so nothing
-/// but this module may change them. [`try_new`](Self::try_new), which is the only way to a layout,
-/// checks every id; the columns that may be exchanged are checked when they are (see
-/// [`with_targets`](Self::with_targets) and its like). Everything else can be read, not changed:
+/// Its columns are private: kernels look up features by `ids` without bounds checks, so nothing but this
+/// module may change them. [`try_new`](Self::try_new), the only way to create a layout, checks every id;
+/// columns that may be replaced are checked when they are (see [`with_targets`](Self::with_targets) and
+/// similar functions). Everything else is read-only:
 ///
 /// ```
 /// fn largest(layout: &gputexel_dataset::Layout) -> (Option<&u16>, usize) {
@@ -132,11 +133,11 @@ struct Chunk {
 const CHUNK: usize = 1 << 14;
 
 impl Layout {
-    /// Orders a dataset whose position n belongs to part `part_of(n)`, of `parts` parts.
+    /// Sorts a dataset whose position n belongs to part `part_of(n)`, of `parts` parts.
     ///
     /// # Errors
-    /// [`Error::Usage`] when a part would have no position, `part_of` names a part that there is not,
-    /// or an id of the dataset is not below its number of features.
+    /// [`Error::Usage`] when a part would be empty, `part_of` returns an invalid part, or an id of the
+    /// dataset is not below its number of features.
     pub fn try_new(dataset: &Dataset, parts: usize, part_of: impl Fn(usize) -> usize + Sync) -> Result<Self> {
         let positions = dataset.len();
         let too_few = || {
@@ -152,7 +153,7 @@ impl Layout {
             .into_par_iter()
             .map(|c| canonical_rows(dataset, c, unit))
             .collect();
-        // Start of every canonical row within its chunk.
+        // Start of each canonical row within its chunk.
         let starts: Vec<Vec<u32>> = chunks
             .iter()
             .map(|chunk| {
@@ -166,7 +167,8 @@ impl Layout {
             })
             .collect();
 
-        // The smallest units that hold all factors keep sums of whole parameters exact for longest.
+        // The smallest units that represent all factors, so that sums of whole parameters stay exact as long
+        // as possible.
         let scale_one = dataset.endgame_scale_one();
         let divisor = dataset.scales.iter().fold(scale_one, |divisor, &scale| gcd(divisor, scale));
         let reduced = |scale: u16| scale / divisor;
@@ -275,7 +277,7 @@ impl Layout {
         layout.check()
     }
 
-    /// A layout of one part.
+    /// A layout with one part.
     ///
     /// # Errors
     /// [`Error::Usage`] when the dataset is empty.
@@ -283,8 +285,8 @@ impl Layout {
         Self::try_new(dataset, 1, |_| 0)
     }
 
-    /// Takes over the dataset's search scores, mapped to expected scores with the scale constant
-    /// `k`, for targets that blend them with results.
+    /// Adds the dataset's search scores, converted to expected scores with the scale constant `k`, for
+    /// targets that blend them with results.
     ///
     /// # Errors
     /// [`Error::Usage`] when the dataset has no search scores.
@@ -318,9 +320,9 @@ impl Layout {
         self.coefficients.is_empty()
     }
 
-    /// The entries of one row, which is `range` of the entry arrays and has `plus` entries with
-    /// coefficient +1 first, as (id, coefficient) with ascending, distinct ids. Features that both
-    /// signs share have canceled in the layout; what a sign has several times is merged here.
+    /// The entries of one row as (id, coefficient) with ascending, distinct ids. The row is `range` of the
+    /// entry arrays, and its first `plus` entries have coefficient +1. Features that occur with both signs
+    /// have already cancelled in the layout; repeated ids are merged here.
     #[inline]
     pub fn merge_row<C>(&self, range: Range<usize>, plus: usize, out: &mut Vec<(u32, C)>)
     where
@@ -348,7 +350,7 @@ impl Layout {
         minus.for_each(|&id| push(id, -1.0));
     }
 
-    /// Start of every row in the entry arrays, and the end of the last.
+    /// Start of every row in the entry arrays, and the end of the last one.
     pub fn row_starts(&self) -> Vec<u32> {
         let mut starts = Vec::with_capacity(self.positions() + 1);
         for shape in &self.shapes {
@@ -360,7 +362,7 @@ impl Layout {
         starts
     }
 
-    /// The buckets that overlap a range of positions, with the positions they share.
+    /// The buckets that overlap a range of positions, with their intersection.
     #[inline]
     pub fn buckets_in(&self, positions: Range<usize>) -> impl Iterator<Item = (&Bucket, Range<usize>)> + '_ {
         let first = self.buckets.partition_point(|bucket| bucket.positions.end <= positions.start);
@@ -372,7 +374,7 @@ impl Layout {
         )
     }
 
-    /// The shapes that overlap a range of positions, each cut to the range.
+    /// The shapes that overlap a range of positions, each clipped to the range.
     #[inline]
     pub fn shapes_in(&self, positions: Range<usize>) -> impl Iterator<Item = Shape> + '_ {
         let first = self.shapes.partition_point(|shape| shape.positions.end <= positions.start);

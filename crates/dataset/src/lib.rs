@@ -1,8 +1,8 @@
 //! The dataset: positions as sparse rows, on disk and in memory.
 //!
-//! Owns the container format (`container`, `writer`), its metadata, splits by game (`split`,
-//! `folds`), and the order in which evaluators walk it (`layout`, `transpose`). Knows nothing of
-//! chess rules, parameters or devices.
+//! Owns the container format (`container`, `writer`), its metadata, splits by game (`split`, `folds`), and
+//! the order in which evaluators traverse it (`layout`, `transpose`). Knows nothing of chess rules,
+//! parameters or devices.
 
 mod coefficients;
 mod container;
@@ -30,12 +30,11 @@ pub use writer::{DatasetWriter, ImportedPosition, PositionLabels, RowLabels, Sto
 use self::coefficients::{Coefficients, RowCoefficients};
 use gputexel_files::{Error, Result};
 
-/// Positions in extraction order, columns in memory.
+/// Positions in extraction order, with columns in memory.
 ///
-/// Invariants, checked on reading: ids are below the number of features, phases at most the
-/// maximum, results in 0..=1, weights finite and positive, coefficients and offsets finite. Nothing
-/// can break them afterwards, because the columns and the metadata that say how to read them can be
-/// read but not changed:
+/// Invariants, checked on reading: ids are below the number of features, phases at most the maximum, results
+/// in 0..=1, weights finite and positive, coefficients and offsets finite. They cannot be violated
+/// afterwards, because the columns, and the metadata that describe them, are read-only:
 ///
 /// ```
 /// fn features(data: &gputexel_dataset::Dataset) -> usize {
@@ -62,35 +61,37 @@ use gputexel_files::{Error, Result};
 /// ```
 ///
 /// ```compile_fail,E0451
-/// fn replace(data: gputexel_dataset::Dataset, metadata: gputexel_dataset::Metadata) -> gputexel_dataset::Dataset {
-///     gputexel_dataset::Dataset { metadata, ..data }
+/// use gputexel_dataset::{Dataset, Metadata};
+///
+/// fn replace(data: Dataset, metadata: Metadata) -> Dataset {
+///     Dataset { metadata, ..data }
 /// }
 /// ```
 #[derive(Clone, Debug)]
 pub struct Dataset {
-    /// What the columns mean and where they came from.
+    /// The meaning of the columns and their origin.
     metadata: Metadata,
-    /// Checksum of the container, hexadecimal; several files are joined by `+`.
+    /// Checksum of the container, hexadecimal; those of several files are joined by `+`.
     checksum: String,
-    /// Start of each row in `ids`; one more than positions.
+    /// Start of each row in `ids`; one more entry than positions.
     pub(crate) row_starts: Vec<u64>,
-    /// Entries of each row that have coefficient +1; empty for coefficient rows.
+    /// Number of entries of each row with coefficient +1; empty for coefficient rows.
     pub(crate) white_counts: Vec<u16>,
     pub(crate) ids: Vec<u16>,
     /// Parallel to `ids`, unless every coefficient is ±1.
     pub(crate) coefficients: Coefficients,
     pub(crate) phases: Vec<u16>,
-    /// Endgame scale factors in units of the feature set's; empty when all are 1.
+    /// Endgame scale factors in the feature set's units; empty when all are 1.
     pub(crate) scales: Vec<u16>,
     pub(crate) results: Vec<f32>,
     /// Empty when all weights are 1.
     pub(crate) weights: Vec<f32>,
     /// Empty when all offsets are 0.
     pub(crate) offsets: Vec<f32>,
-    /// Search scores, centipawns, White's view; NaN where unknown; empty when none is known.
+    /// Search scores, centipawns, White's view; NaN where unknown; empty when all are unknown.
     pub(crate) scores: Vec<f32>,
-    /// Static evaluations that the engine printed, centipawns, White's view; NaN where unknown;
-    /// empty when none is known.
+    /// Static evaluations printed by the engine, centipawns, White's view; NaN where unknown; empty when all
+    /// are unknown.
     pub(crate) evaluations: Vec<f32>,
     /// Game of each position; empty when the input had no games.
     pub(crate) games: Vec<u32>,
@@ -108,7 +109,7 @@ pub struct RowView<'a> {
     pub result: f32,
     /// Weight in the loss.
     pub weight: f32,
-    /// Fixed part of the score, centipawns.
+    /// Constant part of the score, centipawns.
     pub offset: f32,
 }
 
@@ -119,7 +120,7 @@ impl RowView<'_> {
         self.ids.iter().enumerate().map(|(i, &id)| (id, self.coefficients.get(i, self.plus)))
     }
 
-    /// Number of entries; for piece-square rows the number of pieces.
+    /// Number of entries; for piece-square rows, the number of pieces.
     #[inline]
     pub fn entry_count(&self) -> usize {
         self.ids.len()
@@ -127,12 +128,12 @@ impl RowView<'_> {
 }
 
 impl Dataset {
-    /// What the columns mean and where they came from.
+    /// The meaning of the columns and their origin.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
-    /// Checksum of the container, hexadecimal; several files are joined by `+`.
+    /// Checksum of the container, hexadecimal; those of several files are joined by `+`.
     pub fn checksum(&self) -> &str {
         &self.checksum
     }
@@ -143,7 +144,7 @@ impl Dataset {
         self.phases.len()
     }
 
-    /// Whether there is no position.
+    /// Whether there are no positions.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.phases.is_empty()
@@ -152,7 +153,7 @@ impl Dataset {
     /// Source of a position: its index in [`Metadata::sources`].
     ///
     /// # Errors
-    /// [`Error::Usage`] where the sources do not account for all positions.
+    /// [`Error::Usage`] if the sources do not account for all positions.
     pub fn sources_of_positions(&self) -> Result<Vec<u32>> {
         let sources = self.metadata.sources.iter().enumerate();
         let of: Vec<u32> = sources
@@ -175,7 +176,7 @@ impl Dataset {
         self.metadata.feature_set.features.len()
     }
 
-    /// Phase units that stand for φ = 1.
+    /// Phase units of φ = 1.
     #[inline]
     pub fn phase_max(&self) -> u16 {
         self.metadata.feature_set.phase.max
@@ -187,18 +188,18 @@ impl Dataset {
         self.coefficients == Coefficients::Unit
     }
 
-    /// Whether positions know their game, so that splits can keep games together.
+    /// Whether games of positions are recorded, so that splits can keep games together.
     #[inline]
     pub fn has_games(&self) -> bool {
         !self.games.is_empty()
     }
 
-    /// Whether weights of positions differ from 1.
+    /// Whether any weight differs from 1.
     pub fn has_weights(&self) -> bool {
         !self.weights.is_empty()
     }
 
-    /// Whether scores have a part that is not tuned.
+    /// Whether scores have a constant part, which is not tuned.
     pub fn has_offsets(&self) -> bool {
         !self.offsets.is_empty()
     }
@@ -208,14 +209,14 @@ impl Dataset {
         &self.scores
     }
 
-    /// Static evaluations that the engine printed, centipawns, White's view, NaN where unknown;
-    /// empty when there are none.
+    /// Static evaluations printed by the engine, centipawns, White's view, NaN where unknown; empty when
+    /// there are none.
     pub fn static_evaluations(&self) -> &[f32] {
         &self.evaluations
     }
 
-    /// Shares of the middlegame and the endgame value in the score of a position: φ and
-    /// (1 − φ) ρ with its endgame scale factor ρ, which is 1 unless the dataset has such factors.
+    /// Shares of the middlegame and the endgame value in the score of a position: φ and (1 − φ) ρ, with its
+    /// endgame scale factor ρ, which is 1 unless the dataset has such factors.
     #[inline]
     pub fn shares(&self, n: usize) -> (f64, f64) {
         let phi = f64::from(self.phases[n]) / f64::from(self.phase_max());
@@ -225,7 +226,7 @@ impl Dataset {
         }
     }
 
-    /// Units of endgame scale factors that stand for 1.
+    /// The value of endgame scale factors that represents 1.
     #[inline]
     pub fn endgame_scale_one(&self) -> u16 {
         self.metadata.feature_set.imported.as_ref().map_or(1, |imported| imported.scale_one)
@@ -237,7 +238,7 @@ impl Dataset {
         &self.scales
     }
 
-    /// Whether coefficients are kept in single precision, because half would change some.
+    /// Whether coefficients are stored in single precision, because half precision would change some.
     pub fn has_single_precision(&self) -> bool {
         matches!(self.coefficients, Coefficients::Single(_))
     }
@@ -254,7 +255,7 @@ impl Dataset {
         &self.phases
     }
 
-    /// Game number of a position; its own number where the input had no games.
+    /// Game number of a position; its own index if the input had no games.
     #[inline]
     pub fn game(&self, n: usize) -> u32 {
         self.games.get(n).copied().unwrap_or(n as u32)
@@ -278,7 +279,7 @@ impl Dataset {
         }
     }
 
-    /// Positions that have each feature with a coefficient other than 0, by feature id.
+    /// Number of positions with a nonzero coefficient of each feature, by feature id.
     pub fn occurrences(&self) -> Vec<u64> {
         let mut counts = vec![0u64; self.feature_count()];
         let mut last_seen = vec![usize::MAX; self.feature_count()];

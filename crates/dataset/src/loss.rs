@@ -1,10 +1,10 @@
-//! Loss functions of an expected score and the scale constant K: formulas of numbers alone.
+//! Loss functions of an expected score, and the scale constant K: pure formulas.
 
 use serde::{Deserialize, Serialize};
 
 use gputexel_files::{Error, Result};
 
-/// ℓ(p, y): what a wrong prediction costs.
+/// ℓ(p, y): the cost of a prediction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossKind {
@@ -55,12 +55,12 @@ impl LossKind {
 
     /// ℓ as a function of the sigmoid's argument x = K ln 10 · s / 400, where p = σ(x).
     ///
-    /// x is taken instead of p because 1 − p loses all its digits where p is close to 1.
+    /// Takes x instead of p because 1 − p loses all its digits when p is close to 1.
     #[inline]
     pub fn value(self, x: f64, y: f64) -> f64 {
         match self {
             Self::Squared => (sigmoid(x) - y).powi(2),
-            // −y ln σ(x) − (1 − y) ln σ(−x) = ln(1 + e^x) − x y, written for large |x|.
+            // −y ln σ(x) − (1 − y) ln σ(−x) = ln(1 + e^x) − x y, in a form that is stable for large |x|.
             Self::CrossEntropy => x.max(0.0) + (-x.abs()).exp().ln_1p() - x * y,
             Self::Power(q) => (sigmoid(x) - y).abs().powf(q),
         }
@@ -80,8 +80,8 @@ impl LossKind {
         }
     }
 
-    /// The Gauss–Newton curvature h ≥ 0 of ℓ in x: ℓ''(p) · (dp/dx)² with the second derivative of
-    /// p left out; for cross-entropy this is the exact p (1 − p).
+    /// The Gauss–Newton curvature h ≥ 0 of ℓ in x: ℓ''(p) · (dp/dx)², omitting the second derivative of p;
+    /// for cross-entropy this is the exact p (1 − p).
     #[inline]
     pub fn curvature(self, x: f64, y: f64) -> f64 {
         let dp = sigmoid(x) * sigmoid(-x);
@@ -96,8 +96,8 @@ impl LossKind {
         }
     }
 
-    /// d²ℓ/dx², which may be negative: [`curvature`](Self::curvature) and what it leaves out,
-    /// ℓ'(p) · d²p/dx². Not finite where |p − y|^q with q < 2 has none.
+    /// d²ℓ/dx², which may be negative: [`curvature`](Self::curvature) plus the term it omits, ℓ'(p) ·
+    /// d²p/dx². Not finite where |p − y|^q with q < 2 has no second derivative.
     #[inline]
     pub fn second_derivative(self, x: f64, y: f64) -> f64 {
         let (p, dp) = (sigmoid(x), sigmoid(x) * sigmoid(-x));
@@ -121,7 +121,7 @@ pub fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// dx/ds: the sigmoid's argument a centipawn, for K in base-10 form.
+/// dx/ds: the sigmoid's argument per centipawn, for K in base-10 form.
 #[inline]
 pub fn x_per_cp(k: f64) -> f64 {
     k * std::f64::consts::LN_10 / 400.0
@@ -133,7 +133,7 @@ pub fn expected_score(k: f64, score_cp: f64) -> f64 {
     sigmoid(x_per_cp(k) * score_cp)
 }
 
-/// The four ways in which tuners write the scale constant; see `docs/design.md`.
+/// The four forms in which tuners write the scale constant; see `docs/design.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ScaleForms {
     /// 1 / (1 + 10^(−K s / 400)): Texel's original form.

@@ -1,4 +1,4 @@
-//! What a dataset says about itself, stored as JSON in the container's header.
+//! The metadata of a dataset, stored as JSON in the container's header.
 
 use std::collections::BTreeMap;
 
@@ -6,37 +6,36 @@ use serde::{Deserialize, Serialize};
 
 use gputexel_model::FeatureSet;
 
-/// Where a contiguous run of positions came from.
+/// The origin of a contiguous range of positions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SourceRecord {
-    /// The file as it was named on the command line; `-` for standard input.
+    /// The file as given on the command line; `-` for standard input.
     pub path: String,
     /// Its format, such as `pgn` or `text`.
     pub format: String,
-    /// For labeled text: the syntax that was detected or asked for.
+    /// For labeled text: the syntax that was detected or specified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<String>,
     /// For labeled text: `white` or `stm`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub point_of_view: Option<String>,
-    /// For games: the letters of king, queen, rook, bishop and knight, if they are not those of
-    /// English.
+    /// For games: the letters of king, queen, rook, bishop and knight, if they are not the English ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub piece_letters: Option<String>,
-    /// For labeled text: what numbers stand for a loss and a win, where that is not `0..1`.
+    /// For labeled text: the numbers for a loss and a win, if not `0..1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<String>,
-    /// For labeled text: whose view scores take, where that is not the view of the results.
+    /// For labeled text: the point of view of scores, if it differs from that of results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score_point_of_view: Option<String>,
-    /// The earlier input whose content this one has, too.
+    /// An earlier input with the same content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_as: Option<String>,
-    /// Games (PGN) or lines (text) read.
+    /// Number of games (PGN) or lines (text) read.
     pub records: u64,
-    /// Positions kept.
+    /// Number of positions kept.
     pub positions: u64,
-    /// What was left out, by reason.
+    /// Number of records or positions left out, by reason.
     #[serde(default)]
     pub left_out: BTreeMap<String, u64>,
 }
@@ -52,7 +51,7 @@ pub struct Metadata {
     pub feature_set: FeatureSet,
     /// Number of positions.
     pub positions: u64,
-    /// Number of games, 0 where the input had none.
+    /// Number of games; 0 if the input had none.
     pub games: u64,
     /// Inputs in the order of their positions.
     pub sources: Vec<SourceRecord>,
@@ -64,7 +63,7 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// The schema version that this program writes and reads.
+    /// The schema version that this version of the program writes and reads.
     pub const SCHEMA: u32 = 1;
 
     /// Metadata of a dataset to be written.

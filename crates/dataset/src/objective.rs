@@ -1,10 +1,9 @@
-//! The mathematics of the tuning problem in f64, without threads or tricks: the reference that
-//! every evaluator is tested against, and the source of the losses that are reported.
+//! The mathematics of the tuning problem in f64, without threads or tricks: the reference that every
+//! evaluator is tested against, and the source of reported losses.
 //!
-//! Score of position n (White's view, centipawns):
-//! s = b + Σ c_f · (φ · mg_f + (1 − φ) · ρ · eg_f), the endgame scale factor ρ being 1 unless the
-//! dataset has such factors; expected score p = 1 / (1 + 10^(−K · s / 400));
-//! loss L = Σ w · ℓ(p, y) / Σ w. See Österlund, "Texel's tuning method" (2014).
+//! Score of position n (White's view, centipawns): s = b + Σ c_f · (φ · mg_f + (1 − φ) · ρ · eg_f), where the
+//! endgame scale factor ρ is 1 unless the dataset has such factors; expected score p = 1 / (1 + 10^(−K · s /
+//! 400)); loss L = Σ w · ℓ(p, y) / Σ w. See Österlund, "Texel's tuning method" (2014).
 
 pub use crate::loss::*;
 
@@ -12,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Dataset;
 
-/// What is minimized, apart from the parameters.
+/// The function to minimize, apart from the parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Objective {
     /// Scale constant, base-10 form.
@@ -34,7 +33,7 @@ pub fn score(dataset: &Dataset, theta: &[f64], n: usize) -> f64 {
     sum
 }
 
-/// Sums over the positions named, from which means are taken.
+/// Mean loss and gradient over a set of positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
     /// Mean loss.

@@ -1,13 +1,13 @@
-//! Splits: which positions are held out and which training batch the others belong to.
+//! Splits: which positions are held out, and which training batches the others belong to.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Dataset;
 use gputexel_files::{Error, Result};
 
-/// A seeded split by game. Positions of one game are always on the same side of the hold-out,
-/// because neighboring positions share their result and look alike; where the input had no
-/// games, positions stand for themselves.
+/// A seeded split by game. Positions of one game are always on the same side of the hold-out, because
+/// neighboring positions share their result and look alike; if the input had no games, positions are split
+/// individually.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split {
     /// Part of each position: batches are 0 to `batches` − 1, the held-out set is `batches`.
@@ -24,7 +24,7 @@ fn uniform(seed: u64, purpose: u8, number: u32) -> f64 {
 }
 
 impl Split {
-    /// Holds out a share of the games and deals the other positions into `batches`.
+    /// Holds out a share of the games and distributes the other positions over `batches` batches.
     ///
     /// # Errors
     /// [`Error::Usage`] when the share is outside 0..=0.9, or a part would be empty.
@@ -56,7 +56,7 @@ impl Split {
         Ok(Self { parts, batches, held_out })
     }
 
-    /// Checks a held-out share.
+    /// Checks a hold-out share.
     ///
     /// # Errors
     /// [`Error::Usage`] when it is outside 0..=0.9.
@@ -88,12 +88,12 @@ impl Split {
         (self.held_out > 0).then_some(self.batches)
     }
 
-    /// Positions to train on, ascending.
+    /// Training positions, ascending.
     pub fn training(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.parts.len()).filter(|&n| self.part_of(n) < self.batches)
     }
 
-    /// Positions held out, ascending.
+    /// Held-out positions, ascending.
     pub fn held_out(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.parts.len()).filter(|&n| self.part_of(n) == self.batches)
     }

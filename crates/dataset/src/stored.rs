@@ -1,7 +1,7 @@
-//! The file of a dataset: its header, and its tensors read into memory of our own.
+//! The file of a dataset: its header, and its tensors read into owned memory.
 //!
-//! Nothing is mapped: another process may truncate or change the file at any time, and what was read is
-//! verified against its checksum as it is read, so that what is verified is what is used.
+//! Nothing is memory-mapped: another process may truncate or change the file at any time, and data are
+//! verified against their checksum as they are read, so that what is used is what was verified.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -29,19 +29,19 @@ pub enum ChecksumState {
     Missing,
 }
 
-/// Largest header in bytes, as for all readers of the format.
+/// Maximum header size in bytes, as for all readers of the format.
 const HEADER_BYTES: u64 = 100_000_000;
-/// Bytes that are read and then hashed while they are in the processor's cache.
+/// Number of bytes that are read at a time and then hashed while in the cache.
 const PIECE: usize = 1 << 18;
 
-/// A dataset's file, open.
+/// An open dataset file.
 pub(super) struct Stored<'a> {
     path: &'a Path,
     file: File,
     header: Header,
-    /// Where tensors begin.
+    /// Offset of the tensors.
     start: u64,
-    /// What it says about itself; nothing of it but the schema version is verified.
+    /// Its metadata; only the schema version has been verified.
     pub metadata: Metadata,
 }
 
@@ -49,8 +49,8 @@ impl<'a> Stored<'a> {
     /// Opens a file and reads its header.
     ///
     /// # Errors
-    /// [`Error::Io`] when it cannot be read; [`Error::Input`] when it is not a dataset, is truncated,
-    /// or of another schema.
+    /// [`Error::Io`] when it cannot be read; [`Error::Input`] when it is not a dataset, is truncated, or has
+    /// a different schema.
     pub fn open(path: &'a Path) -> Result<Self> {
         let io = |e| Error::io(path, e);
         let mut file = File::open(path).map_err(io)?;
@@ -85,22 +85,22 @@ impl<'a> Stored<'a> {
         Ok(Self { path, file, header, start: 8 + length, metadata })
     }
 
-    /// Names of its tensors, in the order of their places.
+    /// Names of its tensors, in storage order.
     pub fn names(&self) -> Vec<String> {
         self.header.offset_keys()
     }
 
-    /// Type, shape and place of a tensor that there is.
+    /// Type, shape and offsets of an existing tensor.
     pub fn info(&self, name: &str) -> &TensorInfo {
         self.header.info(name).expect("a tensor of this file")
     }
 
-    /// Type of a tensor, if there is one of that name.
+    /// Type of a tensor, if it exists.
     pub fn dtype(&self, name: &str) -> Option<Dtype> {
         self.header.info(name).map(|info| info.dtype)
     }
 
-    /// Reads a tensor that there is, only for its checksum.
+    /// Reads an existing tensor only to verify its checksum.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -120,7 +120,7 @@ impl<'a> Stored<'a> {
     /// The elements of a tensor.
     ///
     /// # Errors
-    /// [`Error::Input`] when it is missing, has another type or length, or a wrong checksum;
+    /// [`Error::Input`] when it is missing, has a different type or length, or a wrong checksum;
     /// [`Error::Io`].
     pub fn required<T: bytemuck::Pod>(
         &mut self,
@@ -136,7 +136,7 @@ impl<'a> Stored<'a> {
         let from = info.data_offsets.0;
         if info.dtype != dtype || info.shape != [elements] || dtype.bitsize() != 8 * size_of::<T>() {
             return Err(match self.verify(name)? {
-                // Of a damaged tensor, the length is what follows from the damage.
+                // For a damaged tensor, a wrong length is a consequence of the damage.
                 ChecksumState::Wrong => self.damaged(name),
                 _ => self.misshapen(name, dtype, elements),
             });
@@ -155,7 +155,7 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// The elements of a tensor, none where there is no such tensor.
+    /// The elements of a tensor, or none if it does not exist.
     ///
     /// # Errors
     /// Those of [`required`](Self::required).
@@ -168,7 +168,7 @@ impl<'a> Stored<'a> {
         if self.dtype(name).is_none() { Ok(Vec::new()) } else { self.required(name, dtype, elements) }
     }
 
-    /// What is to be said of a tensor without the right checksum.
+    /// The error for a tensor with a wrong checksum.
     pub fn damaged(&self, name: &str) -> Error {
         Error::input(self.path, format!("damaged: the checksum of '{name}' does not match"))
     }
@@ -198,7 +198,7 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// Our own metadata in a header.
+/// Our metadata in a header.
 fn metadata(header: &Header, path: &Path) -> Result<Metadata> {
     let json = header
         .metadata()

@@ -1,7 +1,7 @@
-//! The transposed dataset: per block of positions and feature, the positions that have it.
+//! The transposed dataset: for each block of positions and each feature, the positions that have it.
 //!
-//! With it a gradient is gathered, not scattered: residuals of a block stay close to the
-//! processor, a feature's sum stays in a register, and no two writers meet.
+//! It allows gradients to be gathered instead of scattered: residuals of a block stay in fast memory, a
+//! feature's sum stays in a register, and no two threads write to the same place.
 
 use std::ops::Range;
 
@@ -12,13 +12,13 @@ use super::Layout;
 /// Consecutive positions of one bucket.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
-    /// The bucket it lies in.
+    /// The bucket that contains it.
     pub bucket: usize,
     /// Its positions, in layout order.
     pub positions: Range<usize>,
     /// Its runs, ascending by feature.
     pub runs: Range<usize>,
-    /// Where the entries of its first run start; runs follow without gaps.
+    /// Start of its first run's entries; runs follow without gaps.
     pub first_entry: usize,
 }
 
@@ -27,20 +27,20 @@ pub struct Block {
 pub struct Run {
     /// The feature.
     pub feature: u16,
-    /// Entries with coefficient +1, which come first; all entries of coefficient rows.
+    /// Number of entries with coefficient +1, which come first; all entries of coefficient rows.
     pub plus: u16,
-    /// Entries with coefficient −1.
+    /// Number of entries with coefficient −1.
     pub minus: u16,
 }
 
-/// A layout transposed in blocks.
+/// A layout transposed block by block.
 #[derive(Clone, Debug, Default)]
 pub struct Transpose {
-    /// Blocks in layout order; no block crosses a bucket.
+    /// Blocks in layout order; no block crosses a bucket boundary.
     pub blocks: Vec<Block>,
     /// Runs of all blocks.
     pub runs: Vec<Run>,
-    /// Positions of all runs, counted from the start of their block.
+    /// Positions of all runs, relative to the start of their block.
     pub entries: Vec<u16>,
     /// Parallel to `entries`; empty when every coefficient is ±1.
     pub coefficients: Vec<f32>,

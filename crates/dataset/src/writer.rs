@@ -1,5 +1,5 @@
-//! Writing a dataset: columns are spooled to disk and joined at the end, so that memory does not
-//! grow with the number of positions and a killed run leaves nothing under the final name.
+//! Writing a dataset: columns are spooled to disk and joined at the end, so that memory does not grow with
+//! the number of positions and a killed run leaves nothing under the final name.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -18,7 +18,7 @@ use gputexel_files::{AtomicFile, staging_folder};
 use gputexel_files::{Error, Result};
 use gputexel_model::FeatureRow;
 
-/// Everything about a position but its features.
+/// All properties of a position but its features.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PositionLabels {
     /// Result, White's view, 0 to 1.
@@ -27,18 +27,18 @@ pub struct PositionLabels {
     pub score_cp: Option<f32>,
     /// Weight in the loss.
     pub weight: f32,
-    /// Game number, consecutive from 0, where the input has games.
+    /// Game number, consecutive from 0, if the input has games.
     pub game: Option<u32>,
 }
 
 /// The features of a position as the dataset stores them.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredRow<'a> {
-    /// Ids; those with coefficient +1 (White's) first where coefficients are all ±1.
+    /// Ids; if all coefficients are ±1, those with +1 (White's) come first.
     pub ids: &'a [u16],
-    /// How many of them have coefficient +1; all, where there are `coefficients`.
+    /// Number of ids with coefficient +1; all of them if there are `coefficients`.
     pub white_entries: u16,
-    /// Coefficients of `ids`, or empty where all are ±1.
+    /// Coefficients of `ids`, or empty if all are ±1.
     pub coefficients: &'a [f16],
     /// Phase units.
     pub phase: u16,
@@ -53,34 +53,34 @@ pub struct ImportedPosition<'a> {
     pub coefficients: &'a [f32],
     /// Phase units.
     pub phase: u16,
-    /// Endgame scale factor, in units of the feature set's.
+    /// Endgame scale factor, in the feature set's units.
     pub scale: u16,
-    /// Fixed part of the score, centipawns, White's view.
+    /// Constant part of the score, centipawns, White's view.
     pub offset_cp: f32,
     /// The engine's static evaluation, centipawns, White's view.
     pub evaluation_cp: Option<f32>,
-    /// Everything else.
+    /// The other properties.
     pub labels: PositionLabels,
 }
 
-/// One tensor on its way to disk.
+/// One tensor being written.
 struct Column {
     name: &'static str,
     dtype: Dtype,
     elements: usize,
-    /// Bytes that are neither hashed nor written yet: values come by twos and fours, and both
-    /// hashing and writing are several times as fast in bulk.
+    /// Bytes not hashed or written yet: values come two or four bytes at a time, and both hashing and writing
+    /// are several times as fast in bulk.
     pending: Vec<u8>,
     file: File,
     hash: Xxh3,
 }
 
-/// Size at which pending bytes are hashed and written.
+/// Number of pending bytes at which they are hashed and written.
 const PENDING_BYTES: usize = 1 << 18;
 
 impl Column {
     fn try_new(name: &'static str, dtype: Dtype, folder: &Path) -> Result<Self> {
-        // Unnamed on Unix: gone when the process ends, however it ends.
+        // Unlinked on Unix: gone when the process ends, however it ends.
         let file = tempfile::tempfile_in(folder).map_err(|e| Error::io(folder, e))?;
         Ok(Self {
             name,
@@ -113,12 +113,12 @@ impl Column {
         Ok(BufReader::with_capacity(PENDING_BYTES, file))
     }
 
-    /// An empty column to take this one's place.
+    /// An empty column to replace this one.
     fn replacement(&self, folder: &Path) -> std::io::Result<Self> {
         Self::try_new(self.name, self.dtype, folder).map_err(std::io::Error::other)
     }
 
-    /// Keeps the elements of `N` bytes for which `keep` has true, changed by `map`.
+    /// Keeps the elements of `N` bytes whose flag in `keep` is true, transformed by `map`.
     fn retain<const N: usize>(
         &mut self,
         keep: &[bool],
@@ -141,7 +141,7 @@ impl Column {
     }
 }
 
-/// What a row says beside its features, in [`DatasetWriter::visit`].
+/// The properties of a row besides its features, in [`DatasetWriter::visit`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowLabels {
     /// Phase units.
@@ -161,8 +161,7 @@ fn read<const N: usize>(reader: &mut impl Read) -> std::io::Result<[u8; N]> {
 }
 
 /// Collects rows and writes them as a dataset file.
-///
-/// Rows that [`read`](crate::read) would refuse are refused here, so that no file is written that
+/// Refuses rows that [`read`](crate::read) would refuse, so that no unreadable file is written.
 /// cannot be read.
 pub struct DatasetWriter {
     path: PathBuf,
@@ -191,7 +190,7 @@ pub struct DatasetWriter {
 }
 
 impl DatasetWriter {
-    /// Starts a dataset that will appear at `path` when [`finish`](Self::finish) succeeds.
+    /// Starts a dataset that appears at `path` once [`finish`](Self::finish) succeeds.
     ///
     /// # Errors
     /// [`Error::Io`] when the folder cannot be written, [`Error::Exists`] when `path` exists and
@@ -232,12 +231,12 @@ impl DatasetWriter {
         })
     }
 
-    /// Positions written so far.
+    /// Number of positions so far.
     pub fn len(&self) -> usize {
         self.phases.elements
     }
 
-    /// Whether nothing was written yet.
+    /// Whether there are no positions yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -245,8 +244,8 @@ impl DatasetWriter {
     /// Appends one position.
     ///
     /// # Errors
-    /// [`Error::Io`] when the spool cannot be written (disk full); [`Error::Usage`] when the row is not
-    /// one of the feature set, or a label is out of its range.
+    /// [`Error::Io`] when the spool cannot be written (disk full); [`Error::Usage`] when the row does not
+    /// match the feature set, or a label is out of range.
     pub fn push(&mut self, row: &FeatureRow, labels: PositionLabels) -> Result<()> {
         let fits = !self.is_imported()
             && match self.unit_rows {
@@ -259,7 +258,7 @@ impl DatasetWriter {
         self.try_push(row, labels).map_err(|e| Error::io(&self.path, e))
     }
 
-    /// Appends one position whose features are laid out already as the dataset stores them.
+    /// Appends one position whose features are already in the stored format.
     ///
     /// # Errors
     /// Those of [`push`](Self::push).
@@ -268,8 +267,8 @@ impl DatasetWriter {
         self.try_push_row(row, labels).map_err(|e| Error::io(&self.path, e))
     }
 
-    /// Appends one position of an imported feature set. Coefficients are kept in half precision until
-    /// the first comes that it would change; from then on all are kept in single precision.
+    /// Appends one position of an imported feature set. Coefficients are stored in half precision until the
+    /// first one that it would change; from then on all are stored in single precision.
     ///
     /// # Errors
     /// Those of [`push`](Self::push).
@@ -291,7 +290,7 @@ impl DatasetWriter {
         self.try_push_imported(position).map_err(|e| Error::io(&self.path, e))
     }
 
-    /// Whether coefficients are kept in single precision.
+    /// Whether coefficients are stored in single precision.
     pub fn has_single_precision(&self) -> bool {
         self.coefficients.dtype == Dtype::F32
     }
@@ -362,7 +361,7 @@ impl DatasetWriter {
         self.push_labels(position.phase, labels)
     }
 
-    /// Turns the coefficients so far into single precision.
+    /// Converts the coefficients so far to single precision.
     fn widen(&mut self) -> std::io::Result<()> {
         let mut wide =
             Column::try_new(names::COEFFICIENTS, Dtype::F32, &self.folder).map_err(std::io::Error::other)?;
@@ -435,8 +434,8 @@ impl DatasetWriter {
     /// Gives every row the result and weight that `relabel` returns for it.
     ///
     /// # Errors
-    /// [`Error::Io`] when the spool cannot be read or written; [`Error::Usage`] when one of them is out
-    /// of its range.
+    /// [`Error::Io`] when the spool cannot be read or written; [`Error::Usage`] when a result or weight is
+    /// out of range.
     pub fn relabel(&mut self, relabel: &mut dyn FnMut(usize, RowLabels) -> (f32, f32)) -> Result<()> {
         let mut results = Column::try_new(names::RESULTS, Dtype::F32, &self.folder)?;
         let mut weights = Column::try_new(names::WEIGHTS, Dtype::F32, &self.folder)?;
@@ -460,11 +459,11 @@ impl DatasetWriter {
         Ok(())
     }
 
-    /// Keeps the rows for which `keep` has true, and numbers the games that are left anew.
+    /// Keeps the rows whose flag in `keep` is true, and renumbers the remaining games.
     ///
     /// # Errors
-    /// [`Error::Io`] when the spool cannot be read or written; [`Error::Usage`] unless there is a flag
-    /// for each row.
+    /// [`Error::Io`] when the spool cannot be read or written; [`Error::Usage`] unless there is one flag per
+    /// row.
     pub fn retain(&mut self, keep: &[bool]) -> Result<()> {
         if keep.len() != self.len() {
             return Err(Error::Usage(format!("{} flags for {} rows to keep", keep.len(), self.len())));
@@ -525,10 +524,10 @@ impl DatasetWriter {
 
     /// Joins the columns under the final name and returns the metadata as written.
     ///
-    /// Columns that say nothing (all weights 1, no score, no game) are left out.
+    /// Columns that contain no information (all weights 1, no scores, no games) are omitted.
     ///
     /// # Errors
-    /// [`Error::Io`] when the file cannot be written; the final name is then untouched.
+    /// [`Error::Io`] when the file cannot be written; the final name is then left untouched.
     pub fn finish(
         self,
         sources: Vec<SourceRecord>,
@@ -582,7 +581,7 @@ impl DatasetWriter {
         file.write_all(&(header.len() as u64).to_le_bytes())?;
         file.write_all(&header)?;
         for mut column in columns {
-            // From file to file, the system copies without a detour through this process.
+            // From file to file, the system copies without passing the data through this process.
             column.file.seek(SeekFrom::Start(0))?;
             std::io::copy(&mut column.file, file)?;
         }

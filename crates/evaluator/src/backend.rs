@@ -1,4 +1,4 @@
-//! The choice of a backend: a real GPU where there is one, else the CPU.
+//! The choice of a backend: a real GPU if there is one, else the CPU.
 
 use gputexel_dataset::Layout;
 use gputexel_files::Result;
@@ -8,11 +8,10 @@ use crate::cpu::CpuEvaluator;
 use crate::gpu::{BackendChoice, GpuContext, GpuEvaluator, GpuOptions, list_adapters};
 use crate::{DeviceSteps, Evaluations, Evaluator, FallbackEvaluator, Population, Request};
 
-/// Is told what an evaluator did when it is dropped: its description, and what it counted, if
-/// anything.
+/// Called when an evaluator is dropped, with its description and its statistics, if it keeps any.
 pub type StatsObserver = fn(&str, Option<Stats>);
 
-/// A backend that was opened, and why it was chosen. Makes evaluators.
+/// An open backend, and why it was chosen. Creates evaluators.
 ///
 /// ```
 /// use gputexel_evaluator::Backend;
@@ -30,11 +29,11 @@ pub struct Backend {
 }
 
 impl Backend {
-    /// Opens what a choice stands for. With [`BackendChoice::Auto`] the CPU computes where there is
-    /// no real GPU, or it cannot be opened, and takes over where it fails later.
+    /// Opens the chosen backend. With [`BackendChoice::Auto`] the CPU is used if there is no real GPU or it
+    /// cannot be opened, and takes over if it fails later.
     ///
     /// # Errors
-    /// [`Error::Gpu`](gputexel_files::Error::Gpu) when a GPU was asked for and cannot be had.
+    /// [`Error::Gpu`](gputexel_files::Error::Gpu) when a GPU was requested and is not available.
     pub fn open(choice: BackendChoice) -> Result<Self> {
         let backend = |gpu, why| Ok(Self { choice, gpu, memory: None, stats: None, why });
         if choice == BackendChoice::Cpu {
@@ -51,26 +50,25 @@ impl Backend {
         }
     }
 
-    /// Limits the memory that is used on the GPU, in bytes; a dataset that takes more than half of
-    /// it is streamed.
+    /// Limits the memory used on the GPU, in bytes; a dataset that takes more than half of it is streamed.
     #[must_use]
     pub fn with_memory(mut self, bytes: Option<u64>) -> Self {
         self.memory = bytes;
         self
     }
 
-    /// Has every evaluator tell at its end what it did.
+    /// Makes every evaluator report its statistics when it is dropped.
     #[must_use]
     pub fn with_stats(mut self, observer: Option<StatsObserver>) -> Self {
         self.stats = observer;
         self
     }
 
-    /// An evaluator of the layout, and a line that says which and why.
+    /// Creates an evaluator for the layout, and a line that says which one and why.
     ///
     /// # Errors
-    /// [`Error::Gpu`](gputexel_files::Error::Gpu) when the GPU was asked for and refuses; with `auto`
-    /// the CPU takes over, now or later.
+    /// [`Error::Gpu`](gputexel_files::Error::Gpu) when the GPU was requested and fails; with `auto` the CPU
+    /// takes over, now or later.
     pub fn evaluator<'a>(&self, layout: &'a Layout) -> Result<(Box<dyn Evaluator + 'a>, String)> {
         let (mut why, stats) = (self.why.clone(), self.stats);
         let cpu = move || counted(stats, Box::new(CpuEvaluator::new(layout)));
@@ -95,7 +93,7 @@ impl Backend {
     }
 }
 
-/// Has an evaluator tell what it did, if that was asked for.
+/// Makes an evaluator report its statistics, if requested.
 fn counted<'a>(stats: Option<StatsObserver>, evaluator: Box<dyn Evaluator + 'a>) -> Box<dyn Evaluator + 'a> {
     match stats {
         Some(observer) => Box::new(StatsOnDrop { evaluator, observer }),
@@ -103,7 +101,7 @@ fn counted<'a>(stats: Option<StatsObserver>, evaluator: Box<dyn Evaluator + 'a>)
     }
 }
 
-/// An evaluator that says what it did when it is done with.
+/// An evaluator that reports its statistics when dropped.
 struct StatsOnDrop<'a> {
     evaluator: Box<dyn Evaluator + 'a>,
     observer: StatsObserver,

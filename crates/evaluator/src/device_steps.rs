@@ -1,23 +1,23 @@
-//! Steps of an optimizer that a device takes on its own, so that small problems do not wait for the
-//! host between them.
+//! Optimizer steps that a device takes on its own, so that small problems do not wait for the host between
+//! steps.
 
 use gputexel_dataset::Layout;
 use gputexel_files::{Error, Result};
 
 use super::{Evaluations, Population, Request};
 
-/// An evaluator whose device takes steps of an optimizer between evaluations.
+/// An evaluator whose device can take optimizer steps between evaluations.
 pub trait DeviceSteps {
-    /// Takes the first of some steps of Adam, as many as it likes; `None` where it takes none of
-    /// these. The steps do not depend on how many are taken at a time.
+    /// Takes the first few of the batch's Adam steps, as many as it likes; `None` if it cannot take them. The
+    /// results do not depend on how many are taken at a time.
     ///
     /// # Errors
-    /// As [`Evaluator::evaluate`](crate::Evaluator::evaluate); [`Error::Usage`] also where the lists of
-    /// the batch do not fit its population.
+    /// As [`Evaluator::evaluate`](crate::Evaluator::evaluate); [`Error::Usage`] also if the lists of the
+    /// batch do not match its population.
     fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>>;
 }
 
-/// A population on its way, and where it is to go.
+/// The state of a population under Adam, and the steps to take.
 ///
 /// The update is that of Kingma and Ba (2015): m ← β₁ m + (1 − β₁) g, v ← β₂ v + (1 − β₂) g²,
 /// θ ← θ − rate · m / (√(correction · v) + ε), where g is the gradient of the mean loss plus
@@ -26,9 +26,9 @@ pub trait DeviceSteps {
 pub struct AdamBatch {
     /// Parameters before the first step; every member has its own.
     pub population: Population,
-    /// Positions and loss; gradients are used whatever it asks for.
+    /// Positions and loss; gradients are always computed, whatever it says.
     pub request: Request,
-    /// What the pull is toward, 2 F values.
+    /// θ₀ toward which parameters are pulled, 2 F values.
     pub prior: Vec<f64>,
     /// Settings of every member.
     pub settings: Vec<AdamMember>,
@@ -41,7 +41,7 @@ pub struct AdamBatch {
     pub rates: Vec<(f64, f64)>,
 }
 
-/// What does not change from step to step.
+/// Settings that do not change from step to step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdamMember {
     /// Decay of the first moment.
@@ -50,16 +50,16 @@ pub struct AdamMember {
     pub beta2: f64,
     /// ε, loss per centipawn.
     pub epsilon: f64,
-    /// Gradient of the regularization a centipawn away from the prior.
+    /// Gradient of the regularization per centipawn of distance from the prior.
     pub pull: f64,
 }
 
-/// One step that was taken.
+/// The result of one step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AdamStep {
     /// Losses before the step, without regularization.
     pub losses: Vec<f64>,
-    /// Largest components of the gradients, regularization included.
+    /// Largest gradient components, including regularization.
     pub gradient_norms: Vec<f64>,
     /// Parameters after the step.
     pub parameters: Vec<f64>,
@@ -67,7 +67,7 @@ pub struct AdamStep {
     pub first_moment: Vec<f64>,
     /// Second moments after the step.
     pub second_moment: Vec<f64>,
-    /// Positions evaluated, a member.
+    /// Positions evaluated per member.
     pub positions: usize,
 }
 
@@ -75,8 +75,8 @@ impl AdamBatch {
     /// Checks the batch against a layout.
     ///
     /// # Errors
-    /// [`Error::Usage`] where the population or the request does not fit the layout, a list does not
-    /// fit the population, or there is no step.
+    /// [`Error::Usage`] if the population or the request does not match the layout, a list does not match the
+    /// population, or there are no steps.
     pub fn validate(&self, layout: &Layout) -> Result<()> {
         self.population.validate(layout)?;
         self.request.validate(layout)?;
@@ -103,7 +103,7 @@ impl AdamBatch {
 }
 
 impl AdamStep {
-    /// What the step tells about the parameters that it began with.
+    /// The evaluation of the parameters before the step.
     pub fn evaluations(&self) -> Evaluations {
         Evaluations { losses: self.losses.clone(), positions: self.positions, ..Evaluations::default() }
     }

@@ -1,28 +1,28 @@
-//! An evaluator that goes on with another one when its device fails.
+//! An evaluator that switches to another one when its device fails.
 
 use gputexel_files::{Error, Result};
 
 use super::{AdamBatch, AdamStep, DeviceSteps, Evaluations, Evaluator, Population, Request, Stats};
 
-/// That a device failed and another evaluator took over.
+/// A report that a device failed and another evaluator took over.
 #[derive(Debug)]
 pub struct Fallback {
-    /// Why.
+    /// The device's error.
     pub error: Error,
-    /// What computes from now on, see [`Evaluator::describe`].
+    /// Description of the new evaluator, see [`Evaluator::describe`].
     pub evaluator: String,
 }
 
-/// An evaluator that, on its first [`Error::Gpu`], is replaced by another one for good.
+/// An evaluator that, on its first [`Error::Gpu`], is permanently replaced by another one.
 ///
-/// The request that failed is repeated, so callers see no failure but an answer. Evaluators keep no
-/// state between requests (a batch of Adam steps contains its moments), so nothing else has to be
-/// carried over: who takes no Adam steps declines the batch, and its steps are evaluated one by one.
+/// The failed request is repeated, so callers see no failure but an answer. Evaluators keep no state between
+/// requests (a batch of Adam steps contains its moments), so nothing else has to be carried over: an
+/// evaluator without Adam steps declines the batch, and its steps are evaluated one by one.
 pub struct FallbackEvaluator<'a> {
     active: Box<dyn Evaluator + 'a>,
-    /// Makes the other evaluator; gone once it was needed.
+    /// Creates the other evaluator; `None` after it was used.
     fallback: Option<Box<dyn FnOnce() -> Box<dyn Evaluator + 'a> + 'a>>,
-    /// What happened and was not asked for yet.
+    /// The fallback that has happened, until it is queried.
     news: Option<Fallback>,
 }
 
@@ -86,7 +86,7 @@ impl DeviceSteps for FallbackEvaluator<'_> {
 mod tests {
     use super::*;
 
-    /// Answers so many calls, then fails in one way.
+    /// Answers a number of calls, then fails.
     struct Limited {
         name: &'static str,
         calls: u32,
@@ -171,7 +171,7 @@ mod tests {
             rates: Vec::new(),
         };
         assert_eq!(pair(1, 1, lost).adam_steps(&batch).unwrap(), Some(Vec::new()));
-        // The other one takes no such steps, and says so.
+        // The other evaluator cannot take such steps, and says so.
         let mut evaluator = pair(0, 1, lost);
         assert_eq!(evaluator.adam_steps(&batch).unwrap(), None);
         assert_eq!(evaluator.describe(), "second");

@@ -1,8 +1,8 @@
-//! Evaluators: losses and gradients of a whole population of parameter sets in one call.
+//! Evaluators: losses and gradients of a whole population of parameter vectors in one call.
 //!
-//! Owns the trait, its requests and answers, and the backends. Knows no optimizer, and adds no
-//! regularization, which needs no position and is added above. What a device may take over from an
-//! optimizer is an extension of its own, [`DeviceSteps`].
+//! Owns the trait, its requests and answers, and the backends. Knows no optimizer and adds no regularization,
+//! which does not depend on positions and is added by the caller. Steps that a device may take on behalf of
+//! an optimizer are an extension of their own, [`DeviceSteps`].
 
 mod backend;
 pub mod cpu;
@@ -21,23 +21,23 @@ use gputexel_dataset::Layout;
 use gputexel_dataset::objective::LossKind;
 use gputexel_files::{Error, Result};
 
-/// Parameter sets to be evaluated together, and which positions count how much for each.
+/// Parameter vectors to be evaluated together, and the weight of positions for each.
 ///
-/// What folds, bootstraps, mixtures of sources and blended targets need is here, so that any of
-/// their combinations is one population. The optional lists are empty where no member uses them.
+/// Covers what folds, bootstraps, mixtures of sources and blended targets need, so that any combination of
+/// them is one population. Optional lists are empty if no member uses them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Population {
     /// Number of features F.
     pub features: usize,
-    /// θ of every member, member after member: mg of every feature, then eg (2 F values each). Or
-    /// 2 F values in all, which every member shares.
+    /// θ of every member, concatenated: mg of every feature, then eg (2 F values each). Or 2 F values in
+    /// total, shared by all members.
     pub parameters: Vec<f64>,
     /// Scale constant of every member, base-10 form; its length is the number of members.
     pub k: Vec<f64>,
-    /// Factors on the weights of positions, at least 0, by member and part of the layout
-    /// (member-major): 0 leaves a fold out. Empty: 1.
+    /// Nonnegative factors on the weights of positions, by member and part of the layout (member-major): 0
+    /// leaves a fold out. Empty: 1.
     pub part_weights: Vec<f32>,
-    /// Share β of the search score in a member's targets, see [`Layout::search`]; empty: 0.
+    /// Weight β of the search score in a member's targets, see [`Layout::search`]; empty: 0.
     ///
     /// [`Layout::search`]: gputexel_dataset::Layout::search
     pub blends: Vec<f32>,
@@ -48,12 +48,12 @@ pub struct Population {
 }
 
 impl Population {
-    /// Parameter sets that all use every position once.
+    /// Parameter vectors that all use every position once.
     pub fn new(features: usize, parameters: Vec<f64>, k: Vec<f64>) -> Self {
         Self { features, parameters, k, ..Self::default() }
     }
 
-    /// One parameter set.
+    /// One parameter vector.
     pub fn single(theta: &[f64], k: f64) -> Self {
         Self::new(theta.len() / 2, theta.to_vec(), vec![k])
     }
@@ -79,7 +79,7 @@ impl Population {
         }
     }
 
-    /// Factor on the weights of a part of the layout, which has `parts` of them, for a member.
+    /// A member's factor on the weights of a part of the layout, which has `parts` parts.
     #[inline]
     pub fn part_weight(&self, member: usize, part: usize, parts: usize) -> f32 {
         self.part_weights.get(member * parts + part).copied().unwrap_or(1.0)
@@ -88,8 +88,8 @@ impl Population {
     /// Checks the population against a layout.
     ///
     /// # Errors
-    /// [`Error::Usage`] where lengths do not belong together, weights or blends are out of their
-    /// range, or blends are asked for where the layout has no search scores.
+    /// [`Error::Usage`] if lengths do not match, weights or blends are out of range, or blends are used
+    /// although the layout has no search scores.
     pub fn validate(&self, layout: &Layout) -> Result<()> {
         let members = self.members();
         let usage = |text: String| Err(Error::Usage(text));
@@ -131,16 +131,16 @@ impl Population {
     }
 }
 
-/// What is asked about a population.
+/// What to compute for a population.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// Consecutive parts of the layout whose positions count.
+    /// Consecutive parts of the layout to evaluate.
     pub parts: Range<usize>,
     /// Loss function.
     pub loss: LossKind,
-    /// Whether gradients are wanted.
+    /// Whether to compute gradients.
     pub gradients: bool,
-    /// Whether Gauss–Newton matrices are wanted; one is 2 F × 2 F per member.
+    /// Whether to compute Gauss–Newton matrices; each has 2 F × 2 F values per member.
     pub curvature: bool,
 }
 
@@ -148,36 +148,36 @@ impl Request {
     /// Checks the request against a layout.
     ///
     /// # Errors
-    /// [`Error::Usage`] for parts that the layout has not, or none.
+    /// [`Error::Usage`] for parts that the layout does not have, or an empty range.
     pub fn validate(&self, layout: &Layout) -> Result<()> {
         let Range { start, end } = self.parts;
         let parts = layout.parts().len();
         match start < end && end <= parts {
             true => Ok(()),
-            false => Err(Error::Usage(format!("parts {start}..{end} asked for, the dataset has {parts}"))),
+            false => Err(Error::Usage(format!("parts {start}..{end} requested, the dataset has {parts}"))),
         }
     }
 }
 
-/// What an evaluator found out about a population, in member order.
+/// The results for a population, in member order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluations {
     /// Mean weighted loss over the parts of the request.
     pub losses: Vec<f64>,
-    /// Mean weighted loss of each part of the request by itself, whatever its part weight: by
-    /// member and part, member-major. What a fold that is left out is judged by.
+    /// Mean weighted loss of each part of the request by itself, whatever its part weight: by member and
+    /// part, member-major. Used to judge a fold that was left out.
     pub part_losses: Vec<f64>,
-    /// dL/dθ per centipawn, 2 F values per member; empty unless asked for.
+    /// dL/dθ per centipawn, 2 F values per member; empty unless requested.
     pub gradients: Vec<f64>,
-    /// Gauss–Newton matrices Σ w h x xᵀ / Σ w per centipawn squared, symmetric, row-major,
-    /// (2 F)² values per member; empty unless asked for.
+    /// Gauss–Newton matrices Σ w h x xᵀ / Σ w per centipawn squared, symmetric, row-major, (2 F)² values per
+    /// member; empty unless requested.
     pub curvatures: Vec<f64>,
-    /// Positions evaluated, a member.
+    /// Positions evaluated per member.
     pub positions: usize,
 }
 
 impl Evaluations {
-    /// Adds what was found out about further members under the same request.
+    /// Appends the results of further members for the same request.
     pub fn append(&mut self, mut more: Self) {
         self.losses.append(&mut more.losses);
         self.part_losses.append(&mut more.part_losses);
@@ -187,30 +187,29 @@ impl Evaluations {
     }
 }
 
-/// Evaluates populations over a dataset that it was made for.
+/// Evaluates populations on the dataset it was created for.
 pub trait Evaluator {
-    /// Losses, and whatever else the request asks for.
+    /// Computes losses, and whatever else the request asks for.
     ///
     /// # Errors
-    /// [`Error::Gpu`] when a device fails; [`Error::Usage`]
-    /// when the population does not fit the dataset or memory. Parameters that are not finite
-    /// give losses that are not finite, not an error.
+    /// [`Error::Gpu`] when a device fails; [`Error::Usage`] when the population does not match the dataset or
+    /// does not fit in memory. Non-finite parameters give non-finite losses, not an error.
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations>;
 
-    /// What computes: backend, device, instruction set, threads. One short line for people.
+    /// The backend, device, instruction set and threads. One short line for display.
     fn describe(&self) -> String;
 
-    /// Steps of optimizers that its device takes on its own, if it takes any.
+    /// The interface for optimizer steps on its device, if it supports them.
     fn device_steps(&mut self) -> Option<&mut dyn DeviceSteps> {
         None
     }
 
-    /// What was done so far, where that is counted.
+    /// Statistics so far, if they are kept.
     fn stats(&self) -> Option<Stats> {
         None
     }
 
-    /// What another evaluator took over from since this was last asked: for loops that say so, see
+    /// The fallback to another evaluator since the last call of this function: for loops that report it, see
     /// [`FallbackEvaluator`].
     fn take_fallback(&mut self) -> Option<Fallback> {
         None

@@ -1,6 +1,6 @@
-//! Every CPU kernel on data at the edges: rows that are empty, repeat features and name the first and
-//! the last of them, stripes of one position and of more than a flush. Small enough to be run under a
-//! sanitizer (`scripts/sanitize`), which sees what a result alone does not tell.
+//! Runs every CPU kernel on edge cases: rows that are empty, repeat features or contain the first and the
+//! last one, and stripes of one position and of more than a flush. Small enough to run under a sanitizer
+//! (`scripts/sanitize`), which finds errors that do not show in results.
 
 use std::path::Path;
 
@@ -90,7 +90,7 @@ fn population(features: usize, members: usize) -> Population {
     Population::new(features, theta, (0..members).map(|m| 0.6 + 0.01 * m as f64).collect())
 }
 
-/// What populations may have besides, in every combination that kernels tell apart.
+/// The optional properties of populations, in every combination that kernels distinguish.
 fn variants(plain: &Population, parts: usize) -> Vec<Population> {
     let members = plain.members();
     let weighted = Population {
@@ -103,7 +103,7 @@ fn variants(plain: &Population, parts: usize) -> Vec<Population> {
     vec![plain.clone(), weighted, blended, resampled, shared]
 }
 
-/// Evaluates on every body, and holds losses and gradients of plain populations against f64.
+/// Evaluates with every SIMD implementation, and compares losses and gradients of plain populations with f64.
 fn check(data: &Dataset, parts: usize, members: usize) {
     let layout = Layout::try_new(data, parts, |n| n % parts).unwrap();
     let layout = layout.with_search_scores(data, 1.0).unwrap();

@@ -1,4 +1,4 @@
-//! Finds inputs with the same content by size and hash.
+//! Detects inputs with the same content by size and hash.
 
 use std::collections::HashMap;
 use std::collections::hash_map;
@@ -11,8 +11,8 @@ use gputexel_dataset::SourceRecord;
 pub(crate) struct Contents(HashMap<(u64, u64), String>);
 
 impl Contents {
-    /// Notes how an input ended: in `record` the earlier input with the same content, if any, and in
-    /// `warnings` what the user should know.
+    /// Processes the end of an input: sets the earlier input with the same content in `record`, if any, and
+    /// adds to `warnings`.
     pub fn finish_source(&mut self, ending: &Ending, record: &mut SourceRecord, warnings: &mut Vec<String>) {
         warnings.extend(ending.warning.clone());
         record.same_as = ending.content.and_then(|content| match self.0.entry(content) {

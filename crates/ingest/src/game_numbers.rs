@@ -1,21 +1,20 @@
-//! Numbers of games, consecutive from 0 over all inputs, for what the inputs call them.
+//! Assigns consecutive numbers from 0 to the games of all inputs.
 
 use std::collections::HashMap;
 
-/// Numbers given so far. Memory: a few dozen bytes per game of the current input, where games have
-/// keys.
+/// The numbers assigned so far. Memory: a few dozen bytes per game of the current input, if games have keys.
 #[derive(Debug, Default)]
 pub(crate) struct GameNumbers {
     next: u32,
-    /// Games of the current input by key.
+    /// Index of the current input, whose games are `known` by key.
     source: usize,
     known: HashMap<u64, u32>,
-    /// The game of the position before, in the same chunk.
+    /// The game of the previous position in the same chunk.
     previous: Option<(u64, u32)>,
 }
 
 impl GameNumbers {
-    /// Begins a chunk of an input, in which keys mean something of their own.
+    /// Begins a chunk of an input; keys are specific to their input.
     pub fn begin_chunk(&mut self, source: usize) {
         if self.source != source {
             self.source = source;
@@ -24,13 +23,13 @@ impl GameNumbers {
         self.previous = None;
     }
 
-    /// The number of a position that is a game by itself.
+    /// The number of a position that counts as a game of its own.
     pub fn single(&mut self) -> u32 {
         self.previous = None;
         self.fresh()
     }
 
-    /// The number of a game that has `key` throughout its input.
+    /// The number of the game with `key`, which is unique in its input.
     pub fn of_input(&mut self, key: u64) -> u32 {
         if let Some((_, number)) = self.previous.filter(|(previous, _)| *previous == key) {
             return number;
@@ -47,7 +46,7 @@ impl GameNumbers {
         number
     }
 
-    /// The number of a game that has `key` in its chunk, where its positions are neighbors.
+    /// The number of the game with `key`, which is unique in its chunk, where its positions are adjacent.
     pub fn of_chunk(&mut self, key: u64) -> u32 {
         if let Some((_, number)) = self.previous.filter(|(previous, _)| *previous == key) {
             return number;
@@ -74,7 +73,7 @@ mod tests {
         assert_eq!([7, 7, 9, 7].map(|key| numbers.of_input(key)), [0, 0, 1, 0]);
         numbers.begin_chunk(0);
         assert_eq!(([9, 5].map(|key| numbers.of_input(key)), numbers.single()), ([1, 2], 3));
-        // The same keys stand for other games in another input.
+        // In another input, the same keys refer to other games.
         numbers.begin_chunk(1);
         assert_eq!([9, 7].map(|key| numbers.of_input(key)), [4, 5]);
         numbers.begin_chunk(2);

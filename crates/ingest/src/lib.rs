@@ -1,5 +1,5 @@
-//! How positions become datasets: [`extraction`] reads games and labeled positions and computes
-//! their features, [`trace`] takes features that another engine computed.
+//! Converts positions to datasets: [`extraction`] reads games and labeled positions and computes their
+//! features, [`trace`] imports features computed by another engine.
 
 mod contents;
 pub mod extraction;

@@ -1,9 +1,9 @@
-//! Reading inputs with several threads, in order: one thread decompresses and splits them into
-//! chunks of whole records, several process chunks, and the caller's own takes the results in the
-//! order of the chunks. What comes out does not depend on the number of threads.
+//! Reads inputs with several threads, in order: one thread decompresses and splits them into chunks of whole
+//! records, several process chunks, and the caller's own takes the results in the order of the chunks. The
+//! results do not depend on the number of threads.
 //!
-//! No thread borrows from the caller, so that an interrupted reading can leave behind a reader that
-//! waits for a pipe. A fixed number of buffers goes round, which bounds the memory.
+//! No thread borrows from the caller, so that an interrupted read can leave behind a reader waiting for a
+//! pipe. A fixed number of buffers is reused, which bounds the memory.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -17,16 +17,16 @@ use xxhash_rust::xxh3::Xxh3;
 use gputexel_files::input::{Input, MAX_LINE_BYTES, endless_line};
 use gputexel_files::{Error, Result};
 
-/// Decompressed bytes of a chunk, unless a record is longer.
+/// Decompressed bytes per chunk, unless a record is longer.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// Time between reports of progress, and between checks for cancellation.
+/// Interval between progress reports, and between checks for cancellation.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Progress of an extraction or an import.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
-    /// Bytes of the inputs read, compressed where they are.
+    /// Bytes of the inputs read, compressed if they are.
     pub bytes_read: u64,
     /// Bytes of all inputs, unless one of them is a pipe.
     pub bytes_total: Option<u64>,
@@ -34,9 +34,9 @@ pub struct Progress {
     pub positions: u64,
 }
 
-/// How the caller of an extraction or an import hears of progress and cancels.
+/// Reports progress to the caller of an extraction or an import, and lets it cancel.
 pub struct Hooks<'a> {
-    /// When set, it ends with [`Error::Interrupted`] and writes nothing.
+    /// When set, the work ends with [`Error::Interrupted`] and writes nothing.
     pub cancel: &'a AtomicBool,
     /// Called several times a second.
     pub progress: &'a mut dyn FnMut(Progress),
@@ -47,12 +47,12 @@ pub struct Hooks<'a> {
 pub(crate) enum Records {
     /// Games in PGN, which take several lines.
     Games,
-    /// One line each.
+    /// One line per record.
     Lines,
 }
 
 impl Records {
-    /// Where a chunk of complete records ends.
+    /// The end of the last complete record in a buffer.
     pub fn split_point(self, buffer: &[u8]) -> Option<usize> {
         match self {
             Self::Games => gputexel_chess::pgn::last_game_start(buffer),
@@ -61,20 +61,20 @@ impl Records {
     }
 }
 
-/// An input to be read.
+/// An input to read.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub path: PathBuf,
     pub records: Records,
     /// File size, unless it is a pipe.
     pub bytes: Option<u64>,
-    /// Pipes stay open from the first look at them on, since they cannot be read twice. Files are
-    /// opened anew: there may be more of them than may be open at a time.
+    /// Pipes stay open after detection, because they cannot be read twice. Files are opened again: there may
+    /// be more than can be open at a time.
     opened: Option<Input>,
 }
 
 impl Source {
-    /// Opens an input for a first look, which says how its records end.
+    /// Opens an input for a first look by `look`, which determines how its records end.
     ///
     /// # Errors
     /// Those of [`Input::open`] and of `look`.
@@ -96,46 +96,46 @@ impl Source {
     }
 }
 
-/// What is known of an input once it has been read.
+/// What is known about an input after it has been read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ending {
-    /// What was left out after compressed data.
+    /// A warning about ignored data after compressed data.
     pub warning: Option<String>,
-    /// Bytes and hash of the decompressed content, where there are several inputs.
+    /// Size and hash of the decompressed content, if there are several inputs.
     pub content: Option<(u64, u64)>,
 }
 
-/// A piece of an input.
+/// A chunk of an input.
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
     /// Index of its source.
     pub source: usize,
     /// Number of its first line, from 1.
     pub first_line: u64,
-    /// Where the source ends with it.
+    /// Set if the source ends with this chunk.
     pub ending: Option<Ending>,
     pub bytes: Vec<u8>,
 }
 
-/// What became of a chunk, and its buffer, to be used again.
+/// The result of a chunk, and its buffer for reuse.
 struct Finished<T> {
     chunk: Chunk,
     result: T,
 }
 
-/// What takes the results of chunks in order.
+/// Receives the results of chunks in order.
 pub(crate) trait Sink {
-    /// What is made of a chunk.
+    /// The result of processing a chunk.
     type Batch: Send + 'static;
 
     /// Positions so far.
     fn positions(&self) -> u64;
 
-    /// Takes the next one.
+    /// Adds the next batch.
     fn add(&mut self, chunk: &Chunk, batch: Self::Batch) -> Result<()>;
 }
 
-/// A chunk on its way to a worker, with its number.
+/// A chunk waiting for a worker, with its number.
 type Waiting = (u64, Result<Chunk>);
 
 type Numbered<T> = (u64, std::thread::Result<Result<Finished<T>>>);
@@ -147,8 +147,8 @@ pub(crate) struct Queue<T> {
 }
 
 impl<T> Queue<T> {
-    /// Processes chunks until there are no more. A panic goes the way of the result, so that the
-    /// caller can go on with it.
+    /// Processes chunks until there are no more. A panic is passed on like a result, so that the caller can
+    /// resume it.
     pub fn process(&self, process: impl Fn(&Chunk) -> T) {
         loop {
             let received = self.chunks.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -170,8 +170,8 @@ impl<T> Queue<T> {
     }
 }
 
-/// Reads all sources through and has `sink` take what `threads` threads make of their chunks, each
-/// of which calls `worker` once.
+/// Reads all sources and passes the processed chunks to `sink`; `worker` is called once by each of `threads`
+/// threads.
 ///
 /// # Errors
 /// Those of reading and of the sink; [`Error::Interrupted`] after `hooks.cancel`.
@@ -214,7 +214,7 @@ pub(crate) fn read_all<S: Sink>(
             let Finished { chunk, result } =
                 finished.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             sink.add(&chunk, result)?;
-            // Fails once the reader has ended, which then needs no buffer.
+            // Fails once the reader has ended, which then needs no buffers.
             let _ = buffers.send(chunk.bytes);
         }
     }
@@ -222,7 +222,7 @@ pub(crate) fn read_all<S: Sink>(
     if hooks.cancel.load(Ordering::Relaxed) { interrupted() } else { Ok(()) }
 }
 
-/// Starts the threads; returns where buffers go back to and where results come from.
+/// Starts the threads; returns the channels for returned buffers and for results.
 fn spawn<T: Send + 'static>(
     sources: Vec<Source>,
     bytes_read: &Arc<AtomicU64>,
@@ -230,7 +230,7 @@ fn spawn<T: Send + 'static>(
     worker: impl Fn(&Queue<T>) + Send + Sync + 'static,
 ) -> (Sender<Vec<u8>>, Receiver<Numbered<T>>) {
     let (buffer_sender, buffers) = channel();
-    // Enough for every worker to have one in hand and one waiting, and two with the reader.
+    // Enough for every worker to have one in progress and one waiting, and two for the reader.
     let in_flight = 2 * threads + 2;
     for _ in 0..in_flight {
         // The other end lives in this function until it moves into the reader.
@@ -250,9 +250,8 @@ fn spawn<T: Send + 'static>(
     (buffer_sender, finished)
 }
 
-/// Reads all sources and sends their chunks, numbered in order; an error is the last. Every chunk
-/// uses up one of the empty buffers that come from `buffers`, which bounds the memory. Ends early
-/// when the other side has hung up.
+/// Reads all sources and sends their chunks, numbered in order; an error comes last. Each chunk takes one of
+/// the empty buffers from `buffers`, which bounds the memory. Ends early when the other side has hung up.
 fn read_chunks(
     mut sources: Vec<Source>,
     bytes_read: &Arc<AtomicU64>,
@@ -274,7 +273,7 @@ fn read_chunks(
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => {
-                // Fails where the caller has given up already.
+                // Fails if the caller has already given up.
                 let _ = chunks.send((index, Err(error)));
                 return;
             }
@@ -282,7 +281,7 @@ fn read_chunks(
     }
 }
 
-/// Splits one input into chunks of whole records; returns whether anyone still listens.
+/// Splits one input into chunks of whole records; returns whether the receiver still exists.
 fn split_into_chunks(
     input: &mut Input,
     records: Records,
@@ -306,8 +305,8 @@ fn split_into_chunks(
                 break (end, false);
             }
             if size >= MAX_LINE_BYTES {
-                // A chunk without the end of a game is split anyway: none comes near this size, and
-                // every worker may have several. Split anywhere but between lines, the rest of one
+                // A chunk is split even without the end of a game: no real game comes near this size, and
+                // every worker may hold several chunks. It must be split between lines, or the rest of a line
                 // would be taken for a line of its own.
                 match Records::Lines.split_point(&bytes) {
                     Some(end) => break (end, false),
@@ -337,8 +336,8 @@ fn split_into_chunks(
     }
 }
 
-/// Checks the settings that extractions and imports share: inputs, an output that is not one of them,
-/// the share of broken lines, threads.
+/// Checks the settings common to extractions and imports: inputs, an output that is not one of them, the
+/// share of bad lines, threads.
 ///
 /// # Errors
 /// [`Error::Usage`].
@@ -356,7 +355,7 @@ pub(crate) fn check_reading(
     }
     let mut known = HashSet::new();
     for path in inputs.iter().filter(|path| path.as_os_str() != "-") {
-        // What cannot be found is reported when it is opened.
+        // Files that do not exist are reported when they are opened.
         if path.canonicalize().is_ok_and(|path| !known.insert(path)) {
             return Err(Error::Usage(format!("{}: is given twice", path.display())));
         }

@@ -1,9 +1,9 @@
-//! Refusals that extractions and imports share.
+//! Refusals common to extractions and imports.
 
 use gputexel_dataset::{DatasetWriter, SourceRecord};
 use gputexel_files::{Error, Result};
 
-/// Refuses more positions than a dataset can number.
+/// Refuses more positions than a dataset can hold.
 pub(crate) fn check_room(writer: &DatasetWriter) -> Result<()> {
     if writer.len() > u32::MAX as usize - 1 {
         return Err(Error::Usage("more positions than one dataset can hold; write several".to_string()));
@@ -11,8 +11,8 @@ pub(crate) fn check_room(writer: &DatasetWriter) -> Result<()> {
     Ok(())
 }
 
-/// What is said of an input too many of whose lines cannot be used: `commonest` is the reason of
-/// most of them, with their number, `share` theirs of all lines and `limit` the one allowed.
+/// The error for an input with too many unusable lines: `commonest` is the most frequent reason, with its
+/// count, `share` the share of unusable lines and `limit` the maximum allowed.
 pub(crate) fn too_many_bad_lines(
     record: &SourceRecord,
     bad_lines: u64,

@@ -10,18 +10,18 @@ use super::{Imported, classical};
 use gputexel_chess::PhaseSettings;
 use gputexel_files::{Error, Result};
 
-/// What computes the rows of a feature set.
+/// How the rows of a feature set are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FeatureKind {
-    /// One feature a piece type: 6 features, coefficients are White's count less Black's.
+    /// One feature per piece type: 6 features; a coefficient is White's count − Black's.
     Material,
-    /// One feature a piece type and square: 384 features, every coefficient ±1.
+    /// One feature per piece type and square: 384 features, all coefficients ±1.
     Pst,
-    /// Features that another program computed, see [`Imported`].
+    /// Features computed by another program, see [`Imported`].
     Imported,
-    /// What a hand-written evaluation usually knows, see [`classical`]; coefficients are whole, and
-    /// rows name a feature as often as they have it.
+    /// The usual terms of a hand-written evaluation, see [`classical`]; coefficients are whole numbers,
+    /// expressed by repeating ids in a row.
     Classical,
 }
 
@@ -29,7 +29,7 @@ impl FeatureKind {
     /// The feature sets that are computed from a position.
     pub const COMPUTED: [Self; 3] = [Self::Pst, Self::Material, Self::Classical];
 
-    /// The name by which command lines and files call it.
+    /// Its name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Material => "material",
@@ -39,10 +39,10 @@ impl FeatureKind {
         }
     }
 
-    /// The computed feature set of a name.
+    /// The computed feature set with the given name.
     ///
     /// # Errors
-    /// [`Error::Usage`] that lists the names there are.
+    /// [`Error::Usage`] that lists the valid names.
     pub fn parse(name: &str) -> Result<Self> {
         Self::COMPUTED.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
             let [names @ .., last] = Self::COMPUTED.map(Self::name);
@@ -51,7 +51,7 @@ impl FeatureKind {
     }
 }
 
-/// A feature set together with the phase convention under which its rows were made.
+/// A feature set together with the phase convention its rows were computed with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FeatureSet {
     /// What computes the rows.
@@ -60,7 +60,7 @@ pub struct FeatureSet {
     pub phase: PhaseSettings,
     /// Features in id order; ids in rows index this list.
     pub features: Vec<Feature>,
-    /// What the author says about parameters of [`FeatureKind::Imported`]; none for other kinds.
+    /// Declarations about the parameters of [`FeatureKind::Imported`]; none for other kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
 }
@@ -71,7 +71,7 @@ pub struct FeatureSet {
 /// `plus`, one coefficient each, and an empty `minus`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FeatureRow {
-    /// Ids with coefficient +1, or all ids where there are coefficients.
+    /// Ids with coefficient +1, or all ids if there are coefficients.
     pub plus: Vec<u16>,
     /// Ids with coefficient −1.
     pub minus: Vec<u16>,
@@ -93,8 +93,8 @@ pub struct FeatureGroup<'a> {
 }
 
 impl FeatureSet {
-    /// The feature set of `kind` under a phase convention; without features for
-    /// [`FeatureKind::Imported`], whose features come with [`try_imported`](Self::try_imported).
+    /// The feature set of `kind` under a phase convention. Without features for [`FeatureKind::Imported`],
+    /// which are given to [`try_imported`](Self::try_imported).
     pub fn new(kind: FeatureKind, phase: PhaseSettings) -> Self {
         let feature = |name: String, group: &str| Feature { name, group: group.to_string() };
         let features = match kind {
@@ -113,8 +113,8 @@ impl FeatureSet {
         Self { kind, phase, features, imported: None }
     }
 
-    /// The name of a parameter by its place in θ (mg of every feature, then eg of every feature):
-    /// the feature's and the phase's, `knight_f3.mg`.
+    /// The name of a parameter by its index in θ (mg of every feature, then eg of every feature): the names
+    /// of feature and phase, `knight_f3.mg`.
     ///
     /// # Panics
     /// If `index` is not below twice the number of features.
@@ -126,17 +126,16 @@ impl FeatureSet {
         }
     }
 
-    /// Whether every entry has coefficient ±1, so that rows store ids only; an id may be there
-    /// several times.
+    /// Whether every entry has coefficient ±1, so that rows store ids only; an id may occur several times.
     #[inline]
     pub fn unit_rows(&self) -> bool {
         matches!(self.kind, FeatureKind::Pst | FeatureKind::Classical)
     }
 
-    /// Checks a feature set that was read from a file against the one this program computes.
+    /// Checks a feature set read from a file against the one this version computes.
     ///
     /// # Errors
-    /// [`Error::Usage`] when the names differ, so that ids would mean something else.
+    /// [`Error::Usage`] when the names differ, so that ids would have a different meaning.
     pub fn validate(&self) -> Result<()> {
         self.phase.validate()?;
         if self.kind == FeatureKind::Imported {
@@ -151,7 +150,7 @@ impl FeatureSet {
         Ok(())
     }
 
-    /// The name by which command lines and files call it.
+    /// Its name on the command line and in files.
     pub fn name(&self) -> &'static str {
         self.kind.name()
     }
@@ -179,9 +178,8 @@ impl FeatureSet {
 
     /// Writes the features of a board with `turn` to move into `row`.
     ///
-    /// Ids are seen from the piece's own side: Black's squares are flipped vertically, so that a
-    /// white pawn on e2 and a black one on e7 share a feature. Nothing but the phase is known of
-    /// imported features.
+    /// Ids are seen from the piece's own side: Black's squares are flipped vertically, so that a white pawn
+    /// on e2 and a black one on e7 share a feature. For imported features, only the phase is computed.
     pub fn compute(&self, board: &Board, turn: Color, row: &mut FeatureRow) {
         row.plus.clear();
         row.minus.clear();
@@ -211,7 +209,7 @@ impl FeatureSet {
     }
 }
 
-/// Appends the pieces on their squares: 64 ids a piece, pawn to king.
+/// Appends the pieces on their squares: 64 ids per piece, pawn to king.
 fn piece_squares(board: &Board, row: &mut FeatureRow) {
     let white = board.by_color(Color::White);
     for (index, role) in Role::ALL.iter().enumerate() {
@@ -223,7 +221,7 @@ fn piece_squares(board: &Board, row: &mut FeatureRow) {
 }
 
 impl FeatureSet {
-    /// A feature set of one's own.
+    /// A feature set of imported features.
     ///
     /// # Errors
     /// Those of [`validate`](Self::validate).
@@ -232,7 +230,7 @@ impl FeatureSet {
         set.validate().map(|()| set)
     }
 
-    /// Checks one that was read from a file.
+    /// Checks an imported feature set that was read from a file.
     pub(super) fn validate_imported(&self) -> Result<()> {
         let usage = |text: String| Err(Error::Usage(text));
         let Some(imported) = &self.imported else {
@@ -269,8 +267,8 @@ impl FeatureSet {
         Some((0..2).flat_map(|phase| parameters.iter().map(move |p| p.prior[phase])).collect())
     }
 
-    /// The basis that is used where none is asked for: what the schema says of an imported feature
-    /// set, `otherwise` of one that the program computes.
+    /// The name of the default basis: that of the schema for an imported feature set, `otherwise` for one
+    /// that this program computes.
     pub fn default_basis<'a>(&self, otherwise: &'a str) -> &'a str {
         match &self.imported {
             Some(imported) if imported.parameters.iter().all(ImportedParameter::is_plain) => "identity",

@@ -1,18 +1,18 @@
-//! Single numbers that stand for parameters of the built-in engine: what `queen`, `rook.mg` and
-//! `knight.f3` name, and what moving them does.
+//! Numbers that each represent a group of parameters of the built-in engine: what `queen`, `rook.mg` and
+//! `knight.f3` refer to, and how changing them changes θ.
 //!
-//! Owns names, means and shifts. Which numbers are moved, and how far, is the tuner's business.
+//! Owns names, means and shifts. Which numbers are changed, and by how much, is up to the tuner.
 
 use super::FeatureSet;
 use gputexel_files::{Error, Result};
 
-/// Indices of θ that a name stands for, ascending; `None` for names that stand for none.
+/// Indices of θ that a name refers to, ascending; `None` if it refers to nothing.
 ///
-/// Names and parameters are taken apart at dots and underscores, in any case: `queen_e4.mg` has the
-/// segments `queen`, `e4` and `mg`. A name stands for all parameters of whose segments its own are a
-/// subsequence: `queen` for all of the queen's, `queen.mg` for those of the middlegame, `e4.eg` for
-/// the endgame values of all pieces on e4. A name that begins with that of a table is looked for in
-/// that table first: `queen` is the table of squares, and not `queen_mobility` too.
+/// Names and parameters are split at dots and underscores, ignoring case: `queen_e4.mg` has the segments
+/// `queen`, `e4` and `mg`. A name refers to all parameters that contain its segments as a subsequence:
+/// `queen` to all of the queen's, `queen.mg` to those of the middlegame, `e4.eg` to the endgame values of all
+/// pieces on e4. If a name begins with that of a table, only that table is searched, if it matches at all:
+/// `queen` is the piece-square table and does not include `queen_mobility`.
 pub fn resolve(set: &FeatureSet, name: &str) -> Option<Vec<usize>> {
     let wanted = segments(name);
     if wanted.iter().any(String::is_empty) {
@@ -27,7 +27,8 @@ pub fn resolve(set: &FeatureSet, name: &str) -> Option<Vec<usize>> {
                 continue;
             }
             let own = segments(&set.parameter_name(index));
-            // An iterator that goes on where the last search ended makes this a subsequence.
+            // Searching with one iterator, which continues after the last match, makes this a subsequence
+            // test.
             let mut rest = own.iter();
             if wanted.iter().all(|segment| rest.any(|other| other == segment)) {
                 found.push(index);
@@ -42,8 +43,8 @@ fn segments(name: &str) -> Vec<String> {
     name.split(['.', '_']).map(|segment| segment.trim().to_lowercase()).collect()
 }
 
-/// Parameter values that are moved by a few numbers, each of which is the mean of those that it
-/// stands for.
+/// Parameter values controlled by a few numbers, each being the mean of the group of parameters that it
+/// represents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParameterGroups {
     theta: Vec<f64>,
@@ -51,14 +52,14 @@ pub struct ParameterGroups {
 }
 
 impl ParameterGroups {
-    /// The groups that `names` stand for among the values θ of a feature set (mg of every feature,
-    /// then eg of every feature, centipawns).
+    /// The groups that `names` refer to, with the values θ of a feature set (mg of every feature, then eg of
+    /// every feature, centipawns).
     ///
     /// # Errors
-    /// [`Error::Usage`] for names that stand for nothing, and for two that share a parameter.
+    /// [`Error::Usage`] for names that refer to nothing, and for two that share a parameter.
     ///
     /// # Panics
-    /// If `theta` is not twice as long as the feature set.
+    /// If the length of `theta` is not twice the number of features.
     pub fn try_new<S: AsRef<str>>(set: &FeatureSet, theta: &[f64], names: &[S]) -> Result<Self> {
         assert_eq!(theta.len(), 2 * set.features.len());
         let mut owner: Vec<Option<&str>> = vec![None; theta.len()];
@@ -84,17 +85,17 @@ impl ParameterGroups {
         Ok(Self { theta: theta.to_vec(), indices })
     }
 
-    /// How many groups there are.
+    /// Number of groups.
     pub fn len(&self) -> usize {
         self.indices.len()
     }
 
-    /// Whether nothing is moved.
+    /// Whether there are no groups.
     pub fn is_empty(&self) -> bool {
         self.indices.is_empty()
     }
 
-    /// Indices of θ that each group moves.
+    /// Indices of θ in each group.
     pub fn indices(&self) -> &[Vec<usize>] {
         &self.indices
     }
@@ -106,16 +107,16 @@ impl ParameterGroups {
         self.indices.iter().map(mean).collect()
     }
 
-    /// θ with every group shifted as a whole so that its mean is the value given for it.
+    /// θ with every group shifted as a whole so that its mean becomes the given value.
     ///
     /// # Panics
-    /// If there is not one value a group.
+    /// If the number of values is not the number of groups.
     pub fn theta(&self, values: &[f64]) -> Vec<f64> {
         assert_eq!(values.len(), self.len());
         let mut theta = self.theta.clone();
         for ((group, mean), value) in self.indices.iter().zip(self.means()).zip(values) {
             for &index in group {
-                // A lone parameter is given its value without rounding errors of the shift.
+                // A single parameter is assigned directly, without the rounding error of a shift.
                 theta[index] = if group.len() == 1 { *value } else { self.theta[index] + (value - mean) };
             }
         }
@@ -144,7 +145,7 @@ mod tests {
         assert_eq!(resolve(&pst, "queen_e4.mg").unwrap(), [4 * 64 + 28]);
         assert_eq!(resolve(&pst, "queen.eg").unwrap(), (384 + 256..384 + 320).collect::<Vec<_>>());
         assert_eq!(resolve(&pst, "e4.mg").unwrap(), [28, 92, 156, 220, 284, 348]);
-        // Not in order, not there, not whole, nothing.
+        // Wrong order, unknown, incomplete segments, empty.
         for name in ["mg.queen", "quee", "queen.e9", "queen.queen", "", ".", "queen.", "queen..mg", "a b"] {
             assert_eq!(resolve(&pst, name), None, "{name}");
         }

@@ -1,32 +1,32 @@
-//! Feature sets of one's own: features that an engine computes, with names, starting values and
-//! limits that their author gives.
+//! Imported feature sets: features computed by another engine, with names, starting values and bounds
+//! declared by its author.
 //!
-//! Owns what a dataset remembers of the schema it was imported with, and the basis that follows from
-//! it. Schema files and traces are read by `trace`.
+//! Owns what a dataset stores of the schema it was imported with, and the basis that follows from it. Schema
+//! files and traces are read by `trace`.
 
 use serde::{Deserialize, Serialize};
 
-/// Most features: ids are 16 bits, and one more id pads rows.
+/// Maximum number of features: ids have 16 bits, and one more id pads rows.
 pub const MAX_FEATURES: usize = 65_534;
-/// Largest size of a starting value or bound, centipawns.
+/// Largest magnitude of a starting value or bound, centipawns.
 const MAX_CP: f64 = 1e6;
 
-/// Which of its two values per feature has.
+/// Which of its two values a feature has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phases {
     /// A middlegame and an endgame value.
     #[default]
     Both,
-    /// One value that counts for both.
+    /// One value used for both.
     Untapered,
-    /// A middlegame value; that of the endgame stays as it is.
+    /// Only the middlegame value is tuned; the endgame value keeps its start.
     Mg,
-    /// An endgame value; that of the middlegame stays as it is.
+    /// Only the endgame value is tuned; the middlegame value keeps its start.
     Eg,
 }
 
-/// What an author says about a parameter. Pairs are middlegame and endgame.
+/// The author's declarations about a parameter. Pairs are middlegame and endgame.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedParameter {
     /// Starting values, centipawns.
@@ -34,16 +34,16 @@ pub struct ImportedParameter {
     /// Which of them are tuned.
     #[serde(default)]
     pub phases: Phases,
-    /// Whether neither is.
+    /// Whether none of them is tuned.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub frozen: bool,
     /// Whether only whole numbers are allowed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub integer: bool,
-    /// Smallest values, if there are any.
+    /// Lower bounds, if any.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub min: [Option<f64>; 2],
-    /// Largest values, if there are any.
+    /// Upper bounds, if any.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub max: [Option<f64>; 2],
 }
@@ -56,7 +56,7 @@ impl ImportedParameter {
     /// Checks numbers, and that the start lies within the bounds.
     ///
     /// # Errors
-    /// The reason, without the name.
+    /// The reason, without the parameter's name.
     pub fn check(&self) -> std::result::Result<(), String> {
         let numbers = self.prior.iter().chain(self.min.iter().flatten()).chain(self.max.iter().flatten());
         if let Some(bad) = numbers.into_iter().find(|value| !value.is_finite() || value.abs() > MAX_CP) {
@@ -87,7 +87,7 @@ impl ImportedParameter {
         Ok(())
     }
 
-    /// Whether the value of a phase, 0 for the middlegame, is tuned.
+    /// Whether the value of a phase is tuned (0 is the middlegame).
     pub(crate) fn moves(&self, phase: usize) -> bool {
         !self.frozen
             && match self.phases {
@@ -97,26 +97,26 @@ impl ImportedParameter {
             }
     }
 
-    /// Whether nothing but the starting values is said.
+    /// Whether nothing but the starting values is declared.
     pub(crate) fn is_plain(&self) -> bool {
         *self == Self { prior: self.prior, ..Self::default() }
     }
 }
 
-/// What a dataset remembers of the schema that it was imported with.
+/// What a dataset stores of the schema it was imported with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Imported {
-    /// Units of endgame scale factors that stand for 1.
+    /// The value of endgame scale factors that represents 1.
     pub scale_one: u16,
-    /// One a feature.
+    /// One entry per feature.
     pub parameters: Vec<ImportedParameter>,
 }
 
-/// Whether a name can stand for a parameter or group wherever names are read back.
+/// Checks that a name can be used for a parameter or group wherever names are read back.
 ///
 /// # Errors
-/// The reason: names are not empty, `*` or longer than 200 bytes, have no control characters and no
-/// blanks at their ends, and do not end in `.mg` or `.eg`, which tell the phases apart.
+/// The reason. Names must not be empty, `*` or longer than 200 bytes, must not contain control characters or
+/// begin or end with a blank, and must not end in `.mg` or `.eg`, which denote the phases.
 pub fn check_name(name: &str) -> std::result::Result<(), String> {
     let reason = if name.is_empty() {
         "is empty"

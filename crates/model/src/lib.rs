@@ -1,8 +1,7 @@
-//! The model: which features a position has, what their parameters are called, and where their
-//! values start.
+//! The model: which features a position has, what their parameters are called, and their starting values.
 //!
-//! Owns feature sets, parameter files, priors, and what of them is tuned. What a parameter is worth is decided by the
-//! optimizers; how it is scored, by the evaluators.
+//! Owns feature sets, parameter files, priors, and the choice of what is tuned. Optimizers decide the values
+//! of parameters; evaluators score positions with them.
 
 mod basis;
 pub mod classical;

@@ -1,14 +1,14 @@
-//! Parameterization: what is tuned is a vector z, the evaluation's parameters are θ = θ₀ + B z.
+//! Parameterization: the tuned vector is z, the evaluation's parameters are θ = θ₀ + B z.
 //!
-//! B is sparse and small, so it is applied on the CPU; gradients go back through Bᵀ and
-//! Gauss–Newton matrices through Bᵀ H B. The identity costs nothing but a copy.
+//! B is sparse and small, so it is applied on the CPU; gradients are transformed by Bᵀ and Gauss–Newton
+//! matrices by Bᵀ H B. The identity costs only a copy.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use gputexel_files::{Error, Result};
 
-/// Members whose θ is computed side by side.
+/// Number of members whose θ are computed together.
 const BLOCK: usize = 8;
 
 /// One coordinate of z.
@@ -16,12 +16,12 @@ const BLOCK: usize = 8;
 pub struct Coordinate {
     /// Unique name.
     pub name: String,
-    /// Value at the start.
+    /// Starting value.
     pub start: f64,
-    /// Smallest value, if there is one.
+    /// Lower bound, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
-    /// Largest value, if there is one.
+    /// Upper bound, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
     /// Whether it is a whole number.
@@ -32,20 +32,20 @@ pub struct Coordinate {
 /// θ = θ₀ + B z with the names, bounds and integrality of z.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Parameterization {
-    /// Name of the basis, for people.
+    /// Name of the basis, for display.
     pub name: String,
     /// θ at z = 0: mg of every feature, then eg.
     pub base: Vec<f64>,
-    /// Coordinates of z; empty where B is the identity (z = θ, base all 0).
+    /// Coordinates of z; empty if B is the identity (z = θ, base all 0).
     pub coordinates: Vec<Coordinate>,
-    /// Columns of B: (index of θ, factor), one list a coordinate, ascending.
+    /// Columns of B: (index of θ, factor), ascending, one list per coordinate.
     pub columns: Vec<Vec<(u32, f64)>>,
-    /// z at the start, where B is the identity.
+    /// z at the start, if B is the identity.
     start: Vec<f64>,
 }
 
 impl Parameterization {
-    /// z = θ: every parameter by itself, starting at `theta`, real and without bounds.
+    /// z = θ: every parameter by itself, starting at `theta`, real and unbounded.
     pub fn identity(theta: &[f64]) -> Self {
         Self {
             name: "identity".to_string(),
@@ -56,11 +56,11 @@ impl Parameterization {
         }
     }
 
-    /// A basis of its own.
+    /// A parameterization with the given coordinates.
     ///
     /// # Errors
-    /// [`Error::Usage`] when lengths do not belong together, names repeat, an index is past θ, a
-    /// number is not finite, or a coordinate moves nothing.
+    /// [`Error::Usage`] when lengths do not match, names repeat, an index is beyond θ, a number is not
+    /// finite, or a coordinate moves nothing.
     pub fn try_new(
         name: &str,
         base: Vec<f64>,
@@ -88,7 +88,7 @@ impl Parameterization {
             ));
         }
         if self.base.iter().chain(&self.start).any(|value| !value.is_finite()) {
-            return usage("its base holds values that are not finite".to_string());
+            return usage("its base contains non-finite values".to_string());
         }
         if self.start.len() != if self.is_identity() { self.base.len() } else { 0 } {
             return usage(format!("{} values to start from", self.start.len()));
@@ -112,10 +112,10 @@ impl Parameterization {
         Ok(())
     }
 
-    /// The same with another start.
+    /// The same with a different start.
     ///
     /// # Panics
-    /// If `z` is of another dimension.
+    /// If the dimension of `z` is different.
     pub fn with_start(mut self, z: &[f64]) -> Self {
         assert_eq!(z.len(), self.dimension());
         match self.is_identity() {
@@ -130,7 +130,7 @@ impl Parameterization {
         self.coordinates.is_empty()
     }
 
-    /// The same with bounds so far from the start where coordinates have none.
+    /// The same; coordinates without bounds get bounds at distance `radius` from the start.
     pub fn within(mut self, radius: f64) -> Self {
         for coordinate in &mut self.coordinates {
             coordinate.min.get_or_insert(coordinate.start - radius);
@@ -145,8 +145,8 @@ impl Parameterization {
         self
     }
 
-    /// The same with whole coordinates only; they start at the nearest whole number within their
-    /// bounds.
+    /// The same with all coordinates restricted to whole numbers; they start at the nearest whole number
+    /// within their bounds.
     pub fn whole(mut self) -> Self {
         for Coordinate { start, min, max, integer, .. } in &mut self.coordinates {
             let low = min.map_or(f64::NEG_INFINITY, f64::ceil);
@@ -174,7 +174,7 @@ impl Parameterization {
         }
     }
 
-    /// θ of every vector of `z`, which holds one or more of them, one after another.
+    /// θ of every vector in `z`, which contains one or more of them, concatenated.
     pub fn theta(&self, z: &[f64]) -> Vec<f64> {
         if self.is_identity() {
             return z.to_vec();
@@ -183,7 +183,7 @@ impl Parameterization {
         let mut theta = vec![0.0; z.len() / d * n];
         theta.par_chunks_mut(BLOCK * n).zip(z.par_chunks(BLOCK * d)).for_each(|(theta, z)| {
             let members = z.len() / d;
-            // [coordinate][member], so that a factor serves all members of the block at once.
+            // [coordinate][member], so that a factor is applied to all members of the block at once.
             let mut turned = vec![[0.0; BLOCK]; d];
             for (member, z) in z.chunks_exact(d).enumerate() {
                 turned.iter_mut().zip(z).for_each(|(row, &value)| row[member] = value);
@@ -200,7 +200,7 @@ impl Parameterization {
         theta
     }
 
-    /// Rows of B: (coordinate, factor), one list a parameter.
+    /// Rows of B: (coordinate, factor), one list per parameter.
     fn rows(&self) -> Vec<Vec<(u32, f64)>> {
         let mut rows = vec![Vec::new(); self.parameters()];
         for (coordinate, column) in self.columns.iter().enumerate() {
@@ -211,7 +211,7 @@ impl Parameterization {
         rows
     }
 
-    /// dL/dz = Bᵀ dL/dθ of every gradient, one after another.
+    /// dL/dz = Bᵀ dL/dθ of every gradient, concatenated.
     pub fn pull_gradients(&self, gradients: &[f64]) -> Vec<f64> {
         if self.is_identity() {
             return gradients.to_vec();
@@ -225,7 +225,7 @@ impl Parameterization {
         gradients.chunks_exact(self.parameters()).flat_map(pull).collect()
     }
 
-    /// Bᵀ H B of every matrix (row-major, one after another).
+    /// Bᵀ H B of every matrix (row-major, concatenated).
     pub fn pull_matrices(&self, matrices: &[f64]) -> Vec<f64> {
         if self.is_identity() {
             return matrices.to_vec();
@@ -265,7 +265,7 @@ mod tests {
         let basis = two_of_three();
         assert_eq!(basis.theta(&[1.0, 2.0, 0.0, 1.0]), [11.0, 20.0, 36.0, 10.0, 19.0, 33.0]);
         assert_eq!(basis.pull_gradients(&[1.0, 10.0, 100.0]), [21.0, 290.0]);
-        // ½ θᵀ H θ has the second derivative H, through B that is Bᵀ H B.
+        // ½ θᵀ H θ has the second derivative H, which B transforms to Bᵀ H B.
         let h = [2.0, 1.0, 0.0, 1.0, 4.0, 0.5, 0.0, 0.5, 6.0];
         let f = |z: &[f64]| -> f64 {
             let t = basis.theta(z);
@@ -286,7 +286,7 @@ mod tests {
                 assert!((pulled[2 * i + j] - second).abs() < 1e-9, "{i} {j}");
             }
         }
-        // A block more and a bit.
+        // More than one block, and not a multiple of it.
         let z: Vec<f64> = (0..2 * (BLOCK + 3)).map(|i| (i * i) as f64).collect();
         let one_by_one: Vec<f64> = z.chunks(2).flat_map(|z| basis.theta(z)).collect();
         assert_eq!(basis.theta(&z), one_by_one);

@@ -1,4 +1,4 @@
-//! The parameter file: names and values in JSON, with where they came from.
+//! The parameter file: names and values in JSON, with their provenance.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use gputexel_files::{Error, Result};
 const FORMAT: &str = "gputexel-parameters";
 const VERSION: u32 = 1;
 
-/// Why the folder of something that has begun may have no parameters, by what shows that it has.
+/// Why a folder may have no parameters although a run has started in it, by the file that shows this.
 const RECORDS: [(&str, &str, Option<Unfinished>); 4] = [
     ("run.json", "the run has not finished", Some(Unfinished::Run)),
     ("sweep.json", "sweeps write parameters only on request", Some(Unfinished::Sweep)),
@@ -19,14 +19,14 @@ const RECORDS: [(&str, &str, Option<Unfinished>); 4] = [
     ("match.jsonl", "it is the folder of a match", None),
 ];
 
-/// What would give the folder of something unfinished its parameters.
+/// What has to be done to obtain parameters in an unfinished folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfinished {
-    /// To resume the tuning run.
+    /// Resume the tuning run.
     Run,
-    /// To have the best settings of the sweep trained.
+    /// Train the best settings of the sweep.
     Sweep,
-    /// To resume the run of SPSA.
+    /// Resume the SPSA run.
     Spsa,
 }
 
@@ -44,58 +44,58 @@ pub struct ParameterRecord {
     pub mg: f64,
     /// Endgame value, centipawns.
     pub eg: f64,
-    /// Positions of the dataset that have the feature, where known.
+    /// Positions of the dataset that have the feature, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occurrences: Option<u64>,
-    /// Standard errors, centipawns, where they were asked for; `null` for what has none.
+    /// Standard errors, centipawns, if requested; `null` for values without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errors: Option<BothPhases<f64>>,
-    /// Spread over resamples of the games, where it was asked for; `null` for what has none.
+    /// Spread over bootstrap resamples of the games, if requested; `null` for values without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bootstrap: Option<BothPhases<Interval>>,
 }
 
-/// Something about each of a feature's two parameters, if there is anything to say.
+/// A property of each of a feature's two parameters, if available.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BothPhases<T> {
-    /// About the middlegame value.
+    /// Of the middlegame value.
     pub mg: Option<T>,
-    /// About the endgame value.
+    /// Of the endgame value.
     pub eg: Option<T>,
 }
 
-/// How a parameter varies over resamples, centipawns.
+/// How a parameter varies over bootstrap resamples, centipawns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Standard deviation.
     pub error: f64,
-    /// 2.5 % of the resamples lie below.
+    /// 2.5th percentile.
     pub low: f64,
-    /// 2.5 % of the resamples lie above.
+    /// 97.5th percentile.
     pub high: f64,
 }
 
-/// Where errors come from.
+/// How standard errors were computed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UncertaintyRecord {
-    /// Games, or positions where the input had no games.
+    /// Number of games, or of positions if the input had no games.
     pub clusters: u64,
     /// `game` or `position`.
     pub clustered_by: String,
-    /// `second-derivatives`, or `gauss-newton` where the values are no minimum.
+    /// `second-derivatives`, or `gauss-newton` if the values are not a minimum.
     pub curvature: String,
-    /// Directions that change no score.
+    /// Number of directions that change no score.
     pub undetermined: u64,
-    /// Resamples of the bootstrap.
+    /// Number of bootstrap resamples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resamples: Option<u64>,
-    /// Resamples that had not reached their optimum.
+    /// Resamples that had not converged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<u64>,
 }
 
-/// How the values were found: everything needed to find them again, and nothing that differs
-/// between two runs of the same work.
+/// How the values were found: everything needed to reproduce them, and nothing that differs between two
+/// identical runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
     /// Program and version.
@@ -112,10 +112,10 @@ pub struct Provenance {
     /// Loss function.
     #[serde(default)]
     pub loss_kind: String,
-    /// The prior's description.
+    /// Description of the prior.
     #[serde(default)]
     pub prior: String,
-    /// Seed of everything random.
+    /// Seed of all random numbers.
     #[serde(default)]
     pub seed: u64,
     /// Mean loss over the training positions before tuning.
@@ -127,38 +127,38 @@ pub struct Provenance {
     /// Mean loss over the held-out positions after tuning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_held_out: Option<f64>,
-    /// How values were rounded, where they were.
+    /// How values were rounded, if they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounding: Option<RoundingRecord>,
-    /// What was done to the values since, where anything was: scaled, rounded. Losses are from before.
+    /// What was done to the values afterwards (scaled, rounded), if anything. Losses are from before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<String>,
-    /// What single steps of the values do to the loss, where it was looked into.
+    /// How single steps of the values change the loss, if that was checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub single_steps: Option<SingleStepsRecord>,
 }
 
-/// What rounding did. Losses are exact and include regularization.
+/// The effect of rounding. Losses are exact and include regularization.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoundingRecord {
     /// naive or local.
     pub method: String,
     /// Training loss before rounding.
     pub loss_real: f64,
-    /// Training loss had every value been rounded to the nearest whole number.
+    /// Training loss if every value had been rounded to the nearest whole number.
     pub loss_naive: f64,
     /// Training loss of the rounded values.
     pub loss: f64,
 }
 
-/// What is known of the steps of single parameters by ±1.
+/// The effect of changing single parameters by ±1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SingleStepsRecord {
     /// Steps within bounds that change the loss of any position.
     pub count: usize,
-    /// Those that would improve the exact training loss.
+    /// Steps that would improve the exact training loss.
     pub improving: usize,
-    /// Smallest increase of the loss by the others.
+    /// Smallest increase of the loss among the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smallest_increase: Option<f64>,
 }
@@ -175,7 +175,7 @@ pub struct ParameterFile {
     /// Scale constant K, base-10 form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub k: Option<f64>,
-    /// Where errors come from, if there are any.
+    /// How standard errors were computed, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncertainty: Option<UncertaintyRecord>,
     /// Values in id order.
@@ -189,7 +189,8 @@ impl ParameterFile {
     /// Names the values of θ (mg of every feature, then eg of every feature).
     ///
     /// # Panics
-    /// If `theta` is not twice as long as the feature set or `occurrences` not as long.
+    /// If the length of `theta` is not twice the number of features, or that of `occurrences` not the number
+    /// of features.
     pub fn new(set: &FeatureSet, theta: &[f64], occurrences: Option<&[u64]>, k: Option<f64>) -> Self {
         let count = set.features.len();
         assert_eq!(theta.len(), 2 * count);
@@ -219,7 +220,7 @@ impl ParameterFile {
         }
     }
 
-    /// Values with names of any kind, without a history.
+    /// Values with arbitrary names, without provenance.
     pub fn of(
         feature_set: &str,
         phase: PhaseSettings,
@@ -238,10 +239,10 @@ impl ParameterFile {
         }
     }
 
-    /// The file that a path stands for: itself, or the result of the run whose folder it is.
+    /// The file that a path refers to: itself, or the result in a run's folder.
     ///
     /// # Errors
-    /// [`Error::Input`] for a folder without a result, with what is missing.
+    /// [`Error::Input`] for a folder without a result, saying what is missing.
     pub fn locate(path: &Path) -> Result<PathBuf> {
         if !path.is_dir() {
             return Ok(path.to_path_buf());
@@ -260,11 +261,11 @@ impl ParameterFile {
         })
     }
 
-    /// Reads and checks a parameter file, or that of a run's folder.
+    /// Reads and checks a parameter file, or the one in a run's folder.
     ///
     /// # Errors
     /// Those of [`locate`](Self::locate); [`Error::Io`] when it cannot be read, [`Error::Input`] with the
-    /// line when it is not a parameter file or holds a value that is not finite.
+    /// line when it is not a parameter file or contains a non-finite value.
     pub fn read(path: &Path) -> Result<Self> {
         let path = &*Self::locate(path)?;
         let text =
@@ -282,7 +283,7 @@ impl ParameterFile {
     /// Reads and checks the text of a parameter file; `path` is for messages.
     ///
     /// # Errors
-    /// [`Error::Input`] with the line when it is not a parameter file or holds a value that is not finite.
+    /// [`Error::Input`] with the line when it is not a parameter file or contains a non-finite value.
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
         let file: Self = serde_json::from_str(text).map_err(|error| {
             Error::line(path, error.line() as u64, format!("not a parameter file: {error}"))
@@ -312,7 +313,7 @@ impl ParameterFile {
 
     /// The file as indented JSON with a final newline.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("plain data serialises");
+        let mut text = serde_json::to_string_pretty(self).expect("plain data serializes");
         text.push('\n');
         text
     }
@@ -320,7 +321,8 @@ impl ParameterFile {
     /// θ in the id order of `set`, matched by name.
     ///
     /// # Errors
-    /// [`Error::Input`] when a feature is missing, unknown, listed twice, or the phase differs.
+    /// [`Error::Input`] when a feature is missing, unknown or listed twice, or when the phase conventions
+    /// differ.
     pub fn theta(&self, set: &FeatureSet, path: &Path) -> Result<Vec<f64>> {
         let count = set.features.len();
         if self.feature_set != set.name() {

@@ -1,5 +1,5 @@
-//! Parameter values as an evaluation to play with: piece-square tables in fixed point, summed up
-//! move by move, and whatever else a model has, found anew in each position.
+//! Parameter values as an evaluation for play: piece-square tables in fixed point, updated move by move, and
+//! all other terms of a model, computed anew in each position.
 
 use std::str::FromStr as _;
 
@@ -11,11 +11,11 @@ use gputexel_chess::PhaseSettings;
 use gputexel_chess::evaluation::{Evaluation, MAX_EVALUATION_CP};
 use gputexel_files::{Advice, Error, Result};
 
-/// Fractions of a centipawn that tables hold: fine enough that a full board rounds to the score in
-/// real numbers but for ties, coarse enough that sums stay within 32 bits.
+/// Units per centipawn in tables: fine enough that a full board rounds to the same score as with real
+/// numbers, except for ties, and coarse enough that sums fit in 32 bits.
 const UNITS: f64 = 256.0;
 
-/// Sums over the pieces, White's less Black's.
+/// Sums over the pieces, White − Black.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TableSums {
     mg: i32,
@@ -29,13 +29,13 @@ struct SquareValue {
     eg: i32,
 }
 
-/// An evaluation with a middlegame and an endgame value, blended by the phase: piece-square tables
-/// (the models `pst` and `material`) and the terms of `classical`.
+/// An evaluation with a middlegame and an endgame value, interpolated by phase: piece-square tables (the
+/// models `pst` and `material`) and the terms of `classical`.
 #[derive(Clone, Debug)]
 pub struct TableEvaluation {
-    /// By color, role and square; Black's are negative.
+    /// By color, role and square; Black's values are negative.
     entries: Box<[[[SquareValue; 64]; 6]; 2]>,
-    /// Values of the features of `classical`, those of its tables included, which are not used.
+    /// Values of the features of `classical`, including its piece-square tables, which are not used here.
     terms: Option<Values>,
     /// Phase units by role.
     phase: [i32; 6],
@@ -45,14 +45,14 @@ pub struct TableEvaluation {
 }
 
 impl TableEvaluation {
-    /// Tables of θ (mg of every feature, then eg of every feature, centipawns).
+    /// Creates the evaluation from θ (mg of every feature, then eg of every feature, centipawns).
     ///
     /// # Errors
-    /// [`Error::Usage`] when a value is beyond [`MAX_EVALUATION_CP`], and for imported features, which
-    /// only the engine that computed them can play with.
+    /// [`Error::Usage`] when a value is beyond [`MAX_EVALUATION_CP`], and for imported features, which only
+    /// the engine that computed them can use for play.
     ///
     /// # Panics
-    /// If `theta` is not twice as long as the feature set.
+    /// If the length of `theta` is not twice the number of features.
     pub fn try_new(set: &FeatureSet, theta: &[f64]) -> Result<Self> {
         let count = set.features.len();
         assert_eq!(theta.len(), 2 * count);
@@ -92,15 +92,15 @@ impl TableEvaluation {
         Ok(Self { entries, terms, phase, max_phase: i32::from(max), scale: 1.0 / (f64::from(max) * UNITS) })
     }
 
-    /// (mg · phase + eg · (maximum − phase)) / maximum, rounded half away from zero, from the view of
-    /// the side to move.
+    /// (mg · phase + eg · (maximum − phase)) / maximum, rounded half away from zero, from the side to move's
+    /// view.
     #[inline]
     fn blend_stm(&self, state: &TableSums, terms: Tapered, turn: Color) -> i32 {
         let phase = state.phase.min(self.max_phase);
         let (mg, eg) = (state.mg.saturating_add(terms.mg()), state.eg.saturating_add(terms.eg()));
         let blended = i64::from(mg) * i64::from(phase) + i64::from(eg) * i64::from(self.max_phase - phase);
         let score = blended as f64 * self.scale;
-        // Conversions cut off; `round` is a library call on processors without SSE 4.1.
+        // Conversions truncate; `round` is a library call on processors without SSE 4.1.
         let rounded = (score + if score < 0.0 { -0.5 } else { 0.5 }) as i32;
         let score = rounded.clamp(-MAX_EVALUATION_CP, MAX_EVALUATION_CP);
         if turn.is_white() { score } else { -score }
@@ -128,8 +128,8 @@ impl TableEvaluation {
     }
 }
 
-/// The parameters θ that `text` names, with their feature set: a parameter file, or piece values as
-/// [`Prior`] has them (`material`, `material:100,300,320,500,900`).
+/// The parameters θ that `text` refers to, with their feature set: a parameter file, or piece values as in
+/// [`Prior`] (`material`, `material:100,300,320,500,900`).
 ///
 /// # Errors
 /// Those of [`ParameterFile::read`] and of reading a [`Prior`].
@@ -230,7 +230,7 @@ mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
     use shakmaty::CastlingMode;
 
-    /// A random game from `fen`; calls `visit` with every move's position and the one after it.
+    /// Plays a random game from `fen`; calls `visit` with the positions before and after every move.
     fn random_game(fen: &str, seed: u64, mut visit: impl FnMut(&Chess, Move, &Chess)) {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let (setup, _) = gputexel_chess::fen::parse_fen(fen.as_bytes()).unwrap();

@@ -6,14 +6,14 @@ use std::str::FromStr;
 use super::{Feature, FeatureSet, ParameterFile, ROLE_NAMES};
 use gputexel_files::{Error, Result};
 
-/// Where the starting values come from.
+/// The origin of the starting values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Prior {
     /// Piece values in centipawns (pawn to queen), the same in both phases and on every square.
     Material([f64; 5]),
     /// All zero.
     Zero,
-    /// What the schema of an imported feature set says.
+    /// The values in the schema of an imported feature set.
     Schema,
     /// A parameter file of the same feature set.
     File(PathBuf),
@@ -26,12 +26,12 @@ impl Default for Prior {
 }
 
 impl Prior {
-    /// The prior of a feature set where none is asked for.
+    /// The default prior of a feature set.
     pub fn default_for(set: &FeatureSet) -> Self {
         if set.imported.is_some() { Self::Schema } else { Self::default() }
     }
 
-    /// Whether a text names piece values by a word, well or badly written, and not a file.
+    /// Whether a text gives piece values by a keyword, correctly written or not, rather than a file.
     pub fn is_word(text: &str) -> bool {
         ["zero", "schema", "material"].contains(&text) || text.starts_with("material:")
     }
@@ -84,8 +84,8 @@ impl Prior {
     /// θ₀: mg of every feature, then eg of every feature; kings are worth 0.
     ///
     /// # Errors
-    /// Those of [`ParameterFile::read`] and [`ParameterFile::theta`]; [`Error::Usage`] for the schema
-    /// of a feature set that has none, and for piece values of one that has no pieces.
+    /// Those of [`ParameterFile::read`] and [`ParameterFile::theta`]; [`Error::Usage`] for the schema of a
+    /// feature set that has none, and for piece values of one without pieces.
     pub fn theta(&self, set: &FeatureSet) -> Result<Vec<f64>> {
         let count = set.features.len();
         match self {
@@ -101,8 +101,8 @@ impl Prior {
                 "prior '{self}': imported features are not pieces; give schema, zero or a parameter file"
             ))),
             Self::Material(values) => {
-                // Piece values are those of a piece itself or of its table of squares; all else that
-                // is named after a piece is worth nothing to begin with.
+                // Only a piece's own feature or its piece-square table gets the piece value; other features
+                // named after a piece start at 0.
                 let value = |feature: &Feature| {
                     let is = |role: &&str| *role == feature.group || *role == feature.name;
                     ROLE_NAMES.iter().position(is).and_then(|i| values.get(i)).copied().unwrap_or(0.0)

@@ -1,21 +1,21 @@
-//! Tables of squares: the order in which they are written down, halves of symmetric ones, both
-//! colors' tables, and the piece value that is in a table.
+//! Piece-square tables: the order in which squares are written, halves of symmetric tables, tables for both
+//! colors, and the piece value contained in a table.
 //!
-//! Owns what index means which square. How numbers are written is left to others.
+//! Owns the mapping from index to square. The format of numbers is left to others.
 
 use std::str::FromStr;
 
 use gputexel_files::{Error, Result};
 
-/// Whose tables are written.
+/// The colors for which tables are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Colors {
-    /// One table for both: Black's squares are flipped (`square ^ 56`) before they are looked up.
+    /// One table for both: Black's squares are flipped (`square ^ 56`) before the lookup.
     #[default]
     One,
     /// White's table, then Black's, both in the same order of squares.
     Both,
-    /// As [`Both`](Self::Both), Black's values with the opposite sign.
+    /// As [`Both`](Self::Both), with Black's values negated.
     Negated,
 }
 
@@ -26,19 +26,19 @@ pub struct SquareOrder {
     pub ranks_down: bool,
     /// Files run from h to a.
     pub files_down: bool,
-    /// Squares of a rank: 8, or 4 for tables whose halves mirror each other.
+    /// Squares per rank: 8, or 4 for tables with mirrored halves.
     pub files: usize,
-    /// Whose tables there are.
+    /// The colors that have tables.
     pub colors: Colors,
 }
 
 /// An entry of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SquareCell {
-    /// The squares (a1 is 0, h8 is 63, from the piece's own side) of which it is the mean: one, or two
-    /// that mirror each other.
+    /// The squares (a1 is 0, h8 is 63, from the piece's own side) whose mean it is: one, or two that mirror
+    /// each other.
     pub squares: Vec<usize>,
-    /// Whether its sign is the opposite.
+    /// Whether the value is negated.
     pub negative: bool,
 }
 
@@ -51,7 +51,7 @@ impl Default for SquareOrder {
 impl FromStr for SquareOrder {
     type Err = Error;
 
-    /// By the first square: a1, h1, a8 or h8.
+    /// Parses the order by its first square: a1, h1, a8 or h8.
     fn from_str(text: &str) -> Result<Self> {
         let (ranks_down, files_down) = match text {
             "a1" => (false, false),
@@ -79,32 +79,32 @@ impl SquareOrder {
         }
     }
 
-    /// Entries a color.
+    /// Number of entries per color.
     pub fn entries(&self) -> usize {
         8 * self.files
     }
 
-    /// The four orders of all squares that the first square tells.
+    /// The four orders of all squares, identified by their first square.
     pub const ORIENTATIONS: [&'static str; 4] = ["a1", "h1", "a8", "h8"];
 
-    /// The square at each index of a whole table: the last is the one opposite to the first.
+    /// The square at each index of a full table; the last is opposite to the first.
     pub fn squares(&self) -> [usize; 64] {
         let ranks = if self.ranks_down { 56 } else { 0 };
         let files = if self.files_down { 7 } else { 0 };
         std::array::from_fn(|index| index ^ ranks ^ files)
     }
 
-    /// The entries of a piece in order: White's, then Black's if both have their own.
+    /// The entries of a piece in order: White's, then Black's if both colors have their own.
     pub fn cells(&self) -> Vec<SquareCell> {
         self.cells_of(&self.squares())
     }
 
-    /// As [`cells`](Self::cells), of whole tables in any order of squares, half ones in that of ranks.
+    /// As [`cells`](Self::cells), with full tables in any order of squares, half tables rank by rank.
     pub fn cells_of(&self, squares: &[usize; 64]) -> Vec<SquareCell> {
         let mut cells = Vec::with_capacity(2 * self.entries());
         for row in squares.chunks(8) {
             for &square in &row[..self.files] {
-                // Of half a table, each square stands for the one that mirrors it, too.
+                // In a half table, each square also represents its mirror image.
                 let mirrored = (self.files == 4).then_some(square ^ 7);
                 let squares = std::iter::once(square).chain(mirrored).collect();
                 cells.push(SquareCell { squares, negative: false });
@@ -141,8 +141,7 @@ mod tests {
             let white = order(first, 8, Colors::One);
             assert_eq!(white.first(), first);
             let both = order(first, 8, Colors::Negated).cells();
-            // What is at an index of Black's table is the same square of the board, seen from the other
-            // side.
+            // An index of Black's table means the same square of the board, seen from the other side.
             for index in 0..64 {
                 assert_eq!(both[64 + index].squares[0], both[index].squares[0] ^ 56);
                 assert!(both[64 + index].negative && !both[index].negative);

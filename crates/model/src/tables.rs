@@ -1,65 +1,64 @@
-//! Features as tables: which of them belong together, which tables have a number a square, and what a
-//! piece is worth by its table.
+//! Features as tables: which features belong together, which tables have one value per square, and the value
+//! of a piece according to its table.
 //!
-//! Owns the way from groups of features to tables, for all that writes and reads tables. Their text is
-//! left to others.
+//! Owns the mapping from groups of features to tables, for everything that writes and reads tables. Their
+//! text format is left to others.
 
 use std::collections::HashMap;
 
 use super::{Feature, ROLE_NAMES, SquareOrder};
 
-/// Features of one group.
+/// The features of one group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FeatureTable {
-    /// The group; of a feature without one, its own name.
+    /// Name of the group; for a feature without a group, its own name.
     pub name: String,
-    /// The features in order; of a table of squares, a1 first, h8 last.
+    /// Ids of the features in order; for a piece-square table, a1 first, h8 last.
     pub ids: Vec<usize>,
-    /// With what the names of squares begin, if there is one feature for each square and nothing else:
-    /// `knight_` of `knight_f3`.
+    /// The common prefix of the features' names, if there is one feature for each square and nothing else:
+    /// `knight_` in `knight_f3`.
     pub prefix: Option<String>,
 }
 
 impl FeatureTable {
-    /// Whether there is a feature for each square.
+    /// Whether there is one feature for each square.
     pub fn is_squares(&self) -> bool {
         self.prefix.is_some()
     }
 
-    /// The squares of a table of squares in the order in which its features come, which is that of the
-    /// schema for imported ones; none for other tables.
+    /// For a piece-square table, the squares in the order of its features, which for imported ones is that of
+    /// the schema; `None` for other tables.
     pub fn listed(&self) -> Option<[usize; 64]> {
         let mut squares: [usize; 64] = std::array::from_fn(|square| square);
         self.is_squares().then(|| squares.sort_by_key(|&square| self.ids[square]))?;
         Some(squares)
     }
 
-    /// The order of [`listed`](Self::listed), if it is one of those that the first square tells.
+    /// The order of [`listed`](Self::listed), if it is determined by its first square.
     pub fn listed_order(&self) -> Option<SquareOrder> {
         let listed = self.listed()?;
         let orders = SquareOrder::ORIENTATIONS.into_iter().filter_map(|first| first.parse().ok());
         orders.into_iter().find(|order: &SquareOrder| order.squares() == listed)
     }
 
-    /// The piece whose table of squares this is, by its name: 0 for the pawn's, 5 for the king's.
+    /// The piece whose piece-square table this is, by its name: 0 for the pawn, 5 for the king.
     pub fn role(&self) -> Option<usize> {
         let is = |role: &str| self.name.eq_ignore_ascii_case(role);
         self.is_squares().then(|| ROLE_NAMES.iter().position(|role| is(role)))?
     }
 
-    /// The features of which a piece's own value is the mean: all squares, of pawns those where they
-    /// stand.
+    /// The features whose mean is the piece's value: all squares, for pawns only those where they can stand.
     pub fn piece_ids(&self) -> &[usize] {
         if self.role() == Some(0) { &self.ids[8..56] } else { &self.ids }
     }
 }
 
-/// All features of a set as tables.
+/// All features of a set, grouped into tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FeatureTables(pub Vec<FeatureTable>);
 
 impl FeatureTables {
-    /// Gathers features by group, in the order in which groups begin.
+    /// Groups the features, in order of each group's first feature.
     pub fn new(features: &[Feature]) -> Self {
         let mut tables: Vec<FeatureTable> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
@@ -79,7 +78,7 @@ impl FeatureTables {
         Self(tables)
     }
 
-    /// The tables of squares of pawn, knight, bishop, rook, queen and king, if there are all of them.
+    /// The piece-square tables of pawn, knight, bishop, rook, queen and king, if all of them exist.
     pub fn pieces(&self) -> Option<[usize; 6]> {
         let mut places = [None; 6];
         for (place, table) in self.0.iter().enumerate() {
@@ -91,7 +90,7 @@ impl FeatureTables {
     }
 }
 
-/// The common beginning of names that end in all squares, and their ids in the order of the squares.
+/// The common prefix of names that end in all squares, and their ids in the order of the squares.
 fn squares(features: &[Feature], ids: &[usize]) -> Option<(String, Vec<usize>)> {
     if ids.len() != 64 {
         return None;
@@ -145,7 +144,7 @@ mod tests {
         let tables = FeatureTables::new(&features).0;
         let shown: Vec<(&str, &[usize])> = tables.iter().map(|t| (t.name.as_str(), &t.ids[..])).collect();
         assert_eq!(shown, [("x", &[0, 2][..]), ("b", &[1, 3][..])]);
-        // Names of one character, and of more bytes than characters, are no squares.
+        // Names of one character, and names with more bytes than characters, are not squares.
         let odd: Vec<Feature> = (0..64).map(|i| feature(if i % 2 == 0 { "é" } else { "e" }, "x")).collect();
         assert!(!FeatureTables::new(&odd).0[0].is_squares());
     }

@@ -1,9 +1,9 @@
-//! Adam, for a whole population of runs with settings of their own.
+//! Adam for a whole population of runs, each with its own settings.
 //!
-//! Kingma and Ba, "Adam: a method for stochastic optimization" (2015), algorithm 1, with bias
-//! correction unless switched off (some tuners leave it out). Gradients are per centipawn, so
-//! they are tiny (a millionth and less), and ε must be smaller still to have no effect: the usual
-//! 1e-8 acts as a hidden regularizer on rare features.
+//! Kingma and Ba, "Adam: a method for stochastic optimization" (2015), algorithm 1, with bias correction
+//! unless switched off (some tuners omit it). Gradients are per centipawn and therefore tiny (1e-6 and
+//! below), so ε must be smaller still to have no effect: the usual 1e-8 acts as a hidden regularizer on rare
+//! features.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub struct AdamSettings {
     pub epsilon: f64,
     /// Weight λ of the regularization.
     pub l2: f64,
-    /// Whether moments are corrected for starting at 0.
+    /// Whether to correct the moments for their initialization at 0.
     pub bias_correction: bool,
 }
 
@@ -112,24 +112,24 @@ pub struct Adam {
     epochs: u64,
     steps_per_epoch: u64,
     dimension: usize,
-    /// The space, where it has bounds.
+    /// The space, if it is bounded.
     bounds: Option<Space>,
     parameters: Vec<f64>,
     first_moment: Vec<f64>,
     second_moment: Vec<f64>,
     steps: u64,
-    /// Losses of the last evaluation, a member; those before the first are infinite.
+    /// Loss of each member at the last evaluation; infinite before the first.
     losses: Vec<f64>,
     gradient_norms: Vec<f64>,
-    /// Sum of the losses of the mini-batches of the epoch under way, a member.
+    /// Each member's sum of mini-batch losses over the current epoch.
     epoch_losses: Vec<f64>,
 }
 
 impl Adam {
-    /// Runs that all start from the start of `space` and stay within its bounds.
+    /// Starts every run at the start of `space` and keeps it within the bounds.
     ///
     /// # Errors
-    /// [`Error::Usage`] when there is no run, or a setting is out of its range or not finite.
+    /// [`Error::Usage`] when there is no run, or a setting is out of range or not finite.
     pub fn try_new(
         space: &Space,
         runs: Vec<AdamSettings>,
@@ -159,8 +159,8 @@ impl Adam {
         })
     }
 
-    /// Learning rate of a member after some steps, with the correction of the first moment, and the
-    /// correction of the second.
+    /// A member's learning rate after `steps` steps, including the correction of the first moment, and the
+    /// correction of the second moment.
     fn rate(&self, member: usize, steps: u64) -> (f64, f64) {
         let run = &self.runs[member];
         let factor = self.schedule.factor(steps as f64 / self.steps_per_epoch as f64, self.epochs);
@@ -172,7 +172,7 @@ impl Adam {
         (factor * run.learning_rate * correct1, correct2)
     }
 
-    /// Ends the epoch if this step did.
+    /// Ends the epoch if this was its last step.
     fn end_step(&mut self) -> Result<()> {
         if self.epoch_done() {
             for (loss, sum) in self.losses.iter_mut().zip(&mut self.epoch_losses) {
@@ -180,7 +180,7 @@ impl Adam {
             }
             if self.losses.iter().all(|loss| !loss.is_finite()) {
                 return Err(Error::Numeric(
-                    "Adam: the loss of every run left the finite numbers; try a smaller learning rate"
+                    "Adam: the loss of every run became infinite or NaN; try a smaller learning rate"
                         .to_string(),
                 ));
             }

@@ -1,15 +1,13 @@
-//! The minimum of a convex quadratic in a box: what a damped Gauss–Newton step is where
-//! parameters have bounds.
+//! The minimum of a convex quadratic in a box: the damped Gauss–Newton step for bounded parameters.
 //!
-//! The primal active-set method (Nocedal and Wright, "Numerical optimization", 2006, section
-//! 16.5): solve for the free coordinates, stop at the first bound in the way and fix it, release
-//! the fixed coordinates that the gradient pulls inward. Without a bound in the way it is one
-//! Cholesky solve.
+//! The primal active-set method (Nocedal and Wright, "Numerical optimization", 2006, section 16.5): solve for
+//! the free coordinates, stop at the first blocking bound and fix that coordinate, release the fixed
+//! coordinates whose descent direction points inward. If no bound blocks, this is a single Cholesky solve.
 
 use faer::linalg::solvers::Solve;
 
-/// Minimises ½ δᵀ A δ + gᵀ δ over low ≤ δ ≤ high, from δ = 0, which lies in the box. `matrix` is
-/// A(i, j). `None` where A is not positive definite on the free coordinates.
+/// Minimizes ½ δᵀ A δ + gᵀ δ over low ≤ δ ≤ high, starting from δ = 0, which lies in the box. `matrix` is
+/// A(i, j). `None` if A is not positive definite on the free coordinates.
 pub(super) fn minimize(
     matrix: &dyn Fn(usize, usize) -> f64,
     gradient: &[f64],
@@ -22,8 +20,8 @@ pub(super) fn minimize(
         .map(|i| (gradient[i] > 0.0 && low[i] >= 0.0) || (gradient[i] < 0.0 && high[i] <= 0.0))
         .collect();
     let slope = |step: &[f64], i: usize| gradient[i] + (0..n).map(|j| matrix(i, j) * step[j]).sum::<f64>();
-    // Each round fixes a coordinate or lowers the value with another set of them; rounding may
-    // make sets alternate, and then what was reached is still a descent.
+    // Each round either fixes a coordinate or lowers the value with a different active set. Rounding errors
+    // may make active sets cycle; the point reached by then is still a descent.
     for _ in 0..4 * n + 16 {
         let free: Vec<usize> = (0..n).filter(|&i| !fixed[i]).collect();
         let mut target = step.clone();
@@ -60,7 +58,7 @@ pub(super) fn minimize(
         if most < 1.0 {
             continue;
         }
-        // At the minimum of the free ones: release those that want to go inward.
+        // At the minimum over the free coordinates: release fixed ones that would move inward.
         let mut released = false;
         for i in 0..n {
             let inward = fixed[i]

@@ -2,22 +2,22 @@
 //! conjuguées", 1969), preconditioned by the curvature along each coordinate, for methods that
 //! know slopes only from the losses of neighbors.
 
-/// Makes directions of descent of slopes.
+/// Turns slopes into descent directions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Conjugate {
-    /// The last slopes and direction; empty at the beginning.
+    /// The previous slopes and direction; empty at first.
     pub slopes: Vec<f64>,
     pub direction: Vec<f64>,
 }
 
 impl Conjugate {
-    /// Forgets the last direction: the step that followed was not along it.
+    /// Forgets the previous direction, because the step taken was not along it.
     pub fn restart(&mut self) {
         self.slopes.clear();
         self.direction.clear();
     }
 
-    /// The next direction; a coordinate without curvature stays where it is.
+    /// The next direction; coordinates without curvature do not move.
     pub fn advance(&mut self, slopes: Vec<f64>, curvatures: &[f64]) {
         let scaled = |g: f64, i: usize| if curvatures[i] > 0.0 { g / curvatures[i] } else { 0.0 };
         let mut direction: Vec<f64> = slopes.iter().enumerate().map(|(i, &g)| -scaled(g, i)).collect();
@@ -27,7 +27,7 @@ impl Conjugate {
                 sums.0 += scaled(*g, i) * (g - last);
                 sums.1 += scaled(*last, i) * last;
             }
-            // A negative factor means that the directions have lost their conjugacy.
+            // A negative factor means that conjugacy is lost.
             let factor = if sums.1 > 0.0 { (sums.0 / sums.1).max(0.0) } else { 0.0 };
             direction.iter_mut().zip(&self.direction).for_each(|(d, last)| *d += factor * last);
             let downhill: f64 = direction.iter().zip(&slopes).map(|(d, g)| d * g).sum();

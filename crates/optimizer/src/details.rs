@@ -1,21 +1,21 @@
-//! What methods tell about a step besides its loss.
+//! What methods report about a step besides its loss.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What a method tells about a step besides loss and gradient.
+/// What a method reports about a step besides loss and gradient.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum StepDetails {
-    /// Where particle swarms stand.
+    /// The state of particle swarms.
     Swarms(SwarmDetails),
 }
 
-/// Where particle swarms stand after an iteration. Losses include regularization; those that are not
-/// finite are written as null.
+/// The state of particle swarms after an iteration. Losses include regularization; non-finite ones are
+/// written as null.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SwarmDetails {
-    /// Loss of the start.
+    /// Loss at the start.
     #[serde(deserialize_with = "number")]
     pub original: f64,
     /// Best loss of each swarm; `None` where there are too many to list.
@@ -24,12 +24,12 @@ pub struct SwarmDetails {
     /// Median of the swarms' best losses.
     #[serde(deserialize_with = "number")]
     pub swarm_median: f64,
-    /// The highest of the swarms' best losses.
+    /// Highest of the swarms' best losses.
     #[serde(deserialize_with = "number")]
     pub swarm_worst: f64,
-    /// Particles that died so far.
+    /// Particles that have died so far.
     pub deaths: u64,
-    /// Times that all particles started anew.
+    /// How often all particles have been restarted.
     pub restarts: u64,
 }
 

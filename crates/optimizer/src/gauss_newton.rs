@@ -1,11 +1,11 @@
 //! Gauss–Newton with Levenberg–Marquardt damping.
 //!
-//! Each step solves (H + μ diag H + ε I) δ = −g by Cholesky's method, where H is the Gauss–Newton
-//! matrix and g the gradient, regularization included. μ shrinks after a step that gained what
-//! the quadratic model promised and grows after one that did not (Nielsen, "Damping parameter in
-//! Marquardt's method", 1999). Rows that no position touches have H = g = 0 and stay where they
-//! are; ε, a tiny share of the largest diagonal entry, keeps directions without curvature (adding
-//! a constant to all king squares) from moving.
+//! Each step solves (H + μ diag H + ε I) δ = −g by Cholesky decomposition, where H is the Gauss–Newton matrix
+//! and g the gradient, both including regularization. μ shrinks after a step whose gain matched the
+//! prediction of the quadratic model and grows otherwise (Nielsen, "Damping parameter in Marquardt's method",
+//! 1999). Parameters that no position touches have zero rows in H and g and do not move; ε, a tiny fraction
+//! of the largest diagonal entry, prevents drift along directions without curvature (adding a constant to all
+//! king squares).
 
 use faer::linalg::solvers::Solve;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use gputexel_files::{Advice, Error, Result};
 pub struct GaussNewtonSettings {
     /// Weight λ of the regularization.
     pub l2: f64,
-    /// μ at the start, relative to the diagonal.
+    /// Initial μ, relative to the diagonal.
     pub damping: f64,
 }
 
@@ -29,18 +29,18 @@ impl Default for GaussNewtonSettings {
     }
 }
 
-/// Smallest damping: below, rounding of the matrix (f32 products) decides.
+/// Smallest damping: below it, rounding errors of the matrix (f32 products) dominate.
 const MIN_DAMPING: f64 = 1e-9;
-/// Beyond this damping a step is a tiny fraction of a centipawn: nothing is left to gain.
+/// Beyond this damping a step is a tiny fraction of a centipawn: there is nothing left to gain.
 const MAX_DAMPING: f64 = 1e9;
-/// Share of the largest diagonal entry that is added to all.
+/// Fraction of the largest diagonal entry that is added to every diagonal entry.
 const RIDGE: f64 = 1e-12;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Stage {
-    /// The loss and gradient of a new point are to be learnt.
+    /// Waiting for the loss and gradient at a new point.
     Trial,
-    /// The matrix of an accepted point is to be learnt.
+    /// Waiting for the matrix at an accepted point.
     Matrix,
 }
 
@@ -48,17 +48,17 @@ enum Stage {
 #[derive(Clone, Debug)]
 pub struct GaussNewton {
     settings: GaussNewtonSettings,
-    /// The space, where it has bounds.
+    /// The space, if it is bounded.
     bounds: Option<Space>,
     stage: Stage,
-    /// The accepted point, its loss and gradient; the loss is infinite before the first answer.
+    /// The accepted point; its loss is infinite before the first answer.
     point: Vec<f64>,
     loss: f64,
     gradient: Vec<f64>,
-    /// Matrix at the accepted point, row-major; empty before it is known.
+    /// Matrix at the accepted point, row-major; empty until it is known.
     matrix: Vec<f64>,
     trial: Vec<f64>,
-    /// What the quadratic model promises for the trial.
+    /// Gain predicted by the quadratic model for the trial point.
     promised: f64,
     damping: f64,
     growth: f64,
@@ -67,15 +67,15 @@ pub struct GaussNewton {
 }
 
 impl GaussNewton {
-    /// Whether the next evaluation replaces the matrix, so that the present one is of no more use.
+    /// Whether the next evaluation replaces the matrix, so that the current one is no longer needed.
     pub fn needs_curvature(&self) -> bool {
         self.stage == Stage::Matrix
     }
 
-    /// Starts at the start of `space`, and stays within its bounds.
+    /// Starts at the start of `space` and stays within its bounds.
     ///
     /// # Errors
-    /// [`Error::Usage`] when a setting is out of its range.
+    /// [`Error::Usage`] when a setting is out of range.
     pub fn try_new(space: &Space, settings: GaussNewtonSettings) -> Result<Self> {
         if !(settings.l2.is_finite() && settings.l2 >= 0.0) {
             return Err(Error::Usage(format!("L2 weight {}: must be 0 or a positive number", settings.l2)));
@@ -100,7 +100,7 @@ impl GaussNewton {
         })
     }
 
-    /// Solves for the next trial; raises the damping until the matrix is positive definite.
+    /// Solves for the next trial point, raising the damping until the matrix is positive definite.
     fn propose(&mut self) -> Result<()> {
         let size = self.point.len();
         let diagonal: Vec<f64> = (0..size).map(|i| self.matrix[i * size + i]).collect();
@@ -113,7 +113,7 @@ impl GaussNewton {
             let damped = |i: usize, j: usize| {
                 let value = self.matrix[i * size + j];
                 match i == j {
-                    // A row without support: its equation becomes δ = 0.
+                    // A parameter without data: its equation becomes δ = 0.
                     true if value == 0.0 => 1.0,
                     true => value * (1.0 + self.damping) + ridge,
                     false => value,
@@ -130,8 +130,8 @@ impl GaussNewton {
             };
             match step {
                 Some(step) => {
-                    // Gain of the undamped model: −gᵀ δ − ½ δᵀ H δ, which for the unbounded step is
-                    // ½ δᵀ (μ D δ − g).
+                    // Gain predicted by the undamped model: −gᵀ δ − ½ δᵀ H δ, which for an unbounded step
+                    // equals ½ δᵀ (μ D δ − g).
                     self.promised = match self.bounds {
                         None => (0..size)
                             .map(|i| {
@@ -149,7 +149,7 @@ impl GaussNewton {
                     };
                     self.trial = (0..size).map(|i| self.point[i] + step[i]).collect();
                     if let Some(space) = &self.bounds {
-                        space.clamp(&mut self.trial); // rounding may have gone past
+                        space.clamp(&mut self.trial); // rounding may have overshot a bound
                     }
                     if self.trial.iter().all(|value| value.is_finite()) {
                         return Ok(());
@@ -172,7 +172,7 @@ impl GaussNewton {
     }
 }
 
-/// δ with A δ = −g by Cholesky's method; `None` where A is not positive definite.
+/// δ with A δ = −g by Cholesky decomposition; `None` if A is not positive definite.
 fn solve(matrix: &dyn Fn(usize, usize) -> f64, gradient: &[f64]) -> Option<Vec<f64>> {
     let size = gradient.len();
     let factor = faer::Mat::from_fn(size, size, matrix).llt(faer::Side::Lower).ok()?;
@@ -194,7 +194,7 @@ impl Optimizer for GaussNewton {
         if self.stage == Stage::Matrix {
             self.matrix.clone_from(&evaluations.curvatures);
             if self.matrix.iter().any(|value| !value.is_finite()) {
-                return Err(Error::Numeric("Gauss-Newton: the matrix left the finite numbers".to_string()));
+                return Err(Error::Numeric("Gauss-Newton: the matrix is not finite".to_string()));
             }
             self.stage = Stage::Trial;
             self.accepted = false;
@@ -204,7 +204,7 @@ impl Optimizer for GaussNewton {
         self.accepted = loss < self.loss;
         if self.accepted {
             if self.loss.is_finite() {
-                // Nielsen's rule: a gain as promised divides the damping by 3.
+                // Nielsen's rule: if the gain is as predicted, the damping is divided by 3.
                 let ratio = (self.loss - loss) / self.promised.max(f64::MIN_POSITIVE);
                 let factor = (1.0 - (2.0 * ratio - 1.0).powi(3)).clamp(1.0 / 10.0, 2.0);
                 self.damping = (self.damping * factor).max(MIN_DAMPING);
@@ -219,7 +219,7 @@ impl Optimizer for GaussNewton {
         if !self.loss.is_finite() {
             return Err(Error::Numeric(format!("Gauss-Newton: the loss at the start is {loss}")));
         }
-        // A promise below what the loss's last digits can show means that the minimum is reached.
+        // If the predicted gain is below the resolution of the loss, the minimum has been reached.
         self.raise_damping();
         if self.promised < 1e-9 * self.loss || self.damping > MAX_DAMPING {
             self.exhausted = true;
@@ -300,7 +300,7 @@ impl Optimizer for GaussNewton {
 mod tests {
     use super::*;
 
-    /// ½ (x − c)ᵀ A (x − c) with A = diag(1, 4) and a third coordinate that does nothing.
+    /// ½ (x − c)ᵀ A (x − c) with A = diag(1, 4) and a third coordinate without effect.
     fn quadratic(x: &[f64]) -> Evaluations {
         let d = [x[0] - 3.0, x[1] + 1.0];
         Evaluations {

@@ -1,9 +1,9 @@
-//! Optimizers: ask for parameter sets, tell what they are worth.
+//! Optimizers: `ask` for parameter vectors, `tell` their losses.
 //!
-//! Owns the trait, one file a method, and learning-rate schedules. Knows neither chess nor
-//! devices: an optimizer sees vectors, losses and derivatives. The convention is that of CMA-ES
-//! and nevergrad. `ask` may be repeated (after a device was lost) and gives the same proposal
-//! until it was answered.
+//! This crate owns the trait, one file per method, and learning-rate schedules. It knows neither chess nor
+//! devices: an optimizer sees vectors, losses and derivatives. The ask/tell convention is that of CMA-ES and
+//! Nevergrad. `ask` may be repeated (after a device was lost) and returns the same proposal until it is
+//! answered.
 
 mod adam;
 mod box_quadratic;
@@ -30,12 +30,12 @@ pub use space::Space;
 use gputexel_evaluator::{AdamStep, Evaluations};
 use gputexel_files::Result;
 
-/// Parameter sets to be evaluated and what is to be known about them.
+/// Parameter vectors to evaluate, and which results are needed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proposal {
     /// The vectors, member after member.
     pub parameters: Vec<f64>,
-    /// Weight λ of the regularization, a member; its length is the number of members.
+    /// Weight λ of the regularization for each member; one entry per member.
     pub l2: Vec<f64>,
     /// Whether gradients are needed.
     pub gradients: bool,
@@ -43,8 +43,8 @@ pub struct Proposal {
     pub curvature: bool,
 }
 
-/// Steps of Adam as an optimizer sees them: those of
-/// [`AdamBatch`](gputexel_evaluator::AdamBatch), without the data.
+/// Adam steps as an optimizer sees them: those of [`AdamBatch`](gputexel_evaluator::AdamBatch), without the
+/// data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepsAhead {
     /// First moments.
@@ -57,7 +57,7 @@ pub struct StepsAhead {
     pub rates: Vec<(f64, f64)>,
 }
 
-/// A state that can be stored and restored: small things as JSON, vectors as arrays.
+/// A state that can be stored and restored: scalars as JSON, vectors as arrays.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OptimizerState {
     /// Everything but the vectors.
@@ -66,7 +66,7 @@ pub struct OptimizerState {
     pub vectors: BTreeMap<String, Vec<f64>>,
 }
 
-/// The best member that an optimizer knows.
+/// The best member known to an optimizer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Best {
     /// Its index.
@@ -77,78 +77,77 @@ pub struct Best {
     pub loss: f64,
 }
 
-/// A method of optimization.
+/// An optimization method.
 pub trait Optimizer {
     /// What to evaluate next.
     fn ask(&mut self) -> Proposal;
 
-    /// The answer to the last [`ask`](Self::ask), with regularization added to losses, gradients
-    /// and matrices.
+    /// Answers the last [`ask`](Self::ask); losses, gradients and matrices include regularization.
     ///
     /// # Errors
-    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when the losses of all members are not finite or
-    /// a linear system cannot be solved.
+    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when no member has a finite loss or a linear system
+    /// cannot be solved.
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()>;
 
-    /// Up to `count` steps that an evaluator can take on its own, from where the optimizer stands;
-    /// `None` for methods and settings that need the host in between.
+    /// Up to `count` steps that an evaluator can take on its own from the optimizer's current state; `None`
+    /// for methods and settings that need the host in between.
     fn steps_ahead(&self, count: usize) -> Option<StepsAhead> {
         let _ = count;
         None
     }
 
-    /// The outcome of the first of [`steps_ahead`](Self::steps_ahead), with regularization added to
-    /// its losses. Takes the place of [`tell`](Self::tell).
+    /// The result of the first of [`steps_ahead`](Self::steps_ahead); its losses include regularization.
+    /// Replaces the call of [`tell`](Self::tell).
     ///
     /// # Errors
     /// As [`tell`](Self::tell).
     ///
     /// # Panics
-    /// If the optimizer has no steps ahead.
+    /// If the optimizer has no `steps_ahead`.
     fn tell_step(&mut self, step: &AdamStep) -> Result<()> {
         let _ = step;
         unreachable!("only optimizers with steps ahead are told of them")
     }
 
-    /// The best member of those evaluated last (of a swarm: ever), or the start.
+    /// The best member of the last evaluation (for swarms: of all evaluations), or the start.
     fn best(&self) -> Best;
 
-    /// Norm of the best member's gradient (largest component), where it is known.
+    /// Largest component of the best member's gradient in absolute value, if known.
     fn gradient_norm(&self) -> Option<f64>;
 
-    /// Whether the last answer finished a step after which progress may be judged.
+    /// Whether the last answer completed an epoch, after which progress may be judged.
     fn epoch_done(&self) -> bool;
 
     /// Whether no further step can improve the loss.
     fn converged(&self) -> bool;
 
-    /// Whether the members of a population are trial points of one run, of which only the one that
-    /// it moves to counts. Otherwise each member is a run of its own.
+    /// Whether the members of a population are trial points of one run, of which only the one it moves to
+    /// counts. Otherwise each member is a run of its own.
     fn members_are_trials(&self) -> bool {
         false
     }
 
-    /// What else there is to show and record about the last step.
+    /// Further details of the last step to display and record.
     fn details(&self) -> Option<StepDetails> {
         None
     }
 
-    /// The state, sufficient to go on to the very same result.
+    /// The complete state: a run restored from it continues bit-identically.
     fn save(&self) -> OptimizerState;
 
-    /// Takes over a state saved by the same method with the same settings.
+    /// Restores a state saved by the same method with the same settings.
     ///
     /// # Errors
-    /// [`Error::Usage`](gputexel_files::Error::Usage) when the state is of another shape or holds numbers
-    /// that are not finite.
+    /// [`Error::Usage`](gputexel_files::Error::Usage) when the state has a different shape or contains
+    /// non-finite numbers.
     fn restore(&mut self, state: OptimizerState) -> Result<()>;
 
-    /// Method and settings of a member, one line.
+    /// Method and settings of a member, on one line.
     fn describe(&self, member: usize) -> String;
 }
 
 impl OptimizerState {
-    /// Takes a vector of a certain length out of the state.
+    /// Takes a vector of the given length out of the state.
     fn take(&mut self, name: &str, length: usize) -> Result<Vec<f64>> {
         let vector = self.vectors.remove(name).filter(|vector| vector.len() == length);
         let vector = vector.ok_or_else(|| {

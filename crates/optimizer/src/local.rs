@@ -1,18 +1,18 @@
-//! Local search on whole numbers with all neighbors evaluated as one population.
+//! Local search over whole numbers, evaluating all neighbors as one population.
 //!
-//! Österlund's original method ("Texel's tuning method", 2014) tries +1 and −1 for one parameter
-//! after the other and keeps what improves. Here every coordinate's two neighbors are members of
-//! one population. The moves that improve are then combined: the best 1, 2, 4, 8, … of them, each
-//! also several times as far, are the next, small population, and the best of it becomes the new
-//! point, so a combination is kept for what it is worth and not for the sum of its parts. The two
-//! losses beside a coordinate also give its slope and curvature, and so a conjugate direction;
-//! points along it, rounded, are among the combinations: moves of many coordinates that belong
-//! together and that the best single ones hide. Where no neighbor improves, the step goes to the
-//! next, smaller size; at the last, 1, the search has converged.
+//! Österlund's original method ("Texel's tuning method", 2014) tries +1 and −1 for one parameter after
+//! another and keeps what improves the loss. Here both neighbors of every coordinate are members of one
+//! population. The improving moves are then combined: the best 1, 2, 4, 8, … of them, each also at several
+//! multiples, form the next, small population, and its best member becomes the new point, so a combination is
+//! judged by its own loss and not by the sum of its parts. The losses of a coordinate's two neighbors also
+//! give its slope and curvature, and these give a conjugate direction; rounded points along it are among the
+//! combinations, which finds moves of many coordinates that only pay off together and that the best single
+//! moves hide. When no neighbor improves, the search continues with the next smaller step; at step size 1 it
+//! has converged.
 //!
-//! Losses of evaluators are f32 sums, so that the last digits of a gain are noise. A point is only
-//! left for a loss below the lowest one seen, so that noise cannot lead in circles, and whether no
-//! neighbor improves the exact loss is left to others to prove.
+//! Evaluators sum losses in f32, so the last digits of a gain are noise. The search leaves a point only for a
+//! loss below the lowest seen so far, so that noise cannot make it cycle. Proving that no neighbor improves
+//! the exact loss is left to later steps.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -27,7 +27,7 @@ use gputexel_files::{Error, Result};
 pub struct LocalSettings {
     /// Weight λ of the regularization.
     pub l2: f64,
-    /// Sizes of steps, descending; the last is 1.
+    /// Step sizes, descending; the last is 1.
     pub steps: Vec<u32>,
 }
 
@@ -37,27 +37,27 @@ impl Default for LocalSettings {
     }
 }
 
-/// Numbers in a population of neighbors: more coordinates than this allows are asked for in
-/// portions. 32 MiB, and as much again in the evaluator.
+/// Maximum number of values in a population of neighbors; if there are more coordinates, neighbors are
+/// requested in portions. 32 MiB, and the same again in the evaluator.
 const MAX_NUMBERS: usize = 1 << 22;
 
-/// How many times as far combinations are tried. Neighbors that all gain often gain on for a
-/// while, and a member more costs next to nothing.
+/// Multiples at which combinations are tried. When all neighbors gain, going further often gains more, and an
+/// extra member costs next to nothing.
 const MULTIPLES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 
-/// Points along the conjugate direction: this many, from 2⁻⁶ to 2² times its length.
+/// Number of points along the conjugate direction, from 2⁻⁶ to 2² times its length.
 const LINE: i32 = 25;
 
-/// Differences of losses below this share of the loss are noise of f32 sums.
+/// Loss differences below this fraction of the loss are noise of f32 sums.
 const NOISE: f64 = 1e-9;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Stage {
-    /// The loss of the start is to be learnt.
+    /// Waiting for the loss at the start.
     Start,
-    /// The losses of a portion of the neighbors are to be learnt.
+    /// Waiting for the losses of a portion of the neighbors.
     Neighbors,
-    /// The losses of combinations of moves are to be learnt.
+    /// Waiting for the losses of combinations of moves.
     Combinations,
 }
 
@@ -77,19 +77,19 @@ pub struct Local {
     portion: usize,
     stage: Stage,
     point: Vec<f64>,
-    /// Lowest loss of the point; infinite before the first answer.
+    /// Lowest loss at the point; infinite before the first answer.
     loss: f64,
-    /// Index into the sizes of steps.
+    /// Index into the step sizes.
     level: usize,
-    /// Coordinates that were asked for at this point are those before.
+    /// Coordinates below this index have been requested at this point.
     next: usize,
-    /// Whether neither neighbor of a coordinate changed the loss at all: no position has it.
+    /// Whether neither neighbor of a coordinate changes the loss at all, because no position has the feature.
     dead: Vec<bool>,
     /// Improving neighbors of the point, best first once all are known.
     moves: Vec<Move>,
-    /// Slopes along the coordinates at this point, as far as they were asked for.
+    /// Slopes along the coordinates at this point, where already requested.
     slopes: Vec<f64>,
-    /// Curvatures along the coordinates, of the largest steps that were tried.
+    /// Curvatures along the coordinates, from the largest steps tried.
     curvatures: Vec<f64>,
     conjugate: Conjugate,
     settled: bool,
@@ -97,11 +97,11 @@ pub struct Local {
 }
 
 impl Local {
-    /// Starts at the start of `space`, rounded, and stays within its bounds. All coordinates are
-    /// taken for whole numbers.
+    /// Starts at the rounded start of `space` and stays within its bounds. All coordinates are treated as
+    /// whole numbers.
     ///
     /// # Errors
-    /// [`Error::Usage`] when a setting is out of its range, or bounds hold no whole number.
+    /// [`Error::Usage`] when a setting is out of range, or bounds contain no whole number.
     pub fn try_new(space: &Space, settings: LocalSettings) -> Result<Self> {
         if !(settings.l2.is_finite() && settings.l2 >= 0.0) {
             return Err(Error::Usage(format!("L2 weight {}: must be 0 or a positive number", settings.l2)));
@@ -136,7 +136,7 @@ impl Local {
         })
     }
 
-    /// Asks for at most so many coordinates at once.
+    /// Requests at most `coordinates` coordinates at once.
     #[cfg(test)]
     fn with_portion(mut self, coordinates: usize) -> Self {
         self.portion = coordinates;
@@ -147,7 +147,7 @@ impl Local {
         (self.space.lower[coordinate]..=self.space.upper[coordinate]).contains(&value)
     }
 
-    /// The neighbors to be evaluated next, and the first coordinate that is not among them.
+    /// The neighbors to evaluate next, and the first coordinate that is not among them.
     fn neighbors(&self) -> (Vec<(usize, f64)>, usize) {
         let size = f64::from(self.settings.steps[self.level]);
         let mut list = Vec::new();
@@ -164,7 +164,7 @@ impl Local {
         (list, coordinate)
     }
 
-    /// A point some way from where the search stands: rounded, and within the bounds.
+    /// The current point after `changes`, rounded and clamped to the bounds.
     fn moved(&self, changes: impl Iterator<Item = (usize, f64)>) -> Vec<f64> {
         let mut point = self.point.clone();
         for (i, by) in changes {
@@ -174,7 +174,7 @@ impl Local {
         point
     }
 
-    /// The best moves together, several times as far, and points along the conjugate direction.
+    /// The best moves combined, at several multiples, and points along the conjugate direction.
     fn combinations(&self) -> Vec<Vec<f64>> {
         let mut counts: Vec<usize> =
             std::iter::successors(Some(1), |n| Some(2 * n)).take_while(|&n| n < self.moves.len()).collect();
@@ -191,7 +191,7 @@ impl Local {
         all
     }
 
-    /// Takes note of the slope and curvature between two neighbors.
+    /// Derives slope and curvature from the losses of two neighbors.
     fn learn(&mut self, coordinate: usize, below: f64, own: f64, above: f64) {
         let size = f64::from(self.settings.steps[self.level]);
         self.slopes[coordinate] = (above - below) / (2.0 * size);
@@ -201,10 +201,10 @@ impl Local {
         }
     }
 
-    /// Sorts what is known of the neighbors and decides what follows.
+    /// Sorts the improving neighbors and chooses the next stage.
     fn judge_neighbors(&mut self) {
         self.moves.sort_by(|a, b| a.loss.total_cmp(&b.loss)); // stable: by coordinate where equal
-        // Where both directions of a coordinate gain, which noise can do, the better one counts.
+        // If both directions of a coordinate gain, which noise can cause, the better one is kept.
         let mut seen = vec![false; self.point.len()];
         self.moves.retain(|step| !std::mem::replace(&mut seen[step.coordinate], true));
         self.next = 0;
@@ -400,8 +400,8 @@ mod tests {
 
     const SIZE: usize = 7;
 
-    /// A convex quadratic with strong couplings, its minimum between whole numbers, and a last
-    /// coordinate that does nothing.
+    /// A convex quadratic with strong coupling, whose minimum lies between whole numbers, and a last
+    /// coordinate without effect.
     fn loss(x: &[f64]) -> f64 {
         let centers = [3.4, -7.6, 0.49, 12.2, -1.3, 40.7];
         let e: Vec<f64> = x.iter().zip(centers).map(|(x, c)| x - c).collect();
@@ -447,7 +447,7 @@ mod tests {
                 }
             }
             assert_eq!(point[6], 5.0, "what does nothing stays");
-            // In portions the same neighbors are known before anything is decided.
+            // In portions, the same neighbors are known before anything is decided.
             let (other, _) = run(Local::try_new(&start(), settings).unwrap().with_portion(2));
             assert_eq!(other, point);
         }
@@ -455,7 +455,7 @@ mod tests {
 
     #[test]
     fn combinations_are_checked_again() {
-        // All six coordinates gain alone, but all at once go far past the valley of their sum.
+        // All six coordinates gain individually, but moving all at once overshoots the valley of their sum.
         let mut method = Local::try_new(
             &Space::unbounded(&[0.0; SIZE]),
             LocalSettings { steps: vec![1], ..LocalSettings::default() },
@@ -477,7 +477,7 @@ mod tests {
         let proposal = method.ask();
         method.tell(&valley(&proposal)).unwrap();
         assert_eq!(method.point.iter().sum::<f64>(), 2.0, "{:?}", method.point);
-        // Where every combination turns out worse than the point, the best single move is taken.
+        // If every combination turns out worse than the point, the best single move is taken.
         let mut method = Local::try_new(&start(), LocalSettings::default()).unwrap();
         for _ in 0..2 {
             let proposal = method.ask();

@@ -1,14 +1,14 @@
-//! Many minima at once, near a point whose curvature is known.
+//! Minimizes many similar functions at once, near a point whose curvature is known.
 //!
-//! The functions differ little from one another, as resamples of one dataset do, so one inverse
-//! curvature serves them all as the initial matrix of L-BFGS (Nocedal, "Updating quasi-Newton
-//! matrices with limited storage", 1980): the first step is Newton's with a fixed matrix, and the
-//! pairs of each member mend the directions in which its own curvature differs. Where coordinates
-//! have bounds, a step is the minimum of the member's quadratic model in the box, for which the same
-//! pairs update the curvature itself: what bounds hold and what they let go is then part of the
-//! model, and the step to any share of it stays in the box. A step is taken
-//! when the slope along it has not turned far upward (the approximate Wolfe condition of Hager and
-//! Zhang, 2005, which rounding of the loss cannot spoil), else shortened by the secant rule.
+//! The functions differ little from one another, as resamples of one dataset do, so one inverse curvature
+//! matrix serves as the initial matrix of L-BFGS (Nocedal, "Updating quasi-Newton matrices with limited
+//! storage", 1980) for all of them: the first step is a Newton step with a fixed matrix, and each member's
+//! pairs correct the directions in which its own curvature differs. If coordinates have bounds, a step is the
+//! minimum of the member's quadratic model in the box, and the same pairs update the curvature matrix itself;
+//! the model then accounts for bounds becoming active or inactive, and any fraction of the step stays in the
+//! box. A step is accepted unless the slope along it has turned too far upward (the approximate Wolfe
+//! condition of Hager and Zhang, 2005, which rounding of the loss cannot spoil); otherwise it is shortened by
+//! the secant rule.
 
 use std::collections::VecDeque;
 
@@ -18,24 +18,24 @@ use rayon::prelude::*;
 
 use super::{Space, box_quadratic};
 
-/// Pairs that each member remembers.
+/// Number of pairs stored per member.
 pub const QUASI_NEWTON_PAIRS: usize = 10;
-/// A member has arrived when the gain that its model promises is this share of the first promise:
-/// its distance is then a thousandth of the first distance.
+/// A member has converged when the gain predicted by its model falls to this fraction of the first
+/// prediction: its distance to the minimum is then a thousandth of the initial distance.
 const ARRIVED: f64 = 1e-6;
-/// Share of the slope at the start of a step that its end may have upward.
+/// Maximum upward slope at the end of a step, as a fraction of the downward slope at its start.
 const UPWARD: f64 = 0.9;
-/// Share by which the loss may rise over a step: rounding.
+/// Relative increase of the loss over a step that is tolerated as rounding error.
 const ROUNDING: f64 = 1e-6;
 
-/// Where a member stands.
+/// The state of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberStatus {
-    /// On its way.
+    /// Not converged yet.
     Running,
     /// At its minimum.
     Arrived,
-    /// Its loss or gradient was not finite at the start.
+    /// Its loss or gradient at the start is not finite.
     Lost,
 }
 
@@ -43,7 +43,7 @@ pub enum MemberStatus {
 struct Pair {
     step: Vec<f64>,
     change: Vec<f64>,
-    /// Their product.
+    /// Their dot product.
     product: f64,
 }
 
@@ -53,7 +53,7 @@ struct Member {
     loss: f64,
     gradient: Vec<f64>,
     direction: Vec<f64>,
-    /// Share of the direction that is tried.
+    /// Fraction of the direction that is tried.
     share: f64,
     trial: Vec<f64>,
     pairs: VecDeque<Pair>,
@@ -61,19 +61,18 @@ struct Member {
     arrival: MemberStatus,
 }
 
-/// What is known beforehand about the curvature that all members share: a symmetric, row-major
-/// matrix.
+/// Prior knowledge of the curvature, shared by all members: a symmetric, row-major matrix.
 #[derive(Clone, Copy, Debug)]
 pub enum SharedModel<'a> {
-    /// Its inverse, positive semidefinite, for spaces without bounds. Coordinates whose row is 0
-    /// never move.
+    /// The inverse, positive semidefinite, for unbounded spaces. Coordinates whose row is 0 never move.
     Inverse(&'a [f64]),
-    /// The curvature itself, positive definite on the coordinates whose diagonal is not 0; the
-    /// others never move. For spaces with bounds: steps cost a Cholesky decomposition or more.
+    /// The curvature itself, positive definite on the coordinates with a nonzero diagonal entry; the others
+    /// never move. For bounded spaces: each step costs a Cholesky decomposition or more.
     Curvature(&'a [f64]),
 }
 
-/// Minimises a function a member by its own ask and tell: gradients are always needed.
+/// Minimizes one function per member, with an ask/tell interface of its own, because it always needs
+/// gradients.
 #[derive(Clone, Debug)]
 pub struct QuasiNewton<'a> {
     model: SharedModel<'a>,
@@ -82,11 +81,11 @@ pub struct QuasiNewton<'a> {
 }
 
 impl<'a> QuasiNewton<'a> {
-    /// `members` members that start at the start of `space`, and stay within its bounds.
+    /// Creates `members` members that start at the start of `space` and stay within its bounds.
     ///
     /// # Panics
-    /// If the model's matrix is not the square of the space's dimension long, or if it is an
-    /// inverse and the space has bounds.
+    /// If the matrix does not match the dimension of the space, or if it is an inverse and the space has
+    /// bounds.
     pub fn new(space: &'a Space, model: SharedModel<'a>, members: usize) -> Self {
         let size = space.dimension();
         let (SharedModel::Inverse(matrix) | SharedModel::Curvature(matrix)) = model;
@@ -109,12 +108,12 @@ impl<'a> QuasiNewton<'a> {
         Self { model, space, members: vec![member; members] }
     }
 
-    /// Members that are on their way, ascending.
+    /// Members that have not converged yet, ascending.
     pub fn running(&self) -> Vec<usize> {
         (0..self.members.len()).filter(|&m| self.members[m].arrival == MemberStatus::Running).collect()
     }
 
-    /// The points to evaluate, one a running member, one after another.
+    /// The points to evaluate, one for each running member, concatenated.
     pub fn ask(&self) -> Vec<f64> {
         let running = self.members.iter().filter(|member| member.arrival == MemberStatus::Running);
         running.flat_map(|member| member.trial.iter().copied()).collect()
@@ -123,7 +122,7 @@ impl<'a> QuasiNewton<'a> {
     /// The answer to [`ask`](Self::ask): losses and gradients of the running members.
     ///
     /// # Panics
-    /// If the lengths are not those of the question.
+    /// If the lengths do not match those of `ask`.
     pub fn tell(&mut self, losses: &[f64], gradients: &[f64]) {
         let size = self.space.dimension();
         let space = self.space;
@@ -155,7 +154,7 @@ impl<'a> QuasiNewton<'a> {
             .zip(open)
             .filter_map(|(member, open)| open.map(|open| (member, open)))
             .collect();
-        // One product for all members that took their step.
+        // One matrix product for all members whose step was accepted.
         let vectors = Mat::from_fn(size, taken.len(), |i, m| taken[m].1.0[i]);
         let mut products = Mat::zeros(size, taken.len());
         let inverse = MatRef::from_row_major_slice(shared, size, size);
@@ -166,12 +165,12 @@ impl<'a> QuasiNewton<'a> {
         });
     }
 
-    /// The point that a member has reached.
+    /// The current point of a member.
     pub fn point(&self, member: usize) -> &[f64] {
         &self.members[member].point
     }
 
-    /// Where a member stands.
+    /// The state of a member.
     pub fn arrival(&self, member: usize) -> MemberStatus {
         self.members[member].arrival
     }
@@ -182,8 +181,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 impl Member {
-    /// Takes note of the trial's value: true where it became the point, false where it was
-    /// shortened or the member is lost.
+    /// Processes the result of a trial: true if the trial became the point, false if the step was shortened
+    /// or the member is lost.
     fn take(&mut self, space: &Space, loss: f64, gradient: &[f64]) -> bool {
         let finite = loss.is_finite() && gradient.iter().all(|g| g.is_finite());
         if self.loss == f64::INFINITY {
@@ -202,7 +201,7 @@ impl Member {
                 let secant = before / (before - after);
                 self.share *= if secant.is_finite() { secant.clamp(0.1, 0.5) } else { 0.1 };
                 if self.share < 1e-6 {
-                    self.arrival = MemberStatus::Arrived; // no descent is left that numbers can show
+                    self.arrival = MemberStatus::Arrived; // no descent left at this precision
                 }
                 self.propose(space);
                 return false;
@@ -222,7 +221,7 @@ impl Member {
         true
     }
 
-    /// L-BFGS before the initial matrix: the vector to multiply, and each pair's factor.
+    /// First loop of L-BFGS, before the initial matrix: the vector to multiply, and the factor of each pair.
     fn first_loop(&self) -> (Vec<f64>, Vec<f64>) {
         let mut vector = self.gradient.clone();
         let mut alphas = vec![0.0; self.pairs.len()];
@@ -233,7 +232,7 @@ impl Member {
         (vector, alphas)
     }
 
-    /// L-BFGS after the initial matrix: the direction.
+    /// Second loop of L-BFGS, after the initial matrix: the direction.
     fn second_loop(&mut self, space: &Space, mut vector: Vec<f64>, alphas: &[f64]) {
         for (alpha, pair) in alphas.iter().zip(&self.pairs) {
             let beta = dot(&pair.change, &vector) / pair.product;
@@ -243,14 +242,14 @@ impl Member {
         self.set_out(space, vector);
     }
 
-    /// The minimum of the member's model in the box: the shared curvature, updated by the pairs
-    /// (BFGS), on the coordinates that have any. No step where the model is spoiled by rounding.
+    /// The minimum of the member's model in the box: the shared curvature, updated by the pairs (BFGS), on
+    /// the coordinates that have any curvature. No step if rounding has spoiled the model.
     fn step_in_box(&self, space: &Space, curvature: &[f64]) -> Vec<f64> {
         let size = self.point.len();
         let moving: Vec<usize> = (0..size).filter(|&i| curvature[i * size + i] > 0.0).collect();
         let pick = |vector: &[f64]| -> Vec<f64> { moving.iter().map(|&i| vector[i]).collect() };
         let n = moving.len();
-        // Scaled to a diagonal of one, for numbers of all sizes.
+        // Scaled to a unit diagonal, so that coordinates of any magnitude are treated alike.
         let scale: Vec<f64> = moving.iter().map(|&i| curvature[i * size + i].sqrt().recip()).collect();
         let scaled = |vector: Vec<f64>, by: &dyn Fn(f64) -> f64| -> Vec<f64> {
             vector.iter().zip(&scale).map(|(v, &s)| v * by(s)).collect()
@@ -280,7 +279,7 @@ impl Member {
         let mut direction = vec![0.0; size];
         if let Some(step) = box_quadratic::minimize(&|i, j| model[i * n + j], &gradient, &low, &high) {
             for (k, (&i, step)) in moving.iter().zip(&step).enumerate() {
-                // To the bound itself, not to where scaling there and back leaves it.
+                // Exactly to the bound, without the rounding error of scaling back and forth.
                 direction[i] = match step {
                     step if *step <= low[k] => space.lower[i] - self.point[i],
                     step if *step >= high[k] => space.upper[i] - self.point[i],
@@ -291,7 +290,7 @@ impl Member {
         direction
     }
 
-    /// Sets out in a direction, unless what it promises is too little.
+    /// Starts a step along a direction, unless its predicted gain is too small.
     fn set_out(&mut self, space: &Space, direction: Vec<f64>) {
         self.direction = direction;
         let promise = -0.5 * dot(&self.gradient, &self.direction);
@@ -326,7 +325,7 @@ mod tests {
     }
 
     fn minimize(space: &Space, curvatures: &[[f64; 4]], centers: &[[f64; 4]]) -> (Vec<Vec<f64>>, usize) {
-        // The common curvature: 1 everywhere, the last coordinate has none and never moves.
+        // The shared curvature: 1 everywhere, except for the last coordinate, which has none and never moves.
         let mut matrix = vec![0.0; 16];
         (0..3).for_each(|i| matrix[5 * i] = 1.0);
         let model = match space.is_bounded() {
@@ -352,7 +351,7 @@ mod tests {
 
     #[test]
     fn members_find_their_own_minima() {
-        // The second has curvatures for which fixed Newton steps diverge (7 > 2) or crawl (0.03).
+        // The second member has curvatures for which fixed Newton steps diverge (7 > 2) or crawl (0.03).
         let curvatures = [[1.0, 1.0, 1.0, 0.0], [3.0, 7.0, 0.03, 0.0], [0.5, 1.5, 1.0, 0.0]];
         let centers = [[0.5, -2.0, 3.0, 9.0], [2.0, -1.0, 4.0, 9.0], [0.0, 0.0, -1.0, 9.0]];
         let (points, rounds) = minimize(&Space::unbounded(&[0.0; 4]), &curvatures, &centers);
@@ -367,8 +366,8 @@ mod tests {
 
     #[test]
     fn coupled_coordinates_are_held_and_let_go() {
-        // ½ (x − c)ᵀ A (x − c) with a strong coupling; the shared model knows half of it. Started at
-        // the lower bound of x₀, which the optimum leaves, while x₁ ends at its upper bound.
+        // ½ (x − c)ᵀ A (x − c) with strong coupling; the shared model contains half of the coupling. x₀
+        // starts at its lower bound and leaves it, while x₁ ends at its upper bound.
         let a = [[2.0, 1.8, 0.3], [1.8, 2.0, 0.1], [0.3, 0.1, 1.0]];
         let center = [1.0, 3.0, -2.0];
         let known: Vec<f64> = (0..9).map(|i| a[i / 3][i % 3] * if i % 4 == 0 { 1.0 } else { 0.5 }).collect();
@@ -399,7 +398,7 @@ mod tests {
         let (points, _) = minimize(&space, &[[1.0, 2.0, 1.0, 0.0]], &[[0.5, -2.0, 3.0, 9.0]]);
         assert_eq!(points[0][1..], [-0.5, 2.0, 0.0]);
         assert!((points[0][0] - 0.5).abs() < 1e-2);
-        // Bounds far away change nothing about where members get, and little about when.
+        // Distant bounds do not change where members converge, and hardly change when.
         let (curvatures, centers) = ([[3.0, 7.0, 0.03, 0.0]], [[2.0, -1.0, 4.0, 9.0]]);
         (space.lower, space.upper) = (vec![-100.0; 4], vec![100.0; 4]);
         let (points, rounds) = minimize(&space, &curvatures, &centers);

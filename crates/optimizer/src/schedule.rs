@@ -10,17 +10,16 @@ use gputexel_files::{Error, Result};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Schedule {
-    /// Stays as it is.
+    /// Constant.
     Constant,
-    /// Half a cosine from 1 to 0 over the planned epochs: large steps first, and an end that has
-    /// settled.
+    /// Half a cosine from 1 to 0 over the planned epochs: large steps first, and a settled end.
     #[default]
     Cosine,
-    /// A straight line from 1 to 0 over the planned epochs.
+    /// Linear from 1 to 0 over the planned epochs.
     Linear,
-    /// Times `factor` after every `every` epochs.
+    /// Multiplied by `factor` every `every` epochs.
     Step {
-        /// What the rate is multiplied by.
+        /// Factor of each drop.
         factor: f64,
         /// Epochs between drops.
         every: u64,
@@ -28,7 +27,7 @@ pub enum Schedule {
 }
 
 impl Schedule {
-    /// The factor at an epoch (fractions are mini-batches) of `planned` epochs.
+    /// The factor at an epoch (mini-batches are fractions of one) of `planned` epochs.
     pub fn factor(self, epoch: f64, planned: u64) -> f64 {
         let share = (epoch / planned.max(1) as f64).clamp(0.0, 1.0);
         match self {

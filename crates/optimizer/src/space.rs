@@ -1,4 +1,4 @@
-//! The space of an optimizer: where it starts, what bounds it, which coordinates are whole.
+//! The search space of an optimizer: start, bounds, and which coordinates are integers.
 
 use gputexel_files::{Error, Result};
 
@@ -7,11 +7,11 @@ use gputexel_files::{Error, Result};
 pub struct Space {
     /// Where optimizers start.
     pub start: Vec<f64>,
-    /// Smallest value of each coordinate; −∞ where there is none.
+    /// Lower bound of each coordinate; −∞ if there is none.
     pub lower: Vec<f64>,
-    /// Largest value of each coordinate; ∞ where there is none.
+    /// Upper bound of each coordinate; ∞ if there is none.
     pub upper: Vec<f64>,
-    /// Whether a coordinate is a whole number.
+    /// Whether each coordinate is an integer.
     pub integer: Vec<bool>,
 }
 
@@ -37,18 +37,18 @@ impl Space {
         self.lower.iter().any(|v| v.is_finite()) || self.upper.iter().any(|v| v.is_finite())
     }
 
-    /// The nearest point within the bounds.
+    /// Clamps a point to the bounds.
     pub fn clamp(&self, point: &mut [f64]) {
         for (value, (low, high)) in point.iter_mut().zip(self.lower.iter().zip(&self.upper)) {
             *value = value.max(*low).min(*high);
         }
     }
 
-    /// Checks lengths, numbers, that no interval is empty and that the start lies within.
-    /// `names` are for the message, and may be empty.
+    /// Checks that lengths agree, all numbers are valid, no interval is empty and the start lies within the
+    /// bounds. `names` are used in messages and may be empty.
     ///
     /// # Errors
-    /// [`Error::Usage`] naming the first coordinate that is wrong.
+    /// [`Error::Usage`] naming the first invalid coordinate.
     pub fn validate(&self, names: &[String]) -> Result<()> {
         let n = self.dimension();
         if [self.lower.len(), self.upper.len(), self.integer.len()] != [n; 3] {

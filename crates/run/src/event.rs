@@ -1,4 +1,4 @@
-//! What a run tells while it goes on.
+//! Events reported by a run in progress.
 
 use std::path::Path;
 
@@ -7,57 +7,56 @@ use gputexel_files::{Error, Result, RunFolder};
 use gputexel_ingest::extraction::{LeafChanges, Report};
 use gputexel_tuning::{EpochRecord, RoundRecord, RunConfig};
 
-/// Is told of [`RunEvent`]s; an error ends the run.
+/// Receives [`RunEvent`]s; an error ends the run.
 pub type RunObserver<'a> = dyn FnMut(RunEvent<'_>) -> Result<()> + 'a;
 
-/// What a run tells while it goes on. Most runs tell of `Started`, of every `Epoch`, and of
-/// `Optimized`.
+/// An event in a run. Most runs report `Started`, every `Epoch`, and `Optimized`.
 #[non_exhaustive]
 pub enum RunEvent<'a> {
-    /// What does not end the run but should be known, one line.
+    /// A one-line warning; the run continues.
     Warning(&'a str),
     /// Games or positions were extracted to a file first.
     Extracted {
-        /// What was read and left out.
+        /// The report of the extraction.
         report: &'a Report,
         /// The dataset that was written.
         output: &'a Path,
     },
-    /// The optimizer is about to take its first step; in each round anew.
+    /// The optimizer is about to take its first step; reported again in each round.
     Started(Start<'a>),
-    /// An epoch is done, and recorded where there is a folder.
+    /// An epoch is done, and recorded if there is a folder.
     Epoch {
-        /// What came of it.
+        /// Its record.
         record: &'a EpochRecord,
-        /// (Position, member) pairs that it evaluated.
+        /// Number of (position, member) pairs evaluated in it.
         pairs: u64,
     },
-    /// A device failed and the run goes on with another evaluator.
+    /// A device failed and the run continues with another evaluator.
     Replaced {
-        /// Why.
+        /// The device's error.
         error: &'a Error,
-        /// What computes from now on.
+        /// Description of the new evaluator.
         evaluator: &'a str,
     },
-    /// The optimizer has ended, in whichever way.
+    /// The optimizer has ended, for whatever reason.
     Optimized,
-    /// The bootstrap goes on.
+    /// The bootstrap has made progress.
     Resampling {
-        /// Resamples that are done.
+        /// Number of resamples that have converged.
         done: usize,
-        /// All resamples.
+        /// Total number of resamples.
         members: usize,
         /// Evaluations so far.
         evaluations: usize,
     },
-    /// The bootstrap has ended, in whichever way.
+    /// The bootstrap has ended, for whatever reason.
     Resampled,
-    /// The run was interrupted and its folder has the state to resume it from.
+    /// The run was interrupted, and its folder contains the state to resume it from.
     Resumable {
         /// The folder.
         folder: &'a Path,
     },
-    /// The folder has all that there is so far, a result or the state of an interrupted run: a report
+    /// The folder contains everything available so far, a result or the state of an interrupted run: a report
     /// can be written.
     ReportDue {
         /// The folder.
@@ -67,42 +66,42 @@ pub enum RunEvent<'a> {
         /// Which of them are held out.
         split: &'a Split,
     },
-    /// Positions were resolved again and the next round begins.
+    /// Positions were resolved again, and the next round begins.
     RoundStarted {
         /// Its number, from 1.
         round: u32,
-        /// All rounds.
+        /// Total number of rounds.
         rounds: u32,
-        /// Its positions.
+        /// Number of positions.
         positions: u64,
-        /// How its positions differ from those of the round before.
+        /// How its positions differ from those of the previous round.
         changes: &'a LeafChanges,
     },
-    /// The run that is resumed had rounds, which are not resumed.
+    /// The resumed run had rounds, which are not resumed.
     RoundsLeftOut {
-        /// All rounds.
+        /// Total number of rounds.
         rounds: u32,
     },
     /// A round has ended.
     RoundEnded(&'a RoundRecord),
 }
 
-/// A run at its start.
+/// A run in its initial state.
 pub struct Start<'a> {
     /// Where it is recorded.
     pub folder: Option<&'a RunFolder>,
-    /// What it computes.
+    /// Its configuration.
     pub config: &'a RunConfig,
     /// The positions.
     pub data: &'a Dataset,
     /// Which of them are held out.
     pub split: &'a Split,
-    /// What computes, and why, one line.
+    /// The backend and why it was chosen, on one line.
     pub backend: &'a str,
-    /// Loss of the prior at K, where K was fitted.
+    /// Loss of the prior at K, if K was fitted.
     pub fitted_loss: Option<f64>,
-    /// Epochs that were done before, of a run that is resumed.
+    /// Epochs done before, if the run is resumed.
     pub resumed: Option<u64>,
-    /// Lines of the metrics that are kept from before.
+    /// Number of lines of the metrics file that are kept from before.
     pub metrics: u64,
 }

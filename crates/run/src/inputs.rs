@@ -1,5 +1,4 @@
-//! Inputs of runs: datasets as they are, games and positions after an extraction with the default
-//! settings.
+//! Inputs of runs: datasets are used directly, games and positions are extracted with the default settings.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -23,11 +22,11 @@ fn begins_as_dataset(path: &Path) -> Result<bool> {
 /// Whether the inputs are datasets.
 ///
 /// # Errors
-/// [`Error::Io`] for files that cannot be read, [`Error::Usage`] for a mixture.
+/// [`Error::Io`] for files that cannot be read, [`Error::Usage`] for a mixture of both.
 pub fn are_datasets(inputs: &[PathBuf]) -> Result<bool> {
     let mut kinds = inputs.iter().map(|path| match path.as_os_str() == "-" {
         true => Ok(false),
-        // A `.bin` that is not a container is a damaged dataset and not a list of positions.
+        // A `.bin` that is not a container is a damaged dataset, not a list of positions.
         false => Ok(begins_as_dataset(path)? || path.extension().is_some_and(|e| e == "bin")),
     });
     let first = kinds.next().transpose()?.unwrap_or(true);
@@ -39,13 +38,13 @@ pub fn are_datasets(inputs: &[PathBuf]) -> Result<bool> {
     Ok(first)
 }
 
-/// The features of [`extract`]: a value for every piece on every square.
+/// The features used by [`extract`]: one value for each piece on each square.
 pub fn default_features() -> FeatureSet {
     FeatureSet::new(FeatureKind::Pst, PhaseSettings::default())
 }
 
-/// Extracts games or labeled positions, plain or compressed, with the default settings: see
-/// [`extraction`] for others, and for datasets that are to be kept.
+/// Extracts games or labeled positions, plain or compressed, with the default settings. See [`extraction`]
+/// for other settings, and for datasets to keep.
 ///
 /// # Errors
 /// Those of [`extraction::extract`]; [`Error::Io`] when the temporary folder cannot be written.
@@ -66,13 +65,13 @@ pub fn extract<P: AsRef<Path>>(inputs: &[P]) -> Result<Dataset> {
     read(&path)
 }
 
-/// Extracts with the default settings into a file.
+/// Extracts to a file with the default settings.
 pub(crate) fn extract_to(inputs: &[PathBuf], output: &Path, cancel: &AtomicBool) -> Result<Report> {
     let settings = ExtractSettings::new(default_features());
     extraction::extract(inputs, &settings, output, &mut Hooks { cancel, progress: &mut |_| {} })
 }
 
-/// A folder that goes when it is dropped.
+/// A folder that is deleted when dropped.
 pub(crate) fn temporary_folder() -> Result<tempfile::TempDir> {
     tempfile::tempdir().map_err(|e| Error::io(std::env::temp_dir(), e))
 }

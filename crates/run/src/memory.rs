@@ -1,15 +1,15 @@
-//! Whether what is asked for fits the memory of this machine.
+//! Checks whether a request fits in this machine's memory.
 
 use gputexel_files::{Error, Result};
 use gputexel_optimizer::ParticleSwarmSettings;
 use gputexel_report::{bytes, grouped};
 use sysinfo::System;
 
-/// Share of the free memory that a population may take; the rest is for the evaluator.
+/// A population may take 1 / `SHARE` of the free memory; the rest is for the evaluator.
 const SHARE: u64 = 2;
 
-/// Bytes that are free, by the system and by the limits of a container; `None` where the system
-/// does not tell.
+/// Free memory in bytes, according to the system and the limits of a container; `None` if the system does not
+/// report it.
 fn available() -> Option<u64> {
     let mut system = System::new().ok()?;
     system.refresh_memory();
@@ -17,7 +17,7 @@ fn available() -> Option<u64> {
     Some(system.available_memory().min(free)).filter(|&bytes| bytes > 0).map(|bytes| bytes.min(allowed()))
 }
 
-/// Bytes that this process may still take by its own limit (`ulimit -v`).
+/// Bytes that this process may still allocate under its own limit (`ulimit -v`).
 #[cfg(target_os = "linux")]
 fn allowed() -> u64 {
     let limit = rustix::process::getrlimit(rustix::process::Resource::As).current.unwrap_or(u64::MAX);
@@ -28,21 +28,21 @@ fn allowed() -> u64 {
     limit.saturating_sub(taken)
 }
 
-/// Elsewhere there is no such limit, or no way to ask for what is left of it.
+/// Other systems have no such limit, or no way to query what is left of it.
 #[cfg(not(target_os = "linux"))]
 fn allowed() -> u64 {
     u64::MAX
 }
 
-/// The bytes that are free, where they are fewer than needed.
+/// The number of free bytes, if it is less than needed.
 pub(crate) fn shortage(needed: u64) -> Option<u64> {
     available().filter(|&free| free < needed)
 }
 
-/// Checks that a population of `members` with so many bytes each fits.
+/// Checks that a population of `members` members of this size fits in memory.
 ///
 /// # Errors
-/// [`Error::Usage`] saying what would be needed and how many members fit.
+/// [`Error::Usage`] saying how much memory would be needed and how many members fit.
 fn check_population(members: usize, bytes_each: usize) -> Result<()> {
     let Some(available) = available() else { return Ok(()) };
     check(members, bytes_each, available)
@@ -62,7 +62,7 @@ fn check(members: usize, bytes_each: usize, available: u64) -> Result<()> {
     )))
 }
 
-/// Checks that swarms in a space fit the memory.
+/// Checks that swarms in a space fit in memory.
 pub(crate) fn check_swarms(settings: &ParticleSwarmSettings, dimension: usize) -> Result<()> {
     let members = settings.members().unwrap_or(usize::MAX);
     check_population(members, ParticleSwarmSettings::bytes_per_particle(dimension))

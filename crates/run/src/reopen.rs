@@ -1,4 +1,4 @@
-//! The ways back to a run in a folder.
+//! Reopening a run in its folder.
 
 use std::path::Path;
 
@@ -8,11 +8,11 @@ use gputexel_tuning::RunRecord;
 use crate::resume::{Finished, Opened, Unfinished};
 use crate::tuner::{Source, Tuner};
 
-/// The folder of a run that was opened again.
+/// A reopened run.
 pub enum Reopened<'a> {
-    /// The run goes on where it stands.
+    /// The run can be continued.
     Unfinished {
-        /// What it computes.
+        /// Its record.
         record: Box<RunRecord>,
         /// The run.
         tuner: Box<Tuner<'a>>,
@@ -22,8 +22,8 @@ pub enum Reopened<'a> {
 }
 
 impl<'a> Tuner<'a> {
-    /// Resumes the run of a folder, with bit-identical results. Of the settings, those that have no
-    /// effect on the result can still be made, such as [`observe`](Self::observe).
+    /// Resumes the run in a folder, with bit-identical results. Settings without effect on the result can
+    /// still be changed, such as [`observe`](Self::observe).
     ///
     /// # Errors
     /// Those of [`reopen`](Self::reopen), and [`Error::Usage`] when the run is finished.
@@ -34,11 +34,11 @@ impl<'a> Tuner<'a> {
         }
     }
 
-    /// Opens the folder of a run, and its data if it has not ended.
+    /// Opens the folder of a run, and its data if the run has not ended.
     ///
     /// # Errors
-    /// [`Error::Input`] when the folder is none of a run, another process writes to it, or the data
-    /// are others; [`Error::Io`].
+    /// [`Error::Input`] when it is not the folder of a run, another process is writing to it, or the data
+    /// have changed; [`Error::Io`].
     pub fn reopen(path: &Path) -> Result<Reopened<'a>> {
         Ok(match Unfinished::open(path)? {
             Opened::Finished(finished) => Reopened::Finished(finished),

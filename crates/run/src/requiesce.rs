@@ -1,4 +1,4 @@
-//! Rounds of resolving positions with the tuned parameters and tuning on them again.
+//! Rounds in which positions are resolved with the tuned parameters and tuned again.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -22,14 +22,14 @@ use crate::session::Session;
 use crate::tuned::Tuned;
 use crate::uncertainty;
 
-/// Most rounds; positions settle within a few.
+/// Maximum number of rounds; positions settle within a few.
 pub const MAX_ROUNDS: u32 = 1000;
 
-/// Rounds that are asked for.
+/// Settings of the rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RoundSettings {
     pub count: u32,
-    /// What positions are resolved by; `None` for what resolved the dataset's, else quiescence.
+    /// The search that resolves positions; `None` for the one used for the dataset, else quiescence.
     pub from: Option<Resolve>,
 }
 
@@ -47,8 +47,8 @@ impl RoundSettings {
         }
     }
 
-    /// Repeats the extraction of the dataset as it was, which shows that its sources are still the
-    /// same, and notes the leaves of its positions.
+    /// Repeats the original extraction of the dataset, which checks that its sources are unchanged, and
+    /// records the leaves of its positions.
     pub fn prepare(
         self,
         path: &Path,
@@ -62,7 +62,7 @@ impl RoundSettings {
         let leaves = extract_again(&inputs, &settings, &again, cancel);
         let checksum =
             leaves.as_ref().ok().map(|_| dataset::read(&again).map(|data| data.checksum().to_string()));
-        // Gone already where nothing was written.
+        // Already gone if nothing was written.
         let _ = std::fs::remove_file(&again);
         let leaves = leaves?;
         if checksum.transpose()?.is_none_or(|checksum| checksum != data.checksum()) {
@@ -104,7 +104,7 @@ pub(crate) struct Rounds {
     count: u32,
     inputs: Vec<PathBuf>,
     settings: ExtractSettings,
-    /// Of the round before.
+    /// Leaves of the previous round.
     leaves: Vec<Leaf>,
     done: Vec<RoundRecord>,
 }
@@ -119,13 +119,13 @@ impl Rounds {
         }
     }
 
-    /// The run on the dataset as it is, then the rounds. Each round has a folder of its own; the
-    /// folder of the whole has the results of the last one that was finished.
+    /// Runs on the original dataset, then the rounds. Each round has its own folder; the main folder contains
+    /// the results of the last completed one.
     pub fn run(mut self, means: Means<'_, '_>, first: First<'_>) -> Result<Tuned> {
         let Means { folder, backend, cancel, overwrite, checkpoint_every, observe } = means;
         let First { mut record, data: first_data, split: first_split, fitted_loss } = first;
         let asked = record.uncertainty;
-        // Only the last result is asked how sure it is.
+        // Uncertainty is only estimated for the last result.
         let quiet = RunRecord { uncertainty: UncertaintyRequest::default(), ..record.clone() };
         let session = Session {
             folder: Some(folder),
@@ -222,7 +222,7 @@ impl Rounds {
     }
 }
 
-/// What the runs of all rounds have in common.
+/// The settings shared by the runs of all rounds.
 pub(crate) struct Means<'r, 'o> {
     pub folder: &'r RunFolder,
     pub backend: &'r Backend,
@@ -240,8 +240,8 @@ pub(crate) struct First<'r> {
     pub fitted_loss: Option<f64>,
 }
 
-/// The same parameterization, starting where a run has ended. Whole coordinates start whole: a run
-/// without rounding may have left them between.
+/// The same parameterization, starting where a run ended. Integer coordinates start at whole numbers, because
+/// a run without rounding may have ended between them.
 fn restart_at(parameterization: Parameterization, z: &[f64]) -> Parameterization {
     let start: Vec<f64> = match parameterization.is_identity() {
         true => z.to_vec(),

@@ -1,5 +1,5 @@
-//! Runs that were interrupted, or killed when their result was there, but not all that follows from
-//! it.
+//! Resuming runs that were interrupted, or killed after their result was found but before everything that
+//! depends on it was written.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -19,17 +19,17 @@ use crate::session::Session;
 use crate::tuned::Tuned;
 use crate::uncertainty;
 
-/// A run that is to go on, with its data.
+/// A run to be continued, with its data.
 pub(crate) struct Unfinished {
     folder: RunFolder,
     pub record: RunRecord,
-    /// Where it stands, where that was stored.
+    /// Its checkpoint, if one was stored.
     checkpoint: Option<Checkpoint>,
     data: Dataset,
     split: Split,
 }
 
-/// What a folder holds.
+/// The contents of a run's folder.
 pub(crate) enum Opened {
     Unfinished(Box<Unfinished>),
     Finished(Box<Finished>),
@@ -39,17 +39,17 @@ pub(crate) enum Opened {
 pub struct Finished {
     /// Its folder.
     pub folder: RunFolder,
-    /// What it computed.
+    /// Its record.
     pub record: RunRecord,
     /// Why it ended.
     pub reason: StopReason,
 }
 
 impl Finished {
-    /// Writes the tables that are missing, and returns their names.
+    /// Writes the missing tables, and returns their names.
     ///
     /// # Errors
-    /// [`Error::Usage`] when the parameters are missing, too; those of reading and writing files.
+    /// [`Error::Usage`] when the parameters are also missing; those of reading and writing files.
     pub fn complete(&self) -> Result<Vec<&'static str>> {
         let parameters = self.folder.file("params.json");
         if !parameters.exists() {
@@ -67,22 +67,22 @@ impl Finished {
         Ok(missing.into_iter().map(Language::file_name).collect())
     }
 
-    /// That the run is finished, and why; the first half of a sentence.
+    /// States that the run is finished, and why; the first half of a sentence.
     pub fn describe(&self) -> String {
         format!("{}: the run is finished ({})", self.folder.path().display(), self.reason)
     }
 }
 
 impl Unfinished {
-    /// Opens the folder of a run, and its data if it has not ended.
+    /// Opens the folder of a run, and its data if the run has not ended.
     pub fn open(path: &Path) -> Result<Opened> {
         let folder = RunFolder::enter(path, Kind::Run)?;
         let record: RunRecord = folder.record(Kind::Run)?;
         let config = &record.config;
         config.validate().map_err(|e| Error::input(folder.file("run.json"), e.to_string()))?;
         let checkpoint = Checkpoint::read_from(&folder)?;
-        // A run that ended before its result was stored, or while it was asked how sure that is, still has
-        // its state.
+        // A run killed before its result was stored, or while its uncertainty was estimated, still has its
+        // state.
         if let Some(checkpoint) = &checkpoint
             && let Some(reason) = checkpoint.progress.finished
             && checkpoint.optimizer.vectors.is_empty()

@@ -18,9 +18,9 @@ use crate::event::{RunEvent, RunObserver, Start};
 use crate::tuned::{SwarmLosses, Tuned};
 use crate::uncertainty::{self, Answer};
 
-/// A run and everything that it needs.
+/// A run and everything it needs.
 pub(crate) struct Session<'r, 'o> {
-    /// Where results and state go, if anywhere.
+    /// Where results and state are written, if anywhere.
     pub folder: Option<&'r RunFolder>,
     pub record: &'r RunRecord,
     pub data: &'r Dataset,
@@ -28,22 +28,22 @@ pub(crate) struct Session<'r, 'o> {
     pub backend: &'r Backend,
     pub cancel: &'r AtomicBool,
     pub checkpoint_every: Duration,
-    /// Takes the place of the method that the configuration names.
+    /// Replaces the method named in the configuration.
     pub custom: Option<Box<dyn Optimizer>>,
     pub observe: &'r mut RunObserver<'o>,
 }
 
-/// What the optimizer's part of a run leaves.
+/// The outcome of a run's optimization.
 struct Driven {
     outcome: Outcome,
     /// The state at its end.
     checkpoint: Option<Checkpoint>,
-    /// Its epochs, where no folder records them.
+    /// Its epochs, if no folder records them.
     epochs: Vec<EpochRecord>,
 }
 
 impl Session<'_, '_> {
-    /// Runs to the end, and writes the results where there is a folder.
+    /// Runs to the end, and writes the results if there is a folder.
     ///
     /// # Errors
     /// [`Error::Interrupted`]; those of the run's parts; files that cannot be written.
@@ -126,7 +126,7 @@ impl Session<'_, '_> {
             checkpoint,
         };
         if let Some(folder) = self.folder.filter(|_| record.uncertainty.errors) {
-            // Whatever becomes of the errors, or of this process while it looks for them.
+            // Written now, in case the uncertainty estimate fails or the process is killed.
             tuned.write_files(folder)?;
         }
         match uncertainty::find(&parts, record.uncertainty, (&fitted.0, fitted.1), self.observe) {
@@ -142,8 +142,8 @@ impl Session<'_, '_> {
         Ok(tuned)
     }
 
-    /// Lets the optimizer run to its end, or until the user asks to stop, from a checkpoint where
-    /// there is one.
+    /// Runs the optimizer to its end, or until the user asks to stop, resuming from a checkpoint if there is
+    /// one.
     fn drive(
         &mut self,
         layout: &Layout,

@@ -1,4 +1,4 @@
-//! The builder of a run, and its way from settings to a record.
+//! The builder of a run, and how settings become a record.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -32,10 +32,10 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 type OptimizerOf<'a> = Box<dyn Fn(usize) -> Result<OptimizerConfig> + 'a>;
 type MakeOptimizer<'a> = Box<dyn FnOnce(&Space) -> Result<Box<dyn Optimizer>> + 'a>;
 
-/// Tunes parameters: says what of a run is not to be left to the defaults, then runs it.
+/// Tunes parameters: a builder for the settings that differ from the defaults.
 ///
-/// Without any setting, Gauss–Newton minimizes the squared error over all positions, from and with
-/// the default prior, with K fitted on the prior, on a GPU where there is one.
+/// By default, Gauss–Newton minimizes the squared error over all positions, starting at and relative to the
+/// default prior, with K fitted on the prior, on a GPU if there is one.
 ///
 /// ```
 /// use gputexel_run::Tuner;
@@ -75,31 +75,31 @@ pub struct Tuner<'a> {
     observer: Box<RunObserver<'a>>,
 }
 
-/// Where positions come from.
+/// The source of positions.
 pub(crate) enum Source<'a> {
     Dataset(&'a Dataset),
     Files(Vec<PathBuf>),
     Unfinished(Box<Unfinished>),
 }
 
-/// What of the parameters is tuned.
+/// Which parameters are tuned.
 #[derive(Clone, Debug, Default)]
 pub struct BasisSettings {
-    /// The basis; `None` for every parameter by itself, of imported features for what their schema
-    /// says, and of swarms for MadChess's.
+    /// The basis. `None` tunes every parameter by itself, except for imported features (the basis in their
+    /// schema) and swarms (MadChess's).
     pub basis: Option<Basis>,
-    /// What stays as it is: tables, features, one phase of them, or coordinates.
+    /// What is not tuned: tables, features, one phase of them, or coordinates.
     pub freeze: Vec<String>,
-    /// Whether the bounds of the basis are left out.
+    /// Whether to drop the bounds of the basis.
     pub unbounded: bool,
-    /// Whether all coordinates are whole numbers.
+    /// Whether to restrict all coordinates to whole numbers.
     pub integers: bool,
-    /// Bounds for coordinates that have none: so many centipawns from the start.
+    /// Bounds for coordinates that have none: this many centipawns from the start.
     pub radius: Option<f64>,
 }
 
 impl BasisSettings {
-    /// What is tuned; `None` where that is every parameter by itself, unless it is to be `named`.
+    /// The parameterization; `None` if every parameter is tuned by itself, unless it is to be `named`.
     fn resolve(
         &self,
         default: &str,
@@ -129,7 +129,7 @@ impl BasisSettings {
     }
 }
 
-/// Positions that are there, and the files that they are in.
+/// Available positions, and the files that contain them.
 enum Positions<'a> {
     Given(&'a Dataset),
     Read(Box<Dataset>, Vec<PathBuf>),
@@ -151,23 +151,22 @@ impl Positions<'_> {
     }
 }
 
-/// What the positions decide about a run.
+/// Settings of a run that depend on the positions.
 struct Prepared {
     split: Split,
     config: RunConfig,
-    /// Loss at K, where K was fitted.
+    /// Loss at K, if K was fitted.
     fitted_loss: Option<f64>,
 }
 
 impl<'a> Tuner<'a> {
-    /// A run on a dataset. It keeps everything in memory unless it is given a
-    /// [`folder`](Self::folder).
+    /// A run on a dataset. Everything stays in memory unless there is a [`folder`](Self::folder).
     pub fn builder(data: &'a Dataset) -> Self {
         Self::of(Source::Dataset(data))
     }
 
-    /// A run on files: one or more datasets, or games or labeled positions, which are extracted first
-    /// with the default settings, into the folder of the run where it has one.
+    /// A run on files: one or more datasets, or games or labeled positions, which are first extracted with
+    /// the default settings, into the folder of the run if it has one.
     pub fn from_files<P: AsRef<Path>>(paths: &[P]) -> Self {
         Self::of(Source::Files(paths.iter().map(|path| path.as_ref().to_path_buf()).collect()))
     }
@@ -198,14 +197,14 @@ impl<'a> Tuner<'a> {
         }
     }
 
-    /// Start and point of reference [default: that of the features].
+    /// Starting point, and target of the regularization [default: that of the features].
     #[must_use]
     pub fn prior(mut self, prior: Prior) -> Self {
         self.prior = Some(prior);
         self
     }
 
-    /// What of the parameters is tuned [default: every one by itself].
+    /// Which parameters are tuned [default: every one by itself].
     #[must_use]
     pub fn basis(mut self, basis: BasisSettings) -> Self {
         self.basis = basis;
@@ -226,22 +225,22 @@ impl<'a> Tuner<'a> {
         self
     }
 
-    /// Weight λ of the pull toward the prior: a parameter one pawn (100 centipawns) away costs this
-    /// much [default: 0, or what the settings of the optimizer say].
+    /// Regularization weight λ: a parameter one pawn (100 centipawns) from the prior costs λ [default: 0, or
+    /// as set for the optimizer].
     #[must_use]
     pub fn l2(mut self, l2: f64) -> Self {
         self.l2 = Some(l2);
         self
     }
 
-    /// Share of the games held out, 0 to 0.9, to judge the parameters by [default: 0].
+    /// Share of the games to hold out, 0 to 0.9, by which the parameters are judged [default: 0].
     #[must_use]
     pub fn holdout(mut self, share: f64) -> Self {
         self.holdout = share;
         self
     }
 
-    /// Seed of everything random [default: 1].
+    /// Seed of all random numbers [default: 1].
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
@@ -254,16 +253,16 @@ impl<'a> Tuner<'a> {
         self.optimizer_by(move |_| Ok(optimizer.clone()))
     }
 
-    /// The method and its settings by the number of parameters. Asked with 0 before that is known, to
-    /// refuse what can be refused before anything is read.
+    /// The method and its settings, chosen by the number of parameters. First called with 0, when that number
+    /// is still unknown, so that invalid settings are refused before anything is read.
     #[must_use]
     pub fn optimizer_by(mut self, choose: impl Fn(usize) -> Result<OptimizerConfig> + 'a) -> Self {
         self.optimizer = Some(Box::new(choose));
         self
     }
 
-    /// An optimizer of the caller's own, made for the space of what is tuned. Such a run has no
-    /// [`folder`](Self::folder), because nobody else could resume it.
+    /// An optimizer supplied by the caller, created for the space of the tuned parameters. Such a run has no
+    /// [`folder`](Self::folder), because it could not be resumed from there.
     #[must_use]
     pub fn custom_optimizer(
         mut self,
@@ -274,7 +273,7 @@ impl<'a> Tuner<'a> {
         self
     }
 
-    /// How whole numbers are made of the result [default: they are not].
+    /// How the result is rounded to whole numbers [default: not at all].
     #[must_use]
     pub fn round(mut self, round: Rounding) -> Self {
         self.round = round;
@@ -295,31 +294,31 @@ impl<'a> Tuner<'a> {
         self
     }
 
-    /// What is to be found out about the result: standard errors, a bootstrap [default: nothing]. A
-    /// run that is resumed answers what it was asked before, too.
+    /// Uncertainty estimates for the result: standard errors, a bootstrap [default: none]. A resumed run also
+    /// computes those requested originally.
     #[must_use]
     pub fn uncertainty(mut self, request: UncertaintyRequest) -> Self {
         self.uncertainty = request;
         self
     }
 
-    /// Resolves positions again with the tuned parameters and tunes again, so many times: see
-    /// [`MAX_ROUNDS`](crate::MAX_ROUNDS). Takes a dataset that names its sources, and a folder. `from`
-    /// says by which search [default: that of the dataset, else quiescence].
+    /// Resolves positions again with the tuned parameters and tunes again, this many times: see
+    /// [`MAX_ROUNDS`](crate::MAX_ROUNDS). Requires a dataset that names its sources, and a folder. `from` is
+    /// the search that resolves [default: that of the dataset, else quiescence].
     #[must_use]
     pub fn requiesce(mut self, rounds: u32, from: Option<Resolve>) -> Self {
         self.rounds = Some(RoundSettings { count: rounds, from });
         self
     }
 
-    /// Keeps the run in a folder, from which it can be [resumed](Self::resume).
+    /// Stores the run in a folder, from which it can be [resumed](Self::resume).
     #[must_use]
     pub fn folder(mut self, path: impl AsRef<Path>) -> Self {
         self.folder = Some(Some(path.as_ref().to_path_buf()));
         self
     }
 
-    /// Keeps the run in a new folder under `runs`, with the time as its name.
+    /// Stores the run in a new folder under `runs`, named after the current time.
     #[must_use]
     pub fn dated_folder(mut self) -> Self {
         self.folder = Some(None);
@@ -340,28 +339,29 @@ impl<'a> Tuner<'a> {
         self
     }
 
-    /// The command line that is recorded [default: none].
+    /// The command line to record [default: none].
     #[must_use]
     pub fn command_line(mut self, text: &str) -> Self {
         self.command_line = text.to_string();
         self
     }
 
-    /// What computes [default: a real GPU where there is one, else the CPU].
+    /// The backend [default: a real GPU if there is one, else the CPU].
     #[must_use]
     pub fn backend(mut self, backend: &'a Backend) -> Self {
         self.backend = Some(backend);
         self
     }
 
-    /// Ends the run soon after it is set, with [`Error::Interrupted`]; a folder has the state then.
+    /// Ends the run soon after it is set, with [`Error::Interrupted`]; the folder, if any, then contains the
+    /// state.
     #[must_use]
     pub fn cancel(mut self, cancel: &'a AtomicBool) -> Self {
         self.cancel = cancel;
         self
     }
 
-    /// Is told what goes on. An error ends the run.
+    /// Receives events of the run. An error ends the run.
     #[must_use]
     pub fn observe(mut self, observer: impl FnMut(RunEvent<'_>) -> Result<()> + 'a) -> Self {
         self.observer = Box::new(observer);
@@ -371,9 +371,9 @@ impl<'a> Tuner<'a> {
     /// Runs to the end.
     ///
     /// # Errors
-    /// [`Error::Usage`] for settings that contradict each other or the positions, before anything is
-    /// written; [`Error::Interrupted`]; [`Error::Numeric`]; [`Error::Gpu`] when a GPU was insisted on;
-    /// files that cannot be read or written.
+    /// [`Error::Usage`] for settings that contradict each other or the positions, before anything is written;
+    /// [`Error::Interrupted`]; [`Error::Numeric`]; [`Error::Gpu`] when a GPU was required; files that cannot
+    /// be read or written.
     pub fn run(mut self) -> Result<Tuned> {
         let opened;
         let backend = match self.backend {
@@ -410,7 +410,7 @@ impl<'a> Tuner<'a> {
         if let Some((name, _)) = &self.custom {
             return match self.folder {
                 Some(_) => Err(Error::Usage(format!(
-                    "optimizer '{name}': only the program that made it could resume the run, which has no folder"
+                    "optimizer '{name}': only the program that supplied it could resume the run, so it cannot have a folder"
                 ))),
                 None => Ok(()),
             };
@@ -438,7 +438,7 @@ impl<'a> Tuner<'a> {
         })
     }
 
-    /// Begins with positions that are there, or with the extraction of `inputs`.
+    /// Starts with available positions, or with the extraction of `inputs`.
     fn start(
         mut self,
         positions: Option<Positions<'_>>,
@@ -453,7 +453,7 @@ impl<'a> Tuner<'a> {
         let is_swarm = matches!(self.method(0)?, OptimizerConfig::ParticleSwarm { .. });
         let default = if is_swarm { "madchess" } else { "identity" };
         let basis = self.basis.resolve(default, is_swarm, set, &theta)?;
-        // What is already there is looked at before anything is written.
+        // Existing files are checked before anything is written.
         let prepared = match &positions {
             Some(positions) => Some(self.prepare(positions, &prior, theta.clone(), basis.clone())?),
             None => None,
@@ -579,7 +579,7 @@ impl<'a> Tuner<'a> {
     }
 }
 
-/// K as it was given, or fitted on the training positions, then with the loss there.
+/// K as given, or fitted on the training positions, in which case the loss there is returned, too.
 fn scale(
     data: &Dataset,
     split: &Split,

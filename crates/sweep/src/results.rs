@@ -1,4 +1,4 @@
-//! What came of a sweep: its record, tables, pictures and report.
+//! The results of a sweep: its record, tables, plots and report.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -15,13 +15,13 @@ use serde_json::{Value, json};
 
 use crate::{BestParameters, write_csv};
 
-/// What came of a sweep, or of the part of it that was done.
+/// The results of a sweep, or of the part of it that was completed.
 pub struct SweepResults<'d> {
-    /// What was computed.
+    /// The configuration.
     pub config: SweepConfig,
     /// Every run.
     pub outcome: SweepOutcome,
-    /// The settings, the best first.
+    /// The combinations of settings, best first.
     pub ranking: Ranking,
     data: &'d Dataset,
     /// The last state.
@@ -44,19 +44,19 @@ impl<'d> SweepResults<'d> {
         self.outcome.reason == StopReason::Interrupted
     }
 
-    /// How far an interrupted sweep has come, in words.
+    /// How far an interrupted sweep got, as text.
     pub fn unfinished(&self) -> Option<String> {
         let SweepOutcome { epochs, planned, .. } = self.outcome;
         self.is_interrupted().then(|| format!("{} of {} epochs", grouped(epochs), grouped(planned)))
     }
 
-    /// The best settings, where the sweep has ended and their loss is a number.
+    /// The best settings, if the sweep has ended and their loss is finite.
     pub fn best(&self) -> Option<&Ranked> {
         let first = self.ranking.ranked.first().filter(|first| first.held_out.mean.is_finite());
         first.filter(|_| !self.is_interrupted())
     }
 
-    /// Trains the best settings on all positions; `None` where there are none.
+    /// Trains the best settings on all positions; `None` if there are none.
     ///
     /// # Errors
     /// [`Error::Interrupted`](gputexel_files::Error::Interrupted) when `cancel` is set; those of the
@@ -71,8 +71,8 @@ impl<'d> SweepResults<'d> {
         Ok(Some(BestParameters::new(&self.config, self.data, best.combination, &trained)))
     }
 
-    /// Makes a folder with everything: the record of the sweep and its state, from which it can be
-    /// shown again or, if it was interrupted, resumed; all runs as CSV; a picture; the report.
+    /// Creates a folder with everything: the record of the sweep and its state, from which it can be
+    /// displayed again or, if it was interrupted, resumed; all runs as CSV; a plot; the report.
     ///
     /// # Errors
     /// [`Error::Usage`](gputexel_files::Error::Usage) when the folder exists and is not empty;
@@ -102,7 +102,7 @@ impl<'d> SweepResults<'d> {
         write_csv(path, self.rows())
     }
 
-    /// Writes a picture of the held-out losses, where something is varied.
+    /// Writes a plot of the held-out losses, if any setting is varied.
     ///
     /// # Errors
     /// [`Error::Io`](gputexel_files::Error::Io), and when it cannot be drawn.
@@ -113,7 +113,7 @@ impl<'d> SweepResults<'d> {
         }
     }
 
-    /// Every run, ranked.
+    /// All runs, ranked.
     fn rows(&self) -> Vec<Vec<String>> {
         let Self { config, ranking, .. } = self;
         let mut header = vec!["rank".to_string()];
@@ -169,7 +169,7 @@ impl<'d> SweepResults<'d> {
     }
 }
 
-/// A combination by name of its axes.
+/// The settings of a combination, by axis name.
 fn settings(config: &SweepConfig, combination: usize) -> Value {
     let indices = config.grid.indices(combination);
     let pairs = config.grid.axes.iter().zip(indices).map(|(axis, index)| {

@@ -1,4 +1,4 @@
-//! A sweep under way: with a folder, its state is stored there from time to time.
+//! A sweep in progress; if it has a folder, its state is regularly stored there.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use gputexel_tuning::sweep::{MakeEvaluator, SweepConfig, SweepDriver, SweepEvent
 
 use crate::SweepResults;
 
-/// A sweep that can begin, or go on.
+/// A sweep that can be started or resumed.
 pub struct SweepSession<'c, 'd> {
     config: &'c SweepConfig,
     data: &'d Dataset,
@@ -20,16 +20,16 @@ pub struct SweepSession<'c, 'd> {
 }
 
 impl<'c, 'd: 'c> SweepSession<'c, 'd> {
-    /// A sweep at its start.
+    /// A sweep in its initial state.
     ///
     /// # Errors
-    /// [`Error::Usage`](gputexel_files::Error::Usage) for settings out of their range.
+    /// [`Error::Usage`](gputexel_files::Error::Usage) for settings out of range.
     pub fn new(config: &'c SweepConfig, data: &'d Dataset) -> Result<Self> {
         Ok(Self { config, data, driver: SweepDriver::try_new(config, data)?, folder: None })
     }
 
-    /// A sweep that stores its state in a folder every so often and at its end, and begins with
-    /// `checkpoint` where the folder had one.
+    /// A sweep that stores its state in a folder at regular intervals and at its end, and resumes from
+    /// `checkpoint` if the folder had one.
     ///
     /// # Errors
     /// Those of [`new`](Self::new); [`Error::Input`](gputexel_files::Error::Input) when the checkpoint
@@ -51,7 +51,7 @@ impl<'c, 'd: 'c> SweepSession<'c, 'd> {
     /// Trains to the end, or until `cancel` is set, and ranks what has been reached.
     ///
     /// # Errors
-    /// Those of evaluators and the observer; files that cannot be written.
+    /// Those of the evaluators and the observer; files that cannot be written.
     pub fn run(
         mut self,
         make_evaluator: &MakeEvaluator<'_>,

@@ -1,4 +1,4 @@
-//! Steps that an evaluator takes on its own, ahead of the loop, which then hears of them one by one.
+//! Steps that an evaluator takes on its own, ahead of the loop, which then processes them one by one.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -8,32 +8,32 @@ use gputexel_evaluator::{AdamBatch, AdamMember, AdamStep, Evaluations, Evaluator
 use gputexel_files::Result;
 use gputexel_optimizer::{Optimizer, Proposal};
 
-/// Most steps to ask for at a time.
+/// Maximum number of steps to request at a time.
 const MOST: u64 = 32;
 
-/// Steps that were taken and not told yet.
+/// Steps that were taken but not yet reported to the optimizer.
 #[derive(Debug, Default)]
 pub(super) struct Ahead {
     steps: VecDeque<AdamStep>,
-    /// Seconds that each of them took.
+    /// Seconds that each step took.
     seconds: f64,
-    /// Whether the evaluator takes none.
+    /// Whether the evaluator refused to take any.
     declined: bool,
 }
 
 impl Ahead {
-    /// Takes none: for runs whose every step is looked at from outside.
+    /// Takes no steps ahead: for runs in which every step is observed from outside.
     pub(super) fn none() -> Self {
         Self { declined: true, ..Self::default() }
     }
 
-    /// Seconds of work on steps that the loop has not heard of yet.
+    /// Seconds of work on steps that the loop has not processed yet.
     pub(super) fn seconds(&self) -> f64 {
         self.seconds * self.steps.len() as f64
     }
 
-    /// The next step, regularisation included in its losses, or `None` where it has to be
-    /// evaluated in the usual way. `left` are the steps until the end of the run.
+    /// The next step, its losses including regularization, or `None` if it has to be evaluated in the usual
+    /// way. `left` is the number of steps until the end of the run.
     ///
     /// # Errors
     /// Those of the evaluator.

@@ -1,4 +1,4 @@
-//! Checkpoints: the whole state of a run in one safetensors file, replaced atomically.
+//! Checkpoints: the complete state of a run in one safetensors file, replaced atomically.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -12,40 +12,40 @@ use super::StopReason;
 use gputexel_files::{Error, Result, RunFolder};
 use gputexel_optimizer::OptimizerState;
 
-/// Where a run stands, apart from its optimizer.
+/// The progress of a run, apart from its optimizer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// Evaluations told to the optimizer.
+    /// Evaluations reported to the optimizer.
     pub steps: u64,
-    /// Whole epochs done.
+    /// Completed epochs.
     pub epochs: u64,
-    /// Seconds of work, over all resumptions.
+    /// Seconds of work, including earlier sessions.
     pub seconds: f64,
-    /// Training losses of the last epochs, oldest first.
+    /// Training losses of the most recent epochs, oldest first.
     pub recent_losses: Vec<f64>,
-    /// Best value of what parameters are judged by, see `Tuning`; `None` before the first.
+    /// Best value of the criterion by which parameters are judged, see `Tuning`; `None` before the first.
     pub best: Option<f64>,
-    /// Epoch of the best value; 0 for a start that was judged before the first epoch.
+    /// Epoch of the best value; 0 if the start was judged before the first epoch.
     pub best_epoch: u64,
-    /// Member of the best value.
+    /// Member with the best value.
     pub best_member: usize,
-    /// θ of the best value; stored as a tensor.
+    /// The θ with the best value; stored as a tensor.
     #[serde(skip)]
     pub best_parameters: Vec<f64>,
     /// Best value of each member; empty before the first.
     pub member_best: Vec<f64>,
     /// Lines of the metrics file that belong to this state.
     pub metrics: u64,
-    /// Set when the run has ended by itself.
+    /// Set when the run has ended on its own.
     pub finished: Option<StopReason>,
 }
 
 /// The state of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    /// The loop's part.
+    /// State of the loop.
     pub progress: Progress,
-    /// The optimizer's part.
+    /// State of the optimizer.
     pub optimizer: OptimizerState,
 }
 
@@ -54,18 +54,19 @@ struct Header {
     version: u32,
     progress: Progress,
     optimizer: serde_json::Value,
-    /// xxh3 of everything else, hexadecimal: a flipped bit would otherwise be another run.
+    /// xxh3 of everything else, in hexadecimal: otherwise a flipped bit would go unnoticed and change the
+    /// run.
     checksum: String,
 }
 
-/// Checksum of a state: its scalars as they are written, then its vectors by name.
+/// Checksum of a state: its serialized scalars, then its vectors by name.
 fn checksum<'a>(
     progress: &Progress,
     scalars: &serde_json::Value,
     vectors: impl Iterator<Item = (&'a str, &'a [f64])>,
 ) -> String {
     let mut hash = Xxh3::new();
-    hash.update(serde_json::to_string(&(progress, scalars)).expect("plain data serialises").as_bytes());
+    hash.update(serde_json::to_string(&(progress, scalars)).expect("plain data serializes").as_bytes());
     for (name, vector) in vectors {
         hash.update(name.as_bytes());
         hash.update(bytemuck::cast_slice(vector));
@@ -78,7 +79,7 @@ const VERSION: u32 = 2;
 const BEST: &str = "best_parameters";
 
 impl Checkpoint {
-    /// Writes the checkpoint, replacing an older one only when it is whole.
+    /// Writes the checkpoint; an older one is only replaced once the new one is complete.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -96,7 +97,7 @@ impl Checkpoint {
                 named.iter().map(|(name, v)| (*name, *v)),
             ),
         };
-        let json = serde_json::to_string(&header).expect("plain data serialises");
+        let json = serde_json::to_string(&header).expect("plain data serializes");
         let tensors: BTreeMap<&str, TensorView<'_>> = named
             .into_iter()
             .map(|(name, vector)| {
@@ -118,7 +119,7 @@ impl Checkpoint {
         folder.guarded(&path, || self.write(&path))
     }
 
-    /// The state that a run's folder holds, if one was stored.
+    /// The state stored in a run's folder, if there is one.
     ///
     /// # Errors
     /// Those of [`read`](Self::read).
@@ -127,7 +128,7 @@ impl Checkpoint {
         if path.exists() { Self::read(&path).map(Some) } else { Ok(None) }
     }
 
-    /// Leaves of a finished run's state only that it is finished; its result is in `params.json`.
+    /// Reduces a finished run's state to the fact that it is finished; its result is in `params.json`.
     pub fn slim(&mut self) {
         self.optimizer.vectors.clear();
         self.progress.best_parameters.clear();
@@ -136,7 +137,7 @@ impl Checkpoint {
     /// Reads a checkpoint.
     ///
     /// # Errors
-    /// [`Error::Io`] when it cannot be read, [`Error::Input`] when it is none or is broken.
+    /// [`Error::Io`] when it cannot be read, [`Error::Input`] when it is not a checkpoint or is damaged.
     pub fn read(path: &Path) -> Result<Self> {
         let bytes =
             gputexel_files::read_whole(path, gputexel_files::RECORD_BYTES).map_err(|e| Error::io(path, e))?;

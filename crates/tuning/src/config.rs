@@ -1,4 +1,4 @@
-//! What a run is asked to do, stored in its folder so that it can be resumed and repeated.
+//! The configuration of a run, stored in its folder so that it can be resumed and repeated.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use gputexel_optimizer::{
     ParticleSwarmSettings, Schedule, Space,
 };
 
-/// Above this many parameters the Gauss–Newton matrix and its factorization take too long.
+/// With more parameters than this, the Gauss–Newton matrix and its factorization take too long.
 pub const GAUSS_NEWTON_LIMIT: usize = 4096;
 
 /// The method and its settings.
@@ -25,23 +25,23 @@ pub enum OptimizerConfig {
     Adam {
         /// Settings of every run.
         runs: Vec<AdamSettings>,
-        /// Learning-rate schedule.
+        /// The learning-rate schedule.
         schedule: Schedule,
-        /// Mini-batches an epoch.
+        /// Mini-batches per epoch.
         batches: usize,
     },
-    /// Local search on whole numbers.
+    /// Local search over whole numbers.
     Local(LocalSettings),
     /// MadChess's particle swarms.
     ParticleSwarm {
-        /// Its settings.
+        /// The swarm's settings.
         settings: ParticleSwarmSettings,
-        /// Whether the result is finished by Gauss–Newton and single steps.
+        /// Whether Gauss–Newton and single steps finish the result.
         polish: bool,
     },
-    /// A method of the caller's own, see [`Tuning::with_optimizer`](super::Tuning::with_optimizer).
+    /// An optimizer supplied by the caller, see [`Tuning::with_optimizer`](super::Tuning::with_optimizer).
     Custom {
-        /// What it is called.
+        /// Its name.
         name: String,
         /// Weight λ of the regularization.
         l2: f64,
@@ -49,8 +49,8 @@ pub enum OptimizerConfig {
 }
 
 impl OptimizerConfig {
-    /// The method for a loss and a number of parameters where none is asked for: Gauss–Newton where
-    /// the loss is smooth and its matrix is not too large, else Adam.
+    /// The default method for a loss and a number of parameters: Gauss–Newton if the loss is smooth and the
+    /// matrix not too large, else Adam.
     pub fn default_for(loss: LossKind, parameters: usize) -> Self {
         match loss.is_smooth() && parameters <= GAUSS_NEWTON_LIMIT {
             true => Self::GaussNewton(GaussNewtonSettings::default()),
@@ -63,7 +63,7 @@ impl OptimizerConfig {
         Self::Adam { runs: vec![settings], schedule: Schedule::default(), batches: 1 }
     }
 
-    /// The same with another weight λ of the regularization, for all members.
+    /// The same configuration with a different regularization weight λ for all members.
     #[must_use]
     pub fn with_l2(mut self, l2: f64) -> Self {
         match &mut self {
@@ -76,7 +76,7 @@ impl OptimizerConfig {
         self
     }
 
-    /// Mini-batches an epoch.
+    /// Mini-batches per epoch.
     pub fn batches(&self) -> usize {
         match self {
             Self::GaussNewton(_) | Self::Local(_) | Self::ParticleSwarm { .. } | Self::Custom { .. } => 1,
@@ -84,7 +84,7 @@ impl OptimizerConfig {
         }
     }
 
-    /// Whether losses contain a pull toward the prior.
+    /// Whether the loss includes regularization toward the prior.
     pub fn regularizes(&self) -> bool {
         match self {
             Self::GaussNewton(settings) => settings.l2 > 0.0,
@@ -95,7 +95,7 @@ impl OptimizerConfig {
         }
     }
 
-    /// Weight λ of the regularisation of a member.
+    /// Regularization weight λ of a member.
     pub fn l2(&self, member: usize) -> f64 {
         match self {
             Self::GaussNewton(settings) => settings.l2,
@@ -106,10 +106,10 @@ impl OptimizerConfig {
         }
     }
 
-    /// The optimizer, at its start.
+    /// Creates the optimizer in its initial state.
     ///
     /// # Errors
-    /// [`Error::Usage`] for settings out of their range, and for methods that are not ours.
+    /// [`Error::Usage`] for settings out of range, and for optimizers supplied by the caller.
     pub fn build(&self, space: &Space, epochs: u64) -> Result<Box<dyn Optimizer>> {
         Ok(match self {
             Self::GaussNewton(settings) => Box::new(GaussNewton::try_new(space, *settings)?),
@@ -120,36 +120,36 @@ impl OptimizerConfig {
             Self::ParticleSwarm { settings, .. } => Box::new(ParticleSwarm::try_new(space, *settings)?),
             Self::Custom { name, .. } => {
                 return Err(Error::Usage(format!(
-                    "optimizer '{name}': only the program that made it has it"
+                    "optimizer '{name}': only the program that supplied it can build it"
                 )));
             }
         })
     }
 }
 
-/// Limits that are asked for; the method decides about those that are `None`.
+/// The limits set by the user; `None` leaves a limit to the method's default.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// See [`Stopping::epochs`]: 50 for Gauss–Newton, 400 for swarms, else 500.
+    /// See [`Stopping::epochs`]; default: 50 for Gauss–Newton, 400 for swarms, else 500.
     pub epochs: Option<u64>,
-    /// See [`Stopping::seconds`]: none.
+    /// See [`Stopping::seconds`]; default: none.
     pub seconds: Option<f64>,
-    /// See [`Stopping::gradient_norm`]: 0.
+    /// See [`Stopping::gradient_norm`]; default: 0.
     pub gradient_norm: Option<f64>,
-    /// See [`Stopping::improvement`]: 1e-8 for Gauss–Newton, else 0.
+    /// See [`Stopping::improvement`]; default: 1e-8 for Gauss–Newton, else 0.
     pub improvement: Option<f64>,
-    /// See [`Stopping::window`]: 1 for Gauss–Newton and swarms, else 50.
+    /// See [`Stopping::window`]; default: 1 for Gauss–Newton and swarms, else 50.
     pub window: Option<u64>,
-    /// See [`Stopping::patience`]: 5 for Gauss–Newton, all epochs for swarms, else 50.
+    /// See [`Stopping::patience`]; default: 5 for Gauss–Newton, all epochs for swarms, else 50.
     pub patience: Option<u64>,
 }
 
 impl Limits {
-    /// The limits of a run by a method.
+    /// The limits, completed with the method's defaults.
     pub fn for_method(self, optimizer: &OptimizerConfig) -> Stopping {
         let (epochs, improvement, window, patience) = match optimizer {
             OptimizerConfig::GaussNewton(_) => (50, 1e-8, 1, Some(5)),
-            // Swarms stand still for long and then go on.
+            // Swarms often stagnate for a long time and then improve again.
             OptimizerConfig::ParticleSwarm { .. } => (400, 0.0, 1, None),
             _ => (500, 0.0, 50, Some(50)),
         };
@@ -165,46 +165,46 @@ impl Limits {
     }
 }
 
-/// Everything that decides what a run computes.
+/// Everything that determines what a run computes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunConfig {
     /// Dataset files.
     pub datasets: Vec<String>,
-    /// Checksum of the datasets, to notice others under the same names.
+    /// Checksum of the datasets, to detect different files under the same names.
     pub checksum: String,
-    /// The prior's description.
+    /// Description of the prior.
     pub prior: String,
-    /// The prior's θ, so that a resumed run does not depend on the prior's file. Regularization
-    /// pulls toward it. Called `start` in `run.json`.
+    /// θ of the prior, so that a resumed run does not depend on the prior's file. Regularization pulls toward
+    /// it. Called `start` in `run.json`.
     #[serde(rename = "start")]
     pub prior_theta: Vec<f64>,
-    /// What of θ is tuned; without it, every parameter by itself.
+    /// The parameterization of θ; without it, every parameter is tuned by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub basis: Option<Parameterization>,
     /// Scale constant, base-10 form.
     pub k: f64,
     /// Loss function.
     pub loss: LossKind,
-    /// Share of games held out.
+    /// Fraction of games held out.
     pub holdout: f64,
-    /// Seed of split and batches.
+    /// Seed of the split and the batches.
     pub seed: u64,
     /// The method.
     pub optimizer: OptimizerConfig,
-    /// What is done to the result.
+    /// How the result is rounded.
     #[serde(default)]
     pub round: Rounding,
     /// When to stop.
     pub stopping: Stopping,
 }
 
-/// What is to be found out about the result, see [`sandwich`](super::sandwich) and
+/// Which uncertainty estimates of the result to compute, see [`sandwich`](super::sandwich) and
 /// [`bootstrap`](super::bootstrap).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UncertaintyRequest {
-    /// Whether standard errors are wanted.
+    /// Whether to compute standard errors.
     pub errors: bool,
-    /// Members of a bootstrap; 0 for none.
+    /// Number of bootstrap resamples; 0 for none.
     pub bootstrap: usize,
 }
 
@@ -213,26 +213,26 @@ pub struct UncertaintyRequest {
 pub struct RunRecord {
     /// Program and version.
     pub program: String,
-    /// The command line that began the run.
+    /// The command line that started the run.
     pub command_line: String,
-    /// When it began, UTC.
+    /// When it was started, UTC.
     pub started: String,
     /// What it computes.
     pub config: RunConfig,
-    /// What is asked about its result.
+    /// The uncertainty estimates requested.
     #[serde(default)]
     pub uncertainty: UncertaintyRequest,
-    /// The rounds that follow with positions resolved anew, where there are any.
+    /// The rounds that follow, in which positions are resolved again, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requiesce: Option<RequiesceRecord>,
 }
 
-/// Rounds in which positions are resolved with tuned parameters and tuned on again.
+/// Rounds in which positions are resolved with the tuned parameters, which are then tuned further.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RequiesceRecord {
-    /// Rounds wanted.
+    /// Number of rounds requested.
     pub rounds: u32,
-    /// The search that resolves, by its name.
+    /// The name of the search that resolves positions.
     pub from: String,
     /// Rounds done.
     pub done: Vec<RoundRecord>,
@@ -245,34 +245,34 @@ pub struct RoundRecord {
     pub round: u32,
     /// Positions of its dataset.
     pub positions: u64,
-    /// Positions whose leaf is another than in the round before.
+    /// Positions whose leaf differs from that of the previous round.
     pub changed: u64,
-    /// `changed` as a share of the positions.
+    /// `changed` as a fraction of the positions.
     pub changed_share: f64,
-    /// Positions that were not kept in the round before.
+    /// Positions that were not kept in the previous round.
     pub entered: u64,
-    /// Positions of the round before that are no longer kept.
+    /// Positions of the previous round that are no longer kept.
     pub left: u64,
-    /// Exact training loss, on the round's positions, of the parameters that they were resolved with.
+    /// Exact training loss, on this round's positions, of the parameters they were resolved with.
     pub loss_before: Option<f64>,
     /// Exact training loss of the round's result.
     pub loss: Option<f64>,
-    /// Exact held-out loss of the parameters that the positions were resolved with.
+    /// Exact held-out loss of the parameters the positions were resolved with.
     pub held_out_before: Option<f64>,
     /// Exact held-out loss of the round's result.
     pub held_out: Option<f64>,
-    /// Root mean square over all parameters of how far they moved, centipawns.
+    /// Root mean square change of all parameters, centipawns.
     pub moved_rms_cp: f64,
-    /// How far the parameter that moved most did, centipawns.
+    /// Largest change of any parameter, centipawns.
     pub moved_max_cp: f64,
     /// Epochs of the round's run.
     pub epochs: u64,
-    /// Seconds that the round took, the extraction included.
+    /// Duration of the round in seconds, including the extraction.
     pub seconds: f64,
 }
 
 impl RunRecord {
-    /// The record of a run that begins now.
+    /// The record of a run that starts now.
     pub fn new(command_line: &str, config: RunConfig) -> Self {
         Self {
             program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
@@ -297,8 +297,7 @@ pub fn space_of(parameterization: &Parameterization) -> Space {
 }
 
 impl Default for RunConfig {
-    /// Everything but the prior's values and K, which follow from the positions: see
-    /// [`RunConfig::new`].
+    /// Everything but the prior's values and K, which depend on the positions: see [`RunConfig::new`].
     fn default() -> Self {
         let optimizer = OptimizerConfig::GaussNewton(GaussNewtonSettings::default());
         Self {
@@ -318,7 +317,7 @@ impl Default for RunConfig {
     }
 }
 
-/// The refusal of Gauss–Newton steps on a loss without curvature.
+/// The error for Gauss–Newton with a loss that has no curvature.
 pub(crate) fn rough_loss(loss: LossKind) -> Error {
     let advice = Advice::default().text("use ").setting("optimizer", "adam");
     Error::Usage(format!("gauss-newton needs a smooth loss; '{loss}' is not")).advise(advice)
@@ -351,7 +350,7 @@ impl RunConfig {
         self.basis.as_ref().filter(|basis| !basis.is_identity())
     }
 
-    /// What is tuned.
+    /// The parameterization that is tuned.
     pub fn parameterization(&self) -> Parameterization {
         self.basis.clone().unwrap_or_else(|| Parameterization::identity(&self.prior_theta))
     }
@@ -365,7 +364,7 @@ impl RunConfig {
             return Err(Error::Usage(format!("K {}: must be a positive number", self.k)));
         }
         if self.prior_theta.iter().any(|value| !value.is_finite()) {
-            return Err(Error::Usage("the prior holds values that are not finite".to_string()));
+            return Err(Error::Usage("the prior contains non-finite values".to_string()));
         }
         if let Some(basis) = &self.basis {
             basis.validate()?;

@@ -1,8 +1,8 @@
-//! What a result does on its positions beyond its loss: whether predictions are as good as they
-//! claim (calibration), where they are off (residuals by phase and by pieces), and whether K fits.
+//! Diagnostics of a result beyond its loss: whether its predictions are calibrated, where they are off
+//! (residuals by phase and by number of pieces), and whether K fits.
 //!
-//! One pass over the dataset, all in f64. Errors count the positions of a game as one observation,
-//! because they share its result.
+//! One pass over the dataset, all in f64. Standard errors are clustered by game, because the positions of a
+//! game share its result.
 
 use rayon::prelude::*;
 
@@ -10,18 +10,18 @@ use super::exact::{exact_scores, loss_of_scores};
 use gputexel_dataset::objective::{Objective, sigmoid, x_per_cp};
 use gputexel_dataset::{Dataset, Split};
 
-/// Predictions against results, for training positions and those held out.
+/// Predictions compared with results, for training and held-out positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostics {
-    /// The training positions, then those held out, where there are any.
+    /// The training positions, then the held-out ones, if any.
     pub sets: Vec<SetDiagnostics>,
     /// The loss around the K of the run.
     pub scale: ScaleNeighborhood,
-    /// Phase units that stand for the opening.
+    /// Phase units of the opening.
     pub phase_max: u16,
 }
 
-/// What is known of a set of positions.
+/// Diagnostics of a set of positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetDiagnostics {
     /// Whether the positions were held out.
@@ -36,16 +36,16 @@ pub struct SetDiagnostics {
     pub calibration: Vec<Calibration>,
     /// Residuals by phase units, ascending; units without positions are left out.
     pub by_phase: Vec<Residual>,
-    /// Residuals by number of pieces, ascending; empty where rows do not tell it.
+    /// Residuals by number of pieces, ascending; empty if it cannot be derived from the rows.
     pub by_pieces: Vec<Residual>,
 }
 
-/// Predicted against actual scores of positions of some phases.
+/// Predicted and actual scores of the positions in a range of phases.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibration {
-    /// Smallest and largest phase units.
+    /// Lowest and highest phase units.
     pub phases: (u16, u16),
-    /// Tenths of the positions by prediction, lowest first; fewer where there are few positions.
+    /// Deciles of the positions by prediction, lowest first; fewer bins if there are few positions.
     pub bins: Vec<CalibrationBin>,
 }
 
@@ -62,21 +62,21 @@ pub struct CalibrationBin {
     pub error: f64,
 }
 
-/// How far results are from predictions, for positions that have something in common.
+/// The mean deviation of results from predictions, for positions with a common property.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Residual {
-    /// What they have in common: phase units, or pieces.
+    /// The common property: phase units, or number of pieces.
     pub key: u32,
     /// Number of positions.
     pub positions: u64,
-    /// Weighted mean of result less prediction, White's view.
+    /// Weighted mean of result − prediction, White's view.
     pub mean: f64,
     /// Standard error of the mean.
     pub error: f64,
-    /// Weighted mean of the stronger side's shortfall: (result − prediction) turned to the side
-    /// that is predicted to win. Positive where evaluations are too timid, negative where too bold.
+    /// Weighted mean of (result − prediction) from the view of the side predicted to win. Positive for
+    /// underconfident evaluations, negative for overconfident ones.
     pub boldness: f64,
-    /// Standard error of the boldness.
+    /// Standard error of `boldness`.
     pub boldness_error: f64,
     /// Mean loss.
     pub loss: f64,
@@ -84,25 +84,25 @@ pub struct Residual {
     pub prior_loss: f64,
 }
 
-/// The loss for values of K around that of a run.
+/// The loss as a function of K around the K of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScaleNeighborhood {
     /// The K of the run, base-10 form.
     pub k: f64,
     /// K (ascending), loss of the result, loss of the prior.
     pub points: Vec<(f64, f64, f64)>,
-    /// Training positions from which the losses are.
+    /// Number of training positions used for the losses.
     pub positions: u64,
 }
 
-/// Most positions that the losses around K are computed from: enough for a picture.
+/// Maximum number of positions used for the losses around K: enough for a plot.
 const SCALE_POSITIONS: usize = 1 << 18;
-/// Points of the curve, and how far it goes to either side.
+/// Number of points of the curve, and the largest factor on K to either side.
 const SCALE_POINTS: i32 = 25;
 const SCALE_REACH: f64 = 2.5;
-/// Parts that positions are dealt into by their predictions.
+/// Maximum number of bins by prediction.
 const BINS: usize = 10;
-/// Fewest positions a bin.
+/// Minimum number of positions per bin.
 const FEWEST: usize = 20;
 
 /// Sums of one cell of a table, clustered by game.
@@ -122,7 +122,7 @@ struct Cell {
 #[derive(Clone, Copy, Default)]
 struct Clustered {
     game: Option<u32>,
-    /// Σ w r and Σ w of the game under way.
+    /// Σ w r and Σ w of the current game.
     open: (f64, f64),
     /// Sums over all games of S, W, S², S W and W².
     sums: [f64; 5],
@@ -145,7 +145,7 @@ impl Clustered {
         }
     }
 
-    /// The mean and its standard error: √Σ (S − mean W)² / Σ W over the games.
+    /// The mean and its clustered standard error: √Σ (S − mean W)² / Σ W over the games.
     fn finish(mut self) -> (f64, f64) {
         self.close();
         let [s, w, ss, sw, ww] = self.sums;
@@ -179,13 +179,13 @@ impl Cell {
     }
 }
 
-/// Opening, middlegame and endgame as ranges of phase units: thirds of the maximum.
+/// Opening, middlegame and endgame as ranges of phase units, each a third of the maximum.
 fn bands(max: u16) -> [(u16, u16); 3] {
     let (low, high) = (max / 3, (u32::from(max) * 2 / 3) as u16);
     [(high.saturating_add(1).min(max), max), (low.saturating_add(1).min(high), high), (0, low)]
 }
 
-/// The place of each of `which` among tenths by prediction; `none` elsewhere.
+/// Writes the prediction decile of each position of `which` to `into`; other entries are unchanged.
 fn deciles(predictions: &[f64], which: &mut [u32], into: &mut [u8]) {
     which.par_sort_unstable_by(|&a, &b| {
         predictions[a as usize].total_cmp(&predictions[b as usize]).then(a.cmp(&b))
@@ -196,10 +196,10 @@ fn deciles(predictions: &[f64], which: &mut [u32], into: &mut [u8]) {
     }
 }
 
-/// Looks at a result θ on all positions of a split, beside the prior.
+/// Computes diagnostics of a result θ on all positions of a split, in comparison with the prior.
 ///
 /// # Panics
-/// If θ or the prior is not twice as long as the feature set.
+/// If the length of θ or the prior is not twice the number of features.
 pub fn diagnose(
     data: &Dataset,
     split: &Split,
@@ -242,8 +242,8 @@ pub fn diagnose(
     Diagnostics { sets, scale, phase_max: data.phase_max() }
 }
 
-/// Mean loss of the second set of parameters less that of the first over all positions, and its
-/// standard error, games counted as independent.
+/// Mean loss of the second parameters minus that of the first over all positions, and its standard error,
+/// treating games as independent.
 pub fn paired_difference(
     data: &Dataset,
     (first, first_theta): (Objective, &[f64]),
@@ -281,7 +281,7 @@ fn look(
             which.iter().copied().filter(|&n| (low..=high).contains(&data.phases()[n as usize])).collect();
         deciles(predictions, &mut of_band, &mut in_band);
     }
-    // Games one after another; datasets of several sources may have them otherwise.
+    // Sorted by game, because datasets of several sources may interleave games.
     let mut order = which.to_vec();
     order.sort_by_key(|&n| data.game(n as usize));
     let mut total = Cell::default();
@@ -310,7 +310,7 @@ fn look(
             add(&mut calibration[1 + band][usize::from(in_band[at])]);
         }
         add(&mut by_phase[usize::from(row.phase)]);
-        // Only rows of pieces on squares say how many pieces there are.
+        // Only rows of pieces on squares give the number of pieces.
         if data.unit_rows() {
             let pieces = row.entry_count();
             if by_pieces.len() <= pieces {
@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(bands(24), [(17, 24), (9, 16), (0, 8)]);
     }
 
-    /// The definition, game by game.
+    /// The definition, computed game by game.
     #[test]
     fn clustered_errors_are_those_of_the_definition() {
         let terms = [(1, 1.0, 0.5), (1, 2.0, 0.25), (4, 1.0, -1.0), (7, 0.5, 0.125), (7, 1.0, 0.75)];

@@ -1,4 +1,4 @@
-//! The loop: ask, evaluate, regularise, tell, judge.
+//! The tuning loop: ask, evaluate, regularize, tell, judge.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,67 +16,67 @@ use gputexel_files::{Error, Result};
 use gputexel_model::Parameterization;
 use gputexel_optimizer::{Best, Optimizer, Proposal, StepDetails};
 
-/// A run under way.
+/// A run in progress.
 ///
-/// Parameters are judged by their held-out loss where positions are held out, else by their
-/// training loss with regularisation: after every epoch (of mini-batches only at the start and at
-/// the end, because their losses belong to many points), all members, and the start as well. The
-/// best judged are the result.
+/// Parameters are judged by their held-out loss if positions are held out, else by their regularized training
+/// loss: all members after every epoch, and the start as well. Runs with mini-batches and no held-out
+/// positions are judged by training loss only at the start and at the end, because the batch losses of an
+/// epoch belong to many different points. The best parameters found become the result.
 pub struct Tuning<'a> {
     config: &'a RunConfig,
     split: &'a Split,
     parameterization: Parameterization,
     optimizer: Box<dyn Optimizer>,
     progress: Progress,
-    /// Seconds before this process.
+    /// Seconds of work in earlier sessions.
     seconds_before: f64,
     started: Instant,
 }
 
-/// What the loop tells about itself.
+/// Progress reported by the loop.
 pub enum Event<'a> {
     /// An epoch is done.
     Epoch {
-        /// Whole epochs so far.
+        /// Completed epochs.
         epoch: u64,
-        /// Training loss, regularisation included.
+        /// Training loss, including regularization.
         loss: f64,
-        /// Held-out loss, where positions are held out.
+        /// Held-out loss, if positions are held out.
         held_out: Option<f64>,
         /// Largest component of the gradient.
         gradient_norm: Option<f64>,
         /// Seconds of work so far.
         seconds: f64,
-        /// (Position, member) pairs evaluated by this epoch.
+        /// Number of (position, member) pairs evaluated in this epoch.
         pairs: u64,
-        /// What else the method has to show, see [`Optimizer::details`].
+        /// Further details of the method, see [`Optimizer::details`].
         details: Option<StepDetails>,
     },
     /// The state may be stored now.
     State {
-        /// Where the loop stands.
+        /// State of the loop.
         progress: &'a Progress,
-        /// Where the optimizer stands.
+        /// State of the optimizer.
         optimizer: &'a dyn Optimizer,
-        /// Whether no further step follows.
+        /// Whether this is the final state.
         last: bool,
     },
-    /// The evaluator failed and the run goes on with another.
+    /// The evaluator failed and the run continues with another.
     Replaced {
         /// Why.
         error: &'a Error,
-        /// What computes from now on.
+        /// Description of the new evaluator.
         evaluator: String,
     },
 }
 
-/// Vectors z to be judged, member after member, with the weights of their regularisation.
+/// Vectors z to be judged, concatenated, with their regularization weights.
 struct Candidates {
     z: Vec<f64>,
     l2: Vec<f64>,
 }
 
-/// Values of θ that are made at a time: 256 MiB, 43,690 members of a piece-square model.
+/// Number of θ values computed at a time: 256 MiB, 43,690 members of a piece-square model.
 const PORTION_NUMBERS: usize = 1 << 25;
 
 impl Candidates {
@@ -92,38 +92,38 @@ pub struct Outcome {
     pub reason: StopReason,
     /// The best θ.
     pub parameters: Vec<f64>,
-    /// The best z, of which θ was made.
+    /// The best z, from which θ was computed.
     pub z: Vec<f64>,
-    /// The member that it is of.
+    /// The member it belongs to.
     pub best_member: usize,
-    /// The epoch in which they were evaluated.
+    /// The epoch in which it was evaluated.
     pub best_epoch: u64,
-    /// Every member's method and settings, and its best value of what it was judged by.
+    /// Method and settings of each member, and the best value of its criterion.
     pub members: Vec<(String, f64)>,
-    /// Whole epochs.
+    /// Completed epochs.
     pub epochs: u64,
-    /// Seconds of work, over all resumptions.
+    /// Seconds of work, including earlier sessions.
     pub seconds: f64,
-    /// Method and settings of the member that the parameters are of.
+    /// Method and settings of the member the parameters belong to.
     pub optimizer: String,
 }
 
 impl<'a> Tuning<'a> {
-    /// A run at its start.
+    /// A run in its initial state.
     ///
     /// # Errors
-    /// [`Error::Usage`] for settings out of their range.
+    /// [`Error::Usage`] for settings out of range.
     pub fn try_new(config: &'a RunConfig, split: &'a Split) -> Result<Self> {
         let space = space_of(&config.parameterization());
         Self::with_optimizer(config, split, config.optimizer.build(&space, config.stopping.epochs)?)
     }
 
-    /// A run at its start, by a method of the caller's own. Its vectors are z of the configuration's
-    /// [parameterization](RunConfig::parameterization), in the space of [`space_of`]; everything but
-    /// the method follows the configuration.
+    /// A run in its initial state, with an optimizer supplied by the caller. Its vectors are z of the
+    /// configuration's [parameterization](RunConfig::parameterization), in the space of [`space_of`];
+    /// everything but the optimizer follows the configuration.
     ///
     /// # Errors
-    /// [`Error::Usage`] for settings out of their range.
+    /// [`Error::Usage`] for settings out of range.
     pub fn with_optimizer(
         config: &'a RunConfig,
         split: &'a Split,
@@ -142,7 +142,7 @@ impl<'a> Tuning<'a> {
         })
     }
 
-    /// A run as a checkpoint left it.
+    /// Resumes a run from a checkpoint.
     ///
     /// # Errors
     /// [`Error::Input`] when the checkpoint does not belong to the configuration.
@@ -165,11 +165,11 @@ impl<'a> Tuning<'a> {
 
     /// Runs to the end, or until `cancel` is set.
     ///
-    /// With a [`FallbackEvaluator`](gputexel_evaluator::FallbackEvaluator) a device that fails costs
-    /// nothing but time: the other evaluator answers the same request.
+    /// With a [`FallbackEvaluator`](gputexel_evaluator::FallbackEvaluator) a failing device costs only time:
+    /// the other evaluator answers the same request.
     ///
     /// # Errors
-    /// Those of evaluator, optimizer and observer.
+    /// Those of the evaluator, the optimizer and the observer.
     pub fn run(
         &mut self,
         evaluator: &mut dyn Evaluator,
@@ -179,19 +179,19 @@ impl<'a> Tuning<'a> {
         self.started = Instant::now();
         let batches = self.split.batches();
         let mut pairs = 0;
-        // Batches, held-out losses and other coordinates need the host after every step.
+        // Batches, held-out losses and other parameterizations need the host after every step.
         let plain =
             batches == 1 && self.split.held_out_part().is_none() && self.parameterization.is_identity();
         let mut ahead = if plain { Ahead::default() } else { Ahead::none() };
         let reason = loop {
-            // Of a run that ended before its result was stored.
+            // The run had ended, but its result was not stored.
             if let Some(reason) = self.progress.finished {
                 break reason;
             }
             if cancel.load(Ordering::Relaxed) {
                 break StopReason::Interrupted;
             }
-            // The first epoch of a full batch evaluates the start itself.
+            // With a full batch, the first epoch evaluates the start itself.
             if self.progress.steps == 0 && batches > 1 {
                 let members = self.optimizer.ask().l2.len();
                 let start = self.parameterization.start().repeat(members);
@@ -262,7 +262,8 @@ impl<'a> Tuning<'a> {
             self.progress.finished = Some(reason);
         }
         observe(Event::State { progress: &self.progress, optimizer: &*self.optimizer, last: true })?;
-        // Where the last step led has not been judged yet; one run stands where it was judged.
+        // The point reached by the last step has not been judged yet, unless the members are trials of one
+        // run, which ends at a judged point.
         if reason != StopReason::Interrupted && !self.optimizer.members_are_trials() {
             let Proposal { parameters, l2, .. } = self.optimizer.ask();
             let last = Candidates { z: parameters, l2 };
@@ -289,8 +290,8 @@ impl<'a> Tuning<'a> {
         })
     }
 
-    /// The batch of a step: every epoch goes through all batches in an order of its own, which
-    /// depends on the seed and the epoch alone.
+    /// The batch of a step: every epoch visits all batches in a random order that depends only on the seed
+    /// and the epoch.
     fn batch(&self, step: u64, batches: usize) -> std::ops::Range<usize> {
         if batches == 1 {
             return 0..1;
@@ -304,14 +305,14 @@ impl<'a> Tuning<'a> {
         batch..batch + 1
     }
 
-    /// The next of the steps that the evaluator takes on its own, if it does.
+    /// The next of the steps that the evaluator takes on its own, if it supports that.
     fn step_ahead(
         &self,
         evaluator: &mut dyn Evaluator,
         proposal: &Proposal,
         ahead: &mut Ahead,
     ) -> Result<Option<AdamStep>> {
-        // Copied only when steps are asked for, which is once for many of them.
+        // Copied only when steps are requested, which happens once per many steps.
         let population = || {
             Population::new(
                 self.config.prior_theta.len() / 2,
@@ -325,7 +326,7 @@ impl<'a> Tuning<'a> {
         ahead.next(evaluator, &*self.optimizer, proposal, problem, left)
     }
 
-    /// Losses and derivatives with respect to z, regularisation included.
+    /// Losses and derivatives with respect to z, including regularization.
     fn evaluate(
         &self,
         evaluator: &mut dyn Evaluator,
@@ -341,7 +342,7 @@ impl<'a> Tuning<'a> {
         self.members(evaluator, &proposal.parameters, &proposal.l2, &request)
     }
 
-    /// What candidates are judged by: held-out losses, or training losses with regularisation.
+    /// The criterion by which candidates are judged: held-out loss, or regularized training loss.
     fn criterion(&self, evaluator: &mut dyn Evaluator, candidates: &Candidates) -> Result<Vec<f64>> {
         let none = vec![0.0; candidates.l2.len()];
         let (parts, l2) = match self.split.held_out_part() {
@@ -352,8 +353,8 @@ impl<'a> Tuning<'a> {
         Ok(self.members(evaluator, &candidates.z, l2, &request)?.losses)
     }
 
-    /// Evaluates vectors z with weights of their regularisation; in portions, so that θ of many
-    /// members, which takes far more memory than z, is never there all at once.
+    /// Evaluates vectors z with their regularization weights, in portions, because θ of many members takes
+    /// far more memory than z.
     fn members(
         &self,
         evaluator: &mut dyn Evaluator,
@@ -377,13 +378,13 @@ impl<'a> Tuning<'a> {
         Ok(all)
     }
 
-    /// Remembers the best of what was judged.
+    /// Keeps the best of the judged candidates.
     fn judge(&mut self, candidates: &Candidates, values: &[f64]) {
         let size = self.parameterization.dimension();
         let progress = &mut self.progress;
         progress.member_best.resize(values.len(), f64::MAX);
         for (member, &value) in values.iter().enumerate() {
-            // Comparisons with NaN are false: a broken member is never the best.
+            // Comparisons with NaN are false: a member with NaN is never the best.
             if value < progress.member_best[member] {
                 progress.member_best[member] = value;
             }
@@ -419,7 +420,7 @@ impl<'a> Tuning<'a> {
     }
 }
 
-/// Says that another evaluator took over, where one did.
+/// Reports that another evaluator took over, if one did.
 fn tell_fallback(
     evaluator: &mut dyn Evaluator,
     observe: &mut dyn FnMut(Event<'_>) -> Result<()>,

@@ -1,12 +1,12 @@
-//! Scores and losses in f64 on all threads: the reference of [`gputexel_dataset::objective`], chunk by
-//! chunk, added in a fixed order. What is reported as a loss comes from here.
+//! Scores and losses in f64 on all threads: the reference of [`gputexel_dataset::objective`], computed by
+//! chunks that are added in a fixed order. All reported losses are computed here.
 
 use rayon::prelude::*;
 
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::{self, Objective, x_per_cp};
 
-/// Positions a chunk; fixed, so that sums do not depend on the number of threads.
+/// Positions per chunk; fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 1 << 14;
 
 /// Scores of the positions `which`, centipawns, White's view.
@@ -14,12 +14,12 @@ pub fn exact_scores(dataset: &Dataset, theta: &[f64], which: &[u32]) -> Vec<f64>
     which.par_iter().with_min_len(CHUNK).map(|&n| objective::score(dataset, theta, n as usize)).collect()
 }
 
-/// Mean loss over the positions `which`; NaN where there is none.
+/// Mean loss over the positions `which`; NaN if there are none.
 pub fn exact_loss(dataset: &Dataset, objective: Objective, theta: &[f64], which: &[u32]) -> f64 {
     loss_of_scores(dataset, objective, &exact_scores(dataset, theta, which), which)
 }
 
-/// Mean loss over the positions `which`, whose scores are known.
+/// Mean loss over the positions `which` with known scores.
 pub(super) fn loss_of_scores(dataset: &Dataset, objective: Objective, scores: &[f64], which: &[u32]) -> f64 {
     let x_per_cp = x_per_cp(objective.k);
     let chunks: Vec<(f64, f64)> = scores

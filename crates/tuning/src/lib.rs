@@ -1,8 +1,8 @@
-//! The run: fits K, drives an optimizer against an evaluator, decides when to stop, and keeps the
+//! The tuning run: fits K, drives an optimizer and an evaluator, decides when to stop, and maintains the
 //! run's folder so that it can be resumed.
 //!
-//! Owns regularisation, mini-batch order, stopping, checkpoints and metrics. Which backend
-//! computes is decided by the caller; what is done with the result, too.
+//! Owns regularization, mini-batch order, stopping, checkpoints and metrics. The caller chooses the backend
+//! and decides what happens to the result.
 
 mod ahead;
 mod checkpoint;

@@ -1,4 +1,4 @@
-//! What a run is made of.
+//! The parts of a run.
 
 use std::sync::atomic::AtomicBool;
 
@@ -7,19 +7,19 @@ use gputexel_evaluator::Backend;
 
 use super::RunConfig;
 
-/// Settings, positions and means of a run, as the steps after its optimizer need them.
+/// Settings, positions and backend of a run, as needed by the steps after optimization.
 #[derive(Clone, Copy)]
 pub struct RunParts<'a> {
-    /// What is computed.
+    /// The configuration of the run.
     pub config: &'a RunConfig,
     /// The positions.
     pub data: &'a Dataset,
     /// Which of them are held out.
     pub split: &'a Split,
-    /// The positions in the order of evaluation.
+    /// The positions in evaluation order.
     pub layout: &'a Layout,
-    /// What computes.
+    /// The backend that computes.
     pub backend: &'a Backend,
-    /// Ends the work early when it is set.
+    /// Ends the work early when set.
     pub cancel: &'a AtomicBool,
 }

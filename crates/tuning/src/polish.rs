@@ -1,4 +1,4 @@
-//! The end of a swarm: from its best position to the optimum, and from there to whole numbers.
+//! The end of a swarm run: from its best position to the optimum, and from there to whole numbers.
 
 use std::time::Instant;
 
@@ -12,29 +12,29 @@ use super::{
     space_of,
 };
 
-/// What polishing did. Losses are exact and of the training positions, regularisation included.
+/// The result of polishing. Losses are exact training losses including regularization.
 #[derive(Clone, Debug)]
 pub struct Polish {
     /// Loss of the swarm's best position.
     pub swarm: f64,
-    /// Loss of the optimum on real numbers, where the loss function is smooth.
+    /// Loss of the real-valued optimum, if the loss function is smooth.
     pub optimum: Option<f64>,
-    /// Loss of what came of it.
+    /// Loss of the polished result.
     pub polished: f64,
-    /// Whether held-out positions speak for the swarm's best, which is then kept.
+    /// Whether the result was rejected because held-out positions favor the swarm's best, which is then kept.
     pub refused: bool,
-    /// Rounding, and the single steps from the result.
+    /// How the result was rounded, and single steps from it.
     pub rounding: Option<RoundingOutcome>,
-    /// Seconds that it took.
+    /// Duration in seconds.
     pub seconds: f64,
 }
 
-/// Finishes `outcome`: bounded Gauss–Newton from the swarm's best, rounding and single steps to a
-/// minimum of the exact loss on whole numbers. What single steps make of the swarm's best itself
-/// is the result where that is better, or where there is no Gauss–Newton.
+/// Polishes `outcome`: bounded Gauss–Newton from the swarm's best, then rounding and single steps to a
+/// minimum of the exact loss over whole numbers. If single steps directly from the swarm's best lead to a
+/// lower loss, or if Gauss–Newton is not available, their result is used instead.
 ///
 /// # Errors
-/// [`Error::Interrupted`]; the stored state leads here again. Otherwise those of the parts.
+/// [`Error::Interrupted`], in which case the stored state leads back here. Otherwise those of the parts.
 pub fn polish(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Polish> {
     let RunParts { config, data, split, layout, backend, cancel } = *parts;
     let started = Instant::now();
@@ -89,7 +89,7 @@ pub fn polish(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Polish> {
             survey: Some(survey),
         });
     }
-    let rounded = best.expect("one of the two ways was gone");
+    let rounded = best.expect("one of the two ways was taken");
     let held_out: Vec<u32> = split.held_out().map(|n| n as u32).collect();
     let unseen = |z: &[f64]| exact_loss(data, problem.objective, &basis.theta(z), &held_out);
     let refused = !held_out.is_empty() && unseen(&rounded.z) > unseen(&outcome.z);
@@ -99,13 +99,13 @@ pub fn polish(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Polish> {
         outcome.parameters = basis.theta(&outcome.z);
     }
     let seconds = started.elapsed().as_secs_f64();
-    // What was not taken has no business in the records.
+    // What was rejected is not recorded.
     let rounding = (!refused).then(|| RoundingOutcome::of(Rounding::Local, rounded, seconds));
     Ok(Polish { swarm, optimum, polished, refused, rounding, seconds })
 }
 
 impl Polish {
-    /// Share of the way from the swarm's best to the optimum that was gone.
+    /// Fraction of the gap in loss between the swarm's best and the optimum that was closed.
     pub fn closed(&self) -> Option<f64> {
         let gap = self.swarm - self.optimum?;
         (gap > 0.0).then(|| (self.swarm - self.polished) / gap)

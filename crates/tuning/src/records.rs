@@ -10,21 +10,21 @@ use gputexel_files::{Error, RECORD_BYTES, Result, read_whole_text};
 use gputexel_model::{Interval, Parameterization};
 use gputexel_optimizer::StepDetails;
 
-/// An epoch of a run: a line of `metrics.jsonl`. Losses that are not finite are written as null.
+/// An epoch of a run: a line of `metrics.jsonl`. Non-finite losses are written as null.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpochRecord {
-    /// Its number, from 1; of swarms, the iteration.
+    /// Its number, from 1; for swarms, the iteration.
     pub epoch: u64,
-    /// Training loss, regularization included; of swarms, that of the best position.
+    /// Training loss, including regularization; for swarms, that of the best position.
     #[serde(deserialize_with = "null_as_nan")]
     pub loss: f64,
-    /// Held-out loss, where positions are held out.
+    /// Held-out loss, if positions are held out.
     pub held_out: Option<f64>,
-    /// Largest component of the gradient, loss per centipawn, where it is known.
+    /// Largest component of the gradient, loss per centipawn, if known.
     pub gradient_norm: Option<f64>,
-    /// Seconds of work so far, over all resumptions.
+    /// Seconds of work so far, including earlier sessions.
     pub seconds: f64,
-    /// What else the method has to show.
+    /// Further details of the method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<StepDetails>,
 }
@@ -35,9 +35,9 @@ pub struct EpochRecord {
 pub enum MetricsLine {
     /// An epoch.
     Epoch(EpochRecord),
-    /// A round of positions resolved again and tuned on again.
+    /// A round in which positions were resolved and tuned again.
     Round {
-        /// What came of it.
+        /// Its results.
         requiesce: RoundRecord,
     },
 }
@@ -46,11 +46,11 @@ fn null_as_nan<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Resul
     Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
 
-/// The lines of a `metrics.jsonl`. A last line without its end was torn and does not count; a file
-/// that is not there has no lines.
+/// The lines of a `metrics.jsonl`. An unterminated last line was torn and does not count; a missing file has
+/// no lines.
 ///
 /// # Errors
-/// [`Error::Io`] when it cannot be read, [`Error::Input`] for a line that is none of a run.
+/// [`Error::Io`] when it cannot be read, [`Error::Input`] for a line that is not of this format.
 pub fn read_metrics(path: &Path) -> Result<Vec<MetricsLine>> {
     let text = match read_whole_text(path, RECORD_BYTES) {
         Ok(text) => text,
@@ -84,25 +84,25 @@ pub struct CoordinateRecord {
     pub min: Option<f64>,
     /// Upper bound.
     pub max: Option<f64>,
-    /// How sure the value is, where that was asked.
+    /// The uncertainty of the value, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncertainty: Option<CoordinateUncertainty>,
 }
 
-/// How sure the value of a coordinate is.
+/// The uncertainty of a coordinate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CoordinateUncertainty {
-    /// Standard error, where there is one.
+    /// Standard error, if there is one.
     pub error: Option<f64>,
-    /// Whether it has one, or why not.
+    /// Whether there is a standard error, or why not.
     pub standing: ErrorStatus,
-    /// Spread over resamples, where there were any; the inner `None`, written as null, for
-    /// coordinates without a spread.
+    /// Spread over bootstrap resamples, if requested; the inner `None`, written as null, is for coordinates
+    /// without a spread.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub bootstrap: Option<Option<Interval>>,
 }
 
-/// A field that is there, even with null.
+/// A field that is present, possibly null.
 fn present<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> std::result::Result<Option<Option<Interval>>, D::Error> {
@@ -110,7 +110,7 @@ fn present<'de, D: Deserializer<'de>>(
 }
 
 impl CoordinatesFile {
-    /// The values `z` of a basis; `uncertainty` tells what is known about each, by its index.
+    /// The values `z` of a basis; `uncertainty` gives the uncertainty of a coordinate by its index.
     pub fn new(
         basis: &Parameterization,
         z: &[f64],
@@ -143,7 +143,7 @@ impl CoordinatesFile {
     /// Reads a `z.json`.
     ///
     /// # Errors
-    /// [`Error::Io`] when it cannot be read, [`Error::Input`] when it is none.
+    /// [`Error::Io`] when it cannot be read, [`Error::Input`] when it is not of this format.
     pub fn read(path: &Path) -> Result<Self> {
         let text = read_whole_text(path, RECORD_BYTES).map_err(|e| Error::io(path, e))?;
         serde_json::from_str(&text)

@@ -1,14 +1,14 @@
-//! The pull toward the prior: λ · ‖(θ − θ₀) / scale‖², which needs no position.
+//! Regularization toward the prior: λ · ‖(θ − θ₀) / scale‖², which does not depend on positions.
 
 use gputexel_evaluator::Evaluations;
 
-/// The scale, centipawns: a parameter one pawn from its prior costs λ.
+/// The scale, centipawns: a parameter one pawn away from its prior costs λ.
 pub const REGULARIZATION_SCALE_CP: f64 = 100.0;
 
-/// Adds the regularisation of each member to whatever its evaluation holds.
+/// Adds each member's regularization to its losses and whatever derivatives were evaluated.
 ///
 /// # Panics
-/// If the lengths of parameters, prior and evaluations do not belong together.
+/// If the lengths of parameters, prior and evaluations do not match.
 pub fn regularize(evaluations: &mut Evaluations, parameters: &[f64], prior: &[f64], l2: &[f64]) {
     let size = prior.len();
     assert_eq!(parameters.len(), size * l2.len());

@@ -1,13 +1,12 @@
-//! Whole numbers for what was tuned as real numbers.
+//! Rounds real-valued results to whole numbers.
 //!
-//! Owns two ways of rounding, one by one and successively, and the way from there to a point
-//! where no single step improves the exact loss. The sum of squares that rounding costs is
-//! (z − z*)ᵀ H (z − z*) / 2 with the Gauss–Newton matrix H at the optimum z*: finding its minimum
-//! on whole numbers is the closest-vector problem. Successive rounding is Babai's nearest plane
-//! ("On Lovász' lattice reduction and the nearest lattice point problem", 1986; known from the
-//! compression of neural networks, too): one coordinate after another is rounded, and the
-//! others, which are still free, are solved for again, all by one Cholesky factorisation. Several
-//! roundings are followed up side by side.
+//! Owns two ways of rounding, naive and successive, and the descent from there to a point where no single
+//! step improves the exact loss. Rounding costs (z − z*)ᵀ H (z − z*) / 2, with the Gauss–Newton matrix H at
+//! the optimum z*; minimizing it over whole numbers is a closest-vector problem. Successive rounding is
+//! Babai's nearest-plane algorithm ("On Lovász' lattice reduction and the nearest lattice point problem",
+//! 1986; also known from neural network quantization): coordinates are rounded one after another, re-solving
+//! for those still free each time, all with one Cholesky factorization. Several partial roundings are
+//! followed in parallel.
 
 use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
@@ -18,14 +17,14 @@ use super::{ExactProblem, SingleSteps, Survey};
 use gputexel_files::{Error, Result};
 use gputexel_optimizer::Space;
 
-/// What is done to real results.
+/// How real results are rounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rounding {
-    /// They stay real.
+    /// Not at all.
     #[default]
     None,
-    /// Every coordinate to its nearest whole number.
+    /// Each coordinate to its nearest whole number.
     Naive,
     /// To a point where no single step of any coordinate improves the exact loss.
     Local,
@@ -54,52 +53,52 @@ impl std::fmt::Display for Rounding {
     }
 }
 
-/// A rounded point and what became of the loss, regularisation included.
+/// A rounded point and its losses, all including regularization.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounded {
     /// The point.
     pub z: Vec<f64>,
-    /// Exact loss of the real point.
+    /// Exact loss of the unrounded point.
     pub loss_real: f64,
     /// Exact loss of naive rounding.
     pub loss_naive: f64,
-    /// Exact loss of successive rounding, where there was a matrix for it.
+    /// Exact loss of successive rounding, if a matrix was available.
     pub loss_successive: Option<f64>,
     /// Exact loss of the point.
     pub loss: f64,
-    /// Single steps from where rounding alone led to the point.
+    /// Single steps taken from the rounded point to the final one.
     pub steps: u64,
     /// All single steps from the point; `None` after naive rounding.
     pub survey: Option<Survey>,
 }
 
-/// Every whole coordinate to the nearest whole number within its bounds, half away from zero.
+/// Rounds each integer coordinate to the nearest whole number within its bounds, half away from zero.
 pub fn round_naively(z: &[f64], space: &Space) -> Vec<f64> {
     let whole = |i: usize| nearest(z[i], i, space);
     (0..z.len()).map(whole).collect()
 }
 
-/// The nearest value that a coordinate may have.
+/// The nearest value that is allowed for a coordinate.
 fn nearest(value: f64, i: usize, space: &Space) -> f64 {
     match space.integer[i] {
-        // Adding 0 makes 0 of −0.
+        // Adding 0 turns −0 into 0.
         true => value.round().max(space.lower[i].ceil()).min(space.upper[i].floor()) + 0.0,
         false => value.max(space.lower[i]).min(space.upper[i]),
     }
 }
 
-/// Rounds one whole coordinate after another and solves for the others each time, so that
-/// (z − z*)ᵀ H (z − z*) stays small; `matrix` is H, symmetric, row-major. Coordinates without
-/// curvature are rounded naively. Real coordinates take what the whole ones leave them.
+/// Rounds the integer coordinates one after another and re-solves for the others each time, so that
+/// (z − z*)ᵀ H (z − z*) stays small; `matrix` is H, symmetric, row-major. Coordinates without curvature
+/// are rounded naively. Real coordinates adapt to the rounded ones.
 ///
 /// # Panics
-/// If the matrix does not belong to the point.
+/// If the matrix does not match the point.
 pub fn round_successively(z: &[f64], matrix: &[f64], space: &Space) -> Vec<f64> {
     let n = z.len();
     assert_eq!(matrix.len(), n * n);
     let (order, rows) = sorted_cholesky(matrix, n, &space.integer);
-    // The cost is Σ_k (Σ_{j ≥ k} R_kj e_j)² with e = z − z*, so the last is rounded first, and each
-    // other one close to what makes its own square vanish.
+    // The cost is Σ_k (Σ_{j ≥ k} R_kj e_j)² with e = z − z*, so the last coordinate is rounded first, and
+    // each other one close to the value that makes its own square vanish.
     let mut branches = vec![Branch { errors: vec![0.0; n], cost: 0.0 }];
     for k in (0..n).rev() {
         let (i, row) = (order[k], &rows[k * n..][..n]);
@@ -130,32 +129,32 @@ pub fn round_successively(z: &[f64], matrix: &[f64], space: &Space) -> Vec<f64> 
     }
     let mut rounded = vec![0.0; n];
     for (&i, error) in order.iter().zip(&branches[0].errors) {
-        // The sum may miss the whole number by an ulp.
+        // The sum may be off the whole number by an ulp.
         rounded[i] = nearest(z[i] + error, i, space);
     }
     rounded
 }
 
-/// Some coordinates rounded: e = z − z* in the order of elimination, and its cost.
+/// A partial rounding: e = z − z* in elimination order, and its cost.
 struct Branch {
     errors: Vec<f64>,
     cost: f64,
 }
 
-/// Roundings of the first coordinates that are followed up side by side (a K-best search): on 736
-/// piece-square values, 1 adds 6.80e-6 to the loss, 16 6.68e-6, 128 6.64e-6, and 1,024 no less.
+/// Number of partial roundings that are followed in parallel (a K-best search): on 736 piece-square values, 1
+/// adds 6.80e-6 to the loss, 16 6.68e-6, 128 6.64e-6, and 1,024 no less.
 const BRANCHES: usize = 128;
 
-/// Share of the largest diagonal entry that is added to all: the matrix is of f32 products, and
-/// directions without curvature must not decide.
+/// Fraction of the largest diagonal entry that is added to every diagonal entry: the matrix has f32 products,
+/// and directions without curvature must not decide.
 const RIDGE: f64 = 1e-9;
 
-/// Pivots below this share of their diagonal entry are rounding errors.
+/// Pivots below this fraction of their diagonal entry are rounding errors.
 const MIN_PIVOT: f64 = 1e-6;
 
-/// H = Rᵀ R with the smallest pivot first: row and column k belong to coordinate `order[k]`. Small pivots first make large ones last, which evens them out, and what rounding
-/// costs on average is the sum of the squares of the pivots over 12. Real coordinates come before
-/// whole ones, so that they are solved for last.
+/// H = Rᵀ R with the smallest pivot first: row and column k belong to coordinate `order[k]`. Taking small
+/// pivots first evens them out, and the average cost of rounding is the sum of the squared pivots over 12.
+/// Real coordinates precede integer ones, so that they are solved for last.
 fn sorted_cholesky(matrix: &[f64], n: usize, integer: &[bool]) -> (Vec<usize>, Vec<f64>) {
     let mut rest = matrix.to_vec();
     let ridge = RIDGE * (0..n).map(|i| matrix[i * n + i]).fold(0.0, f64::max);
@@ -164,7 +163,7 @@ fn sorted_cholesky(matrix: &[f64], n: usize, integer: &[bool]) -> (Vec<usize>, V
     }
     let mut left: Vec<usize> = (0..n).collect();
     let mut order = Vec::with_capacity(n);
-    // With columns by coordinate at first.
+    // Columns in coordinate order at first.
     let mut rows = vec![0.0; n * n];
     for k in 0..n {
         let (at, &i) = left
@@ -178,7 +177,7 @@ fn sorted_cholesky(matrix: &[f64], n: usize, integer: &[bool]) -> (Vec<usize>, V
         order.push(i);
         let square = rest[i * n + i];
         if square.is_nan() || square <= MIN_PIVOT * matrix[i * n + i] {
-            continue; // without curvature of its own: a row of zeros
+            continue; // no curvature of its own: a row of zeros
         }
         let pivot = square.sqrt();
         let row = &mut rows[k * n..][..n];
@@ -189,7 +188,7 @@ fn sorted_cholesky(matrix: &[f64], n: usize, integer: &[bool]) -> (Vec<usize>, V
         for &a in &left {
             let factor = row[a];
             if factor != 0.0 {
-                // Whole rows, chosen ones included: a loop without gaps is the faster one.
+                // Whole rows, eliminated columns included, because a loop without gaps is faster.
                 rest[a * n..][..n].iter_mut().zip(&*row).for_each(|(rest, value)| *rest -= factor * value);
             }
         }
@@ -201,8 +200,8 @@ fn sorted_cholesky(matrix: &[f64], n: usize, integer: &[bool]) -> (Vec<usize>, V
     (order, rows)
 }
 
-/// Rounds the whole coordinates of `z`, a minimum. `matrix` is the Gauss–Newton matrix there, with
-/// respect to z; without it the local search starts from naive rounding.
+/// Rounds the integer coordinates of `z`, a minimum. `matrix` is the Gauss–Newton matrix there, with respect
+/// to z; without it the local search starts from naive rounding.
 ///
 /// `None` when cancelled.
 ///
@@ -240,7 +239,7 @@ pub fn round(
         search.move_to(&round_successively(z, matrix, problem.space))?;
         loss_successive = Some(search.loss());
         if search.loss() > loss_naive {
-            search.move_to(&naive)?; // the point was no minimum, or the matrix not of it
+            search.move_to(&naive)?; // z was not a minimum, or the matrix does not belong to it
         }
     }
     let Some(survey) = search.descend(cancel) else { return Ok(None) };

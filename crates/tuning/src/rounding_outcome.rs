@@ -1,5 +1,4 @@
-//! The end of a run whose result is whole numbers: rounding, and what single steps do to the
-//! exact loss.
+//! The end of a run with an integer result: rounding, and the effect of single steps on the exact loss.
 
 use std::time::Instant;
 
@@ -15,25 +14,25 @@ use super::{
     StopReason, Survey, regularize, round, space_of,
 };
 
-/// What was done and found.
+/// How a result was rounded and what single steps would change.
 #[derive(Clone, Debug)]
 pub struct RoundingOutcome {
-    /// How the result was rounded, and what came of it; `None` after a search on whole numbers.
+    /// How the result was rounded; `None` after a search over whole numbers.
     pub rounded: Option<(Rounding, Rounded)>,
-    /// Single steps that improved the exact loss after the search of the run had ended.
+    /// Single steps that improved the exact loss after the run's own search had ended.
     pub exact_steps: u64,
-    /// What single steps from the result would do, where that was looked at.
+    /// The single steps from the result, if they were surveyed.
     pub survey: Option<Survey>,
-    /// Seconds that all of it took.
+    /// Total duration in seconds.
     pub seconds: f64,
 }
 
-/// Rounds the result as the configuration says; of a local search, goes the last exact steps.
-/// `None` where the result stays real.
+/// Rounds the result as configured; after a local search, takes the remaining steps that improve the exact
+/// loss. `None` if the result stays real.
 ///
 /// # Errors
-/// [`Error::Interrupted`]; the state that is stored already leads here again. Otherwise those of
-/// the evaluator and of [`round`].
+/// [`Error::Interrupted`], in which case the stored state leads back here. Otherwise those of the evaluator
+/// and of [`round`].
 pub fn round_outcome(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Option<RoundingOutcome>> {
     let RunParts { config, split, layout, cancel, .. } = *parts;
     let is_local = matches!(config.optimizer, OptimizerConfig::Local(_));
@@ -56,7 +55,7 @@ pub fn round_outcome(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Opti
     let interrupted = || Error::Interrupted("while rounding".to_string());
     let whole = if is_local {
         let mut search = SingleSteps::try_new(&problem, &outcome.z)?;
-        // What was stopped early, or is judged by positions held out, is not to be led on.
+        // A result that was stopped early, or is judged by held-out positions, is not optimized further.
         let ended = outcome.reason == StopReason::Converged && split.held_out_part().is_none();
         let survey = match ended {
             true => search.descend(cancel).ok_or_else(interrupted)?,
@@ -83,7 +82,7 @@ pub fn round_outcome(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Opti
     Ok(Some(whole))
 }
 
-/// The Gauss–Newton matrix with respect to z, where the loss has one and it is not too large.
+/// The Gauss–Newton matrix with respect to z, if the loss has one and it is not too large.
 ///
 /// # Errors
 /// Those of the evaluator.

@@ -1,4 +1,4 @@
-//! Fitting the scale constant K: a one-dimensional minimisation over scores computed once.
+//! Fits the scale constant K by one-dimensional minimization over scores computed once.
 
 use super::exact::loss_of_scores;
 use gputexel_dataset::Dataset;
@@ -16,19 +16,19 @@ pub struct ScaleFit {
     pub evaluations: u32,
 }
 
-/// Smallest and largest K that are considered, base-10 form.
+/// Smallest and largest K considered, base-10 form.
 const RANGE: (f64, f64) = (0.01, 20.0);
-/// Points of the first scan, spaced evenly in ln K.
+/// Points of the initial scan, evenly spaced in ln K.
 const SCAN: usize = 24;
-/// Relative precision of ln K: about what f64 losses can resolve around a minimum.
+/// Tolerance in ln K: about what f64 losses can resolve around a minimum.
 const TOLERANCE: f64 = 1e-9;
 
-/// Minimises the mean loss of the positions `which`, whose scores (centipawns) are given, over K:
-/// a scan for the bracket, then Brent's method (Brent, "Algorithms for minimization without
-/// derivatives", 1973, chapter 5).
+/// Minimizes the mean loss of the positions `which`, given their `scores` (centipawns), over K: a scan for
+/// the bracket, then Brent's method (Brent, "Algorithms for minimization without derivatives", 1973, chapter
+/// 5).
 ///
 /// # Errors
-/// [`Error::Usage`] when K cannot be told: all scores alike, or results that do not follow them.
+/// [`Error::Usage`] when K cannot be determined: all scores are equal, or results do not correlate with them.
 pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKind) -> Result<ScaleFit> {
     if scores.iter().all(|&score| score == 0.0) {
         let reason = "K cannot be fitted where the prior scores every position as 0";
@@ -58,10 +58,10 @@ pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKin
     Ok(ScaleFit { k: ln_k.exp(), loss: minimum, evaluations })
 }
 
-/// The minimum of `f` between `a` and `b`, of which `middle` is lower than both ends.
+/// The minimum of `f` between `a` and `b`; `f(middle)` is lower than at both ends.
 pub(super) fn brent(f: &mut impl FnMut(f64) -> f64, mut a: f64, middle: f64, mut b: f64) -> f64 {
     let golden = 0.5 * (3.0 - 5.0f64.sqrt());
-    // x is the best point, w the second best, v the one before it.
+    // x is the best point, w the second best, v the previous value of w.
     let (mut x, mut w, mut v) = (middle, middle, middle);
     let mut fx = f(x);
     let (mut fw, mut fv) = (fx, fx);
@@ -72,8 +72,8 @@ pub(super) fn brent(f: &mut impl FnMut(f64) -> f64, mut a: f64, middle: f64, mut
         if (x - center).abs() <= 2.0 * tolerance - 0.5 * (b - a) {
             break;
         }
-        // A parabola through the three points, if its step is smaller than half of the step
-        // before the last and stays inside; a golden section otherwise.
+        // A parabola through the three points, if its step stays inside and is shorter than half of the step
+        // before the last; otherwise a golden section.
         let r = (x - w) * (fx - fv);
         let q = (x - v) * (fx - fw);
         let (mut p, mut q) = ((x - v) * q - (x - w) * r, 2.0 * (q - r));

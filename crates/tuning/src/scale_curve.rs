@@ -1,5 +1,5 @@
-//! The loss as a function of the scale constant K: many values of K as one population that shares
-//! its θ, and the exact minimum between them.
+//! The loss as a function of the scale constant K: many values of K as one population that shares its θ, and
+//! the exact minimum between them.
 
 use super::exact::{exact_scores, loss_of_scores};
 use super::scale::{ScaleFit, brent};
@@ -14,9 +14,9 @@ use gputexel_files::{Error, Result};
 pub enum MinimumAt {
     /// Between the ends of the range.
     Inside,
-    /// At the smallest K: the loss may be lower below.
+    /// At the smallest K: the loss may be lower still below it.
     LowerEnd,
-    /// At the largest K: the loss may be lower above.
+    /// At the largest K: the loss may be lower still above it.
     UpperEnd,
 }
 
@@ -31,12 +31,12 @@ pub struct ScaleCurve {
     pub at: MinimumAt,
 }
 
-/// Mean losses of θ over all positions of `layout`, which was made of `dataset`, for every K of
-/// `ks` in one call; the lowest is refined by Brent's method on exact losses.
+/// Mean losses of θ over all positions of `layout`, which was created from `dataset`, for every K of `ks` in
+/// one call; the lowest is refined by Brent's method on exact losses.
 ///
 /// # Errors
-/// [`Error::Usage`] where `ks` is empty or holds anything but positive numbers;
-/// [`Error::Numeric`] where no loss is finite; those of the evaluator.
+/// [`Error::Usage`] if `ks` is empty or contains anything but positive numbers; [`Error::Numeric`] if no loss
+/// is finite; those of the evaluator.
 pub fn scale_curve(
     evaluator: &mut dyn Evaluator,
     layout: &Layout,
@@ -71,11 +71,11 @@ pub fn scale_curve(
     Ok(ScaleCurve { points: ks.into_iter().zip(losses).collect(), minimum, at })
 }
 
-/// ln K, value and place of the minimum of `value` (a function of ln K) near the `lowest` of `ks`.
+/// ln K, value and position of the minimum of `value` (a function of ln K) near the `lowest` of `ks`.
 fn refine(ks: &[f64], mut lowest: usize, mut value: impl FnMut(f64) -> f64) -> (f64, f64, MinimumAt) {
     let last = ks.len() - 1;
-    // Neighbors on the curve may differ by less than its rounding: go on downhill, by exact
-    // losses and ever longer strides, until both neighbors are higher.
+    // Neighbors on the curve may differ by less than its rounding error: walk downhill on exact losses, with
+    // ever longer strides, until both neighbors are higher.
     let mut best = value(ks[lowest].ln());
     let mut stride = 1;
     let (left, right) = loop {
@@ -126,7 +126,7 @@ mod tests {
         assert!((ln_k - 0.5f64.ln()).abs() < 1e-12 && at == MinimumAt::LowerEnd);
         let (ln_k, _, at) = refine(&ks, 1, |x| -x);
         assert!((ln_k - 4.0f64.ln()).abs() < 1e-12 && at == MinimumAt::UpperEnd);
-        // Between the first two points is inside.
+        // Between the first two points counts as inside.
         let (ln_k, _, at) = refine(&ks, 0, |x| (x - 0.6f64.ln()).abs());
         assert!((ln_k.exp() - 0.6).abs() < 1e-6 && at == MinimumAt::Inside);
         assert_eq!(refine(&[2.0], 0, |x| x).0, 2.0f64.ln());

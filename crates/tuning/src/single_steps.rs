@@ -1,11 +1,10 @@
-//! What single steps of whole coordinates do to the exact loss.
+//! The effect of single steps of integer coordinates on the exact loss.
 //!
-//! A step of one coordinate changes the scores of the positions that have its features and of no
-//! others, so an inverted index (feature → positions) gives the exact change of the loss by every
-//! single step in one pass over the entries: the proof that a point is a minimum on the grid of
-//! whole numbers, and the way to one. Everything is f64, in phase units, so that whole parameters
-//! give exact scores however many steps were taken. Knows neither optimizers nor devices; where
-//! the search starts is decided by the caller, see [`Rounding`](super::Rounding).
+//! A step of one coordinate changes only the scores of positions with its features, so an inverted index
+//! (feature → positions) gives the exact loss change of every single step in one pass over the entries. This
+//! proves that a point is a minimum on the integer grid, or leads to one. Everything is f64, in phase units,
+//! so that integer parameters give exact scores however many steps were taken. Knows neither optimizers nor
+//! devices; the caller decides where the search starts, see [`Rounding`](super::Rounding).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,45 +18,44 @@ use gputexel_files::{Error, Result};
 use gputexel_model::Parameterization;
 use gputexel_optimizer::Space;
 
-/// Share of the loss below which a change counts as a tie: a few units in the last place of the
-/// mean, which no other order of summation would reproduce.
+/// Fraction of the loss below which a change counts as a tie: a few ulps of the mean, which would differ with
+/// any other order of summation.
 pub const TIE: f64 = 1e-15;
 
-/// Positions a chunk; fixed, so that sums do not depend on the number of threads.
+/// Positions per chunk; fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 1 << 14;
 
-/// Positions that a coordinate of several features is worked through at a time; their changes
-/// stay in the first-level cache.
+/// Positions processed at a time for a coordinate with several features; their changes stay in the L1 cache.
 const BLOCK: usize = 1 << 11;
 
-/// What is minimised exactly: the mean loss of parts of a layout plus
-/// λ · ‖(θ − θ₀) / scale‖², as a function of z.
+/// The function that is minimized exactly: the mean loss of parts of a layout plus λ · ‖(θ − θ₀) / scale‖²,
+/// as a function of z.
 #[derive(Clone, Debug)]
 pub struct ExactProblem<'a> {
     /// The positions.
     pub layout: &'a Layout,
-    /// Consecutive parts of the layout that count.
+    /// Range of the layout's parts that count.
     pub parts: Range<usize>,
     /// Scale constant and loss function.
     pub objective: Objective,
-    /// θ of z.
+    /// Maps z to θ.
     pub parameterization: &'a Parameterization,
-    /// Bounds of z; only coordinates that are whole numbers are stepped.
+    /// Bounds of z; only integer coordinates are stepped.
     pub space: &'a Space,
-    /// θ₀ of the regularisation.
+    /// θ₀ of the regularization.
     pub prior: &'a [f64],
-    /// Weight λ of the regularisation.
+    /// Regularization weight λ.
     pub l2: f64,
 }
 
 /// A step of one coordinate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// Index in z.
+    /// Its index in z.
     pub coordinate: usize,
-    /// What is added to it, a whole number.
+    /// The increment, a whole number.
     pub by: f64,
-    /// Exact change of the loss, regularisation included.
+    /// Exact change of the loss, including regularization.
     pub change: f64,
 }
 
@@ -66,17 +64,16 @@ pub struct Step {
 pub struct Survey {
     /// Steps by ±1 that stay within the bounds and have an effect.
     pub steps: usize,
-    /// Those that lower the loss by more than a [`TIE`], best first.
+    /// Steps that lower the loss by more than a [`TIE`], best first.
     pub improving: Vec<Step>,
-    /// Smallest change of the steps that do not; `None` where there is no such step.
+    /// Smallest loss change among the other steps; `None` if there are none.
     pub smallest_increase: Option<f64>,
-    /// Coordinates that are left out because their steps change nothing: no position has their
-    /// features.
+    /// Coordinates left out because stepping them changes nothing: no position has their features.
     pub without_effect: usize,
 }
 
-/// How a coordinate moves the score of a position with one of its features: coefficient ·
-/// (mg · units of the middlegame + eg · units of the endgame) phase units.
+/// How a coordinate changes the score of a position with one of its features: coefficient · (mg · middlegame
+/// units + eg · endgame units) phase units.
 #[derive(Clone, Copy, Debug)]
 struct Pull {
     feature: usize,
@@ -84,7 +81,7 @@ struct Pull {
     eg: f64,
 }
 
-/// Weights of the two values of a feature in a position.
+/// Weights of a feature's two values in a position.
 #[derive(Clone, Copy, Debug, Default)]
 struct Units {
     mg: f64,
@@ -109,12 +106,12 @@ pub struct SingleSteps<'a> {
     problem: ExactProblem<'a>,
     index: Index,
     pulls: Vec<Vec<Pull>>,
-    /// Whether a step of the coordinate changes anything.
+    /// Whether stepping each coordinate changes anything.
     alive: Vec<bool>,
     /// Phase units of each position.
     units: Vec<Units>,
     targets: Vec<f64>,
-    /// Empty when all are 1.
+    /// Empty if all are 1.
     weights: Vec<f64>,
     weight: f64,
     z: Vec<f64>,
@@ -159,7 +156,7 @@ impl Index {
     }
 }
 
-/// Visits the features of row `i` of a shape, each once, with their coefficients.
+/// Visits each feature of row `i` of a shape once, with its coefficient.
 fn entries(layout: &Layout, shape: &Shape, i: usize, mut visit: impl FnMut(usize, f32)) {
     let first = shape.first_entry + i * shape.row_length();
     let range = first..first + shape.row_length();
@@ -169,7 +166,7 @@ fn entries(layout: &Layout, shape: &Shape, i: usize, mut visit: impl FnMut(usize
         row.for_each(|(&id, &coefficient)| visit(usize::from(id), coefficient));
         return;
     }
-    // Ascending within a sign, and no id has both.
+    // Ids are ascending for each sign, and no id has both.
     let (plus, minus) = ids.split_at(shape.plus);
     for (sign, ids) in [(1.0, plus), (-1.0, minus)] {
         for same in ids.chunk_by(|a, b| a == b) {
@@ -178,7 +175,7 @@ fn entries(layout: &Layout, shape: &Shape, i: usize, mut visit: impl FnMut(usize
     }
 }
 
-/// The features that each coordinate moves.
+/// The features changed by each coordinate.
 fn pulls_of(parameterization: &Parameterization, features: usize) -> Vec<Vec<Pull>> {
     let of_theta = |index: usize, factor: f64| match index < features {
         true => Pull { feature: index, mg: factor, eg: 0.0 },
@@ -204,11 +201,10 @@ fn pulls_of(parameterization: &Parameterization, features: usize) -> Vec<Vec<Pul
 }
 
 impl<'a> SingleSteps<'a> {
-    /// Takes the problem at the point `z`, which need not be whole.
+    /// Sets up the problem at the point `z`, which need not be integer.
     ///
     /// # Errors
-    /// [`Error::Usage`] where lengths do not belong together, a number is not finite, or no
-    /// position has any weight.
+    /// [`Error::Usage`] if lengths do not match, a number is not finite, or no position has any weight.
     pub fn try_new(problem: &ExactProblem<'a>, z: &[f64]) -> Result<Self> {
         let problem = problem.clone();
         let (layout, basis) = (problem.layout, problem.parameterization);
@@ -217,7 +213,7 @@ impl<'a> SingleSteps<'a> {
             && problem.parts.start < problem.parts.end
             && problem.parts.end <= layout.parts().len();
         if !lengths {
-            return Err(Error::Usage("parameters, bounds and positions do not belong together".to_string()));
+            return Err(Error::Usage("parameters, bounds and positions do not match".to_string()));
         }
         let range = layout.parts()[problem.parts.start].positions.start
             ..layout.parts()[problem.parts.end - 1].positions.end;
@@ -257,14 +253,14 @@ impl<'a> SingleSteps<'a> {
         Ok(steps)
     }
 
-    /// Goes to another point.
+    /// Moves to another point.
     ///
     /// # Errors
-    /// [`Error::Usage`] when it holds a number that is not finite, [`Error::Numeric`] when the
-    /// loss there is not.
+    /// [`Error::Usage`] when it contains a non-finite number, [`Error::Numeric`] when the loss there is not
+    /// finite.
     pub fn move_to(&mut self, z: &[f64]) -> Result<()> {
         if z.len() != self.problem.space.dimension() || z.iter().any(|value| !value.is_finite()) {
-            return Err(Error::Usage("the point to start from is not one of finite numbers".to_string()));
+            return Err(Error::Usage("the starting point is not finite".to_string()));
         }
         self.z = z.to_vec();
         self.theta = self.problem.parameterization.theta(z);
@@ -308,16 +304,16 @@ impl<'a> SingleSteps<'a> {
             .collect();
         match self.loss().is_finite() {
             true => Ok(()),
-            false => Err(Error::Numeric("the loss at the point to start from is not finite".to_string())),
+            false => Err(Error::Numeric("the loss at the starting point is not finite".to_string())),
         }
     }
 
-    /// Where it stands.
+    /// The current point.
     pub fn z(&self) -> &[f64] {
         &self.z
     }
 
-    /// Exact loss where it stands, regularisation included.
+    /// Exact loss at the current point, including regularization.
     pub fn loss(&self) -> f64 {
         let chunks: Vec<f64> = self.losses.par_chunks(CHUNK).map(|chunk| chunk.iter().sum()).collect();
         let distance = |(a, b): (&f64, &f64)| (a - b) * (a - b);
@@ -342,8 +338,8 @@ impl<'a> SingleSteps<'a> {
         self.weights.get(position).map_or(value, |weight| weight * value)
     }
 
-    /// Calls with every position whose score per step changes, and by how many phase units,
-    /// ascending.
+    /// Calls `call` for every position whose score changes with the step, with the change in phase units, in
+    /// ascending order.
     fn each_change(&self, coordinate: usize, by: f64, mut call: impl FnMut(usize, f64)) {
         let change = |pull: &Pull, position: u32, coefficient: f32| {
             by * f64::from(coefficient) * self.units[position as usize].blend(pull.mg, pull.eg)
@@ -379,7 +375,7 @@ impl<'a> SingleSteps<'a> {
         }
     }
 
-    /// Exact change of the loss by a step, regularisation included.
+    /// Exact change of the loss by a step, including regularization.
     pub fn change(&self, coordinate: usize, by: f64) -> f64 {
         let mut sum = 0.0;
         self.each_change(coordinate, by, |n, change| {
@@ -427,7 +423,7 @@ impl<'a> SingleSteps<'a> {
         self.taken += 1;
     }
 
-    /// The exact changes of the loss by all single steps of whole coordinates.
+    /// The exact loss changes of all single steps of integer coordinates.
     pub fn survey(&self) -> Survey {
         let whole = (0..self.z.len()).filter(|&coordinate| self.problem.space.integer[coordinate]);
         let (coordinates, dead): (Vec<usize>, Vec<usize>) = whole.partition(|&i| self.alive[i]);
@@ -440,7 +436,7 @@ impl<'a> SingleSteps<'a> {
         let pairs: Vec<[Option<Step>; 2]> = coordinates.par_iter().with_max_len(1).map(of).collect();
         let all: Vec<Step> = pairs.into_iter().flatten().flatten().collect();
         let limit = -TIE * self.loss();
-        // NaN (a score past every f64) is no improvement.
+        // NaN (a score beyond the range of f64) is no improvement.
         let (mut improving, others): (Vec<Step>, Vec<Step>) =
             all.iter().partition(|step| step.change < limit);
         improving.sort_by(|a, b| {
@@ -450,10 +446,10 @@ impl<'a> SingleSteps<'a> {
         Survey { steps: all.len(), improving, smallest_increase: smallest, without_effect: dead.len() }
     }
 
-    /// Takes improving steps, best first, each checked again at the point that it is taken from,
-    /// until no single step improves; returns the survey that shows it. A step that improves is
-    /// repeated twice, four, eight times as long while that improves too: parameters that few
-    /// positions hold back have far to go.
+    /// Takes improving steps, best first, rechecking each at the point where it is taken, until no single
+    /// step improves the loss; returns the survey that proves this. An improving step is repeated at double
+    /// length, and doubled again, as long as that improves too: parameters constrained by few positions have
+    /// far to go.
     ///
     /// `None` when cancelled.
     pub fn descend(&mut self, cancel: &AtomicBool) -> Option<Survey> {

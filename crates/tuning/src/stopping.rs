@@ -4,20 +4,20 @@ use serde::{Deserialize, Serialize};
 
 use gputexel_files::{Error, Result};
 
-/// Limits of a run; whichever is reached first ends it.
+/// Limits of a run; it ends when the first one is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stopping {
     /// Passes over the training positions (Gauss–Newton: accepted steps).
     pub epochs: u64,
-    /// Seconds of work, over all resumptions.
+    /// Seconds of work, including earlier sessions.
     pub seconds: Option<f64>,
-    /// Largest gradient component, loss per centipawn, at which the minimum counts as reached.
+    /// The minimum counts as reached when no gradient component (loss per centipawn) is larger than this.
     pub gradient_norm: f64,
     /// Relative improvement of the loss over `window` epochs below which the run ends.
     pub improvement: f64,
     /// Epochs over which the improvement is judged.
     pub window: u64,
-    /// Epochs without a better held-out loss after which the run ends.
+    /// Epochs without a new best held-out loss after which the run ends.
     pub patience: u64,
 }
 
@@ -25,15 +25,15 @@ pub struct Stopping {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopReason {
-    /// The planned epochs are done.
+    /// The epoch limit was reached.
     Epochs,
-    /// The time is up.
+    /// The time limit was reached.
     Time,
     /// The gradient vanished.
     Gradient,
-    /// The loss improves no more.
+    /// The loss no longer improves.
     Improvement,
-    /// The held-out loss improves no more.
+    /// The held-out loss no longer improves.
     HeldOut,
     /// The optimizer found no better point.
     Converged,
@@ -59,7 +59,7 @@ impl Stopping {
     /// Checks the limits.
     ///
     /// # Errors
-    /// [`Error::Usage`] for numbers out of their range or not finite.
+    /// [`Error::Usage`] for numbers that are out of range or not finite.
     pub fn validate(&self) -> Result<()> {
         if self.seconds.is_some_and(|s| !(s.is_finite() && s > 0.0)) {
             return Err(Error::Usage("the time limit must be a positive number of seconds".to_string()));

@@ -1,18 +1,18 @@
-//! Lists of numbers as they are typed: `0.2:3:1024`, `1e-6:1e-2:9:log` or `0.5,1,2`.
+//! Lists of numbers as typed by the user: `0.2:3:1024`, `1e-6:1e-2:9:log` or `0.5,1,2`.
 
 use serde::{Deserialize, Serialize};
 
 use gputexel_files::{Error, Result};
 
-/// Most numbers that one list may stand for.
+/// Maximum number of values in a list.
 const MOST: usize = 1_000_000;
 
-/// Numbers along one axis, and how they are spaced.
+/// The values of one axis, and how they are spaced.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Values {
     /// The numbers, in the order given.
     pub numbers: Vec<f64>,
-    /// Whether their ratios are equal, and not their differences.
+    /// Whether ratios, not differences, of consecutive numbers are equal.
     pub logarithmic: bool,
 }
 

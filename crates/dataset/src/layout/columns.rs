@@ -1,4 +1,4 @@
-//! The columns of a layout: reading them, and exchanging those that no kernel finds its way by.
+//! The columns of a layout: reading them, and replacing those that kernels do not use as indices.
 
 use super::{Bucket, Layout, Part, Shape};
 use gputexel_files::{Error, Result};
@@ -10,8 +10,8 @@ impl Layout {
         self.features
     }
 
-    /// Units of the buckets that stand for a share of 1: the phase units of φ = 1, times what stands
-    /// for an endgame scale factor of 1 where there are such factors.
+    /// The bucket units that represent a share of 1: the phase units of φ = 1, times the value that
+    /// represents an endgame scale factor of 1, if there are such factors.
     #[inline]
     pub fn phase_max(&self) -> u16 {
         self.phase_max
@@ -35,9 +35,9 @@ impl Layout {
         &self.shapes
     }
 
-    /// Feature ids, each below [`features`](Self::features), rows one after another, ascending
-    /// within each sign. A row without coefficients has an id as often as its coefficient says, with
-    /// one sign; others have each id once.
+    /// Feature ids, each below [`features`](Self::features), rows concatenated, ascending within each sign. A
+    /// row without coefficients repeats an id as often as its coefficient says, with one sign; other rows
+    /// contain each id once.
     #[inline]
     pub fn ids(&self) -> &[u16] {
         &self.ids
@@ -49,7 +49,7 @@ impl Layout {
         &self.coefficients
     }
 
-    /// What p is compared with, White's view, 0 to 1.
+    /// The targets p is compared with, White's view, 0 to 1.
     #[inline]
     pub fn targets(&self) -> &[f32] {
         &self.targets
@@ -61,35 +61,35 @@ impl Layout {
         &self.weights
     }
 
-    /// Fixed parts of scores, centipawns; empty when all are 0.
+    /// Constant parts of scores, centipawns; empty when all are 0.
     #[inline]
     pub fn offsets(&self) -> &[f32] {
         &self.offsets
     }
 
-    /// Row of the dataset behind each position of the layout.
+    /// Row of the dataset for each position of the layout.
     #[inline]
     pub fn rows(&self) -> &[u32] {
         &self.rows
     }
 
-    /// Game of each position; empty when the input had no games, and rows stand for themselves.
+    /// Game of each position; empty when the input had no games, and each position counts as one.
     #[inline]
     pub fn games(&self) -> &[u32] {
         &self.games
     }
 
-    /// Expected scores by search, White's view, which targets may be blended with; the target
-    /// itself where there is no search score. Empty unless set.
+    /// Expected scores from search, White's view, with which targets may be blended; equal to the target if
+    /// there is no search score. Empty unless set.
     #[inline]
     pub fn search(&self) -> &[f32] {
         &self.search
     }
 
-    /// The layout with other targets.
+    /// The layout with different targets.
     ///
     /// # Errors
-    /// [`Error::Usage`] unless there is one from 0 to 1 for each position.
+    /// [`Error::Usage`] unless there is one target from 0 to 1 for each position.
     pub fn with_targets(mut self, targets: Vec<f32>) -> Result<Self> {
         self.fits("targets", targets.len())?;
         if !targets.iter().all(|target| (0.0..=1.0).contains(target)) {
@@ -99,10 +99,10 @@ impl Layout {
         Ok(self)
     }
 
-    /// The layout with other weights of positions, of which those of the parts are made.
+    /// The layout with different weights of positions, from which those of the parts are computed.
     ///
     /// # Errors
-    /// [`Error::Usage`] unless there is one for each position, 0 or a positive number; or none, for
+    /// [`Error::Usage`] unless there is one weight for each position, 0 or a positive number; or none, for
     /// weights of 1.
     pub fn with_weights(mut self, weights: Vec<f32>) -> Result<Self> {
         self.fits_or_empty("weights", weights.len())?;
@@ -119,10 +119,10 @@ impl Layout {
         Ok(self)
     }
 
-    /// The layout with other fixed parts of scores, centipawns.
+    /// The layout with different constant parts of scores, centipawns.
     ///
     /// # Errors
-    /// [`Error::Usage`] unless there is a finite one for each position, or none.
+    /// [`Error::Usage`] unless there is a finite offset for each position, or none.
     pub fn with_offsets(mut self, offsets: Vec<f32>) -> Result<Self> {
         self.fits_or_empty("offsets", offsets.len())?;
         if !offsets.iter().all(|offset| offset.is_finite()) {
@@ -132,21 +132,21 @@ impl Layout {
         Ok(self)
     }
 
-    /// The layout with other games of positions.
+    /// The layout with different games of positions.
     ///
     /// # Errors
-    /// [`Error::Usage`] unless there is one for each position; or none, so that positions stand for
-    /// themselves.
+    /// [`Error::Usage`] unless there is one game for each position; or none, so that each position counts as
+    /// one.
     pub fn with_games(mut self, games: Vec<u32>) -> Result<Self> {
         self.fits_or_empty("games", games.len())?;
         self.games = games;
         Ok(self)
     }
 
-    /// The layout with other expected scores by search, see [`search`](Self::search).
+    /// The layout with different expected scores from search, see [`search`](Self::search).
     ///
     /// # Errors
-    /// [`Error::Usage`] unless there is one from 0 to 1 for each position, or none.
+    /// [`Error::Usage`] unless there is one score from 0 to 1 for each position, or none.
     pub fn with_search(mut self, search: Vec<f32>) -> Result<Self> {
         self.fits_or_empty("expected scores", search.len())?;
         if !search.iter().all(|score| (0.0..=1.0).contains(score)) {
@@ -167,14 +167,14 @@ impl Layout {
         }
     }
 
-    /// Checks what kernels rely on: ids below the number of features, shapes whose rows lie within
-    /// the entries one after another, and columns of one length.
+    /// Checks what kernels rely on: ids below the number of features, shapes whose rows are contiguous and
+    /// within the entries, and columns of equal length.
     ///
     /// # Errors
-    /// [`Error::Usage`] naming what does not hold.
+    /// [`Error::Usage`] naming what is violated.
     pub(super) fn check(self) -> Result<Self> {
         let broken = |what: &str| Err(Error::Usage(format!("the dataset is broken: {what}")));
-        // A maximum and not `any`: that becomes vectors.
+        // A maximum and not `any`, because it is vectorized.
         if self.ids.iter().max().is_some_and(|&id| usize::from(id) >= self.features) {
             return broken("a feature id is out of range");
         }
@@ -205,7 +205,7 @@ impl Layout {
 mod tests {
     use super::*;
 
-    /// One part, buckets of the sizes given, rows of `length` distinct ids.
+    /// One part, with buckets of the given sizes and rows of `length` distinct ids.
     fn of_buckets(sizes: &[usize], length: usize) -> Layout {
         let positions: usize = sizes.iter().sum();
         let mut start = 0;
@@ -246,7 +246,7 @@ mod tests {
         .expect("made as checked")
     }
 
-    /// The ways in which a layout can be broken from within, each with what is said of it.
+    /// The ways in which a layout can be inconsistent, each with its message.
     #[test]
     fn broken_layouts_are_refused() {
         type Break = fn(&mut Layout);

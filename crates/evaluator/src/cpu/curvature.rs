@@ -1,7 +1,7 @@
 //! The Gauss–Newton matrix of one member.
 //!
-//! Inside a phase bucket φ is a constant, so one F × F accumulation serves the four blocks of the
-//! 2F × 2F matrix, which are split off by φ², φ (1 − φ) and (1 − φ)² at the bucket's end.
+//! Inside a phase bucket φ is constant, so one F × F accumulation serves the four blocks of the 2F × 2F
+//! matrix: at the end of the bucket it is multiplied by φ², φ (1 − φ) and (1 − φ)².
 
 use rayon::prelude::*;
 
@@ -11,11 +11,11 @@ use crate::Population;
 use gputexel_dataset::objective::{LossKind, x_per_cp};
 use gputexel_dataset::{Bucket, Layout, Shape, poisson_weight};
 
-/// Stripes of which each has a matrix of its own while it works.
+/// Number of stripes; each has its own matrix while it runs.
 const STRIPES: usize = 8;
 
 impl CpuEvaluator<'_> {
-    /// Σ v w r h c_i c_j φ_i φ_j of a member, with its part weights v and counts r, in units of the
+    /// Σ v w r h c_i c_j φ_i φ_j of a member, with part weights v and resampling counts r, per unit of the
     /// sigmoid's argument: symmetric, row-major, 2F × 2F.
     pub(super) fn curvature(&self, population: &Population, member: usize, request: &Request) -> Vec<f64> {
         let features = self.layout.features();
@@ -54,7 +54,7 @@ impl CpuEvaluator<'_> {
         for stripe in stripes {
             super::add(&mut sum, &stripe);
         }
-        // Only the lower triangle was written.
+        // Only the lower triangle has been written.
         for i in 0..size {
             for j in i + 1..size {
                 sum[i * size + j] = sum[j * size + i];
@@ -64,7 +64,7 @@ impl CpuEvaluator<'_> {
     }
 }
 
-/// What turns a member's scores into curvatures.
+/// Converts a member's scores to curvatures.
 struct Targets<'a> {
     layout: &'a Layout,
     k: f64,
@@ -74,7 +74,7 @@ struct Targets<'a> {
 }
 
 impl Targets<'_> {
-    /// Turns the scores of consecutive positions into their curvatures w r h.
+    /// Replaces the scores of consecutive positions by their curvatures w r h.
     fn replace_scores(&self, first: usize, values: &mut [f32]) {
         let x_per_cp = x_per_cp(self.k);
         for (position, value) in (first..).zip(values) {
@@ -92,14 +92,14 @@ impl Targets<'_> {
     }
 }
 
-/// Adds h x xᵀ of the positions of a shape to its bucket's matrix, lower triangle.
+/// Adds h x xᵀ of a shape's positions to the lower triangle of the bucket's matrix.
 fn accumulate(layout: &Layout, shape: &Shape, curvatures: &[f32], matrix: &mut [f32]) {
     let features = layout.features();
     let length = shape.row_length();
     let mut entries: Vec<(u32, f32)> = Vec::with_capacity(length);
     for (i, &h) in curvatures.iter().enumerate() {
         let start = shape.first_entry + i * length;
-        // Ascending, distinct ids keep every product in the lower triangle, once.
+        // With ascending, distinct ids, each product lands in the lower triangle exactly once.
         layout.merge_row(start..start + length, shape.plus, &mut entries);
         for (n, &(row, a)) in entries.iter().enumerate() {
             let scaled = h * a;
@@ -111,8 +111,8 @@ fn accumulate(layout: &Layout, shape: &Shape, curvatures: &[f32], matrix: &mut [
     }
 }
 
-/// Splits a bucket's matrix, times its part's weight, into the blocks of the whole one, lower
-/// triangle, and clears it.
+/// Adds a bucket's matrix, times its part weight, to the blocks of the whole matrix (lower triangle), and
+/// clears it.
 fn flush(layout: &Layout, bucket: &Bucket, part_weight: f32, bucket_matrix: &mut [f32], matrix: &mut [f64]) {
     let features = layout.features();
     let size = 2 * features;
@@ -129,7 +129,7 @@ fn flush(layout: &Layout, bucket: &Bucket, part_weight: f32, bucket_matrix: &mut
             matrix[(features + i) * size + features + j] += value * eg * eg;
             matrix[(features + i) * size + j] += value * mg * eg;
             if i != j {
-                // The mixed block is symmetric in itself but lies wholly below the diagonal.
+                // The mixed block is symmetric, but lies entirely below the diagonal.
                 matrix[(features + j) * size + i] += value * mg * eg;
             }
         }

@@ -1,13 +1,13 @@
-//! Which SIMD body runs: chosen at run time, or asked for by tests and benches.
+//! Which SIMD implementation runs: chosen at run time, or specified by tests and benchmarks.
 
 use pulp::{Scalar256b, WithSimd};
 
-/// A SIMD body that this processor can run.
+/// A SIMD implementation that this processor can run.
 #[derive(Clone, Copy, Debug)]
 pub enum InstructionSet {
     /// Plain Rust on arrays of eight, for processors without any of the others.
     Portable,
-    /// What `pulp` found: AVX2 with FMA or NEON.
+    /// What `pulp` detected: AVX2 with FMA or NEON.
     Detected(pulp::Arch),
 }
 
@@ -36,7 +36,7 @@ impl InstructionSet {
         all
     }
 
-    /// Runs an operation with this body.
+    /// Runs an operation with this implementation.
     #[inline]
     pub fn dispatch<Op: WithSimd>(self, op: Op) -> Op::Output {
         match self {
@@ -45,7 +45,7 @@ impl InstructionSet {
         }
     }
 
-    /// Name for people.
+    /// Name for display.
     pub fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",

@@ -1,7 +1,7 @@
-//! The CPU evaluator: SIMD bodies chosen at run time, stripes of positions on `rayon`'s threads.
+//! The CPU evaluator: SIMD implementations chosen at run time, stripes of positions on `rayon`'s threads.
 //!
-//! Results do not depend on the number of threads: the cut into stripes depends on the data and
-//! the population alone, and partial sums are added in a fixed order.
+//! Results do not depend on the number of threads: the division into stripes depends only on the data and the
+//! population, and partial sums are added in a fixed order.
 
 mod curvature;
 mod instruction_set;
@@ -24,17 +24,17 @@ use gputexel_dataset::Layout;
 use gputexel_dataset::objective::{LossKind, x_per_cp};
 use gputexel_files::Result;
 
-/// Work items wanted a call, so that threads finish together.
+/// Target number of work items per call, so that threads finish at about the same time.
 const STRIPES_PER_CALL: usize = 64;
-/// Fewest positions a stripe: below, the tables cost more than the positions.
+/// Minimum number of positions per stripe: with fewer, the tables cost more than the positions.
 const MIN_STRIPE: usize = 8192;
-/// Features that are transposed together.
+/// Number of features transposed together.
 const TRANSPOSED: usize = 32;
-/// Up to how many members the one-member kernel is called for each, instead of filling a tile
-/// with padding; measured, see `docs/performance.md`.
+/// Maximum number of members for which the one-member kernel is called for each, instead of padding a tile;
+/// measured, see `docs/performance.md`.
 const MAX_SINGLES: usize = 2;
 
-/// Evaluates on the processor. Nothing is prepared beyond the layout.
+/// Evaluates on the CPU. Needs no preparation beyond the layout.
 #[derive(Debug)]
 pub struct CpuEvaluator<'a> {
     layout: &'a Layout,
@@ -43,22 +43,22 @@ pub struct CpuEvaluator<'a> {
 }
 
 impl<'a> CpuEvaluator<'a> {
-    /// An evaluator with the widest SIMD body of this processor.
+    /// An evaluator with the widest SIMD implementation of this processor.
     pub fn new(layout: &'a Layout) -> Self {
         Self::with_instruction_set(layout, InstructionSet::best())
     }
 
-    /// An evaluator with a certain SIMD body.
+    /// An evaluator with the given SIMD implementation.
     pub fn with_instruction_set(layout: &'a Layout, instruction_set: InstructionSet) -> Self {
         let tile_width = instruction_set.dispatch(TileWidth);
         Self { layout, instruction_set, tile_width }
     }
 
-    /// Scores under one θ (2 F values) of every position of the layout, in its order: centipawns,
-    /// White's view, in single precision as the kernels compute them.
+    /// Scores of all positions under one θ (2 F values), in layout order: centipawns, White's view, in single
+    /// precision as computed by the kernels.
     ///
     /// # Errors
-    /// [`Error::Usage`](gputexel_files::Error::Usage) when θ has another length.
+    /// [`Error::Usage`](gputexel_files::Error::Usage) when θ has the wrong length.
     pub fn scores(&self, theta: &[f64]) -> Result<Vec<f32>> {
         Population::single(theta, 1.0).validate(self.layout)?;
         Ok(self.scores_in(theta, 0..self.layout.positions()))
@@ -75,7 +75,7 @@ impl<'a> CpuEvaluator<'a> {
         request.validate(self.layout)
     }
 
-    /// Scores under one θ of the positions named, centipawns.
+    /// Scores of the given positions under one θ, centipawns.
     fn scores_in(&self, theta: &[f64], positions: Range<usize>) -> Vec<f32> {
         let parameters = MemberParameters::new(theta, 1.0);
         let stripes: Vec<Vec<f32>> = split_into_stripes(positions, STRIPES_PER_CALL)
@@ -97,7 +97,7 @@ impl<'a> CpuEvaluator<'a> {
         stripes.concat()
     }
 
-    /// Sums of whole tiles, in tile order.
+    /// Sums of complete tiles, in tile order.
     fn tiles(&self, population: &Population, tiles: usize, request: &Request) -> Vec<TileSums> {
         let positions = self.positions(&request.parts);
         let stripes = split_into_stripes(positions.clone(), STRIPES_PER_CALL / tiles.max(1));
@@ -146,8 +146,8 @@ impl<'a> CpuEvaluator<'a> {
             .collect()
     }
 
-    /// What tells the members of a tile apart, transposed; the last member fills up an incomplete
-    /// tile.
+    /// The parameters and settings of a tile's members, transposed; the last member is repeated to pad an
+    /// incomplete tile.
     fn tile_parameters(&self, population: &Population, tile: usize, parts: &Range<usize>) -> TileParameters {
         let (width, features) = (self.tile_width, self.layout.features());
         let member = |lane: usize| (tile * width + lane).min(population.members() - 1);
@@ -175,7 +175,7 @@ impl<'a> CpuEvaluator<'a> {
             parameters.seeds = (0..width).map(|lane| population.resamples[member(lane)]).collect();
         }
         if !population.is_shared() {
-            // In blocks, so that the rows written stay in the first-level cache.
+            // In blocks, so that the rows being written stay in the L1 cache.
             for start in (0..features).step_by(TRANSPOSED) {
                 let block = start..(start + TRANSPOSED).min(features);
                 for lane in 0..width {
@@ -217,7 +217,7 @@ impl<'a> CpuEvaluator<'a> {
             .expect("there is at least one stripe")
     }
 
-    /// Part weights of a member for the parts of a request; empty: 1.
+    /// A member's weights for the parts of a request; empty: 1.
     fn part_weights<'p>(&self, population: &'p Population, member: usize, parts: &Range<usize>) -> &'p [f32] {
         match &population.part_weights[..] {
             [] => &[],
@@ -226,15 +226,15 @@ impl<'a> CpuEvaluator<'a> {
     }
 }
 
-/// At most `count` stripes of about equal length.
+/// Divides positions into at most `count` stripes of about equal length.
 fn split_into_stripes(positions: Range<usize>, count: usize) -> Vec<Range<usize>> {
     let (first, length) = (positions.start, positions.len());
     let count = count.clamp(1, (length / MIN_STRIPE).max(1));
     (0..count).map(|i| first + length * i / count..first + length * (i + 1) / count).collect()
 }
 
-/// Makes losses under parameters that are not finite show it: not every SIMD body's minimum hands
-/// a NaN on.
+/// Sets losses to NaN if the parameters are not finite: not every SIMD implementation's minimum propagates
+/// NaN.
 fn nan_unless_finite(population: &Population, member: usize, losses: &mut [f64]) {
     let finite = population.member(member).iter().fold(true, |all, value| all & value.is_finite());
     if !(finite && population.k[member].is_finite()) {
@@ -242,12 +242,12 @@ fn nan_unless_finite(population: &Population, member: usize, losses: &mut [f64])
     }
 }
 
-/// Appends a member's losses, given its sums and weights by part, and returns its whole weight.
+/// Appends a member's losses, given its sums and weights by part, and returns its total weight.
 fn push_means(evaluations: &mut Evaluations, losses: &[f64], weights: &[f64], part_weights: &[f32]) -> f64 {
     let (mut loss, mut weight) = (0.0, 0.0);
     for (part, (&sum, &total)) in losses.iter().zip(weights).enumerate() {
         evaluations.part_losses.push(sum / total);
-        // A part that is left out has no say even where its loss is no number.
+        // A part with weight 0 must not contribute even if its loss is NaN.
         let factor = part_weights.get(part).map_or(1.0, |&factor| f64::from(factor));
         if factor != 0.0 {
             loss += factor * sum;

@@ -1,10 +1,9 @@
-//! The kernel for many members: lanes are members.
+//! The kernel for many members: SIMD lanes are members.
 //!
-//! Work item: a stripe of positions × a tile of `V` vectors of members. In each bucket one
-//! blended table serves all positions; a position's score is a sum of table rows, one vector
-//! addition a feature. Three phases take turns on a few positions at a time, so that what one
-//! leaves the next still finds in the first-level cache: sums of rows, losses and slopes, and the
-//! gradient, where each position adds its slope to the rows of its features.
+//! Work item: a stripe of positions × a tile of `V` vectors of members. In each bucket one interpolated table
+//! serves all positions; a position's score is a sum of table rows, one vector addition per feature. Three
+//! phases alternate on a few positions at a time, so that the data stay in the L1 cache: sums of rows, losses
+//! and slopes, and the gradient, where each position adds its slope to the rows of its features.
 
 #![allow(
     clippy::needless_range_loop,
@@ -18,22 +17,22 @@ use pulp::{Simd, WithSimd};
 use super::sigmoid::{ArgumentScale, LaneLoss, sigmoid};
 use gputexel_dataset::{Bucket, Layout, Shape, poisson_weight};
 
-/// θ of the members of one tile, in the type that a body computes with, and what else tells them
-/// apart. The optional lists are empty where the population has none.
+/// θ of the members of one tile, in the type used by the SIMD implementation, and their other settings.
+/// Optional lists are empty if the population has none.
 pub(super) struct TileParameters {
-    /// Members, of which the last may be padding.
+    /// Number of members; the last ones may be padding.
     pub width: usize,
-    /// `[feature][member]`, f32, centipawns; empty where scores are given.
+    /// `[feature][member]`, f32, centipawns; empty if scores are given.
     pub mg: Vec<f32>,
     /// As `mg`.
     pub eg: Vec<f32>,
-    /// x log₂ e a phase unit of the sum, or a centipawn where scores are given, a member.
+    /// x log₂ e per phase unit of the sum, or per centipawn if scores are given, for each member.
     pub x2_per_unit: Vec<f32>,
     /// `[part of the request][member]`: factors on weights.
     pub part_weights: Vec<f32>,
-    /// Share of the search score in the targets, a member.
+    /// Weight of the search score in the targets, for each member.
     pub blends: Vec<f32>,
-    /// Seed of the bootstrap, a member.
+    /// Seed of the bootstrap, for each member.
     pub seeds: Vec<u32>,
 }
 
@@ -41,16 +40,15 @@ pub(super) struct TileParameters {
 pub(super) struct TileSums {
     /// Σ w r ℓ without part weights, `[part of the request][member]`.
     pub losses: Vec<f64>,
-    /// Σ w r, likewise; empty where nothing is resampled, and members agree with the layout.
+    /// Σ w r, likewise; empty without resampling, when the weights are those of the layout.
     pub weights: Vec<f64>,
-    /// Σ v w r dℓ/dx · c · φ with part weights v, `[2 F][member]`, mg before eg; empty if not
-    /// asked for.
+    /// Σ v w r dℓ/dx · c · φ with part weights v, `[2 F][member]`, mg before eg; empty if not requested.
     pub gradients: Vec<f64>,
 }
 
-/// Scores that all members share: rows need not be summed again for each.
+/// Scores shared by all members: rows need not be summed for each of them.
 pub(super) struct SharedScores {
-    /// The position that the first one is of.
+    /// Index of the first position.
     pub first: usize,
     /// Centipawns, offsets included.
     pub scores: Vec<f32>,
@@ -59,16 +57,16 @@ pub(super) struct SharedScores {
 /// A stripe of positions and a tile of members.
 pub(super) struct TileItem<'a> {
     pub layout: &'a Layout,
-    /// Parts of the request, which index sums.
+    /// Parts of the request, used to index sums.
     pub parts: Range<usize>,
     pub positions: Range<usize>,
     pub parameters: &'a TileParameters,
-    /// Where the population shares its θ.
+    /// Set if all members share one θ.
     pub shared: Option<&'a SharedScores>,
 }
 
-/// The kernel for one [`TileItem`]. `PLAIN`: every coefficient is ±1, every weight 1, every offset 0 or in
-/// the shared scores, and members neither blend targets nor resample.
+/// The kernel for one [`TileItem`]. `PLAIN`: every coefficient is ±1, every weight 1, every offset 0 or
+/// contained in the shared scores, and members neither blend targets nor resample.
 pub(super) struct TileKernel<'a, L, const V: usize, const PLAIN: bool, const GRADIENTS: bool> {
     item: TileItem<'a>,
     loss: L,
@@ -82,21 +80,21 @@ pub(super) fn tile_kernel<L: LaneLoss, const PLAIN: bool, const GRADIENTS: bool>
     TileKernel { item, loss }
 }
 
-/// Vectors a tile: with two of AVX-512 or AVX2, the rows in use of a piece-square table fit the
-/// first-level cache; NEON's are half as wide.
+/// Vectors per tile: with two of AVX-512 or AVX2, the used rows of a piece-square table fit in the L1 cache;
+/// NEON's are half as wide.
 const VECTORS: usize = if cfg!(target_arch = "aarch64") { 4 } else { 2 };
 
-/// Positions that the phases take turns on.
+/// Number of positions after which the phases alternate.
 const TURN: usize = 32;
-/// Positions after which f32 sums of the gradient are added up in f64.
+/// Number of positions after which f32 sums of the gradient are added up in f64.
 const FLUSH: usize = 4096;
-/// A table row: one value a member of the tile. Aligned to cache lines, without which every load
-/// of a wide vector would touch two of them.
+/// A table row: one value per member of the tile. Aligned to cache lines, without which every load of a wide
+/// vector would touch two of them.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Row<T, const V: usize>([T; V]);
 
-/// Members a tile holds on a body with `S`'s vectors.
+/// Number of members in a tile with `S`'s vectors.
 pub(super) struct TileWidth;
 
 impl WithSimd for TileWidth {
@@ -109,9 +107,9 @@ impl WithSimd for TileWidth {
 
 /// Working memory of one [`TileItem`].
 struct TileBuffers<T, const V: usize> {
-    /// How sums become arguments of the sigmoid.
+    /// Scaling of sums to arguments of the sigmoid.
     scales: [ArgumentScale<T>; V],
-    /// Blended table of the bucket, in phase units: mg_units · mg + eg_units · eg.
+    /// Interpolated table of the bucket, in phase units: mg_units · mg + eg_units · eg.
     table: Vec<Row<T, V>>,
     /// Gradient of the bucket since the last flush.
     gradient: Vec<Row<T, V>>,
@@ -119,8 +117,8 @@ struct TileBuffers<T, const V: usize> {
     turn: [Row<T, V>; TURN],
     /// Their rows.
     pieces: Vec<Shape>,
-    /// Whether the part counts for any member: a fold that all of them leave out is judged, but
-    /// adds nothing to their gradients.
+    /// Whether the part counts for any member: a fold that all of them leave out is judged, but does not
+    /// contribute to gradients.
     counted: bool,
 }
 
@@ -228,7 +226,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
         for (row, (mg, eg)) in table.iter_mut().zip(rows) {
             let (mg, eg): ([S::f32s; V], [S::f32s; V]) = (vectors::<S, V>(mg), vectors::<S, V>(eg));
             for v in 0..V {
-                // Not fused: exact for whole numbers either way, and closer between bodies.
+                // Not fused: exact for whole numbers either way, and more consistent between implementations.
                 row.0[v] = simd.add_f32s(simd.mul_f32s(mg[v], mg_units), simd.mul_f32s(eg[v], eg_units));
             }
         }
@@ -306,8 +304,8 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
         buffers.pieces.clear();
     }
 
-    /// Replaces the sums of one vector of members by slopes, if gradients are wanted, and returns
-    /// Σ w r ℓ and Σ w r; the latter counts only where members resample.
+    /// Replaces the sums of one vector of members by slopes, if gradients are requested, and returns Σ w r ℓ
+    /// and Σ w r; the latter is only meaningful with resampling.
     #[inline(always)]
     fn losses_and_slopes<S: Simd, const N: usize>(
         &self,
@@ -324,19 +322,19 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
             _ => None,
         };
         let seeds = if PLAIN { None } else { self.item.parameters.seeds.get(lanes) };
-        // Scores that are given hold their offsets.
+        // Given scores already contain the offsets.
         let offsets = if PLAIN || self.item.shared.is_some() { &[] } else { self.item.layout.offsets() };
         let phase_max = f32::from(self.item.layout.phase_max());
         let targets = &self.item.layout.targets()[first..first + turn.len()];
         let (mut loss, mut weight) = (zero, zero);
         let mut start = 0;
         while start < turn.len() {
-            // Vectors in step are positions of the same members, so that what a division shares
-            // is one member's: numbers that are broken for one member stay with it.
+            // The vectors processed together are positions of the same members, so a shared division only
+            // mixes numbers of one member: a NaN in one member does not spread to others.
             let mut sums = [zero; N];
             let (mut y, mut w) = (sums, [one; N]);
             for j in 0..N {
-                // Odd positions out are computed twice and counted once.
+                // Excess positions are computed twice and counted once.
                 let i = (start + j).min(turn.len() - 1);
                 sums[j] = turn[i].0[v];
                 y[j] = simd.splat_f32s(targets[i]);
@@ -424,7 +422,7 @@ fn sum_group<S: Simd, const V: usize, const R: usize>(
     plus: usize,
     out: &mut [Row<S::f32s, V>],
 ) -> usize {
-    // Slices that are seen to be of equal length: no bounds are checked inside the loops.
+    // Slices that the compiler knows to be of equal length: no bounds checks inside the loops.
     let (mut added, mut subtracted) = ([ids; R], [ids; R]);
     for r in 0..R {
         (added[r], subtracted[r]) = ids[r * length..(r + 1) * length].split_at(plus);
@@ -454,14 +452,14 @@ fn sum_group<S: Simd, const V: usize, const R: usize>(
 #[inline(always)]
 fn counts<S: Simd>(simd: S, game: u32, seeds: &[u32]) -> S::f32s {
     let mut counts = [simd.splat_f32s(0.0)];
-    // A plain loop over lanes: compiled with the body's instruction set, it becomes vectors.
+    // A plain loop over lanes: compiled with the implementation's instruction set, it is vectorized.
     for (count, &seed) in bytemuck::cast_slice_mut::<S::f32s, f32>(&mut counts).iter_mut().zip(seeds) {
         *count = poisson_weight(game, seed) as f32;
     }
     counts[0]
 }
 
-/// Adds lanes to their sums in f64.
+/// Adds lanes to sums in f64.
 #[inline(always)]
 fn add(sums: &mut [f64], lanes: &[f32]) {
     for (sum, &lane) in sums.iter_mut().zip(lanes) {
@@ -472,7 +470,7 @@ fn add(sums: &mut [f64], lanes: &[f32]) {
 /// The vectors of a row of members.
 #[inline(always)]
 fn vectors<S: Simd, const V: usize>(values: &[f32]) -> [S::f32s; V] {
-    // Not `partial_load`, which is a call on some bodies.
+    // Not `partial_load`, which is a function call in some implementations.
     let (vectors, _) = S::as_simd_f32s(values);
     vectors.try_into().expect("rows are whole vectors")
 }
@@ -489,7 +487,7 @@ fn row<T: Copy>(table: &[T], id: u16) -> T {
     unsafe { *table.get_unchecked(usize::from(id)) }
 }
 
-/// One row of a table, to be changed.
+/// One row of a table, mutable.
 #[inline(always)]
 fn row_mut<T>(table: &mut [T], id: u16) -> &mut T {
     debug_assert!(usize::from(id) < table.len());
@@ -499,9 +497,9 @@ fn row_mut<T>(table: &mut [T], id: u16) -> &mut T {
     unsafe { table.get_unchecked_mut(usize::from(id)) }
 }
 
-/// Splits a bucket's gradient, times its part's weights, into its middlegame and endgame shares
-/// and clears it. With many parts buckets are small, and this is a seventh of the work: it is inlined
-/// to be compiled for its caller's instruction set, and passes over features that no position had.
+/// Adds a bucket's gradient, times its part weights, to its middlegame and endgame shares and clears it. With
+/// many parts, buckets are small and this is a seventh of the work: it is inlined to be compiled for its
+/// caller's instruction set, and skips features that no position had.
 #[inline(always)]
 fn flush<T: bytemuck::Pod, const V: usize>(
     layout: &Layout,

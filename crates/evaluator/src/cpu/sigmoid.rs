@@ -1,17 +1,17 @@
 //! The sigmoid and the losses on SIMD lanes, in f32.
 //!
-//! Accuracy is that of f32 itself (absolute error of p about 1e-7; the tests hold it against
-//! f64). Four sigmoids share a division, which costs as much as sixteen additions on wide vectors.
+//! As accurate as f32 itself (absolute error of p about 1e-7; tests compare with f64). Four sigmoids share
+//! one division, which costs as much as sixteen additions on wide vectors.
 
 #![allow(clippy::needless_range_loop, reason = "iterators with closures would be called, see `exp2`")]
 
 use pulp::Simd;
 
-/// Largest |x log₂ e| that is told apart: the sigmoid is there within 5e-10 of 0 and 1, and the
-/// product of four denominators below 2^125.
+/// Largest |x log₂ e| that is distinguished: there the sigmoid is within 5e-10 of 0 and 1, and the product of
+/// four denominators below 2^125.
 const LIMIT: f32 = 31.0;
 
-/// log₂ of the smallest |p − y|^q that is told apart.
+/// log₂ of the smallest |p − y|^q that is distinguished.
 const MIN_POWER: f32 = -116.0;
 
 /// 2^r on [−1/2, 1/2] with 2^0 = 1 exactly; relative error below 1.1e-7 (fitted for this file by
@@ -19,23 +19,23 @@ const MIN_POWER: f32 = -116.0;
 #[allow(clippy::approx_constant, reason = "a fitted coefficient near ln 2, not ln 2")]
 const EXP2: [f32; 6] = [1.0, 0.693_147, 0.240_222_42, 0.055_507_336, 0.009_671_513, 0.001_326_472_7];
 
-/// Vectors worked on in step where a body has 16 registers.
+/// Number of vectors processed together if there are only 16 registers.
 pub(super) const IN_STEP: usize = 4;
 
-/// How sums are scaled to arguments of the sigmoid.
+/// Scaling of sums to arguments of the sigmoid.
 #[derive(Clone, Copy)]
 pub(super) struct ArgumentScale<V> {
-    /// x log₂ e a unit of the sum.
+    /// x log₂ e per unit of the sum.
     x2: V,
     /// Its negative.
     negative: V,
-    /// The sum at which |x log₂ e| is at its limit: clamping sums lets the scaling fuse with what
+    /// The sum at which |x log₂ e| reaches its limit: clamping sums allows the scaling to be fused with what
     /// follows.
     limit: V,
 }
 
 impl<V: Copy> ArgumentScale<V> {
-    /// A scale from x log₂ e a unit.
+    /// A scaling with x log₂ e per unit.
     #[inline(always)]
     pub(super) fn new<S: Simd<f32s = V>>(simd: S, x2: V) -> Self {
         let limit = simd.div_f32s(simd.splat_f32s(LIMIT), simd.abs_f32s(x2));
@@ -43,16 +43,16 @@ impl<V: Copy> ArgumentScale<V> {
     }
 }
 
-/// What the argument x of the sigmoid says about a prediction.
+/// The prediction for an argument x of the sigmoid.
 #[derive(Clone, Copy)]
 pub(super) struct Prediction<V> {
     /// σ(x).
     pub p: V,
-    /// Two numbers of which σ(x) is the product, for fusing it with what follows.
+    /// Two factors whose product is σ(x), to be fused with what follows.
     factors: [V; 2],
-    /// 1 − σ(x), of small relative error within the limit.
+    /// 1 − σ(x), with small relative error within the limit.
     pub q: V,
-    /// x log₂ e, without limit.
+    /// x log₂ e, not clamped.
     pub x2: V,
 }
 
@@ -65,9 +65,9 @@ impl<V: Copy> Prediction<V> {
 }
 
 /// 2^(x · scale) of several vectors, |x · scale| ≤ 126.
-// Loops over the vectors stand inside each step, so that instructions of independent chains
-// alternate and the processor's scheduler does not fill up with waiting ones. Closures and array
-// methods would be compiled without the body's instruction set and called: a factor of twenty.
+// Loops over the vectors are inside each step, so that instructions of independent chains alternate and the
+// processor's scheduler does not fill up with waiting ones. Closures and array methods would be compiled
+// without the implementation's instruction set and called: a factor of twenty.
 #[inline(always)]
 fn exp2<S: Simd, const N: usize>(simd: S, x: [S::f32s; N], scale: S::f32s) -> [S::f32s; N] {
     // Adding 1.5 · 2²³ rounds to a whole number and leaves it in the low bits of the sum.
@@ -163,7 +163,7 @@ pub(super) fn sigmoid<S: Simd, const N: usize>(
     predictions
 }
 
-/// A loss function on lanes; the kinds are types so that each gets loops of its own.
+/// A loss function on SIMD lanes; the kinds are types so that each gets its own loops.
 pub(super) trait LaneLoss: Copy + Send + Sync {
     /// ℓ(p, y).
     fn value<S: Simd>(self, simd: S, prediction: &Prediction<S::f32s>, y: S::f32s) -> S::f32s;
@@ -334,7 +334,7 @@ mod tests {
                     }
                 }
             }
-            // Measured 2.4e-7 and 4.5e-7, 6e-7, 5.5e-7, of which the scaled argument is a part.
+            // Measured 2.4e-7 and 4.5e-7, 6e-7, 5.5e-7, partly due to the scaled argument.
             assert!(worst_p < 5e-7, "{worst_p}");
             assert!(worst_loss[0] < 9e-7 && worst_loss[1] < 2e-6 && worst_loss[2] < 2e-6, "{worst_loss:?}");
         }

@@ -1,8 +1,8 @@
-//! The kernel for one member: lanes are positions.
+//! The kernel for one member: SIMD lanes are positions.
 //!
-//! Scores are summed entry by entry from a blended table that fits the first-level cache, four
-//! rows side by side; the sigmoid and the loss run on all positions of a turn at once; then each
-//! position adds its slope to the gradient of its features.
+//! Scores are summed entry by entry from an interpolated table that fits in the L1 cache, four rows side by
+//! side; the sigmoid and the loss run on a block of positions at once; then each position adds its slope to
+//! the gradient of its features.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use gputexel_dataset::{Bucket, Layout, Shape};
 pub(super) struct MemberParameters {
     mg: Vec<f32>,
     eg: Vec<f32>,
-    /// x log₂ e a centipawn.
+    /// x log₂ e per centipawn.
     x2_per_cp: f32,
 }
 
@@ -27,8 +27,8 @@ impl MemberParameters {
         Self { mg: round(mg), eg: round(eg), x2_per_cp: (x_per_cp(k) * std::f64::consts::LOG2_E) as f32 }
     }
 
-    /// The blended table of a bucket in phase units: mg_units · mg + eg_units · eg, exact for
-    /// whole numbers.
+    /// The interpolated table of a bucket in phase units: mg_units · mg + eg_units · eg, exact for whole
+    /// numbers.
     pub(super) fn blend(&self, bucket: &Bucket, table: &mut [f32]) {
         let (mg_units, eg_units) = (f32::from(bucket.mg_units), f32::from(bucket.eg_units));
         for (blended, (mg, eg)) in table.iter_mut().zip(self.mg.iter().zip(&self.eg)) {
@@ -41,14 +41,14 @@ impl MemberParameters {
 pub(super) struct MemberSums {
     /// Σ w ℓ without part weights, by part of the request.
     pub losses: Vec<f64>,
-    /// Σ v w dℓ/dx · c · φ with part weights v, mg before eg; empty if not asked for.
+    /// Σ v w dℓ/dx · c · φ with part weights v, mg before eg; empty if not requested.
     pub gradient: Vec<f64>,
 }
 
-/// One stripe of positions under one member that neither blends targets nor resamples.
+/// One stripe of positions under one member without blended targets or resampling.
 pub(super) struct MemberKernel<'a, L> {
     pub layout: &'a Layout,
-    /// Parts of the request, which index sums.
+    /// Parts of the request, used to index sums.
     pub parts: Range<usize>,
     /// Factor on the weights of each part of the request; empty: 1.
     pub part_weights: &'a [f32],
@@ -58,17 +58,17 @@ pub(super) struct MemberKernel<'a, L> {
     pub gradients: bool,
 }
 
-/// Positions that the phases take turns on.
+/// Number of positions after which the phases alternate.
 const TURN: usize = 256;
-/// Positions after which f32 sums of the gradient are added up in f64.
+/// Number of positions after which f32 sums of the gradient are added up in f64.
 const FLUSH: usize = 4096;
-/// Rows side by side, to hide the latency of additions and of stores that are loaded again.
+/// Number of rows side by side, to hide the latency of additions and of loads after stores.
 const ROWS: usize = 4;
-/// Weights where all are 1.
+/// Weights if all are 1.
 const ONES: [f32; TURN] = [1.0; TURN];
 
-/// Scores of the positions of a shape, centipawns: one correctly rounded product of a sum in
-/// phase units, so that backends agree to the bit wherever the sums are exact.
+/// Scores of the positions of a shape, centipawns: one correctly rounded product of a sum in phase units, so
+/// that backends agree bit for bit wherever the sums are exact.
 #[inline(always)]
 pub(super) fn scores(layout: &Layout, shape: &Shape, table: &[f32], out: &mut [f32]) {
     assert_eq!(table.len(), layout.features(), "a table of the layout");
@@ -125,7 +125,7 @@ fn value(table: &[f32], id: u16) -> f32 {
     unsafe { *table.get_unchecked(usize::from(id)) }
 }
 
-/// Cuts a shape to `count` positions after the first `done`.
+/// The `count` positions of a shape after the first `done`.
 fn piece(shape: &Shape, done: usize, count: usize) -> Shape {
     Shape {
         positions: shape.positions.start + done..shape.positions.start + done + count,
@@ -179,7 +179,7 @@ impl<L: LaneLoss> WithSimd for MemberKernel<'_, L> {
 }
 
 impl<L: LaneLoss> MemberKernel<'_, L> {
-    /// Replaces scores by the slopes w dℓ/dx and returns Σ w ℓ.
+    /// Replaces scores by slopes w dℓ/dx and returns Σ w ℓ.
     #[inline(always)]
     fn losses_and_slopes<S: Simd>(&self, simd: S, piece: &Shape, scores: &mut [f32]) -> f64 {
         let count = scores.len();
@@ -195,7 +195,7 @@ impl<L: LaneLoss> MemberKernel<'_, L> {
         while start < count {
             let (mut cp, mut y, mut w) = (total, total, total);
             for i in 0..IN_STEP {
-                // Lanes past the end are 0, and so is their weight.
+                // Lanes beyond the end are 0, and so are their weights.
                 let lanes =
                     (start + i * S::F32_LANES).min(count)..(start + (i + 1) * S::F32_LANES).min(count);
                 cp[i] = simd.partial_load_f32s(&scores[lanes.clone()]);
@@ -265,8 +265,7 @@ impl<L: LaneLoss> MemberKernel<'_, L> {
     }
 }
 
-/// Splits a bucket's gradient, times its part's weight, into its middlegame and endgame shares and
-/// clears it.
+/// Adds a bucket's gradient, times its part weight, to its middlegame and endgame shares and clears it.
 fn flush(
     layout: &Layout,
     bucket: &Bucket,

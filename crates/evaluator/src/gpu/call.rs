@@ -1,5 +1,5 @@
-//! One call on one chunk of members: parameters up, passes encoded and submitted slice by slice,
-//! results back. Owns the scratch memory that calls share; what is computed where is in `shaders/`.
+//! One call on one chunk of members: parameters are uploaded, passes encoded and submitted slice by slice,
+//! results downloaded. Owns the scratch memory shared by calls; the computations are in `shaders/`.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -16,11 +16,11 @@ use gputexel_gpu::buffers::{GrowingBuffer, Readback};
 use gputexel_gpu::meter::{part, whole};
 use gputexel_gpu::pace::Clock;
 
-/// Segments that one thread of the first reduction adds.
+/// Number of segments added by one thread of the first reduction.
 pub(super) const CHUNK: usize = 64;
 
-/// Submissions under way at a time: enough that the device never waits for the host, few enough
-/// that each is answered soon.
+/// Maximum number of submissions in flight: enough that the device never waits for the host, few enough that
+/// each completes soon.
 const IN_FLIGHT: usize = 3;
 
 #[derive(Debug)]
@@ -57,9 +57,9 @@ impl Buffers {
 pub(super) struct Sums {
     /// Σ w ℓ by part of the request and member.
     pub(super) losses: Vec<f64>,
-    /// Σ w likewise, where games are resampled; else empty.
+    /// Σ w likewise, if games are resampled; else empty.
     pub(super) weights: Vec<f64>,
-    /// Side, feature, member; not yet scaled.
+    /// By side, feature, member; not yet scaled.
     pub(super) gradients: Vec<f64>,
 }
 
@@ -74,22 +74,22 @@ pub(super) struct Call {
     pub(super) uniforms: wgpu::Buffer,
     pub(super) parameters: wgpu::Buffer,
     pub(super) tables: wgpu::Buffer,
-    /// The tables again where parts have no factors: every binding must be bound.
+    /// The tables again if parts have no factors: every binding must be bound.
     pub(super) factors: wgpu::Buffer,
 }
 
 impl Call {
-    /// Bytes of a row of all members.
+    /// Bytes per row of all members.
     pub(super) fn row(&self) -> u64 {
         4 * self.tiling.padded() as u64
     }
 
-    /// Reals of a row of all members.
+    /// Reals per row of all members.
     pub(super) fn stride(&self) -> usize {
         self.sizes.stride as usize
     }
 
-    /// The sizes of a slice of a request of `total` segments.
+    /// The uniforms of a slice, in a request of `total` segments.
     pub(super) fn sizes_of(&self, slice: &Slice<'_>, total: usize) -> Uniforms {
         Uniforms {
             first_segment: slice.first as u32,
@@ -100,12 +100,12 @@ impl Call {
         }
     }
 
-    /// The binding of a slice's sizes.
+    /// The binding of a slice's uniforms.
     fn uniforms_of(&self, slice: &Slice<'_>) -> wgpu::BufferBinding<'_> {
         wgpu::BufferBinding { offset: slice.sizes_at, ..part(&self.uniforms, size_of::<Uniforms>() as u64) }
     }
 
-    /// Adds up losses by part, in the order of segments, and gradients.
+    /// Sums losses by part, in the order of segments, and gradients.
     pub(super) fn sums(
         &self,
         plan: &SegmentPlan,
@@ -119,7 +119,7 @@ impl Call {
             let mut sums = vec![0.0; request.parts.len() * members];
             for segment in plan.segments() {
                 let part = segment.part as usize - request.parts.start;
-                let row = rows.next().expect("one a segment was asked for");
+                let row = rows.next().expect("one was requested per segment");
                 add(&mut sums[part * members..(part + 1) * members], row);
             }
             sums
@@ -133,21 +133,21 @@ impl Call {
         Sums { losses, weights, gradients: sums }
     }
 
-    /// Rows of losses and, where games are resampled, of weights.
+    /// Number of rows of losses and, if games are resampled, of weights.
     pub(super) fn loss_rows(&self, plan: &SegmentPlan) -> u64 {
         (plan.total() * if self.shape.resamples { 2 } else { 1 }) as u64
     }
 }
 
-/// Segments of one shard that one submission covers.
+/// Segments of one shard that are covered by one submission.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slice<'p> {
     pub(super) shard: usize,
-    /// Segments of the shard before the first.
+    /// Segments of the shard before the slice.
     pub(super) first: usize,
-    /// Segments of the request before the first.
+    /// Segments of the request before the slice.
     pub(super) ordinal: usize,
-    /// Where its sizes lie among the uniforms.
+    /// Offset of its sizes among the uniforms.
     pub(super) sizes_at: u64,
     pub(super) segments: &'p [Segment],
     pub(super) buffer: &'p wgpu::Buffer,
@@ -159,7 +159,7 @@ impl GpuEvaluator<'_> {
         self.pipelines.get(self.gpu.context(), variant)
     }
 
-    /// Uploads parameters, K and all else that members have of their own; what `blend` reads.
+    /// Uploads the parameters, K and all other values per member; the input of `blend`.
     pub(super) fn begin_call(
         &mut self,
         population: &Population,
@@ -183,7 +183,7 @@ impl GpuEvaluator<'_> {
             weighted: !population.part_weights.is_empty(),
         };
         self.extended |= shape.blends || shape.resamples;
-        // A shared value fills one Real, so that kernels need not tell it from one a member.
+        // A shared value fills one Real, so that kernels can treat it like one value per member.
         let columns = if shape.shared { width } else { padded };
         let mut parameters = vec![0f32; 2 * features * columns + 4 * padded];
         let (theta, of_members) = parameters.split_at_mut(2 * features * columns);
@@ -265,12 +265,12 @@ impl GpuEvaluator<'_> {
         self.gpu.dispatch(encoder, &pipeline, &bindings, groups)
     }
 
-    /// Queues the sizes of a slice, for the submission that follows.
+    /// Queues the uniforms of a slice for the next submission.
     pub(super) fn write_sizes(&self, call: &Call, slice: &Slice<'_>, total: usize) -> Result<()> {
         self.gpu.write(&call.uniforms, slice.sizes_at, bytemuck::bytes_of(&call.sizes_of(slice, total)))
     }
 
-    /// Encodes the walk over a slice's positions and, for gradients, the reduction.
+    /// Encodes the pass over a slice's positions and, for gradients, the reduction.
     pub(super) fn encode_slice(
         &mut self,
         call: &Call,
@@ -312,7 +312,7 @@ impl GpuEvaluator<'_> {
         if pass == Pass::Positions {
             return Ok(());
         }
-        // Partial sums outlive a slice, so they have their final size from the start.
+        // Partial sums outlive a slice, so they are allocated in full from the start.
         let side = 2 * features as u64 * call.row();
         let most = 2 + self.slab_segments(call.tiling).min(plan.total()).div_ceil(CHUNK) as u64;
         let partials = self.buffers.partials.reserve(&self.gpu, most * side)?;
@@ -330,20 +330,20 @@ impl GpuEvaluator<'_> {
         ];
         let groups = [groups_for(elements), chunks as u32];
         self.gpu.dispatch(encoder, &reduce, &bindings, groups)?;
-        // The kernel takes the number of elements from the binding.
+        // The kernel derives the number of elements from the binding's size.
         let bindings = [call.uniforms_of(slice), whole(&partials), part(&totals, side)];
         self.gpu.dispatch(encoder, &total, &bindings, [groups_for(2 * elements), 1])
     }
 
-    /// Segments whose slabs fit their memory.
+    /// Number of segments whose slabs fit in the memory for slabs.
     pub(super) fn slab_segments(&self, tiling: Tiling) -> usize {
-        // As much again as a fifth of the slabs is kept for partial sums.
+        // A sixteenth of each slab, and four slabs, are reserved for partial sums.
         let slab = 4 * (self.layout.features().max(1) * tiling.padded()) as u64;
         let room = self.budget.slabs.min(self.options.binding_bytes);
         (room.saturating_sub(4 * slab) / (slab + slab / 16)).clamp(1, 65_535) as usize
     }
 
-    /// How many of the segments from `at` on the next slice takes, and its padded pairs.
+    /// How many of the given segments the next slice takes, and their number of padded pairs.
     pub(super) fn slice_length(&self, call: &Call, segments: &[Segment]) -> (usize, u64) {
         let padded = call.tiling.padded() as u64;
         let most = if call.gradients { self.slab_segments(call.tiling) } else { 65_535 };
@@ -376,8 +376,8 @@ impl GpuEvaluator<'_> {
         let mut blended = matches!(pass, Pass::Positions | Pass::Reduce);
         for shard in 0..plan.shards.len() {
             let planned = &plan.shards[shard];
-            // A slot is written anew only when the shard before the last is done with: uploads
-            // wait in memory of the host until the device gets to them.
+            // A slot is only overwritten when the shard before the previous one is finished: pending uploads
+            // take host memory until the device gets to them.
             while self.store.is_streamed() && under_way.front().is_some_and(|&(_, _, s)| s + 1 < shard) {
                 self.await_oldest(&call, &mut under_way, &mut clock)?;
             }
@@ -439,7 +439,7 @@ impl GpuEvaluator<'_> {
         Ok(())
     }
 
-    /// Fetches the results.
+    /// Downloads the results.
     fn collect(&mut self, call: &Call, plan: &SegmentPlan, request: &Request) -> Result<Sums> {
         let loss_floats = call.loss_rows(plan) as usize * call.tiling.padded();
         self.buffers.readback.finish(&self.gpu, |floats| {
@@ -449,13 +449,13 @@ impl GpuEvaluator<'_> {
     }
 }
 
-/// Adds a row of floats to sums in f64; padding is left out.
+/// Adds a row of floats to sums in f64, without the padding.
 fn add(sums: &mut [f64], row: &[f32]) {
     sums.iter_mut().zip(row).for_each(|(sum, &value)| *sum += f64::from(value));
 }
 
 impl SegmentPlan {
-    /// Some segments of one shard.
+    /// A range of segments of one shard.
     pub(super) fn slice(&self, shard: usize, range: Range<usize>) -> Slice<'_> {
         let planned = &self.shards[shard];
         Slice {

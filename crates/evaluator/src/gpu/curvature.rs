@@ -1,7 +1,7 @@
-//! Gauss–Newton matrices on the device, member after member.
+//! Gauss–Newton matrices on the device, one member at a time.
 //!
-//! Inside a phase bucket φ is a constant, so one F × F triangle a segment serves the blocks of the
-//! 2F × 2F matrix, which are split off by φ², φ (1 − φ) and (1 − φ)² where segments are added up.
+//! Inside a phase bucket φ is constant, so one F × F triangle per segment serves the blocks of the 2F × 2F
+//! matrix: it is multiplied by φ², φ (1 − φ) and (1 − φ)² when segments are added up.
 
 use super::GpuEvaluator;
 use super::call::Call;
@@ -16,20 +16,20 @@ use gputexel_files::{Error, Result};
 use gputexel_gpu::meter::{part, whole};
 use gputexel_gpu::pace::Clock;
 
-/// Segments that one thread of the reduction adds.
+/// Number of segments added by one thread of the reduction.
 const CHUNK: usize = 16;
 
-/// Workgroups that share a segment where each position is on its own.
+/// Number of workgroups that share a segment when each position is independent.
 const WORKGROUPS_PER_SEGMENT: u32 = 16;
 
-/// Pairs that a position of the matrix is reckoned as, before its pace is measured.
+/// Number of pairs assumed per position of the matrix until its speed has been measured.
 const PAIRS_PER_POSITION: u64 = 64;
 
 impl GpuEvaluator<'_> {
     /// Σ w h x xᵀ / `weight` of one member, per centipawn squared: symmetric, row-major, 2F × 2F.
     ///
     /// # Errors
-    /// [`Error::Usage`] for over 4,096 features, [`Error::Gpu`] when the device refuses.
+    /// [`Error::Usage`] for more than 4,096 features, [`Error::Gpu`] when the device fails.
     pub(super) fn curvature(
         &mut self,
         population: &Population,
@@ -71,7 +71,7 @@ impl GpuEvaluator<'_> {
                 self.encode_matrix(&call, &plan, shard, at..at + count, &mut encoder)?;
                 let submission = self.gpu.submit(Some(encoder))?;
                 at += count;
-                // The last one is waited for with its result.
+                // The last slice is awaited together with its result.
                 if slice.ordinal + count < plan.total() {
                     self.gpu.wait(submission)?;
                     self.paces[Walk::Matrices as usize].observe(pairs, clock.lap());
@@ -89,10 +89,10 @@ impl GpuEvaluator<'_> {
         self.buffers.readback.finish(&self.gpu, |blocks| assemble(blocks, features, scale))
     }
 
-    /// Segments of matrices whose slabs fit their memory.
+    /// Number of segments of matrices whose slabs fit in the memory for slabs.
     fn matrix_segments(&self) -> Result<usize> {
         let slab = 4 * (self.layout.features() * self.layout.features()).max(1) as u64;
-        // A slab, and three blocks of partial sums a chunk, of two chunks more than are full.
+        // One slab per segment, and three blocks of partial sums per chunk, with two chunks to spare.
         let room = |budget: &Budget| {
             let room = budget.slabs.min(self.options.binding_bytes);
             (room / slab).saturating_sub(9) * CHUNK as u64 / (CHUNK as u64 + 3)
@@ -111,7 +111,7 @@ impl GpuEvaluator<'_> {
         }
     }
 
-    /// Encodes curvatures, slabs and sums of some segments of a shard.
+    /// Encodes curvatures, slabs and sums of a slice of a shard.
     fn encode_matrix(
         &mut self,
         call: &Call,
@@ -131,7 +131,7 @@ impl GpuEvaluator<'_> {
         let heads = array(Array::Heads)?;
         let curvatures = self.buffers.losses.reserve(&self.gpu, 4 * positions)?;
         let slabs = self.buffers.slabs.reserve(&self.gpu, 4 * size * count as u64)?;
-        // Partial sums outlive a slice, so they have their final size from the start.
+        // Partial sums outlive a slice, so they are allocated in full from the start.
         let max_partials = 2 + self.matrix_segments()?.min(plan.total()).div_ceil(CHUNK) as u64;
         let partials = self.buffers.partials.reserve(&self.gpu, max_partials * 12 * size)?;
         let totals = self.buffers.totals.reserve(&self.gpu, 12 * size)?;
@@ -181,7 +181,7 @@ impl GpuEvaluator<'_> {
     }
 }
 
-/// The whole matrix from lower triangles of its blocks mg-mg, mg-eg and eg-eg, scaled.
+/// The whole matrix, scaled, from the lower triangles of its blocks mg-mg, mg-eg and eg-eg.
 fn assemble(blocks: &[f32], features: usize, scale: f64) -> Vec<f64> {
     let size = 2 * features;
     let mut matrix = vec![0.0; size * size];

@@ -1,7 +1,7 @@
-//! The kernels: their sources, the structs that they share with the host, and their pipelines.
+//! The kernels: their sources, the structs shared with the host, and their pipelines.
 //!
-//! Owns which WGSL files make a kernel and which constants specialize it. Knows nothing of
-//! datasets; buffers are bound by the callers.
+//! Owns which WGSL files make up a kernel and which constants specialize it. Knows nothing of datasets;
+//! callers bind the buffers.
 
 use std::collections::HashMap;
 
@@ -10,13 +10,13 @@ use bytemuck::{Pod, Zeroable};
 use gputexel_files::Result;
 use gputexel_gpu::GpuContext;
 
-/// Threads a workgroup; WebGPU promises 256.
+/// Threads per workgroup; WebGPU guarantees 256.
 pub const WORKGROUP: usize = 256;
 
-/// Workgroup memory that WebGPU promises, in f32: the residuals of a block fill it at most.
+/// Workgroup memory guaranteed by WebGPU, in f32; the residuals of a block fit in it.
 pub const RESIDUALS: usize = 4096;
 
-/// Lengths of blocks of the transposed dataset, one for each size of tile.
+/// Block lengths of the transposed dataset, one for each tile size.
 pub const BLOCKS: [usize; 4] = [128, 256, 512, MAX_BLOCK];
 
 /// Largest block of the transposed dataset.
@@ -28,21 +28,21 @@ pub const MAX_BLOCK: usize = 1024;
 pub struct Uniforms {
     /// Number of features F.
     pub features: u32,
-    /// Reals a row of members.
+    /// Reals per row of members.
     pub stride: u32,
-    /// Reals a row of tables: `stride`, or 1 where all members share one table.
+    /// Reals per row of tables: `stride`, or 1 if all members share one table.
     pub columns: u32,
-    /// `vec4` a position record.
+    /// `vec4` per position record.
     pub record: u32,
-    /// Segments a chunk of the first reduction.
+    /// Segments per chunk of the first reduction.
     pub chunk: u32,
     /// Reals before the rows of members in the tables.
     pub member_rows: u32,
-    /// Segments before the slice's first one in the binding.
+    /// Segments before the slice in the binding.
     pub first_segment: u32,
     /// Segments of the slice.
     pub segments: u32,
-    /// Segments before the slice's first one in the request.
+    /// Segments before the slice in the request.
     pub ordinal: u32,
     /// Segments of the request.
     pub total_segments: u32,
@@ -56,13 +56,13 @@ pub struct Uniforms {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub struct Segment {
-    /// First position, counted from the start of the shard.
+    /// First position, relative to the start of the shard.
     pub first: u32,
-    /// Position after the last.
+    /// End of the positions (exclusive).
     pub end: u32,
-    /// Transposed block that the first position opens.
+    /// Transposed block that starts at the first position.
     pub block: u32,
-    /// Taper: row group of the blended tables.
+    /// Taper: row group of the interpolated tables.
     pub taper: u32,
     /// Part of the layout.
     pub part: u32,
@@ -71,23 +71,23 @@ pub struct Segment {
 /// A kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kernel {
-    /// Blended tables from parameters.
+    /// Computes interpolated tables from parameters.
     Blend,
     /// Losses.
     Loss,
-    /// Losses and slabs of gradients.
+    /// Losses and gradient slabs.
     Gradient,
-    /// Slabs to partial mg and eg gradients.
+    /// Reduces slabs to partial mg and eg gradients.
     Reduce,
-    /// Partial gradients to totals.
+    /// Reduces partial gradients to totals.
     Total,
-    /// Curvatures of the loss at each position, for one member.
+    /// Gauss–Newton curvatures of the loss at each position, for one member.
     LossCurvature,
     /// Slabs of Gauss–Newton matrices.
     HessianSlab,
-    /// Slabs to the blocks of the matrix.
+    /// Expands slabs to the blocks of the matrix.
     HessianExpand,
-    /// A step of Adam.
+    /// An Adam step.
     Adam,
 }
 
@@ -105,7 +105,7 @@ impl Kernel {
         Self::Adam,
     ];
 
-    /// Name of its file, without ending.
+    /// Name of its file, without the extension.
     pub fn name(self) -> &'static str {
         match self {
             Self::Blend => "blend",
@@ -134,7 +134,7 @@ impl Kernel {
         }
     }
 
-    /// Its WGSL.
+    /// Its WGSL source.
     pub fn source(self, shape: Shape) -> String {
         let (real, word) = if shape.vector { ("vec4<f32>", "vec4<u32>") } else { ("f32", "u32") };
         let Shape { unit, blends, resamples, shared, weighted, .. } = shape;
@@ -145,13 +145,13 @@ impl Kernel {
         )
     }
 
-    /// Whether it walks positions.
+    /// Whether it iterates over positions.
     fn walks(self) -> bool {
         matches!(self, Self::Loss | Self::Gradient | Self::LossCurvature)
     }
 }
 
-/// What the source of a kernel is specialized for; what is not used costs nothing.
+/// Properties that a kernel's source is specialized for; unused ones cost nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Shape {
     /// Four members per lane instead of one.
@@ -168,23 +168,23 @@ pub struct Shape {
     pub weighted: bool,
 }
 
-/// What a pipeline is specialized for.
+/// Everything that a pipeline is specialized for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Variant {
     /// The kernel.
     pub kernel: Kernel,
-    /// Members a tile: 1, or 4 a lane.
+    /// Members per tile: 1, or 4 per lane.
     pub tile: usize,
     /// Loss: 0 squared, 1 cross-entropy, 2 power.
     pub loss: u32,
-    /// Number of features where workgroup memory depends on it, else 0.
+    /// Number of features if workgroup memory depends on it, else 0.
     pub features: usize,
     /// Its source.
     pub shape: Shape,
 }
 
 impl Variant {
-    /// A kernel's variant, without what makes no difference to it.
+    /// The variant of a kernel, without properties that do not affect it.
     pub fn new(kernel: Kernel, tile: usize, loss: u32, shape: Shape) -> Self {
         let vector = tile > 1;
         let shape = match kernel {
@@ -200,7 +200,7 @@ impl Variant {
         };
         Self {
             kernel,
-            // The others see Reals only, not tiles.
+            // The other kernels only depend on Reals, not on tiles.
             tile: if kernel.walks() { tile } else { tile.min(if shape.vector { 4 } else { 1 }) },
             loss: if kernel.walks() { loss } else { 0 },
             features: 0,
@@ -208,21 +208,21 @@ impl Variant {
         }
     }
 
-    /// The variant for a number of features, by which workgroup memory is sized.
+    /// The variant for a number of features, which determines the size of workgroup memory.
     pub fn for_features(self, features: usize) -> Self {
         Self { features, ..self }
     }
 }
 
-/// Positions a block of the transposed dataset for a tile of members.
+/// Positions per block of the transposed dataset, for a tile of members.
 pub fn block_length(tile: usize) -> usize {
     (RESIDUALS / tile).min(MAX_BLOCK)
 }
 
-/// Threads a position in the kernel of Gauss–Newton slabs: most rows have fewer entries.
+/// Threads per position in the kernel of Gauss–Newton slabs: most rows have fewer entries.
 const HESSIAN_LANES: usize = 16;
 
-/// Positions at a time in the kernel of Gauss–Newton slabs: each has a row of sums.
+/// Positions processed at a time by the kernel of Gauss–Newton slabs: each has a row of sums.
 fn hessian_groups(features: usize) -> usize {
     1 << (RESIDUALS / features.max(1)).clamp(1, WORKGROUP / HESSIAN_LANES).ilog2()
 }

@@ -1,5 +1,5 @@
-//! Making do with the memory there is: chunks of members, and another cut where the device or the
-//! limit refuses.
+//! Adapting to the available memory: chunks of members, and a different partition when the device or the
+//! limit refuses an allocation.
 
 use super::GpuEvaluator;
 use super::call::Buffers;
@@ -12,17 +12,17 @@ use crate::{Population, Request};
 use gputexel_dataset::Layout;
 use gputexel_files::{Error, Result};
 
-/// Less than this is not worth another try.
+/// Below this, retrying is not worthwhile.
 const MIN_MEMORY: u64 = 1 << 16;
 
-/// Positions a segment of a Gauss–Newton matrix: enough to pay for the writing of a slab, few enough
-/// that a workgroup with a common feature does not outlast the others by much.
+/// Positions per segment of a Gauss–Newton matrix: enough to pay for writing a slab, few enough that a
+/// workgroup with a common feature does not take much longer than the others.
 const MATRIX_SEGMENT: usize = 16 * MAX_BLOCK;
 
-/// The dataset cut for some memory.
+/// Partitions the dataset for the given memory.
 ///
 /// # Errors
-/// [`Error::Gpu`] when the memory is too little; says how much is enough.
+/// [`Error::Gpu`] when there is too little memory; says how much would be enough.
 pub(super) fn open<'a>(
     layout: &'a Layout,
     options: &GpuOptions,
@@ -59,8 +59,8 @@ fn bytes_name(bytes: u64) -> String {
 }
 
 impl GpuEvaluator<'_> {
-    /// Calls until memory is not refused any more, each time with less of it, or until there is
-    /// nothing left to save.
+    /// Repeats a call with less and less memory until no allocation is refused, or until there is nothing
+    /// left to save.
     pub(super) fn retry_with_less_memory<T>(
         &mut self,
         mut call: impl FnMut(&mut Self) -> Result<T>,
@@ -74,14 +74,14 @@ impl GpuEvaluator<'_> {
         }
     }
 
-    /// Plans with three quarters of what there was room for.
+    /// Plans again with three quarters of the memory that was used.
     fn shrink_budget(&mut self, refusal: Error) -> Result<()> {
         let had = self.planned.unwrap_or(u64::MAX).min(self.gpu.used().max(2 * MIN_MEMORY));
         let less = had / 4 * 3;
         if less < MIN_MEMORY {
             return Err(refusal);
         }
-        // What is under way holds on to its buffers.
+        // Submissions in flight keep their buffers alive.
         let idle = self.gpu.submit(None)?;
         self.gpu.wait(idle)?;
         self.plans.clear();
@@ -92,10 +92,10 @@ impl GpuEvaluator<'_> {
         Ok(())
     }
 
-    /// The members of a population in chunks that fit.
+    /// Divides the members of a population into chunks that fit.
     ///
     /// # Errors
-    /// [`Error::Gpu`] when not even one member fits; says how much memory is enough.
+    /// [`Error::Gpu`] when not even one member fits; says how much memory would be enough.
     pub(super) fn chunks(&self, population: &Population, request: &Request) -> Result<Chunks> {
         let members = population.members();
         let mut tiling = Tiling::new(&self.options, members.max(1), request.gradients);
@@ -129,13 +129,13 @@ impl GpuEvaluator<'_> {
                     None => reason,
                 });
             }
-            // Other tiles are another order of sums, but better than none.
+            // A different tile changes the order of sums, but that is better than failing.
             let tile = if tiling.tile == 4 { 1 } else { tiling.tile / 2 };
             tiling = Tiling { tile, tiles: members.div_ceil(tile) };
         }
     }
 
-    /// The key of a request's plan for a tiling of the whole population.
+    /// The key of a request's plan, given the tiling of the whole population.
     pub(super) fn key(&self, request: &Request, tiling: Tiling, walk: Walk) -> PlanKey {
         PlanKey { positions: self.positions(&request.parts), tiling, walk }
     }
@@ -158,7 +158,7 @@ impl GpuEvaluator<'_> {
             return Ok(std::sync::Arc::clone(plan));
         }
         let plan = std::sync::Arc::new(SegmentPlan::upload(&self.gpu, self.segments(key))?);
-        // Requests of a run differ in their parts only; a thousand batches are a thousand plans.
+        // Requests of a run differ only in their parts; a thousand mini-batches are a thousand plans.
         if self.plans.len() >= 1024 {
             self.plans.clear();
         }
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
     use crate::Evaluator;
 
-    /// The noop backend has no memory to run out of, so a limit takes its part.
+    /// The noop backend has no memory that could run out, so a limit takes its place.
     #[test]
     fn refused_memory_means_smaller_pieces_and_then_an_error() {
         let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
@@ -189,13 +189,13 @@ mod tests {
         evaluator.evaluate(&population, &request(false)).unwrap();
         let used = evaluator.gpu.used();
         assert!(evaluator.planned.is_none() && !evaluator.is_streamed());
-        // What gradients need besides does not fit beside what is there.
+        // What gradients need in addition does not fit.
         evaluator.gpu.set_limit(Some(used + used / 8));
         let got = evaluator.evaluate(&population, &request(true)).unwrap();
         assert_eq!(got.gradients.len(), 16 * 600);
         let planned = evaluator.planned.expect("memory was refused");
         assert!(planned < used + used / 8 && evaluator.gpu.used() <= used + used / 8);
-        // What does fit goes on without another refusal.
+        // What fits is evaluated without another refusal.
         evaluator.evaluate(&population, &request(true)).unwrap();
         assert_eq!(evaluator.planned, Some(planned));
         evaluator.gpu.set_limit(Some(1000));

@@ -1,11 +1,11 @@
 //! The GPU evaluator: losses and gradients of a population by compute shaders.
 //!
-//! Members go in chunks whose tables fit, positions in slices whose slabs and time are bounded; a
-//! slice is one submission. Owns the evaluator and its caches. Leaves the device to
-//! [`gputexel_gpu`], the kernels to `kernels` and [`gputexel_shaders`], the data on the device to
-//! `shard` and `store`, how work is divided to `plan`, `segment_plan` and `memory`, and the encoding
-//! of a call to `call`, `curvature` and `steps`. No sum depends on the order in which threads run nor
-//! on how segments are grouped into slices, so equal calls on one device give equal bytes.
+//! Members are processed in chunks whose tables fit, positions in slices with bounded slabs and time; a slice
+//! is one submission. Owns the evaluator and its caches. Leaves the device to [`gputexel_gpu`], the kernels
+//! to `kernels` and [`gputexel_shaders`], the data on the device to `shard` and `store`, the division of work
+//! to `plan`, `segment_plan` and `memory`, and the encoding of a call to `call`, `curvature` and `steps`. No
+//! sum depends on the order in which threads run or on how segments are grouped into slices, so equal calls
+//! on one device give identical bytes.
 
 mod call;
 mod curvature;
@@ -37,16 +37,16 @@ use gputexel_files::{Error, Result};
 use gputexel_gpu::meter::{DeviceBuffer, Gpu};
 use gputexel_gpu::pace::Pace;
 
-/// The steps of an evaluation, for benches.
+/// The passes of an evaluation, for benchmarks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
-    /// Blended tables from parameters.
+    /// Computes interpolated tables from parameters.
     Blend,
-    /// Losses, or losses and slabs where gradients are asked for.
+    /// Computes losses, or losses and slabs if gradients are requested.
     Positions,
-    /// Slabs to gradients.
+    /// Reduces slabs to gradients.
     Reduce,
-    /// All of them, and the results back.
+    /// All passes, including the download of results.
     Whole,
 }
 
@@ -56,7 +56,7 @@ pub struct GpuEvaluator<'a> {
     gpu: Gpu,
     layout: &'a Layout,
     options: GpuOptions,
-    /// Memory that the budget is made for; less than the limit where some was refused.
+    /// Memory that the budget is planned for; less than the limit if an allocation was refused.
     planned: Option<u64>,
     budget: Budget,
     tapers: usize,
@@ -66,26 +66,26 @@ pub struct GpuEvaluator<'a> {
     plans: HashMap<PlanKey, Arc<SegmentPlan>>,
     buffers: Buffers,
     steps: StepBuffers,
-    /// Whether records of positions hold more than targets and weights.
+    /// Whether position records contain more than targets and weights.
     extended: bool,
     /// By kind of walk.
     paces: [Pace; 3],
 }
 
 impl<'a> GpuEvaluator<'a> {
-    /// Prepares a dataset. What the kernels read is uploaded when it is first asked for, which is
-    /// why the layout is kept.
+    /// Prepares a dataset. The data for the kernels are uploaded when first needed, which is why the layout
+    /// is borrowed.
     ///
     /// # Errors
-    /// [`Error::Gpu`] when the device refuses, [`Error::Usage`] for over 65,535 features.
+    /// [`Error::Gpu`] when the device fails, [`Error::Usage`] for more than 65,535 features.
     pub fn try_new(context: &GpuContext, layout: &'a Layout) -> Result<Self> {
         Self::with_options(context, layout, GpuOptions::new(context))
     }
 
-    /// As [`try_new`](Self::try_new), cut by other sizes.
+    /// As [`try_new`](Self::try_new), with other sizes.
     ///
     /// # Errors
-    /// As [`try_new`](Self::try_new); [`Error::Usage`] also for options out of their range.
+    /// As [`try_new`](Self::try_new); [`Error::Usage`] also for options out of range.
     pub fn with_options(context: &GpuContext, layout: &'a Layout, options: GpuOptions) -> Result<Self> {
         context.check()?;
         if layout.features() > usize::from(u16::MAX) {
@@ -123,13 +123,13 @@ impl<'a> GpuEvaluator<'a> {
         self.gpu.context()
     }
 
-    /// Whether the dataset goes through the device in portions at every call.
+    /// Whether the dataset is streamed through the device at every call.
     pub fn is_streamed(&self) -> bool {
         self.store.is_streamed()
     }
 
-    /// Runs one step of an evaluation and waits for it; what it reads was left by earlier calls.
-    /// For benches.
+    /// Runs one pass of an evaluation and waits for it; it reads the results of earlier calls. For
+    /// benchmarks.
     ///
     /// # Errors
     /// As [`Evaluator::evaluate`].
@@ -144,18 +144,18 @@ impl<'a> GpuEvaluator<'a> {
         })
     }
 
-    /// Checks a call.
+    /// Checks the arguments of a call.
     fn validate(&self, population: &Population, request: &Request) -> Result<()> {
         population.validate(self.layout)?;
         request.validate(self.layout)
     }
 
-    /// Positions of parts that follow each other.
+    /// Positions of consecutive parts.
     fn positions(&self, parts: &Range<usize>) -> Range<usize> {
         self.layout.parts()[parts.start].positions.start..self.layout.parts()[parts.end - 1].positions.end
     }
 
-    /// Σ w ℓ and Σ w of the members of a chunk to means, by part and over all of them.
+    /// Converts Σ w ℓ and Σ w of the members of a chunk to means, by part and overall.
     ///
     /// Returns Σ w of each member, part weights included.
     fn means(
@@ -180,7 +180,7 @@ impl<'a> GpuEvaluator<'a> {
                 let s = sums.losses[i * count + column];
                 let factor = f64::from(population.part_weight(member, part, all));
                 out.part_losses.push(if finite { s / w } else { f64::NAN });
-                // A part that is left out must not spoil the mean, whatever its loss.
+                // A part with weight 0 must not affect the mean, whatever its loss.
                 if factor > 0.0 {
                     loss += factor * s;
                     weight += factor * w;
@@ -199,8 +199,8 @@ impl<'a> GpuEvaluator<'a> {
     }
 }
 
-/// Whether a member's numbers are numbers. Shaders may assume that there is no infinity and no NaN,
-/// so what becomes of one there is anyone's guess; the promise is kept on the host.
+/// Whether all of a member's numbers are finite. Shaders may assume that infinity and NaN do not occur, so
+/// their results are undefined then; this check on the host makes up for that.
 fn is_finite(population: &Population, member: usize) -> bool {
     population.k[member].is_finite()
         && population.member(member).iter().all(|&value| (value as f32).is_finite())

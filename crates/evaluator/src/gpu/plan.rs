@@ -1,5 +1,5 @@
-//! Plans: how a request is cut into tiles of members and segments of positions, and how much
-//! memory each purpose gets. Pure arithmetic; nothing here touches the device.
+//! Plans: how a request is divided into tiles of members and segments of positions, and how much memory is
+//! used for what. Pure arithmetic; nothing here touches the device.
 
 use std::ops::Range;
 
@@ -8,35 +8,35 @@ use super::shard::Span;
 use gputexel_files::{Error, Result};
 use gputexel_gpu::GpuContext;
 
-/// Sizes by which work is cut. Results repeat bit for bit for equal options, whatever the memory
-/// and however fast the device, but for [`memory_bytes`](Self::memory_bytes) so small that not
-/// even a cell fits.
+/// Sizes that control the division of work. With equal options, results are bit-identical, whatever the
+/// memory and the speed of the device, unless [`memory_bytes`](Self::memory_bytes) is so small that not even
+/// a cell fits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GpuOptions {
-    /// Most bytes of buffers on the device; `None`: as much as there is. A dataset that takes
-    /// more than half of it is streamed.
+    /// Maximum bytes of buffers on the device; `None`: as much as there is. A dataset that takes more than
+    /// half of it is streamed.
     pub memory_bytes: Option<u64>,
-    /// Most bytes that a binding may have.
+    /// Maximum bytes per binding.
     pub binding_bytes: u64,
-    /// Most bytes of gradient slabs.
+    /// Maximum bytes of gradient slabs.
     pub slab_bytes: u64,
-    /// (Position, member) pairs that the device is expected to do in a fifth of a second; how many
-    /// it really does is measured.
+    /// Expected number of (position, member) pairs that the device evaluates in a fifth of a second; the
+    /// actual number is measured.
     pub pairs_per_dispatch: u64,
-    /// Workgroups that fill the device.
+    /// Number of workgroups that fill the device.
     pub workgroups: usize,
-    /// Members a tile: 1, 4, 8, 16 or 32; chosen by the population's size where `None`.
+    /// Members per tile: 1, 4, 8, 16 or 32; chosen by the population's size if `None`.
     pub tile: Option<usize>,
-    /// Positions of a bucket that are never cut apart by shards; a multiple of 1,024.
+    /// Positions of a bucket that shards never split; a multiple of 1,024.
     pub cell: usize,
 }
 
 impl GpuOptions {
-    /// What suits a device.
+    /// Suitable options for a device.
     pub fn new(context: &GpuContext) -> Self {
         let summary = context.summary();
         let limit = summary.max_binding_bytes.min(summary.max_buffer_bytes);
-        // Estimates, but for lavapipe's 2 · 10^7 pairs per second, which was measured.
+        // Estimates, except lavapipe's 2 · 10^7 pairs per second, which was measured.
         let (pairs, workgroups, slabs) = match (summary.software, summary.kind.as_str()) {
             (true, _) => (1 << 22, 64, 128 << 20),
             (false, "discrete GPU") => (1 << 31, 4096, 1 << 30),
@@ -53,10 +53,10 @@ impl GpuOptions {
         }
     }
 
-    /// Checks what the types leave open.
+    /// Checks what the types do not guarantee.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a tile that there is no kernel for, or a cell that blocks do not fit.
+    /// [`Error::Usage`] for a tile without a kernel, or a cell that is not a multiple of the block length.
     pub(super) fn validate(&self) -> Result<()> {
         if self.tile.is_some_and(|tile| ![1, 4, 8, 16, 32].contains(&tile)) {
             return Err(Error::Usage("a tile has 1, 4, 8, 16 or 32 members".into()));
@@ -68,12 +68,12 @@ impl GpuOptions {
     }
 }
 
-/// What the memory of a device is used for.
+/// How the memory of a device is divided.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Budget {
-    /// The dataset where it stays on the device.
+    /// The dataset, if it stays on the device.
     pub dataset: u64,
-    /// One of the two slots through which it is streamed otherwise.
+    /// Otherwise, one of the two slots through which it is streamed.
     pub slot: u64,
     /// Slabs and their partial sums.
     pub slabs: u64,
@@ -89,14 +89,14 @@ impl Budget {
                 dataset: memory / 2,
                 slot: memory / 4,
                 slabs: options.slab_bytes.min(memory / 4),
-                // A sixteenth is left for what is small and not counted.
+                // A sixteenth is left for small buffers that are not counted.
                 members: memory / 16 * 3,
             },
         }
     }
 }
 
-/// How the members of a chunk lie in tables: `tiles` tiles of `tile` members.
+/// The arrangement of a chunk's members in tables: `tiles` tiles of `tile` members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Tiling {
     pub tile: usize,
@@ -104,10 +104,10 @@ pub(super) struct Tiling {
 }
 
 impl Tiling {
-    /// The tiling of a population: little padding, and tiles as large as pays. Larger tiles share
-    /// the reading of ids among more members; smaller ones have longer transposed blocks, so fewer
-    /// slab updates. The costs a padded member are estimates from counts of loads; a choice by the
-    /// clock would make results depend on it, because the tile decides the order of sums.
+    /// The tiling of a population: little padding, and tiles as large as worthwhile. Larger tiles share the
+    /// loading of ids among more members; smaller ones have longer transposed blocks, so fewer slab updates.
+    /// The costs per padded member are estimated by counting loads. They are not measured by the clock,
+    /// because the tile determines the order of sums, and results would depend on timing.
     pub(super) fn new(options: &GpuOptions, members: usize, gradients: bool) -> Self {
         let costs: &[(usize, usize)] = if gradients {
             &[(16, 100), (8, 105), (4, 125), (32, 120)]
@@ -125,7 +125,7 @@ impl Tiling {
         Self { tile, tiles: members.div_ceil(tile) }
     }
 
-    /// Members with padding: floats a row of members.
+    /// Members including padding: floats per row of members.
     pub(super) fn padded(self) -> usize {
         self.tile * self.tiles
     }
@@ -133,34 +133,34 @@ impl Tiling {
 
 /// The members of a population, cut into chunks that fit the device.
 pub(super) struct Chunks {
-    /// The tiling of the whole population, by which positions are cut as well: sums depend on
+    /// The tiling of the whole population, which also determines the division of positions: sums depend on
     /// neither the chunks nor the memory.
     pub(super) tiling: Tiling,
     pub(super) members: Vec<Range<usize>>,
 }
 
-/// What a chunk of members is measured by.
+/// The quantities that determine the memory of a chunk of members.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
     pub features: usize,
     pub tapers: usize,
     pub parts: usize,
-    /// Most segments of a request.
+    /// Maximum number of segments per request.
     pub segments: usize,
     pub gradients: bool,
 }
 
-/// Members that can be evaluated together; 0 where not even one fits.
+/// Number of members that can be evaluated together; 0 if not even one fits.
 pub(super) fn max_members(options: &GpuOptions, budget: &Budget, sizes: Sizes) -> usize {
     let Sizes { features, tapers, parts, segments, gradients } = sizes;
     let sides = if gradients { 2 * features } else { 0 };
     let table = tapers * (features + 1) + 4;
     let losses = 2 * segments;
-    // Parameters, tables, losses, totals, factors, and results on their way back.
+    // Parameters, tables, losses, totals, factors, and results being downloaded.
     let all = 4 * (2 * features + 4 + table + 2 * (losses + sides) + parts) as u64;
     let mut members = (options.binding_bytes / (4 * table.max(losses).max(sides)) as u64)
         .min(budget.members / all)
-        // Tiles of one member, where the options force them, are workgroups in y.
+        // Tiles of one member, if forced by the options, are workgroups in y.
         .min(65_535);
     if gradients {
         // One slab, and the partial sums of two chunks.
@@ -169,10 +169,10 @@ pub(super) fn max_members(options: &GpuOptions, budget: &Budget, sizes: Sizes) -
     members as usize
 }
 
-/// Cuts the positions of a request into segments, by shard.
+/// Divides the positions of a request into segments, by shard.
 ///
-/// Cells begin where a bucket does, and so do segments: the cut does not depend on the shards. The
-/// tiling is that of the whole population, so it does not depend on the chunks of members either.
+/// Cells start at the beginning of a bucket, and so do segments: the division does not depend on the shards.
+/// The tiling is that of the whole population, so it does not depend on the chunks of members either.
 pub(super) fn segments(
     options: &GpuOptions,
     shards: &[&[Span]],
@@ -181,7 +181,7 @@ pub(super) fn segments(
     gradients: bool,
 ) -> Vec<Vec<Segment>> {
     let block = block_length(tiling.tile);
-    // Without gradients per segment need not be whole blocks, only whole rounds of a workgroup.
+    // Without gradients, segments need not be complete blocks, only complete rounds of a workgroup.
     let step = if gradients { block } else { WORKGROUP / tiling.tile.div_ceil(4) };
     let per_slice = (options.pairs_per_dispatch as usize / tiling.padded()).max(block);
     let wanted = (options.workgroups / tiling.tiles).max(1);
@@ -189,7 +189,7 @@ pub(super) fn segments(
     split_into_segments(shards, positions, per_segment, options.cell, block)
 }
 
-/// Cuts positions into segments of at most `per_segment`, which never cross a cell.
+/// Divides positions into segments of at most `per_segment`, which never cross a cell boundary.
 pub(super) fn split_into_segments(
     shards: &[&[Span]],
     positions: Range<usize>,
@@ -203,8 +203,8 @@ pub(super) fn split_into_segments(
         let start = spans.first().map_or(0, |span| span.positions.start);
         let mut block_base = 0;
         for span in *spans {
-            // Parts begin with a bucket, so what is asked for begins and ends with a span or with a
-            // shard; either way on a cell.
+            // Parts begin with a bucket, so a requested range begins and ends at the boundary of a span or a
+            // shard; both are cell boundaries.
             let mut at = span.positions.start.max(positions.start);
             let end = span.positions.end.min(positions.end);
             while at < end {
@@ -226,7 +226,7 @@ pub(super) fn split_into_segments(
     all
 }
 
-/// Workgroups in x that give every element a thread, as far as the limit goes; kernels stride.
+/// Number of workgroups in x that gives each element a thread, up to the limit; kernels stride.
 pub(super) fn groups_for(elements: usize) -> u32 {
     elements.div_ceil(WORKGROUP).clamp(1, 65_535) as u32
 }

@@ -1,4 +1,4 @@
-//! The segments of a request on the device, and what they depend on.
+//! The segments of a request on the device, and the key that determines them.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::Request;
 use gputexel_files::Result;
 use gputexel_gpu::meter::{DeviceBuffer, Gpu};
 
-/// What a plan depends on, apart from the options.
+/// Everything that a plan depends on, apart from the options.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct PlanKey {
     pub(super) positions: Range<usize>,
@@ -16,7 +16,7 @@ pub(super) struct PlanKey {
     pub(super) walk: Walk,
 }
 
-/// What positions are walked for; segments differ.
+/// The purpose of a pass over positions, which determines its segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Walk {
     Losses,
@@ -38,7 +38,7 @@ pub(super) struct SegmentPlan {
 
 #[derive(Debug)]
 pub(super) struct ShardSegments {
-    /// Segments of the shards before.
+    /// Number of segments in earlier shards.
     pub(super) ordinal: usize,
     pub(super) segments: Vec<Segment>,
     pub(super) buffer: DeviceBuffer,

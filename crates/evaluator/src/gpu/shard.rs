@@ -1,6 +1,6 @@
-//! The dataset in the formats of the kernels, cut into shards that fit a device's bindings.
+//! The dataset in the kernels' formats, divided into shards that fit a device's bindings.
 //!
-//! Owns what is uploaded, not when: that is the store's.
+//! Owns what is uploaded; the store decides when.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,12 +9,12 @@ use super::kernels::{BLOCKS, MAX_BLOCK};
 use gputexel_dataset::{Layout, Transpose};
 use gputexel_files::{Error, Result};
 
-/// The part of a bucket that lies in a shard.
+/// The part of a bucket that lies in one shard.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Span {
-    /// Its positions, in layout order; it starts on a cell of its bucket.
+    /// Its positions, in layout order; starts at a cell boundary of its bucket.
     pub positions: Range<usize>,
-    /// Row group of the blended tables.
+    /// Row group of the interpolated tables.
     pub taper: u32,
     /// Part of the layout.
     pub part: u32,
@@ -39,7 +39,7 @@ pub(super) fn tapers(layout: &Layout) -> (Vec<[f32; 2]>, Vec<u32>) {
     (tapers, of_bucket)
 }
 
-/// Most bytes of the arrays of some positions: records, rows, entries, runs with their index.
+/// Maximum bytes of the arrays for some positions: records, rows, entries, runs with their index.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Cost([u64; 4]);
 
@@ -53,7 +53,7 @@ impl Cost {
         }
         let features = layout.features() as u64;
         let blocks = |length: usize| cell.len().div_ceil(length) as u64;
-        // At most this many runs with the shortest blocks.
+        // Maximum number of runs, with the shortest blocks.
         let runs = entries.min(blocks(BLOCKS[0]) * features);
         let entry_bytes = if layout.unit_rows() { 2 * entries + 2 * runs } else { 8 * entries };
         let index = 4 * features * blocks(MAX_BLOCK);
@@ -73,20 +73,20 @@ impl Cost {
     }
 }
 
-/// What a shard must not exceed, bytes.
+/// Limits of a shard, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Each of its arrays.
+    /// For each of its arrays.
     pub binding: u64,
-    /// All together.
+    /// For all of them together.
     pub shard: u64,
 }
 
-/// Cuts a layout into shards between cells of `cell` positions; their spans, and what all of it
-/// takes at most.
+/// Divides a layout into shards at boundaries of cells of `cell` positions; returns their spans and the
+/// maximum memory of the whole dataset.
 ///
 /// # Errors
-/// [`Error::Gpu`] when a cell exceeds the limits already.
+/// [`Error::Gpu`] when a single cell exceeds the limits.
 pub(super) fn split_into_shards(
     layout: &Layout,
     limits: &Limits,
@@ -103,7 +103,7 @@ pub(super) fn split_into_shards(
             if !used.plus(cost).fits(limits) {
                 if !cost.fits(limits) {
                     return Err(Error::Gpu(format!(
-                        "{} positions take {} bytes, more than there is room for",
+                        "{} positions take {} bytes, more than fit",
                         cell.len(),
                         cost.total()
                     )));
@@ -125,8 +125,7 @@ pub(super) fn split_into_shards(
     Ok((shards, total))
 }
 
-/// Records of positions: binding 2 of the kernels. The extended ones hold offsets, search scores
-/// and games as well.
+/// Position records: binding 2 of the kernels. Extended ones also contain offsets, search scores and games.
 pub(super) fn pack_places(layout: &Layout, positions: Range<usize>, extended: bool) -> Vec<u32> {
     let mut places: Vec<u32> = Vec::with_capacity(positions.len() * if extended { 8 } else { 4 });
     let mut row = 0;
@@ -184,7 +183,7 @@ impl Gather {
     /// The blocks of a transpose that lie in a shard.
     ///
     /// # Errors
-    /// [`Error::Gpu`] when a feature has over 65,535 entries per block.
+    /// [`Error::Gpu`] when a feature has more than 65,535 entries per block.
     pub(super) fn pack(transpose: &Transpose, positions: Range<usize>) -> Result<Self> {
         let first = transpose.blocks.partition_point(|b| b.positions.start < positions.start);
         let end = transpose.blocks.partition_point(|b| b.positions.start < positions.end);
@@ -222,8 +221,8 @@ impl Gather {
                 }
                 at += count;
             }
-            // Longest first: neighboring threads get runs of like length, and the last round,
-            // which leaves threads idle, is the shortest.
+            // Longest first: neighboring threads get runs of similar length, and the last round, which leaves
+            // threads idle, is the shortest.
             sorted.sort_by_key(|run| std::cmp::Reverse(run[1] >> 16));
             runs[index] = [runs.len() as u32, (runs.len() + sorted.len()) as u32];
             runs.extend_from_slice(&sorted);
@@ -231,8 +230,7 @@ impl Gather {
         Ok(Self { runs: runs.into_flattened(), entries })
     }
 
-    /// The run of each feature in each block, by its index, and 0 where there is none: no run comes
-    /// before the blocks.
+    /// The index of each feature's run in each block, or 0 if there is none, since index 0 cannot be a run.
     pub(super) fn heads(&self, features: usize) -> Vec<u32> {
         let runs = |i: usize| [self.runs[2 * i], self.runs[2 * i + 1]];
         let blocks = if self.runs.is_empty() { 0 } else { self.runs[0] as usize };
@@ -256,7 +254,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// A layout of one bucket a part, of the sizes given; each row has all of the `features`.
+    /// A layout with one bucket per part, of the given sizes; each row has all of the `features`.
     pub(in crate::gpu) fn layout_of(sizes: &[usize], features: usize) -> Layout {
         let names = (0..features).map(|i| Feature { name: format!("f{i}"), group: "g".to_string() });
         let imported = Imported { scale_one: 1, parameters: vec![ImportedParameter::default(); features] };

@@ -1,7 +1,7 @@
-//! Several steps of Adam in one submission: evaluate, reduce, update, again, without the host.
+//! Several Adam steps in one submission: evaluate, reduce, update, repeat, without the host.
 //!
-//! The state of every step is copied aside on the device and fetched with the others, so that the
-//! host may stop after any of them.
+//! The state after each step is copied on the device and downloaded with the others, so that the host may
+//! stop after any of them.
 
 use super::call::{Call, Slice};
 use super::kernels::{Kernel, Uniforms};
@@ -16,13 +16,13 @@ use gputexel_gpu::buffers::GrowingBuffer;
 use gputexel_gpu::meter::{part, whole};
 use gputexel_gpu::pace::Clock;
 
-/// Most bytes that a batch of steps leaves on the device before they are fetched.
+/// Maximum bytes that a batch of steps accumulates on the device before they are downloaded.
 const HISTORY: u64 = 8 << 20;
 
-/// What offsets of bindings are multiples of; WebGPU promises that this will do.
+/// Alignment of binding offsets; WebGPU guarantees that this is sufficient.
 const ALIGNMENT: u64 = 256;
 
-/// GrowingBuffer memory of the steps.
+/// Buffers of the steps.
 #[derive(Debug)]
 pub(super) struct StepBuffers {
     sizes: GrowingBuffer,
@@ -47,9 +47,8 @@ impl StepBuffers {
 }
 
 impl GpuEvaluator<'_> {
-    /// The steps of a batch from the first on, as many as fit a submission; `None` where members or
-    /// positions do not fit the device together. Which of the two depends on sizes alone, and so do
-    /// the results.
+    /// The first steps of a batch, as many as fit in a submission; `None` if members or positions do not fit
+    /// on the device together. Whether they fit depends only on sizes, and so do the results.
     pub(super) fn take_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
         let (population, members) = (&batch.population, batch.population.members());
         let request = Request { gradients: true, curvature: false, ..batch.request.clone() };
@@ -107,7 +106,7 @@ impl GpuEvaluator<'_> {
         self.collect_steps(&call, &plan, population, &request, steps).map(Some)
     }
 
-    /// Cuts a plan into slices and writes the sizes of each to a place of its own.
+    /// Divides a plan into slices and writes the uniforms of each to its own place.
     fn write_slices<'p>(&mut self, call: &mut Call, plan: &'p SegmentPlan) -> Result<Vec<(Slice<'p>, u64)>> {
         let mut slices = Vec::new();
         let mut bytes: Vec<u8> = Vec::new();
@@ -173,7 +172,7 @@ impl GpuEvaluator<'_> {
             let at = i / members * stride + i % members;
             (rates[at], rates[at + padded]) = (rate as f32, correction as f32);
         }
-        // An ε of nothing would make padding, whose rates are 0, no number.
+        // With an ε of 0, padding, whose rates are 0, would become NaN.
         for column in members..padded {
             settings[4 * padded + column] = 1.0;
         }
@@ -214,7 +213,7 @@ impl GpuEvaluator<'_> {
         self.gpu.dispatch(encoder, &pipeline, &bindings, [groups_for(elements), 1])
     }
 
-    /// Fetches what every step left.
+    /// Downloads the state after each step.
     fn collect_steps(
         &mut self,
         call: &Call,
@@ -229,12 +228,12 @@ impl GpuEvaluator<'_> {
         let floats = self.buffers.readback.finish(&self.gpu, <[f32]>::to_vec)?;
         let loss_floats = call.loss_rows(plan) as usize * padded;
         let (history, norms) = floats.split_at(steps * (loss_floats + 4 * size));
-        // Member after member, padding left out.
+        // Member by member, without padding.
         let gather = |of: &dyn Fn(usize) -> f64| -> Vec<f64> {
             (0..members).flat_map(|m| (0..2 * features).map(move |row| row * padded + m)).map(of).collect()
         };
         let alone = Request { gradients: false, ..request.clone() };
-        // What a member is worth whose parameters were no numbers any more, no kernel can tell.
+        // A kernel cannot report the loss of a member whose parameters are no longer finite.
         let mut alive = vec![true; members];
         let mut all = Vec::with_capacity(steps);
         for (step, norms) in history.chunks_exact(loss_floats + 4 * size).zip(norms.chunks_exact(padded)) {

@@ -1,8 +1,8 @@
-//! Where the dataset is: on the device for good, or streamed through two slots.
+//! Where the dataset is: resident on the device, or streamed through two slots.
 //!
-//! A resident array is uploaded when it is first used and stays. Where the shards together exceed
-//! the memory, each call writes them one after another into two slots by turns, from packed copies
-//! on the host: while the device works on one slot, the next shard is on its way into the other.
+//! A resident array is uploaded when first used and stays. If all shards together exceed the memory, each
+//! call writes them alternately into two slots, from packed copies on the host: while the device works on one
+//! slot, the next shard is uploaded into the other.
 
 use std::collections::HashMap;
 
@@ -17,20 +17,20 @@ use gputexel_gpu::meter::{DeviceBuffer, Gpu};
 /// One array of a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Array {
-    /// Records of positions, extended ones or short ones.
+    /// Position records, extended or not.
     Places(bool),
     /// Rows.
     Rows,
-    /// Runs of transposed blocks of a length.
+    /// Runs of transposed blocks of the given length.
     Runs(usize),
-    /// Entries of transposed blocks of a length.
+    /// Entries of transposed blocks of the given length.
     Entries(usize),
     /// The run of each feature in each of the longest blocks.
     Heads,
 }
 
 impl Array {
-    /// Length of the transposed blocks that it is about.
+    /// The length of the transposed blocks, if it is one of their arrays.
     fn block(self) -> Option<usize> {
         match self {
             Self::Runs(length) | Self::Entries(length) => Some(length),
@@ -40,7 +40,7 @@ impl Array {
     }
 }
 
-/// An array of the shard with some index, as the device wants it.
+/// An array of a shard, given by its index, in the device's format.
 type Packed = ((usize, Array), Vec<u32>);
 
 /// See the module.
@@ -50,24 +50,24 @@ pub(super) struct Store<'a> {
     shards: Vec<Vec<Span>>,
     cell: usize,
     streamed: bool,
-    /// By shard; empty where they are streamed.
+    /// By shard; empty if they are streamed.
     resident: Vec<HashMap<Array, DeviceBuffer>>,
-    /// Empty where nothing is streamed.
+    /// Empty if nothing is streamed.
     packed: HashMap<(usize, Array), Vec<u32>>,
     slots: [Slot; 2],
 }
 
-/// Buffers through which shards go.
+/// Buffers through which shards are streamed.
 #[derive(Debug, Default)]
 struct Slot {
     shard: Option<usize>,
-    /// The arrays of that shard that were written.
+    /// The arrays of that shard that have been written.
     held: Vec<Array>,
     buffers: HashMap<Array, GrowingBuffer>,
 }
 
 impl<'a> Store<'a> {
-    /// Cuts the layout; uploads nothing yet.
+    /// Partitions the layout; does not upload anything yet.
     ///
     /// # Errors
     /// [`Error::Gpu`](gputexel_files::Error::Gpu) when not even the smallest cell fits.
@@ -82,7 +82,7 @@ impl<'a> Store<'a> {
             });
             match outcome {
                 Ok(found) => break found,
-                // Smaller cells are another order of sums, but better than none.
+                // Smaller cells change the order of sums, but that is better than failing.
                 Err(_) if cell > MAX_BLOCK => cell = (cell / 2).next_multiple_of(MAX_BLOCK),
                 Err(error) => return Err(error),
             }
@@ -97,21 +97,21 @@ impl<'a> Store<'a> {
         self.shards.iter().map(Vec::as_slice).collect()
     }
 
-    /// Positions that shards do not cut apart.
+    /// Number of positions that shards never split.
     pub(super) fn cell(&self) -> usize {
         self.cell
     }
 
-    /// Whether shards come and go.
+    /// Whether shards are streamed.
     pub(super) fn is_streamed(&self) -> bool {
         self.streamed
     }
 
-    /// An array of a shard, on the device or on its way in front of the next submission. Of
-    /// streamed shards, two that follow each other are there at a time.
+    /// An array of a shard, on the device or uploaded ahead of the next submission. With streaming, two
+    /// consecutive shards are present at a time.
     ///
     /// # Errors
-    /// [`Error::Gpu`](gputexel_files::Error::Gpu) when the device refuses, or a feature has over 65,535
+    /// [`Error::Gpu`](gputexel_files::Error::Gpu) when the device fails, or a feature has more than 65,535
     /// entries per block.
     pub(super) fn array(&mut self, gpu: &Gpu, index: usize, array: Array) -> Result<wgpu::Buffer> {
         if self.streamed {
@@ -135,7 +135,7 @@ impl<'a> Store<'a> {
         Ok(self.resident[index][&array].raw().clone())
     }
 
-    /// Drops what another array takes the place of.
+    /// Drops the arrays that `wanted` replaces.
     fn evict(&mut self, wanted: Array) {
         let keep = |held: &Array| match (wanted, *held) {
             (Array::Places(wanted), Array::Places(held)) => wanted == held,
@@ -144,8 +144,8 @@ impl<'a> Store<'a> {
         self.resident.iter_mut().for_each(|arrays| arrays.retain(|array, _| keep(array)));
     }
 
-    /// Packs an array, and whatever comes with it: transposed blocks of all shards come from one
-    /// pass over the layout.
+    /// Packs an array and those produced with it: transposed blocks of all shards come from one pass over the
+    /// layout.
     fn pack(&self, index: usize, array: Array) -> Result<Vec<Packed>> {
         let positions = |index: usize| shard::positions(&self.shards[index]);
         let data = match array {
@@ -171,14 +171,14 @@ impl<'a> Store<'a> {
 }
 
 impl Slot {
-    /// The buffer of an array, written unless it holds it already.
+    /// The buffer of an array, written unless it already contains the array.
     fn fill(&mut self, gpu: &Gpu, index: usize, array: Array, data: &[u32]) -> Result<wgpu::Buffer> {
         if self.shard != Some(index) {
             self.shard = Some(index);
             self.held.clear();
         }
         if !self.held.contains(&array) && !gpu.has_room(4 * data.len() as u64) {
-            // What earlier calls wanted in the place of this.
+            // Buffers of earlier calls that make room for this one.
             let held = &self.held;
             self.buffers.retain(|kept, _| *kept == array || held.contains(kept));
         }

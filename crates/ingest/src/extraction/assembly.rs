@@ -1,9 +1,8 @@
-//! Everything that happens in input order: duplicates, results, game numbers, and, once all
-//! positions are known, samples of them and weights.
+//! The steps that run in input order: duplicates, results, game numbers, and, once all positions are known,
+//! sampling and weights.
 //!
-//! Memory: 8 bytes or so a distinct position where duplicates are dropped, 16 where they are
-//! averaged, and 12 more for each of those that occur again; 1 a position for a sample. Everything
-//! else is in the spool of the writer.
+//! Memory: about 8 bytes per distinct position if duplicates are dropped, 16 if they are averaged, plus 12
+//! for each that occurs again; 1 per position for a sample. Everything else is spooled by the writer.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -27,7 +26,7 @@ use gputexel_chess::selection::{Duplicates, LeftOut, Reason, Unit, draw};
 use gputexel_dataset::{DatasetWriter, PositionLabels, SourceRecord};
 use gputexel_files::{Advice, Error, Result};
 
-/// Lines or games after which the share of bad ones is first judged.
+/// Number of lines or games before the share of bad ones is first checked.
 const RECORDS_BEFORE_JUDGING: u64 = 1000;
 
 /// Keys are hashes already.
@@ -59,36 +58,36 @@ struct Repeats {
     count: u32,
 }
 
-/// Everything that happens in input order.
+/// The steps that run in input order.
 pub struct Assembly<'a> {
     writer: DatasetWriter,
     settings: &'a ExtractSettings,
     reports: Vec<SourceReport>,
     results: Results,
-    /// Positions that were met, where duplicates are dropped.
+    /// Positions seen so far, if duplicates are dropped.
     seen: HashSet<u64, BuildHasherDefault<KeyHasher>>,
-    /// Rows of positions, where duplicates are averaged, and what came later of those.
+    /// Rows of positions, if duplicates are averaged, and their later occurrences.
     rows: KeyMap<u32>,
     repeats: HashMap<u32, Repeats>,
-    /// Rows written when a source ended.
+    /// Number of rows written when each source ended.
     source_ends: Vec<usize>,
     skipped: Option<SkippedList>,
     leaves: Option<&'a mut Vec<Leaf>>,
-    /// Whether any source has games, so that every position needs a number.
+    /// Whether any source has games, so that every position needs a game number.
     numbered: bool,
     games: GameNumbers,
     contents: Contents,
 }
 
-/// What came of the positions of a chunk.
+/// What happened to the positions of a chunk.
 #[derive(Default)]
 struct Written {
     left_out: LeftOut,
-    /// Positions whose features are those of another.
+    /// Positions whose features come from another position.
     resolved: u64,
 }
 
-/// What becomes of a position that passed the rules of its game.
+/// What happens to a position that passed the rules of its game.
 enum Fate {
     Kept,
     LeftOut(Reason),
@@ -150,8 +149,8 @@ impl<'a> Assembly<'a> {
         Ok(written)
     }
 
-    /// Duplicates and drawn games. Duplicates are dropped before draws are, so that the first
-    /// occurrence counts whatever its result; averages are taken over the games that count.
+    /// Handles duplicates and drawn games. Duplicates are dropped before draws, so that the first occurrence
+    /// counts whatever its result; averages are taken over the games that count.
     fn judge(&mut self, label: &EncodedLabel) -> Fate {
         let rules = &self.settings.selection;
         if rules.duplicates == Duplicates::Drop && !self.seen.insert(label.key) {
@@ -163,7 +162,7 @@ impl<'a> Assembly<'a> {
         if rules.duplicates == Duplicates::Average {
             match self.rows.entry(label.key) {
                 Entry::Vacant(entry) => {
-                    // Checked against the limit of rows after each chunk.
+                    // Compared with the maximum number of rows after each chunk.
                     entry.insert(self.writer.len() as u32);
                 }
                 Entry::Occupied(entry) => {
@@ -189,7 +188,7 @@ impl<'a> Assembly<'a> {
         })
     }
 
-    /// Averages, samples and weights, which need all positions.
+    /// Averaging, sampling and weighting, which need all positions.
     fn revise(&mut self) -> Result<()> {
         let rules = &self.settings.selection;
         let (rows, repeats) = (std::mem::take(&mut self.rows), std::mem::take(&mut self.repeats));
@@ -221,9 +220,8 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    /// Draws rows without replacement, each as likely as any other: selection sampling (Knuth, The
-    /// Art of Computer Programming 3.4.2, algorithm S) with draws that the seed and the row
-    /// determine.
+    /// Draws rows uniformly without replacement: selection sampling (Knuth, The Art of Computer Programming
+    /// 3.4.2, algorithm S) with random numbers determined by the seed and the row.
     fn draw_sample(&mut self, wanted: u64) -> Result<()> {
         let total = self.writer.len() as u64;
         let mut needed = wanted;
@@ -271,8 +269,11 @@ impl<'a> Assembly<'a> {
             self.reports.iter().for_each(|report| left_out.merge(&report.left_out));
             let reasons: Vec<String> =
                 left_out.iter().map(|(reason, count)| format!("{count} {}", reason.label())).collect();
-            let reasons =
-                if reasons.is_empty() { "nothing, there is none".to_string() } else { reasons.join(", ") };
+            let reasons = if reasons.is_empty() {
+                "nothing, the inputs have no positions".to_string()
+            } else {
+                reasons.join(", ")
+            };
             return Err(Error::input(&inputs[0], format!("no position was kept; left out: {reasons}")));
         }
         let records = self.reports.iter().map(|report| report.record.clone()).collect();
@@ -355,7 +356,7 @@ impl Sink for Assembly<'_> {
     }
 }
 
-/// Keeps draws for the sample of everything apart from those for samples of games.
+/// Separates the random numbers for the sample of all positions from those for samples of games.
 const SAMPLE: u64 = 0x5a4d_504c;
 
 fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str]) -> SourceReport {

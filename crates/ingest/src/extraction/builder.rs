@@ -1,4 +1,4 @@
-//! The extraction for programs: inputs and settings in, a dataset in memory or in a file out.
+//! The extraction as a library call: from inputs and settings to a dataset in memory or in a file.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -9,8 +9,8 @@ use gputexel_files::{Error, Result};
 
 /// Extracts positions from games or labeled positions, in one expression.
 ///
-/// The features are those of [`ExtractSettings::default`] unless [`settings`](Self::settings) says
-/// otherwise. [`extract`] does the same with progress and cancellation.
+/// The features are those of [`ExtractSettings::default`] unless [`settings`](Self::settings) specifies
+/// others. [`extract`] does the same with progress and cancellation.
 ///
 /// ```
 /// use gputexel_ingest::extraction::{ExtractSettings, Extraction};
@@ -35,7 +35,7 @@ pub struct Extraction {
 }
 
 impl Extraction {
-    /// An extraction with default settings and no input yet.
+    /// An extraction with default settings and no inputs.
     pub fn new() -> Self {
         Self::default()
     }
@@ -62,8 +62,7 @@ impl Extraction {
         self
     }
 
-    /// Extracts and returns the dataset. It passes through a file in the system's folder for
-    /// temporary files, which is gone afterwards.
+    /// Extracts and returns the dataset. It is written to a temporary file, which is deleted afterwards.
     ///
     /// # Errors
     /// Those of [`extract`] and of [`gputexel_dataset::read`].
@@ -74,10 +73,10 @@ impl Extraction {
         gputexel_dataset::read(&path)
     }
 
-    /// Extracts, writes the dataset to `path` and returns what was read and what was left out.
+    /// Extracts, writes the dataset to `path`, and reports what was read and what was left out.
     ///
     /// # Errors
-    /// Those of [`extract`]; a file that exists is replaced only where the settings say so.
+    /// Those of [`extract`]; an existing file is only replaced if the settings allow it.
     pub fn write_to(&self, path: impl AsRef<Path>) -> Result<Report> {
         let cancel = AtomicBool::new(false);
         let mut hooks = Hooks { cancel: &cancel, progress: &mut |_| {} };

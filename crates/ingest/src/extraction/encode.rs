@@ -1,5 +1,5 @@
-//! A batch of samples as feature rows, laid out flat so that a batch costs a handful of
-//! allocations however many positions it has.
+//! A batch of samples as feature rows in flat arrays, so that a batch costs a handful of allocations however
+//! many positions it has.
 
 use half::f16;
 
@@ -7,7 +7,7 @@ use gputexel_chess::sample::Batch;
 use gputexel_dataset::StoredRow;
 use gputexel_model::{FeatureRow, FeatureSet};
 
-/// What is kept of a sample besides its features.
+/// The properties of a sample that are kept besides its features.
 #[derive(Clone, Copy, Debug)]
 pub struct EncodedLabel {
     pub key: u64,
@@ -26,7 +26,7 @@ pub struct Encoded {
     labels: Vec<EncodedLabel>,
     ids: Vec<u16>,
     coefficients: Vec<f16>,
-    /// What else is known of the chunk; its samples have been encoded.
+    /// The rest of the batch, without the encoded samples.
     pub rest: Batch,
 }
 
@@ -67,7 +67,7 @@ impl Encoded {
         self.labels.len()
     }
 
-    /// The positions in order, each as the dataset stores it.
+    /// The positions in order, each in the dataset's format.
     pub fn rows(&self) -> impl Iterator<Item = (&EncodedLabel, StoredRow<'_>)> {
         let mut start = 0;
         self.labels.iter().map(move |label| {

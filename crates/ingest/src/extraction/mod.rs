@@ -1,10 +1,10 @@
-//! From games and labeled positions to a dataset: combines the readers of `chess`, the features of
+//! Extracts datasets from games and labeled positions: combines the readers of `chess`, the features of
 //! `model` and the container of `dataset`.
 //!
-//! Owns duplicates across inputs, samples of all positions, weights, game numbers, the evaluation by
-//! which positions are resolved, the tolerated share of broken lines and games, and the report. The
-//! bytes written depend on inputs and settings alone, never on the number of threads. Memory holds a few
-//! chunks of decompressed text, and about eight bytes per kept position unless duplicates are kept.
+//! Owns duplicates across inputs, samples of all positions, weights, game numbers, the evaluation used to
+//! resolve positions, the tolerated share of bad lines and games, and the report. The bytes written depend
+//! only on inputs and settings, never on the number of threads. Memory holds a few chunks of decompressed
+//! text, and about eight bytes per kept position unless duplicates are kept.
 
 mod assembly;
 mod builder;
@@ -48,23 +48,23 @@ pub struct ExtractSettings {
     pub feature_set: FeatureSet,
     /// Which positions are kept.
     pub selection: Selection,
-    /// Syntax of results in labeled text; detected where `None`.
+    /// Syntax of results in labeled text; detected if `None`.
     pub labels: Option<LabelSyntax>,
-    /// What numbers stand for a loss and a win in labeled text; 0 and 1 where `None`, unless the
-    /// file shows that it means others, which is refused.
+    /// The numbers for a loss and a win in labeled text; 0 and 1 if `None`. A file that evidently uses others
+    /// is then refused.
     pub results: Option<ResultScale>,
-    /// Point of view of numeric results; detected where `None`.
+    /// Point of view of numeric results; detected if `None`.
     pub point_of_view: Option<PointOfView>,
-    /// Letters by which games name the pieces; English ones, or else detected, where `None`.
+    /// Piece letters used in games; if `None`, English or detected.
     pub piece_letters: Option<PieceLetters>,
-    /// Point of view of scores in labeled text; detected where `None`.
+    /// Point of view of scores in labeled text; detected if `None`.
     pub score_view: Option<PointOfView>,
-    /// Share of broken lines of a text, or of faulty games or plies of a file, above which nothing is
+    /// Maximum share of bad lines in a text, or of faulty games or plies in a file; above it, nothing is
     /// written.
     pub max_bad_share: f64,
-    /// Worker threads, besides the one that decompresses.
+    /// Worker threads, in addition to the one that decompresses.
     pub threads: usize,
-    /// The evaluation for searches; the one that the selection names where `None`.
+    /// The evaluation for searches; if `None`, the one named by the selection.
     pub evaluation: Option<TableEvaluation>,
     /// Where to write a list of all games that were left out or cut short.
     pub list_skipped: Option<PathBuf>,
@@ -91,7 +91,7 @@ impl ExtractSettings {
         }
     }
 
-    /// What the user said about labeled texts.
+    /// The user's settings for labeled texts.
     fn asked(&self) -> TextOptions {
         TextOptions {
             syntax: self.labels,
@@ -120,7 +120,7 @@ impl ExtractSettings {
 }
 
 impl Default for ExtractSettings {
-    /// Default settings for piece-square tables and the usual phase.
+    /// Default settings for piece-square tables and the standard phase.
     fn default() -> Self {
         Self::new(FeatureSet::new(FeatureKind::Pst, PhaseSettings::default()))
     }
@@ -129,9 +129,9 @@ impl Default for ExtractSettings {
 /// Reads `inputs`, games or labeled positions, and writes a dataset to `output`.
 ///
 /// # Errors
-/// [`Error::Usage`] for contradictory settings or an output that exists; [`Error::Input`] when an
-/// input has no results, too many broken lines or games, or nothing that could be kept;
-/// [`Error::Interrupted`] after `cancel`. Nothing is written then.
+/// [`Error::Usage`] for contradictory settings or an output that exists; [`Error::Input`] when an input has
+/// no results, too many bad lines or games, or no position that is kept; [`Error::Interrupted`] after
+/// `cancel`. In all these cases, nothing is written.
 pub fn extract(
     inputs: &[PathBuf],
     settings: &ExtractSettings,
@@ -142,8 +142,8 @@ pub fn extract(
     pipeline::run(inputs, settings, output, hooks, None)
 }
 
-/// As [`extract`]; returns the position that each row stands for and the one that its features are
-/// taken from, too, in the order of rows. Takes 16 bytes of memory a row.
+/// As [`extract`]; also returns, for each row in order, the original position and the one its features are
+/// taken from. Takes 16 bytes of memory per row.
 ///
 /// # Errors
 /// Those of [`extract`].

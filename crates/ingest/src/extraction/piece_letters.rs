@@ -1,4 +1,4 @@
-//! Detects by which letters a file's games name the pieces, from its first games.
+//! Detects which letters a file's games use for the pieces, from its first games.
 
 use std::path::Path;
 
@@ -7,28 +7,27 @@ use gputexel_chess::sample::Batch;
 use gputexel_chess::selection::{Reason, Selection};
 use gputexel_files::{Advice, Error, Result};
 
-/// Bytes of the games that are read to see whether anything is wrong at all. Every file pays for
-/// them.
+/// Number of bytes of games that are read to see whether anything is wrong at all. Every file pays this cost.
 const FIRST_BYTES: usize = 1 << 13;
 
-/// Positions that the first look needs: a long comment may fill it.
+/// Number of positions that the first look needs: a long comment may fill its bytes.
 const PLIES: usize = 10;
 
-/// Bytes of the games that are read in all languages where something is.
+/// Number of bytes of games that are read in all languages if something is wrong.
 const BYTES: usize = 1 << 18;
 
-/// Letters other than those of English, and why they were chosen.
+/// Letters other than the English ones, and why they were chosen.
 #[derive(Clone, Debug)]
 pub struct DetectedLetters {
     pub letters: PieceLetters,
     pub evidence: Option<String>,
 }
 
-/// Finds the letters in which nearly all of the first games can be played, where more than half of
-/// them cannot be in English; `None` where there are no such letters, or nothing is wrong.
+/// Finds letters with which nearly all of the first games can be played, if more than half of them cannot be
+/// with English ones; `None` if there are no such letters, or nothing is wrong.
 ///
 /// # Errors
-/// [`Error::Input`] when several sets of letters fit and make different games of the moves.
+/// [`Error::Input`] when several sets of letters fit but give different games.
 pub fn detect_letters(path: &Path, head: &[u8], complete: bool) -> Result<Option<DetectedLetters>> {
     let first = Trial::new(first_games(head, FIRST_BYTES, complete), None);
     if first.games > 0 && first.keys.len() >= PLIES && !first.fails() {
@@ -61,7 +60,7 @@ pub fn detect_letters(path: &Path, head: &[u8], complete: bool) -> Result<Option
     Ok(Some(DetectedLetters { letters: letters.clone(), evidence: Some(evidence) }))
 }
 
-/// Whole games from the beginning of a text, or the beginning of the first.
+/// Complete games from the beginning of a text, or the beginning of the first one.
 fn first_games(head: &[u8], bytes: usize, complete: bool) -> &[u8] {
     if complete && head.len() <= bytes {
         return head;
@@ -71,8 +70,8 @@ fn first_games(head: &[u8], bytes: usize, complete: bool) -> &[u8] {
     &start[..end.unwrap_or(start.len())]
 }
 
-/// Whether any word looks like the move of a piece by a letter that English does not have. Where
-/// none does, illegal moves are English ones, even if some other language could read them.
+/// Whether any word looks like a piece move with a letter that is not used in English. If none does, illegal
+/// moves are English ones, even if they are legal in some other language.
 fn has_non_english_letters(games: &[u8], letters: &PieceLetters) -> bool {
     let words = games.split(|b| b.is_ascii_whitespace() || *b == b'.').filter(|word| word.len() <= 12);
     words.filter_map(|word| std::str::from_utf8(word).ok()).any(|word| {
@@ -85,11 +84,11 @@ fn has_non_english_letters(games: &[u8], letters: &PieceLetters) -> bool {
     })
 }
 
-/// The same games read in some letters.
+/// The same games read with certain letters.
 struct Trial {
     /// Games that could be used.
     games: u64,
-    /// Those with moves that cannot be read or played.
+    /// Games with moves that cannot be parsed or played.
     faulty: u64,
     /// The positions.
     keys: Vec<u64>,
@@ -133,9 +132,9 @@ mod tests {
         assert_eq!(detect("1. e4 e5 2. Кf3 Кc6 3. Сb5 Фe7 4. Крe2").unwrap().as_deref(), Some("Кр,Ф,Л,С,К"));
         // Nonsense in every language.
         assert_eq!(detect("1. e4 e5 2. Xf3 Xc6").unwrap(), None);
-        // Illegal in English, whatever others make of it.
+        // Illegal in English, whatever it means in other languages.
         assert_eq!(detect("1. e4 e5 2. Re2").unwrap(), None);
-        // A king here, a knight there.
+        // A king in one language, a knight in another.
         let error = detect("1. e4 e5 2. Re2 De7").unwrap_err().to_string();
         assert!(error.contains("RDTFC (fr)") && error.contains("KDTLR (fi)"), "{error}");
     }

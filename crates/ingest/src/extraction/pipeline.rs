@@ -1,4 +1,4 @@
-//! What the threads of an extraction do: each reads chunks and computes features.
+//! The threads of an extraction: each reads chunks and computes features.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -23,9 +23,9 @@ use gputexel_dataset::{DatasetWriter, Metadata};
 use gputexel_files::{Error, Result};
 use gputexel_model::{FeatureSet, TableEvaluation};
 
-/// What all workers need.
+/// Data shared by all workers.
 struct Work {
-    /// Of each source.
+    /// What was detected about each source.
     detected: Arc<[Detected]>,
     feature_set: FeatureSet,
     selection: Selection,
@@ -42,7 +42,7 @@ pub fn run(
 ) -> Result<Report> {
     let start = Instant::now();
     let evaluation = evaluation_of(settings)?;
-    // Before anything is read: a path that cannot be written should not cost an hour.
+    // Before anything is read: an unwritable path should not cost an hour.
     let writer = DatasetWriter::create(output, Metadata::new(settings.feature_set.clone()), settings.force)?;
     let bytes_read = Arc::new(AtomicU64::new(0));
     let (sources, detected) = detect_inputs(inputs, settings, &bytes_read)?;
@@ -75,7 +75,7 @@ pub fn run(
 }
 
 impl Work {
-    /// What one thread does.
+    /// The work of one thread.
     fn serve(&self, queue: &Queue<Encoded>) {
         let search = self
             .evaluation

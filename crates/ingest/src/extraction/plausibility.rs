@@ -1,5 +1,5 @@
-//! Refuses labels that were parsed but cannot mean what they were read as, since they contradict
-//! material, unless the user has said how to read them.
+//! Refuses labels that contradict material and so were probably misinterpreted, unless the user has specified
+//! how to interpret them.
 
 use super::ExtractSettings;
 use super::report::SourceReport;
@@ -8,15 +8,15 @@ use gputexel_chess::scale::ResultTally;
 use gputexel_chess::text::PointOfView;
 use gputexel_files::{Advice, Error};
 
-/// Decisive, imbalanced positions after which labels are judged although the file goes on.
+/// Number of decisive, imbalanced positions after which labels are judged before the end of the file.
 const JUDGED_EARLY: u64 = 20_000;
 
-/// Whether labels that were read so far can be judged.
+/// Whether the labels read so far can be judged.
 pub(super) fn can_judge(report: &SourceReport, last: bool) -> bool {
     last || report.agreement.positions() >= JUDGED_EARLY
 }
 
-/// Why the labels of a text should not be taken as they were read; `last` when that is all of it.
+/// Why the labels of a text should not be accepted as interpreted; `last` at the end of the text.
 pub(super) fn implausible_labels(
     report: &SourceReport,
     settings: &ExtractSettings,
@@ -24,7 +24,7 @@ pub(super) fn implausible_labels(
 ) -> Option<Error> {
     let tally = &report.tally;
     let path = &report.record.path;
-    // Draws may be yet to come, so that scales are judged at the end alone.
+    // Draws may still follow, so scales are only judged at the end.
     if last && let Some(refusal) = scale_mismatch(report, settings) {
         return Some(refusal);
     }
@@ -45,7 +45,7 @@ pub(super) fn implausible_labels(
     faulty.map(|(reason, advice)| Error::input(path, reason).advise(advice))
 }
 
-/// Why results seem to be on another scale than assumed, unless the user has said which.
+/// Why results seem to use a scale other than the assumed one, unless the user has specified it.
 pub(super) fn scale_mismatch(report: &SourceReport, settings: &ExtractSettings) -> Option<Error> {
     let path = &report.record.path;
     let found = report.tally.scale_mismatch().filter(|_| settings.results.is_none())?;
@@ -60,7 +60,7 @@ fn record_view(report: &SourceReport) -> Option<&String> {
     report.record.point_of_view.as_ref()
 }
 
-/// Shares by side to move, in words.
+/// Shares by side to move, as text.
 pub(crate) fn rates(counts: &Agreement, what: &str) -> String {
     let percent = |agree: u64, total: u64| format!("{:.0} %", 100.0 * agree as f64 / total.max(1) as f64);
     format!(
@@ -71,8 +71,8 @@ pub(crate) fn rates(counts: &Agreement, what: &str) -> String {
     )
 }
 
-/// The point of view from which numbers agree with material, and whether they must be reversed for
-/// that, given counts of numbers that were read from `view`.
+/// The point of view with which numbers agree with material, and whether they must be reversed as well, given
+/// counts of numbers interpreted from `view`.
 fn fitting(counts: &Agreement, view: PointOfView) -> (PointOfView, bool) {
     let as_white = match view {
         PointOfView::White => *counts,
@@ -95,12 +95,12 @@ fn results_mismatch(
     if verdict == Verdict::MixedPointOfView {
         return settings.point_of_view.is_none().then(|| {
             let advice =
-                set("pov", "white").text(" or ").join(set("pov", "stm").text(" reads them all alike"));
+                set("pov", "white").text(" or ").join(set("pov", "stm").text(" reads them all the same way"));
             (format!("lines with different points of view seem to be mixed: {rates}"), advice)
         });
     }
     let (fitting, reversed) = fitting(counts, view);
-    // What was asked for is done, with a warning.
+    // Explicit settings are followed, with a warning.
     if if reversed { settings.results.is_some() } else { settings.point_of_view.is_some() } {
         return None;
     }
@@ -118,19 +118,19 @@ fn results_mismatch(
             .setting("pov", fitting.name())
             .text(" ")
             .setting("results", "1..0")
-            .text(" reads them so, ")
+            .text(" reads them that way, ")
             .join(as_they_are.text(" as they are")),
         (true, PointOfView::White) => extract
             .setting("results", "1..0")
-            .text(" turns them, ")
+            .text(" reverses them, ")
             .join(as_they_are.text(" reads them as they are")),
         (false, _) if !game_results => extract
             .setting("pov", fitting.name())
-            .text(" reads them so, ")
+            .text(" reads them that way, ")
             .setting("pov", view.name())
             .text(" as they are"),
         _ => Advice::default()
-            .text("1-0 and its like are White's by definition; ")
+            .text("1-0 and the like are White's by definition; ")
             .join(extract.setting("pov", view.name()).text(" "))
             .join(as_they_are.text(" reads them as they are")),
     };
@@ -144,7 +144,7 @@ fn scores_mismatch(counts: &Agreement, verdict: Verdict, view: PointOfView) -> (
         let white = set(PointOfView::White).text(" or ");
         return (
             format!("scores with different points of view seem to be mixed: {rates}"),
-            white.join(set(PointOfView::Stm).text(" reads them all alike")),
+            white.join(set(PointOfView::Stm).text(" reads them all the same way")),
         );
     }
     let as_they_are = |before: &str| Advice::default().text(before).join(set(view));
@@ -154,12 +154,12 @@ fn scores_mismatch(counts: &Agreement, verdict: Verdict, view: PointOfView) -> (
             if fitting == PointOfView::White { "White's" } else { "the side to move's" },
             Advice::default()
                 .text("extract ")
-                .join(set(fitting).text(" reads them so, "))
+                .join(set(fitting).text(" reads them that way, "))
                 .join(as_they_are("").text(" as they are")),
         ),
         (fitting, true) => (
             if fitting == PointOfView::White { "Black's" } else { "those of the side that has just moved" },
-            as_they_are("turn their sign, or extract ").text(" reads them as they are"),
+            as_they_are("reverse their sign, or extract ").text(" reads them as they are"),
         ),
     };
     (format!("scores contradict material as if they were {whose}: {rates}"), advice)

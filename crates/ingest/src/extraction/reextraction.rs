@@ -1,4 +1,4 @@
-//! Repeats the extraction that a dataset came from, and counts what has changed.
+//! Repeats the extraction of a dataset and counts what has changed.
 
 use std::path::{Path, PathBuf};
 
@@ -9,28 +9,28 @@ use gputexel_chess::text::PointOfView;
 use gputexel_dataset::{Metadata, SourceRecord};
 use gputexel_files::{Error, Result};
 
-/// Which position a row of a dataset stands for, and which its features are taken from.
+/// The original position of a dataset's row, and the one its features are taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Leaf {
-    /// Key of the position that was read.
+    /// Key of the original position.
     pub key: u64,
-    /// Key of the position that it was resolved to.
+    /// Key of the position it was resolved to.
     pub leaf: u64,
 }
 
-/// What two extractions of the same sources have in common.
+/// Differences between two extractions of the same sources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeafChanges {
-    /// Rows of the later one whose position was there before, but with another leaf.
+    /// Rows of the later one whose position was already present, but with a different leaf.
     pub changed: u64,
-    /// Rows of the later one whose position was not there before.
+    /// Rows of the later one whose position was not present before.
     pub entered: u64,
-    /// Rows of the earlier one whose position is no longer there.
+    /// Rows of the earlier one whose position is no longer present.
     pub left: u64,
 }
 
 impl LeafChanges {
-    /// Compares; sorts both lists. Where one position has several rows, they have one leaf.
+    /// Compares two extractions; sorts both lists. If a position has several rows, they have the same leaf.
     pub fn between(before: &mut [Leaf], after: &mut [Leaf]) -> Self {
         before.sort_unstable();
         after.sort_unstable();
@@ -52,13 +52,13 @@ impl LeafChanges {
 }
 
 impl ExtractSettings {
-    /// The sources and the settings by which the dataset at `path` was extracted.
+    /// The sources and settings with which the dataset at `path` was extracted.
     ///
-    /// Sources are looked for where the dataset says, then beside the dataset.
+    /// Sources are looked for at their recorded paths, then next to the dataset.
     ///
     /// # Errors
-    /// [`Error::Input`] when the dataset does not name its sources, when one of them is standard
-    /// input or is not there, or when its selection is not known to this version.
+    /// [`Error::Input`] when the dataset does not name its sources, when one of them is standard input or
+    /// missing, or when its selection is unknown to this version.
     pub fn of_dataset(path: &Path, metadata: &Metadata) -> Result<(Vec<PathBuf>, Self)> {
         let refuse = |reason: String| Err(Error::input(path, reason));
         if metadata.feature_set.imported.is_some() {
@@ -84,8 +84,8 @@ impl ExtractSettings {
         let selection = Selection::from_settings(&metadata.selection)
             .map_err(|error| Error::input(path, error.to_string()))?;
         let mut settings = Self { selection, max_bad_share: 1.0, ..Self::new(metadata.feature_set.clone()) };
-        // What was detected is detected again; what was asked for must be asked for again, and can
-        // only have been if it holds for all texts.
+        // What was detected is detected again. Explicit settings have to be repeated; they can only have been
+        // given if they apply to all texts.
         let texts: Vec<_> = metadata.sources.iter().filter(|source| source.labels.is_some()).collect();
         if let Some((first, rest)) = texts.split_first() {
             if rest.iter().all(|source| source.labels == first.labels) {
@@ -101,7 +101,7 @@ impl ExtractSettings {
             if rest.iter().all(|source| of_scores(source) == of_scores(first)) {
                 settings.score_view = of_scores(first);
             }
-            // One scale holds for all; where none is recorded it is the default, which was not doubted.
+            // One scale applies to all; if none is recorded, it is the default, which raised no doubts.
             settings.results = Some(match &first.results {
                 Some(scale) => scale.parse()?,
                 None => ResultScale::default(),

@@ -1,4 +1,4 @@
-//! What an extraction says at its end.
+//! The report of an extraction.
 
 use std::collections::BTreeMap;
 
@@ -18,12 +18,12 @@ pub struct Results {
     pub draws: u64,
     /// Black won.
     pub black: u64,
-    /// Anything between, such as 0.6.
+    /// Anything else, such as 0.6.
     pub other: u64,
 }
 
 impl Results {
-    /// Counts one.
+    /// Counts a result.
     pub fn add(&mut self, result: f32) {
         match result {
             1.0 => self.white += 1,
@@ -34,16 +34,16 @@ impl Results {
     }
 }
 
-/// What one rule removed of the positions that those before it left.
+/// What one rule removed from the positions left by earlier rules.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FunnelStep {
-    /// What it removed, in words.
+    /// Description of what it removes.
     pub rule: &'static str,
     /// Positions that it removed.
     pub removed: u64,
     /// Positions left after it.
     pub left: u64,
-    /// Those as a percentage of the positions read.
+    /// Positions left as a percentage of the positions read.
     pub left_percent: f64,
 }
 
@@ -62,59 +62,59 @@ impl FunnelStep {
     }
 }
 
-/// What was read from one input.
+/// The report on one input.
 #[derive(Clone, Debug, Serialize)]
 pub struct SourceReport {
-    /// As it is recorded in the dataset.
+    /// Its record in the dataset.
     #[serde(flatten)]
     pub record: SourceRecord,
-    /// Positions read, kept or not; those of games that were left out do not count.
+    /// Positions read, kept or not, except those of games that were left out.
     pub positions_read: u64,
-    /// Kept positions whose features are those of another, at the end of a search.
+    /// Kept positions whose features come from another position, the end of a search.
     pub resolved: u64,
-    /// On what grounds the point of view was chosen.
+    /// Why the point of view of results was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
-    /// On what grounds that of scores was chosen, where there are any.
+    /// Why the point of view of scores was chosen, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score_evidence: Option<String>,
-    /// Results against material.
+    /// Agreement of results with material.
     pub agreement: Agreement,
-    /// Scores of labeled text against material.
+    /// Agreement of the scores of labeled text with material.
     pub score_agreement: Agreement,
-    /// What the results against material say.
+    /// The conclusion from the agreement of results with material.
     pub verdict: Verdict,
-    /// What the user should look at.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
     /// The first complaints, `file:line: reason`.
     pub complaints: Vec<String>,
     /// The first games that were left out or cut short, `file: game N (line N): reason`.
     pub skipped_games: Vec<String>,
-    /// How many more there are.
+    /// Number of further skipped games.
     pub skipped_games_unnamed: u64,
     /// What each rule removed, in the order in which they apply.
     pub funnel: Vec<FunnelStep>,
-    /// Lines that were broken.
+    /// Number of bad lines.
     pub bad_lines: u64,
-    /// Games that could have been used but for a fault, in whole or from some move on.
+    /// Usable games with a fault, left out entirely or from some move on.
     pub bad_games: u64,
-    /// Plies of all games that could have been used, played or not.
+    /// Plies of all usable games, played or not.
     pub plies: u64,
-    /// Those that could not be played.
+    /// Plies that could not be played.
     pub plies_lost: u64,
     /// The first games with faults, as in `skipped_games`.
     #[serde(skip)]
     pub faults: Vec<String>,
-    /// Counts by reason; the record has them by name.
+    /// Counts by reason; in the record they are by name.
     #[serde(skip)]
     pub left_out: LeftOut,
-    /// Results of labeled text as they are written.
+    /// The values of results in labeled text.
     #[serde(skip)]
     pub(super) tally: ResultTally,
 }
 
 impl SourceReport {
-    /// The warning that the results deserve when held against material.
+    /// The warning if results contradict material.
     pub(super) fn agreement_warning(&self) -> Option<String> {
         let a = &self.agreement;
         let percent = |agree: u64, total: u64| format!("{:.0} %", 100.0 * agree as f64 / total.max(1) as f64);
@@ -127,7 +127,7 @@ impl SourceReport {
         match self.verdict {
             Verdict::Agree | Verdict::CannotTell => None,
             Verdict::Reversed => {
-                Some(format!("results run AGAINST material, as if they were reversed: {rates}"))
+                Some(format!("results contradict material, as if they were reversed: {rates}"))
             }
             Verdict::WrongPointOfView => {
                 let hint = match self.record.point_of_view.as_deref() {
@@ -136,7 +136,7 @@ impl SourceReport {
                     _ => "",
                 };
                 Some(format!(
-                    "results run AGAINST material for one side to move, as if read from the wrong point of view{hint}: {rates}"
+                    "results contradict material for one side to move, as if read from the wrong point of view{hint}: {rates}"
                 ))
             }
             Verdict::MixedPointOfView => {
@@ -145,19 +145,19 @@ impl SourceReport {
         }
     }
 
-    /// Share of lines that are broken; of games with faults or of plies lost, whichever is larger.
+    /// Share of bad lines; for games, the share of faulty games or of lost plies, whichever is larger.
     pub fn bad_share(&self) -> f64 {
         let share = |bad: u64, all: u64| bad as f64 / all.max(1) as f64;
         let games = share(self.bad_games, self.usable_games());
         share(self.bad_lines, self.record.records).max(games).max(share(self.plies_lost, self.plies))
     }
 
-    /// Games that could have been used.
+    /// Number of usable games.
     fn usable_games(&self) -> u64 {
         self.record.records - self.left_out.useless_games()
     }
 
-    /// How much of the games was lost to faults; `None` where nothing was.
+    /// How much of the games was lost to faults; `None` if nothing was.
     pub(super) fn losses(&self) -> Option<String> {
         let percent = |part: u64, all: u64| 100.0 * part as f64 / all.max(1) as f64;
         let games = self.usable_games();
@@ -173,7 +173,7 @@ impl SourceReport {
         })
     }
 
-    /// Counts of what was left out, with their names, of one unit.
+    /// Counts of what was left out, by name, for one unit.
     pub fn left_out_of(&self, unit: Unit) -> impl Iterator<Item = (&'static str, u64)> {
         self.left_out.iter().filter(move |(reason, _)| reason.unit() == unit).map(|(r, n)| (r.label(), n))
     }
@@ -184,19 +184,19 @@ impl SourceReport {
 pub struct Report {
     /// The dataset that was written.
     pub output: String,
-    /// Its positions.
+    /// Number of positions.
     pub positions: u64,
-    /// Its games, 0 where the inputs have none.
+    /// Number of games; 0 if the inputs have none.
     pub games: u64,
-    /// Results of its positions.
+    /// Results of the positions.
     pub results: Results,
     /// Its size in bytes.
     pub output_bytes: u64,
-    /// Bytes of the inputs, compressed where they are.
+    /// Bytes of the inputs, compressed if they are.
     pub bytes_read: u64,
     /// Wall time, seconds.
     pub seconds: f64,
-    /// The settings of the selection, as the dataset records them.
+    /// The settings of the selection, as recorded in the dataset.
     pub selection: BTreeMap<String, String>,
     /// The inputs in order.
     pub sources: Vec<SourceReport>,

@@ -1,10 +1,10 @@
-//! The evaluation of the searches that a selection asks for.
+//! The evaluation used by a selection's searches.
 
 use super::ExtractSettings;
 use gputexel_files::Result;
 use gputexel_model::{TableEvaluation, named_parameters};
 
-/// The evaluation that the settings give or the selection names; nothing where it does not search.
+/// The evaluation given by the settings or named by the selection; `None` if the selection does not search.
 pub fn evaluation_of(settings: &ExtractSettings) -> Result<Option<TableEvaluation>> {
     if !settings.selection.searches() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! The list of all games that were left out or cut short, a line each.
+//! The list of all games that were left out or cut short, one line per game.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use gputexel_files::AtomicFile;
 use gputexel_files::{Error, Result};
 
-/// A file that appears when it is finished.
+/// A file that only appears once it is complete.
 pub struct SkippedList {
     path: PathBuf,
     file: BufWriter<AtomicFile>,

@@ -1,4 +1,4 @@
-//! What each input is, found out from its beginning before any is read through.
+//! The type of each input, determined from its beginning before any input is read completely.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use gputexel_chess::detection::{Detection, InputKind, detect_kind, detect_text, 
 use gputexel_files::input::Input;
 use gputexel_files::{Error, Result};
 
-/// What an input is.
+/// The type of an input.
 #[derive(Debug)]
 pub enum Detected {
-    /// Games, with the letters of their pieces where those are not the English ones.
+    /// Games, with their piece letters if those are not the English ones.
     Games(Option<DetectedLetters>),
     /// Labeled positions.
     Positions(Box<Detection>),
@@ -40,7 +40,7 @@ impl Detected {
         })
     }
 
-    /// Whether it holds games.
+    /// Whether it contains games.
     pub fn is_pgn(&self) -> bool {
         matches!(self, Self::Games(_))
     }
@@ -54,7 +54,7 @@ impl Detected {
     }
 }
 
-/// Looks at the beginning of every input.
+/// Examines the beginning of every input.
 pub fn detect_inputs(
     inputs: &[PathBuf],
     settings: &ExtractSettings,

@@ -1,6 +1,6 @@
-//! Weights by which the phases of the game count alike.
+//! Weights that give all phases of the game equal importance.
 
-/// Equal intervals of the phase, and the weight in each.
+/// Equal intervals of the phase, and the total weight in each.
 #[derive(Debug)]
 pub struct PhaseWeights {
     max_phase: u16,
@@ -9,7 +9,7 @@ pub struct PhaseWeights {
 }
 
 impl PhaseWeights {
-    /// Cuts 0 to `max_phase` units into `intervals` parts.
+    /// Divides 0 to `max_phase` units into `intervals` parts.
     pub fn new(intervals: u32, max_phase: u16) -> Self {
         Self { max_phase, sums: vec![0.0; intervals as usize], rows: 0 }
     }
@@ -26,8 +26,7 @@ impl PhaseWeights {
         self.rows += 1;
     }
 
-    /// What the weight of a row is multiplied by: all intervals that have rows get the same sum,
-    /// and the mean weight is 1.
+    /// The factor on a row's weight: all intervals that have rows get the same sum, and the mean weight is 1.
     pub fn factor(&self, phase: u16) -> f32 {
         let filled = self.sums.iter().filter(|sum| **sum > 0.0).count() as f64;
         (self.rows as f64 / (filled * self.sums[self.interval(phase)])) as f32

@@ -1,7 +1,7 @@
-//! Everything of an import that happens in input order: game numbers, the share of broken lines,
-//! and whether the file counts its indices as the schema says.
+//! The steps of an import that run in input order: game numbers, the share of bad lines, and whether the
+//! file's indices start where the schema says.
 //!
-//! Memory: what a map takes from games of a trace to their numbers, a few dozen bytes per game.
+//! Memory: a map from games of a trace to their numbers, a few dozen bytes per game.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,11 +22,11 @@ use gputexel_chess::scale::ResultTally;
 use gputexel_dataset::{DatasetWriter, SourceRecord};
 use gputexel_files::{Advice, Error, Result};
 
-/// Lines after which the share of broken ones is first judged.
+/// Number of lines before the share of bad ones is first checked.
 const LINES_BEFORE_JUDGING: u64 = 1000;
-/// Lines before which a missing draw says nothing about the scale of results.
+/// With fewer lines, the absence of draws says nothing about the scale of results.
 const LINES_BEFORE_MARKS: u64 = 20;
-/// Complaints that are shown.
+/// Maximum number of complaints shown.
 const COMPLAINTS: usize = 5;
 
 pub(super) struct Assembly<'a> {
@@ -42,16 +42,16 @@ pub(super) struct Assembly<'a> {
     /// The current source.
     source: usize,
     games: GameNumbers,
-    /// Whether positions have games so far; `None` before the first.
+    /// Whether positions have games; `None` before the first position.
     numbered: Option<bool>,
-    /// Of the current source: the largest index, and whether index 0 occurred.
+    /// For the current source: the largest index, and whether index 0 occurred.
     largest_index: Option<u32>,
     zero: bool,
-    /// Of the current source: which columns occurred.
+    /// For the current source: which columns occurred.
     columns_seen: [bool; Column::COUNT],
-    /// Of the current source: its results.
+    /// For the current source: its results.
     tally: ResultTally,
-    /// Of the current source: its results against material.
+    /// For the current source: agreement of results with material.
     agreement: Agreement,
     contents: Contents,
 }
@@ -206,7 +206,7 @@ impl Sink for Assembly<'_> {
         }
         self.tally.merge(&batch.tally);
         self.agreement.merge(&batch.agreement);
-        // A comparison of evaluations reports more than this.
+        // A comparison of evaluations reports more than this check.
         let asked = self.settings.trust_results || self.settings.reference.is_some();
         if let (true, false, Some(verdict)) = (last, asked, self.agreement.clear_fault()) {
             let advice = Advice::default()
@@ -269,7 +269,7 @@ impl Sink for Assembly<'_> {
     }
 }
 
-/// Why results are not taken as they are.
+/// Why results are not accepted as they are.
 fn results_mismatch(counts: &Agreement, verdict: Verdict) -> String {
     let what = match verdict {
         Verdict::Reversed => "as if Black's wins were 1",

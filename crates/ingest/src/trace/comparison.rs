@@ -1,21 +1,21 @@
-//! What a model says of positions against what the engine printed and how games ended.
+//! Compares a model's evaluations with those printed by the engine, and with results.
 
 use serde::Serialize;
 use shakmaty::Color;
 
 use gputexel_model::FeatureSet;
 
-/// Largest differences that are kept.
+/// Maximum number of differences that are kept.
 pub const WORST: usize = 10;
-/// Bytes of a comment that are kept.
+/// Maximum number of bytes of a comment that are kept.
 const COMMENT_BYTES: usize = 120;
 
-/// Parameters to compare with.
+/// Parameters used for a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
     theta: Vec<f64>,
     features: usize,
-    /// Difference that is still called none, centipawns.
+    /// Largest difference that still counts as equal, centipawns.
     pub tolerance_cp: f64,
 }
 
@@ -23,13 +23,13 @@ impl Reference {
     /// Parameters θ, mg of every feature, then eg.
     ///
     /// # Panics
-    /// If θ is of another length than the feature set says.
+    /// If the length of θ does not match the feature set.
     pub fn new(set: &FeatureSet, theta: Vec<f64>, tolerance_cp: f64) -> Self {
         assert_eq!(theta.len(), 2 * set.features.len());
         Self { features: set.features.len(), theta, tolerance_cp }
     }
 
-    /// Σ coefficient · (share · mg + share · eg), without the fixed offset.
+    /// Σ coefficient · (share · mg + share · eg), without the constant offset.
     pub fn sum(&self, row: impl Iterator<Item = (u16, f64)>, (mg, eg): (f64, f64)) -> f64 {
         row.map(|(id, coefficient)| {
             let id = usize::from(id);
@@ -39,10 +39,10 @@ impl Reference {
     }
 }
 
-/// Sums from which a correlation coefficient is taken (Pearson's).
+/// Sums for a correlation coefficient (Pearson's).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Correlation {
-    /// Pairs.
+    /// Number of pairs.
     pub count: u64,
     x: f64,
     y: f64,
@@ -62,7 +62,7 @@ impl Correlation {
         self.xy += x * y;
     }
 
-    /// Adds the pairs of another.
+    /// Adds all pairs of another.
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.x += other.x;
@@ -72,7 +72,7 @@ impl Correlation {
         self.xy += other.xy;
     }
 
-    /// The coefficient; `None` where either does not vary.
+    /// The coefficient; `None` if either variable is constant.
     pub fn coefficient(&self) -> Option<f64> {
         let n = self.count as f64;
         let (xx, yy) = (n * self.xx - self.x * self.x, n * self.yy - self.y * self.y);
@@ -81,7 +81,7 @@ impl Correlation {
     }
 }
 
-/// A score for correlations with results: scores of mates would decide them alone.
+/// Limits a score for correlations with results, which mate scores would otherwise dominate.
 pub fn bounded(score_cp: f64) -> f64 {
     score_cp.clamp(-1000.0, 1000.0)
 }
@@ -89,14 +89,14 @@ pub fn bounded(score_cp: f64) -> f64 {
 /// A position whose evaluations differ.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outlier {
-    /// The line of its trace, from 1; the position of a dataset, from 0.
+    /// Line of the trace, from 1, or position of a dataset, from 0.
     pub at: u64,
-    /// The trace it stands in, by number.
+    /// Index of its trace.
     #[serde(skip)]
     pub source: usize,
-    /// What the engine printed, centipawns, White's view.
+    /// Printed by the engine, centipawns, White's view.
     pub printed_cp: f64,
-    /// Σ coefficient · parameter and the fixed offset, centipawns, White's view.
+    /// Σ coefficient · parameter plus the constant offset, centipawns, White's view.
     pub computed_cp: f64,
     /// The comment of the line: a FEN.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -104,30 +104,30 @@ pub struct Outlier {
 }
 
 impl Outlier {
-    /// Computed less printed.
+    /// Computed − printed.
     pub fn difference(&self) -> f64 {
         self.computed_cp - self.printed_cp
     }
 }
 
-/// Evaluations of positions against what the engine printed, and against results.
+/// Evaluations of positions compared with those printed by the engine, and with results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
     /// Positions with a printed evaluation.
     pub compared: u64,
     /// Those that differ by more than the tolerance.
     pub differing: u64,
-    /// Those of them that do not if the sign of the printed evaluation is turned.
+    /// Number of these that agree when the sign of the printed evaluation is reversed.
     pub turned: u64,
-    /// Sum of differences, computed less printed.
+    /// Sum of the differences, computed − printed.
     pub sum: f64,
     /// Sum of absolute differences.
     pub sum_absolute: f64,
     /// The largest differences, largest first.
     pub worst: Vec<Outlier>,
-    /// Printed against computed evaluations.
+    /// Printed and computed evaluations.
     pub evaluations: Correlation,
-    /// Computed evaluations against results: White to move, Black to move, unknown.
+    /// Computed evaluations and results: White to move, Black to move, unknown.
     pub results: [Correlation; 3],
 }
 
@@ -167,7 +167,7 @@ impl Comparison {
         }
     }
 
-    /// Adds the positions of another, which stand in source number `source`.
+    /// Adds all positions of another, which belong to source number `source`.
     pub fn merge(&mut self, other: &Self, source: usize) {
         self.compared += other.compared;
         self.differing += other.differing;

@@ -10,9 +10,9 @@ use gputexel_chess::PhaseSettings;
 use gputexel_files::{Error, Result};
 use gputexel_model::{Feature, FeatureSet, Imported, ImportedParameter, MAX_FEATURES, Phases};
 
-/// Largest index.
+/// Maximum index.
 const MAX_INDEX: u32 = 1_000_000;
-/// Steps of endgame scale factors that are ratios.
+/// Steps of endgame scale factors given as ratios.
 const RATIO_STEPS: u16 = 128;
 
 /// Which value of a feature an index belongs to.
@@ -26,20 +26,20 @@ pub(super) enum Half {
     Eg,
 }
 
-/// What an index does.
+/// The role of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     /// Nothing: it is not declared.
     None,
-    /// It is passed over.
+    /// It is ignored.
     Ignore,
-    /// It holds a value of a line.
+    /// It is a property of the position.
     Column(Column),
-    /// It holds a coefficient.
+    /// It is a coefficient.
     Feature(u16, Half),
 }
 
-/// A value of a line.
+/// A property of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Column {
     Phase,
@@ -60,10 +60,10 @@ impl Column {
     }
 }
 
-/// Where the phase of a position comes from.
+/// How the phase of a position is determined.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum PhaseSource {
-    /// There is none.
+    /// There is no phase.
     Untapered,
     /// Counted from the FEN.
     Fen,
@@ -81,18 +81,17 @@ pub struct CompiledSchema {
     pub(super) dense: bool,
     pub(super) results: Results,
     pub(super) phase: PhaseSource,
-    /// Value of the scale column times this is the factor in units.
+    /// Factor from the value of the scale column to units.
     pub(super) scale_factor: f64,
     pub(super) requires_fen: bool,
     pub(super) requires_qid: bool,
-    /// Columns that every line must have.
+    /// Columns that every line must contain.
     pub(super) required: Vec<(Column, u32)>,
-    /// Whether something must be turned where Black is to move: result, coefficients, offset,
-    /// score, evaluation.
+    /// Which numbers must be reversed when Black is to move: result, coefficients, offset, score, evaluation.
     pub(super) turned: [bool; 5],
-    /// Whether ids may come out of order or several times, so that rows must be sorted and merged.
+    /// Whether ids may be out of order or repeated, so that rows must be sorted and merged.
     pub(super) merges: bool,
-    /// Whether every number is kept as the side to move sees it.
+    /// Whether all numbers are kept from the side to move's view.
     pub(super) relative: bool,
     feature_set: FeatureSet,
 }
@@ -112,7 +111,7 @@ impl CompiledSchema {
     /// Checks a schema.
     ///
     /// # Errors
-    /// [`Error::Usage`] naming what contradicts what.
+    /// [`Error::Usage`] naming the contradiction.
     pub fn try_new(schema: &Schema) -> Result<Self> {
         let usage = |text: String| Err(Error::Usage(text));
         if schema.index_base > 1 {
@@ -135,7 +134,7 @@ impl CompiledSchema {
             builder.parameter(record)?;
         }
         let Builder { actions, features, parameters, mut required, declared, .. } = builder;
-        // Ids follow indices as long as every feature has one index, past those before it.
+        // Ids are in the order of indices as long as every feature has one index, larger than all before.
         let ids = actions.iter().filter_map(|action| match action {
             Action::Feature(id, _) => Some(*id),
             _ => None,
@@ -166,7 +165,7 @@ impl CompiledSchema {
         })
     }
 
-    /// The features that a dataset of such traces has.
+    /// The feature set of a dataset imported with this schema.
     pub fn feature_set(&self) -> &FeatureSet {
         &self.feature_set
     }
@@ -176,13 +175,13 @@ impl CompiledSchema {
         self.actions.len() as u32 - 1
     }
 
-    /// Whether index 0 means something.
+    /// Whether index 0 is declared.
     pub(super) fn uses_zero(&self) -> bool {
         self.actions[0] != Action::None
     }
 }
 
-/// How the phase is known, and its units.
+/// How the phase is determined, and its units.
 fn phase_of(schema: &Schema) -> Result<(PhaseSource, PhaseSettings)> {
     let usage = |text: &str| Err(Error::Usage(text.to_string()));
     let has_column = schema.columns.phase.is_some();
@@ -224,7 +223,7 @@ fn phase_of(schema: &Schema) -> Result<(PhaseSource, PhaseSettings)> {
     }
 }
 
-/// Units of endgame scale factors that stand for 1, and units a value.
+/// The value of endgame scale factors that represents 1, and units per value.
 fn scale_of(schema: &Schema) -> Result<(u16, f64)> {
     let Some(record) = schema.scale else {
         let one = if schema.columns.scale.is_some() { RATIO_STEPS } else { 1 };
@@ -244,7 +243,8 @@ fn scale_of(schema: &Schema) -> Result<(u16, f64)> {
     Ok((steps, f64::from(steps) / record.one))
 }
 
-/// What must be turned where Black is to move, and whether everything is and the side is unknown.
+/// Which numbers must be reversed when Black is to move, and whether all are from the side to move's view and
+/// the side is unknown.
 fn views_of(schema: &Schema) -> Result<([bool; 5], bool)> {
     let turned = match schema.point_of_view {
         Views::All(view) => [view == View::Stm; 5],
@@ -259,7 +259,7 @@ fn views_of(schema: &Schema) -> Result<([bool; 5], bool)> {
     let columns = &schema.columns;
     let used = [true, true, columns.offset.is_some(), columns.score.is_some(), columns.eval.is_some()];
     match turned.iter().zip(used).all(|(turned, used)| *turned || !used) {
-        // Everything is seen from the same side, so nothing need be turned to fit together.
+        // Everything is seen from the same side, so numbers are consistent without reversal.
         true => Ok(([false; 5], true)),
         false => Err(Error::Usage(
             "some numbers are White's view, others the side to move's: a turn column or \"comment\": \"fen\" must tell the side"
@@ -370,7 +370,7 @@ impl Builder {
         let phases = self.phases_of(record)?;
         let bounds = |values: Option<Values>| values.map_or([None; 2], |values| values.pair().map(Some));
         for (i, values) in priors.into_iter().enumerate() {
-            // One value says nothing about the phase that the parameter does not have.
+            // A single value says nothing about a phase that the parameter does not have.
             let prior = match (values, phases) {
                 (Values::Both(value), Phases::Mg) => [value, 0.0],
                 (Values::Both(value), Phases::Eg) => [0.0, value],

@@ -1,4 +1,4 @@
-//! The way back: a dataset as a trace with its schema.
+//! The inverse of an import: writes a dataset as a trace with its schema.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -10,20 +10,20 @@ use gputexel_dataset::Dataset;
 use gputexel_files::{AtomicFile, Error, Result, write_atomically};
 use gputexel_model::{Phases, Prior};
 
-/// Writes the positions of a dataset as lines of a trace, and returns the schema that says what
-/// their indices mean. Indices count from 1, as SVMlight's do: phase, then what the dataset has of
-/// endgame scale, offset, weight, search score and static evaluation, then the features.
+/// Writes the positions of a dataset as lines of a trace, and returns the matching schema. Indices start at
+/// 1, as in SVMlight: phase, then endgame scale, offset, weight, search score and static evaluation, if the
+/// dataset has them, then the features.
 ///
 /// # Errors
-/// [`Error::Io`] about `path` when `out` refuses.
+/// [`Error::Io`] for `path` when writing to `out` fails.
 pub fn export(dataset: &Dataset, out: &mut dyn Write, path: &Path) -> Result<Schema> {
     let (schema, first) = schema_of(dataset)?;
     write(dataset, &schema.columns, first, out).map_err(|e| Error::io(path, e))?;
     Ok(schema)
 }
 
-/// Writes the positions of a dataset as a trace to one file and its schema to another; both are replaced
-/// if they exist, the trace last, once it is whole.
+/// Writes the positions of a dataset as a trace to one file and its schema to another. Existing files are
+/// replaced, the trace last, once it is complete.
 ///
 /// # Errors
 /// [`Error::Io`] for files that cannot be written.
@@ -70,7 +70,7 @@ fn schema_of(dataset: &Dataset) -> Result<(Schema, u32)> {
             group: Some(feature.group.clone()),
             index: Some(next + id as u32),
             phases: own.map(|own| own.phases).filter(|phases| *phases != Phases::Both),
-            // A pair says the same whatever phases the parameter has.
+            // A pair is valid whichever phases the parameter has.
             prior: match own.map(|own| own.phases) {
                 Some(Phases::Mg | Phases::Eg) => Some(Values::Each([theta[id], theta[count + id]])),
                 _ => Some(values(theta[id], theta[count + id])),
@@ -118,7 +118,7 @@ fn write(dataset: &Dataset, columns: &Columns, first: u32, out: &mut dyn Write) 
         entries.extend(row.entries());
         entries.sort_unstable_by_key(|&(id, _)| id);
         for own in entries.chunk_by(|a, b| a.0 == b.0) {
-            // What both sides have cancels.
+            // Features that both sides have cancel.
             let coefficient: f32 = own.iter().map(|&(_, c)| c).sum();
             if coefficient != 0.0 {
                 write!(line, " {}:{coefficient}", first + u32::from(own[0].0))?;

@@ -1,7 +1,7 @@
 //! Lines of a trace: `result qid:N index:value … # comment`.
 //!
-//! Owns the reader of a chunk of lines and the words in which it complains. Knows nothing of files,
-//! threads or what becomes of a position.
+//! Owns the reader of a chunk of lines and its messages. Knows nothing of files, threads or what happens to a
+//! position.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,12 @@ use gputexel_chess::scale::ResultTally;
 use gputexel_chess::text::significant_lines;
 use gputexel_dataset::{ImportedPosition, PositionLabels};
 
-/// Complaints of a chunk that are kept.
+/// Maximum number of complaints kept per chunk.
 const COMPLAINTS: usize = 5;
-/// Bytes of a word that are quoted.
+/// Maximum number of bytes of a word that are quoted.
 const QUOTED: usize = 24;
 
-/// What is kept of a position besides its row.
+/// The properties of a position that are kept besides its row.
 #[derive(Clone, Copy, Debug)]
 struct Label {
     entries: u32,
@@ -36,51 +36,51 @@ struct Label {
     game: Option<u64>,
 }
 
-/// The positions of a chunk, laid out flat, and what was wrong with other lines.
+/// The positions of a chunk in flat arrays, and what was wrong with other lines.
 #[derive(Debug, Default)]
 pub struct Batch {
     labels: Vec<Label>,
     ids: Vec<u16>,
     coefficients: Vec<f32>,
-    /// Lines read, blank ones and comments aside.
+    /// Number of lines read, except blank ones and comments.
     pub records: u64,
-    /// Lines that could not be used, by reason.
+    /// Number of unusable lines, by reason.
     pub bad: BTreeMap<&'static str, u64>,
-    /// The first of them: line and reason.
+    /// The first unusable lines: number and reason.
     pub complaints: Vec<(u64, String)>,
     /// The largest index that occurred, used or not.
     pub largest_index: Option<u32>,
-    /// Whether index 0 occurred, and the first line where it did.
+    /// The first line with index 0, if any.
     pub zero_at: Option<u64>,
-    /// How results go with material, as far as lines tell where the pieces are: of some lines of each
-    /// chunk, of all where the position is needed anyway.
+    /// Agreement of results with material, as far as lines contain the position: for some lines of each
+    /// chunk, or for all if the position is needed anyway.
     pub(super) agreement: Agreement,
-    /// Results as they are written, where they are read as 0 to 1.
+    /// The values of results, if they are read as 0 to 1.
     pub(super) tally: ResultTally,
-    /// Which columns occurred, by number.
+    /// Which columns occurred, by index.
     pub(super) columns_seen: [bool; Column::COUNT],
-    /// Static evaluations against what the engine printed, where that was asked for.
+    /// Computed evaluations compared with those printed by the engine, if requested.
     pub comparison: Comparison,
 }
 
-/// Lines per chunk whose results are compared with material although their FEN is not needed: enough to
-/// find out from whose view they are, and few enough to cost nothing.
+/// Number of lines per chunk whose results are compared with material although their FEN is not otherwise
+/// needed: enough to determine their point of view, and few enough to cost nothing.
 const SAMPLED: usize = 500;
 
-/// Why a line cannot be used: the kind that is counted, and the words.
+/// Why a line cannot be used: the category that is counted, and the message.
 struct Fault(&'static str, String);
 
 fn fault<T>(kind: &'static str, text: String) -> Result<T, Fault> {
     Err(Fault(kind, text))
 }
 
-/// A word of a line for a message, shortened and without what is not text.
+/// A word of a line for a message, shortened and without non-text characters.
 fn quoted(word: &[u8]) -> String {
     let shown = String::from_utf8_lossy(&word[..word.len().min(QUOTED)]).escape_debug().to_string();
     if word.len() > QUOTED { format!("'{shown}…'") } else { format!("'{shown}'") }
 }
 
-/// Reads the lines of a chunk, whose first line has the number `first_line`, from 1. With a
+/// Reads the lines of a chunk, whose first line has the number `first_line`, counted from 1. With a
 /// reference, evaluations are compared, too.
 pub fn read_lines(
     chunk: &[u8],
@@ -89,7 +89,7 @@ pub fn read_lines(
     reference: Option<&Reference>,
 ) -> Batch {
     let mut batch = Batch {
-        // A dozen bytes a coefficient is usual.
+        // A dozen bytes per coefficient are typical.
         ids: Vec::with_capacity(chunk.len() / 6),
         coefficients: Vec::with_capacity(chunk.len() / 6),
         ..Batch::default()
@@ -128,7 +128,7 @@ pub fn read_lines(
 struct Reader<'a> {
     schema: &'a CompiledSchema,
     reference: Option<&'a Reference>,
-    /// Entries that are to be sorted and merged.
+    /// Entries to be sorted and merged.
     pending: Vec<(u16, Half, f64)>,
     values: [Option<f64>; Column::COUNT],
     /// The largest index so far.
@@ -144,7 +144,7 @@ impl Reader<'_> {
             Some(at) => (&line[..at], line[at + 1..].trim_ascii()),
             None => (line, &line[line.len()..]),
         };
-        // Of a file with nothing else at its line ends, all would be one line's comment.
+        // With carriage returns alone as line ends, the whole file would be one line's comment.
         if memchr::memchr(b'\r', line).is_some() {
             return fault(
                 "carriage return",
@@ -157,7 +157,7 @@ impl Reader<'_> {
 
         let mut words = data.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty());
         let Some(word) = words.next() else {
-            return fault("no result", "no result at its begin".to_string());
+            return fault("no result", "no result at its beginning".to_string());
         };
         let result = self.result(word, number, &mut batch.tally)?;
         let mut qid = None;
@@ -254,7 +254,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Sorts the entries by feature and adds up those of one.
+    /// Sorts the entries by feature and adds up those of each feature.
     fn merge(&mut self, batch: &mut Batch) -> Result<(), Fault> {
         self.pending.sort_by_key(|&(id, _, _)| id);
         for own in self.pending.chunk_by(|a, b| a.0 == b.0) {
@@ -299,7 +299,7 @@ impl Reader<'_> {
                 None if column == Column::Weight => {
                     return fault("missing column", format!("no weight, which is index {index}"));
                 }
-                // What is absent from a sparse line is 0.
+                // Columns missing in a sparse line are 0.
                 None => *value = Some(0.0),
             }
         }
@@ -390,7 +390,7 @@ impl Reader<'_> {
         };
         let sample = if batch.labels.len() < SAMPLED { parse_fen(comment).ok() } else { None };
         if let Some(setup) = setup.or_else(|| sample.map(|(setup, _)| setup)) {
-            // Where nothing was turned, numbers are still the side to move's.
+            // If nothing was reversed, numbers are still from the side to move's view.
             let untold = schema.relative && turn.is_none() && setup.turn == Color::Black;
             let result = if untold { 1.0 - label.result } else { label.result };
             batch.agreement.add(&setup.board, setup.turn, result);
@@ -415,8 +415,7 @@ impl Reader<'_> {
         self.values[column as usize]
     }
 
-    /// Notes the indices of a line that cannot be used: they tell whether the file counts as the
-    /// schema does.
+    /// Notes the indices of an unusable line: they help to tell where the file's indices start.
     fn scan(&mut self, line: &[u8]) {
         let data = &line[..memchr::memchr(b'#', line).unwrap_or(line.len())];
         for word in data.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).skip(1) {
@@ -437,14 +436,14 @@ fn shares(schema: &CompiledSchema, phase: u16, scale: u16) -> (f64, f64) {
     (phi, (1.0 - phi) * (f64::from(scale) / f64::from(one)))
 }
 
-/// A whole number from 0 to `max`, but for what decimal fractions cannot say.
+/// A whole number from 0 to `max`, within the precision of decimal fractions.
 fn whole(value: f64, max: u16) -> Option<u16> {
     let nearest = value.round();
     let near = (value - nearest).abs() <= 1e-4 && (0.0..=f64::from(max)).contains(&nearest);
     near.then_some(nearest as u16)
 }
 
-/// `index:value`, the index a whole number below a thousand million.
+/// `index:value`, with an integer index below 10⁹.
 fn split(word: &[u8]) -> Option<(u32, &[u8])> {
     let mut index = 0u32;
     for (i, &byte) in word.iter().enumerate() {
@@ -458,20 +457,20 @@ fn split(word: &[u8]) -> Option<(u32, &[u8])> {
 }
 
 impl Batch {
-    /// Positions that can be used.
+    /// Number of usable positions.
     pub fn positions(&self) -> usize {
         self.labels.len()
     }
 
-    /// Lines that cannot.
+    /// Number of unusable lines.
     pub fn bad_lines(&self) -> u64 {
         self.bad.values().sum()
     }
 
-    /// Visits the positions in order, with the game's number as the trace gives it.
+    /// Visits the positions in order, with the game's number as given in the trace.
     ///
     /// # Errors
-    /// Those of `visit`, at the first.
+    /// Those of `visit`, which end the iteration.
     pub fn for_each<E>(
         &self,
         mut visit: impl FnMut(ImportedPosition<'_>, Option<u64>) -> Result<(), E>,

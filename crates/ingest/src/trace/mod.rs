@@ -1,9 +1,8 @@
-//! Traces: positions as sparse rows of features that another program computed, in the SVMlight text
-//! format, and the schema that says what their indices mean.
+//! Traces: positions as sparse rows of features computed by another program, in the SVMlight text format, and
+//! the schema that defines their indices.
 //!
-//! Owns the schema file, the reader of lines, the import of traces into datasets, and the way back.
-//! Only the engine that printed a trace knows what its features mean. `docs/import.md` describes both
-//! formats in full.
+//! Owns the schema file, the reader of lines, and the import and export of traces. Only the engine that
+//! printed a trace knows what its features mean. `docs/import.md` describes both formats in full.
 
 mod assembly;
 mod comparison;
@@ -33,24 +32,24 @@ pub use survey::{Survey, survey};
 use crate::reading::{Hooks, check_reading};
 use gputexel_files::Result;
 
-/// Most distinct endgame scale factors: each of them times each phase is a bucket with a table of
-/// its own.
+/// Maximum number of distinct endgame scale factors: each combination with a phase is a bucket with its own
+/// table.
 pub const MAX_SCALES: usize = 64;
 
-/// How traces are imported.
+/// Settings of an import.
 #[derive(Clone, Debug)]
 pub struct ImportSettings {
-    /// What indices mean.
+    /// The meaning of indices.
     pub schema: Arc<CompiledSchema>,
-    /// Share of broken lines of an input above which nothing is written.
+    /// Maximum share of bad lines in an input; above it, nothing is written.
     pub max_bad_share: f64,
-    /// Worker threads, besides the one that decompresses.
+    /// Worker threads, in addition to the one that decompresses.
     pub threads: usize,
-    /// Take results as they are, also where they run against material.
+    /// Accept results as they are, even if they contradict material.
     pub trust_results: bool,
     /// Replace an existing output.
     pub force: bool,
-    /// Parameters under which static evaluations are compared with what the engine printed.
+    /// Parameters for comparing computed evaluations with those printed by the engine.
     pub reference: Option<Reference>,
 }
 
@@ -75,9 +74,11 @@ impl ImportSettings {
 /// Reads traces and writes a dataset to `output`.
 ///
 /// # Errors
-/// [`Error::Usage`](gputexel_files::Error::Usage) for contradictory settings or an output that exists; [`Error::Input`](gputexel_files::Error::Input) when an
-/// input counts its indices otherwise than the schema says, has too many broken lines, or holds no
-/// position; [`Error::Interrupted`](gputexel_files::Error::Interrupted) after `cancel`. Nothing is written then.
+/// [`Error::Usage`](gputexel_files::Error::Usage) for contradictory settings or an output that exists;
+/// [`Error::Input`](gputexel_files::Error::Input) when an input's indices do not start where the schema says,
+/// too many of its lines are bad, or it has no positions;
+/// [`Error::Interrupted`](gputexel_files::Error::Interrupted) after `cancel`. In all these cases, nothing is
+/// written.
 pub fn import(
     inputs: &[PathBuf],
     settings: &ImportSettings,

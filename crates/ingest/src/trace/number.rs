@@ -1,4 +1,4 @@
-//! Decimal numbers from bytes, correctly rounded and without a detour through text.
+//! Parses decimal numbers from bytes, correctly rounded and without conversion to `str`.
 
 /// Powers of ten that are exact in f64.
 const EXACT: [f64; 23] = [
@@ -8,7 +8,7 @@ const EXACT: [f64; 23] = [
 
 /// A finite number; `None` for anything else.
 ///
-/// Up to 15 digits and a power of ten that is exact need one rounded operation; longer ones are
+/// Numbers with up to 15 digits and an exact power of ten need only one rounded operation; longer ones are
 /// left to the standard library.
 pub(super) fn parse_number(text: &[u8]) -> Option<f64> {
     let (negative, digits) = match text {
@@ -39,7 +39,7 @@ pub(super) fn parse_number(text: &[u8]) -> Option<f64> {
 
 #[cold]
 fn slow(text: &[u8]) -> Option<f64> {
-    // The standard library also reads words such as inf and nan.
+    // The standard library also accepts words such as inf and nan.
     if text.iter().any(|byte| byte.is_ascii_alphabetic() && !matches!(byte, b'e' | b'E')) {
         return None;
     }

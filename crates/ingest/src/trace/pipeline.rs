@@ -1,4 +1,4 @@
-//! What the threads of an import do: each reads the lines of chunks.
+//! The threads of an import: each reads the lines of chunks.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(super) fn run(
     hooks: &mut Hooks<'_>,
 ) -> Result<ImportReport> {
     let start = Instant::now();
-    // Before anything is read: a path that cannot be written should not cost an hour.
+    // Before anything is read: an unwritable path should not cost an hour.
     let metadata = Metadata::new(settings.schema.feature_set().clone());
     let writer = DatasetWriter::create(output, metadata, settings.force)?;
     let bytes_read = Arc::new(AtomicU64::new(0));

@@ -1,26 +1,26 @@
-//! What an import says at its end.
+//! The report of an import.
 
 use serde::Serialize;
 
 use crate::extraction::Results;
 use gputexel_dataset::SourceRecord;
 
-/// What was read from one trace.
+/// The report on one trace.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SourceReport {
-    /// As it is recorded in the dataset.
+    /// Its record in the dataset.
     #[serde(flatten)]
     pub record: SourceRecord,
-    /// Lines that could not be used.
+    /// Number of unusable lines.
     pub bad_lines: u64,
-    /// The first of them, `file:line: reason`.
+    /// The first unusable lines, `file:line: reason`.
     pub complaints: Vec<String>,
-    /// What the user should look at.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
 impl SourceReport {
-    /// Share of lines that could not be used.
+    /// Share of unusable lines.
     pub fn bad_share(&self) -> f64 {
         self.bad_lines as f64 / self.record.records.max(1) as f64
     }
@@ -31,36 +31,36 @@ impl SourceReport {
 pub struct ImportReport {
     /// The dataset that was written.
     pub output: String,
-    /// Its positions.
+    /// Number of positions.
     pub positions: u64,
-    /// Its games, 0 where the traces have none.
+    /// Number of games; 0 if the traces have none.
     pub games: u64,
-    /// Its features.
+    /// Number of features.
     pub features: usize,
-    /// Coefficients other than 0.
+    /// Number of nonzero coefficients.
     pub entries: u64,
-    /// `f16`, or `f32` where half precision would change a coefficient.
+    /// `f16`, or `f32` if half precision would change a coefficient.
     pub coefficients: &'static str,
     /// The first coefficient that half precision would change, `file`, feature and value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_inexact: Option<String>,
-    /// Distinct endgame scale factors.
+    /// Number of distinct endgame scale factors.
     pub scales: usize,
-    /// Results of its positions.
+    /// Results of the positions.
     pub results: Results,
-    /// Whether results are from the view of the side to move, which the trace does not name.
+    /// Whether results are from the view of the side to move, which the trace does not record.
     pub relative: bool,
     /// Its size in bytes.
     pub output_bytes: u64,
-    /// Bytes of the inputs, compressed where they are.
+    /// Bytes of the inputs, compressed if they are.
     pub bytes_read: u64,
-    /// Bytes of text.
+    /// Bytes of decompressed text.
     pub bytes_of_text: u64,
     /// Wall time, seconds.
     pub seconds: f64,
     /// The traces in order.
     pub sources: Vec<SourceReport>,
-    /// Evaluations compared, where that was asked for.
+    /// Comparison of evaluations, if requested.
     #[serde(skip)]
     pub comparison: super::Comparison,
 }

@@ -1,6 +1,6 @@
-//! The JSON file that says what the indices of a trace mean.
+//! The JSON file that defines the indices of a trace.
 //!
-//! Owns the format alone; whether a schema makes sense is checked by `compiled_schema`.
+//! Owns only the format; `compiled_schema` checks whether a schema makes sense.
 
 use std::path::Path;
 
@@ -12,55 +12,55 @@ use gputexel_model::Phases;
 const FORMAT: &str = "gputexel-schema";
 const VERSION: u32 = 1;
 
-/// The schema of a trace, as its file says it.
+/// The schema of a trace, as written in its file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Schema {
     format: String,
     version: u32,
-    /// The first index that the trace may use: 0 or 1. Everything below counts like the trace.
+    /// The smallest index that the trace may use: 0 or 1. All indices below are counted in the same way.
     pub index_base: u32,
-    /// Whether every line must have every index that the schema declares.
+    /// Whether every line must contain every index that the schema declares.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dense: bool,
-    /// What the first number of a line is.
+    /// The meaning of the first number of a line.
     #[serde(default)]
     pub results: Results,
-    /// Whose view numbers take.
+    /// The point of view of numbers.
     #[serde(default)]
     pub point_of_view: Views,
-    /// What stands behind `#`.
+    /// The content after `#`.
     #[serde(default)]
     pub comment: Comment,
-    /// How the phase is known; the evaluation is untapered where nothing is said.
+    /// How the phase is determined; if absent, the evaluation is untapered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<PhaseRecord>,
-    /// What endgame scale factors are; they are ratios where nothing is said.
+    /// The meaning of endgame scale factors; if absent, they are ratios.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<ScaleRecord>,
-    /// Indices whose values are no coefficients.
+    /// Indices whose values are not coefficients.
     #[serde(default)]
     pub columns: Columns,
-    /// Indices that are passed over.
+    /// Indices that are ignored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<u32>,
-    /// The parameters, in the order in which they are reported.
+    /// The parameters, in the order of reports.
     pub parameters: Vec<SchemaParameter>,
 }
 
-/// What the first number of a line is.
+/// The meaning of the first number of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Results {
-    /// 1 a win, 0.5 a draw, 0 a loss; anything between.
+    /// 1 for a win, 0.5 for a draw, 0 for a loss, or anything in between.
     #[default]
     #[serde(rename = "0..1")]
     ZeroToOne,
-    /// 1 a win, 0 a draw, −1 a loss; anything between.
+    /// 1 for a win, 0 for a draw, −1 for a loss, or anything in between.
     #[serde(rename = "-1..1")]
     MinusOneToOne,
 }
 
-/// Whose view a number takes.
+/// The point of view of a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum View {
@@ -71,16 +71,16 @@ pub enum View {
     Stm,
 }
 
-/// Whose view numbers take.
+/// The point of view of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     untagged,
     expecting = "expected \"white\", \"stm\", or an object of them by result, coefficients, offset, score and eval"
 )]
 pub enum Views {
-    /// All of them the same.
+    /// The same for all numbers.
     All(View),
-    /// Each its own.
+    /// Separately for each kind of number.
     Each {
         /// Results.
         #[serde(default)]
@@ -88,7 +88,7 @@ pub enum Views {
         /// Coefficients.
         #[serde(default)]
         coefficients: View,
-        /// Fixed offsets.
+        /// Constant offsets.
         #[serde(default)]
         offset: View,
         /// Search scores.
@@ -106,38 +106,38 @@ impl Default for Views {
     }
 }
 
-/// What stands behind `#`.
+/// The content after `#`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Comment {
-    /// Anything, which is shown where the line is named.
+    /// Anything, which is shown in messages about the line.
     #[default]
     Any,
     /// A FEN, on every line.
     Fen,
 }
 
-/// How the phase is known.
+/// How the phase is determined.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(
     untagged,
     expecting = "expected \"fen\", {\"fen\": \"1,1,2,4/24\"}, or {\"middlegame\": …, \"endgame\": …}"
 )]
 pub enum PhaseRecord {
-    /// Counted from the FEN, the usual way.
+    /// Counted from the FEN with the standard units.
     Word(PhaseWord),
-    /// Counted from the FEN with units of one's own.
+    /// Counted from the FEN with custom units.
     Counted {
-        /// Units of knight, bishop, rook and queen, and their maximum, such as `1,1,2,4/24`.
+        /// Units of knight, bishop, rook and queen, and the maximum, such as `1,1,2,4/24`.
         fen: String,
     },
-    /// The values of the column.
+    /// Given by a column.
     Column {
-        /// The value of a position that counts as middlegame alone.
+        /// The value of a pure middlegame position.
         middlegame: f64,
-        /// The value of a position that counts as endgame alone.
+        /// The value of a pure endgame position.
         endgame: f64,
-        /// Steps between the two; their difference where nothing is said.
+        /// Number of steps between the two; if absent, their difference.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         steps: Option<u16>,
     },
@@ -151,18 +151,18 @@ pub enum PhaseWord {
     Fen,
 }
 
-/// What endgame scale factors are.
+/// The meaning of endgame scale factors.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScaleRecord {
-    /// The value that stands for a factor of 1, such as 64 or 128.
+    /// The value that represents a factor of 1, such as 64 or 128.
     pub one: f64,
-    /// Steps from 0 to it; values are multiples of one step.
+    /// Number of steps from 0 to `one`; values are multiples of one step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<u16>,
 }
 
-/// The index of the game, or that it stands in SVMlight's `qid:N`.
+/// The index of the game, or SVMlight's `qid:N`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected an index or \"qid\"")]
 pub enum GameColumn {
@@ -180,14 +180,14 @@ pub enum QidWord {
     Qid,
 }
 
-/// Indices whose values are no coefficients.
+/// Indices whose values are not coefficients.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Columns {
     /// The phase, on every line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<u32>,
-    /// A fixed part of the evaluation, centipawns; 0 where absent.
+    /// A constant part of the evaluation, centipawns; 0 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u32>,
     /// The endgame scale factor, on every line.
@@ -199,10 +199,10 @@ pub struct Columns {
     /// The number of the game, on every line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub game: Option<GameColumn>,
-    /// The score of a search, centipawns; unknown where absent.
+    /// The score of a search, centipawns; unknown if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<u32>,
-    /// The static evaluation that the engine printed, centipawns; unknown where absent.
+    /// The static evaluation printed by the engine, centipawns; unknown if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eval: Option<u32>,
     /// The side to move, on every line: 1 White, −1 or 0 Black.
@@ -210,13 +210,13 @@ pub struct Columns {
     pub turn: Option<u32>,
 }
 
-/// One value for both phases, or one each.
+/// One value for both phases, or one for each.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a number or [middlegame, endgame]")]
 pub enum Values {
-    /// One for both.
+    /// One value for both phases.
     Both(f64),
-    /// Middlegame, endgame.
+    /// Middlegame and endgame value.
     Each([f64; 2]),
 }
 
@@ -230,51 +230,51 @@ impl Values {
     }
 }
 
-/// Starting values of a parameter, or of each of a table.
+/// Starting values of a parameter, or of each parameter of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Priors(pub Vec<Values>);
 
-/// A parameter, or a table of consecutive ones.
+/// A parameter, or a table of consecutive parameters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SchemaParameter {
-    /// Its name; that of the table where there are several.
+    /// Its name, or that of the table.
     pub name: String,
-    /// The table it belongs to; its own name for several.
+    /// The table it belongs to; for a table, its own name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// The index of its coefficient; the first of a table.
+    /// The index of its coefficient, or the first index of a table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
-    /// Indices that share the parameter: their coefficients are added.
+    /// Indices that share the parameter: their coefficients are added up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indices: Vec<u32>,
-    /// The index of its middlegame value alone; the first of a table.
+    /// The index of the coefficient of its middlegame value alone, or the first index of a table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mg: Option<u32>,
-    /// The index of its endgame value alone; the first of a table.
+    /// The index of the coefficient of its endgame value alone, or the first index of a table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eg: Option<u32>,
-    /// How many parameters a table has.
+    /// Number of parameters in a table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
-    /// Names in a table; they are numbered from 0 where nothing is said.
+    /// Names of a table's parameters; if absent, they are numbered from 0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
-    /// Which values it has.
+    /// Which of its two values it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phases: Option<Phases>,
-    /// Starting value, centipawns; 0 where nothing is said.
+    /// Starting value, centipawns; 0 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prior: Option<Values>,
     /// Starting values of a table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priors: Option<Priors>,
-    /// Smallest value.
+    /// Lower bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<Values>,
-    /// Largest value.
+    /// Upper bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<Values>,
     /// Whether it keeps its starting value.
@@ -286,7 +286,7 @@ pub struct SchemaParameter {
 }
 
 impl Schema {
-    /// A schema that counts from `index_base`, with everything else at its default.
+    /// A schema with indices from `index_base` on, and defaults for everything else.
     pub fn new(index_base: u32, parameters: Vec<SchemaParameter>) -> Self {
         Self {
             format: FORMAT.to_string(),
@@ -319,7 +319,7 @@ impl Schema {
         Self::parse(&text, path)
     }
 
-    /// Reads a schema from the text of a file.
+    /// Parses the text of a schema file.
     ///
     /// # Errors
     /// [`Error::Input`] with the line when it is not a schema.
@@ -336,7 +336,7 @@ impl Schema {
         Ok(schema)
     }
 
-    /// The file as JSON, one parameter a line, with a final newline.
+    /// The file as JSON, one parameter per line, with a final newline.
     pub fn to_json(&self) -> String {
         let json = |value: &serde_json::Value| value.to_string();
         let whole = serde_json::to_value(self).expect("plain data serializes");

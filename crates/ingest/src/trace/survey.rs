@@ -1,4 +1,4 @@
-//! A first schema from a trace: which indices it uses, and what its lines look like.
+//! Drafts a schema from a trace: which indices it uses, and what its lines look like.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,33 +11,33 @@ use gputexel_chess::text::significant_lines;
 use gputexel_files::input::{Input, MAX_LINE_BYTES, endless_line};
 use gputexel_files::{Error, Result};
 
-/// Most indices that a schema is written for.
+/// Maximum number of indices for which a schema is written.
 const MOST: u32 = 65_000;
 
-/// What the lines of a trace look like.
+/// Properties of a trace's lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
-    /// Lines.
+    /// Number of lines.
     pub lines: u64,
-    /// Those that have no readable result.
+    /// Number of lines without a readable result.
     pub bad_lines: u64,
-    /// Whether every line has every index.
+    /// Whether every line contains every index.
     pub dense: bool,
     /// Smallest and largest index.
     pub indices: Option<(u32, u32)>,
-    /// Whether a result is below 0.
+    /// Whether any result is below 0.
     pub negative: bool,
-    /// Lines with a game.
+    /// Number of lines with a game.
     pub games: u64,
-    /// Lines with a FEN.
+    /// Number of lines with a FEN.
     pub positions: u64,
 }
 
-/// Looks through a trace.
+/// Examines a trace.
 ///
 /// # Errors
-/// Those of reading it; [`Error::Input`] when most of its lines are not lines of a trace, or it has more
-/// indices than a schema is written for.
+/// Those of reading it; [`Error::Input`] when most of its lines do not belong to a trace, or it has more
+/// indices than a schema can have.
 pub fn survey(path: &Path) -> Result<Survey> {
     let mut input = Input::open(path, Arc::default())?;
     let mut found = Survey { dense: true, ..Survey::default() };
@@ -92,7 +92,7 @@ impl Survey {
         u32::from(self.indices.is_none_or(|(smallest, _)| smallest > 0))
     }
 
-    /// Takes a line in; returns its number of entries.
+    /// Examines a line; returns its number of entries.
     fn line(&mut self, line: &[u8]) -> Option<usize> {
         let (data, comment) = match memchr::memchr(b'#', line) {
             Some(at) => (&line[..at], line[at + 1..].trim_ascii()),
@@ -121,8 +121,8 @@ impl Survey {
         Some(width)
     }
 
-    /// A schema for such a trace, with numbered names and the phase counted from the FEN where every
-    /// line has one.
+    /// A schema for such a trace, with numbered names; the phase is counted from the FEN if every line has
+    /// one.
     pub fn schema(&self) -> Schema {
         let base = self.base();
         let last = self.indices.map_or(base, |(_, largest)| largest);

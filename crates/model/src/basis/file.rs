@@ -1,4 +1,4 @@
-//! The JSON of a basis, in which parameters go by their names.
+//! The JSON format of a basis, which refers to parameters by name.
 
 use std::fmt;
 use std::path::Path;
@@ -12,7 +12,7 @@ use gputexel_files::{Error, Result};
 const FORMAT: &str = "gputexel-basis";
 const VERSION: u32 = 1;
 
-/// Names with something each, in the order of the file. A name that comes twice is refused.
+/// A map from names to values, in the order of the file. Duplicate names are refused.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named<T>(pub Vec<(String, T)>);
 
@@ -56,13 +56,13 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
     }
 }
 
-/// A number, or that of the prior.
+/// A number, or the prior's value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a number or \"prior\"")]
 pub enum Value {
-    /// A number of its own.
+    /// An explicit number.
     Number(f64),
-    /// What the prior says.
+    /// The prior's value.
     Prior(PriorWord),
 }
 
@@ -75,7 +75,7 @@ pub enum PriorWord {
 }
 
 impl Value {
-    /// What the prior says.
+    /// The prior's value.
     pub const PRIOR: Self = Self::Prior(PriorWord::Prior);
 }
 
@@ -89,17 +89,17 @@ impl Default for Value {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected \"zero\", \"prior\", or an object of values by name")]
 pub enum Base {
-    /// The same for all.
+    /// One word for all parameters.
     Word(BaseWord),
-    /// Values by name, assigned in order; what is not named is 0.
+    /// Values by name, assigned in order; parameters that are not named are 0.
     Values(Named<Value>),
 }
 
-/// A base in a word.
+/// A base given by one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BaseWord {
-    /// All 0: coordinates are values.
+    /// All 0: coordinates are absolute values.
     Zero,
     /// The prior: coordinates are differences from it.
     Prior,
@@ -117,44 +117,43 @@ impl Default for Base {
 pub struct CoordinateRecord {
     /// Unique name.
     pub name: String,
-    /// Value at the start. The prior's is where the parameters that this coordinate moves come
-    /// closest to it (least squares; other coordinates at 0), rounded where only whole numbers
-    /// are allowed, and taken to the nearest bound.
+    /// Starting value. With `prior`, the value that brings the parameters moved by this coordinate closest to
+    /// the prior (least squares, other coordinates at 0), rounded if only whole numbers are allowed, and
+    /// clamped to the bounds.
     #[serde(default)]
     pub start: Value,
-    /// Smallest value, if there is one.
+    /// Lower bound, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
-    /// Largest value, if there is one.
+    /// Upper bound, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
     /// Whether only whole numbers are allowed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub integer: bool,
-    /// By how much each parameter changes where the coordinate grows by 1. Factors of names that
-    /// overlap add up.
+    /// How much each parameter changes per unit of the coordinate. Factors of overlapping names add up.
     pub moves: Named<f64>,
 }
 
-/// A basis as its file says it: what is tuned, in terms of parameters that go by name.
+/// A basis as written in its file: what is tuned, with parameters referred to by name.
 ///
-/// Names are those of features (`knight_f3`), tables (`knight`) or `*`, with `.mg` or `.eg`
-/// behind them for one phase.
+/// Names are those of features (`knight_f3`), tables (`knight`) or `*`, optionally followed by `.mg` or `.eg`
+/// for one phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BasisFile {
     format: String,
     version: u32,
-    /// Name, for people.
+    /// Name, for display.
     pub name: String,
-    /// The feature set whose parameters are named, where that is to be checked.
+    /// The feature set whose parameters are named, if it is to be checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feature_set: Option<String>,
     /// θ where every coordinate is 0.
     #[serde(default)]
     pub base: Base,
-    /// Parameters, tables or coordinates that stay as they are: parameters at their prior,
-    /// coordinates at their start.
+    /// Parameters, tables or coordinates that are not tuned: parameters keep their prior, coordinates their
+    /// start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub freeze: Vec<String>,
     /// What is tuned.
@@ -175,7 +174,7 @@ impl BasisFile {
         }
     }
 
-    /// Reads a basis from the text of a file; names in it are checked when it is resolved.
+    /// Parses the text of a basis file; the names in it are checked when it is resolved.
     ///
     /// # Errors
     /// [`Error::Input`] with the line when it is not a basis.
@@ -192,7 +191,7 @@ impl BasisFile {
         Ok(file)
     }
 
-    /// The file as JSON, one coordinate a line, with a final newline.
+    /// The file as JSON, one coordinate per line, with a final newline.
     pub fn to_json(&self) -> String {
         let mut out = format!("{{\n  \"format\": {}, \"version\": {},\n", json(&self.format), self.version);
         out += &format!("  \"name\": {},\n", json(&self.name));
@@ -209,5 +208,5 @@ impl BasisFile {
 }
 
 fn json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("plain data serialises")
+    serde_json::to_string(value).expect("plain data serializes")
 }

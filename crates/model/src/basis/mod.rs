@@ -1,11 +1,10 @@
-//! Bases: which combinations of parameters are tuned, as named ones and as files.
+//! Bases: which combinations of parameters are tuned, either built in or read from files.
 //!
-//! Owns the names of parameters in such files, the file format, the bases that the program
-//! knows, and how either becomes a [`Parameterization`] over a feature set and a prior. What is
-//! done with z is decided elsewhere.
+//! Owns the parameter names used in such files, the file format, the built-in bases, and the conversion of
+//! both to a [`Parameterization`] over a feature set and a prior. How z is used is decided elsewhere.
 //!
-//! A basis is first of all its file: the named ones are written in the same terms, and so any of
-//! them can be printed, changed and read again.
+//! A basis is primarily a file: the built-in ones are expressed in the same terms, so any of them can be
+//! printed, edited and read again.
 
 mod file;
 mod location;
@@ -23,10 +22,10 @@ use self::names::ParameterNames;
 use super::{Coordinate, FeatureSet, Parameterization};
 use gputexel_files::{Error, Result};
 
-/// A basis as a command line names it.
+/// A basis as specified on the command line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Basis {
-    /// One that the program knows, such as `madchess` or `mirrored+tied`.
+    /// A built-in one, such as `madchess` or `mirrored+tied`.
     Named(NamedBasis),
     /// A file, see [`BasisFile`].
     File(PathBuf),
@@ -35,7 +34,7 @@ pub enum Basis {
 impl FromStr for Basis {
     type Err = std::convert::Infallible;
 
-    /// Whatever is not a name is a file.
+    /// Anything that is not a built-in name is a file.
     fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
         Ok(NamedBasis::find(text).map_or_else(|| Self::File(PathBuf::from(text)), Self::Named))
     }
@@ -51,16 +50,15 @@ impl std::fmt::Display for Basis {
 }
 
 impl Basis {
-    /// Names of the bases that the program knows.
+    /// Names of the built-in bases.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NamedBasis::ALL.iter().map(|(name, _)| *name)
     }
 
-    /// The basis in terms of parameters that go by name.
+    /// The basis in its file format.
     ///
     /// # Errors
-    /// Those of reading and parsing a file; [`Error::Usage`] where a named basis does not suit
-    /// the features.
+    /// Those of reading and parsing a file; [`Error::Usage`] if a built-in basis does not fit the features.
     pub fn file(&self, set: &FeatureSet) -> Result<BasisFile> {
         match self {
             Self::Named(named) => named.file(set),
@@ -68,12 +66,12 @@ impl Basis {
         }
     }
 
-    /// The basis over a feature set and a prior, with more names frozen.
+    /// The basis over a feature set and a prior, with additional names frozen.
     ///
     /// # Errors
-    /// Those of [`file`](Self::file); [`Error::Input`] with the file, and the line where there is
-    /// one, for names that are unknown, empty intervals, starts out of their bounds, and numbers
-    /// that are not finite; [`Error::Usage`] for names to freeze that are unknown.
+    /// Those of [`file`](Self::file); [`Error::Input`] with the file, and the line if known, for unknown
+    /// names, empty intervals, starts out of bounds, and non-finite numbers; [`Error::Usage`] for unknown
+    /// names in `freeze`.
     pub fn resolve(&self, set: &FeatureSet, prior: &[f64], freeze: &[String]) -> Result<Parameterization> {
         let (file, text) = match self {
             Self::Named(named) => (named.file(set)?, None),
@@ -110,12 +108,12 @@ fn read(path: &Path) -> Result<String> {
     })
 }
 
-/// What is wrong with a basis, and the string of its file at which it shows.
+/// What is wrong with a basis, and the string in its file where the error shows.
 #[derive(Clone, Debug, PartialEq)]
 struct Fault {
     at: Option<String>,
     reason: String,
-    /// Whether names to be frozen that are not of the file are at fault.
+    /// Whether the fault is in the additional names to freeze, which are not in the file.
     of_freeze: bool,
 }
 
@@ -124,7 +122,7 @@ impl Fault {
         Self { at: at.map(str::to_string), reason, of_freeze: false }
     }
 
-    /// The first line of `text` that holds the string.
+    /// The first line of `text` that contains the string.
     fn line(&self, text: &str) -> Option<u64> {
         let quoted = serde_json::to_string(self.at.as_ref()?).ok()?;
         text.lines().position(|line| line.contains(&quoted)).map(|n| n as u64 + 1)
@@ -200,7 +198,7 @@ impl BasisFile {
                 indices.iter().for_each(|&index| frozen[index as usize] = true);
                 continue;
             }
-            // A coordinate by its name, or those of both phases.
+            // A coordinate of this name, or those of both phases.
             let is_meant = |c: &Coordinate| {
                 c.name.strip_prefix(name.as_str()).is_some_and(|rest| ["", ".mg", ".eg"].contains(&rest))
             };
@@ -241,7 +239,7 @@ impl BasisFile {
 }
 
 impl CoordinateRecord {
-    /// The coordinate with its start, checked.
+    /// The coordinate with its starting value, checked.
     fn coordinate(
         &self,
         column: &[(u32, f64)],
@@ -287,7 +285,7 @@ mod tests {
         FeatureSet::new(FeatureKind::Pst, PhaseSettings::default())
     }
 
-    /// Resolves the text of a file, over a prior that is 1, 2, 3 …
+    /// Resolves the text of a file over the prior 1, 2, 3 …
     fn resolve(text: &str) -> Result<Parameterization> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("b.json");

@@ -1,31 +1,30 @@
-//! The bases that the program knows.
+//! The built-in bases.
 
 use super::location::{corner, file_centrality, rank, square_centrality};
 use super::{Base, BasisFile, CoordinateRecord, Named, Value};
 use crate::{FeatureKind, FeatureSet, ROLE_NAMES};
 use gputexel_files::{Error, Result};
 
-/// A basis that the program knows.
+/// A built-in basis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamedBasis {
-    /// Values of parameters, which may share coordinates.
+    /// The parameters themselves, some of which may share coordinates.
     Values {
-        /// Squares of the a to d files share with their mirror images.
+        /// Squares on files a to d share coordinates with their mirror images.
         mirrored: bool,
-        /// Middlegame and endgame share.
+        /// Middlegame and endgame values share coordinates.
         tied: bool,
     },
-    /// MadChess's material and location parameters of 2025: 57, all whole numbers. For each
-    /// piece and phase four terms of the square, and values of the
-    /// pieces; the middlegame pawn is 100 and sets the scale. Bounds are MadChess's. Passed
-    /// pawns, mobility, king safety and the like are no functions of where single pieces stand,
-    /// or not linear in their parameters, and are absent.
+    /// MadChess's material and location parameters of 2025: 57, all whole numbers. Four terms of the square
+    /// for each piece and phase, and piece values; the middlegame pawn is 100 and sets the scale. Bounds are
+    /// MadChess's. Passed pawns, mobility, king safety and the like are absent, because they depend on more
+    /// than single pieces or are not linear in their parameters.
     MadChess,
-    /// MadChess's parameters of 2018: 43 of the 47. The other four score passed pawns, which no
-    /// piece-square feature tells. Piece values are fixed at 100, 300, 300, 500 and 975;
-    /// constants are added to them. Rooks have the centrality of their file.
+    /// MadChess's parameters of 2018: 43 of the 47. The other four score passed pawns, which piece-square
+    /// features cannot express. Piece values are fixed at 100, 300, 300, 500 and 975; constants are added to
+    /// them. Rooks use the centrality of their file.
     MadChess2018,
-    /// What the schema of an imported feature set says.
+    /// The basis defined by the schema of an imported feature set.
     Schema,
 }
 
@@ -35,7 +34,7 @@ type Term = fn(usize) -> i32;
 const PHASES: [&str; 2] = ["mg", "eg"];
 
 impl NamedBasis {
-    /// All that are not those of one dataset, by name.
+    /// All bases that are not specific to one dataset, by name.
     pub const ALL: [(&'static str, Self); 6] = [
         ("identity", Self::Values { mirrored: false, tied: false }),
         ("mirrored", Self::Values { mirrored: true, tied: false }),
@@ -107,10 +106,10 @@ impl std::fmt::Display for NamedBasis {
     }
 }
 
-/// One coordinate a parameter, or a set of parameters that are equal.
+/// One coordinate for each parameter, or for each set of parameters that share a value.
 fn values(set: &FeatureSet, mirrored: bool, tied: bool) -> Vec<CoordinateRecord> {
     let name = |id: usize| set.features[id].name.as_str();
-    // Tables of squares come first. Ids of a piece go a1, b1 … h8, so bit 0 to 2 are the file.
+    // Piece-square tables come first. Ids of a piece run a1, b1 … h8, so bits 0 to 2 are the file.
     let is_square = |id: usize| mirrored && ROLE_NAMES.contains(&set.features[id].group.as_str());
     let own = (0..set.features.len()).filter(|&id| !is_square(id) || id % 8 < 4);
     let stems: Vec<(String, Vec<usize>)> = own
@@ -132,7 +131,7 @@ fn values(set: &FeatureSet, mirrored: bool, tied: bool) -> Vec<CoordinateRecord>
         .collect()
 }
 
-/// `knight_de4` of `knight_d4` and `knight_e4`.
+/// `knight_de4` for `knight_d4` and `knight_e4`.
 fn pair_name(left: &str, right: &str) -> String {
     let file = right.chars().rev().nth(1).expect("names end in a square");
     let (stem, rank) = left.split_at(left.len() - 1);
@@ -250,7 +249,7 @@ mod tests {
         at + if phase == "eg" { 384 } else { 0 }
     }
 
-    /// Different on every square.
+    /// Values that differ on every square.
     fn uneven() -> Vec<f64> {
         (0..768).map(|i| f64::from(i) - 100.0).collect()
     }
@@ -273,7 +272,7 @@ mod tests {
         assert!(!basis.coordinates.iter().any(|c| c.name == "pawn.material.mg"));
         // The start is plain material.
         assert_eq!(basis.theta(&basis.start()), prior);
-        // Values past the bounds start at them.
+        // Values beyond the bounds start at the bounds.
         let far = "material:100,100,900,500,900".parse::<Prior>().unwrap().theta(&pst()).unwrap();
         let clamped = resolved("madchess", &far, &[]);
         let theta = clamped.theta(&clamped.start());
@@ -288,7 +287,7 @@ mod tests {
             ("pawn.advancement.mg", 4.0),
         ];
         let theta = set(&basis, &values);
-        // f3: rank 2, distances to center 1, to the d and e files 1, to a corner 2.
+        // f3: rank 2; distance to the center 1, to the d and e files 1, to a corner 2.
         assert_eq!(theta[id("knight_f3", "mg")], 305.0 + 2.0 * 2.0 + 2.0 * 7.0 - 2.0 * 3.0 - 11.0);
         assert_eq!(theta[id("knight_a8", "mg")], 305.0 + 7.0 * 2.0 - 3.0 * 11.0);
         assert_eq!(theta[id("knight_e4", "mg")], 305.0 + 3.0 * 2.0 + 3.0 * 7.0 - 3.0 * 3.0);
@@ -315,7 +314,7 @@ mod tests {
         assert_eq!(theta[id("rook_e1", "eg")], 515.0);
         assert_eq!(theta[id("rook_a4", "eg")], 500.0);
         assert_eq!(theta[id("queen_a4", "eg")], 900.0);
-        // 320 of the prior is 20 over the fixed value.
+        // The prior's 320 is 20 above the fixed value.
         assert_eq!(theta[id("bishop_a4", "eg")], 320.0);
     }
 
@@ -366,7 +365,7 @@ mod tests {
     fn what_is_frozen_keeps_the_prior() {
         let prior = uneven();
         let basis = resolved("mirrored", &prior, &["king", "pawn.eg", "knight_d4.mg"]);
-        // King 2 × 32, pawn 32; knight_e4.mg is left to itself.
+        // King 2 × 32, pawn 32; knight_e4.mg has a coordinate of its own.
         assert_eq!(basis.dimension(), 384 - 64 - 32);
         let z = vec![5000.0; basis.dimension()];
         let theta = basis.theta(&z);
@@ -374,7 +373,7 @@ mod tests {
             let frozen = i % 384 >= 320 || (384..448).contains(&i) || i == id("knight_d4", "mg");
             assert_eq!(theta[i], if frozen { prior[i] } else { 5000.0 }, "{i}");
         }
-        // A coordinate keeps its start.
+        // A frozen coordinate keeps its start.
         let basis = resolved("madchess", &prior, &["knight.material.mg", "knight.corner"]);
         assert_eq!(basis.dimension(), 57 - 1 - 2);
         // The mean of the prior, −4.5, is below the bound.

@@ -1,10 +1,10 @@
-//! Parameters by name: what `knight_f3.mg`, `knight_f3`, `knight.eg` and `*` stand for.
+//! Parameters by name: the meaning of `knight_f3.mg`, `knight_f3`, `knight.eg` and `*`.
 
 use std::collections::HashMap;
 
 use crate::FeatureSet;
 
-/// The parameters of a feature set, to be found by name.
+/// The parameters of a feature set, looked up by name.
 pub(super) struct ParameterNames<'a> {
     features: HashMap<&'a str, usize>,
     groups: HashMap<&'a str, Vec<usize>>,
@@ -21,8 +21,8 @@ impl<'a> ParameterNames<'a> {
         Self { features, groups, count: set.features.len() }
     }
 
-    /// Indices of θ that a name stands for, ascending: a feature, a table, or `*` for all, in one
-    /// phase with `.mg` or `.eg` behind it, else in both. `None` for names that are none.
+    /// Indices of θ that a name refers to, ascending: a feature, a table, or `*` for all, in one phase if
+    /// followed by `.mg` or `.eg`, otherwise in both. `None` for unknown names.
     pub(super) fn find(&self, name: &str) -> Option<Vec<u32>> {
         let (stem, phases) = match (name.strip_suffix(".mg"), name.strip_suffix(".eg")) {
             (Some(stem), _) => (stem, 0..1),

@@ -1,4 +1,4 @@
-//! The basis that follows from the schema of imported features.
+//! The basis defined by the schema of imported features.
 
 use super::{Base, BasisFile, CoordinateRecord, Named, Value};
 use crate::FeatureSet;
@@ -6,7 +6,7 @@ use crate::imported::Phases;
 use gputexel_files::{Error, Result};
 
 impl FeatureSet {
-    /// The basis of what an imported schema says is tuned.
+    /// The basis of the parameters that an imported schema declares as tuned.
     pub(crate) fn schema_basis(&self) -> Result<BasisFile> {
         let Some(imported) = &self.imported else {
             return Err(Error::Usage(format!(

@@ -1,6 +1,6 @@
-//! Sets of squares as 64 bits (a1 is bit 0, h8 bit 63), and the steps that all terms take on them.
+//! Sets of squares as 64 bits (a1 is bit 0, h8 bit 63), and the operations on them that all terms use.
 //!
-//! Everything is seen from one side whose pawns move up: for Black the board is flipped first.
+//! Everything is seen from a side whose pawns move up: for Black the board is flipped first.
 
 /// The a file.
 pub const FILE_A: u64 = 0x0101_0101_0101_0101;
@@ -67,13 +67,13 @@ pub const fn count(set: u64) -> usize {
     set.count_ones() as usize
 }
 
-/// How far the file of a square is from the edge, 0 to 3.
+/// Distance of a square's file from the edge, 0 to 3.
 pub const fn from_edge(square: usize) -> usize {
     let file = square % 8;
     if file < 4 { file } else { 7 - file }
 }
 
-/// Moves of a king between two squares.
+/// Number of king moves between two squares.
 pub const fn distance(a: usize, b: usize) -> usize {
     let (files, ranks) = ((a % 8).abs_diff(b % 8), (a / 8).abs_diff(b / 8));
     if files > ranks { files } else { ranks }

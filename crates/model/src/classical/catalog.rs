@@ -4,7 +4,7 @@ use shakmaty::Square;
 
 use crate::{Feature, ROLE_NAMES};
 
-/// Consecutive features.
+/// A range of consecutive features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     first: usize,
@@ -12,26 +12,26 @@ pub struct Span {
 }
 
 impl Span {
-    /// So many features after these.
+    /// The `len` features that follow this range.
     const fn then(self, len: usize) -> Self {
         Self { first: self.first + self.len, len }
     }
 
-    /// Id of one of them.
+    /// Id of one of the features.
     #[inline]
     pub const fn id(self, index: usize) -> usize {
         debug_assert!(index < self.len);
         self.first + index
     }
 
-    /// Id of one of them, the last one for all that is beyond it.
+    /// Id of one of the features; the last one for any index beyond.
     #[inline]
     pub const fn id_or_last(self, index: usize) -> usize {
         self.id(if index < self.len { index } else { self.len - 1 })
     }
 }
 
-/// Pieces on squares: 64 a piece, pawn to king, a1 first.
+/// Pieces on squares: 64 per piece, pawn to king, a1 first.
 pub const PIECE_SQUARE: Span = Span { first: 0, len: 384 };
 pub const TEMPO: Span = PIECE_SQUARE.then(1);
 pub const BISHOP_PAIR: Span = TEMPO.then(1);
@@ -70,11 +70,11 @@ pub const COUNT: usize = KING_THREAT.then(0).first;
 /// Features that are defined together.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
-    /// Its name, with which the names of its features begin unless they have names of their own.
+    /// Its name, which is also the prefix of its features' names unless they have names of their own.
     pub name: &'static str,
     /// Its features.
     span: Span,
-    /// How they are told apart.
+    /// How the features are labeled.
     labels: Labels,
     /// What a feature of the group counts, for one side.
     pub about: &'static str,
@@ -84,19 +84,20 @@ pub struct Group {
 enum Labels {
     /// A piece-square table.
     Squares,
-    /// Numbers from one on: mobility 0, 1, ….
+    /// Numbers from a first one on: mobility 0, 1, ….
     From(usize),
-    /// Ranks from one on, counted from the own side.
+    /// Ranks from a first one on, seen from the own side.
     Ranks(usize),
-    /// Files from the edge to the center, both halves of the board alike.
+    /// Files from the edge to the center; both halves of the board are alike.
     Files,
-    /// Two tables of distances from 0 on, one after another.
+    /// Two tables of distances, each from 0 on.
     Distances,
-    /// Four tables, by how far a file is from the edge, of none and the ranks from the second on.
+    /// Four tables by the distance of a file from the edge; in each, no pawn and then the ranks from the
+    /// second on.
     Shelter,
-    /// Kinds of pieces that are attacked, those without defense after those with.
+    /// Kinds of attacked pieces: first defended, then undefended ones.
     Victims,
-    /// What comes after the group's name.
+    /// Suffixes of the group's name.
     Endings(&'static [&'static str]),
     /// Whole names.
     Names(&'static [&'static str]),

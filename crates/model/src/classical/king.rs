@@ -1,4 +1,4 @@
-//! Kings: pawns before the own one, and the attack on the other one.
+//! Kings: the pawns in front of the own king, and the attack on the enemy king.
 
 use super::Collector;
 use super::bits::{count, down, file, fill_up, from_edge, rank};
@@ -6,12 +6,12 @@ use super::catalog::{KING_ATTACK, KING_FILE, KING_SHIELD, KING_STORM, SAFE_CHECK
 use super::pawns::on_file;
 use super::view::{AttackMap, View, bishop_attacks, king_attacks, knight_attacks, rook_attacks};
 
-/// Pieces that attack squares around the other king.
+/// Pieces that attack squares around the enemy king.
 #[derive(Clone, Copy, Debug)]
 pub struct KingAttack {
-    /// The king's square, those beside it, and those in front of them.
+    /// The king's square, the adjacent ones, and those in front of them.
     zone: u64,
-    /// Weights of the pieces that attack the zone.
+    /// Sum of the weights of the pieces that attack the zone.
     units: usize,
 }
 
@@ -21,7 +21,7 @@ impl KingAttack {
         Self { zone: near | down(near), units: 0 }
     }
 
-    /// Takes in the attacks of a piece.
+    /// Adds the attacks of a piece.
     pub fn add(&mut self, attacks: u64, weight: usize) {
         if attacks & self.zone != 0 {
             self.units += weight;
@@ -29,7 +29,7 @@ impl KingAttack {
     }
 }
 
-/// Adds the pawns around the own king and how open its files are.
+/// Adds the features of pawns around the own king and of open files next to it.
 pub fn shelter(view: &View, out: &mut impl Collector) {
     let king = view.own.king_square();
     let above = fill_up(rank(king / 8));
@@ -51,12 +51,12 @@ pub fn shelter(view: &View, out: &mut impl Collector) {
     }
 }
 
-/// Adds the attack on the other king: checks that could be given, and the units of the attack.
+/// Adds the attack on the enemy king: safe checks, and attack units.
 ///
-/// A piece that attacks the zone around the king counts 2 (knight, bishop), 3 (rook) or 4 (queen),
-/// each kind of piece with a safe check 3, and each square beside the king that is attacked, by
-/// pawns or the own king too, and defended by the king alone 1. Without a piece that attacks the
-/// zone there is no attack.
+/// A piece that attacks the zone around the king counts 2 (knight, bishop), 3 (rook) or 4 (queen). Each kind
+/// of piece with a safe check counts 3. Each square next to the king that is attacked, even if only by pawns
+/// or the own king, and defended by the king alone, counts 1. Unless a piece attacks the zone, there is no
+/// attack.
 pub fn attack(
     view: &View,
     own: &AttackMap,
@@ -83,7 +83,7 @@ pub fn attack(
     }
     if king_attack.units > 0 {
         units += count(their.king & own.all & !their.twice);
-        // No piece counts less than 2.
+        // Every piece counts at least 2.
         out.add(KING_ATTACK.id_or_last(units - 2));
     }
 }

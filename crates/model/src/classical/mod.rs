@@ -1,10 +1,9 @@
-//! The feature set `classical`: what a hand-written evaluation usually knows, all of it linear in
-//! its parameters.
+//! The feature set `classical`: the usual terms of a hand-written evaluation, all of them linear in their
+//! parameters.
 //!
-//! Owns which features a position has and what they are called. One function finds them, for
-//! datasets and for playing alike, so that what is played is what was tuned. Each side is seen from
-//! its own board (`view`), where its pawns move up, so that every term is written once.
-//! Values, tuning and search are left to others.
+//! Owns the definition and the names of the features. One function finds them, for datasets and for playing
+//! alike, so that what is played is what was tuned. Each side has its own view of the board (`view`) in which
+//! its pawns move up, so that every term is written once. Values, tuning and search are left to others.
 
 mod bits;
 mod catalog;
@@ -22,12 +21,12 @@ pub use playing::PawnCache;
 pub(super) use playing::{Tapered, Values};
 use view::View;
 
-/// What a group of features counts, for one side; `None` for groups that there are not.
+/// What the features of a group count, for one side; `None` for unknown groups.
 pub fn definition(group: &str) -> Option<&'static str> {
     GROUPS.iter().find(|known| known.name == group).map(|known| known.about)
 }
 
-/// What takes the features of a side, by id.
+/// Receives the features of a side, by id.
 pub(super) trait Collector {
     /// One occurrence of a feature.
     fn add(&mut self, id: usize);
@@ -40,15 +39,14 @@ impl Collector for Vec<u16> {
     }
 }
 
-/// Pawns of both sides from White's side of the board, and those that are passed, each from its own
-/// side.
+/// Pawns of both sides as seen by White, and the passed ones, each as seen by their own side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Passed {
     pub white: u64,
     pub black: u64,
 }
 
-/// Adds the structure of both sides' pawns, all that depends on pawns alone.
+/// Adds the pawn structure of both sides: all features that depend on pawns alone.
 pub(super) fn pawn_structure<C: Collector>(board: &Board, white: &mut C, black: &mut C) -> Passed {
     let pawns = |color| (board.pawns() & board.by_color(color)).0 & bits::PAWN_RANKS;
     let (own, their) = (pawns(Color::White), pawns(Color::Black));
@@ -58,7 +56,7 @@ pub(super) fn pawn_structure<C: Collector>(board: &Board, white: &mut C, black: 
     }
 }
 
-/// Adds all other features but those of pieces on squares.
+/// Adds all other features except pieces on squares.
 pub(super) fn terms<C: Collector>(board: &Board, turn: Color, passed: Passed, white: &mut C, black: &mut C) {
     let (own, their) = (View::new(board, Color::White), View::new(board, Color::Black));
     let (attack_map, king_attack) = pieces::pieces(&own, passed.white, white);

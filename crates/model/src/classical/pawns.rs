@@ -8,7 +8,7 @@ use super::catalog::{
 use super::view::{AttackMap, View};
 use super::{Collector, catalog::Span};
 
-/// Adds the structure of the own pawns and returns those that are passed.
+/// Adds the structure of the own pawns and returns the passed ones.
 pub fn structure(own: u64, their: u64, out: &mut impl Collector) -> u64 {
     let (attacks, their_attacks) = (up(beside(own)), down(beside(their)));
     let neighbors = fill_up(fill_down(beside(own)));
@@ -27,14 +27,14 @@ pub fn structure(own: u64, their: u64, out: &mut impl Collector) -> u64 {
     own & !fill_down(down(their) | their_attacks) & !doubled
 }
 
-/// Adds a feature of each pawn by its rank; `first` is the lowest that there is.
+/// Adds a feature for each pawn by its rank; `first` is the lowest possible rank.
 fn by_rank(span: Span, first: usize, pawns: u64, out: &mut impl Collector) {
     for square in squares(pawns) {
         out.add(span.id(square / 8 - first));
     }
 }
 
-/// Adds what passed pawns are worth beside other pieces.
+/// Adds the features of passed pawns that depend on other pieces.
 pub fn passed(view: &View, their_attack_map: &AttackMap, pawns: u64, out: &mut impl Collector) {
     let (king, their_king) = (view.own.king_square(), view.their.king_square());
     for square in squares(pawns) {
@@ -54,20 +54,19 @@ pub fn passed(view: &View, their_attack_map: &AttackMap, pawns: u64, out: &mut i
     }
 }
 
-/// How many own pawns stand on squares of the color of a square.
+/// Number of own pawns on squares of the same color as `square`.
 pub fn on_color(view: &View, square: usize) -> usize {
     let light = super::bits::LIGHT;
     let color = if light >> square & 1 == 1 { light } else { !light };
     count(view.own.pawns & color)
 }
 
-/// Squares that own pawns defend and that no pawn of the other side can ever attack, fourth to
-/// sixth rank.
+/// Squares on the fourth to sixth rank that own pawns defend and that no enemy pawn can ever attack.
 pub fn outposts(view: &View) -> u64 {
     view.pawn_attacks & !fill_down(view.their_pawn_attacks) & (rank(3) | rank(4) | rank(5))
 }
 
-/// Whether a file has own pawns, and pawns of the other side.
+/// Whether a file has own pawns, and whether it has enemy pawns.
 pub fn on_file(view: &View, index: usize) -> (bool, bool) {
     (view.own.pawns & file(index) != 0, view.their.pawns & file(index) != 0)
 }

@@ -1,18 +1,18 @@
-//! The terms as an evaluation to play with: sums of values in fixed point, both phases at once.
+//! The terms as an evaluation for play: fixed-point sums of values, both phases at once.
 
 use shakmaty::{Board, Color};
 
 use super::{COUNT, Collector, Passed, pawn_structure, terms};
 
 /// The middlegame sum in the upper half, the endgame sum in the lower one.
-///
-/// A side has fewer than 200 features at a time, and values are at most 30,000 centipawns of 256
+/// A side has fewer than 200 features at a time, and values are at most 30,000 centipawns of 256 units each,
+/// so sums fit in 32 bits.
 /// units, so that sums stay within 32 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tapered(i64);
 
 impl Tapered {
-    /// Of a middlegame and an endgame value.
+    /// Combines a middlegame and an endgame value.
     #[inline]
     pub fn new(mg: i32, eg: i32) -> Self {
         Self((i64::from(mg) << 32) + i64::from(eg))
@@ -21,7 +21,7 @@ impl Tapered {
     /// The middlegame half.
     #[inline]
     pub fn mg(self) -> i32 {
-        // A negative lower half has borrowed one from the upper half.
+        // A negative lower half has borrowed from the upper half.
         ((self.0 + 0x8000_0000) >> 32) as i32
     }
 
@@ -32,7 +32,7 @@ impl Tapered {
     }
 }
 
-/// Sums up the values of a side's features.
+/// Sums the values of a side's features.
 struct Sum<'a> {
     values: &'a [Tapered; COUNT],
     total: i64,
@@ -49,7 +49,7 @@ impl Collector for Sum<'_> {
 #[derive(Clone, Debug)]
 pub struct Values(Box<[Tapered; COUNT]>);
 
-/// What is known of a pawn structure.
+/// The stored value of a pawn structure.
 #[derive(Clone, Copy, Debug, Default)]
 struct Structure {
     white: u64,
@@ -58,18 +58,18 @@ struct Structure {
     passed: Passed,
 }
 
-/// Pawn structures that were met, each with its value: few moves change them.
+/// A cache of pawn structures with their values: few moves change the structure.
 #[derive(Clone, Debug, Default)]
 pub struct PawnCache(Vec<Structure>);
 
-/// Structures that a cache has room for.
+/// Number of structures in a cache.
 const STRUCTURES: usize = 1 << 13;
 
 impl Values {
-    /// One value a feature, by id.
+    /// One value per feature, by id.
     ///
     /// # Panics
-    /// If there are not as many as features.
+    /// If the number of values is not the number of features.
     pub fn new(values: Vec<Tapered>) -> Self {
         Self(values.into_boxed_slice().try_into().expect("one value a feature"))
     }
@@ -96,15 +96,15 @@ impl Values {
         Tapered(structure.value + white.total - black.total)
     }
 
-    /// All features but those of pieces on squares, White's less Black's.
+    /// The sum over all features except pieces on squares, White − Black.
     pub fn total(&self, board: &Board, turn: Color) -> Tapered {
         self.with_structure(board, turn, &self.structure(board))
     }
 
-    /// The same with the pawn structures that `cache` remembers, which must be of these values.
+    /// The same, using a cache of pawn structures, which must belong to these values.
     pub fn total_cached(&self, board: &Board, turn: Color, cache: &mut PawnCache) -> Tapered {
         if cache.0.is_empty() {
-            // The first entry is right as it is: without pawns, there is no structure.
+            // Zero entries are valid: without pawns, the structure is worth 0.
             cache.0.resize(STRUCTURES, Structure::default());
         }
         let white = (board.pawns() & board.white()).0;

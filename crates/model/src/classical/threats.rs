@@ -1,4 +1,4 @@
-//! Threats: pieces of the other side that are attacked.
+//! Threats: enemy pieces that are attacked.
 
 use super::Collector;
 use super::bits::{beside, rank, squares, up};

@@ -34,13 +34,13 @@ impl SidePieces {
         }
     }
 
-    /// Where the king stands; a1 on boards without one, which no game has.
+    /// The king's square; a1 on boards without a king, which do not occur in games.
     pub fn king_square(&self) -> usize {
         (self.king.trailing_zeros() & 63) as usize
     }
 }
 
-/// The board from one side.
+/// The board as seen by one side.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
     pub own: SidePieces,
@@ -48,7 +48,7 @@ pub struct View {
     pub occupied: u64,
     /// Squares that own pawns attack.
     pub pawn_attacks: u64,
-    /// Squares that their pawns attack.
+    /// Squares that enemy pawns attack.
     pub their_pawn_attacks: u64,
 }
 
@@ -67,8 +67,7 @@ impl View {
     }
 }
 
-/// The squares that a side's pieces attack, by kind of piece; squares of own pieces, which they
-/// defend, included.
+/// The squares attacked by a side, by kind of piece, including squares of own pieces that are defended.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AttackMap {
     pub pawn: u64,
@@ -79,12 +78,12 @@ pub struct AttackMap {
     pub king: u64,
     /// Attacked by anything.
     pub all: u64,
-    /// Attacked by at least two pieces, pawns each by itself.
+    /// Attacked by at least two pieces, each pawn counting separately.
     pub twice: u64,
 }
 
 impl AttackMap {
-    /// Takes in the attacks of one more piece.
+    /// Adds the attacks of one more piece.
     pub fn add(&mut self, attacks: u64) {
         self.twice |= self.all & attacks;
         self.all |= attacks;

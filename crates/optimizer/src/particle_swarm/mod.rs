@@ -1,21 +1,21 @@
-//! Particle swarms by the rules of MadChess, an engine that has been tuned with them since 2018.
+//! Particle swarms with the rules of MadChess, an engine that has been tuned with them since 2018.
 //!
-//! Several swarms of particles fly through a box. An iteration evaluates each particle, replaces
-//! a few by new ones, moves all, and then turns their velocities toward the best positions of the
-//! particle, of its swarm and of all swarms:
+//! Several swarms of particles fly through a box. An iteration evaluates each particle, replaces a few with
+//! new ones, moves all, and then steers their velocities toward the best positions of the particle, of its
+//! swarm and of all swarms:
 //!
 //! v ← inertia · v + U₁ · own · (p − x) + U₂ · swarm · (s − x) + U₃ · global · (g − x)
 //!
-//! with fresh uniform U in each dimension, x being the position after the move. Whole-number
-//! coordinates move by the velocity truncated toward zero; a particle that would leave the box
-//! stops at the bound and loses its velocity there. New particles are uniform in the box, apart
-//! from the very first, which stands at the start: its first error is the original one.
+//! with a fresh uniform U for each dimension, x being the position after the move. Integer coordinates move
+//! by the velocity truncated toward zero; a particle that would leave the box stops at the bound and loses
+//! that component of its velocity. New particles are uniform in the box, except for the very first, which is
+//! placed at the start, so that its first error is that of the original parameters.
 //!
-//! MadChess evaluates particles one after another, while here all are evaluated at once. The
-//! result is the same: in an iteration each particle is evaluated once, where it stood before
-//! (2025) or after (2018) its own move, which no other particle of the same iteration decides.
-//! Deaths are decided in [`tell`](Optimizer::tell), particle by particle, with the bests that a
-//! sequential run would know at that point.
+//! MadChess evaluates particles one after another, while here all are evaluated at once. The result is the
+//! same: each particle is evaluated once per iteration, at its position before (2025) or after (2018) its own
+//! move, which does not depend on other particles in the same iteration. Deaths are decided in
+//! [`tell`](Optimizer::tell), particle by particle, using the best positions that a sequential run would know
+//! at that point.
 
 mod settings;
 
@@ -29,33 +29,33 @@ use super::{Best, Optimizer, OptimizerState, Proposal, Space, StepDetails, Swarm
 use gputexel_evaluator::Evaluations;
 use gputexel_files::{Error, Result};
 
-/// The error of what was not evaluated yet, or gave no number: MadChess's, and unlike infinity it
-/// can be stored.
+/// The error of particles that have not been evaluated or whose error is not finite. MadChess's value; unlike
+/// infinity, it can be stored.
 const UNKNOWN: f64 = f64::MAX;
 
-/// More swarms than this are summed up instead of listed.
+/// Above this number, swarms are summarized instead of listed.
 const LISTED: usize = 256;
 
-/// The optimizer; see the module. Vectors of particles go swarm by swarm.
+/// The optimizer; see the module. Vectors over particles are ordered by swarm.
 #[derive(Clone, Debug)]
 pub struct ParticleSwarm {
     settings: ParticleSwarmSettings,
     start: Vec<f64>,
-    /// Bounds, whole ones where a coordinate is whole.
+    /// Bounds, rounded inward for integer coordinates.
     low: Vec<f64>,
     high: Vec<f64>,
     integer: Vec<bool>,
     positions: Vec<f64>,
     velocities: Vec<f64>,
     best_positions: Vec<f64>,
-    /// Errors where the particles were evaluated last; [`UNKNOWN`] of new ones.
+    /// Each particle's error at its last evaluation; [`UNKNOWN`] for new ones.
     errors: Vec<f64>,
     best_errors: Vec<f64>,
     global: Best,
-    /// Error of the start, once it is known.
+    /// Error of the start, once known.
     original: f64,
     rng: Xoshiro256PlusPlus,
-    /// Whole iterations.
+    /// Completed iterations.
     iterations: u64,
     /// Iterations without progress.
     stalled: u64,
@@ -64,10 +64,10 @@ pub struct ParticleSwarm {
 }
 
 impl ParticleSwarm {
-    /// Particles all over the box; the first one at the start.
+    /// Particles are spread over the whole box; the first one is at the start.
     ///
     /// # Errors
-    /// [`Error::Usage`] when a setting is out of its range, or a coordinate has no bounds.
+    /// [`Error::Usage`] when a setting is out of range, or a coordinate has no bounds.
     pub fn try_new(space: &Space, settings: ParticleSwarmSettings) -> Result<Self> {
         settings.validate()?;
         let dimension = space.dimension();
@@ -121,13 +121,13 @@ impl ParticleSwarm {
         swarm * self.settings.particles..(swarm + 1) * self.settings.particles
     }
 
-    /// The particle with the lowest best error, the first of equals.
+    /// The particle with the lowest best error; the first one among equals.
     fn best_of(&self, particles: std::ops::Range<usize>) -> usize {
         let first = particles.start;
         particles.fold(first, |best, p| if self.best_errors[p] < self.best_errors[best] { p } else { best })
     }
 
-    /// A new particle, of which no error is known.
+    /// Replaces a particle with a new one, whose error is unknown.
     fn randomize(&mut self, particle: usize) {
         let dimension = self.dimension();
         for i in 0..dimension {
@@ -146,7 +146,7 @@ impl ParticleSwarm {
         self.best_errors[particle] = UNKNOWN;
     }
 
-    /// Takes note of a particle's error where it stands.
+    /// Records a particle's error at its current position.
     fn learn(&mut self, particle: usize, error: f64) {
         self.errors[particle] = error;
         if error < self.best_errors[particle] {
@@ -156,7 +156,7 @@ impl ParticleSwarm {
         }
     }
 
-    /// Replaces a particle by a new one, by chance, unless it is the best of its swarm.
+    /// Replaces a particle with a new one at random, unless it is the best of its swarm.
     fn may_die(&mut self, particle: usize, best: usize) {
         if particle != best && self.rng.random::<f64>() < self.settings.death {
             self.randomize(particle);
@@ -177,7 +177,7 @@ impl ParticleSwarm {
         }
     }
 
-    /// Turns the velocities toward the bests.
+    /// Steers the velocities toward the best positions.
     fn steer(&mut self) {
         let (dimension, settings) = (self.dimension(), self.settings);
         for swarm in 0..settings.swarms {
@@ -197,7 +197,7 @@ impl ParticleSwarm {
         }
     }
 
-    /// Evaluated, then death, then move.
+    /// The iteration of 2025: particles are evaluated, then die, then move.
     fn iterate_2025(&mut self, errors: &[f64]) {
         for swarm in 0..self.settings.swarms {
             let mut best = self.best_of(self.swarm(swarm));
@@ -214,10 +214,10 @@ impl ParticleSwarm {
         self.turn();
     }
 
-    /// After an iteration: progress is noted, and either all start anew or velocities turn.
+    /// Ends an iteration: checks for progress, then either restarts the particles or steers them.
     fn turn(&mut self) {
         let best = self.best_of(0..self.members());
-        // The best particle's error now, not its best one: what MadChess compares.
+        // The current error of the best particle, not its best error: this is what MadChess compares.
         let progress = self.errors[best] < self.global.loss;
         if self.best_errors[best] < self.global.loss {
             let at = best * self.dimension();
@@ -239,8 +239,8 @@ impl ParticleSwarm {
         }
     }
 
-    /// What comes before the evaluation by the rules of 2018: death, by the bests known before
-    /// the loop, and the move.
+    /// The part of an iteration of 2018 before the evaluation: deaths, by the best positions known before the
+    /// loop, and moves.
     fn prepare_2018(&mut self) {
         for swarm in 0..self.settings.swarms {
             let best = self.best_of(self.swarm(swarm));
@@ -251,7 +251,7 @@ impl ParticleSwarm {
         }
     }
 
-    /// Whether the start has yet to be evaluated by itself, before the first move.
+    /// Whether the start still has to be evaluated by itself, before the first move.
     fn is_before_start(&self) -> bool {
         self.settings.variant == SwarmVariant::Of2018 && self.original == UNKNOWN
     }

@@ -1,4 +1,4 @@
-//! Settings of a particle swarm, and MadChess's values of them.
+//! Settings of a particle swarm and MadChess's values for them.
 
 use std::str::FromStr;
 
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use gputexel_files::{Error, Result};
 
-/// Whose rules are followed, where MadChess changed them over time.
+/// Which version of MadChess's rules to follow; they changed over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SwarmVariant {
-    /// Particles die, then move, then are evaluated; the best of a swarm, which does not die, is
-    /// the one of the iteration before. After some iterations without progress all start anew.
+    /// Particles die, then move, then are evaluated. The best of a swarm, which does not die, is that of the
+    /// previous iteration. After a number of iterations without progress all particles are restarted.
     #[serde(rename = "2018")]
     Of2018,
-    /// Particles are evaluated, then die, then move; the best of a swarm is up to date.
+    /// Particles are evaluated, then die, then move. The best of a swarm is always up to date.
     #[default]
     #[serde(rename = "2025")]
     Of2025,
@@ -47,9 +47,9 @@ pub struct ParticleSwarmSettings {
     pub variant: SwarmVariant,
     /// Number of swarms.
     pub swarms: usize,
-    /// Particles in each of them.
+    /// Particles per swarm.
     pub particles: usize,
-    /// Share of a velocity that is kept.
+    /// Fraction of the velocity that is kept.
     pub inertia: f64,
     /// Pull toward the best position of the particle itself.
     pub own: f64,
@@ -57,17 +57,17 @@ pub struct ParticleSwarmSettings {
     pub swarm: f64,
     /// Pull toward the best position of all swarms.
     pub global: f64,
-    /// Largest velocity at the start, as a share of the interval between the bounds.
+    /// Maximum initial velocity, as a fraction of the interval between the bounds.
     pub initial_velocity: f64,
-    /// Probability that a particle which is not its swarm's best is replaced in an iteration.
+    /// Probability that a particle other than the best of its swarm is replaced in an iteration.
     pub death: f64,
-    /// Iterations without progress after which all particles but the first of each swarm start
-    /// anew; `None`: never.
+    /// Iterations without progress after which all particles but the first of each swarm are restarted;
+    /// `None`: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart_after: Option<u64>,
     /// Weight λ of the regularization.
     pub l2: f64,
-    /// Seed of everything random.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
@@ -94,13 +94,13 @@ impl ParticleSwarmSettings {
         }
     }
 
-    /// Bytes that a particle of a dimension takes: position, velocity, best position, proposal,
-    /// and a copy of the first three and its encoding while a state is stored.
+    /// Memory per particle of the given dimension: position, velocity, best position, proposal, and a copy of
+    /// the first three with its encoding while the state is stored.
     pub const fn bytes_per_particle(dimension: usize) -> usize {
         8 * (10 * dimension + 8)
     }
 
-    /// Particles of all swarms.
+    /// Total number of particles.
     pub fn members(&self) -> Option<usize> {
         self.swarms.checked_mul(self.particles)
     }
@@ -108,7 +108,7 @@ impl ParticleSwarmSettings {
     /// Checks the settings.
     ///
     /// # Errors
-    /// [`Error::Usage`] naming the first that is out of its range.
+    /// [`Error::Usage`] naming the first setting that is out of range.
     pub fn validate(&self) -> Result<()> {
         let usage = |text: String| Err(Error::Usage(text));
         if self.swarms == 0 || self.particles == 0 {
@@ -121,7 +121,7 @@ impl ParticleSwarmSettings {
                 self.swarms, self.particles
             ));
         }
-        // Beyond, everything flies from bound to bound.
+        // Above this, everything flies from bound to bound.
         const MAX_COEFFICIENT: f64 = 100.0;
         for (what, value) in [
             ("inertia", self.inertia),

@@ -1,4 +1,4 @@
-//! Rules of the swarm, checked step by step.
+//! Step-by-step checks of the swarm's rules.
 
 use super::*;
 
@@ -36,11 +36,11 @@ fn particles_begin_all_over_the_box() {
     assert!(s.positions.contains(&100.0) && s.positions.contains(&-100.0));
     let mean = s.positions.iter().sum::<f64>() / 5000.0;
     assert!(mean.abs() < 4.0, "{mean}"); // 5 standard errors of 0.82
-    // At most a tenth of the interval of 200, and close to it.
+    // At most a tenth of the interval of 200, and close to that.
     let fastest = s.velocities.iter().fold(0.0f64, |most, v| most.max(v.abs()));
     assert!(fastest <= 20.0 && fastest > 19.9, "{fastest}");
     assert!(s.best_errors.iter().all(|&error| error == UNKNOWN));
-    // Only the first particle stands at the start.
+    // Only the first particle is at the start.
     assert!(s.positions[5..].chunks(5).all(|x| x != [3.0; 5]));
 }
 
@@ -62,7 +62,8 @@ fn velocities_turn_by_the_formula_after_the_move() {
     let mut s = swarm(&[0.0; 2], settings(SwarmVariant::Of2025, 2, 2));
     s.positions = vec![0.0, 0.0, 50.0, -20.0, 1.0, 1.0, 9.0, 9.0];
     s.velocities = vec![3.5, -1.5, 0.0, 0.5, -7.0, 2.0, 0.0, 0.0];
-    // Each is the best of its swarm when its turn comes, so that nobody's death is drawn.
+    // Each particle is the best of its swarm when its turn comes, so no random number decides about its
+    // death.
     let (before, mut rng) = (s.clone(), s.rng.clone());
     s.tell(&answer(vec![5.0, 1.0, 4.0, 3.0])).unwrap();
     for (particle, leader) in [(0, 1), (1, 1), (2, 3), (3, 3)] {
@@ -86,13 +87,13 @@ fn velocities_turn_by_the_formula_after_the_move() {
 #[test]
 fn the_best_of_2025_is_up_to_date_and_that_of_2018_is_not() {
     let certain = |variant| ParticleSwarmSettings { death: 1.0, ..settings(variant, 2, 3) };
-    // Falling errors: in 2025 each is the best when its turn comes.
+    // Falling errors: in 2025 each particle is the best when its turn comes.
     let errors = vec![3.0, 2.0, 1.0, 6.0, 7.0, 5.0];
     let mut s = swarm(&[0.0; 2], certain(SwarmVariant::Of2025));
     s.tell(&answer(errors.clone())).unwrap();
     assert_eq!(s.best_errors, [3.0, 2.0, 1.0, 6.0, UNKNOWN, 5.0]);
     assert_eq!((s.deaths, s.errors[4]), (1, UNKNOWN));
-    // It was born, moved, and pulls back to where it was born.
+    // It was created, has moved, and is pulled back to where it was created.
     let born = s.best_positions[8..10].to_vec();
     assert!(s.positions[8..10].iter().zip(&born).all(|(x, b)| (x - b).abs() <= 20.0));
 
@@ -101,7 +102,7 @@ fn the_best_of_2025_is_up_to_date_and_that_of_2018_is_not() {
     assert_eq!((start.parameters, start.l2.len()), (vec![0.0; 2], 1));
     s.tell(&answer(vec![2.5])).unwrap();
     assert!(!s.epoch_done() && s.original == 2.5);
-    // Before the first evaluation nothing is known but the start: all but the first of each die.
+    // Before the first evaluation only the start is known: all particles of each swarm but the first die.
     assert_eq!((s.deaths, s.best_errors[0]), (4, 2.5));
     assert_eq!(s.ask().l2.len(), 6);
     s.tell(&answer(errors)).unwrap();
@@ -142,10 +143,10 @@ fn without_progress_2018_starts_anew_and_2025_does_not() {
             continue;
         }
         assert_eq!((s.stalled, s.restarts), (0, 1));
-        // Best errors of all but the first of each swarm are forgotten, that of all swarms is not.
+        // Best errors are forgotten, except those of each swarm's first particle and of all swarms.
         assert_eq!(s.best_errors, [0.9, UNKNOWN, UNKNOWN, 2.0, UNKNOWN, UNKNOWN]);
         assert_eq!(s.best(), before.best());
-        // Velocities of the first have not turned, those of the others are those of new particles.
+        // The first particles are not steered; the others have the velocities of new particles.
         for (at, velocity) in s.velocities.iter().enumerate() {
             let particle = at / 4;
             match particle % 3 {
@@ -153,7 +154,7 @@ fn without_progress_2018_starts_anew_and_2025_does_not() {
                 _ => assert!(velocity.abs() <= 20.0),
             }
         }
-        // Ten more without progress, and again.
+        // After ten more iterations without progress, again.
         (0..10).for_each(|_| s.tell(&answer(vec![2.0; 6])).unwrap());
         assert_eq!(s.restarts, 2);
     }
@@ -164,11 +165,11 @@ fn progress_is_judged_by_the_error_now_of_the_best_particle() {
     let never = ParticleSwarmSettings { death: 0.0, ..settings(SwarmVariant::Of2018, 1, 2) };
     let mut s = swarm(&[0.0; 2], never);
     s.tell(&answer(vec![1.0])).unwrap();
-    // The second particle beats the first, but not the best ever: that counts as none.
+    // The second particle beats the first, but not the best ever, so this is no progress.
     s.best_errors = vec![5.0, 5.0];
     s.tell(&answer(vec![5.0, 2.0])).unwrap();
     assert_eq!((s.stalled, s.best().loss), (1, 1.0));
-    // Its best error is below the best ever, but not the one that it has now.
+    // Its best error is below the best ever, but its current one is not.
     (s.best_errors, s.global.loss) = (vec![0.8, 9.0], 0.9);
     s.tell(&answer(vec![5.0, 6.0])).unwrap();
     assert_eq!((s.stalled, s.best().loss), (2, 0.8));

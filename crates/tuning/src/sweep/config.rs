@@ -1,4 +1,4 @@
-//! What a sweep is asked to do, stored in its folder so that it can be resumed and repeated.
+//! The configuration of a sweep, stored in its folder so that it can be resumed and repeated.
 
 use std::path::PathBuf;
 
@@ -13,16 +13,16 @@ use gputexel_files::{Error, Result};
 use gputexel_model::Parameterization;
 use gputexel_optimizer::{AdamSettings, GaussNewtonSettings, Schedule};
 
-/// The method that trains every run.
+/// The method used for every run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "kebab-case")]
 pub enum SweepMethod {
-    /// Adam over the full batch.
+    /// Full-batch Adam.
     Adam {
-        /// Learning-rate schedule.
+        /// The learning-rate schedule.
         schedule: Schedule,
     },
-    /// Gauss–Newton; a run ends early where an epoch improves its loss by less than the share.
+    /// Gauss–Newton; a run ends early when an epoch improves its loss by less than `improvement`.
     GaussNewton {
         /// Relative improvement below which a run ends.
         improvement: f64,
@@ -45,57 +45,57 @@ impl SweepMethod {
     }
 }
 
-/// Everything that decides what a sweep computes.
+/// Everything that determines what a sweep computes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepConfig {
     /// Dataset files.
     pub datasets: Vec<String>,
-    /// Checksum of the datasets, to notice others under the same names.
+    /// Checksum of the datasets, to detect different files under the same names.
     pub checksum: String,
-    /// The prior's description.
+    /// Description of the prior.
     pub prior: String,
-    /// The prior's θ, where every run starts.
+    /// θ of the prior, where every run starts.
     pub start: Vec<f64>,
-    /// What of θ is trained; without it, every parameter by itself.
+    /// The parameterization of θ; without it, every parameter is tuned by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub basis: Option<Parameterization>,
-    /// What is varied.
+    /// The settings that are varied.
     pub grid: Grid,
-    /// Loss function, where the grid does not vary it.
+    /// Loss function, unless the grid varies it.
     pub loss: LossKind,
-    /// Scale constant of each loss function (base-10 form), where the grid does not vary it.
+    /// Scale constant of each loss function (base-10 form), unless the grid varies it.
     pub k: Vec<(LossKind, f64)>,
     /// Loss function by which held-out positions are judged.
     pub judge: LossKind,
-    /// Scale constant that maps search scores to expected scores, where targets are blended.
+    /// Scale constant that converts search scores to expected scores, if targets are blended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blend_k: Option<f64>,
     /// Number of folds.
     pub folds: usize,
-    /// Seeds of the partitions into folds; the runs are repeated for each.
+    /// Seeds of the partitions into folds; all runs are repeated for each.
     pub seeds: Vec<u64>,
     /// The method.
     pub method: SweepMethod,
-    /// Epochs of every run.
+    /// Epochs per run.
     pub epochs: u64,
 }
 
-/// What a sweep is to write outside its folder, so that one that is resumed writes it as well.
+/// Files that a sweep writes outside its folder; recorded so that a resumed sweep writes them as well.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SweepOutputs {
     /// Parameters of the best settings: a file (`.json`) or a folder; absolute, as all paths here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best: Option<PathBuf>,
-    /// Table of all runs.
+    /// Table of all runs, as CSV.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub csv: Option<PathBuf>,
-    /// Picture.
+    /// Plot, as SVG.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub svg: Option<PathBuf>,
-    /// Whether they may be written over what was there before the sweep.
+    /// Whether files that existed before the sweep may be overwritten.
     #[serde(default)]
     pub force: bool,
-    /// Whether the sweep is over and all of it written; it is not written a second time unasked.
+    /// Whether the sweep has finished and written everything; it is not written again unless requested.
     #[serde(default)]
     pub written: bool,
 }
@@ -112,11 +112,11 @@ impl SweepOutputs {
 pub struct SweepRecord {
     /// Program and version.
     pub program: String,
-    /// The command line that began the sweep.
+    /// The command line that started the sweep.
     pub command_line: String,
-    /// When it began, UTC.
+    /// When it was started, UTC.
     pub started: String,
-    /// What it writes elsewhere.
+    /// Files it writes elsewhere.
     #[serde(default, skip_serializing_if = "SweepOutputs::is_empty")]
     pub outputs: SweepOutputs,
     /// What it computes.
@@ -124,7 +124,7 @@ pub struct SweepRecord {
 }
 
 impl SweepRecord {
-    /// The record of a sweep that begins now.
+    /// The record of a sweep that starts now.
     pub fn new(command_line: &str, outputs: SweepOutputs, config: SweepConfig) -> Self {
         Self {
             program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
@@ -137,7 +137,7 @@ impl SweepRecord {
 }
 
 impl SweepConfig {
-    /// Number of runs; saturates.
+    /// Number of runs, saturating.
     pub fn runs(&self) -> usize {
         self.grid.len().saturating_mul(self.folds).saturating_mul(self.seeds.len())
     }
@@ -154,21 +154,21 @@ impl SweepConfig {
         self.grid.setting(combination, &base, &self.k)
     }
 
-    /// Whether targets are blended with search scores in any run.
+    /// Whether any run blends its targets with search scores.
     pub fn blends(&self) -> bool {
         let blends = self.grid.axes.iter().find(|axis| axis.key == AxisKey::Blend);
         blends.is_some_and(|axis| (0..axis.len()).any(|i| axis.number(i) > Some(0.0)))
     }
 
-    /// What is trained.
+    /// The parameterization that is trained.
     pub fn parameterization(&self) -> Parameterization {
         self.basis.clone().unwrap_or_else(|| Parameterization::identity(&self.start))
     }
 
-    /// Checks everything that the types leave open.
+    /// Checks everything not guaranteed by the types.
     ///
     /// # Errors
-    /// [`Error::Usage`] for numbers out of their range and settings that do not go together.
+    /// [`Error::Usage`] for numbers out of range and settings that cannot be combined.
     pub fn validate(&self) -> Result<()> {
         let usage = |text: String| Err(Error::Usage(text));
         if self.epochs == 0 || self.epochs > 10_000_000 {
@@ -181,7 +181,7 @@ impl SweepConfig {
             return usage("there is no run".to_string());
         }
         if self.start.iter().any(|value| !value.is_finite()) {
-            return usage("the prior holds values that are not finite".to_string());
+            return usage("the prior contains non-finite values".to_string());
         }
         if self.k.iter().any(|(_, k)| !(k.is_finite() && *k > 0.0)) {
             return usage("K must be a positive number".to_string());
@@ -217,7 +217,7 @@ impl SweepConfig {
         Ok(())
     }
 
-    /// Checks that the data can be cut into the folds, and leave every run something to train on.
+    /// Checks that the data can be split into the folds and leave every run something to train on.
     ///
     /// # Errors
     /// [`Error::Usage`]; see [`Folds::try_new`].
@@ -237,7 +237,7 @@ impl SweepConfig {
         Folds::try_new(data, self.folds, self.seeds[0]).map(|_| ())
     }
 
-    /// Gauss–Newton's settings of a run.
+    /// Gauss–Newton settings of a run.
     pub(super) fn gauss_newton(setting: &Setting) -> GaussNewtonSettings {
         GaussNewtonSettings { l2: setting.adam.l2, ..GaussNewtonSettings::default() }
     }

@@ -1,5 +1,5 @@
-//! The order of the work: partitions one after another, each with all runs as one population (or,
-//! where memory does not hold them, in portions), and the state that is stored between steps.
+//! The order of work in a sweep: partitions one after another, each training all runs as one population (or
+//! in portions, if they do not fit in memory), and the state stored between steps.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,100 +14,100 @@ use gputexel_evaluator::{Evaluator, Fallback};
 use gputexel_files::{Error, Result};
 use gputexel_optimizer::OptimizerState;
 
-/// Makes an evaluator of a layout: the choice of a backend, which is the caller's. Sweeps cut their
-/// data anew for every seed.
+/// Creates an evaluator for a layout; the caller chooses the backend. Sweeps create a new layout for every
+/// seed.
 ///
 /// # Errors
-/// When the backend that was asked for cannot be had.
+/// When the requested backend is not available.
 pub type MakeEvaluator<'a> = dyn for<'l> Fn(&'l Layout) -> Result<Box<dyn Evaluator + 'l>> + 'a;
 
-/// What a sweep tells about itself.
+/// Progress reported by a sweep.
 pub enum SweepEvent<'a> {
     /// A step is done.
     Step {
-        /// Epochs done, of all runs.
+        /// Epochs done, over all runs.
         done: u64,
-        /// Epochs planned, of all runs.
+        /// Epochs planned, over all runs.
         planned: u64,
         /// Seconds of work so far.
         seconds: f64,
     },
     /// The state may be stored now.
     State {
-        /// Makes what is to be stored.
+        /// Creates the checkpoint to store.
         checkpoint: &'a dyn Fn() -> Checkpoint,
-        /// Whether no further step follows.
+        /// Whether this is the final state.
         last: bool,
     },
-    /// The evaluator failed and the sweep goes on with another.
+    /// The evaluator failed and the sweep continues with another.
     Replaced {
         /// Why.
         error: &'a Error,
-        /// What computes from now on.
+        /// Description of the new evaluator.
         evaluator: String,
     },
 }
 
-/// One run of a sweep and what came of it.
+/// One run of a sweep and its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SweepRun {
     /// Index of its seed in [`SweepConfig::seeds`].
     pub seed: usize,
     /// Number of its combination of settings.
     pub combination: usize,
-    /// The fold it has not seen.
+    /// The fold it was not trained on.
     pub fold: usize,
-    /// What came of it.
+    /// Its result.
     pub result: RunResult,
 }
 
 /// How a sweep ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepOutcome {
-    /// Why: [`StopReason::Epochs`] or [`StopReason::Interrupted`].
+    /// Why it ended: [`StopReason::Epochs`] or [`StopReason::Interrupted`].
     pub reason: StopReason,
-    /// Every run; of an interrupted sweep those that had begun, as far as they had come.
+    /// Every run; for an interrupted sweep, the runs that had started, with what they reached.
     pub runs: Vec<SweepRun>,
-    /// Epochs done, of all runs.
+    /// Epochs done, over all runs.
     pub epochs: u64,
-    /// Epochs planned, of all runs.
+    /// Epochs planned, over all runs.
     pub planned: u64,
-    /// Seconds of work, over all resumptions.
+    /// Seconds of work, including earlier sessions.
     pub seconds: f64,
-    /// Most runs that were one population.
+    /// Largest number of runs trained as one population.
     pub together: usize,
 }
 
-/// A sweep under way.
+/// A sweep in progress.
 pub struct SweepDriver<'a> {
     config: &'a SweepConfig,
     data: &'a Dataset,
-    /// Combination and fold of every run of one seed: by loss function, so that one call serves
+    /// Combination and fold of every run of one seed, sorted by loss function, so that one call evaluates
     /// many, then by fold, so that neighbors leave out the same positions.
     order: Vec<(usize, usize)>,
-    /// Results of the runs that have ended, seed after seed in that order.
+    /// Results of finished runs, by seed, in that order.
     results: Vec<RunResult>,
-    /// Most runs that are one population.
+    /// Maximum number of runs in a population.
     portion: usize,
-    /// The portion under way, where a checkpoint left it.
+    /// The state of the current portion, as stored in a checkpoint.
     resumed: Option<OptimizerState>,
     seconds_before: f64,
     started: Instant,
-    /// Seconds of work when the last state was offered: what is stored is what is told.
+    /// Seconds of work when the last state was offered, so that the reported time equals the stored one.
     ended: Option<f64>,
 }
 
 const RESULTS: &str = "sweep-results";
 
 impl<'a> SweepDriver<'a> {
-    /// A sweep at its start.
+    /// A sweep in its initial state.
     ///
     /// # Errors
-    /// [`Error::Usage`] for settings out of their range.
+    /// [`Error::Usage`] for settings out of range.
     pub fn try_new(config: &'a SweepConfig, data: &'a Dataset) -> Result<Self> {
         config.validate()?;
         if config.start.len() != 2 * data.feature_count() {
-            return Err(Error::Usage("the prior does not belong to the dataset".to_string()));
+            return Err(Error::Usage("the prior does not match the dataset".to_string()));
         }
         Ok(Self {
             config,
@@ -122,7 +122,7 @@ impl<'a> SweepDriver<'a> {
         })
     }
 
-    /// A sweep as a checkpoint left it.
+    /// Resumes a sweep from a checkpoint.
     ///
     /// # Errors
     /// [`Error::Input`] when the checkpoint does not belong to the configuration.
@@ -141,7 +141,7 @@ impl<'a> SweepDriver<'a> {
         if !state.scalars.is_null() {
             sweep.resumed = Some(state);
         }
-        // Tried now, so that a broken state is told before any work.
+        // Restored here already, so that a broken state is reported before any work.
         if let (Some(state), Some(members)) = (sweep.resumed.clone(), sweep.next_members()) {
             let (plan, _) = sweep.plan(0)?;
             Portion::try_new(config, &plan, members)?
@@ -151,15 +151,15 @@ impl<'a> SweepDriver<'a> {
         Ok(sweep)
     }
 
-    /// Trains at most so many runs at a time, where less memory is to be used than by default.
-    /// A sweep must be resumed with what it began with.
+    /// Trains at most `runs` runs at a time, to use less memory than by default. A sweep must be resumed with
+    /// the same portion.
     #[must_use]
     pub fn with_portion(mut self, runs: usize) -> Self {
         self.portion = runs.max(1);
         self
     }
 
-    /// Epochs of all runs that have ended, each counted in full.
+    /// Epochs of all finished runs, each counted in full.
     fn epochs_of_ended(&self) -> u64 {
         self.results.len() as u64 * self.config.epochs
     }
@@ -209,7 +209,7 @@ impl<'a> SweepDriver<'a> {
         }
     }
 
-    /// Runs to the end, or until `cancel` is set; then what has been reached is judged.
+    /// Runs to the end, or until `cancel` is set; then judges what has been reached.
     ///
     /// # Errors
     /// Those of evaluators and the observer.
@@ -264,7 +264,7 @@ impl<'a> SweepDriver<'a> {
         }
         let whole = self.results.len() == all;
         let reason = if whole { StopReason::Epochs } else { StopReason::Interrupted };
-        // A portion that was not even begun again keeps the state that it has.
+        // A resumed portion that made no step keeps its stored state.
         if unfinished.is_empty() && self.resumed.is_none() {
             self.ended = Some(self.seconds());
             let checkpoint = || self.checkpoint(None, epochs, whole.then_some(reason));
@@ -275,7 +275,7 @@ impl<'a> SweepDriver<'a> {
     }
 }
 
-/// Says that another evaluator took over, where one did.
+/// Reports that another evaluator took over, if one did.
 fn tell_fallback(
     evaluator: &mut dyn Evaluator,
     observe: &mut dyn FnMut(SweepEvent<'_>) -> Result<()>,
@@ -286,7 +286,7 @@ fn tell_fallback(
     }
 }
 
-/// Combinations and folds in the order in which their results are kept, the same for every seed.
+/// Combinations and folds in the order in which their results are stored, the same for every seed.
 fn order(config: &SweepConfig) -> Vec<(usize, usize)> {
     let combinations: Vec<_> = (0..config.grid.len()).map(|c| config.setting(c).loss).collect();
     let mut order = Vec::with_capacity(combinations.len() * config.folds);
@@ -299,7 +299,7 @@ fn order(config: &SweepConfig) -> Vec<(usize, usize)> {
     order
 }
 
-/// Results of the runs that have ended, out of a stored state.
+/// Results of finished runs, from a stored state.
 fn recorded_results(state: &OptimizerState, runs: usize, path: &Path) -> Result<Vec<RunResult>> {
     let results = state.vectors.get(RESULTS).map_or(&[][..], Vec::as_slice);
     if state.scalars["method"] != "sweep" || !results.len().is_multiple_of(3) || results.len() / 3 > runs {
@@ -314,7 +314,7 @@ fn recorded_results(state: &OptimizerState, runs: usize, path: &Path) -> Result<
     Ok(results.chunks_exact(3).map(result).collect())
 }
 
-/// The runs that had ended when a checkpoint was written, which stands at `path`.
+/// The runs that had finished when the checkpoint at `path` was written.
 ///
 /// # Errors
 /// [`Error::Input`] when the checkpoint does not belong to the configuration.
@@ -325,7 +325,7 @@ pub fn recorded_runs(config: &SweepConfig, checkpoint: &Checkpoint, path: &Path)
     Ok(numbered(&order, results.into_iter()))
 }
 
-/// Results in their order, with the runs that they are of.
+/// Combines results, in their order, with the runs they belong to.
 fn numbered(order: &[(usize, usize)], results: impl Iterator<Item = RunResult>) -> Vec<SweepRun> {
     let run = |(i, result): (usize, RunResult)| {
         let (combination, fold) = order[i % order.len()];
@@ -345,14 +345,14 @@ fn plan(config: &SweepConfig, data: &Dataset, seed: u64) -> Result<(Plan, Layout
     Ok((plan, layout))
 }
 
-/// Parameters that were trained on all positions.
+/// Parameters trained on all positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Retrained {
     /// θ.
     pub theta: Vec<f64>,
-    /// The z of which it was made.
+    /// The z from which it was computed.
     pub z: Vec<f64>,
-    /// Method and settings, one line.
+    /// Method and settings, on one line.
     pub optimizer: String,
 }
 
@@ -373,9 +373,7 @@ pub fn retrain(
     let mut portion = Portion::try_new(config, &plan, vec![member])?;
     while !portion.finished() {
         if cancel.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted(
-                "while the best settings were trained on all positions".to_string(),
-            ));
+            return Err(Error::Interrupted("while training the best settings on all positions".to_string()));
         }
         portion.step(&mut *evaluator)?;
     }

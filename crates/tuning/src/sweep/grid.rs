@@ -1,4 +1,4 @@
-//! The grid: which settings are varied over which values, and their combinations.
+//! The grid: which settings are varied, over which values, and their combinations.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,11 +8,11 @@ use gputexel_dataset::objective::LossKind;
 use gputexel_files::{Error, Result};
 use gputexel_optimizer::AdamSettings;
 
-/// What one axis varies.
+/// The setting that an axis varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AxisKey {
-    /// Adam: centipawns per step.
+    /// Adam: learning rate, centipawns per step.
     LearningRate,
     /// Adam: decay of the first moment.
     Beta1,
@@ -20,17 +20,17 @@ pub enum AxisKey {
     Beta2,
     /// Adam: ε.
     Epsilon,
-    /// Weight of the pull toward the prior.
+    /// Regularization weight.
     L2,
     /// Scale constant, base-10 form.
     K,
     /// Loss function.
     Loss,
-    /// Share β of the search score in the targets.
+    /// Weight β of the search score in the targets.
     Blend,
-    /// Factor on the weights of a source's positions in training, by the source's index.
+    /// Factor on the training weights of a source's positions, by the source's index.
     Source(usize),
-    /// Seed of the folds: the same runs again on another partition.
+    /// Seed of the folds: repeats the same runs on another partition.
     Seed,
 }
 
@@ -38,44 +38,43 @@ pub enum AxisKey {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum AxisValues {
-    /// Of a number.
+    /// Values of a numeric setting.
     Numbers(Values),
-    /// Of a loss function.
+    /// Loss functions.
     Losses(Vec<LossKind>),
 }
 
 /// One axis of the grid.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// What it varies.
+    /// The setting it varies.
     pub key: AxisKey,
-    /// Its name as it was typed.
+    /// Its name as typed by the user.
     pub name: String,
     /// Its values.
     pub values: AxisValues,
 }
 
-/// Everything that one run is set to.
+/// All settings of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// Adam's settings; of these, Gauss–Newton takes the regularisation.
+    /// Adam's settings; Gauss–Newton only uses the regularization weight.
     pub adam: AdamSettings,
     /// Scale constant, base-10 form.
     pub k: f64,
     /// Loss function.
     pub loss: LossKind,
-    /// Share β of the search score in the targets.
+    /// Weight β of the search score in the targets.
     pub blend: f32,
-    /// Factor on the weights of each source that has an axis, in the order of
-    /// [`Grid::sources`].
+    /// Factor on the weights of each source that has an axis, in the order of [`Grid::sources`].
     pub sources: Vec<f32>,
 }
 
-/// The axes; their combinations are numbered with the last axis the fastest.
+/// The axes; combinations are numbered with the last axis varying fastest.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Grid {
-    /// The axes, without that of the seed.
+    /// The axes, except that of the seed.
     pub axes: Vec<Axis>,
 }
 
@@ -104,15 +103,15 @@ impl AxisKey {
         })
     }
 
-    /// Whether only Adam knows it.
+    /// Whether it is a setting of Adam only.
     pub fn is_adams(self) -> bool {
         matches!(self, Self::LearningRate | Self::Beta1 | Self::Beta2 | Self::Epsilon)
     }
 
-    /// What values may be, and whether one is.
+    /// Describes the allowed values, and checks one.
     fn range(self, value: f64) -> (&'static str, bool) {
         match self {
-            // A step beyond any sensible parameter leaves f32 before it leaves sense.
+            // Far beyond any sensible parameter value; larger steps could overflow f32.
             Self::LearningRate => ("a positive number up to 1e6", value > 0.0 && value <= 1e6),
             Self::Beta1 | Self::Beta2 => ("from 0 to below 1", (0.0..1.0).contains(&value)),
             Self::Epsilon => ("a positive number", value > 0.0),
@@ -128,7 +127,7 @@ impl AxisKey {
     }
 }
 
-/// The source that a name means: its path, its number from 1, or a part of one path only.
+/// The source that a name refers to: its path, its number from 1, or a part of exactly one path.
 fn find_source(name: &str, sources: &[SourceRecord]) -> Result<usize> {
     if let Some(exact) = sources.iter().position(|source| source.path == name) {
         return Ok(exact);
@@ -163,11 +162,11 @@ fn find_source(name: &str, sources: &[SourceRecord]) -> Result<usize> {
 }
 
 impl Axis {
-    /// An axis as it is typed: `key=1e-6:1e-2:9:log`, `key=0,1e-4`, `loss=squared,cross-entropy`.
-    /// `sources` are those of the dataset, `k_factor` takes K from the form typed to base 10.
+    /// Parses an axis: `key=1e-6:1e-2:9:log`, `key=0,1e-4`, `loss=squared,cross-entropy`. `sources` are those
+    /// of the dataset, `k_factor` converts K from the typed form to base 10.
     ///
     /// # Errors
-    /// [`Error::Usage`] for unknown keys and sources, and values that are none or out of range.
+    /// [`Error::Usage`] for unknown keys and sources, and for values that are invalid or out of range.
     pub fn parse(text: &str, sources: &[SourceRecord], k_factor: f64) -> Result<Self> {
         let Some((name, list)) = text.rsplit_once('=') else {
             return Err(Error::setting("grid", format!("'{text}'"), "expected KEY=VALUES"));
@@ -208,12 +207,12 @@ impl Axis {
         }
     }
 
-    /// Whether there is no value; no parsed axis is so.
+    /// Whether there are no values; never true of a parsed axis.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A value as text, in as few digits as tell it from the others of the axis (four at least).
+    /// A value as text, with as few digits as distinguish it from the axis's other values (at least four).
     pub fn label(&self, index: usize) -> String {
         match &self.values {
             AxisValues::Losses(kinds) => kinds[index].to_string(),
@@ -228,7 +227,7 @@ impl Axis {
         }
     }
 
-    /// A value, where it is a number.
+    /// A value, if it is a number.
     pub fn number(&self, index: usize) -> Option<f64> {
         match &self.values {
             AxisValues::Numbers(values) => values.numbers.get(index).copied(),
@@ -237,7 +236,7 @@ impl Axis {
     }
 }
 
-/// A number in so many digits, without the zeros at its end.
+/// A number with the given number of digits, without trailing zeros.
 fn rounded(value: f64, digits: usize) -> String {
     let rounded: f64 = format!("{value:.*e}", digits - 1).parse().unwrap_or(value);
     match rounded.abs() {
@@ -248,17 +247,17 @@ fn rounded(value: f64, digits: usize) -> String {
 }
 
 impl Grid {
-    /// Number of combinations, as far as it can be counted.
+    /// Number of combinations, saturating.
     pub fn len(&self) -> usize {
         self.axes.iter().fold(1usize, |product, axis| product.saturating_mul(axis.len()))
     }
 
-    /// Whether there is no combination; no grid of parsed axes is so.
+    /// Whether there are no combinations; never true of a grid of parsed axes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Indices on the axes of a combination.
+    /// The index on each axis of a combination.
     pub fn indices(&self, mut combination: usize) -> Vec<usize> {
         let mut indices = vec![0; self.axes.len()];
         for (index, axis) in indices.iter_mut().zip(&self.axes).rev() {
@@ -268,13 +267,13 @@ impl Grid {
         indices
     }
 
-    /// Texts of the values of a combination, by axis.
+    /// The values of a combination as text, by axis.
     pub fn labels(&self, combination: usize) -> Vec<String> {
         let indices = self.indices(combination);
         self.axes.iter().zip(indices).map(|(axis, index)| axis.label(index)).collect()
     }
 
-    /// The sources that have an axis, by their index in the dataset, in the order of the axes.
+    /// The sources that have an axis, as indices in the dataset, in the order of the axes.
     pub fn sources(&self) -> Vec<usize> {
         let source = |axis: &Axis| match axis.key {
             AxisKey::Source(source) => Some(source),
@@ -283,7 +282,7 @@ impl Grid {
         self.axes.iter().filter_map(source).collect()
     }
 
-    /// The loss functions that occur, `default` where the grid does not vary them.
+    /// The loss functions that occur; `default` if the grid does not vary them.
     pub fn losses(&self, default: LossKind) -> Vec<LossKind> {
         let kinds = self.axes.iter().find_map(|axis| match &axis.values {
             AxisValues::Losses(kinds) => Some(kinds.clone()),
@@ -292,13 +291,13 @@ impl Grid {
         kinds.unwrap_or_else(|| vec![default])
     }
 
-    /// Whether an axis varies this.
+    /// Whether an axis varies this setting.
     pub fn varies(&self, key: AxisKey) -> bool {
         self.axes.iter().any(|axis| axis.key == key)
     }
 
-    /// A combination: `base` with what the axes say. Its K is that of its axis, or else the one
-    /// that `k` lists for its loss.
+    /// A combination: `base` with the values on the axes. K comes from its axis, or else from the entry of
+    /// `k` for the combination's loss.
     pub fn setting(&self, combination: usize, base: &Setting, k: &[(LossKind, f64)]) -> Setting {
         let mut setting = base.clone();
         setting.sources.clear();
@@ -362,7 +361,7 @@ mod tests {
         assert_eq!(grid.indices(6), [1, 1, 0, 0]);
         assert_eq!(grid.labels(6), ["0.0001", "cross-entropy", "0.5", "1"]);
         assert_eq!((setting.adam.l2, setting.loss), (1e-4, LossKind::CrossEntropy));
-        assert_eq!((setting.adam.beta1, setting.k), (0.8, 1.0)); // base e was halved
+        assert_eq!((setting.adam.beta1, setting.k), (0.8, 1.0)); // k_factor is 0.5
         assert_eq!(setting.sources, [0.5]);
         let all: std::collections::HashSet<String> = (0..12).map(|i| grid.labels(i).join(" ")).collect();
         assert_eq!(all.len(), 12);
@@ -376,7 +375,7 @@ mod tests {
     fn sources_are_found_by_name_number_and_part() {
         let find = |name: &str| find_source(name, &sources());
         assert_eq!(find("b/engine.epd").unwrap(), 1);
-        assert_eq!(find("2").unwrap(), 3); // a path goes before a number
+        assert_eq!(find("2").unwrap(), 3); // a path takes precedence over a number
         assert_eq!(find("3").unwrap(), 2);
         assert_eq!(find("lichess").unwrap(), 0);
         assert!(find("engine").unwrap_err().to_string().contains("2 sources have this"));

@@ -1,10 +1,9 @@
-//! Sweeps: many runs with settings of their own, trained side by side on folds of the games, and
-//! ranked by the positions that each has not seen.
+//! Sweeps: many runs with different settings, trained side by side on folds of the games and ranked by the
+//! positions each was not trained on.
 //!
-//! Owns the grid of settings (`grid`), the parts that folds and sources cut a dataset into
-//! (`plan`), the training of a portion of the runs as one population (`train`), the order of the
-//! work with its stored state (`driver`), and the ranking (`ranking`). What is written or shown is
-//! left to the caller.
+//! Owns the grid of settings (`grid`), the partition of a dataset into parts by fold and source (`plan`), the
+//! training of a portion of the runs as one population (`train`), the order of work and its stored state
+//! (`driver`), and the ranking (`ranking`). Output is left to the caller.
 
 mod config;
 mod driver;

@@ -1,13 +1,13 @@
-//! The plan: folds times sources as parts of the layout, so that what a run leaves out or weighs
-//! differently costs nothing.
+//! The plan: folds × sources as parts of the layout, so that leaving out or reweighting positions costs
+//! nothing.
 
 use gputexel_dataset::{Dataset, Folds, Layout};
 use gputexel_files::{Error, Result};
 
-/// What the parts of a layout stand for.
+/// The meaning of the layout's parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Fold and group of each part, ascending. Group 0 is every source without an axis.
+    /// Fold and group of each part, ascending. Group 0 contains all sources without an axis.
     parts: Vec<(u32, u32)>,
     /// Sum of the weights of each part's positions.
     weights: Vec<f64>,
@@ -15,11 +15,11 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A plan and the layout that goes with it: `folds`, and within them each source of `sources`
-    /// (indices in the dataset) by itself.
+    /// A plan and the matching layout: one part for each combination of fold and source of `sources` (indices
+    /// in the dataset).
     ///
     /// # Errors
-    /// [`Error::Usage`] where the dataset does not know the sources of its positions.
+    /// [`Error::Usage`] if the dataset does not record the sources of its positions.
     pub fn try_new(dataset: &Dataset, folds: &Folds, sources: &[usize]) -> Result<(Self, Layout)> {
         let groups: Vec<u32> = match sources {
             [] => vec![0; dataset.len()],
@@ -30,7 +30,7 @@ impl Plan {
             }
         };
         let key = |n: usize| (folds.fold_of(n) as u32, groups[n]);
-        // Not every source need have positions in every fold.
+        // Not every source needs to have positions in every fold.
         let mut parts: Vec<(u32, u32)> = (0..dataset.len()).map(key).collect();
         parts.sort_unstable();
         parts.dedup();
@@ -50,11 +50,11 @@ impl Plan {
         self.folds
     }
 
-    /// Factors on the parts' weights in a run that leaves a fold out, where `sources` are the
-    /// factors of the sources that have an axis.
+    /// Factors on the parts' weights in a run that leaves out a fold, where `sources` are the factors of the
+    /// sources that have an axis.
     ///
     /// # Errors
-    /// [`Error::Usage`] when no position is left that counts.
+    /// [`Error::Usage`] when no position with a positive weight is left.
     pub fn training(&self, left_out: Option<usize>, sources: &[f32]) -> Result<Vec<f32>> {
         let weight = |&(fold, group): &(u32, u32)| match (Some(fold as usize) == left_out, group) {
             (true, _) => 0.0,
@@ -70,8 +70,8 @@ impl Plan {
         }
     }
 
-    /// Mean of `part_losses`, which are those of one member, over the positions of a fold, all of
-    /// which count as in the dataset, whatever their source weighs in training.
+    /// Mean of one member's `part_losses` over the positions of a fold, all with their weights in the
+    /// dataset, whatever the factor of their source in training.
     pub fn held_out(&self, fold: usize, part_losses: &[f64]) -> f64 {
         let (mut sum, mut weights) = (0.0, 0.0);
         for ((&(f, _), weight), loss) in self.parts.iter().zip(&self.weights).zip(part_losses) {

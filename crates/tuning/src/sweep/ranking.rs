@@ -1,5 +1,5 @@
-//! The ranking: means over folds with their standard errors, and fold-by-fold differences to the
-//! best, which say whether two settings can be told apart at all.
+//! The ranking: means over folds with their standard errors, and fold-by-fold differences to the best, which
+//! show whether two settings can be distinguished at all.
 
 use std::collections::BTreeMap;
 
@@ -10,37 +10,37 @@ use super::driver::SweepRun;
 pub struct Estimate {
     /// Mean over the folds.
     pub mean: f64,
-    /// Standard error of the mean: spread over the folds / √folds. Repetitions with other seeds
-    /// steady the mean, but they are no new positions and do not make the error smaller.
+    /// Standard error of the mean: spread over the folds / √folds. Repetitions with other seeds stabilize the
+    /// mean, but they add no new positions and do not reduce the error.
     pub standard_error: f64,
 }
 
-/// One combination of settings and what came of its runs.
+/// One combination of settings and the results of its runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranked {
     /// Number of the combination.
     pub combination: usize,
-    /// Held-out loss that decides the rank.
+    /// Held-out loss, which determines the rank.
     pub held_out: Estimate,
-    /// Held-out loss less that of the best, run by run.
+    /// Held-out loss minus that of the best, run by run.
     pub difference: Estimate,
-    /// Whether the difference is less than two of its standard errors: the data do not say
-    /// which of the two is better.
+    /// Whether the difference is less than two of its standard errors: the data do not show which of the two
+    /// is better.
     pub tied: bool,
-    /// Mean held-out loss of the runs' own kind, against their own targets.
+    /// Mean held-out loss with the runs' own loss function and targets.
     pub own_held_out: f64,
-    /// Mean training loss of the runs' own kind, against their own targets.
+    /// Mean training loss with the runs' own loss function and targets.
     pub training: f64,
     /// Its runs by seed and fold.
     pub runs: Vec<SweepRun>,
 }
 
-/// All combinations that have all their runs, the best first.
+/// All combinations with a complete set of runs, best first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ranking {
-    /// The combinations; those whose loss is not a number come last.
+    /// The combinations; those with a loss of NaN come last.
     pub ranked: Vec<Ranked>,
-    /// Combinations that have fewer runs than others, of a sweep that was interrupted.
+    /// Number of combinations with fewer runs than others, after an interruption.
     pub incomplete: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Training of a portion of the runs as one population: steps in time, regularisation, judging.
+//! Trains a portion of the runs as one population, in lockstep.
 
 use std::ops::Range;
 
@@ -22,24 +22,24 @@ pub(super) struct Member {
     pub fold: Option<usize>,
 }
 
-/// What is known of a run.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunResult {
-    /// Held-out loss against pure results, of the kind that runs are judged by.
+    /// Held-out loss against game results, with the loss function by which all runs are judged.
     pub held_out: f64,
-    /// Held-out loss of the run's own kind, against its own targets.
+    /// Held-out loss with the run's own loss function and targets.
     pub own_held_out: f64,
-    /// Training loss of the run's own kind, against its own targets, without regularisation.
+    /// Training loss with the run's own loss function and targets, without regularization.
     pub training: f64,
 }
 
-/// The optimizers of a portion: one for all, or one each.
+/// The optimizers of a portion: one for all members, or one for each.
 enum Method {
     Adam(Box<Adam>),
     GaussNewton { runs: Vec<GaussNewton>, state: Vec<NewtonState>, improvement: f64 },
 }
 
-/// Where a Gauss–Newton run stands, beside its optimizer.
+/// State of a Gauss–Newton run beside its optimizer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 struct NewtonState {
     epochs: u64,
@@ -47,14 +47,14 @@ struct NewtonState {
     finished: bool,
 }
 
-/// Runs that are trained together. Members of one loss function stand together.
+/// Runs that are trained together. Members with the same loss function are adjacent.
 pub(super) struct Portion<'a> {
     plan: &'a Plan,
-    /// The prior's θ, toward which regularisation pulls.
+    /// θ of the prior, toward which regularization pulls.
     prior: &'a [f64],
     parameterization: Parameterization,
     members: Vec<Member>,
-    /// Ranges of members that share a loss function: one call of the evaluator each.
+    /// Ranges of members with the same loss function; each takes one call of the evaluator.
     groups: Vec<(Range<usize>, LossKind)>,
     part_weights: Vec<f32>,
     epochs: u64,
@@ -63,10 +63,10 @@ pub(super) struct Portion<'a> {
     method: Method,
 }
 
-/// Bytes that a portion may take for what its members need.
+/// Memory limit for the members of a portion, in bytes.
 const PORTION_BYTES: usize = 512 << 20;
 
-/// How many runs of so many parameters are trained together.
+/// How many runs with this number of parameters are trained together.
 pub(super) fn members_per_portion(method: SweepMethod, parameters: usize) -> usize {
     let each = match method {
         // θ, two moments, gradient, the copies that are evaluated, and the evaluator's sums.
@@ -78,7 +78,7 @@ pub(super) fn members_per_portion(method: SweepMethod, parameters: usize) -> usi
 }
 
 impl<'a> Portion<'a> {
-    /// Runs at their start.
+    /// The runs in their initial state.
     pub fn try_new(config: &'a SweepConfig, plan: &'a Plan, members: Vec<Member>) -> Result<Self> {
         let mut groups: Vec<(Range<usize>, LossKind)> = Vec::new();
         let mut part_weights = Vec::with_capacity(members.len() * plan.parts());
@@ -123,7 +123,7 @@ impl<'a> Portion<'a> {
         self.members.len()
     }
 
-    /// Epochs done of all planned, added up over the members.
+    /// Epochs done, summed over the members.
     pub fn epochs_done(&self) -> u64 {
         match &self.method {
             Method::Adam(_) => self.steps * self.len() as u64,
@@ -133,7 +133,7 @@ impl<'a> Portion<'a> {
         }
     }
 
-    /// Whether every run has ended.
+    /// Whether all runs have ended.
     pub fn finished(&self) -> bool {
         match &self.method {
             Method::Adam(_) => self.steps >= self.epochs,
@@ -141,7 +141,7 @@ impl<'a> Portion<'a> {
         }
     }
 
-    /// The method and settings of a member, one line.
+    /// Method and settings of a member, on one line.
     pub fn describe(&self, member: usize) -> String {
         match &self.method {
             Method::Adam(adam) => adam.describe(member),
@@ -149,7 +149,7 @@ impl<'a> Portion<'a> {
         }
     }
 
-    /// z of all members, where they stand.
+    /// Current z of all members.
     pub fn coordinates(&mut self) -> Vec<f64> {
         match &mut self.method {
             Method::Adam(adam) => adam.ask().parameters,
@@ -180,8 +180,8 @@ impl<'a> Portion<'a> {
         adam.tell(&answer)
     }
 
-    /// Matrices of all runs that need one, then losses and gradients of all that try a point:
-    /// after this order few matrices are left that a stored state must hold.
+    /// Evaluates matrices of all runs that need one, then losses and gradients at all trial points: in this
+    /// order, few matrices remain that a stored state must contain.
     fn newton_step(&mut self, evaluator: &mut dyn Evaluator) -> Result<()> {
         for matrices in [true, false] {
             let Method::GaussNewton { runs, state, .. } = &mut self.method else { unreachable!("as above") };
@@ -215,7 +215,7 @@ impl<'a> Portion<'a> {
         let cut = |values: &[f64], at: usize, each: usize| -> Vec<f64> {
             if values.is_empty() { Vec::new() } else { values[at * each..(at + 1) * each].to_vec() }
         };
-        // Each solves a linear system of its own.
+        // Each run solves its own linear system.
         let told: Vec<Result<()>> = runs
             .par_iter_mut()
             .zip(state.par_iter_mut())
@@ -230,7 +230,7 @@ impl<'a> Portion<'a> {
                     ..Evaluations::default()
                 };
                 if let Err(error) = run.tell(&own) {
-                    // A run that cannot go on stays at its best point; the others go on.
+                    // A run that cannot continue stays at its best point; the others continue.
                     state.finished = true;
                     return match error {
                         Error::Numeric(_) => Ok(()),
@@ -252,7 +252,7 @@ impl<'a> Portion<'a> {
         told.into_iter().collect()
     }
 
-    /// Losses with gradients, or with matrices, of some members at z, regularisation included.
+    /// Losses with gradients, or with matrices, of the members `which` at z, including regularization.
     fn evaluate(
         &self,
         evaluator: &mut dyn Evaluator,
@@ -294,7 +294,7 @@ impl<'a> Portion<'a> {
         Ok(all)
     }
 
-    /// Ranges of `which` (ascending) that share a loss function.
+    /// Ranges of `which` (ascending) with the same loss function.
     fn kinds(&self, which: &[usize]) -> Vec<(Range<usize>, LossKind)> {
         let cut = |(range, loss): &(Range<usize>, LossKind)| {
             let place = |member: usize| which.partition_point(|&i| i < member);
@@ -303,7 +303,8 @@ impl<'a> Portion<'a> {
         self.groups.iter().map(cut).filter(|(range, _)| !range.is_empty()).collect()
     }
 
-    /// Some members with these θ; `own` targets are blended as they ask, others are pure results.
+    /// A population of the members `which` with these θ; with `own`, targets are blended as configured,
+    /// otherwise they are game results.
     fn population(&self, parameters: Vec<f64>, which: &[usize], own: bool) -> Population {
         let parts = self.plan.parts();
         let blends: Vec<f32> = which.iter().map(|&i| self.members[i].setting.blend).collect();
@@ -321,8 +322,7 @@ impl<'a> Portion<'a> {
         }
     }
 
-    /// Judges all members where they stand. A run without a held-out fold has only a training
-    /// loss.
+    /// Judges all members at their current points. A run without a held-out fold has only a training loss.
     pub fn judge(&mut self, evaluator: &mut dyn Evaluator, judge: LossKind) -> Result<Vec<RunResult>> {
         let (size, parts) = (self.prior.len(), self.plan.parts());
         let z = self.coordinates();
@@ -356,7 +356,7 @@ impl<'a> Portion<'a> {
         Ok(results)
     }
 
-    /// The state, sufficient to go on to the very same results.
+    /// The complete state: runs restored from it continue bit-identically.
     pub fn save(&self) -> OptimizerState {
         match &self.method {
             Method::Adam(adam) => {
@@ -369,7 +369,7 @@ impl<'a> Portion<'a> {
                 let mut scalars = Vec::new();
                 for (i, run) in runs.iter().enumerate() {
                     let saved = run.save();
-                    // A matrix that is about to be replaced, or never used again, is not kept.
+                    // A matrix that is about to be replaced, or never used again, is not stored.
                     let useless = state[i].finished || run.needs_curvature();
                     scalars.push(saved.scalars);
                     for (name, vector) in saved.vectors {
@@ -383,7 +383,7 @@ impl<'a> Portion<'a> {
         }
     }
 
-    /// Takes over a state that [`save`](Self::save) gave for the same members.
+    /// Restores a state saved by [`save`](Self::save) with the same members.
     pub fn restore(&mut self, saved: OptimizerState) -> Result<()> {
         let broken = || Error::Usage("the saved state belongs to another sweep, or is damaged".to_string());
         let field = |name: &str| saved.scalars.get(name).cloned().unwrap_or_default();
@@ -417,8 +417,8 @@ impl<'a> Portion<'a> {
     }
 }
 
-/// Holds runs whose numbers left the finite ones where they are, so that the others go on and the
-/// state can be stored. Their loss is as bad as numbers go.
+/// Freezes runs with non-finite numbers, so that the others continue and the state can be stored. Their loss
+/// becomes the largest finite number.
 fn mask_nonfinite(answer: &mut Evaluations, size: usize) {
     let gradients = answer.gradients.chunks_exact_mut(size);
     for (loss, gradient) in answer.losses.iter_mut().zip(gradients) {

@@ -1,11 +1,10 @@
 //! The bootstrap: how the optimum varies over resampled games.
 //!
-//! Each member counts every game a Poisson(1) number of times, drawn from a hash of the game and
-//! the member's seed, and is minimised to its own optimum; the spread of the optima is the
-//! uncertainty of the one that was found (Efron, "Bootstrap methods: another look at the
-//! jackknife", 1979; Hanley and MacGibbon, 2006). All members share the data, so a step of all of
-//! them is one evaluation of a population. They start at the optimum of the whole data with its
-//! inverse curvature, which is close to their own.
+//! Each member weights every game by a Poisson(1) count, drawn from a hash of the game and the member's seed,
+//! and is minimized to its own optimum; the spread of these optima estimates the uncertainty of the original
+//! one (Efron, "Bootstrap methods: another look at the jackknife", 1979; Hanley and MacGibbon, 2006). All
+//! members share the data, so one step of all members is one evaluation of a population. They start at the
+//! optimum of the original data with its inverse curvature, which is close to their own.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,11 +16,11 @@ use gputexel_evaluator::{Evaluations, Evaluator, Fallback, Population, Request};
 use gputexel_files::{Error, Result};
 use gputexel_optimizer::{MemberStatus, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel, Space};
 
-/// Most evaluations of a member.
+/// Maximum number of evaluations per member.
 const ROUNDS: usize = 30;
 /// Memory for the optima of all members.
 const RESULT_BYTES: usize = 1 << 30;
-/// Memory for the members that are minimised together.
+/// Memory for the members that are minimized together.
 const WORK_BYTES: usize = 1 << 28;
 
 /// How a parameter varies over the members.
@@ -29,26 +28,26 @@ const WORK_BYTES: usize = 1 << 28;
 pub struct Spread {
     /// Standard deviation.
     pub error: f64,
-    /// 2.5 % of the members lie below.
+    /// 2.5th percentile.
     pub low: f64,
-    /// 2.5 % of the members lie above.
+    /// 97.5th percentile.
     pub high: f64,
 }
 
-/// What [`bootstrap`] finds out.
+/// The results of [`bootstrap`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bootstrap {
-    /// Members asked for.
+    /// Members requested.
     pub members: usize,
-    /// Members of which the spreads are: those that drew any position.
+    /// Members that the spreads are computed from: those that drew any position.
     pub used: usize,
-    /// Members among them that had not reached their optimum when evaluations ran out.
+    /// Members among them that had not converged when the evaluation limit was reached.
     pub unfinished: usize,
-    /// Evaluations of populations.
+    /// Number of population evaluations.
     pub evaluations: usize,
-    /// Spread of z; `None` where the sandwich has no error.
+    /// Spread of z; `None` if the sandwich has no standard error.
     pub z: Vec<Option<Spread>>,
-    /// Spread of θ; `None` where the sandwich has no error, or where the spread's is beyond
+    /// Spread of θ; `None` if the sandwich has no standard error, or if the spread's own is above
     /// [`MAX_ERROR_CP`](super::MAX_ERROR_CP).
     pub theta: Vec<Option<Spread>>,
 }
@@ -62,11 +61,11 @@ pub fn resample_seeds(seed: u64, members: usize) -> Vec<u32> {
 /// Checks a number of members for vectors of `dimension` values.
 ///
 /// # Errors
-/// [`Error::Usage`] when they are fewer than 2 or do not fit in memory.
+/// [`Error::Usage`] when there are fewer than 2 or they do not fit in memory.
 pub fn check_members(members: usize, dimension: usize) -> Result<()> {
     let most = (RESULT_BYTES / (8 * dimension.max(1))).min(u32::MAX as usize);
     match members {
-        0 | 1 => Err(Error::Usage(format!("bootstrap of {members}: at least 2 resamples make a spread"))),
+        0 | 1 => Err(Error::Usage(format!("bootstrap of {members}: at least 2 resamples are needed"))),
         _ if members > most => Err(Error::Usage(format!(
             "bootstrap of {members}: the optima of at most {most} resamples of {dimension} parameters fit in 1 GiB"
         ))),
@@ -74,28 +73,28 @@ pub fn check_members(members: usize, dimension: usize) -> Result<()> {
     }
 }
 
-/// What a bootstrap tells about itself.
+/// Progress reported by a bootstrap.
 #[derive(Debug)]
 pub enum BootstrapEvent {
     /// A round of evaluations is done.
     Progress {
-        /// Resamples that have their optimum.
+        /// Resamples that have converged.
         done: usize,
         /// Evaluations so far.
         evaluations: usize,
     },
-    /// The evaluator failed and the bootstrap goes on with another.
+    /// The evaluator failed and the bootstrap continues with another.
     Replaced(Fallback),
 }
 
-/// Minimises `members` resamples of the fit's games, from the fit's z.
+/// Minimizes `members` resamples of the fit's games, starting at the fit's z.
 ///
-/// Members are worked on in
-/// portions, so that memory does not grow with them but for their optima.
+/// Members are processed in portions, so that memory does not grow with their number, except for their
+/// optima.
 ///
 /// # Errors
-/// [`Error::Usage`] by [`check_members`] or when the fit does not hold together,
-/// [`Error::Interrupted`] when `cancel` is set, and those of the evaluator.
+/// [`Error::Usage`] from [`check_members`] or when the fit is inconsistent, [`Error::Interrupted`] when
+/// `cancel` is set, and those of the evaluator.
 pub fn bootstrap(
     fit: &Fit<'_>,
     sandwich: &Sandwich,
@@ -169,8 +168,8 @@ pub fn bootstrap(
     Ok(Bootstrap { members, used, unfinished, evaluations, z, theta })
 }
 
-/// Losses and gradients by z of resampled members, regularisation included; all points are equal
-/// where `shared`.
+/// Losses and gradients with respect to z of resampled members, including regularization; with `shared`, all
+/// points are equal.
 fn evaluate(
     fit: &Fit<'_>,
     evaluator: &mut dyn Evaluator,
@@ -191,7 +190,7 @@ fn evaluate(
     Ok(answer)
 }
 
-/// Standard deviation and percentiles of at least two values, which are sorted.
+/// Standard deviation and percentiles of at least two values, which are sorted in place.
 fn spread(values: &mut [f64]) -> Spread {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;

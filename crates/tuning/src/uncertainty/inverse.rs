@@ -1,11 +1,11 @@
-//! The inverse of a curvature matrix on the directions that the data determine.
+//! The inverse of a curvature matrix on the directions determined by the data.
 //!
-//! Some directions have no curvature: a constant added to all king squares changes no score. The
-//! matrix is scaled to a diagonal of about one, so that rare features do not look like such directions,
-//! and inverted on the eigenvectors whose eigenvalue is not negligible (the Moore–Penrose inverse
-//! of the scaled matrix); where none can be, a Cholesky factor does. In a direction without curvature this keeps the mean of its parameters,
-//! weighted by their curvature: what damping relative to the diagonal does, so the inverse belongs
-//! to the solution that Gauss–Newton picks.
+//! Some directions have no curvature: a constant added to all king squares changes no score. The matrix is
+//! scaled to a diagonal of about one, so that rare features are not mistaken for such directions, and
+//! inverted on the eigenvectors whose eigenvalue is not negligible (the Moore–Penrose inverse of the scaled
+//! matrix); if no eigenvalue can be negligible, a Cholesky factorization suffices. Along a direction without
+//! curvature this preserves the curvature-weighted mean of its parameters. Damping relative to the diagonal
+//! does the same, so the inverse belongs to the solution that Gauss–Newton finds.
 
 use faer::linalg::matmul::matmul;
 use faer::linalg::solvers::DenseSolveCore;
@@ -13,21 +13,21 @@ use faer::{Accum, Mat, Par, Side};
 
 use gputexel_files::{Error, Result};
 
-/// Share of the largest eigenvalue of the scaled matrix below which a direction counts as not
-/// determined. Rounding leaves 1e-14 where there is none.
+/// Directions with an eigenvalue below this fraction of the largest one (of the scaled matrix) count as
+/// undetermined. Rounding leaves 1e-14 where the true value is 0.
 const NEGLIGIBLE: f64 = 1e-10;
 
 /// A pseudo-inverse.
 pub(super) struct Inverse {
-    /// Symmetric, row-major; rows and columns of what is not free are 0.
+    /// Symmetric, row-major; rows and columns of coordinates that are not free are 0.
     pub matrix: Vec<f64>,
-    /// Directions among the free coordinates that have no curvature.
+    /// Number of directions without curvature, among the free coordinates.
     pub undetermined: usize,
-    /// Directions of negative curvature among them.
+    /// Number of directions of negative curvature among them.
     pub negative: usize,
 }
 
-/// Inverts the rows and columns `free` of a symmetric matrix of `size` rows, scaled by the
+/// Inverts the submatrix of the rows and columns `free` of a symmetric matrix with `size` rows, scaled by the
 /// reciprocals of the positive `scale`.
 ///
 /// # Errors
@@ -53,7 +53,7 @@ pub(super) fn invert(
             let kept: Vec<usize> = (0..n).filter(|&i| values[i] > NEGLIGIBLE * largest).collect();
             inverse.undetermined = n - kept.len();
             inverse.negative = values.iter().filter(|&&value| value < -NEGLIGIBLE * largest).count();
-            // Q Λ^−½, of which the inverse is the product with its transpose.
+            // Q Λ^−½; the inverse is its product with its transpose.
             let root = Mat::from_fn(n, kept.len(), |i, k| vectors[(i, kept[k])] / values[kept[k]].sqrt());
             drop(vectors);
             let mut product = Mat::zeros(n, n);
@@ -70,8 +70,8 @@ pub(super) fn invert(
     Ok(inverse)
 }
 
-/// A curvature matrix to step by: the given one on the rows and columns `free` and 0 elsewhere,
-/// where directions of negligible or negative curvature have the largest curvature (by `scale`)
+/// A positive definite curvature matrix for taking steps: the given one on the rows and columns `free` and 0
+/// elsewhere; directions of negligible or negative curvature get the largest curvature (relative to `scale`)
 /// instead, so that no step runs off along them.
 ///
 /// # Errors
@@ -101,29 +101,29 @@ pub(super) fn positive(
     Ok(out)
 }
 
-/// The inverse of a matrix all of whose eigenvalues are far above [`NEGLIGIBLE`], without their
-/// decomposition, which takes ten times as long and more memory; `None` where that is not sure.
+/// The inverse of a matrix whose eigenvalues are all far above [`NEGLIGIBLE`], without an eigendecomposition,
+/// which takes ten times as long and more memory; `None` if that cannot be guaranteed.
 fn definite(matrix: Mat<f64>) -> Option<Mat<f64>> {
     let trace = |matrix: &Mat<f64>| (0..matrix.nrows()).map(|i| matrix[(i, i)]).sum::<f64>();
     let largest = trace(&matrix);
     let factor = matrix.llt(Side::Lower).ok()?;
     drop(matrix);
     let inverse = factor.inverse();
-    // No eigenvalue is above the trace, and none below the reciprocal of the inverse's.
+    // No eigenvalue is above the trace, and none below the reciprocal of the inverse's trace.
     (NEGLIGIBLE * largest * trace(&inverse) < 1.0).then_some(inverse)
 }
 
-/// Eigenvalues and eigenvectors of the scaled rows and columns `free`, of which there are some.
+/// Eigenvalues and eigenvectors of the scaled submatrix `free`, which is not empty.
 fn decompose(matrix: &[f64], size: usize, free: &[usize], scale: &[f64]) -> Result<(Vec<f64>, Mat<f64>)> {
     let eigen = scaled(matrix, size, free, scale)?.self_adjoint_eigen(Side::Lower).map_err(|_| failed())?;
     Ok((eigen.S().column_vector().iter().copied().collect(), eigen.U().to_owned()))
 }
 
 fn failed() -> Error {
-    Error::Numeric("standard errors: the curvature left the finite numbers".to_string())
+    Error::Numeric("standard errors: the curvature is not finite".to_string())
 }
 
-/// The rows and columns `free`, scaled.
+/// The submatrix of the rows and columns `free`, scaled.
 fn scaled(matrix: &[f64], size: usize, free: &[usize], scale: &[f64]) -> Result<Mat<f64>> {
     if free.iter().any(|&i| free.iter().any(|&j| !matrix[i * size + j].is_finite())) {
         return Err(failed());

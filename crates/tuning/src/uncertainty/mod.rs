@@ -1,8 +1,8 @@
-//! How sure tuned parameters are: sandwich standard errors and the bootstrap.
+//! The uncertainty of tuned parameters: sandwich standard errors and the bootstrap.
 //!
-//! Both take a [`Fit`], the point where a run ended and what it was fitted to, and answer for
-//! every coordinate of z and every parameter of θ. Positions of one game share its result, so
-//! games are what varies; where the input had no games, positions stand for themselves.
+//! Both take a [`Fit`], the end point of a run and what it was fitted to, and give results for every
+//! coordinate of z and every parameter of θ. Positions of one game share its result, so clusters are games,
+//! or single positions if the input had no games.
 
 mod bootstrap;
 mod inverse;
@@ -19,57 +19,57 @@ use gputexel_model::Parameterization;
 pub use bootstrap::{Bootstrap, BootstrapEvent, Spread, bootstrap, check_members, resample_seeds};
 pub use sandwich::{Curvature, ErrorStatus, Sandwich, sandwich};
 
-/// Fewest clusters (games, or positions where there are none) that must move a parameter for its
-/// error to be given: of fewer, the spread is itself not known to better than a third.
+/// Minimum number of clusters (games, or positions if there are none) that must affect a parameter for its
+/// standard error to be reported: with fewer, the standard error itself is uncertain by more than a third.
 pub const MIN_CLUSTERS: u64 = 10;
 
-/// Largest standard error that is given, in centipawns. Beyond it nothing is known about a
-/// parameter: away from a minimum, positions whose expected score is 0 or 1 to all digits have no
-/// curvature, and errors grow to numbers without meaning.
+/// Largest standard error that is reported, in centipawns. Beyond it the parameter is practically unknown:
+/// away from a minimum, positions whose expected score is 0 or 1 to all digits have no curvature, and
+/// standard errors grow to meaningless numbers.
 pub const MAX_ERROR_CP: f64 = 10_000.0;
 
-/// Most parameters (2 F) of which errors are made: beyond, the matrices take gigabytes and their
-/// decomposition hours.
+/// Maximum number of parameters (2 F) for which standard errors are computed: beyond it, the matrices take
+/// gigabytes and their decomposition hours.
 pub const MAX_PARAMETERS: usize = 16_384;
 
-/// Bytes that [`sandwich()`] takes at most for so many parameters (2 F) and positions.
+/// Maximum memory in bytes that [`sandwich()`] takes for this number of parameters (2 F) and positions.
 pub fn bytes_needed(parameters: usize, positions: usize) -> u64 {
-    // Seven matrices at a time where the curvature is singular and there are bounds; a record, and a
-    // place in the order of games, for each position.
+    // Up to seven matrices at a time, if the curvature is singular and there are bounds; a record, and an
+    // index in the order of games, for each position.
     let matrix = 8 * (parameters as u64).pow(2);
     7 * matrix + 40 * positions as u64
 }
 
-/// Whether an error in centipawns says anything.
+/// Whether a standard error in centipawns is meaningful.
 fn is_determined(error: f64) -> bool {
     error <= MAX_ERROR_CP // false for NaN
 }
 
-/// Where a run ended, and what it was fitted to.
+/// The end point of a run and what it was fitted to.
 #[derive(Clone, Debug)]
 pub struct Fit<'a> {
     /// The positions.
     pub layout: &'a Layout,
-    /// The parts of the layout that were trained on.
+    /// The parts of the layout that it was trained on.
     pub parts: Range<usize>,
-    /// What of θ was tuned.
+    /// The parameterization that was tuned.
     pub parameterization: &'a Parameterization,
-    /// z at the end.
+    /// The final z.
     pub z: &'a [f64],
-    /// θ that regularisation pulls toward, 2 F values.
+    /// θ₀ toward which regularization pulls, 2 F values.
     pub prior: &'a [f64],
-    /// Weight λ of the regularisation.
+    /// Regularization weight λ.
     pub l2: f64,
-    /// Loss and K; K is taken as given.
+    /// Loss and K; K is treated as known.
     pub objective: Objective,
 }
 
 impl Fit<'_> {
-    /// Checks lengths, and that the loss has the curvature that errors are made of.
+    /// Checks lengths, and that the loss has the curvature needed for standard errors.
     ///
     /// # Errors
-    /// [`Error::Usage`] when they do not belong together, when z is not finite, or for a loss
-    /// without curvature (|p − y|^q with q < 2).
+    /// [`Error::Usage`] when lengths do not match, when z is not finite, or for a loss without curvature (|p
+    /// − y|^q with q < 2).
     pub fn validate(&self) -> Result<()> {
         let usage = |text: String| Err(Error::Usage(text));
         if !self.objective.loss.is_smooth() {
@@ -80,7 +80,7 @@ impl Fit<'_> {
         }
         let (size, dimension) = (2 * self.layout.features(), self.parameterization.dimension());
         if self.parameterization.parameters() != size || self.prior.len() != size {
-            return usage(format!("the parameters do not belong to a dataset of {size} parameters"));
+            return usage(format!("the parameters do not match a dataset with {size} parameters"));
         }
         if self.z.len() != dimension || self.z.iter().any(|value| !value.is_finite()) {
             return usage(format!("z must be {dimension} finite numbers"));
@@ -92,7 +92,7 @@ impl Fit<'_> {
     }
 }
 
-/// Number of the coordinates that move each θ, as a list a θ of (coordinate, factor).
+/// The coordinates that affect each θ, as a list of (coordinate, factor) per θ.
 fn rows_of(parameterization: &Parameterization) -> Vec<Vec<(usize, f64)>> {
     if parameterization.is_identity() {
         return (0..parameterization.parameters()).map(|i| vec![(i, 1.0)]).collect();

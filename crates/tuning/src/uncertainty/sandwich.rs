@@ -1,20 +1,20 @@
 //! Sandwich standard errors, clustered by game.
 //!
-//! The estimate is the minimum of Σ w ℓ / Σ w + λ ‖(θ − θ₀)/scale‖². To first order a change of the
-//! games' weights moves it by −A⁻¹ Σ_g r_g (u_g − W_g ū), where A is the curvature of the objective
-//! times Σ w, u_g = Σ_{n in g} w ℓ' ∂x/∂z the gradient and W_g the weight of a game, and ū the mean
-//! gradient, which the pull toward the prior balances. So
+//! The estimate is the minimum of Σ w ℓ / Σ w + λ ‖(θ − θ₀)/scale‖². To first order, reweighting the games
+//! moves it by −A⁻¹ Σ_g r_g (u_g − W_g ū), where A is the curvature of the objective times Σ w, u_g = Σ_{n in
+//! g} w ℓ' ∂x/∂z the gradient and W_g the weight of a game, and ū the mean gradient, which balances the pull
+//! toward the prior. So
 //!
 //! V = A⁻¹ M A⁻¹ with M = G/(G − 1) · Σ_g (u_g − W_g ū)(u_g − W_g ū)ᵀ
 //!
-//! A is made of second derivatives. The Gauss–Newton matrix leaves out Σ w ℓ'(p) p'' x xᵀ, which
-//! has mean 0 only where the model's expected scores are right, and a table of piece values is
-//! not right: on the sample with λ = 1e-4 its errors are up to 17 % too large, most where there are
-//! most positions, while the bootstrap agrees with second derivatives throughout. Away from a
-//! minimum second derivatives may be negative, and then the Gauss–Newton matrix steps in.
+//! A consists of second derivatives. The Gauss–Newton matrix omits Σ w ℓ'(p) p'' x xᵀ, which has mean 0 only
+//! if the model's expected scores are right, and those of a table of piece values are not: on the sample with
+//! λ = 1e-4 its standard errors are up to 17 % too large, most where there are most positions, while the
+//! bootstrap agrees with second derivatives throughout. Away from a minimum, second derivatives may be
+//! negative; then the Gauss–Newton matrix is used instead.
 //!
-//! (Huber 1967; White, "A heteroskedasticity-consistent covariance matrix estimator", 1980; by
-//! clusters Liang and Zeger, "Longitudinal data analysis using generalized linear models", 1986).
+//! (Huber 1967; White, "A heteroskedasticity-consistent covariance matrix estimator", 1980; clustered as in
+//! Liang and Zeger, "Longitudinal data analysis using generalized linear models", 1986).
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
@@ -28,73 +28,74 @@ use gputexel_files::{Error, Result};
 use gputexel_model::Parameterization;
 use gputexel_optimizer::Space;
 
-/// A matrix larger than this is not kept for the case that it may be needed.
+/// A matrix larger than this is not kept in case it is needed later.
 const SPARE_BYTES: usize = 1 << 26;
 
-/// Whether a coordinate of z has an error, and why not.
+/// Whether a coordinate of z has a standard error, or why not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorStatus {
-    /// It has.
+    /// It has one.
     Estimated,
     /// No position depends on it.
     Unsupported,
-    /// Fewer than [`MIN_CLUSTERS`] games do.
+    /// Fewer than [`MIN_CLUSTERS`] games depend on it.
     Rare,
-    /// It was stopped by its bound.
+    /// It is held at a bound.
     AtBound,
-    /// Its error is no number, or so large that nothing is known (see [`MAX_ERROR_CP`](super::MAX_ERROR_CP)).
+    /// Its standard error is NaN, or so large that the coordinate is unknown (see
+    /// [`MAX_ERROR_CP`](super::MAX_ERROR_CP)).
     NotDetermined,
 }
 
-/// The matrix that stands for the curvature A of the objective.
+/// The matrix used as the curvature A of the objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Curvature {
     /// The second derivatives themselves.
     SecondDerivatives,
-    /// The Gauss–Newton matrix, because the second derivatives have a direction of negative
-    /// curvature: the point is no minimum.
+    /// The Gauss–Newton matrix, because the second derivatives have a direction of negative curvature: the
+    /// point is not a minimum.
     GaussNewton,
 }
 
-/// What [`sandwich`] finds out.
+/// The results of [`sandwich`].
 #[derive(Clone, Debug)]
 pub struct Sandwich {
     /// Number of clusters G: games, or positions where the input had no games.
     pub clusters: usize,
     /// Whether clusters are games.
     pub by_game: bool,
-    /// What A was taken to be.
+    /// The matrix used for A.
     pub curvature: Curvature,
-    /// Clusters that move each coordinate of z.
+    /// Number of clusters that affect each coordinate of z.
     pub support: Vec<u64>,
-    /// Why each coordinate has an error or has none.
+    /// Whether each coordinate has a standard error, or why not.
     pub standing: Vec<ErrorStatus>,
-    /// Directions that no position depends on, such as a constant added to all king squares.
+    /// Number of directions without effect on any position, such as a constant added to all king squares.
     pub undetermined: usize,
-    /// Standard errors of z; `None` by `standing`.
+    /// Standard errors of z; `None` as explained by `standing`.
     pub z: Vec<Option<f64>>,
-    /// Standard errors of θ; `None` where no estimated coordinate moves it, or one is rare, or the
-    /// error is beyond [`MAX_ERROR_CP`](super::MAX_ERROR_CP).
+    /// Standard errors of θ; `None` if no estimated coordinate affects it, if one of them is rare, or if the
+    /// standard error is above [`MAX_ERROR_CP`](super::MAX_ERROR_CP).
     pub theta: Vec<Option<f64>>,
-    /// Number of θ that would have an error, were it not beyond that.
+    /// Number of θ without a standard error only because it would be above that limit.
     pub not_determined: usize,
-    /// How far z is from the minimum of the objective's quadratic model, in standard errors; 0
-    /// where there is none.
+    /// Distance of z from the minimum of the objective's quadratic model, in standard errors; 0 for
+    /// coordinates without one.
     pub distance: Vec<f64>,
-    /// The inverse of the objective's curvature, by z: symmetric, row-major.
+    /// The inverse of the objective's curvature with respect to z: symmetric, row-major.
     pub(super) inverse: Vec<f64>,
-    /// Where there are bounds, a positive definite curvature to step by, of all supported
-    /// coordinates, those at their bounds too: other resamples may leave them. Else empty.
+    /// If there are bounds, a positive definite curvature for taking steps, over all supported coordinates,
+    /// including those at their bounds, because other resamples may leave them. Otherwise empty.
     pub(super) steps: Vec<f64>,
 }
 
 /// Standard errors at the end of a run.
 ///
 /// # Errors
-/// [`Error::Usage`] when the fit does not hold together (see [`Fit::validate`]) or has fewer than
-/// 10 clusters; [`Error::Numeric`] when sums are not finite.
+/// [`Error::Usage`] when the fit is inconsistent (see [`Fit::validate`]) or has fewer than 10 clusters;
+/// [`Error::Numeric`] when sums are not finite.
 pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
     fit.validate()?;
     let mut sums = sums(fit);
@@ -111,7 +112,7 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
     let size = parameterization.dimension();
     let per_cp2 = (REGULARIZATION_SCALE_CP * REGULARIZATION_SCALE_CP).recip();
 
-    // The objective's gradient and curvature, by z.
+    // The objective's gradient and curvature with respect to z.
     let theta = parameterization.theta(fit.z);
     let mut gradient: Vec<f64> = sums.clusters.gradient.iter().map(|sum| sum / sums.weight).collect();
     gradient
@@ -163,7 +164,7 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
     let products = pulled(parameterization, centred_products(&mut sums));
     let covariance = Covariance::new(&inverse.matrix, products, size, &sums);
 
-    // Rounding may leave a little less than 0; what is no number stays none.
+    // Rounding may leave a variance slightly below 0; NaN stays NaN.
     let root = |variance: f64| if variance < 0.0 { 0.0 } else { variance.sqrt() };
     let rows = rows_of(parameterization);
     let mut reach = vec![0.0f64; size];
@@ -211,7 +212,7 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
     })
 }
 
-/// Clusters that move each z: of a coordinate that moves several θ, those of the most supported.
+/// Clusters that affect each z; if a coordinate affects several θ, those of the best supported one.
 fn support(fit: &Fit<'_>, sums: &Sums) -> Vec<u64> {
     let mut support = vec![0; fit.parameterization.dimension()];
     for (row, &clusters) in rows_of(fit.parameterization).iter().zip(&sums.clusters.support) {
@@ -233,7 +234,7 @@ fn standing(space: &Space, z: &[f64], gradient: &[f64], support: &[u64], i: usiz
     }
 }
 
-/// Σ_g (u_g − W_g ū)(u_g − W_g ū)ᵀ by θ.
+/// Σ_g (u_g − W_g ū)(u_g − W_g ū)ᵀ with respect to θ.
 fn centred_products(sums: &mut Sums) -> Vec<f64> {
     let mut products = std::mem::take(&mut sums.clusters.products);
     let clusters = &sums.clusters;
@@ -249,14 +250,14 @@ fn centred_products(sums: &mut Sums) -> Vec<f64> {
     products
 }
 
-/// A matrix by θ as one by z.
+/// Converts a matrix with respect to θ to one with respect to z.
 fn pulled(parameterization: &Parameterization, matrix: Vec<f64>) -> Vec<f64> {
     if parameterization.is_identity() { matrix } else { parameterization.pull_matrices(&matrix) }
 }
 
-/// V = A⁻¹ M A⁻¹, of which few entries are asked for.
+/// V = A⁻¹ M A⁻¹, of which only few entries are needed.
 struct Covariance<'a> {
-    /// A⁻¹ M, transposed, so that rows of it and of A⁻¹ lie in memory one after another.
+    /// A⁻¹ M, transposed, so that its rows and those of A⁻¹ are contiguous in memory.
     half: Mat<f64>,
     inverse: &'a [f64],
 }

@@ -1,10 +1,10 @@
-//! The sums over positions that standard errors are made of, in f64: Gauss–Newton matrix, second
-//! derivatives, products of the clusters' gradients.
+//! The sums over positions that standard errors are computed from, in f64: Gauss–Newton matrix, second
+//! derivatives, outer products of the clusters' gradients.
 //!
-//! Works on a layout, whose rows are cancelled and sorted by phase: inside a bucket one F × F
-//! accumulation serves the four blocks of a 2F × 2F matrix, as in the evaluator. What is summed is
-//! per unit of the sigmoid's argument; the scale to centipawns is one factor at the end. The cut
-//! into stripes depends on the data alone, so sums do not depend on the number of threads.
+//! Works on a layout, whose rows are cancelled and sorted by phase: inside a bucket one F × F accumulation
+//! serves the four blocks of a 2F × 2F matrix, as in the evaluator. Sums are per unit of the sigmoid's
+//! argument; they are scaled to centipawns at the end. The division into stripes depends only on the data, so
+//! sums do not depend on the number of threads.
 
 use std::ops::Range;
 
@@ -16,15 +16,15 @@ use super::Fit;
 use gputexel_dataset::objective::x_per_cp;
 use gputexel_dataset::{Bucket, Layout};
 
-/// Memory for the matrices of all stripes.
+/// Memory limit for the matrices of all stripes.
 const STRIPE_BYTES: usize = 1 << 28;
-/// Most stripes.
+/// Maximum number of stripes.
 const STRIPES: usize = 8;
-/// A cluster's product is added entry by entry where this many times its entries squared are fewer
-/// than the entries of the whole matrix, else as a row of a dense block: a dense product does about
-/// that many additions in the time of a scattered one.
+/// A cluster's outer product is added entry by entry if its number of entries squared, times this, is below
+/// the number of entries of the whole matrix; otherwise as a row of a dense block. A dense product does about
+/// this many additions in the time of a scattered one.
 const DENSE_GAIN: usize = 10;
-/// Rows a dense block.
+/// Rows per dense block.
 const BLOCK: usize = 256;
 
 /// Sums over the positions of a fit, in the space of θ (2 F values; matrices symmetric, row-major).
@@ -35,7 +35,7 @@ pub(super) struct Sums {
     pub gauss_newton: Vec<f64>,
     /// Σ w ℓ'' x xᵀ with the second derivative of the loss.
     pub hessian: Vec<f64>,
-    /// What the clusters contribute.
+    /// The clusters' contributions.
     pub clusters: Clusters,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Clusters {
     pub weighted: Vec<f64>,
     /// Σ W_g².
     pub squares: f64,
-    /// Clusters that move each θ.
+    /// Number of clusters that affect each θ.
     pub support: Vec<u64>,
 }
 
@@ -78,7 +78,7 @@ impl Clusters {
     }
 }
 
-/// Where a position's row is and what its gradient is worth.
+/// Where a position's row is, and its gradient factor.
 #[derive(Clone, Copy, Default)]
 struct Position {
     start: u32,
@@ -121,7 +121,7 @@ pub(super) fn sums(fit: &Fit<'_>) -> Sums {
         }
     }
     let mut clusters = cluster_sums(fit.layout, all.start, &positions);
-    let [mut gauss_newton, mut hessian] = matrices.expect("a layout has no empty part");
+    let [mut gauss_newton, mut hessian] = matrices.expect("a layout has no empty parts");
     let per_cp = x_per_cp(fit.objective.k);
     for matrix in [&mut gauss_newton, &mut hessian, &mut clusters.products] {
         mirror(matrix, size);
@@ -133,12 +133,12 @@ pub(super) fn sums(fit: &Fit<'_>) -> Sums {
     Sums { weight, gauss_newton, hessian, clusters }
 }
 
-/// How many stripes there may be that hold `matrices` matrices each.
+/// Maximum number of stripes holding `matrices` matrices each.
 fn stripe_count(size: usize, matrices: usize) -> usize {
     (STRIPE_BYTES / (8 * matrices * size * size).max(1)).clamp(1, STRIPES)
 }
 
-/// 0..length in at most `count` ranges of about equal length.
+/// Divides 0..length into at most `count` ranges of about equal length.
 fn cut(length: usize, count: usize) -> Vec<Range<usize>> {
     let count = count.min(length).max(1);
     (0..count).map(|i| length * i / count..length * (i + 1) / count).collect()
@@ -213,7 +213,7 @@ fn stripe(fit: &Fit<'_>, theta: &[f64], range: Range<usize>) -> Stripe {
     out
 }
 
-/// The entries of a row with ascending ids, each once.
+/// The entries of a row with ascending ids, each id once.
 fn entries(layout: &Layout, position: &Position, out: &mut Vec<(u32, f64)>) {
     let start = position.start as usize;
     layout.merge_row(start..start + usize::from(position.length), usize::from(position.plus), out);
@@ -243,11 +243,11 @@ fn flush(layout: &Layout, bucket: &Bucket, cells: &mut [[f64; 2]], matrices: &mu
     }
 }
 
-/// The sums over clusters: games, or positions where the input had no games. `first` is the
-/// layout's number of the first of `positions`.
+/// The sums over clusters: games, or positions if the input had no games. `first` is the layout's index of
+/// the first of `positions`.
 fn cluster_sums(layout: &Layout, first: usize, positions: &[Position]) -> Clusters {
     let size = 2 * layout.features();
-    // Positions by game, each game's in layout order.
+    // Positions grouped by game, in layout order within a game.
     let mut order: Vec<(u32, u32)> =
         (0..positions.len()).map(|i| (layout.game(first + i), i as u32)).collect();
     order.par_sort_unstable();
@@ -318,7 +318,7 @@ fn clusters_of(layout: &Layout, positions: &[Position], games: &[&[(u32, u32)]])
     out
 }
 
-/// Rows u whose products u uᵀ are added together.
+/// Rows u whose outer products u uᵀ are added together.
 struct Block {
     rows: Vec<f64>,
     size: usize,
