@@ -184,7 +184,7 @@ pub struct ImportParamsArgs {
 /// # Errors
 /// Files that are no exports or do not belong together, and those that cannot be read or written.
 pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<()> {
-    check_outputs(&[args.output.as_deref()], [&args.file], args.force)?;
+    check_outputs(&[args.output.as_deref()], args.like.iter().chain([&args.file]), args.force)?;
     let file = args.like.clone().map(LikeSource::File);
     let request = ImportRequest {
         file: args.file.clone(),

@@ -59,12 +59,15 @@ impl Kind {
     }
 }
 
+/// The tuned parameters in the folder of a run; where commands read parameters, the folder stands for this file.
+pub const PARAMETERS: &str = "params.json";
+
 /// What an earlier run left and must not be taken for this one's. Without its record there is nothing to
 /// go on with: it goes first.
 const RESULTS: [&str; 8] = [
     "checkpoint.safetensors",
     "metrics.jsonl",
-    "params.json",
+    PARAMETERS,
     "z.json",
     "report.html",
     "runs.csv",
@@ -342,7 +345,7 @@ pub fn check_inputs(folder: &Path, kind: Kind, inputs: &[&Path]) -> Result<()> {
         kind.record().into_iter().chain(RESULTS).map(|name| folder.join(name)).collect();
     // A folder as an input stands for its parameters.
     let located = |input: &Path| match input.is_dir() {
-        true => input.join("params.json"),
+        true => input.join(PARAMETERS),
         false => input.to_path_buf(),
     };
     match inputs.iter().find(|input| removed.iter().any(|path| is_one(path, &located(input)))) {

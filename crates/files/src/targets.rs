@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::paths::without_links;
+use crate::run_folder::PARAMETERS;
 
 /// Refuses to write where something is, unless `may_exist`, and where nothing can be written. Nothing is said of
 /// a file that is not to be written at all.
@@ -22,7 +23,8 @@ pub fn check_target(path: Option<&Path>, may_exist: bool) -> Result<()> {
     }
 }
 
-/// Refuses outputs that are inputs or one file, which no permission to overwrite makes worth losing.
+/// Refuses outputs that are inputs or one file, which no permission to overwrite makes worth losing. The folder of a
+/// run stands for the parameters in it.
 ///
 /// # Errors
 /// [`Error::Usage`].
@@ -30,7 +32,9 @@ pub fn check_apart(outputs: &[Option<&Path>], inputs: &[&Path]) -> Result<()> {
     // Devices such as /dev/null may be written twice.
     let is_file = |path: &&Path| !path.exists() || path.is_file();
     let outputs: Vec<&Path> = outputs.iter().copied().flatten().filter(is_file).collect();
-    let inputs: Vec<PathBuf> = inputs.iter().map(|path| without_links(path)).collect();
+    let files =
+        inputs.iter().map(|path| if path.is_dir() { path.join(PARAMETERS) } else { path.to_path_buf() });
+    let inputs: Vec<PathBuf> = files.map(|path| without_links(&path)).collect();
     for (i, output) in outputs.iter().enumerate() {
         let place = without_links(output);
         if inputs.contains(&place) {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::FeatureSet;
 use gputexel_chess::PhaseSettings;
+use gputexel_files::run_folder::PARAMETERS;
 use gputexel_files::{Error, Result};
 
 const FORMAT: &str = "gputexel-parameters";
@@ -247,7 +248,7 @@ impl ParameterFile {
         if !path.is_dir() {
             return Ok(path.to_path_buf());
         }
-        let inside = path.join("params.json");
+        let inside = path.join(PARAMETERS);
         if inside.exists() {
             return Ok(inside);
         }

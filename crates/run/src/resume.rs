@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_evaluator::Backend;
-use gputexel_files::run_folder::Kind;
+use gputexel_files::run_folder::{Kind, PARAMETERS};
 use gputexel_files::{Error, Result, RunFolder};
 use gputexel_model::ParameterFile;
 use gputexel_tables::{Language, tables};
@@ -51,7 +51,7 @@ impl Finished {
     /// # Errors
     /// [`Error::Usage`] when the parameters are also missing; those of reading and writing files.
     pub fn complete(&self) -> Result<Vec<&'static str>> {
-        let parameters = self.folder.file("params.json");
+        let parameters = self.folder.file(PARAMETERS);
         if !parameters.exists() {
             return Err(Error::Usage(format!(
                 "{}, but its params.json is missing; start a new run",

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use gputexel_dataset::objective::Objective;
-use gputexel_files::run_folder::{Kind, append_line};
+use gputexel_files::run_folder::{Kind, PARAMETERS, append_line};
 use gputexel_files::{Error, Result, RunFolder};
 use gputexel_model::{FeatureSet, ParameterFile, Provenance};
 use gputexel_tables::{Language, tables};
@@ -211,6 +211,6 @@ impl Tuned {
         if let Some(coordinates) = self.coordinates() {
             folder.write("z.json", &coordinates.to_json())?;
         }
-        folder.write("params.json", &file.to_json())
+        folder.write(PARAMETERS, &file.to_json())
     }
 }

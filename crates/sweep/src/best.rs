@@ -6,15 +6,12 @@ use std::path::{Path, PathBuf};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::Objective;
 use gputexel_files::folder_lock::is_leftover;
-use gputexel_files::run_folder::{Kind, RunFolder, check_contents};
+use gputexel_files::run_folder::{Kind, PARAMETERS, RunFolder, check_contents};
 use gputexel_files::{Result, check_target, is_one, write_atomically};
 use gputexel_model::{ParameterFile, Provenance};
 use gputexel_tables::{Language, tables};
 use gputexel_tuning::exact_loss;
 use gputexel_tuning::sweep::{Retrained, SweepConfig};
-
-/// The name of a parameter file in a folder.
-const PARAMETERS: &str = "params.json";
 
 /// Whether best parameters that go to this path are meant to be one file (`.json`), else a folder.
 fn is_parameter_file(path: &Path) -> bool {

@@ -20,7 +20,7 @@ fn inputs_are_not_written_over() {
     std::os::unix::fs::symlink("d.bin", bench.path("link.bin")).unwrap();
     #[cfg(not(unix))]
     std::fs::hard_link(bench.path("d.bin"), bench.path("link.bin")).unwrap();
-    let cases: [(&[&str], &str); 13] = [
+    let cases: [(&[&str], &str); 16] = [
         (&["import", "t.svm", "--schema", "s.json", "-o", "s.json"], "is also an input"),
         (&["import", "t.svm", "--schema", "s.json", "-o", "t.svm"], "is also an input"),
         (&["import", "--schema-from", "t.svm", "-o", "t.svm"], "is also an input"),
@@ -34,6 +34,9 @@ fn inputs_are_not_written_over() {
         (&["sweep", "d.bin", "--scale", "0.5:2:8", "--svg", "link.bin"], "is also an input"),
         (&["sweep", "d.bin", "--scale", "0.5:2:8", "--svg", "x", "--csv", "x"], "would be written twice"),
         (&["export", "p.json", "--to", "c", "-o", "p.json"], "is also an input"),
+        (&["export", "run", "--to", "c", "-o", "run/params.json"], "is also an input"),
+        (&["compare", "p.json", "run", "--html", "run/params.json"], "is also an input"),
+        (&["import-params", "t.svm", "--like", "run", "-o", "run/params.json"], "is also an input"),
     ];
     let contents = || -> Vec<Vec<u8>> {
         ["d.bin", "t.svm", "s.json", "p.json", "run/params.json"].map(|name| bench.bytes(name)).to_vec()

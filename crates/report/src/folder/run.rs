@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::{CoordinateValue, Parameter, RunReport, Step, Swarms, grouped};
 use gputexel_dataset::objective::{Objective, ScaleForms};
 use gputexel_files::Result;
-use gputexel_files::run_folder::{Kind, RunFolder};
+use gputexel_files::run_folder::{Kind, PARAMETERS, RunFolder};
 use gputexel_model::{Feature, ParameterFile};
 use gputexel_tuning::{Checkpoint, OptimizerConfig, RunConfig, RunRecord, diagnose};
 use serde_json::Value;
@@ -31,7 +31,7 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
         None => Checkpoint::read_from(folder)?.map(Cow::Owned),
     };
     let checkpoint = checkpoint.as_deref();
-    let path = folder.file("params.json");
+    let path = folder.file(PARAMETERS);
     let file = match known.parameters {
         Some(file) => Some(Cow::Borrowed(file)),
         None if path.exists() => Some(Cow::Owned(ParameterFile::read(&path)?)),

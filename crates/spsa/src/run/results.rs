@@ -10,6 +10,7 @@ use super::{Header, RunState, Stop, TunedEngine};
 use crate::MethodKind;
 use crate::lists::{self, ListEntry, ListFormat, ListOptions};
 use crate::numbers::four_digits;
+use gputexel_files::run_folder::PARAMETERS;
 use gputexel_files::write_atomically;
 
 /// Lists of the values for other programs, by the names of their files.
@@ -33,7 +34,7 @@ pub fn write_values(folder: &Path, state: &RunState, engine: &TunedEngine) -> gp
     let written = lists::write_list(&options, ListFormat::Uci, ListOptions::default())?;
     write_atomically(&folder.join("values.uci"), written.text.as_bytes())?;
     if let Some(file) = engine.parameter_file(&rounded) {
-        write_atomically(&folder.join("params.json"), file.to_json().as_bytes())?;
+        write_atomically(&folder.join(PARAMETERS), file.to_json().as_bytes())?;
     }
     let values = state.tuner.variables().iter().zip(rounded);
     let entries: Vec<ListEntry> =
