@@ -74,7 +74,9 @@ fn every_list_does_what_its_definition_says() {
                 let request = Request { parts, loss, gradients: true, curvature };
                 let wanted = reference(&data, &layout, &population, &request);
                 for gradients in [true, false] {
-                    let request = Request { gradients, ..request.clone() };
+                    // Once without gradients is enough for large matrices.
+                    let curvature = curvature && (gradients || kind == FeatureKind::Material || lists == 7);
+                    let request = Request { gradients, curvature, ..request.clone() };
                     let got = evaluator.evaluate(&population, &request).unwrap();
                     assert_eq!(got.positions, wanted.positions);
                     for (got, wanted) in
