@@ -39,7 +39,8 @@
 //! [`chess`] reads a position and decides whether it is kept, [`model`] turns it into features,
 //! [`dataset`] stores it and sorts it into its phase bucket, [`evaluator`] scores it under every member
 //! of a population, [`optimizer`] sees only sums, [`tuning`] decides to go on, [`mod@run`] makes a
-//! folder with results of it, and [`report`] shows what came of it.
+//! folder with results of it, and [`report`] shows what came of it; [`live`] serves the report of a run
+//! that still goes on.
 //!
 //! Features that another engine computed come in through [`trace`] instead of [`chess`].
 //!
