@@ -32,6 +32,8 @@
 //!                                         tables ◄──────────────── run ───────┘
 //!                                    (source code)           (Tuner, Tuned)
 //!
+//!                     sweep: many runs beside each other; live: the report of a run under way
+//!
 //!   engine ──► matches ──► spsa        patch: numbers of an engine's sources to options, and back
 //!   (plays)    (games)   (by games)    checking: what is wrong with data; files: below all of them
 //! ```

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use gputexel::dataset::{Dataset, Split};
 use gputexel::report::{InHand, Positions, RunReport, is_sweep};
 use gputexel::tuning::RunRecord;
 use gputexel::{Error, Result, write_atomically};
@@ -95,6 +94,7 @@ fn again(folder: &RunFolder, record: &RunRecord, given: &[PathBuf]) -> Result<Ru
             let positions = Some((&found.0, &found.1));
             return RunReport::of_run(folder, &InHand { positions, ..in_hand });
         }
+        Positions::Unnamed => format!("{NEED} the run names no dataset; {HINT}"),
         Positions::Missing(path) => format!("{NEED} {} does not exist; {HINT}", path.display()),
         Positions::Changed(path) => {
             format!("{NEED} {} is not the dataset of the run; {HINT}", path.display())
@@ -103,24 +103,10 @@ fn again(folder: &RunFolder, record: &RunRecord, given: &[PathBuf]) -> Result<Ru
     RunReport::of_run(folder, &InHand { note: &note, ..in_hand })
 }
 
-/// Writes the report of a run into its folder. What goes wrong is a warning: the result is there.
-pub fn leave(folder: &RunFolder, data: &Dataset, split: &Split) {
-    let in_hand = InHand { positions: Some((data, split)), ..InHand::default() };
-    keep(folder, RunReport::of_run(folder, &in_hand));
-}
-
 /// Writes the report of a finished run into its folder, from the positions that it names.
 ///
 /// # Errors
 /// Positions that cannot be read, files that cannot be written.
 pub fn leave_again(folder: &RunFolder, record: &RunRecord) -> Result<()> {
     folder.write(REPORT, &again(folder, record, &[])?.to_html(None)?)
-}
-
-/// Writes a report into its folder. What goes wrong is a warning: the result is there.
-pub fn keep(folder: &RunFolder, report: Result<RunReport>) {
-    let written = report.and_then(|report| folder.write(REPORT, &report.to_html(None)?));
-    if let Err(error) = written {
-        eprintln!("gputexel: warning: no report: {error}");
-    }
 }

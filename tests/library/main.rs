@@ -40,6 +40,7 @@ mod tuning {
     mod real_data;
     mod resume;
     mod rounding;
+    mod runs;
     mod sweep;
     mod uncertainty;
 }

@@ -56,16 +56,6 @@ pub enum RunEvent<'a> {
         /// The folder.
         folder: &'a Path,
     },
-    /// The folder contains everything available so far, a result or the state of an interrupted run: a report
-    /// can be written.
-    ReportDue {
-        /// The folder.
-        folder: &'a RunFolder,
-        /// The positions.
-        data: &'a Dataset,
-        /// Which of them are held out.
-        split: &'a Split,
-    },
     /// Positions were resolved again, and the next round begins.
     RoundStarted {
         /// Its number, from 1.

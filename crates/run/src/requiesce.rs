@@ -12,14 +12,14 @@ use gputexel_files::run_folder::{DATASET, Kind, append_line};
 use gputexel_files::{AppendFile, Error, Result, RunFolder};
 use gputexel_ingest::extraction::{ExtractSettings, Hooks, Leaf, LeafChanges, extract_with_leaves};
 use gputexel_model::{Parameterization, TableEvaluation};
-use gputexel_report::grouped;
+use gputexel_report::{InHand, grouped};
 use gputexel_tuning::{
     MetricsLine, RequiesceRecord, RoundRecord, RunConfig, RunRecord, UncertaintyRequest, exact_loss,
 };
 
 use crate::event::{RunEvent, RunObserver};
 use crate::session::Session;
-use crate::tuned::Tuned;
+use crate::tuned::{Tuned, leave_report};
 use crate::uncertainty;
 
 /// Maximum number of rounds; positions settle within a few.
@@ -214,7 +214,9 @@ impl Rounds {
             self.done.push(done);
             record.requiesce = Some(self.record());
             folder.write_record(Kind::Run, &record)?;
-            observe(RunEvent::ReportDue { folder, data: &data, split: &split })?;
+            let in_hand =
+                InHand { record: Some(&record), positions: Some((&data, &split)), ..InHand::default() };
+            leave_report(folder, &in_hand, observe)?;
         }
         tuned.folder = Some(folder.path().to_path_buf());
         tuned.rounds = self.done;

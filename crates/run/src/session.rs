@@ -9,13 +9,14 @@ use gputexel_evaluator::Backend;
 use gputexel_files::run_folder::append_line;
 use gputexel_files::{Error, Result, RunFolder};
 use gputexel_optimizer::Optimizer;
+use gputexel_report::InHand;
 use gputexel_tuning::{
     Checkpoint, EpochRecord, Event, OptimizerConfig, Outcome, RunParts, RunRecord, StopReason, Tuning,
     exact_loss, polish, round_outcome,
 };
 
 use crate::event::{RunEvent, RunObserver, Start};
-use crate::tuned::{SwarmLosses, Tuned};
+use crate::tuned::{SwarmLosses, Tuned, leave_report};
 use crate::uncertainty::{self, Answer};
 
 /// A run and everything it needs.
@@ -58,8 +59,13 @@ impl Session<'_, '_> {
         if let Some(folder) = self.folder
             && (result.is_ok() || interrupted)
         {
-            (self.observe)(RunEvent::ReportDue { folder, data: self.data, split: self.split })?;
-            if interrupted {
+            let in_hand = InHand {
+                record: Some(self.record),
+                positions: Some((self.data, self.split)),
+                ..InHand::default()
+            };
+            leave_report(folder, &in_hand, self.observe)?;
+            if interrupted && !self.record.config.datasets.is_empty() {
                 (self.observe)(RunEvent::Resumable { folder: folder.path() })?;
             }
         }

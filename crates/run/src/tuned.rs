@@ -6,12 +6,14 @@ use gputexel_dataset::objective::Objective;
 use gputexel_files::run_folder::{Kind, PARAMETERS, append_line};
 use gputexel_files::{Error, Result, RunFolder};
 use gputexel_model::{FeatureSet, ParameterFile, Provenance};
+use gputexel_report::{InHand, RunReport};
 use gputexel_tables::{Language, tables};
 use gputexel_tuning::{
     Checkpoint, CoordinatesFile, EpochRecord, Outcome, Polish, RoundRecord, RoundingOutcome, RunConfig,
     RunParts, RunRecord, exact_loss,
 };
 
+use crate::event::{RunEvent, RunObserver};
 use crate::uncertainty::Answer;
 
 /// The report of a run in its folder.
@@ -187,7 +189,8 @@ impl Tuned {
     }
 
     /// Writes a new folder with the record of the run, its epochs and its results: `run.json`,
-    /// `metrics.jsonl`, `params.json`, `z.json` where there is a basis, and tables as source code.
+    /// `metrics.jsonl`, `params.json`, `z.json` if there is a basis, tables as source code, and the report, which
+    /// without the positions has neither calibration nor residuals.
     ///
     /// # Errors
     /// [`Error::Usage`] when the folder exists and is not empty; [`Error::Io`].
@@ -197,7 +200,15 @@ impl Tuned {
         let mut metrics = folder.metrics(0)?;
         self.epochs.iter().try_for_each(|epoch| append_line(&mut metrics, epoch))?;
         self.write_files(&folder)?;
-        self.checkpoint.as_ref().map_or(Ok(()), |checkpoint| checkpoint.write_to(&folder))
+        self.checkpoint.as_ref().map_or(Ok(()), |checkpoint| checkpoint.write_to(&folder))?;
+        let in_hand = InHand {
+            record: Some(&self.record),
+            checkpoint: self.checkpoint.as_ref(),
+            features: Some(&self.features),
+            note: "Calibration and residuals need the positions of the run.",
+            ..InHand::default()
+        };
+        folder.write(REPORT, &RunReport::of_run(&folder, &in_hand)?.to_html(None)?)
     }
 
     /// Writes parameters and tables; the run may still go on from its state.
@@ -212,5 +223,21 @@ impl Tuned {
             folder.write("z.json", &coordinates.to_json())?;
         }
         folder.write(PARAMETERS, &file.to_json())
+    }
+}
+
+/// Writes the report of a run as far as it is. If that fails, it is a warning: the result is there.
+///
+/// # Errors
+/// Those of the observer.
+pub(crate) fn leave_report(
+    folder: &RunFolder,
+    in_hand: &InHand<'_>,
+    observe: &mut RunObserver<'_>,
+) -> Result<()> {
+    let report = RunReport::of_run(folder, in_hand);
+    match report.and_then(|report| folder.write(REPORT, &report.to_html(None)?)) {
+        Err(error) => observe(RunEvent::Warning(&format!("no report: {error}"))),
+        Ok(()) => Ok(()),
     }
 }

@@ -67,6 +67,7 @@ pub struct Tuner<'a> {
     uncertainty: UncertaintyRequest,
     rounds: Option<RoundSettings>,
     folder: Option<Option<PathBuf>>,
+    datasets: Vec<PathBuf>,
     overwrite: bool,
     checkpoint_every: Duration,
     command_line: String,
@@ -131,22 +132,21 @@ impl BasisSettings {
 
 /// Available positions, and the files that contain them.
 enum Positions<'a> {
-    Given(&'a Dataset),
+    Given(&'a Dataset, Vec<PathBuf>),
     Read(Box<Dataset>, Vec<PathBuf>),
 }
 
 impl Positions<'_> {
     fn data(&self) -> &Dataset {
         match self {
-            Self::Given(data) => data,
+            Self::Given(data, _) => data,
             Self::Read(data, _) => data,
         }
     }
 
     fn paths(&self) -> &[PathBuf] {
         match self {
-            Self::Given(_) => &[],
-            Self::Read(_, paths) => paths,
+            Self::Given(_, paths) | Self::Read(_, paths) => paths,
         }
     }
 }
@@ -188,6 +188,7 @@ impl<'a> Tuner<'a> {
             uncertainty: UncertaintyRequest::default(),
             rounds: None,
             folder: None,
+            datasets: Vec::new(),
             overwrite: false,
             checkpoint_every: Duration::from_secs(30),
             command_line: String::new(),
@@ -311,7 +312,16 @@ impl<'a> Tuner<'a> {
         self
     }
 
-    /// Stores the run in a folder, from which it can be [resumed](Self::resume).
+    /// The files that hold the positions of a [`builder`](Self::builder)'s dataset: a run in a folder that names
+    /// them can be resumed. They are not read before.
+    #[must_use]
+    pub fn datasets<P: AsRef<Path>>(mut self, files: &[P]) -> Self {
+        self.datasets = files.iter().map(|file| file.as_ref().to_path_buf()).collect();
+        self
+    }
+
+    /// Stores the run in a folder, from which it can be [resumed](Self::resume) if it was started
+    /// [from files](Self::from_files) or names its [`datasets`](Self::datasets).
     #[must_use]
     pub fn folder(mut self, path: impl AsRef<Path>) -> Self {
         self.folder = Some(Some(path.as_ref().to_path_buf()));
@@ -388,7 +398,10 @@ impl<'a> Tuner<'a> {
                 let (every, cancel) = (self.checkpoint_every, self.cancel);
                 unfinished.run(self.uncertainty, backend, cancel, every, &mut *self.observer)
             }
-            Source::Dataset(data) => self.start(Some(Positions::Given(data)), &[], backend),
+            Source::Dataset(data) => {
+                let files = std::mem::take(&mut self.datasets);
+                self.start(Some(Positions::Given(data, files)), &[], backend)
+            }
             Source::Files(paths) => {
                 self.check()?;
                 let positions = match are_datasets(&paths)? {

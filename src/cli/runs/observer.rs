@@ -15,7 +15,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::super::live::Watch;
 use super::super::scale::scale_forms;
 use super::super::table::{grouped, percent};
-use super::super::{Context, report, say, shows_progress};
+use super::super::{Context, say, shows_progress};
 use super::chart::LossChart;
 
 /// Time between two drawings of the chart.
@@ -124,7 +124,6 @@ impl<'a> Observer<'a> {
                 }
             }
             RunEvent::Resumable { folder } => self.resumable = Some(folder.to_path_buf()),
-            RunEvent::ReportDue { folder, data, split } => report::leave(folder, data, split),
             RunEvent::RoundsLeftOut { rounds } => self.warn(&format!(
                 "the {rounds} rounds of --requiesce are not resumed; start a new run to repeat them"
             )),

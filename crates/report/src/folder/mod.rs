@@ -60,6 +60,8 @@ impl RunReport {
 pub enum Positions {
     /// Those of the run, and which of them are held out.
     Found(Box<(Dataset, Split)>),
+    /// The record names no file: the run was on a dataset in memory.
+    Unnamed,
     /// A file that the record names does not exist.
     Missing(PathBuf),
     /// A file that the record names has other positions than those of the run.
@@ -81,6 +83,9 @@ impl Positions {
             None => config.datasets.iter().map(PathBuf::from).collect(),
         };
         let paths = if given.is_empty() { &named } else { given };
+        if paths.is_empty() {
+            return Ok(Self::Unnamed);
+        }
         if given.is_empty()
             && let Some(missing) = paths.iter().find(|path| !path.exists())
         {

@@ -110,7 +110,7 @@ impl<'a> Writer<'a> {
         match language {
             Language::C => text += "\n#endif\n",
             Language::CSharp => text += "}\n",
-            _ => {}
+            Language::Cpp | Language::Rust | Language::Go | Language::Python => {}
         }
         Ok(text)
     }

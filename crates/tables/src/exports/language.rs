@@ -50,7 +50,10 @@ impl Language {
 
     /// What a comment begins with.
     pub fn comment(self) -> &'static str {
-        if self == Self::Python { "#" } else { "//" }
+        match self {
+            Self::Python => "#",
+            Self::C | Self::Cpp | Self::Rust | Self::CSharp | Self::Go => "//",
+        }
     }
 
     /// How names are usually written.
@@ -69,7 +72,10 @@ impl Language {
 
     /// What names of pairs end in, if anything: in C and C++, other things go by simple names.
     pub fn pair_ending(self) -> Option<&'static str> {
-        matches!(self, Self::C | Self::Cpp).then_some("score")
+        match self {
+            Self::C | Self::Cpp => Some("score"),
+            Self::Rust | Self::CSharp | Self::Go | Self::Python => None,
+        }
     }
 
     /// The class or package, where there has to be one.
@@ -77,26 +83,32 @@ impl Language {
         match self {
             Self::CSharp => Some("Tables"),
             Self::Go => Some("tables"),
-            _ => None,
+            Self::C | Self::Cpp | Self::Rust | Self::Python => None,
         }
     }
 
     /// Blanks before declarations.
     pub fn indent(self) -> &'static str {
-        if self == Self::CSharp { "    " } else { "" }
+        match self {
+            Self::CSharp => "    ",
+            Self::C | Self::Cpp | Self::Rust | Self::Go | Self::Python => "",
+        }
     }
 
     /// Brackets of arrays.
     pub fn brackets(self) -> (char, char) {
         match self {
             Self::Rust | Self::Python => ('[', ']'),
-            _ => ('{', '}'),
+            Self::C | Self::Cpp | Self::CSharp | Self::Go => ('{', '}'),
         }
     }
 
     /// What ends a declaration.
     pub fn end(self) -> &'static str {
-        if matches!(self, Self::Go | Self::Python) { "" } else { ";" }
+        match self {
+            Self::Go | Self::Python => "",
+            Self::C | Self::Cpp | Self::Rust | Self::CSharp => ";",
+        }
     }
 
     /// A pair, `width` characters a number.
@@ -105,7 +117,7 @@ impl Language {
             Self::C => ("{ ", " }"),
             Self::Cpp => ("S(", ")"),
             Self::Go => ("{", "}"),
-            _ => ("(", ")"),
+            Self::Rust | Self::CSharp | Self::Python => ("(", ")"),
         };
         format!("{before}{mg:>width$}, {eg:>width$}{after}")
     }
@@ -116,7 +128,7 @@ impl Language {
             Self::Go => {
                 format!("[2]{}{{{mg}, {eg}}}", if mg.contains(['.', 'e']) { "float64" } else { "int" })
             }
-            _ => self.pair(mg, eg, 0),
+            Self::C | Self::Cpp | Self::Rust | Self::CSharp | Self::Python => self.pair(mg, eg, 0),
         }
     }
 
