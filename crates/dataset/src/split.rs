@@ -63,7 +63,7 @@ impl Split {
     pub fn check_share(share: f64) -> Result<()> {
         match (0.0..=0.9).contains(&share) {
             true => Ok(()),
-            false => Err(Error::Usage(format!("held-out share {share}: must be from 0 to 0.9"))),
+            false => Err(Error::setting("holdout", share, "must be from 0 to 0.9")),
         }
     }
 

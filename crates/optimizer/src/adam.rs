@@ -89,16 +89,16 @@ impl AdamSettings {
     fn validate(&self) -> Result<()> {
         let usage = |what: String| Err(Error::Usage(what));
         if !(self.learning_rate.is_finite() && self.learning_rate > 0.0) {
-            return usage(format!("learning rate {}: must be a positive number", self.learning_rate));
+            return Err(Error::setting("learning-rate", self.learning_rate, "must be a positive number"));
         }
         if !(0.0..1.0).contains(&self.beta1) || !(0.0..1.0).contains(&self.beta2) {
             return usage(format!("betas {} and {}: must be from 0 to below 1", self.beta1, self.beta2));
         }
         if !(self.epsilon.is_finite() && self.epsilon > 0.0) {
-            return usage(format!("epsilon {}: must be a positive number", self.epsilon));
+            return Err(Error::setting("epsilon", self.epsilon, "must be a positive number"));
         }
         if !(self.l2.is_finite() && self.l2 >= 0.0) {
-            return usage(format!("L2 weight {}: must be 0 or a positive number", self.l2));
+            return Err(Error::setting("l2", self.l2, "must be 0 or a positive number"));
         }
         Ok(())
     }

@@ -78,7 +78,7 @@ impl GaussNewton {
     /// [`Error::Usage`] when a setting is out of range.
     pub fn try_new(space: &Space, settings: GaussNewtonSettings) -> Result<Self> {
         if !(settings.l2.is_finite() && settings.l2 >= 0.0) {
-            return Err(Error::Usage(format!("L2 weight {}: must be 0 or a positive number", settings.l2)));
+            return Err(Error::setting("l2", settings.l2, "must be 0 or a positive number"));
         }
         if !(settings.damping.is_finite() && settings.damping > 0.0) {
             return Err(Error::Usage(format!("damping {}: must be a positive number", settings.damping)));

@@ -125,7 +125,7 @@ impl BasisSettings {
         match self.radius {
             None => Ok(Some(resolved)),
             Some(radius) if radius.is_finite() && radius > 0.0 => Ok(Some(resolved.within(radius))),
-            Some(radius) => Err(Error::Usage(format!("radius {radius}: must be a positive number"))),
+            Some(radius) => Err(Error::setting("radius", radius, "must be a positive number")),
         }
     }
 }

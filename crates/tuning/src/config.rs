@@ -361,7 +361,7 @@ impl RunConfig {
     /// [`Error::Usage`] for numbers out of their range or not finite.
     pub fn validate(&self) -> Result<()> {
         if !(self.k.is_finite() && self.k > 0.0) {
-            return Err(Error::Usage(format!("K {}: must be a positive number", self.k)));
+            return Err(Error::setting("k", self.k, "must be a positive number"));
         }
         if self.prior_theta.iter().any(|value| !value.is_finite()) {
             return Err(Error::Usage("the prior contains non-finite values".to_string()));

@@ -59,7 +59,7 @@ impl Stopping {
     /// Checks the limits.
     ///
     /// # Errors
-    /// [`Error::Usage`] for numbers that are out of range or not finite.
+    /// [`Error::Setting`] and [`Error::Usage`] for numbers that are out of range or not finite.
     pub fn validate(&self) -> Result<()> {
         if self.seconds.is_some_and(|s| !(s.is_finite() && s > 0.0)) {
             return Err(Error::Usage("the time limit must be a positive number of seconds".to_string()));
@@ -69,8 +69,12 @@ impl Stopping {
                 return Err(Error::Usage(format!("{what} {value}: must be 0 or a positive number")));
             }
         }
-        if self.epochs == 0 || self.window == 0 || self.patience == 0 {
-            return Err(Error::Usage("epochs, window and patience must be at least 1".to_string()));
+        for (setting, value) in
+            [("epochs", self.epochs), ("window", self.window), ("patience", self.patience)]
+        {
+            if value == 0 {
+                return Err(Error::setting(setting, 0, "must be at least 1"));
+            }
         }
         Ok(())
     }

@@ -108,11 +108,12 @@ impl ParticleSwarmSettings {
     /// Checks the settings.
     ///
     /// # Errors
-    /// [`Error::Usage`] naming the first setting that is out of range.
+    /// [`Error::Setting`] or [`Error::Usage`] naming the first setting that is out of range.
     pub fn validate(&self) -> Result<()> {
         let usage = |text: String| Err(Error::Usage(text));
         if self.swarms == 0 || self.particles == 0 {
-            return usage("swarms and particles must be at least 1".to_string());
+            let setting = if self.swarms == 0 { "swarms" } else { "particles" };
+            return Err(Error::setting(setting, 0, "must be at least 1"));
         }
         let too_many = usize::MAX / Self::bytes_per_particle(1 << 16);
         if self.members().is_none_or(|members| members > too_many) {
@@ -138,10 +139,10 @@ impl ParticleSwarmSettings {
             return usage(format!("the probability of death {}: must be from 0 to 1", self.death));
         }
         if self.restart_after == Some(0) {
-            return usage("iterations without progress before a restart must be at least 1".to_string());
+            return Err(Error::setting("restart-after", 0, "must be at least 1"));
         }
         if !(self.l2.is_finite() && self.l2 >= 0.0) {
-            return usage(format!("L2 weight {}: must be 0 or a positive number", self.l2));
+            return Err(Error::setting("l2", self.l2, "must be 0 or a positive number"));
         }
         Ok(())
     }

@@ -175,7 +175,7 @@ impl SweepConfig {
             return usage(format!("{} epochs: must be from 1 to 10,000,000", self.epochs));
         }
         if self.folds < 2 {
-            return usage(format!("{} folds: at least 2 are needed, to train and to judge", self.folds));
+            return Err(Error::setting("folds", self.folds, "at least 2 are needed, to train and to judge"));
         }
         if self.seeds.is_empty() || self.grid.is_empty() {
             return usage("there is no run".to_string());
