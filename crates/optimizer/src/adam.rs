@@ -97,9 +97,7 @@ impl AdamSettings {
         if !(self.epsilon.is_finite() && self.epsilon > 0.0) {
             return Err(Error::setting("epsilon", self.epsilon, "must be a positive number"));
         }
-        if !(self.l2.is_finite() && self.l2 >= 0.0) {
-            return Err(Error::setting("l2", self.l2, "must be 0 or a positive number"));
-        }
+        crate::check_l2(self.l2)?;
         Ok(())
     }
 }

@@ -77,9 +77,7 @@ impl GaussNewton {
     /// # Errors
     /// [`Error::Usage`] when a setting is out of range.
     pub fn try_new(space: &Space, settings: GaussNewtonSettings) -> Result<Self> {
-        if !(settings.l2.is_finite() && settings.l2 >= 0.0) {
-            return Err(Error::setting("l2", settings.l2, "must be 0 or a positive number"));
-        }
+        crate::check_l2(settings.l2)?;
         if !(settings.damping.is_finite() && settings.damping > 0.0) {
             return Err(Error::Usage(format!("damping {}: must be a positive number", settings.damping)));
         }

@@ -28,7 +28,15 @@ pub use schedule::Schedule;
 pub use space::Space;
 
 use gputexel_evaluator::{AdamStep, Evaluations};
-use gputexel_files::Result;
+use gputexel_files::{Error, Result};
+
+/// Refuses weights of the regularization that are negative or not finite.
+fn check_l2(l2: f64) -> Result<()> {
+    match l2.is_finite() && l2 >= 0.0 {
+        true => Ok(()),
+        false => Err(Error::setting("l2", l2, "must be 0 or a positive number")),
+    }
+}
 
 /// Parameter vectors to evaluate, and which results are needed.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,7 +93,7 @@ pub trait Optimizer {
     /// Answers the last [`ask`](Self::ask); losses, gradients and matrices include regularization.
     ///
     /// # Errors
-    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when no member has a finite loss or a linear system
+    /// [`Error::Numeric`] when no member has a finite loss or a linear system
     /// cannot be solved.
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()>;
 
@@ -138,7 +146,7 @@ pub trait Optimizer {
     /// Restores a state saved by the same method with the same settings.
     ///
     /// # Errors
-    /// [`Error::Usage`](gputexel_files::Error::Usage) when the state has a different shape or contains
+    /// [`Error::Usage`] when the state has a different shape or contains
     /// non-finite numbers.
     fn restore(&mut self, state: OptimizerState) -> Result<()>;
 

@@ -103,9 +103,7 @@ impl Local {
     /// # Errors
     /// [`Error::Usage`] when a setting is out of range, or bounds contain no whole number.
     pub fn try_new(space: &Space, settings: LocalSettings) -> Result<Self> {
-        if !(settings.l2.is_finite() && settings.l2 >= 0.0) {
-            return Err(Error::setting("l2", settings.l2, "must be 0 or a positive number"));
-        }
+        crate::check_l2(settings.l2)?;
         let descending = settings.steps.is_sorted_by(|a, b| a > b);
         if settings.steps.last() != Some(&1) || !descending {
             return Err(Error::Usage("steps must be descending integers that end with 1".to_string()));

@@ -141,9 +141,7 @@ impl ParticleSwarmSettings {
         if self.restart_after == Some(0) {
             return Err(Error::setting("restart-after", 0, "must be at least 1"));
         }
-        if !(self.l2.is_finite() && self.l2 >= 0.0) {
-            return Err(Error::setting("l2", self.l2, "must be 0 or a positive number"));
-        }
+        crate::check_l2(self.l2)?;
         Ok(())
     }
 }
