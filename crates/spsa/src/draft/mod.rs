@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
 
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, Result, absolute};
 use gputexel_matches::client::{EngineCommand, OptionKind, Setting, UciPlayer};
 use gputexel_matches::{StopFlag, TimeControl};
 use gputexel_model::Prior;
@@ -212,7 +212,7 @@ impl DraftOptions {
         if folder.is_none_or(|folder| folder.as_os_str().is_empty()) {
             return path.to_path_buf();
         }
-        std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+        absolute(path)
     }
 }
 

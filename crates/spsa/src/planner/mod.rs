@@ -106,7 +106,7 @@ impl Guess {
 }
 
 /// Settings for a parameter.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Advice {
     /// Perturbation at the last iteration: 2.2 distances, at most a quarter of the range between
     /// the bounds, and at least ½ of whole numbers.

@@ -54,18 +54,9 @@ pub struct ParameterPlan<'a> {
     pub distance: f64,
     /// Elo to be gained by going there.
     pub elo: f64,
-    /// Perturbation at the last iteration, in units of the parameter.
-    pub c_end: f64,
-    /// SPSA's gain at the last iteration; none where there are too few games.
-    pub r_end: Option<f64>,
-    /// The same by the authors of BSPSA.
-    pub authors_r_end: Option<f64>,
-    /// Width of what is believed of the optimum, in units of the parameter.
-    pub s: f64,
-    /// Width of the curve of strength, in units of the parameter.
-    pub sigma: f64,
-    /// Pairs of games below which the parameter drowns in noise.
-    pub least_pairs: f64,
+    /// The settings, in units of the parameter.
+    #[serde(flatten)]
+    pub advice: Advice,
     /// Perturbation where gains are constant.
     pub constant_c: f64,
 }
@@ -92,12 +83,7 @@ impl<'a> PlanSummary<'a> {
             max: guess.max,
             distance: guess.distance,
             elo: guess.elo,
-            c_end: advice.c_end,
-            r_end: advice.r_end,
-            authors_r_end: advice.authors_r_end,
-            s: advice.s,
-            sigma: advice.sigma,
-            least_pairs: advice.least_pairs,
+            advice: *advice,
             constant_c: *c,
         };
         Self {
