@@ -58,9 +58,9 @@ pub use gputexel_engine as engine;
 pub use gputexel_evaluator as evaluator;
 pub use gputexel_evaluator::Backend;
 pub use gputexel_files::{
-    Advice, AppendFile, AtomicFile, Error, RECORD_BYTES, Remedy, Result, SETTINGS_BYTES, check_apart,
-    check_outputs, check_target, counted, folder_lock, is_one, parse_bytes, printable, read_limited,
-    read_whole, read_whole_text, remove_until_rewritten, run_folder, shown, without_links, write_atomically,
+    Advice, AppendFile, AtomicFile, Error, RECORD_BYTES, Remedy, Result, SETTINGS_BYTES, absolute,
+    check_apart, check_outputs, check_target, counted, folder_lock, parse_bytes, printable, read_limited,
+    read_whole, read_whole_text, remove_until_rewritten, run_folder, shown, write_atomically,
 };
 pub use gputexel_gpu as gpu;
 pub use gputexel_ingest::{extraction, trace};

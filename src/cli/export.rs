@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use gputexel::tables::{self, ExportOptions, ExportRequest, Format, ImportRequest, LikeSource};
-use gputexel::{Error, Result, write_atomically};
+use gputexel::{Error, Result, check_outputs, write_atomically};
 use serde_json::{Map, Value, json};
 
 use super::table::grouped;
-use super::targets::check_outputs;
 use super::{Context, answer, say};
 
 /// Flags of `export`.

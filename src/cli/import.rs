@@ -5,12 +5,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use gputexel::trace::{CompiledSchema, ImportReport, ImportSettings, export_files, import, survey};
-use gputexel::{dataset, write_atomically};
+use gputexel::{check_apart, check_outputs, dataset, write_atomically};
 use serde_json::json;
 
 use super::reading_progress::with_progress;
 use super::table::{aligned, bytes, grouped, percent, result_table};
-use super::targets::{check_apart, check_outputs};
 use super::{Context, answer};
 
 /// Flags of `import`.

@@ -90,7 +90,7 @@ impl Watch {
     /// When they cannot be written.
     pub fn events(&self, folder: &RunFolder, after: u64) -> Result<Option<EventWriter>> {
         let Some(base) = &self.tensorboard else { return Ok(None) };
-        let absolute = std::path::absolute(folder.path()).unwrap_or_else(|_| folder.path().to_path_buf());
+        let absolute = gputexel::absolute(folder.path());
         let name = absolute.file_name().map(Path::new).unwrap_or(Path::new("run"));
         EventWriter::create(&base.join(name), after).map(Some)
     }

@@ -28,7 +28,6 @@ mod selection;
 mod spsa;
 mod sweep;
 mod table;
-mod targets;
 mod tune;
 mod uci;
 

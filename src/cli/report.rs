@@ -4,15 +4,11 @@ use std::path::{Path, PathBuf};
 
 use gputexel::report::{InHand, Positions, RunReport, is_sweep};
 use gputexel::tuning::RunRecord;
-use gputexel::{Error, Result, write_atomically};
+use gputexel::{Error, Result, check_apart, check_target, write_atomically};
 use serde_json::json;
 
-use super::run_folder::{Kind, RunFolder};
-use super::targets::{check_apart, check_target};
+use super::run_folder::{Kind, REPORT, RunFolder};
 use super::{Context, say};
-
-/// The report's name in a run's folder.
-pub const REPORT: &str = "report.html";
 
 /// Flags of `report`.
 #[derive(Debug, clap::Args)]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gputexel::Result;
-pub use gputexel::run_folder::{Kind, RunFolder, check_contents, check_inputs};
+pub use gputexel::run_folder::{Kind, REPORT, RunFolder, check_contents, check_inputs};
 
 /// [`RunFolder::create`] with the warning of a folder that has no lock.
 ///

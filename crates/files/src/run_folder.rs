@@ -62,6 +62,15 @@ impl Kind {
 /// The tuned parameters in the folder of a run; where commands read parameters, the folder stands for this file.
 pub const PARAMETERS: &str = "params.json";
 
+/// The page about a run in its folder.
+pub const REPORT: &str = "report.html";
+
+/// The file that a path stands for where parameters are read, whether or not it is there: the folder of a run
+/// stands for its parameters.
+pub fn parameters_at(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join(PARAMETERS) } else { path.to_path_buf() }
+}
+
 /// What an earlier run left and must not be taken for this one's. Without its record there is nothing to
 /// go on with: it goes first.
 const RESULTS: [&str; 8] = [
@@ -69,7 +78,7 @@ const RESULTS: [&str; 8] = [
     "metrics.jsonl",
     PARAMETERS,
     "z.json",
-    "report.html",
+    REPORT,
     "runs.csv",
     "sweep.svg",
     "log.csv",
@@ -343,12 +352,7 @@ pub fn check_contents(path: &Path, kind: Kind, overwrite: bool) -> Result<()> {
 pub fn check_inputs(folder: &Path, kind: Kind, inputs: &[&Path]) -> Result<()> {
     let removed: Vec<PathBuf> =
         kind.record().into_iter().chain(RESULTS).map(|name| folder.join(name)).collect();
-    // A folder as an input stands for its parameters.
-    let located = |input: &Path| match input.is_dir() {
-        true => input.join(PARAMETERS),
-        false => input.to_path_buf(),
-    };
-    match inputs.iter().find(|input| removed.iter().any(|path| is_one(path, &located(input)))) {
+    match inputs.iter().find(|input| removed.iter().any(|path| is_one(path, &parameters_at(input)))) {
         Some(input) => {
             let folder = folder.display();
             Err(Error::Usage(format!(

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::paths::without_links;
-use crate::run_folder::PARAMETERS;
+use crate::paths::{folder_of, without_links};
+use crate::run_folder::parameters_at;
 
 /// Refuses to write where something is, unless `may_exist`, and where nothing can be written. Nothing is said of
 /// a file that is not to be written at all.
@@ -32,9 +32,7 @@ pub fn check_apart(outputs: &[Option<&Path>], inputs: &[&Path]) -> Result<()> {
     // Devices such as /dev/null may be written twice.
     let is_file = |path: &&Path| !path.exists() || path.is_file();
     let outputs: Vec<&Path> = outputs.iter().copied().flatten().filter(is_file).collect();
-    let files =
-        inputs.iter().map(|path| if path.is_dir() { path.join(PARAMETERS) } else { path.to_path_buf() });
-    let inputs: Vec<PathBuf> = files.map(|path| without_links(&path)).collect();
+    let inputs: Vec<PathBuf> = inputs.iter().map(|path| without_links(&parameters_at(path))).collect();
     for (i, output) in outputs.iter().enumerate() {
         let place = without_links(output);
         if inputs.contains(&place) {
@@ -60,11 +58,4 @@ pub fn check_outputs<P: AsRef<Path>>(
     outputs.iter().try_for_each(|path| check_target(*path, may_exist))?;
     let inputs: Vec<P> = inputs.into_iter().collect();
     check_apart(outputs, &inputs.iter().map(AsRef::as_ref).collect::<Vec<_>>())
-}
-
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
 }

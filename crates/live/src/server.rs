@@ -57,9 +57,13 @@ impl Bound {
     /// # Errors
     /// [`Error::Setting`] when it cannot be had.
     pub fn take(port: u16) -> Result<Self> {
-        TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
-            .map(Self)
-            .map_err(|e| refused(format!("cannot listen on 127.0.0.1:{port}: {e}")))
+        TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).map(Self).map_err(|e| {
+            Error::Setting {
+                setting: "live",
+                value: None,
+                reason: format!("cannot listen on 127.0.0.1:{port}: {e}"),
+            }
+        })
     }
 
     /// The address for a browser.
@@ -94,11 +98,6 @@ impl Bound {
             .map_err(fail)?;
         Ok(Server { shared, thread: Some(thread) })
     }
-}
-
-/// A port that cannot be had.
-fn refused(reason: String) -> Error {
-    Error::Setting { setting: "live", value: None, reason }
 }
 
 impl Server {

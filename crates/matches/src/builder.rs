@@ -1,6 +1,6 @@
 //! What a match is told before it begins.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::StopFlag;
@@ -13,7 +13,7 @@ use super::session::{FinishedMatch, Match, Observe};
 use super::statistics::Sprt;
 use super::tally::Tally;
 use super::time_control::TimeControl;
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, Result, absolute};
 
 /// Games of a match that is not told how many.
 const GAMES: u64 = 1000;
@@ -242,7 +242,6 @@ impl<'a> MatchBuilder<'a> {
                 return Err(Error::setting(setting, 0, "expected at least 1"));
             }
         }
-        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
         let openings = OpeningsConfig {
             file: self.book.as_deref().map(absolute),
             checksum: None,

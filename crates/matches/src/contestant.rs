@@ -9,7 +9,7 @@ use super::builtin::BuiltinPlayer;
 use super::client::{EngineCommand, Setting, UciPlayer, find_program};
 use super::config::{EngineConfig, EngineKind, MatchConfig, check_checksum};
 use super::player::Player;
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, Result, absolute};
 use gputexel_model::{ParameterFile, Prior, TableEvaluation, named_parameters};
 
 /// What is said of one side of a match.
@@ -59,7 +59,7 @@ impl Side {
             None => {
                 // The folder of a run stands for its parameters.
                 let file = ParameterFile::locate(Path::new(text))?;
-                let path = std::path::absolute(&file).unwrap_or(file);
+                let path = absolute(file);
                 (EngineKind::BuiltIn, path.display().to_string(), stem(&path))
             }
         };

@@ -167,13 +167,23 @@ impl FeatureSet {
 
     /// The groups, in the order of their features.
     pub fn groups(&self) -> Vec<FeatureGroup<'_>> {
-        let groups = self.features.chunk_by(|a, b| a.group == b.group);
-        let named = groups.map(|features| {
-            let name = features[0].group.as_str();
-            let features = features.iter().map(|feature| feature.name.as_str()).collect();
+        let named = self.group_names().into_iter().map(|name| {
+            let own = self.features.iter().filter(|feature| feature.group == name);
+            let features = own.map(|feature| feature.name.as_str()).collect();
             FeatureGroup { name, definition: self.definition(name).unwrap_or_default(), features }
         });
         named.collect()
+    }
+
+    /// The names of the groups, each once, in the order of their first features.
+    pub fn group_names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for feature in &self.features {
+            if !names.contains(&feature.group.as_str()) {
+                names.push(&feature.group);
+            }
+        }
+        names
     }
 
     /// Writes the features of a board with `turn` to move into `row`.

@@ -4,6 +4,7 @@
 //! parts that the other crates are: the default of every setting, folders from which runs are resumed,
 //! rounds in which positions are resolved again, errors of the parameters, and the files of results.
 
+mod basis;
 mod event;
 mod inputs;
 mod memory;
@@ -16,6 +17,7 @@ mod tuned;
 mod tuner;
 mod uncertainty;
 
+pub use basis::BasisSettings;
 pub use event::{RunEvent, RunObserver, Start};
 pub use inputs::{are_datasets, default_features, extract};
 pub use reopen::Reopened;
@@ -25,6 +27,6 @@ pub use summary::{
     BootstrapSummary, FindingsSummary, MemberSummary, PolishSummary, SwarmSummary, TuneSummary,
     UncertaintySummary,
 };
-pub use tuned::{FAR_CP, REPORT, SwarmLosses, Tuned, WEAK_SUPPORT};
-pub use tuner::{BasisSettings, Tuner};
+pub use tuned::{FAR_CP, SwarmLosses, Tuned, WEAK_SUPPORT};
+pub use tuner::Tuner;
 pub use uncertainty::{Answer, BEYOND, Findings, GroupErrors, OFF_OPTIMUM};

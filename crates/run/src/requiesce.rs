@@ -9,7 +9,7 @@ use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_evaluator::Backend;
 use gputexel_files::run_folder::{DATASET, Kind, append_line};
-use gputexel_files::{AppendFile, Error, Result, RunFolder};
+use gputexel_files::{AppendFile, Error, Result, RunFolder, absolute};
 use gputexel_ingest::extraction::{ExtractSettings, Hooks, Leaf, LeafChanges, extract_with_leaves};
 use gputexel_model::{Parameterization, TableEvaluation};
 use gputexel_report::{InHand, grouped};
@@ -160,9 +160,8 @@ impl Rounds {
             self.leaves = leaves;
             let data = dataset::read(&path)?;
             let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
-            let absolute = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
             config = RunConfig {
-                datasets: vec![absolute.display().to_string()],
+                datasets: vec![absolute(&path).display().to_string()],
                 checksum: data.checksum().to_string(),
                 basis: Some(restart_at(config.parameterization(), &tuned.outcome.z)),
                 ..config

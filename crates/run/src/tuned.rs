@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use gputexel_dataset::objective::Objective;
-use gputexel_files::run_folder::{Kind, PARAMETERS, append_line};
+use gputexel_files::run_folder::{Kind, PARAMETERS, REPORT, append_line};
 use gputexel_files::{Error, Result, RunFolder};
 use gputexel_model::{FeatureSet, ParameterFile, Provenance};
 use gputexel_report::{InHand, RunReport};
@@ -15,9 +15,6 @@ use gputexel_tuning::{
 
 use crate::event::{RunEvent, RunObserver};
 use crate::uncertainty::Answer;
-
-/// The report of a run in its folder.
-pub const REPORT: &str = "report.html";
 
 /// Positions below which a feature's values are called weakly supported.
 pub const WEAK_SUPPORT: u64 = 100;
@@ -199,20 +196,20 @@ impl Tuned {
         folder.write_record(Kind::Run, &self.record)?;
         let mut metrics = folder.metrics(0)?;
         self.epochs.iter().try_for_each(|epoch| append_line(&mut metrics, epoch))?;
-        self.write_files(&folder)?;
+        let parameters = self.write_files(&folder)?;
         self.checkpoint.as_ref().map_or(Ok(()), |checkpoint| checkpoint.write_to(&folder))?;
         let in_hand = InHand {
             record: Some(&self.record),
             checkpoint: self.checkpoint.as_ref(),
-            features: Some(&self.features),
+            parameters: Some(&parameters),
             note: "Calibration and residuals need the positions of the run.",
             ..InHand::default()
         };
         folder.write(REPORT, &RunReport::of_run(&folder, &in_hand)?.to_html(None)?)
     }
 
-    /// Writes parameters and tables; the run may still go on from its state.
-    pub(crate) fn write_files(&self, folder: &RunFolder) -> Result<()> {
+    /// Writes parameters, which are returned, and tables; the run may still go on from its state.
+    pub(crate) fn write_files(&self, folder: &RunFolder) -> Result<ParameterFile> {
         // One of an interruption does not belong to the result, and would look as if all was done.
         folder.remove(REPORT)?;
         let file = self.parameter_file();
@@ -222,7 +219,8 @@ impl Tuned {
         if let Some(coordinates) = self.coordinates() {
             folder.write("z.json", &coordinates.to_json())?;
         }
-        folder.write(PARAMETERS, &file.to_json())
+        folder.write(PARAMETERS, &file.to_json())?;
+        Ok(file)
     }
 }
 

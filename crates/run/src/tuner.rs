@@ -10,14 +10,15 @@ use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_evaluator::Backend;
 use gputexel_evaluator::gpu::BackendChoice;
 use gputexel_files::run_folder::{DATASET, Kind};
-use gputexel_files::{Error, Result, RunFolder};
-use gputexel_model::{Basis, FeatureSet, Parameterization, Prior};
+use gputexel_files::{Error, Result, RunFolder, absolute};
+use gputexel_model::{Parameterization, Prior};
 use gputexel_optimizer::{Optimizer, Space};
 use gputexel_tuning::{
     Limits, OptimizerConfig, Rounding, RunConfig, RunRecord, UncertaintyRequest, exact_scores, fit_scale,
     space_of,
 };
 
+use crate::basis::BasisSettings;
 use crate::event::{RunEvent, RunObserver};
 use crate::inputs::{are_datasets, default_features, extract_to, temporary_folder};
 use crate::memory::check_swarms;
@@ -81,53 +82,6 @@ pub(crate) enum Source<'a> {
     Dataset(&'a Dataset),
     Files(Vec<PathBuf>),
     Unfinished(Box<Unfinished>),
-}
-
-/// Which parameters are tuned.
-#[derive(Clone, Debug, Default)]
-pub struct BasisSettings {
-    /// The basis. `None` tunes every parameter by itself, except for imported features (the basis in their
-    /// schema) and swarms (MadChess's).
-    pub basis: Option<Basis>,
-    /// What is not tuned: tables, features, one phase of them, or coordinates.
-    pub freeze: Vec<String>,
-    /// Whether to drop the bounds of the basis.
-    pub unbounded: bool,
-    /// Whether to restrict all coordinates to whole numbers.
-    pub integers: bool,
-    /// Bounds for coordinates that have none: this many centipawns from the start.
-    pub radius: Option<f64>,
-}
-
-impl BasisSettings {
-    /// The parameterization; `None` if every parameter is tuned by itself, unless it is to be `named`.
-    fn resolve(
-        &self,
-        default: &str,
-        named: bool,
-        set: &FeatureSet,
-        theta: &[f64],
-    ) -> Result<Option<Parameterization>> {
-        let Ok(identity) = "identity".parse::<Basis>();
-        let Ok(default) = set.default_basis(default).parse::<Basis>();
-        let basis = self.basis.as_ref().unwrap_or(&default);
-        let plain = *basis == identity && self.freeze.is_empty();
-        if plain && !named && !self.integers && self.radius.is_none() {
-            return Ok(None);
-        }
-        let mut resolved = basis.resolve(set, theta, &self.freeze)?;
-        if self.unbounded {
-            resolved = resolved.without_bounds();
-        }
-        if self.integers {
-            resolved = resolved.whole();
-        }
-        match self.radius {
-            None => Ok(Some(resolved)),
-            Some(radius) if radius.is_finite() && radius > 0.0 => Ok(Some(resolved.within(radius))),
-            Some(radius) => Err(Error::setting("radius", radius, "must be a positive number")),
-        }
-    }
 }
 
 /// Available positions, and the files that contain them.
@@ -534,7 +488,6 @@ impl<'a> Tuner<'a> {
         }
         let split = Split::try_new(data, self.holdout, optimizer.batches(), self.seed)?;
         let (k, fitted_loss) = scale(data, &split, &theta, self.loss, self.k)?;
-        let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let config = RunConfig {
             datasets: positions.paths().iter().map(|path| absolute(path).display().to_string()).collect(),
             checksum: data.checksum().to_string(),

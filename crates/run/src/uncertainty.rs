@@ -255,12 +255,6 @@ impl Findings {
 
     /// Median errors of the groups of features, in the order of their first features.
     pub fn medians<'s>(&self, set: &'s FeatureSet) -> Vec<GroupErrors<'s>> {
-        let mut groups: Vec<&str> = Vec::new();
-        for feature in &set.features {
-            if !groups.contains(&feature.group.as_str()) {
-                groups.push(&feature.group);
-            }
-        }
         let count = set.features.len();
         let middle = |group: &str, phase: usize| {
             let features = set.features.iter().enumerate().filter(|(_, feature)| feature.group == group);
@@ -268,7 +262,7 @@ impl Findings {
             median(&mut errors.collect::<Vec<f64>>())
         };
         let of = |group| GroupErrors { group, middlegame: middle(group, 0), endgame: middle(group, 1) };
-        groups.into_iter().map(of).collect()
+        set.group_names().into_iter().map(of).collect()
     }
 
     /// Bootstrap errors by sandwich errors, by θ.

@@ -1,11 +1,12 @@
 //! From settings to the configuration of a sweep.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::LossKind;
 use gputexel_evaluator::cpu::CpuEvaluator;
-use gputexel_files::{Advice, Error, Result};
+use gputexel_files::{Advice, Error, Result, absolute};
 use gputexel_model::{Basis, Parameterization, Prior};
 use gputexel_tuning::sweep::{Axis, AxisKey, Grid, MakeEvaluator, SweepConfig, SweepEvent, SweepMethod};
 use gputexel_tuning::{exact_scores, fit_scale};
@@ -57,8 +58,8 @@ impl<'a> SweepBuilder<'a> {
 
     /// Files that the dataset was read from, for the record: a sweep is resumed from them.
     #[must_use]
-    pub fn datasets(mut self, paths: Vec<String>) -> Self {
-        self.datasets = paths;
+    pub fn datasets<P: AsRef<Path>>(mut self, files: &[P]) -> Self {
+        self.datasets = files.iter().map(|file| absolute(file).display().to_string()).collect();
         self
     }
 

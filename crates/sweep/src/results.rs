@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use gputexel_dataset::Dataset;
-use gputexel_files::run_folder::{Kind, RunFolder};
+use gputexel_files::run_folder::{Kind, REPORT, RunFolder};
 use gputexel_files::{Result, write_atomically};
 use gputexel_report::{RunReport, grouped, sweep_picture};
 use gputexel_tuning::sweep::{
@@ -14,6 +14,11 @@ use gputexel_tuning::{Checkpoint, StopReason};
 use serde_json::{Value, json};
 
 use crate::{BestParameters, write_csv};
+
+/// The runs, in the folder of a sweep.
+pub(crate) const RUNS: &str = "runs.csv";
+/// The picture of the runs there.
+pub(crate) const PICTURE: &str = "sweep.svg";
 
 /// The results of a sweep, or of the part of it that was completed.
 pub struct SweepResults<'d> {
@@ -84,9 +89,19 @@ impl<'d> SweepResults<'d> {
         if let Some(checkpoint) = &self.checkpoint {
             checkpoint.write_to(&folder)?;
         }
-        self.write_csv(&folder.file("runs.csv"))?;
-        self.write_svg(&folder.file("sweep.svg"))?;
-        folder.write("report.html", &self.report(path, &record).to_html(None)?)
+        self.write_runs(&folder)?;
+        self.write_report(&folder, &record)
+    }
+
+    /// Writes the table and the picture of the runs into the sweep's folder.
+    pub(crate) fn write_runs(&self, folder: &RunFolder) -> Result<()> {
+        self.write_csv(&folder.file(RUNS))?;
+        self.write_svg(&folder.file(PICTURE))
+    }
+
+    /// Writes the report into the sweep's folder.
+    pub(crate) fn write_report(&self, folder: &RunFolder, record: &SweepRecord) -> Result<()> {
+        folder.write(REPORT, &self.report(folder.path(), record).to_html(None)?)
     }
 
     /// The report of the sweep in a folder.

@@ -8,20 +8,14 @@ use std::time::Duration;
 
 use gputexel_dataset::{self as dataset, Dataset};
 use gputexel_files::run_folder::{Kind, RunFolder};
-use gputexel_files::{Error, Result, check_outputs, check_target, is_one};
+use gputexel_files::{Error, Result, absolute, check_outputs, check_target, is_one};
 use gputexel_tuning::Checkpoint;
 use gputexel_tuning::sweep::{MakeEvaluator, SweepConfig, SweepEvent, SweepOutputs, SweepRecord};
 use serde_json::Value;
 
 use crate::best::{BestTarget, check_best, holds_best_only};
+use crate::results::{PICTURE, RUNS};
 use crate::{BestParameters, SweepResults, SweepSession};
-
-/// The runs, in the folder of a sweep.
-const RUNS: &str = "runs.csv";
-/// The picture of the runs there.
-const PICTURE: &str = "sweep.svg";
-/// The report there.
-const REPORT: &str = "report.html";
 
 /// Which files a sweep writes, and how often it stores its state.
 #[derive(Clone, Debug)]
@@ -138,7 +132,7 @@ impl SweepFiles {
         let file = |given, recorded_path: &Option<PathBuf>, own: &str| {
             let path = choose(given, recorded_path);
             let full = path.as_ref().map(absolute);
-            let ours = full == *recorded_path || full == Some(absolute(&folder.file(own)));
+            let ours = full == *recorded_path || full == Some(absolute(folder.file(own)));
             check_target(path.as_deref(), self.overwrite || ours).map(|()| path)
         };
         let csv = file(&self.csv, &recorded.csv, RUNS)?;
@@ -152,10 +146,6 @@ impl SweepFiles {
         }
         Ok(SweepOutputs { best, csv, svg, force, written: false })
     }
-}
-
-fn absolute(path: &PathBuf) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.clone())
 }
 
 fn absolutes(outputs: &SweepOutputs) -> SweepOutputs {
@@ -254,16 +244,10 @@ impl StartedSweep {
             None => SweepSession::new(config, &self.data)?,
         };
         let results = session.run(make_evaluator, cancel, observe)?;
-        let in_folder = |name: &str| folder.map(|folder| folder.file(name));
-        for path in self.outputs.csv.clone().into_iter().chain(in_folder(RUNS)) {
-            results.write_csv(&path)?;
-        }
-        for path in self.outputs.svg.clone().into_iter().chain(in_folder(PICTURE)) {
-            results.write_svg(&path)?;
-        }
-        let report = folder.map_or(Ok(()), |folder| {
-            folder.write(REPORT, &results.report(folder.path(), &self.record).to_html(None)?)
-        });
+        self.outputs.csv.as_deref().map_or(Ok(()), |path| results.write_csv(path))?;
+        self.outputs.svg.as_deref().map_or(Ok(()), |path| results.write_svg(path))?;
+        folder.map_or(Ok(()), |folder| results.write_runs(folder))?;
+        let report = folder.map_or(Ok(()), |folder| results.write_report(folder, &self.record));
         let best = self.best.as_ref().map_or(Ok(None), |target| {
             let best = results.train_best(make_evaluator, cancel)?;
             best.map(|best| target.write(&best, folder).map(|path| (path, best))).transpose()

@@ -5,11 +5,10 @@ mod output;
 use std::path::PathBuf;
 
 use gputexel::report::{Differences, Losses, Side, SortBy};
-use gputexel::{Error, write_atomically};
+use gputexel::{Error, check_outputs, write_atomically};
 
 use super::Context;
 use super::scale::ScaleArgs;
-use super::targets::check_outputs;
 
 /// Flags of `compare`.
 #[derive(Debug, clap::Args)]

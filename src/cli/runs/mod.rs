@@ -8,7 +8,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use gputexel::model::ROLE_NAMES;
-use gputexel::run::{Finished, REPORT, Tuned, Tuner};
+use gputexel::run::{Finished, Tuned, Tuner};
+use gputexel::run_folder::REPORT;
 use gputexel::{Error, Result};
 use serde_json::json;
 

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use gputexel::spsa::lists::{
     ConversionError, Converted, FillingPlan, ListFormat, ListOptions, Setting, convert, parse_list, read_list,
 };
-use gputexel::{Error, Result, write_atomically};
+use gputexel::{Error, Result, check_target, write_atomically};
 use serde_json::json;
 
-use super::super::targets::check_target;
 use super::super::{Context, say};
 
 /// Flags of `spsa convert`.

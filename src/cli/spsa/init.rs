@@ -7,10 +7,9 @@ use gputexel::matches::TimeControl;
 use gputexel::matches::client::Setting;
 use gputexel::spsa::MethodKind;
 use gputexel::spsa::draft::{Draft, DraftOptions};
-use gputexel::{Error, write_atomically};
+use gputexel::{Error, check_target, write_atomically};
 use serde_json::json;
 
-use super::super::targets::check_target;
 use super::super::{Context, say};
 use super::convert::remark;
 

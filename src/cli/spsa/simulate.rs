@@ -7,11 +7,10 @@ use gputexel::evaluator::gpu::BackendChoice;
 use gputexel::report::{BandPanel, Bands};
 use gputexel::spsa::grid::{GridCell, SimulatedCell};
 use gputexel::spsa::simulator::{PaperCell, Scenario, Simulator, Summary, paper_cells};
-use gputexel::{Error, Result, write_atomically};
+use gputexel::{Error, Result, check_target, write_atomically};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::super::backend::set_threads;
-use super::super::targets::check_target;
 use super::super::{Context, shows_progress};
 use super::cells::ScenarioArgs;
 use super::output::print;

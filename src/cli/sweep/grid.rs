@@ -1,7 +1,7 @@
 //! `sweep --grid`: from flags to a sweep, or from its folder, and to its end.
 
 use std::cell::Cell;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use gputexel::dataset::{self, Dataset};
 use gputexel::report::sweep_curve;
@@ -62,10 +62,9 @@ fn files(args: &SweepArgs, context: &Context) -> Result<SweepFiles> {
 fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
     let fresh = &args.fresh;
     let usage = |text: &str| Err(Error::Usage(text.to_string()));
-    let full = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
     let (basis, frozen) = args.basis.names();
     let mut sweep = Sweep::builder(data)
-        .datasets(args.datasets.iter().map(|path| full(path).display().to_string()).collect())
+        .datasets(&args.datasets)
         .k_base(fresh.k_base.parse()?)
         .method(method(fresh)?)
         .axes(&fresh.grid)

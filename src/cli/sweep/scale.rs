@@ -4,11 +4,10 @@ use std::cell::RefCell;
 
 use gputexel::sweep::{ScaleSweep, ScaleSweepResults};
 use gputexel::tuning::{MinimumAt, Values};
-use gputexel::{Error, dataset};
+use gputexel::{Error, check_outputs, dataset};
 
 use super::super::scale::scale_forms;
 use super::super::table::grouped;
-use super::super::targets::check_outputs;
 use super::super::{Context, answer, parsed};
 use super::{MANY, SweepArgs};
 

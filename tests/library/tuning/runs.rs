@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use gputexel::run::RunEvent;
 use gputexel::{Error, Tuner, dataset};
 
-/// A run of a few steps of Adam on the sample, in a folder.
+/// A run on the sample, in a folder.
 fn tuner<'a>(data: &'a dataset::Dataset, folder: &Path) -> Tuner<'a> {
     Tuner::builder(data).k(1.24).l2(1e-4).holdout(0.1).seed(1).folder(folder)
 }

@@ -522,8 +522,14 @@ fn files_of_a_sweep_are_checked_recorded_and_written_once() {
     let data = || dataset::read(&path).unwrap();
     let config = {
         let data = Rows::random(600, 11).whole(&path, FeatureKind::Material);
-        let names = vec![path.display().to_string()];
-        Sweep::builder(&data).datasets(names).axis("l2", "0,1e-3").folds(3).k(0.9).epochs(4).config().unwrap()
+        Sweep::builder(&data)
+            .datasets(&[&path])
+            .axis("l2", "0,1e-3")
+            .folds(3)
+            .k(0.9)
+            .epochs(4)
+            .config()
+            .unwrap()
     };
     let out = |name: &str| Some(folder.path().join(name));
     let files = SweepFiles {

@@ -1,10 +1,10 @@
 //! Values that a source may hold before it is filled: those that a run started from, and those that it ended
 //! with.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::values::TableValues;
-use gputexel_files::run_folder::PARAMETERS;
+use gputexel_files::run_folder::parameters_at;
 use gputexel_files::{Error, Result};
 use gputexel_model::ParameterFile;
 use serde::Deserialize;
@@ -79,8 +79,8 @@ fn same_parameters(values: &TableValues, path: &Path) -> Result<TableValues> {
 
 /// Where the run started whose result a file is; none where there is no record of it.
 fn start_of_run(values: &TableValues, params: &Path) -> Result<Option<TableValues>> {
-    let file = if params.is_dir() { params.join(PARAMETERS) } else { params.to_path_buf() };
-    let record: PathBuf = file.with_file_name("run.json");
+    let file = parameters_at(params);
+    let record = file.with_file_name("run.json");
     // Whatever else has this name is no record, and might never end.
     if !std::fs::metadata(&record).is_ok_and(|metadata| metadata.is_file()) {
         return Ok(None);

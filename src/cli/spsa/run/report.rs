@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use gputexel::spsa::run::{RunState, RunSummary, read};
-use gputexel::write_atomically;
+use gputexel::{check_target, write_atomically};
 
-use super::super::super::targets::check_target;
 use super::super::super::{Context, say};
 use super::outputs;
 
