@@ -58,7 +58,7 @@ pub use gputexel_engine as engine;
 pub use gputexel_evaluator as evaluator;
 pub use gputexel_evaluator::Backend;
 pub use gputexel_files::{
-    Advice, AppendFile, AtomicFile, Error, RECORD_BYTES, Remedy, Result, SETTINGS_BYTES, absolute,
+    Advice, AppendFile, AtomicFile, Error, RECORD_BYTES, Remedy, Result, SETTINGS_BYTES, StopFlag, absolute,
     check_apart, check_outputs, check_target, counted, folder_lock, parse_bytes, printable, read_limited,
     read_whole, read_whole_text, remove_until_rewritten, run_folder, shown, write_atomically,
 };
@@ -66,6 +66,7 @@ pub use gputexel_gpu as gpu;
 pub use gputexel_ingest::{extraction, trace};
 pub use gputexel_live as live;
 pub use gputexel_matches as matches;
+pub use gputexel_matches::Match;
 pub use gputexel_model as model;
 pub use gputexel_optimizer as optimizer;
 pub use gputexel_patch as patch;
@@ -74,5 +75,6 @@ pub use gputexel_run as run;
 pub use gputexel_run::{RunEvent, Tuned, Tuner, extract};
 pub use gputexel_spsa as spsa;
 pub use gputexel_sweep as sweep;
+pub use gputexel_sweep::Sweep;
 pub use gputexel_tables as tables;
 pub use gputexel_tuning as tuning;

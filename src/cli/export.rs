@@ -76,9 +76,11 @@ impl ExportArgs {
         }
         let ending =
             self.output.as_ref().and_then(|path| path.extension()).and_then(|ending| ending.to_str());
-        ending
-            .and_then(Format::of_ending)
-            .ok_or_else(|| Error::Usage("cannot infer the format, use --to".to_string()))
+        ending.and_then(Format::of_ending).ok_or_else(|| match std::fs::metadata(&self.source) {
+            // No format would mend a source that is missing.
+            Err(error) => Error::io(&self.source, error),
+            Ok(_) => Error::Usage("cannot infer the format, use --to".to_string()),
+        })
     }
 
     /// The flags as a request; those that a format has no use for are mistakes.

@@ -7,8 +7,8 @@ use gputexel::Result;
 use gputexel::live::LiveReport;
 use gputexel::model::FeatureSet;
 use gputexel::report::EventWriter;
+use gputexel::run_folder::RunFolder;
 
-use super::run_folder::RunFolder;
 use super::{Context, say};
 
 /// Flags of commands that can be watched.

@@ -21,7 +21,6 @@ mod patch;
 mod pso;
 mod reading_progress;
 mod report;
-mod run_folder;
 mod runs;
 mod scale;
 mod selection;

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use gputexel::report::{InHand, Positions, RunReport, is_sweep};
+use gputexel::run_folder::{Kind, REPORT, RunFolder};
 use gputexel::tuning::RunRecord;
 use gputexel::{Error, Result, check_apart, check_target, write_atomically};
 use serde_json::json;
 
-use super::run_folder::{Kind, REPORT, RunFolder};
 use super::{Context, say};
 
 /// Flags of `report`.

@@ -256,7 +256,7 @@ fn one_process_at_a_time_and_every_pair_once() {
     run(&settings(2, 1), BTreeMap::new(), &mut kept);
     let mut journal = begun(folder.path(), &1);
     let error = opened::<i32>(folder.path()).unwrap_err().to_string();
-    assert!(error.contains("is being written by another gputexel"), "{error}");
+    assert!(error.contains("is being written by this process already"), "{error}");
     for pair in [0, 1, 1, 0] {
         journal.append(&kept.pairs[&pair]).unwrap();
     }

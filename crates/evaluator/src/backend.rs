@@ -11,6 +11,9 @@ use crate::{DeviceSteps, Evaluations, Evaluator, FallbackEvaluator, Population, 
 /// Called when an evaluator is dropped, with its description and its statistics, if it keeps any.
 pub type StatsObserver = fn(&str, Option<Stats>);
 
+/// Makes an evaluator for a layout.
+type MakeEvaluator = dyn for<'l> Fn(&'l Layout) -> Result<Box<dyn Evaluator + 'l>> + Send + Sync;
+
 /// An open backend, and why it was chosen. Creates evaluators.
 ///
 /// ```
@@ -20,9 +23,19 @@ pub type StatsObserver = fn(&str, Option<Stats>);
 /// let backend = Backend::open(BackendChoice::Cpu)?.with_memory(None);
 /// # Ok::<(), gputexel_files::Error>(())
 /// ```
+///
+/// One of the caller's own evaluates wherever a backend is taken:
+///
+/// ```
+/// use gputexel_evaluator::Backend;
+/// use gputexel_evaluator::cpu::CpuEvaluator;
+///
+/// let backend = Backend::custom("mine", |layout| Ok(Box::new(CpuEvaluator::new(layout))));
+/// ```
 pub struct Backend {
     choice: BackendChoice,
     gpu: Option<GpuContext>,
+    custom: Option<Box<MakeEvaluator>>,
     memory: Option<u64>,
     stats: Option<StatsObserver>,
     why: String,
@@ -35,7 +48,7 @@ impl Backend {
     /// # Errors
     /// [`Error::Gpu`](gputexel_files::Error::Gpu) when a GPU was requested and is not available.
     pub fn open(choice: BackendChoice) -> Result<Self> {
-        let backend = |gpu, why| Ok(Self { choice, gpu, memory: None, stats: None, why });
+        let backend = |gpu, why| Ok(Self { choice, gpu, custom: None, memory: None, stats: None, why });
         if choice == BackendChoice::Cpu {
             return backend(None, "requested".to_string());
         }
@@ -48,6 +61,16 @@ impl Backend {
             Err(error) if choice == BackendChoice::Auto => backend(None, error.to_string()),
             Err(error) => Err(error),
         }
+    }
+
+    /// A backend with evaluators of the caller's; `why` is what is said of it beside what they
+    /// [describe](Evaluator::describe).
+    pub fn custom(
+        why: impl Into<String>,
+        make: impl for<'l> Fn(&'l Layout) -> Result<Box<dyn Evaluator + 'l>> + Send + Sync + 'static,
+    ) -> Self {
+        let (choice, custom) = (BackendChoice::Cpu, Some(Box::new(make) as Box<MakeEvaluator>));
+        Self { choice, gpu: None, custom, memory: None, stats: None, why: why.into() }
     }
 
     /// Limits the memory used on the GPU, in bytes; a dataset that takes more than half of it is streamed.
@@ -68,7 +91,7 @@ impl Backend {
     ///
     /// # Errors
     /// [`Error::Gpu`](gputexel_files::Error::Gpu) when the GPU was requested and fails; with `auto` the CPU
-    /// takes over, now or later.
+    /// takes over, now or later. Those of evaluators of the caller's.
     pub fn evaluator<'a>(&self, layout: &'a Layout) -> Result<(Box<dyn Evaluator + 'a>, String)> {
         let (mut why, stats) = (self.why.clone(), self.stats);
         let cpu = move || counted(stats, Box::new(CpuEvaluator::new(layout)));
@@ -87,7 +110,10 @@ impl Backend {
                 Err(error) => return Err(error),
             }
         }
-        let evaluator = cpu();
+        let evaluator = match &self.custom {
+            Some(make) => counted(stats, make(layout)?),
+            None => cpu(),
+        };
         let line = format!("{} ({why})", evaluator.describe());
         Ok((evaluator, line))
     }

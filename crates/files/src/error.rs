@@ -46,6 +46,14 @@ pub enum Error {
     /// The output is there already, and replacing it was not allowed. Exit code 2.
     #[error("{}: exists", place(.0))]
     Exists(PathBuf),
+    /// A folder is being written, and has one writer at a time: wait, or write elsewhere.
+    #[error("{}: is being written by {}", place(folder), writer(*process))]
+    Busy {
+        /// The folder.
+        folder: PathBuf,
+        /// Who writes there, where that is known.
+        process: Option<u32>,
+    },
     /// A refusal that other settings would mend.
     #[error("{error}; {}", printable(&advice.to_string()))]
     Advised {
@@ -68,7 +76,8 @@ pub enum Error {
         /// What it failed to do.
         reason: String,
     },
-    /// The user asked to stop before there was anything to keep.
+    /// The work was stopped before its end, by a signal or by the program. What is worth keeping of it is in its
+    /// folder, if it has one.
     #[error("interrupted: {}", printable(.0))]
     Interrupted(String),
     /// Another error that its caller can mend by asking differently; see [`Error::remedy`].
@@ -88,6 +97,15 @@ pub trait Remedy: Any + std::fmt::Debug + Send + Sync {}
 /// A path in full: whoever reads of it is to find it.
 fn place(path: &Path) -> String {
     escaped(&path.display().to_string()).into_owned()
+}
+
+/// Who writes to a folder that is busy.
+fn writer(process: Option<u32>) -> String {
+    match process {
+        Some(process) if process == std::process::id() => "this process already".to_string(),
+        Some(process) => format!("another gputexel (process {process})"),
+        None => "another gputexel".to_string(),
+    }
 }
 
 /// Shorthand for results of this library.

@@ -50,8 +50,8 @@ impl FolderLock {
     /// Locks an existing folder, and deletes what killed processes left unfinished.
     ///
     /// # Errors
-    /// [`Error::Input`] when another process has it, or something else than a file of ours stands in its
-    /// place; [`Error::Io`].
+    /// [`Error::Busy`] when somebody has it; [`Error::Input`] when something else than a file of ours stands in
+    /// its place; [`Error::Io`].
     pub fn acquire(folder: &Path) -> Result<Self> {
         let path = folder.join(LOCK);
         for _ in 0..TRIES {
@@ -180,16 +180,15 @@ fn open(path: &Path) -> Result<File> {
     if !metadata.is_file() || linked { Err(strange()) } else { Ok(file) }
 }
 
-/// The error that another process has the lock.
+/// The error that somebody has the lock.
 fn busy(folder: &Path, file: &mut File) -> Error {
     // Where locks keep others from reading, it is not known whose it is.
     let process = read_limited(file, LOCK_BYTES).ok().and_then(|text| {
         let text = String::from_utf8_lossy(&text);
         let number = text.lines().next()?.strip_prefix("process ")?;
-        Some(format!(" (process {})", number.parse::<u32>().ok()?))
+        number.parse::<u32>().ok()
     });
-    let process = process.unwrap_or_default();
-    Error::input(folder, format!("is being written by another gputexel{process}"))
+    Error::Busy { folder: folder.to_path_buf(), process }
 }
 
 /// The names that the text of a lock notes.
@@ -268,8 +267,8 @@ mod tests {
         let lock = FolderLock::acquire(folder.path()).unwrap();
         let clone = lock.clone();
         let error = FolderLock::acquire(folder.path()).unwrap_err().to_string();
-        assert!(error.contains("is being written by another gputexel"), "{error}");
-        assert!(cfg!(not(unix)) || error.ends_with(&format!("(process {})", std::process::id())), "{error}");
+        assert!(error.contains("is being written by "), "{error}");
+        assert!(cfg!(not(unix)) || error.ends_with("by this process already"), "{error}");
         drop(lock);
         assert!(FolderLock::acquire(folder.path()).is_err());
         drop(clone);

@@ -19,6 +19,7 @@ mod removed;
 mod rights;
 pub mod run_folder;
 mod sizes;
+mod stop_flag;
 mod targets;
 
 pub use advice::Advice;
@@ -32,4 +33,5 @@ pub use removed::remove_until_rewritten;
 pub use rights::Rights;
 pub use run_folder::RunFolder;
 pub use sizes::parse_bytes;
+pub use stop_flag::StopFlag;
 pub use targets::{check_apart, check_outputs, check_target};

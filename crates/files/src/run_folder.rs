@@ -102,7 +102,7 @@ impl RunFolder {
     ///
     /// # Errors
     /// [`Error::Usage`] when it exists and holds something, unless `overwrite` is set, and when it holds a run
-    /// of another kind; [`Error::Input`] when another process writes to it; [`Error::Io`].
+    /// of another kind; [`Error::Busy`] when it is being written; [`Error::Io`].
     pub fn create(path: Option<&Path>, kind: Kind, overwrite: bool) -> Result<Self> {
         let (path, fresh) = match path {
             Some(path) => (path.to_path_buf(), !path.exists()),
@@ -130,7 +130,7 @@ impl RunFolder {
     /// The folder of something that has begun, locked.
     ///
     /// # Errors
-    /// [`Error::Input`] when it is none, or another process writes to it; [`Error::Io`].
+    /// [`Error::Input`] when it is none; [`Error::Busy`] when it is being written; [`Error::Io`].
     pub fn enter(path: &Path, kind: Kind) -> Result<Self> {
         if let Some(record) = kind.record()
             && !path.join(record).exists()
@@ -166,12 +166,13 @@ impl RunFolder {
         self.lock.as_ref().and_then(FolderLock::warning)
     }
 
-    /// The lock, of a folder that was not opened to be read only.
+    /// The lock, by which others write to the folder as its run.
     ///
-    /// # Panics
-    /// For a folder from [`view`](Self::view).
-    pub fn lock(&self) -> &FolderLock {
-        self.lock.as_ref().expect("only readers have none, and they write nothing")
+    /// # Errors
+    /// [`Error::Usage`] for a folder from [`view`](Self::view).
+    pub fn lock(&self) -> Result<&FolderLock> {
+        let path = self.path.display();
+        self.lock.as_ref().ok_or_else(|| Error::Usage(format!("{path}: was opened to be read only")))
     }
 
     /// Sees to it that the folder is still there, and still ours.

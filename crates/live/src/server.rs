@@ -55,15 +55,12 @@ impl Bound {
     /// Takes a port of 127.0.0.1; 0 for any that is free.
     ///
     /// # Errors
-    /// [`Error::Setting`] when it cannot be had.
+    /// [`Error::Input`] when it cannot be had.
     pub fn take(port: u16) -> Result<Self> {
-        TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).map(Self).map_err(|e| {
-            Error::Setting {
-                setting: "live",
-                value: None,
-                reason: format!("cannot listen on 127.0.0.1:{port}: {e}"),
-            }
-        })
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        TcpListener::bind(address)
+            .map(Self)
+            .map_err(|e| Error::input("live report", format!("cannot listen on {address}: {e}")))
     }
 
     /// The address for a browser.
@@ -310,10 +307,10 @@ mod tests {
     }
 
     #[test]
-    fn a_port_that_is_taken_is_bad_usage() {
+    fn a_port_that_is_taken_is_told() {
         let first = Bound::take(0).unwrap();
         let port = first.0.local_addr().unwrap().port();
         let Err(error) = Bound::take(port) else { panic!("taken twice") };
-        assert_eq!(error.exit_code(), 2);
+        assert!(error.exit_code() == 1 && error.to_string().contains("cannot listen on"), "{error}");
     }
 }

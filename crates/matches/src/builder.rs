@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::StopFlag;
 use super::adjudication::{Adjudication, DrawRule, WinRule};
 use super::config::{MatchConfig, OpeningsConfig};
 use super::contestant::Side;
@@ -13,7 +12,7 @@ use super::session::{FinishedMatch, Match, Observe};
 use super::statistics::Sprt;
 use super::tally::Tally;
 use super::time_control::TimeControl;
-use gputexel_files::{Error, Result, absolute};
+use gputexel_files::{Error, Result, StopFlag, absolute};
 
 /// Games of a match that is not told how many.
 const GAMES: u64 = 1000;
@@ -47,6 +46,8 @@ pub struct MatchBuilder<'a> {
     games: Option<u64>,
     max_failures: Option<u64>,
     concurrency: Option<usize>,
+    folder: Option<PathBuf>,
+    overwrite: bool,
     command_line: String,
     stop: StopFlag,
     observe: Option<Observe<'a>>,
@@ -79,6 +80,8 @@ impl<'a> MatchBuilder<'a> {
             games: None,
             max_failures: None,
             concurrency: None,
+            folder: None,
+            overwrite: false,
             command_line: String::new(),
             stop: StopFlag::new(),
             observe: None,
@@ -182,6 +185,18 @@ impl<'a> MatchBuilder<'a> {
         self
     }
 
+    /// A folder for the match, in which every pair is kept as it is finished; see [`Match::create_folder`].
+    pub fn folder(mut self, path: impl Into<PathBuf>) -> Self {
+        self.folder = Some(path.into());
+        self
+    }
+
+    /// Whether a folder that has something in it may be written to [default: no].
+    pub fn overwrite(mut self, overwrite: bool) -> Self {
+        self.overwrite = overwrite;
+        self
+    }
+
     /// What the journal says of who began the match.
     pub fn command_line(mut self, text: impl Into<String>) -> Self {
         self.command_line = text.into();
@@ -212,12 +227,18 @@ impl<'a> MatchBuilder<'a> {
         Ok(prepared)
     }
 
-    /// Plays the match and keeps its games in memory; [`FinishedMatch::write_to`] writes them.
+    /// Plays the match. Without a [`folder`](Self::folder) its games are kept in memory;
+    /// [`FinishedMatch::write_to`] writes them.
     ///
     /// # Errors
-    /// Those of [`build`](Self::build) and [`Match::run`].
-    pub fn run(self) -> Result<FinishedMatch> {
-        self.build()?.run()
+    /// Those of [`build`](Self::build), [`Match::create_folder`] and [`Match::run`].
+    pub fn run(mut self) -> Result<FinishedMatch> {
+        let (folder, overwrite) = (self.folder.take(), self.overwrite);
+        let mut prepared = self.build()?;
+        if let Some(folder) = &folder {
+            prepared.create_folder(Some(folder), overwrite)?;
+        }
+        prepared.run()
     }
 
     /// What the journal will say.

@@ -6,9 +6,9 @@ use std::time::Duration;
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{Chess, EnPassantMode, Position};
 
-use super::StopFlag;
 use super::player::{Choice, Failure, GameSoFar, Player};
 use gputexel_engine::{Engine, Limits};
+use gputexel_files::StopFlag;
 use gputexel_model::TableEvaluation;
 
 /// The built-in engine with an evaluation.

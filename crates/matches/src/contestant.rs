@@ -4,12 +4,11 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::StopFlag;
 use super::builtin::BuiltinPlayer;
 use super::client::{EngineCommand, Setting, UciPlayer, find_program};
 use super::config::{EngineConfig, EngineKind, MatchConfig, check_checksum};
 use super::player::Player;
-use gputexel_files::{Error, Result, absolute};
+use gputexel_files::{Error, Result, StopFlag, absolute};
 use gputexel_model::{ParameterFile, Prior, TableEvaluation, named_parameters};
 
 /// What is said of one side of a match.

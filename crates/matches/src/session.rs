@@ -4,17 +4,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::StopFlag;
 use super::config::MatchConfig;
 use super::contestant::{Contestant, make_names_differ};
 use super::game::Rules;
-use super::journal::{GamesFile, JOURNAL, Journal};
+use super::journal::{GamesFile, Journal};
 use super::openings::{Book, Openings};
 use super::runner::{MatchResult, MatchSettings, Observer, run_match};
 use super::tally::{PairSummary, Tally};
 use super::time_control::TimeControl;
-use gputexel_files::folder_lock::{FolderLock, no_record};
-use gputexel_files::{Error, Result};
+use gputexel_files::run_folder::{Kind, check_inputs};
+use gputexel_files::{Error, Result, RunFolder, StopFlag};
 
 /// The games' file in the folder of a match.
 const GAMES_FILE: &str = "games.pgn";
@@ -44,36 +43,28 @@ pub struct Match<'a> {
     warnings: Vec<String>,
     stop: StopFlag,
     done: BTreeMap<u64, PairSummary>,
-    journal: Option<Journal>,
-    /// Where the journal is.
-    folder: Option<PathBuf>,
+    place: Option<Place>,
     pub(super) observe: Option<Observe<'a>>,
+}
+
+/// Where a match is recorded.
+struct Place {
+    folder: RunFolder,
+    journal: Journal,
 }
 
 impl<'a> Match<'a> {
     /// Opens the folder of a match that was interrupted, or is to be made longer.
     ///
     /// # Errors
-    /// [`Error::Input`] when it is not the folder of a match, its journal is damaged, or another
-    /// process writes to it; [`Error::Io`].
-    pub fn resume(folder: &Path) -> Result<ResumeBuilder<'a>> {
-        if !folder.join(JOURNAL).exists() {
-            return Err(no_record(folder, JOURNAL, "match"));
-        }
-        Self::resume_locked(&FolderLock::acquire(folder)?)
-    }
-
-    /// As [`resume`](Self::resume), in a folder that is locked already.
-    ///
-    /// # Errors
-    /// Those of [`resume`](Self::resume).
-    pub fn resume_locked(lock: &FolderLock) -> Result<ResumeBuilder<'a>> {
-        let (journal, config, done) = Journal::open::<MatchConfig>(lock)?;
-        config.check(lock.folder())?;
-        let folder = lock.folder().to_path_buf();
+    /// [`Error::Input`] when it is not the folder of a match or its journal is damaged; [`Error::Busy`] when it
+    /// is being written; [`Error::Io`].
+    pub fn resume(folder: impl AsRef<Path>) -> Result<ResumeBuilder<'a>> {
+        let folder = RunFolder::enter(folder.as_ref(), Kind::Match)?;
+        let (journal, config, done) = Journal::open::<MatchConfig>(folder.lock()?)?;
+        config.check(folder.path())?;
         Ok(ResumeBuilder {
-            folder,
-            journal,
+            place: Place { folder, journal },
             config,
             done,
             concurrency: None,
@@ -120,8 +111,8 @@ impl<'a> Match<'a> {
             sprt: config.sprt,
             max_failures: config.max_failures,
         };
-        let (done, journal, folder, observe) = (BTreeMap::new(), None, None, None);
-        Ok(Self { config, settings, openings, contestants, warnings, stop, done, journal, folder, observe })
+        let (done, place, observe) = (BTreeMap::new(), None, None);
+        Ok(Self { config, settings, openings, contestants, warnings, stop, done, place, observe })
     }
 
     /// What is played, as the journal keeps it.
@@ -150,16 +141,27 @@ impl<'a> Match<'a> {
         self.done.len() as u64
     }
 
-    /// Keeps every pair in a folder as it is finished, so that the match can be
-    /// [resumed](Self::resume): `match.jsonl`, and `games.pgn` unless games go elsewhere. A journal that
-    /// is there is replaced.
+    /// Makes the folder, or with `None` a dated one under `runs`, in which every pair is kept as it is
+    /// finished, so that the match can be [resumed](Self::resume): `match.jsonl`, and `games.pgn` unless games
+    /// go elsewhere.
     ///
     /// # Errors
-    /// [`Error::Io`].
-    pub fn record_in(&mut self, lock: &FolderLock) -> Result<()> {
-        self.journal = Some(Journal::create(lock, &self.config)?);
-        self.folder = Some(lock.folder().to_path_buf());
+    /// [`Error::Usage`] when it has something in it, unless `overwrite` is set, or the parameters of a side;
+    /// [`Error::Busy`] when it is being written; [`Error::Io`].
+    pub fn create_folder(&mut self, path: Option<&Path>, overwrite: bool) -> Result<()> {
+        if let Some(path) = path {
+            check_inputs(path, Kind::Match, &self.parameter_files())?;
+        }
+        let folder = RunFolder::create(path, Kind::Match, overwrite)?;
+        let journal = Journal::create(folder.lock()?, &self.config).inspect_err(|_| folder.discard())?;
+        self.warnings.extend(folder.warning());
+        self.place = Some(Place { folder, journal });
         Ok(())
+    }
+
+    /// The folder in which the match is kept.
+    pub fn folder(&self) -> Option<&Path> {
+        self.place.as_ref().map(|place| place.folder.path())
     }
 
     /// Shows the sums of the match after each pair that counts.
@@ -174,7 +176,9 @@ impl<'a> Match<'a> {
     /// Those of starting engines and of writing files, and [`Error::Input`] when the folder was removed
     /// or replaced meanwhile.
     pub fn run(self) -> Result<FinishedMatch> {
-        let Self { config, settings, openings, contestants, stop, done, journal, folder, observe, .. } = self;
+        let Self { config, settings, openings, contestants, stop, done, place, observe, .. } = self;
+        let (folder, journal) = place.map(|place| (place.folder, place.journal)).unzip();
+        let folder = folder.map(|folder| folder.path().to_path_buf());
         let pgn = config.pgn.clone().or_else(|| folder.as_ref().map(|folder| folder.join(GAMES_FILE)));
         let mut games = pgn.as_deref().map(GamesFile::create).transpose()?;
         let kept = journal.is_none().then(BTreeMap::new);
@@ -197,8 +201,7 @@ impl<'a> Match<'a> {
 /// Resumes a match; see [`Match::resume`].
 #[must_use]
 pub struct ResumeBuilder<'a> {
-    folder: PathBuf,
-    journal: Journal,
+    place: Place,
     config: MatchConfig,
     done: BTreeMap<u64, PairSummary>,
     concurrency: Option<usize>,
@@ -245,13 +248,13 @@ impl<'a> ResumeBuilder<'a> {
     pub fn build(self) -> Result<Match<'a>> {
         let played = 2 * self.done.len() as u64;
         if self.config.games < played {
-            let folder = self.folder.display();
+            let folder = self.place.folder.path().display();
             let reason = format!("{folder} already has {played}; a match can only be extended");
             return Err(Error::setting("games", self.config.games, reason));
         }
-        let prepared = Match::prepare(self.config, self.concurrency, self.stop)?;
-        let (done, journal, folder) = (self.done, Some(self.journal), Some(self.folder));
-        Ok(Match { done, journal, folder, observe: self.observe, ..prepared })
+        let mut prepared = Match::prepare(self.config, self.concurrency, self.stop)?;
+        prepared.warnings.extend(self.place.folder.warning());
+        Ok(Match { done: self.done, place: Some(self.place), observe: self.observe, ..prepared })
     }
 
     /// Plays what is missing.
@@ -348,20 +351,16 @@ impl FinishedMatch {
     /// [resumed](Match::resume), and `games.pgn`, into a folder that is made if it is not there.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a match that is in a folder already, and for a folder that has a match;
-    /// [`Error::Input`] when another process writes there; [`Error::Io`].
-    pub fn write_to(&self, folder: &Path) -> Result<()> {
+    /// [`Error::Usage`] for a match that is in a folder already, and for a folder that has something in it;
+    /// [`Error::Busy`] when it is being written; [`Error::Io`].
+    pub fn write_to(&self, folder: impl AsRef<Path>) -> Result<()> {
         let Some(pairs) = &self.kept else {
             let place = self.folder.as_deref().unwrap_or(Path::new(".")).display();
             return Err(Error::Usage(format!("the match was recorded in {place} while it was played")));
         };
-        std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
-        let lock = FolderLock::acquire(folder)?;
-        if folder.join(JOURNAL).exists() {
-            return Err(Error::Usage(format!("{}: contains a match already", folder.display())));
-        }
-        let mut journal = Journal::create(&lock, &self.config)?;
-        let mut games = GamesFile::create(&folder.join(GAMES_FILE))?;
+        let folder = RunFolder::create(Some(folder.as_ref()), Kind::Match, false)?;
+        let mut journal = Journal::create(folder.lock()?, &self.config)?;
+        let mut games = GamesFile::create(&folder.file(GAMES_FILE))?;
         for (number, pair) in pairs {
             journal.append(pair)?;
             games.add(*number, &pair.pgn)?;

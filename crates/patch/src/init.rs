@@ -15,8 +15,7 @@ use super::lexer::Language;
 use super::names::{Segment, Template};
 use super::pattern::{Frequencies, Pattern, Rule};
 use super::remedy::Remedy;
-use gputexel_files::shown;
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, Result, counted, shown};
 use serde::Serialize;
 
 /// Lines that are added to make a block match in one place.
@@ -188,7 +187,8 @@ pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Re
         return Err(Error::Usage(format!("lines {first} to {last}: the first line comes first")));
     }
     if first == 0 || last > count {
-        let reason = format!("has {count} lines; lines {first} to {last} were asked for");
+        let reason =
+            format!("has {}; lines {first} to {last} were asked for", counted(count as usize, "line"));
         return Err(Error::input(source, reason));
     }
     let name = match &options.name {

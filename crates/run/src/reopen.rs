@@ -28,7 +28,7 @@ impl<'a> Tuner<'a> {
     /// # Errors
     /// Those of [`reopen`](Self::reopen), and [`Error::Usage`] when the run is finished.
     pub fn resume(path: impl AsRef<Path>) -> Result<Self> {
-        match Self::reopen(path.as_ref())? {
+        match Self::reopen(path)? {
             Reopened::Unfinished { tuner, .. } => Ok(*tuner),
             Reopened::Finished(finished) => Err(Error::Usage(finished.describe())),
         }
@@ -37,10 +37,10 @@ impl<'a> Tuner<'a> {
     /// Opens the folder of a run, and its data if the run has not ended.
     ///
     /// # Errors
-    /// [`Error::Input`] when it is not the folder of a run, another process is writing to it, or the data
-    /// have changed; [`Error::Io`].
-    pub fn reopen(path: &Path) -> Result<Reopened<'a>> {
-        Ok(match Unfinished::open(path)? {
+    /// [`Error::Input`] when it is not the folder of a run, or the data have changed; [`Error::Busy`] when it is
+    /// being written; [`Error::Io`].
+    pub fn reopen(path: impl AsRef<Path>) -> Result<Reopened<'a>> {
+        Ok(match Unfinished::open(path.as_ref())? {
             Opened::Finished(finished) => Reopened::Finished(finished),
             Opened::Unfinished(unfinished) => Reopened::Unfinished {
                 record: Box::new(unfinished.record.clone()),

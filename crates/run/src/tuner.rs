@@ -10,7 +10,7 @@ use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_evaluator::Backend;
 use gputexel_evaluator::gpu::BackendChoice;
 use gputexel_files::run_folder::{DATASET, Kind};
-use gputexel_files::{Error, Result, RunFolder, absolute};
+use gputexel_files::{Error, Result, RunFolder, StopFlag, absolute};
 use gputexel_model::{Parameterization, Prior};
 use gputexel_optimizer::{Optimizer, Space};
 use gputexel_tuning::{
@@ -27,8 +27,6 @@ use crate::resume::Unfinished;
 use crate::session::Session;
 use crate::tuned::Tuned;
 use crate::uncertainty;
-
-static NEVER: AtomicBool = AtomicBool::new(false);
 
 type OptimizerOf<'a> = Box<dyn Fn(usize) -> Result<OptimizerConfig> + 'a>;
 type MakeOptimizer<'a> = Box<dyn FnOnce(&Space) -> Result<Box<dyn Optimizer>> + 'a>;
@@ -73,7 +71,7 @@ pub struct Tuner<'a> {
     checkpoint_every: Duration,
     command_line: String,
     backend: Option<&'a Backend>,
-    cancel: &'a AtomicBool,
+    stop: StopFlag,
     observer: Box<RunObserver<'a>>,
 }
 
@@ -147,7 +145,7 @@ impl<'a> Tuner<'a> {
             checkpoint_every: Duration::from_secs(30),
             command_line: String::new(),
             backend: None,
-            cancel: &NEVER,
+            stop: StopFlag::new(),
             observer: Box::new(|_| Ok(())),
         }
     }
@@ -317,11 +315,11 @@ impl<'a> Tuner<'a> {
         self
     }
 
-    /// Ends the run soon after it is set, with [`Error::Interrupted`]; the folder, if any, then contains the
-    /// state.
+    /// Ends the run soon after the flag is set, with [`Error::Interrupted`]; the folder, if any, then contains
+    /// the state.
     #[must_use]
-    pub fn cancel(mut self, cancel: &'a AtomicBool) -> Self {
-        self.cancel = cancel;
+    pub fn stop(mut self, flag: impl Into<StopFlag>) -> Self {
+        self.stop = flag.into();
         self
     }
 
@@ -349,8 +347,8 @@ impl<'a> Tuner<'a> {
         };
         match std::mem::replace(&mut self.source, Source::Files(Vec::new())) {
             Source::Unfinished(unfinished) => {
-                let (every, cancel) = (self.checkpoint_every, self.cancel);
-                unfinished.run(self.uncertainty, backend, cancel, every, &mut *self.observer)
+                let (every, stop) = (self.checkpoint_every, &self.stop);
+                unfinished.run(self.uncertainty, backend, stop, every, &mut *self.observer)
             }
             Source::Dataset(data) => {
                 let files = std::mem::take(&mut self.datasets);
@@ -453,7 +451,7 @@ impl<'a> Tuner<'a> {
         let Some(folder) = folder else {
             let temporary = temporary_folder()?;
             let path = temporary.path().join(DATASET);
-            let report = extract_to(inputs, &path, self.cancel)?;
+            let report = extract_to(inputs, &path, &self.stop)?;
             (self.observer)(RunEvent::Extracted { report: &report, output: &path })?;
             return Ok(Positions::Read(Box::new(dataset::read(&path)?), Vec::new()));
         };
@@ -462,7 +460,7 @@ impl<'a> Tuner<'a> {
             folder.remove(DATASET)?;
         }
         folder.making(&[DATASET])?;
-        let report = extract_to(inputs, &path, self.cancel)?;
+        let report = extract_to(inputs, &path, &self.stop)?;
         (self.observer)(RunEvent::Extracted { report: &report, output: &path })?;
         Ok(Positions::Read(Box::new(dataset::read(&path)?), vec![path]))
     }
@@ -523,7 +521,7 @@ impl<'a> Tuner<'a> {
             RunRecord { uncertainty: self.uncertainty, ..RunRecord::new(&self.command_line, config) };
         let observe = &mut *self.observer;
         uncertainty::check(record.uncertainty, &record.config, data, &split, observe)?;
-        let (cancel, checkpoint_every) = (self.cancel, self.checkpoint_every);
+        let (cancel, checkpoint_every): (&AtomicBool, _) = (&self.stop, self.checkpoint_every);
         if let (Some(settings), Some(folder)) = (self.rounds, folder) {
             let Some(path) = positions.paths().first() else {
                 return Err(Error::Usage("rounds need the file of a dataset".to_string()));

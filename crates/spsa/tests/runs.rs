@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use gputexel_files::Error;
-use gputexel_matches::StopFlag;
+use gputexel_files::StopFlag;
 use gputexel_spsa::config::RunConfig;
 use gputexel_spsa::run::{RunSummary, SpsaRun, Stop, Verification, VerifyOptions, read};
 
@@ -26,58 +26,56 @@ fn values(run: &SpsaRun) -> Vec<f64> {
 #[test]
 fn runs_are_the_same_recorded_or_not_and_interrupted_or_not() {
     let mut alone = SpsaRun::builder(config()).build().unwrap();
-    assert_eq!(alone.play(&mut |_| ()).unwrap(), Stop::AllPlayed);
+    assert_eq!(alone.run(|_| ()).unwrap(), Stop::AllPlayed);
     assert_ne!(values(&alone), [700.0, 700.0], "the games decide nothing");
     let folder = tempfile::tempdir().unwrap();
     let stop = StopFlag::new();
-    let mut run = SpsaRun::builder(config()).stop(&stop).build().unwrap();
-    run.create_folder(folder.path()).unwrap();
-    let ended = run.play(&mut |state| stop.store(state.tuner.completed_pairs() >= 3, Ordering::Relaxed));
+    let mut run = SpsaRun::builder(config()).stop(&stop).folder(folder.path()).build().unwrap();
+    let ended = run.run(|state| stop.store(state.tuner.completed_pairs() >= 3, Ordering::Relaxed));
     let completed = run.state().tuner.completed_pairs();
     // A machine may be fast enough for the last pair to end before the flag is seen.
     assert!(matches!(ended.unwrap(), Stop::Cancelled | Stop::AllPlayed) && completed >= 3);
     drop(run);
     let mut resumed = SpsaRun::resume(folder.path()).unwrap().build().unwrap();
     assert_eq!(resumed.state().tuner.completed_pairs(), completed);
-    assert_eq!(resumed.play(&mut |_| ()).unwrap(), Stop::AllPlayed);
+    assert_eq!(resumed.run(|_| ()).unwrap(), Stop::AllPlayed);
     assert_eq!(values(&resumed), values(&alone));
     for name in ["spsa.jsonl", "log.csv", "values.csv", "values.uci", "params.json"] {
         assert!(folder.path().join(name).is_file(), "{name}");
     }
     resumed.replan(14).unwrap();
-    assert_eq!(resumed.play(&mut |_| ()).unwrap(), Stop::AllPlayed);
+    assert_eq!(resumed.run(|_| ()).unwrap(), Stop::AllPlayed);
     let (header, state) = (resumed.header(), resumed.state());
     let summary = RunSummary::new(folder.path(), header, state);
     assert_eq!((summary.completed_pairs, summary.games, summary.replans), (14, 28, &[(12, 14)][..]));
     drop(resumed);
     assert_eq!(read(folder.path()).unwrap().1.len(), 15);
-    let refused = SpsaRun::builder(config()).build().unwrap().create_folder(folder.path()).unwrap_err();
-    assert!(refused.to_string().ends_with("contains an SPSA run already"), "{refused}");
+    let refused = SpsaRun::builder(config()).folder(folder.path()).build().err().unwrap();
+    assert!(refused.to_string().ends_with("exists and is not empty"), "{refused}");
 }
 
 #[test]
 fn results_are_verified_by_a_match_that_can_be_resumed() {
     let folder = tempfile::tempdir().unwrap();
-    let mut run = SpsaRun::builder(config()).build().unwrap();
-    run.create_folder(folder.path()).unwrap();
-    run.play(&mut |_| ()).unwrap();
+    let mut run = SpsaRun::builder(config()).folder(folder.path()).build().unwrap();
+    run.run(|_| ()).unwrap();
     drop(run);
     let options = |games| VerifyOptions { games, ..VerifyOptions::default() };
     assert_eq!(Verification::open(folder.path(), options(3)).err().unwrap().exit_code(), 2);
     let mut seen = 0;
     let verification = Verification::open(folder.path(), options(4)).unwrap();
     assert!(verification.has_changes());
-    let first = verification.play(|tally| seen = tally.games()).unwrap();
+    let first = verification.run(|tally| seen = tally.games()).unwrap();
     assert_eq!((first.tally.games(), seen), (4, 4));
-    let longer = Verification::open(folder.path(), options(6)).unwrap().play(|_| ()).unwrap();
+    let longer = Verification::open(folder.path(), options(6)).unwrap().run(|_| ()).unwrap();
     assert_eq!(longer.tally.games(), 6);
     // Other values do not continue it.
     let mut resumed = SpsaRun::resume(folder.path()).unwrap().build().unwrap();
     resumed.replan(20).unwrap();
-    resumed.play(&mut |_| ()).unwrap();
+    resumed.run(|_| ()).unwrap();
     drop(resumed);
-    let refused = Verification::open(folder.path(), options(4)).unwrap().play(|_| ()).unwrap_err();
+    let refused = Verification::open(folder.path(), options(4)).unwrap().run(|_| ()).unwrap_err();
     assert!(matches!(&refused, Error::Advised { error, .. } if error.exit_code() == 2), "{refused}");
     let replaced = VerifyOptions { replace: true, ..options(4) };
-    assert_eq!(Verification::open(folder.path(), replaced).unwrap().play(|_| ()).unwrap().tally.games(), 4);
+    assert_eq!(Verification::open(folder.path(), replaced).unwrap().run(|_| ()).unwrap().tally.games(), 4);
 }

@@ -1,12 +1,12 @@
 //! From settings to the configuration of a sweep.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::LossKind;
-use gputexel_evaluator::cpu::CpuEvaluator;
-use gputexel_files::{Advice, Error, Result, absolute};
+use gputexel_evaluator::Backend;
+use gputexel_evaluator::gpu::BackendChoice;
+use gputexel_files::{Advice, Error, Result, StopFlag, absolute};
 use gputexel_model::{Basis, Parameterization, Prior};
 use gputexel_tuning::sweep::{Axis, AxisKey, Grid, MakeEvaluator, SweepConfig, SweepEvent, SweepMethod};
 use gputexel_tuning::{exact_scores, fit_scale};
@@ -15,6 +15,8 @@ use crate::{ScaleBase, SweepResults, SweepSession};
 
 /// Most runs of a sweep: more have results that no table holds.
 pub const MAX_RUNS: usize = 10_000_000;
+
+type SweepObserver<'a> = dyn FnMut(&SweepEvent<'_>) -> Result<()> + 'a;
 
 /// Settings of a sweep. What is not set has its default.
 pub struct SweepBuilder<'a> {
@@ -33,6 +35,9 @@ pub struct SweepBuilder<'a> {
     seed: u64,
     method: SweepMethod,
     epochs: Option<u64>,
+    backend: Option<&'a Backend>,
+    stop: StopFlag,
+    observer: Box<SweepObserver<'a>>,
 }
 
 impl<'a> SweepBuilder<'a> {
@@ -53,6 +58,9 @@ impl<'a> SweepBuilder<'a> {
             seed: 1,
             method: SweepMethod::default(),
             epochs: None,
+            backend: None,
+            stop: StopFlag::new(),
+            observer: Box::new(|_| Ok(())),
         }
     }
 
@@ -237,27 +245,44 @@ impl<'a> SweepBuilder<'a> {
         Ok(config)
     }
 
-    /// Runs the sweep on the CPU to its end.
-    ///
-    /// # Errors
-    /// Those of [`config`](Self::config) and of training.
-    pub fn run(&self) -> Result<SweepResults<'a>> {
-        let cpu: &MakeEvaluator<'_> = &|layout| Ok(Box::new(CpuEvaluator::new(layout)));
-        self.run_with(cpu, &AtomicBool::new(false), &mut |_| Ok(()))
+    /// The backend [default: a real GPU if there is one, else the CPU].
+    #[must_use]
+    pub fn backend(mut self, backend: &'a Backend) -> Self {
+        self.backend = Some(backend);
+        self
     }
 
-    /// Runs the sweep on evaluators of the caller's until its end, or until `cancel` is set.
+    /// Ends the sweep soon after the flag is set; its results are then those of what has been reached, and
+    /// [say so](SweepResults::is_interrupted).
+    #[must_use]
+    pub fn stop(mut self, flag: impl Into<StopFlag>) -> Self {
+        self.stop = flag.into();
+        self
+    }
+
+    /// Receives events of the sweep. An error ends it.
+    #[must_use]
+    pub fn observe(mut self, observer: impl FnMut(&SweepEvent<'_>) -> Result<()> + 'a) -> Self {
+        self.observer = Box::new(observer);
+        self
+    }
+
+    /// Runs the sweep.
     ///
     /// # Errors
-    /// Those of [`config`](Self::config), of training, and of the observer.
-    pub fn run_with(
-        &self,
-        make_evaluator: &MakeEvaluator<'_>,
-        cancel: &AtomicBool,
-        observe: &mut dyn FnMut(&SweepEvent<'_>) -> Result<()>,
-    ) -> Result<SweepResults<'a>> {
+    /// Those of [`config`](Self::config), of training, and of the observer; [`Error::Gpu`].
+    pub fn run(mut self) -> Result<SweepResults<'a>> {
         let config = self.config()?;
-        SweepSession::new(&config, self.data)?.run(make_evaluator, cancel, observe)
+        let opened;
+        let backend = match self.backend {
+            Some(backend) => backend,
+            None => {
+                opened = Backend::open(BackendChoice::Auto)?;
+                &opened
+            }
+        };
+        let make_evaluator: &MakeEvaluator<'_> = &|layout| Ok(backend.evaluator(layout)?.0);
+        SweepSession::new(&config, self.data)?.run(make_evaluator, &self.stop, &mut *self.observer)
     }
 
     /// What is trained; `None` where that is every parameter by itself.

@@ -69,7 +69,7 @@ impl SweepFiles {
     ///
     /// # Errors
     /// [`Error::Usage`] for settings out of their range and for folders that hold something;
-    /// [`Error::Input`] for a folder that another process writes to; [`Error::Io`].
+    /// [`Error::Busy`] for a folder that is being written; [`Error::Io`].
     pub fn begin(&self, config: SweepConfig, data: Dataset) -> Result<StartedSweep> {
         SweepSession::new(&config, &data)?;
         let create = |path: &PathBuf| RunFolder::create(Some(path), Kind::Sweep, self.overwrite);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Rounding, Stopping};
 use gputexel_dataset::Dataset;
-use gputexel_dataset::objective::LossKind;
+use gputexel_dataset::objective::{GivenScale, LossKind};
 use gputexel_files::{Advice, Error, Result};
 use gputexel_model::{Coordinate, Parameterization, Prior};
 use gputexel_optimizer::{
@@ -360,9 +360,7 @@ impl RunConfig {
     /// # Errors
     /// [`Error::Usage`] for numbers out of their range or not finite.
     pub fn validate(&self) -> Result<()> {
-        if !(self.k.is_finite() && self.k > 0.0) {
-            return Err(Error::setting("k", self.k, "must be a positive number"));
-        }
+        GivenScale::K(self.k).k()?;
         if self.prior_theta.iter().any(|value| !value.is_finite()) {
             return Err(Error::Usage("the prior contains non-finite values".to_string()));
         }

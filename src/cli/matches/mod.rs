@@ -9,7 +9,6 @@ use gputexel::Error;
 use gputexel::matches::{Match, MatchSummary, Stop};
 
 use super::games::warn;
-use super::run_folder::{self, Kind, check_inputs};
 use super::{Context, say};
 use flags::Played;
 use output::Progress;
@@ -61,10 +60,9 @@ pub struct MatchArgs {
 /// Anything that keeps the match from its end; an interrupted match can be resumed.
 pub fn run(args: &MatchArgs, context: &Context) -> anyhow::Result<()> {
     if let Some(path) = &args.resume {
-        let folder = run_folder::enter(path, Kind::Match)?;
-        let builder = Match::resume_locked(folder.lock())?.stop(context.cancel);
+        let builder = Match::resume(path)?.stop(context.cancel);
         let builder = builder.games(args.games).max_failures(args.max_failures).concurrency(args.concurrency);
-        return play(context, path, builder.build()?);
+        return play(context, builder.build()?);
     }
     let (Some(a), Some(b)) = (&args.a, &args.b) else {
         return Err(Error::Usage("match needs two sides, or --resume".to_string()).into());
@@ -77,19 +75,13 @@ pub fn run(args: &MatchArgs, context: &Context) -> anyhow::Result<()> {
     }
     // Everything that can be refused is refused before anything is written.
     let mut prepared = builder.build()?;
-    if let Some(out) = &args.out {
-        check_inputs(out, Kind::Match, &prepared.parameter_files())?;
-    }
-    let folder = run_folder::create(args.out.as_deref(), Kind::Match, args.force)?;
-    if let Err(error) = prepared.record_in(folder.lock()) {
-        folder.discard();
-        return Err(error.into());
-    }
-    play(context, folder.path(), prepared)
+    prepared.create_folder(args.out.as_deref(), args.force)?;
+    play(context, prepared)
 }
 
-fn play(context: &Context, folder: &Path, mut prepared: Match<'_>) -> anyhow::Result<()> {
+fn play(context: &Context, mut prepared: Match<'_>) -> anyhow::Result<()> {
     warn(prepared.warnings(), context);
+    let folder = prepared.folder().map(Path::to_path_buf).unwrap_or_default();
     let games = 2 * prepared.settings().pairs;
     let mut progress = Progress::new(context, prepared.settings(), prepared.known_pairs());
     let bar = progress.bar();

@@ -9,13 +9,12 @@ use std::time::Duration;
 
 use gputexel::model::ROLE_NAMES;
 use gputexel::run::{Finished, Tuned, Tuner};
-use gputexel::run_folder::REPORT;
+use gputexel::run_folder::{Kind, REPORT, check_contents};
 use gputexel::{Error, Result};
 use serde_json::json;
 
 use super::backend::Backend;
 use super::live::Watch;
-use super::run_folder::{Kind, check_contents};
 use super::{Context, report, say};
 use observer::Observer;
 pub use rounding::rounding_lines;
@@ -58,7 +57,7 @@ pub fn carry_out(
     let mut observer = Observer::new(context, watch);
     let tuner = tuner
         .backend(backend)
-        .cancel(context.cancel)
+        .stop(context.cancel)
         .command_line(&context.command_line)
         .checkpoint_every(checkpoint_every);
     let result = tuner.observe(|event| observer.observe(event)).run();

@@ -2,10 +2,14 @@
 
 use std::cell::Cell;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use gputexel::evaluator::cpu::CpuEvaluator;
 
 use gputexel::run::RunEvent;
-use gputexel::{Error, Tuner, dataset};
+
+use gputexel::{Backend, Error, Match, StopFlag, Sweep, Tuner, dataset};
 
 /// A run on the sample, in a folder.
 fn tuner<'a>(data: &'a dataset::Dataset, folder: &Path) -> Tuner<'a> {
@@ -24,10 +28,10 @@ fn runs_on_datasets_in_memory_leave_reports_and_resume_where_they_name_their_fil
 
     for names_files in [true, false] {
         let cut = bench.path().join(format!("cut-{names_files}"));
-        let (cancel, resumable) = (AtomicBool::new(false), Cell::new(false));
-        let mut run = tuner(&data, &cut).cancel(&cancel).observe(|event| {
+        let (stop, resumable) = (StopFlag::new(), Cell::new(false));
+        let mut run = tuner(&data, &cut).stop(&stop).observe(|event| {
             match event {
-                RunEvent::Epoch { record, .. } if record.epoch == 2 => cancel.store(true, Ordering::Relaxed),
+                RunEvent::Epoch { record, .. } if record.epoch == 2 => stop.store(true, Ordering::Relaxed),
                 RunEvent::Resumable { .. } => resumable.set(true),
                 _ => {}
             }
@@ -55,4 +59,48 @@ fn runs_on_datasets_in_memory_leave_reports_and_resume_where_they_name_their_fil
     Tuner::builder(&data).k(1.24).l2(1e-4).run().unwrap().write_to(&written).unwrap();
     let page = std::fs::read_to_string(written.join("report.html")).unwrap();
     assert!(page.contains("need the positions of the run") && page.contains("knight"), "no report");
+}
+
+#[test]
+fn evaluators_of_the_callers_serve_runs_and_sweeps() {
+    let data = dataset::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin")).unwrap();
+    let made = Arc::new(AtomicU32::new(0));
+    let count = made.clone();
+    let backend = Backend::custom("mine", move |layout| {
+        count.fetch_add(1, Ordering::Relaxed);
+        Ok(Box::new(CpuEvaluator::new(layout)))
+    });
+    let mut line = String::new();
+    let run = Tuner::builder(&data).k(1.24).epochs(2).backend(&backend).observe(|event| {
+        if let RunEvent::Started(start) = event {
+            line = start.backend.to_string();
+        }
+        Ok(())
+    });
+    run.run().unwrap();
+    assert!(made.swap(0, Ordering::Relaxed) > 0 && line.ends_with("(mine)"), "{line}");
+    let sweep = || Sweep::builder(&data).axis("l2", "0,1e-4").k(1.24).folds(2).epochs(1).backend(&backend);
+    assert!(!sweep().run().unwrap().is_interrupted());
+    assert!(made.load(Ordering::Relaxed) > 0);
+    let stop = StopFlag::new();
+    stop.store(true, Ordering::Relaxed);
+    assert!(sweep().stop(&stop).run().unwrap().is_interrupted());
+    let error = Tuner::builder(&data).k(1e300).run().unwrap_err();
+    assert!(error.to_string().starts_with("k 1e300: "), "{error}");
+}
+
+#[test]
+fn a_match_is_kept_in_a_folder_that_has_one_writer() {
+    let bench = tempfile::tempdir().unwrap();
+    let folder = bench.path().join("match");
+    let begin = || Match::builder("material", "zero").nodes(20).games(2).folder(&folder);
+    assert_eq!(begin().run().unwrap().folder(), Some(folder.as_path()));
+    assert!(folder.join("match.jsonl").exists() && folder.join("games.pgn").exists());
+    let error = begin().run().unwrap_err();
+    assert!(error.to_string().ends_with("exists and is not empty"), "{error}");
+    begin().overwrite(true).run().unwrap();
+    let resumed = Match::resume(&folder).unwrap();
+    let error = Match::resume(&folder).err().unwrap();
+    assert!(matches!(error, Error::Busy { .. }) && error.exit_code() == 1, "{error}");
+    assert_eq!(resumed.games(4).run().unwrap().result().tally.games(), 4);
 }

@@ -20,9 +20,9 @@ pub use command::{EngineCommand, Setting, find_program};
 pub use containment::{kill_all_engines, supervise_engines};
 pub use options::{EngineOption, OptionKind};
 
-use super::{Choice, Failure, GameSoFar, Player, StopFlag};
+use super::{Choice, Failure, GameSoFar, Player};
 use gputexel_engine::Limits;
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, Result, StopFlag};
 use process::{EngineProcess, ReadError};
 use protocol::Report;
 

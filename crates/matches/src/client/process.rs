@@ -11,10 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::super::StopFlag;
 use super::command::EngineCommand;
 use super::containment::{self, Contained, KILL_TIMEOUT};
-use gputexel_files::shown;
+use gputexel_files::{StopFlag, shown};
 
 /// What is longer than this is cut; the longest lines of real engines are some KiB.
 const MAX_LINE_BYTES: usize = 64 * 1024;

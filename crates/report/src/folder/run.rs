@@ -69,7 +69,7 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
     let last = steps.last().map_or(0, |step| step.number);
     let status = match finished {
         Some(reason) => format!("after {last} {step_name}s: {reason}"),
-        None => format!("after {last} {step_name}s; interrupted, resume with 'gputexel {command} --resume'"),
+        None => format!("after {last} {step_name}s; interrupted before the end, and can be resumed"),
     };
     let mut report = RunReport {
         title: format!("gputexel {command}: {}", folder.path().display()),

@@ -51,7 +51,7 @@ fn report(name: &str, record: &SweepRecord, standing: &Standing, ranking: &Ranki
     let status = match finished {
         true => format!("{} epochs of all runs", grouped(done)),
         false => format!(
-            "{} of {} epochs of all runs; interrupted, resume with 'gputexel sweep --resume'",
+            "{} of {} epochs of all runs; interrupted before the end, and can be resumed",
             grouped(done),
             grouped(planned)
         ),

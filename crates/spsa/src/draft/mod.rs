@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
 
-use gputexel_files::{Error, Result, absolute};
+use gputexel_files::{Error, Result, StopFlag, absolute};
+use gputexel_matches::TimeControl;
 use gputexel_matches::client::{EngineCommand, OptionKind, Setting, UciPlayer};
-use gputexel_matches::{StopFlag, TimeControl};
 use gputexel_model::Prior;
 
 pub use candidates::{Budget, Candidates, engine_candidates, parameter_candidates};

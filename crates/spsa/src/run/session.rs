@@ -3,13 +3,12 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
 
-use gputexel_files::folder_lock::{FolderLock, no_record};
-use gputexel_files::{AppendFile, Error, Result, write_atomically};
-use gputexel_matches::StopFlag;
+use gputexel_files::run_folder::{Kind, check_inputs};
+use gputexel_files::{AppendFile, Error, Result, RunFolder, StopFlag, write_atomically};
 
 use super::results::write_values;
 use super::setup::Setup;
-use super::{Header, JOURNAL, Journal, RunEvent, RunObserver, RunState, Stop, play};
+use super::{Header, Journal, RunEvent, RunObserver, RunState, Stop, play};
 use crate::config::{RunConfig, existing_games};
 
 /// The log's name in the folder.
@@ -21,9 +20,9 @@ const LOG: &str = "log.csv";
 /// use gputexel_spsa::config::RunConfig;
 /// use gputexel_spsa::run::SpsaRun;
 ///
-/// let mut run = SpsaRun::builder(RunConfig::open("run.toml".as_ref())?).build()?;
-/// run.create_folder("runs/margins".as_ref())?;
-/// run.play(&mut |state| println!("{} pairs", state.tuner.completed_pairs()))?;
+/// let config = RunConfig::open("run.toml".as_ref())?;
+/// let mut run = SpsaRun::builder(config).folder("runs/margins").build()?;
+/// run.run(|state| println!("{} pairs", state.tuner.completed_pairs()))?;
 /// println!("{:?}", run.state().tuner.values());
 /// # Ok::<(), gputexel_files::Error>(())
 /// ```
@@ -32,6 +31,7 @@ pub struct SpsaRun {
     setup: Setup,
     state: RunState,
     stop: StopFlag,
+    warnings: Vec<String>,
     files: Option<Files>,
 }
 
@@ -39,30 +39,20 @@ impl SpsaRun {
     /// Begins to set up a run. The paths of a configuration begin at the current folder; see
     /// [`RunConfig::make_absolute`].
     pub fn builder(config: RunConfig) -> RunBuilder {
-        RunBuilder { config, concurrency: None, command_line: String::new(), stop: StopFlag::new() }
+        let (concurrency, folder, stop) = (None, None, StopFlag::new());
+        RunBuilder { config, concurrency, folder, overwrite: false, command_line: String::new(), stop }
     }
 
     /// Opens the folder of a run that was interrupted, or is to go on with another number of pairs.
     ///
     /// # Errors
-    /// [`Error::Input`] when it is not the folder of a run, its journal is damaged, or another process
-    /// writes to it; [`Error::Io`].
-    pub fn resume(folder: &Path) -> Result<ResumedRunBuilder> {
-        if !folder.join(JOURNAL).exists() {
-            return Err(no_record(folder, JOURNAL, "SPSA run"));
-        }
-        Self::resume_locked(&FolderLock::acquire(folder)?)
-    }
-
-    /// As [`resume`](Self::resume), in a folder that is locked already.
-    ///
-    /// # Errors
-    /// Those of [`resume`](Self::resume).
-    pub fn resume_locked(lock: &FolderLock) -> Result<ResumedRunBuilder> {
-        let (journal, header, events) = Journal::open(lock)?;
-        let folder = lock.folder().to_path_buf();
+    /// [`Error::Input`] when it is not the folder of a run or its journal is damaged; [`Error::Busy`] when it is
+    /// being written; [`Error::Io`].
+    pub fn resume(folder: impl AsRef<Path>) -> Result<ResumedRunBuilder> {
+        let folder = RunFolder::enter(folder.as_ref(), Kind::Spsa)?;
+        let (journal, header, events) = Journal::open(folder.lock()?)?;
         let mut log = String::new();
-        let state = RunState::replay(&folder, &header, &events, |k, state| {
+        let state = RunState::replay(folder.path(), &header, &events, |k, state| {
             log += &log_line(k, state);
             Ok(())
         })?;
@@ -82,7 +72,7 @@ impl SpsaRun {
 
     /// What is worth knowing before the first game, a sentence each.
     pub fn warnings(&self) -> &[String] {
-        &self.setup.warnings
+        &self.warnings
     }
 
     /// Parameter files that the built-in engine plays with.
@@ -92,34 +82,35 @@ impl SpsaRun {
         engines.filter_map(|engine| engine.params.as_deref().map(Path::new)).collect()
     }
 
-    /// Begins the run in a folder of its own, which is made if it is not there.
+    /// Makes the folder, or with `None` a dated one under `runs`, in which the run is kept from its first pair
+    /// on: its journal, to which every pair is added as it ends, and the log of values. Files of games that the
+    /// configuration names are emptied.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a folder that has a run already, which [`resume`](Self::resume) opens; those
-    /// of [`record_in`](Self::record_in).
-    pub fn create_folder(&mut self, folder: &Path) -> Result<()> {
-        std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
-        let lock = FolderLock::acquire(folder)?;
-        if folder.join(JOURNAL).exists() {
-            return Err(Error::Usage(format!("{}: contains an SPSA run already", folder.display())));
+    /// [`Error::Usage`] when it has something in it, unless `overwrite` is set, or the parameters of an engine;
+    /// [`Error::Busy`] when it is being written; [`Error::Io`].
+    pub fn create_folder(&mut self, path: Option<&Path>, overwrite: bool) -> Result<()> {
+        if let Some(path) = path {
+            check_inputs(path, Kind::Spsa, &self.parameter_files())?;
         }
-        self.record_in(&lock)
-    }
-
-    /// Begins the run in a folder that is locked already: its journal, to which every pair is added as it
-    /// ends, and the log of values. Both, and files of games that the configuration names, replace those
-    /// that are there.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
-    pub fn record_in(&mut self, lock: &FolderLock) -> Result<()> {
-        let journal = Journal::create(lock, &self.header)?;
-        self.files = Some(Files::create(journal, lock.folder(), &self.header, "")?);
+        let folder = RunFolder::create(path, Kind::Spsa, overwrite)?;
+        let files = Journal::create(folder.lock()?, &self.header)
+            .and_then(|journal| Files::create(journal, folder.path(), &self.header, ""))
+            .inspect_err(|_| folder.discard())?;
         for path in self.header.config.games.pgn.as_deref().map(existing_games).unwrap_or_default() {
             // Emptied and not removed: what is named may be a device or a link.
-            std::fs::File::create(&path).map_err(|e| Error::io(&path, e))?;
+            std::fs::File::create(&path)
+                .map_err(|e| Error::io(&path, e))
+                .inspect_err(|_| folder.discard())?;
         }
+        self.warnings.extend(folder.warning());
+        self.files = Some(files);
         Ok(())
+    }
+
+    /// The folder in which the run is kept.
+    pub fn folder(&self) -> Option<&Path> {
+        self.files.as_ref().map(|files| files.folder.as_path())
     }
 
     /// Changes the number of iterations for good: the gains become those of a run of that length. A
@@ -143,11 +134,11 @@ impl SpsaRun {
     /// # Errors
     /// Engines that cannot be started, files that cannot be written, a folder that was removed or replaced
     /// meanwhile.
-    pub fn play(&mut self, watch: &mut dyn FnMut(&RunState)) -> Result<Stop> {
-        let Self { header, setup, state, stop, files } = self;
+    pub fn run(&mut self, mut watch: impl FnMut(&RunState)) -> Result<Stop> {
+        let Self { header, setup, state, stop, files, .. } = self;
         let arena = setup.arena(header);
-        let Some(files) = files else { return play(&arena, state, &mut Unrecorded, stop, watch) };
-        let ended = play(&arena, state, files, stop, watch);
+        let Some(files) = files else { return play(&arena, state, &mut Unrecorded, stop, &mut watch) };
+        let ended = play(&arena, state, files, stop, &mut watch);
         // Whatever ended the run, what is known is worth having, but in its folder and in no other.
         files.journal.check()?;
         let written = write_values(&files.folder, state, setup.engines()[0]);
@@ -170,6 +161,8 @@ impl SpsaRun {
 pub struct RunBuilder {
     config: RunConfig,
     concurrency: Option<usize>,
+    folder: Option<PathBuf>,
+    overwrite: bool,
     command_line: String,
     stop: StopFlag,
 }
@@ -178,6 +171,18 @@ impl RunBuilder {
     /// Pairs at a time, instead of what the configuration says.
     pub fn concurrency(mut self, pairs: impl Into<Option<usize>>) -> Self {
         self.concurrency = pairs.into();
+        self
+    }
+
+    /// The folder in which the run is kept; see [`SpsaRun::create_folder`].
+    pub fn folder(mut self, path: impl Into<PathBuf>) -> Self {
+        self.folder = Some(path.into());
+        self
+    }
+
+    /// Whether a folder that has something in it may be written to [default: no].
+    pub fn overwrite(mut self, overwrite: bool) -> Self {
+        self.overwrite = overwrite;
         self
     }
 
@@ -193,24 +198,29 @@ impl RunBuilder {
         self
     }
 
-    /// Checks everything, opens engines and openings, and writes nothing.
+    /// Checks everything, opens engines and openings, and then makes the folder, if there is to be one.
     ///
     /// # Errors
     /// [`Error::Usage`] for a configuration that makes no sense, and engines that lack a parameter; those
-    /// of reading parameters and books and of starting engines.
+    /// of reading parameters and books, of starting engines, and of [`SpsaRun::create_folder`].
     pub fn build(self) -> Result<SpsaRun> {
         self.config.validate()?;
         let mut header = Header::new(&self.command_line, self.config);
         let state = RunState::try_new(&header.config)?;
         let setup = Setup::open(&mut header, self.concurrency, &self.stop)?;
-        Ok(SpsaRun { header, setup, state, stop: self.stop, files: None })
+        let warnings = setup.warnings.clone();
+        let mut run = SpsaRun { header, setup, state, stop: self.stop, warnings, files: None };
+        if let Some(folder) = &self.folder {
+            run.create_folder(Some(folder), self.overwrite)?;
+        }
+        Ok(run)
     }
 }
 
 /// Resumes a run; see [`SpsaRun::resume`].
 #[must_use]
 pub struct ResumedRunBuilder {
-    folder: PathBuf,
+    folder: RunFolder,
     journal: Journal,
     header: Header,
     state: RunState,
@@ -243,8 +253,9 @@ impl ResumedRunBuilder {
     /// [`Error::Input`] for files that have changed; those of [`RunBuilder::build`].
     pub fn build(mut self) -> Result<SpsaRun> {
         let setup = Setup::open(&mut self.header, self.concurrency, &self.stop)?;
-        let files = Some(Files::create(self.journal, &self.folder, &self.header, &self.log)?);
-        Ok(SpsaRun { header: self.header, setup, state: self.state, stop: self.stop, files })
+        let warnings = setup.warnings.iter().cloned().chain(self.folder.warning()).collect();
+        let files = Some(Files::create(self.journal, self.folder.path(), &self.header, &self.log)?);
+        Ok(SpsaRun { header: self.header, setup, state: self.state, stop: self.stop, warnings, files })
     }
 }
 

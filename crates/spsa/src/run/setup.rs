@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, Result, StopFlag};
 use gputexel_matches::openings::{Openings, Order};
 use gputexel_matches::{
-    Adjudication, Rules, StopFlag, TimeControl, check_checksum, cores, deadline_from_seconds, warnings,
+    Adjudication, Rules, TimeControl, check_checksum, cores, deadline_from_seconds, warnings,
 };
 
 use super::{Arena, Header, TunedEngine};

@@ -7,9 +7,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::Variable;
 use crate::config::EngineSection;
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, Result, StopFlag};
 use gputexel_matches::client::{EngineCommand, OptionKind, Setting, UciPlayer, find_program};
-use gputexel_matches::{BuiltinPlayer, Player, StopFlag};
+use gputexel_matches::{BuiltinPlayer, Player};
 use gputexel_model::{FeatureSet, ParameterFile, ParameterGroups, Prior, TableEvaluation, named_parameters};
 
 /// Transposition table of a built-in engine, unless said otherwise.

@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use gputexel_files::folder_lock::FolderLock;
-use gputexel_files::{Advice, Error, Result};
+use gputexel_files::{Advice, Error, Result, StopFlag};
 use gputexel_matches::journal::{self, GamesFile};
 use gputexel_matches::openings::{Openings, Order};
-use gputexel_matches::{
-    MatchResult, MatchSettings, Observer, PairSummary, StopFlag, Tally, check_games, run_match,
-};
+use gputexel_matches::{MatchResult, MatchSettings, Observer, PairSummary, Tally, check_games, run_match};
 use serde::{Deserialize, Serialize};
 
 use super::setup::Setup;
@@ -70,7 +68,8 @@ impl Verification {
     /// # Errors
     /// [`Error::Setting`] for numbers of games that make no sense; runs that cannot be read, engines that
     /// cannot be used.
-    pub fn open(folder: &Path, options: VerifyOptions) -> Result<Self> {
+    pub fn open(folder: impl AsRef<Path>, options: VerifyOptions) -> Result<Self> {
+        let folder = folder.as_ref();
         check_games("games", options.games)?;
         let (mut header, events) = read(folder)?;
         let state = RunState::replay(folder, &header, &events, |_, _| Ok(()))?;
@@ -115,7 +114,7 @@ impl Verification {
     /// # Errors
     /// [`Error::Advised`] for a match of other values, unless [`VerifyOptions::replace`] is set; engines that
     /// cannot be started, files that cannot be written.
-    pub fn play(&self, observe: impl FnMut(&Tally) + Send) -> Result<MatchResult> {
+    pub fn run(&self, observe: impl FnMut(&Tally) + Send) -> Result<MatchResult> {
         std::fs::create_dir_all(&self.folder).map_err(|e| Error::io(&self.folder, e))?;
         let (journal, done) = self.open_journal()?;
         let mut games = GamesFile::create(&self.pgn())?;

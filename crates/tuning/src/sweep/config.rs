@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::super::space_of;
 use super::grid::{Axis, AxisKey, Grid, Setting};
 use crate::config::rough_loss;
-use gputexel_dataset::objective::LossKind;
+use gputexel_dataset::objective::{GivenScale, LossKind};
 use gputexel_dataset::{Dataset, Folds, SourceRecord};
 use gputexel_files::{Error, Result};
 use gputexel_model::Parameterization;
@@ -183,9 +183,7 @@ impl SweepConfig {
         if self.start.iter().any(|value| !value.is_finite()) {
             return usage("the prior contains non-finite values".to_string());
         }
-        if self.k.iter().any(|(_, k)| !(k.is_finite() && *k > 0.0)) {
-            return usage("K must be a positive number".to_string());
-        }
+        self.k.iter().try_for_each(|(_, k)| GivenScale::K(*k).k().map(|_| ()))?;
         if let Some(basis) = &self.basis {
             basis.validate()?;
             let names: Vec<String> = basis.coordinates.iter().map(|c| c.name.clone()).collect();

@@ -15,7 +15,6 @@ use gputexel::spsa::{MethodKind, Rounding};
 use gputexel::{Error, Result};
 
 use super::super::games::warn;
-use super::super::run_folder::{self, Kind, check_inputs};
 use super::super::{Context, say};
 use live::Live;
 
@@ -151,21 +150,12 @@ fn begin(args: &RunArgs, context: &Context) -> anyhow::Result<PathBuf> {
     }
     let builder = SpsaRun::builder(config).command_line(&context.command_line).stop(context.cancel);
     let mut run = builder.build()?;
-    if let Some(out) = &args.out {
-        check_inputs(out, Kind::Spsa, &run.parameter_files())?;
-    }
-    let folder = run_folder::create(args.out.as_deref(), Kind::Spsa, args.force)?;
-    if let Err(error) = run.record_in(folder.lock()) {
-        folder.discard();
-        return Err(error.into());
-    }
-    play_on(folder.path(), run, context)?;
-    Ok(folder.path().to_path_buf())
+    run.create_folder(args.out.as_deref(), args.force)?;
+    play_on(run, context)
 }
 
 fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<PathBuf> {
-    let locked = run_folder::enter(folder, Kind::Spsa)?;
-    let builder = SpsaRun::resume_locked(locked.lock())?.stop(context.cancel);
+    let builder = SpsaRun::resume(folder)?.stop(context.cancel);
     if let Some(path) = &args.config
         && let Some(difference) = configured(args, path)?.difference(builder.config())
     {
@@ -185,8 +175,7 @@ fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<Pa
         Some(asked) => replan(&mut run, asked, context)?,
         None => {}
     }
-    play_on(folder, run, context)?;
-    Ok(folder.to_path_buf())
+    play_on(run, context)
 }
 
 /// Goes on with another number of pairs, and says what that does to the first parameter.
@@ -209,10 +198,12 @@ fn replan(run: &mut SpsaRun, iterations: u64, context: &Context) -> Result<()> {
     Ok(())
 }
 
-fn play_on(folder: &Path, mut run: SpsaRun, context: &Context) -> anyhow::Result<()> {
+/// Plays to the end, in the folder that is returned.
+fn play_on(mut run: SpsaRun, context: &Context) -> anyhow::Result<PathBuf> {
     warn(run.warnings(), context);
+    let folder = &run.folder().map(Path::to_path_buf).unwrap_or_default();
     let mut live = Live::new(context, run.header(), run.state());
-    let stop = run.play(&mut |state| live.show(state));
+    let stop = run.run(|state| live.show(state));
     let seconds = live.finish();
     // What is known is worth a picture whatever ended the run, but in its folder and in no other.
     run.check_folder()?;
@@ -232,7 +223,7 @@ fn play_on(folder: &Path, mut run: SpsaRun, context: &Context) -> anyhow::Result
     let (completed, all) = (state.tuner.completed_pairs(), state.tuner.iterations());
     let go_on = format!("resume with 'gputexel spsa run --resume {}'", folder.display());
     match stop {
-        Stop::AllPlayed => Ok(()),
+        Stop::AllPlayed => Ok(folder.clone()),
         Stop::Failures(failures) => {
             let reason = format!("{failures}; aborted after {completed} of {all} pairs, {go_on}");
             Err(Error::input(folder, reason).into())

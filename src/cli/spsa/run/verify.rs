@@ -74,7 +74,7 @@ pub fn play_folder(
     if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len} games, {msg}") {
         bar.set_style(style);
     }
-    let result = verification.play(|tally| {
+    let result = verification.run(|tally| {
         let elo = tally.pairs.elo();
         bar.set_position(tally.games());
         bar.set_message(format!("tuned against start {:+.1} \u{b1} {:.1} Elo", elo.elo, elo.error95));

@@ -1,10 +1,11 @@
-//! The wish to stop, shared by everything that plays.
+//! The wish to stop, shared by everything that takes its time.
 
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A flag that ends games, searches and all waiting for engines once it is set.
+/// A flag that ends runs, sweeps and matches once it is set, and with them games, searches and all waiting for
+/// engines; what is finished is kept.
 ///
 /// Clones share one flag. It is an [`AtomicBool`] by reference: `flag.store(true, Ordering::Relaxed)`
 /// sets it. Programs that set a static from a signal handler make one of `&'static AtomicBool`.
