@@ -94,13 +94,13 @@ impl Backend {
     /// takes over, now or later. Those of evaluators of the caller's.
     pub fn evaluator<'a>(&self, layout: &'a Layout) -> Result<(Box<dyn Evaluator + 'a>, String)> {
         let (mut why, stats) = (self.why.clone(), self.stats);
-        let cpu = move || counted(stats, Box::new(CpuEvaluator::new(layout)));
+        let cpu = move || opened(stats, Box::new(CpuEvaluator::new(layout)));
         if let Some(context) = &self.gpu {
             let options = GpuOptions { memory_bytes: self.memory, ..GpuOptions::new(context) };
             match GpuEvaluator::with_options(context, layout, options) {
                 Ok(gpu) => {
                     let line = format!("{} ({why})", gpu.describe());
-                    let gpu = counted(stats, Box::new(gpu));
+                    let gpu = opened(stats, Box::new(gpu));
                     return Ok(match self.choice {
                         BackendChoice::Auto => (Box::new(FallbackEvaluator::new(gpu, cpu)), line),
                         _ => (gpu, line),
@@ -111,7 +111,7 @@ impl Backend {
             }
         }
         let evaluator = match &self.custom {
-            Some(make) => counted(stats, make(layout)?),
+            Some(make) => opened(stats, make(layout)?),
             None => cpu(),
         };
         let line = format!("{} ({why})", evaluator.describe());
@@ -119,23 +119,21 @@ impl Backend {
     }
 }
 
-/// Makes an evaluator report its statistics, if requested.
-fn counted<'a>(stats: Option<StatsObserver>, evaluator: Box<dyn Evaluator + 'a>) -> Box<dyn Evaluator + 'a> {
-    match stats {
-        Some(observer) => Box::new(StatsOnDrop { evaluator, observer }),
-        None => evaluator,
-    }
+fn opened<'a>(stats: Option<StatsObserver>, evaluator: Box<dyn Evaluator + 'a>) -> Box<dyn Evaluator + 'a> {
+    Box::new(Opened { evaluator, stats })
 }
 
-/// An evaluator that reports its statistics when dropped.
-struct StatsOnDrop<'a> {
+/// An evaluator whose answers are checked, and that reports its statistics when dropped, if requested.
+struct Opened<'a> {
     evaluator: Box<dyn Evaluator + 'a>,
-    observer: StatsObserver,
+    stats: Option<StatsObserver>,
 }
 
-impl Evaluator for StatsOnDrop<'_> {
+impl Evaluator for Opened<'_> {
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
-        self.evaluator.evaluate(population, request)
+        let mut answer = self.evaluator.evaluate(population, request)?;
+        answer.check(population, request)?;
+        Ok(answer)
     }
 
     fn describe(&self) -> String {
@@ -151,8 +149,10 @@ impl Evaluator for StatsOnDrop<'_> {
     }
 }
 
-impl Drop for StatsOnDrop<'_> {
+impl Drop for Opened<'_> {
     fn drop(&mut self) {
-        (self.observer)(&self.evaluator.describe(), self.evaluator.stats());
+        if let Some(observer) = self.stats {
+            observer(&self.evaluator.describe(), self.evaluator.stats());
+        }
     }
 }

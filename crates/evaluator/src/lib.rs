@@ -177,6 +177,36 @@ pub struct Evaluations {
 }
 
 impl Evaluations {
+    /// Checks an answer against its question. A member whose gradient is not finite has no finite loss
+    /// afterwards: a slope that is not known must not be taken for one that is 0.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for an answer of another size than asked for.
+    pub fn check(&mut self, population: &Population, request: &Request) -> Result<()> {
+        let (members, size) = (population.members(), 2 * population.features);
+        let asked = |asked: bool, length: usize| if asked { members * length } else { 0 };
+        let lengths = [
+            ("losses", self.losses.len(), members),
+            ("values of gradients", self.gradients.len(), asked(request.gradients, size)),
+            ("values of matrices", self.curvatures.len(), asked(request.curvature, size * size)),
+        ];
+        for (what, length, expected) in lengths {
+            // What was not asked for does no harm.
+            if length != expected && expected > 0 {
+                let reason = format!("the evaluator answers with {length} {what}; {expected} were asked for");
+                return Err(Error::Usage(reason));
+            }
+        }
+        if request.gradients {
+            for (loss, gradient) in self.losses.iter_mut().zip(self.gradients.chunks_exact(size.max(1))) {
+                if gradient.iter().any(|slope| !slope.is_finite()) {
+                    *loss = f64::NAN;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Appends the results of further members for the same request.
     pub fn append(&mut self, mut more: Self) {
         self.losses.append(&mut more.losses);

@@ -62,6 +62,12 @@ impl Kind {
 /// The tuned parameters in the folder of a run; where commands read parameters, the folder stands for this file.
 pub const PARAMETERS: &str = "params.json";
 
+/// Where folders go that are named by their date.
+const RUNS: &str = "runs";
+
+/// The epochs of a run in its folder, one JSON object per line.
+pub const METRICS: &str = "metrics.jsonl";
+
 /// The page about a run in its folder.
 pub const REPORT: &str = "report.html";
 
@@ -73,16 +79,8 @@ pub fn parameters_at(path: &Path) -> PathBuf {
 
 /// What an earlier run left and must not be taken for this one's. Without its record there is nothing to
 /// go on with: it goes first.
-const RESULTS: [&str; 8] = [
-    "checkpoint.safetensors",
-    "metrics.jsonl",
-    PARAMETERS,
-    "z.json",
-    REPORT,
-    "runs.csv",
-    "sweep.svg",
-    "log.csv",
-];
+const RESULTS: [&str; 8] =
+    ["checkpoint.safetensors", METRICS, PARAMETERS, "z.json", REPORT, "runs.csv", "sweep.svg", "log.csv"];
 
 /// The same of what somebody might paste; a folder of such a name is none of them.
 const TABLES: [&str; 3] = ["tables.h", "tables.hpp", "tables.rs"];
@@ -268,7 +266,7 @@ impl RunFolder {
     /// # Errors
     /// [`Error::Io`].
     pub fn metrics(&self, keep: u64) -> Result<AppendFile> {
-        let path = self.file("metrics.jsonl");
+        let path = self.file(METRICS);
         let open = || -> std::io::Result<AppendFile> {
             let mut kept = 0u64;
             if let Ok(file) = File::open(&path) {
@@ -305,6 +303,9 @@ impl RunFolder {
             lock.remove_file();
             // A folder that is not empty stays, which is what is wanted.
             let _ = std::fs::remove_dir(&self.path);
+            if self.path.parent() == Some(Path::new(RUNS)) {
+                let _ = std::fs::remove_dir(RUNS);
+            }
         }
     }
 }
@@ -377,7 +378,7 @@ pub fn append_line(file: &mut AppendFile, record: &impl Serialize) -> Result<()>
 
 /// Makes a folder under `runs` with the time as its name, and a number behind it where that exists.
 fn dated_folder() -> Result<PathBuf> {
-    let runs = Path::new("runs");
+    let runs = Path::new(RUNS);
     std::fs::create_dir_all(runs).map_err(|e| Error::io(runs, e))?;
     let stamp = jiff::Timestamp::now().strftime("%Y-%m-%d-%H%M%S").to_string();
     let mut path = runs.join(&stamp);

@@ -1,6 +1,6 @@
 //! Who plays: telling parameter files from commands, and making players of them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -47,6 +47,10 @@ impl Side {
     /// [`Error::Usage`] for options that have no engine; those of finding parameters.
     pub(crate) fn describe(&self) -> Result<EngineConfig> {
         let Self { source: text, name, options } = self;
+        if text.trim().is_empty() {
+            let expected = "expected a parameter file, the folder of a run, piece values or an engine";
+            return Err(Error::Usage(format!("one side of the match has no name: {expected}")));
+        }
         let command = match text.strip_prefix("cmd:") {
             Some(command) => Some(command),
             None => is_command(text).then_some(text.as_str()),
@@ -82,6 +86,18 @@ impl From<&str> for Side {
 impl From<String> for Side {
     fn from(source: String) -> Self {
         Self::new(source)
+    }
+}
+
+impl From<&Path> for Side {
+    fn from(source: &Path) -> Self {
+        Self::new(source.display().to_string())
+    }
+}
+
+impl From<PathBuf> for Side {
+    fn from(source: PathBuf) -> Self {
+        source.as_path().into()
     }
 }
 

@@ -152,6 +152,9 @@ impl GaussNewton {
                     if self.trial.iter().all(|value| value.is_finite()) {
                         return Ok(());
                     }
+                    if self.damping >= MAX_DAMPING {
+                        return Err(Error::Numeric("Gauss-Newton: the step is not finite".to_string()));
+                    }
                 }
                 None if self.damping >= MAX_DAMPING => {
                     let advice = Advice::default().text("try ").setting("l2", "").text(" or ");

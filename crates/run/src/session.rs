@@ -7,7 +7,7 @@ use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, Layout, Split};
 use gputexel_evaluator::Backend;
 use gputexel_files::run_folder::append_line;
-use gputexel_files::{Error, Result, RunFolder};
+use gputexel_files::{Error, Result, RunFolder, counted};
 use gputexel_optimizer::Optimizer;
 use gputexel_report::InHand;
 use gputexel_tuning::{
@@ -85,8 +85,8 @@ impl Session<'_, '_> {
         let Driven { mut outcome, mut checkpoint, epochs } = driven;
         let is_swarm = matches!(config.optimizer, OptimizerConfig::ParticleSwarm { .. });
         if outcome.reason == StopReason::Interrupted {
-            let noun = if is_swarm { "iterations" } else { "epochs" };
-            return Err(Error::Interrupted(format!("after {} {noun}", outcome.epochs)));
+            let noun = if is_swarm { "iteration" } else { "epoch" };
+            return Err(Error::Interrupted(format!("after {}", counted(outcome.epochs as usize, noun))));
         }
         let parts =
             RunParts { config, data, split, layout: &layout, backend: self.backend, cancel: self.cancel };

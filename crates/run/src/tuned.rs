@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use gputexel_dataset::objective::Objective;
-use gputexel_files::run_folder::{Kind, PARAMETERS, REPORT, append_line};
-use gputexel_files::{Error, Result, RunFolder};
+use gputexel_files::run_folder::{Kind, METRICS, PARAMETERS, REPORT, append_line};
+use gputexel_files::{Error, RECORD_BYTES, Result, RunFolder, read_whole};
 use gputexel_model::{FeatureSet, ParameterFile, Provenance};
 use gputexel_report::{InHand, RunReport};
 use gputexel_tables::{Language, tables};
@@ -195,7 +195,15 @@ impl Tuned {
         let folder = RunFolder::create(Some(path.as_ref()), Kind::Run, false)?;
         folder.write_record(Kind::Run, &self.record)?;
         let mut metrics = folder.metrics(0)?;
-        self.epochs.iter().try_for_each(|epoch| append_line(&mut metrics, epoch))?;
+        match &self.folder {
+            // Its epochs are there.
+            Some(own) => {
+                let path = own.join(METRICS);
+                let text = read_whole(&path, RECORD_BYTES).map_err(|e| Error::io(&path, e))?;
+                metrics.append(&text)?;
+            }
+            None => self.epochs.iter().try_for_each(|epoch| append_line(&mut metrics, epoch))?,
+        }
         let parameters = self.write_files(&folder)?;
         self.checkpoint.as_ref().map_or(Ok(()), |checkpoint| checkpoint.write_to(&folder))?;
         let in_hand = InHand {

@@ -337,6 +337,10 @@ impl<'a> Tuner<'a> {
     /// [`Error::Interrupted`]; [`Error::Numeric`]; [`Error::Gpu`] when a GPU was required; files that cannot
     /// be read or written.
     pub fn run(mut self) -> Result<Tuned> {
+        match &self.source {
+            Source::Unfinished(_) => self.check_unchanged()?,
+            _ => self.check()?,
+        }
         let opened;
         let backend = match self.backend {
             Some(backend) => backend,
@@ -352,16 +356,50 @@ impl<'a> Tuner<'a> {
             }
             Source::Dataset(data) => {
                 let files = std::mem::take(&mut self.datasets);
+                for file in &files {
+                    std::fs::metadata(file).map_err(|e| Error::io(file, e))?;
+                }
+                if files.is_empty() && self.folder.is_some() {
+                    let warning = "the run cannot be resumed: the files of its dataset are not named";
+                    (self.observer)(RunEvent::Warning(warning))?;
+                }
                 self.start(Some(Positions::Given(data, files)), &[], backend)
             }
             Source::Files(paths) => {
-                self.check()?;
                 let positions = match are_datasets(&paths)? {
                     true => Some(Positions::Read(Box::new(dataset::read_many(&paths)?), paths.clone())),
                     false => None,
                 };
                 self.start(positions, &paths, backend)
             }
+        }
+    }
+
+    /// Refuses settings of a resumed run that would have an effect on its result, and have none.
+    fn check_unchanged(&self) -> Result<()> {
+        let fresh = Self::of(Source::Files(Vec::new()));
+        let basis = &self.basis;
+        let changed = [
+            ("prior", self.prior.is_some()),
+            ("basis", basis.basis.is_some() || !basis.freeze.is_empty() || basis.radius.is_some()),
+            ("basis", basis.unbounded || basis.integers),
+            ("k", self.k.is_some()),
+            ("loss", self.loss != fresh.loss),
+            ("l2", self.l2.is_some()),
+            ("holdout", self.holdout != fresh.holdout),
+            ("seed", self.seed != fresh.seed),
+            ("optimizer", self.optimizer.is_some() || self.custom.is_some()),
+            ("round", self.round != fresh.round),
+            ("limits", self.limits != fresh.limits),
+            ("requiesce", self.rounds.is_some()),
+            ("folder", self.folder.is_some()),
+        ];
+        match changed.iter().find(|(_, changed)| *changed) {
+            Some((setting, _)) => {
+                let reason = "a resumed run keeps what it was started with".to_string();
+                Err(Error::Setting { setting, value: None, reason })
+            }
+            None => Ok(()),
         }
     }
 

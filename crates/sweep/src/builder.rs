@@ -1,20 +1,27 @@
 //! From settings to the configuration of a sweep.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::LossKind;
 use gputexel_evaluator::Backend;
 use gputexel_evaluator::gpu::BackendChoice;
+use gputexel_files::run_folder::{Kind, RunFolder};
 use gputexel_files::{Advice, Error, Result, StopFlag, absolute};
 use gputexel_model::{Basis, Parameterization, Prior};
-use gputexel_tuning::sweep::{Axis, AxisKey, Grid, MakeEvaluator, SweepConfig, SweepEvent, SweepMethod};
+use gputexel_tuning::sweep::{
+    Axis, AxisKey, Grid, MakeEvaluator, SweepConfig, SweepEvent, SweepMethod, SweepOutputs, SweepRecord,
+};
 use gputexel_tuning::{exact_scores, fit_scale};
 
 use crate::{ScaleBase, SweepResults, SweepSession};
 
 /// Most runs of a sweep: more have results that no table holds.
 pub const MAX_RUNS: usize = 10_000_000;
+
+/// Time between two states that are stored in the folder of a sweep.
+pub(crate) const CHECKPOINT_EVERY: Duration = Duration::from_secs(30);
 
 type SweepObserver<'a> = dyn FnMut(&SweepEvent<'_>) -> Result<()> + 'a;
 
@@ -35,6 +42,8 @@ pub struct SweepBuilder<'a> {
     seed: u64,
     method: SweepMethod,
     epochs: Option<u64>,
+    folder: Option<PathBuf>,
+    overwrite: bool,
     backend: Option<&'a Backend>,
     stop: StopFlag,
     observer: Box<SweepObserver<'a>>,
@@ -58,6 +67,8 @@ impl<'a> SweepBuilder<'a> {
             seed: 1,
             method: SweepMethod::default(),
             epochs: None,
+            folder: None,
+            overwrite: false,
             backend: None,
             stop: StopFlag::new(),
             observer: Box::new(|_| Ok(())),
@@ -245,6 +256,21 @@ impl<'a> SweepBuilder<'a> {
         Ok(config)
     }
 
+    /// A folder in which the sweep is kept from its first epoch on, and from which it is
+    /// [resumed](crate::Sweep::resume).
+    #[must_use]
+    pub fn folder(mut self, path: impl AsRef<Path>) -> Self {
+        self.folder = Some(path.as_ref().to_path_buf());
+        self
+    }
+
+    /// Whether a folder that has something in it may be written to [default: no].
+    #[must_use]
+    pub fn overwrite(mut self, overwrite: bool) -> Self {
+        self.overwrite = overwrite;
+        self
+    }
+
     /// The backend [default: a real GPU if there is one, else the CPU].
     #[must_use]
     pub fn backend(mut self, backend: &'a Backend) -> Self {
@@ -270,7 +296,9 @@ impl<'a> SweepBuilder<'a> {
     /// Runs the sweep.
     ///
     /// # Errors
-    /// Those of [`config`](Self::config), of training, and of the observer; [`Error::Gpu`].
+    /// Those of [`config`](Self::config), of training, and of the observer; [`Error::Gpu`]; [`Error::Usage`] for
+    /// a folder that has something in it, or without the files of the dataset, from which it could be resumed;
+    /// files that cannot be read or written.
     pub fn run(mut self) -> Result<SweepResults<'a>> {
         let config = self.config()?;
         let opened;
@@ -282,7 +310,29 @@ impl<'a> SweepBuilder<'a> {
             }
         };
         let make_evaluator: &MakeEvaluator<'_> = &|layout| Ok(backend.evaluator(layout)?.0);
-        SweepSession::new(&config, self.data)?.run(make_evaluator, &self.stop, &mut *self.observer)
+        let Some(path) = &self.folder else {
+            return SweepSession::new(&config, self.data)?.run(
+                make_evaluator,
+                &self.stop,
+                &mut *self.observer,
+            );
+        };
+        if config.datasets.is_empty() {
+            let reason = "a sweep in a folder needs the files of its dataset: it is resumed from them";
+            return Err(Error::Usage(reason.to_string()));
+        }
+        for file in &config.datasets {
+            std::fs::metadata(file).map_err(|e| Error::io(file, e))?;
+        }
+        SweepSession::new(&config, self.data)?;
+        let folder = RunFolder::create(Some(path), Kind::Sweep, self.overwrite)?;
+        let record = SweepRecord::new("", SweepOutputs::default(), config);
+        folder.write_record(Kind::Sweep, &record)?;
+        let session = SweepSession::in_folder(&record.config, self.data, &folder, None, CHECKPOINT_EVERY)?;
+        let results = session.run(make_evaluator, &self.stop, &mut *self.observer)?;
+        results.write_runs(&folder)?;
+        results.write_report(&folder, &record)?;
+        Ok(results)
     }
 
     /// What is trained; `None` where that is every parameter by itself.

@@ -8,7 +8,7 @@
 //! let data = gputexel_dataset::read("games.bin".as_ref())?;
 //! let results = Sweep::builder(&data).axis("l2", "1e-6:1e-3:8:log").folds(5).run()?;
 //! println!("{}", results.ranking.ranked[0].held_out.mean);
-//! results.write_to("sweep".as_ref())?;
+//! results.write_to("sweep")?;
 //! # Ok(())
 //! # }
 //! ```
@@ -35,9 +35,32 @@ pub use scale::{ScaleBase, ScalePoint, ScaleSummary, ScaleSweep, ScaleSweepResul
 pub use session::SweepSession;
 pub use started::{StartedSweep, SweepEnd, SweepFiles};
 
+use std::path::Path;
+
 use gputexel_dataset::Dataset;
+use gputexel_files::Result;
 
 /// Where sweeps begin.
+///
+/// One that may take long is kept in a folder, from which it is resumed, also by another process:
+///
+/// ```no_run
+/// use gputexel_evaluator::Backend;
+/// use gputexel_evaluator::gpu::BackendChoice;
+/// use gputexel_files::StopFlag;
+/// use gputexel_sweep::Sweep;
+///
+/// # fn main() -> gputexel_files::Result<()> {
+/// let data = gputexel_dataset::read("games.bin".as_ref())?;
+/// Sweep::builder(&data).datasets(&["games.bin"]).axis("l2", "0,1e-4").folder("sweep").run()?;
+/// // If that was interrupted:
+/// let sweep = Sweep::resume("sweep")?;
+/// let end = sweep.run(&Backend::open(BackendChoice::Auto)?, &StopFlag::new())?;
+/// println!("{:?}", end.results.best());
+/// end.finish()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub enum Sweep {}
 
@@ -45,5 +68,13 @@ impl Sweep {
     /// A sweep over a dataset, every setting at its default.
     pub fn builder(data: &Dataset) -> SweepBuilder<'_> {
         SweepBuilder::new(data)
+    }
+
+    /// A sweep that was begun in a folder, with the settings and the dataset that it was begun with.
+    ///
+    /// # Errors
+    /// Those of [`SweepFiles::resume`].
+    pub fn resume(folder: impl AsRef<Path>) -> Result<StartedSweep> {
+        SweepFiles::default().resume(folder)
     }
 }

@@ -82,8 +82,8 @@ impl<'d> SweepResults<'d> {
     /// # Errors
     /// [`Error::Usage`](gputexel_files::Error::Usage) when the folder exists and is not empty;
     /// [`Error::Io`](gputexel_files::Error::Io).
-    pub fn write_to(&self, path: &Path) -> Result<()> {
-        let folder = RunFolder::create(Some(path), Kind::Sweep, false)?;
+    pub fn write_to(&self, path: impl AsRef<Path>) -> Result<()> {
+        let folder = RunFolder::create(Some(path.as_ref()), Kind::Sweep, false)?;
         let record = SweepRecord::new("", SweepOutputs::default(), self.config.clone());
         folder.write_record(Kind::Sweep, &record)?;
         if let Some(checkpoint) = &self.checkpoint {

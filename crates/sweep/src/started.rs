@@ -7,13 +7,15 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use gputexel_dataset::{self as dataset, Dataset};
+use gputexel_evaluator::Backend;
 use gputexel_files::run_folder::{Kind, RunFolder};
-use gputexel_files::{Error, Result, absolute, check_outputs, check_target, is_one};
+use gputexel_files::{Error, Result, StopFlag, absolute, check_outputs, check_target, is_one};
 use gputexel_tuning::Checkpoint;
 use gputexel_tuning::sweep::{MakeEvaluator, SweepConfig, SweepEvent, SweepOutputs, SweepRecord};
 use serde_json::Value;
 
 use crate::best::{BestTarget, check_best, holds_best_only};
+use crate::builder::CHECKPOINT_EVERY;
 use crate::results::{PICTURE, RUNS};
 use crate::{BestParameters, SweepResults, SweepSession};
 
@@ -47,7 +49,7 @@ impl Default for SweepFiles {
             svg: None,
             overwrite: false,
             command_line: String::new(),
-            checkpoint_every: Duration::from_secs(30),
+            checkpoint_every: CHECKPOINT_EVERY,
         }
     }
 }
@@ -96,12 +98,17 @@ impl SweepFiles {
     /// # Errors
     /// [`Error::Input`] for a folder of anything else, and for datasets that have changed; [`Error::Exists`]
     /// and [`Error::Usage`] for files that cannot be written or may not be replaced; [`Error::Io`].
-    pub fn resume(&self, path: &Path) -> Result<StartedSweep> {
-        let folder = RunFolder::enter(path, Kind::Sweep)?;
+    pub fn resume(&self, path: impl AsRef<Path>) -> Result<StartedSweep> {
+        let folder = RunFolder::enter(path.as_ref(), Kind::Sweep)?;
         let mut record: SweepRecord = folder.record(Kind::Sweep)?;
         let outputs = self.resumed(&folder, &record.outputs)?;
         let config = &record.config;
         let checkpoint = Checkpoint::read_from(&folder)?;
+        if config.datasets.is_empty() {
+            let name = Kind::Sweep.record().unwrap_or_default();
+            let reason = "names no dataset: the sweep was on positions of a program";
+            return Err(Error::input(folder.file(name), reason));
+        }
         let data = dataset::read_many(&config.datasets)?;
         if data.checksum() != config.checksum {
             let reason = "is not the dataset that the sweep started with";
@@ -224,6 +231,15 @@ impl StartedSweep {
     pub fn warnings(&self) -> Vec<String> {
         let folder = self.folder.as_ref().and_then(RunFolder::warning);
         folder.into_iter().chain(self.best.as_ref().and_then(BestTarget::warning)).collect()
+    }
+
+    /// Trains until the end, or until the flag is set, and writes what came of it: [`carry_out`](Self::carry_out)
+    /// on a backend, unobserved.
+    ///
+    /// # Errors
+    /// Those of evaluators; files that cannot be written.
+    pub fn run(&self, backend: &Backend, stop: &StopFlag) -> Result<SweepEnd<'_>> {
+        self.carry_out(&|layout| Ok(backend.evaluator(layout)?.0), stop, &mut |_| Ok(()))
     }
 
     /// Trains until the end, or until `cancel` is set, and writes what came of it.

@@ -201,6 +201,7 @@ impl<'a> Tuning<'a> {
                 self.judge(&start, &values);
             }
             let proposal = self.optimizer.ask();
+            self.check_proposal(&proposal)?;
             let batch = self.batch(self.progress.steps, batches);
             let (answer, step) = match self.step_ahead(evaluator, &proposal, &mut ahead)? {
                 Some(step) => (step.evaluations(), Some(step)),
@@ -288,6 +289,18 @@ impl<'a> Tuning<'a> {
             seconds: progress.seconds,
             optimizer: self.optimizer.describe(progress.best_member),
         })
+    }
+
+    /// Refuses vectors of another length than asked for, which only optimizers of the caller's propose.
+    fn check_proposal(&self, proposal: &Proposal) -> Result<()> {
+        let (members, dimension) = (proposal.l2.len(), self.parameterization.dimension());
+        if members > 0 && proposal.parameters.len() == members * dimension {
+            return Ok(());
+        }
+        Err(Error::Usage(format!(
+            "the optimizer proposes {} values for {members} members; {dimension} each are expected",
+            proposal.parameters.len()
+        )))
     }
 
     /// The batch of a step: every epoch visits all batches in a random order that depends only on the seed

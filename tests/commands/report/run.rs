@@ -218,7 +218,7 @@ fn interrupted_runs_have_a_report_and_finished_ones_another() {
     bench.write("k/report.html", "old");
     let (code, ..) =
         bench.run(&["tune", "d.bin", "--out", "k", "--force", "--epochs", "1", "--backend", "cpu"], "");
-    assert!(code == 0 && report(&bench, "k/report.html").contains("after 1 epochs"));
+    assert!(code == 0 && report(&bench, "k/report.html").contains("after 1 epoch: "));
 }
 
 #[test]

@@ -549,7 +549,7 @@ fn files_of_a_sweep_are_checked_recorded_and_written_once() {
     }
     // One that is resumed writes what it was begun with, whether or not it is named again.
     {
-        let sweep = SweepFiles::default().resume(&folder.path().join("run")).unwrap();
+        let sweep = SweepFiles::default().resume(folder.path().join("run")).unwrap();
         let end = sweep.carry_out(&cpu, &go_on, &mut |_| Ok(())).unwrap();
         assert_eq!(end.best.as_ref().map(|(path, _)| path.clone()), out("best.json"));
         end.finish().unwrap();
@@ -558,7 +558,7 @@ fn files_of_a_sweep_are_checked_recorded_and_written_once() {
     let written = best();
     // Once all is written, it is only shown again.
     {
-        let sweep = SweepFiles::default().resume(&folder.path().join("run")).unwrap();
+        let sweep = SweepFiles::default().resume(folder.path().join("run")).unwrap();
         assert!(sweep.is_resumed());
         let end = sweep.carry_out(&cpu, &go_on, &mut |_| Ok(())).unwrap();
         assert!(end.best.is_none());

@@ -7,7 +7,7 @@ use pulp::{Scalar256b, WithSimd};
 pub enum InstructionSet {
     /// Plain Rust on arrays of eight, for processors without any of the others.
     Portable,
-    /// What `pulp` detected: AVX2 with FMA or NEON.
+    /// What `pulp` detected: AVX-512, AVX2 with FMA, or NEON.
     Detected(pulp::Arch),
 }
 

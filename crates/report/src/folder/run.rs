@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::{CoordinateValue, Parameter, RunReport, Step, Swarms, grouped};
 use gputexel_dataset::objective::{Objective, ScaleForms};
-use gputexel_files::Result;
 use gputexel_files::run_folder::{Kind, PARAMETERS, RunFolder};
+use gputexel_files::{Result, counted};
 use gputexel_model::{Feature, ParameterFile};
 use gputexel_tuning::{Checkpoint, OptimizerConfig, RunConfig, RunRecord, diagnose};
 use serde_json::Value;
@@ -68,8 +68,13 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
     let command = if swarm { "pso" } else { "tune" };
     let last = steps.last().map_or(0, |step| step.number);
     let status = match finished {
-        Some(reason) => format!("after {last} {step_name}s: {reason}"),
-        None => format!("after {last} {step_name}s; interrupted before the end, and can be resumed"),
+        Some(reason) => format!("after {}: {reason}", counted(last as usize, step_name)),
+        None => {
+            format!(
+                "after {}; interrupted before the end, and can be resumed",
+                counted(last as usize, step_name)
+            )
+        }
     };
     let mut report = RunReport {
         title: format!("gputexel {command}: {}", folder.path().display()),
