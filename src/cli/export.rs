@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use gputexel::tables::{self, ExportOptions, ExportRequest, Format, ImportRequest, LikeSource};
-use gputexel::{Error, Result, check_outputs, write_atomically};
+use gputexel::{Error, Result, check_outputs, check_present, write_atomically};
 use serde_json::{Map, Value, json};
 
 use super::table::grouped;
@@ -76,11 +76,12 @@ impl ExportArgs {
         }
         let ending =
             self.output.as_ref().and_then(|path| path.extension()).and_then(|ending| ending.to_str());
-        ending.and_then(Format::of_ending).ok_or_else(|| match std::fs::metadata(&self.source) {
-            // No format would mend a source that is missing.
-            Err(error) => Error::io(&self.source, error),
-            Ok(_) => Error::Usage("cannot infer the format, use --to".to_string()),
-        })
+        if let Some(format) = ending.and_then(Format::of_ending) {
+            return Ok(format);
+        }
+        // No format would mend a source that is missing.
+        check_present(&[&self.source])?;
+        Err(Error::Usage("cannot infer the format, use --to".to_string()))
     }
 
     /// The flags as a request; those that a format has no use for are mistakes.

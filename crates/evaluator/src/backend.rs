@@ -63,6 +63,18 @@ impl Backend {
         }
     }
 
+    /// The backend that is given, or else one that is opened into `opened`: a real GPU if there is one, else the
+    /// CPU.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn given_or_auto<'a>(given: Option<&'a Self>, opened: &'a mut Option<Self>) -> Result<&'a Self> {
+        match given {
+            Some(backend) => Ok(backend),
+            None => Ok(opened.insert(Self::open(BackendChoice::Auto)?)),
+        }
+    }
+
     /// A backend with evaluators of the caller's; `why` is what is said of it beside what they
     /// [describe](Evaluator::describe).
     pub fn custom(

@@ -34,4 +34,4 @@ pub use rights::Rights;
 pub use run_folder::RunFolder;
 pub use sizes::parse_bytes;
 pub use stop_flag::StopFlag;
-pub use targets::{check_apart, check_outputs, check_target};
+pub use targets::{check_apart, check_outputs, check_present, check_target};

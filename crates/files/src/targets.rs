@@ -1,10 +1,21 @@
-//! Files that are to be written: what they may replace.
+//! Files that are to be read or written: what has to be there, and what may be replaced.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::paths::{folder_of, without_links};
 use crate::run_folder::parameters_at;
+
+/// Refuses inputs that are not there.
+///
+/// # Errors
+/// [`Error::Io`] for the first of them.
+pub fn check_present<P: AsRef<Path>>(inputs: &[P]) -> Result<()> {
+    inputs.iter().try_for_each(|path| match std::fs::metadata(path) {
+        Err(error) => Err(Error::io(path, error)),
+        Ok(_) => Ok(()),
+    })
+}
 
 /// Refuses to write where something is, unless `may_exist`, and where nothing can be written. Nothing is said of
 /// a file that is not to be written at all.

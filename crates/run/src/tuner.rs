@@ -8,9 +8,8 @@ use gputexel_chess::selection::Resolve;
 use gputexel_dataset::objective::LossKind;
 use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_evaluator::Backend;
-use gputexel_evaluator::gpu::BackendChoice;
 use gputexel_files::run_folder::{DATASET, Kind};
-use gputexel_files::{Error, Result, RunFolder, StopFlag, absolute};
+use gputexel_files::{Error, Result, RunFolder, StopFlag, absolute, check_present};
 use gputexel_model::{Parameterization, Prior};
 use gputexel_optimizer::{Optimizer, Space};
 use gputexel_tuning::{
@@ -341,14 +340,8 @@ impl<'a> Tuner<'a> {
             Source::Unfinished(_) => self.check_unchanged()?,
             _ => self.check()?,
         }
-        let opened;
-        let backend = match self.backend {
-            Some(backend) => backend,
-            None => {
-                opened = Backend::open(BackendChoice::Auto)?;
-                &opened
-            }
-        };
+        let mut opened = None;
+        let backend = Backend::given_or_auto(self.backend, &mut opened)?;
         match std::mem::replace(&mut self.source, Source::Files(Vec::new())) {
             Source::Unfinished(unfinished) => {
                 let (every, stop) = (self.checkpoint_every, &self.stop);
@@ -356,9 +349,7 @@ impl<'a> Tuner<'a> {
             }
             Source::Dataset(data) => {
                 let files = std::mem::take(&mut self.datasets);
-                for file in &files {
-                    std::fs::metadata(file).map_err(|e| Error::io(file, e))?;
-                }
+                check_present(&files)?;
                 if files.is_empty() && self.folder.is_some() {
                     let warning = "the run cannot be resumed: the files of its dataset are not named";
                     (self.observer)(RunEvent::Warning(warning))?;
@@ -448,7 +439,6 @@ impl<'a> Tuner<'a> {
         inputs: &[PathBuf],
         backend: &Backend,
     ) -> Result<Tuned> {
-        self.check()?;
         let extracted = default_features();
         let set = positions.as_ref().map_or(&extracted, |positions| &positions.data().metadata().feature_set);
         let prior = self.prior.clone().unwrap_or_else(|| Prior::default_for(set));

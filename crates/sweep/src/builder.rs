@@ -6,9 +6,8 @@ use std::time::Duration;
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::LossKind;
 use gputexel_evaluator::Backend;
-use gputexel_evaluator::gpu::BackendChoice;
 use gputexel_files::run_folder::{Kind, RunFolder};
-use gputexel_files::{Advice, Error, Result, StopFlag, absolute};
+use gputexel_files::{Advice, Error, Result, StopFlag, absolute, check_present};
 use gputexel_model::{Basis, Parameterization, Prior};
 use gputexel_tuning::sweep::{
     Axis, AxisKey, Grid, MakeEvaluator, SweepConfig, SweepEvent, SweepMethod, SweepOutputs, SweepRecord,
@@ -301,14 +300,8 @@ impl<'a> SweepBuilder<'a> {
     /// files that cannot be read or written.
     pub fn run(mut self) -> Result<SweepResults<'a>> {
         let config = self.config()?;
-        let opened;
-        let backend = match self.backend {
-            Some(backend) => backend,
-            None => {
-                opened = Backend::open(BackendChoice::Auto)?;
-                &opened
-            }
-        };
+        let mut opened = None;
+        let backend = Backend::given_or_auto(self.backend, &mut opened)?;
         let make_evaluator: &MakeEvaluator<'_> = &|layout| Ok(backend.evaluator(layout)?.0);
         let Some(path) = &self.folder else {
             return SweepSession::new(&config, self.data)?.run(
@@ -321,13 +314,11 @@ impl<'a> SweepBuilder<'a> {
             let reason = "a sweep in a folder needs the files of its dataset: it is resumed from them";
             return Err(Error::Usage(reason.to_string()));
         }
-        for file in &config.datasets {
-            std::fs::metadata(file).map_err(|e| Error::io(file, e))?;
-        }
+        check_present(&config.datasets)?;
         SweepSession::new(&config, self.data)?;
         let folder = RunFolder::create(Some(path), Kind::Sweep, self.overwrite)?;
         let record = SweepRecord::new("", SweepOutputs::default(), config);
-        folder.write_record(Kind::Sweep, &record)?;
+        folder.write_record(Kind::Sweep, &record).inspect_err(|_| folder.discard())?;
         let session = SweepSession::in_folder(&record.config, self.data, &folder, None, CHECKPOINT_EVERY)?;
         let results = session.run(make_evaluator, &self.stop, &mut *self.observer)?;
         results.write_runs(&folder)?;
