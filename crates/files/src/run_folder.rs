@@ -62,7 +62,7 @@ impl Kind {
 /// The tuned parameters in the folder of a run; where commands read parameters, the folder stands for this file.
 pub const PARAMETERS: &str = "params.json";
 
-/// Where folders go that are named by their date.
+/// The folder of those that are named by their date.
 const RUNS: &str = "runs";
 
 /// The epochs of a run in its folder, one JSON object per line.
@@ -88,8 +88,8 @@ const TABLES: [&str; 3] = ["tables.h", "tables.hpp", "tables.rs"];
 /// A run's folder.
 pub struct RunFolder {
     path: PathBuf,
-    /// Whether this process made it, so that it may go again when nothing came of the run.
-    fresh: bool,
+    /// What this process made for it, the folder itself first: it may go again when nothing came of the run.
+    fresh: Vec<PathBuf>,
     /// Held by those who write to the folder as its run.
     lock: Option<FolderLock>,
 }
@@ -103,13 +103,17 @@ impl RunFolder {
     /// of another kind; [`Error::Busy`] when it is being written; [`Error::Io`].
     pub fn create(path: Option<&Path>, kind: Kind, overwrite: bool) -> Result<Self> {
         let (path, fresh) = match path {
-            Some(path) => (path.to_path_buf(), !path.exists()),
-            None => (dated_folder()?, true),
+            Some(path) => (path.to_path_buf(), missing(path)),
+            None => {
+                let above = missing(Path::new(RUNS));
+                let path = dated_folder()?;
+                (path.clone(), [vec![path], above].concat())
+            }
         };
-        if fresh {
-            std::fs::create_dir_all(&path).map_err(|e| Error::io(&path, e))?;
-        } else {
+        if fresh.is_empty() {
             check_contents(&path, kind, overwrite)?;
+        } else {
+            std::fs::create_dir_all(&path).map_err(|e| Error::io(&path, e))?;
         }
         let folder = Self { lock: Some(FolderLock::acquire(&path)?), path, fresh };
         // Another process may have been here before the lock was taken.
@@ -135,12 +139,12 @@ impl RunFolder {
         {
             return Err(no_record(path, record, kind.name()));
         }
-        Ok(Self { path: path.to_path_buf(), fresh: false, lock: Some(FolderLock::acquire(path)?) })
+        Ok(Self { path: path.to_path_buf(), fresh: Vec::new(), lock: Some(FolderLock::acquire(path)?) })
     }
 
     /// A folder to read from, which another process may be writing to.
     pub fn view(path: &Path) -> Self {
-        Self { path: path.to_path_buf(), fresh: false, lock: None }
+        Self { path: path.to_path_buf(), fresh: Vec::new(), lock: None }
     }
 
     /// What is done in the folder.
@@ -288,8 +292,8 @@ impl RunFolder {
         open().map_err(|e| Error::io(&path, e))
     }
 
-    /// Takes the folder away again if this process made it and it is empty, and what was made in it for a
-    /// run that did not begin.
+    /// Takes the folder away again if this process made it and it is empty, with the folders above it that it
+    /// made, and what was made in it for a run that did not begin.
     pub fn discard(&self) {
         let Some(lock) = &self.lock else { return };
         // What is there now may be another's.
@@ -299,13 +303,12 @@ impl RunFolder {
         for name in lock.made() {
             let _ = self.remove(&name);
         }
-        if self.fresh {
+        if !self.fresh.is_empty() {
             lock.remove_file();
+        }
+        for path in &self.fresh {
             // A folder that is not empty stays, which is what is wanted.
-            let _ = std::fs::remove_dir(&self.path);
-            if self.path.parent() == Some(Path::new(RUNS)) {
-                let _ = std::fs::remove_dir(RUNS);
-            }
+            let _ = std::fs::remove_dir(path);
         }
     }
 }
@@ -376,6 +379,12 @@ pub fn append_line(file: &mut AppendFile, record: &impl Serialize) -> Result<()>
     file.append((line + "\n").as_bytes())
 }
 
+/// A path and those above it, as far as they do not exist.
+fn missing(path: &Path) -> Vec<PathBuf> {
+    let named = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+    path.ancestors().take_while(named).map(Path::to_path_buf).collect()
+}
+
 /// Makes a folder under `runs` with the time as its name, and a number behind it where that exists.
 fn dated_folder() -> Result<PathBuf> {
     let runs = Path::new(RUNS);
@@ -392,5 +401,32 @@ fn dated_folder() -> Result<PathBuf> {
             }
             Err(error) => return Err(Error::io(&path, error)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_to_nothing_leaves_what_was_there() {
+        let bench = tempfile::tempdir().unwrap();
+        let there = bench.path().join("there");
+        std::fs::create_dir(&there).unwrap();
+        for path in [there.join("new/run"), there.join("run"), there.clone()] {
+            let folder = RunFolder::create(Some(&path), Kind::Run, false).unwrap();
+            assert!(path.is_dir());
+            folder.discard();
+            assert_eq!(
+                std::fs::read_dir(&there).unwrap().count(),
+                usize::from(path == there),
+                "{}",
+                path.display()
+            );
+        }
+        let folder = RunFolder::create(Some(&there.join("new/run")), Kind::Run, false).unwrap();
+        std::fs::write(there.join("new/other"), "").unwrap();
+        folder.discard();
+        assert!(there.join("new/other").exists() && !there.join("new/run").exists());
     }
 }
