@@ -215,15 +215,18 @@ impl<'a> MatchBuilder<'a> {
         self
     }
 
-    /// Checks everything, opens engines and openings, and writes nothing.
+    /// Checks everything, opens engines and openings, and then makes the folder, if there is to be one.
     ///
     /// # Errors
     /// [`Error::Setting`] for settings that make no sense, [`Error::Usage`] for engines that lack an
-    /// option; those of reading parameters and books and of starting engines.
+    /// option; those of reading parameters and books, of starting engines, and of [`Match::create_folder`].
     pub fn build(mut self) -> Result<Match<'a>> {
         let config = self.config()?;
         let mut prepared = Match::prepare(config, self.concurrency, self.stop)?;
         prepared.observe = self.observe.take();
+        if let Some(folder) = &self.folder {
+            prepared.create_folder(Some(folder), self.overwrite)?;
+        }
         Ok(prepared)
     }
 
@@ -231,14 +234,9 @@ impl<'a> MatchBuilder<'a> {
     /// [`FinishedMatch::write_to`] writes them.
     ///
     /// # Errors
-    /// Those of [`build`](Self::build), [`Match::create_folder`] and [`Match::run`].
-    pub fn run(mut self) -> Result<FinishedMatch> {
-        let (folder, overwrite) = (self.folder.take(), self.overwrite);
-        let mut prepared = self.build()?;
-        if let Some(folder) = &folder {
-            prepared.create_folder(Some(folder), overwrite)?;
-        }
-        prepared.run()
+    /// Those of [`build`](Self::build) and [`Match::run`].
+    pub fn run(self) -> Result<FinishedMatch> {
+        self.build()?.run()
     }
 
     /// What the journal will say.

@@ -154,14 +154,13 @@ impl<'a> Match<'a> {
         }
         let folder = RunFolder::create(path, Kind::Match, overwrite)?;
         let journal = Journal::create(folder.lock()?, &self.config).inspect_err(|_| folder.discard())?;
-        self.warnings.extend(folder.warning());
         self.place = Some(Place { folder, journal });
         Ok(())
     }
 
     /// The folder in which the match is kept.
-    pub fn folder(&self) -> Option<&Path> {
-        self.place.as_ref().map(|place| place.folder.path())
+    pub fn folder(&self) -> Option<&RunFolder> {
+        self.place.as_ref().map(|place| &place.folder)
     }
 
     /// Shows the sums of the match after each pair that counts.
@@ -252,8 +251,7 @@ impl<'a> ResumeBuilder<'a> {
             let reason = format!("{folder} already has {played}; a match can only be extended");
             return Err(Error::setting("games", self.config.games, reason));
         }
-        let mut prepared = Match::prepare(self.config, self.concurrency, self.stop)?;
-        prepared.warnings.extend(self.place.folder.warning());
+        let prepared = Match::prepare(self.config, self.concurrency, self.stop)?;
         Ok(Match { done: self.done, place: Some(self.place), observe: self.observe, ..prepared })
     }
 

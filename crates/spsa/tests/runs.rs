@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use gputexel_files::Error;
-use gputexel_files::StopFlag;
+use gputexel_files::{Error, StopFlag};
 use gputexel_spsa::config::RunConfig;
 use gputexel_spsa::run::{RunSummary, SpsaRun, Stop, Verification, VerifyOptions, read};
 

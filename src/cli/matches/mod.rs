@@ -3,7 +3,7 @@
 mod flags;
 mod output;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use gputexel::Error;
 use gputexel::matches::{Match, MatchSummary, Stop};
@@ -80,8 +80,8 @@ pub fn run(args: &MatchArgs, context: &Context) -> anyhow::Result<()> {
 }
 
 fn play(context: &Context, mut prepared: Match<'_>) -> anyhow::Result<()> {
-    warn(prepared.warnings(), context);
-    let folder = prepared.folder().map(Path::to_path_buf).unwrap_or_default();
+    warn(prepared.warnings(), prepared.folder(), context);
+    let folder = prepared.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
     let games = 2 * prepared.settings().pairs;
     let mut progress = Progress::new(context, prepared.settings(), prepared.known_pairs());
     let bar = progress.bar();

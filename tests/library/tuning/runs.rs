@@ -8,10 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::{Evaluations, Evaluator, Population, Request};
 use gputexel::optimizer::{AdamSettings, Best, Optimizer, OptimizerState, Proposal};
-
 use gputexel::run::RunEvent;
 use gputexel::tuning::OptimizerConfig;
-
 use gputexel::{Backend, Error, Match, Result, StopFlag, Sweep, Tuner, dataset};
 
 fn sample() -> PathBuf {
@@ -128,7 +126,7 @@ fn a_match_is_kept_in_a_folder_that_has_one_writer() {
     assert!(folder.join("match.jsonl").exists() && folder.join("games.pgn").exists());
     let error = begin().run().unwrap_err();
     assert!(error.to_string().ends_with("exists and is not empty"), "{error}");
-    begin().overwrite(true).run().unwrap();
+    assert!(begin().overwrite(true).build().unwrap().run().unwrap().folder().is_some(), "forgot its folder");
     let resumed = Match::resume(&folder).unwrap();
     let error = Match::resume(&folder).err().unwrap();
     assert!(matches!(error, Error::Busy { .. }) && error.exit_code() == 1, "{error}");

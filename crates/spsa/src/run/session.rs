@@ -31,7 +31,6 @@ pub struct SpsaRun {
     setup: Setup,
     state: RunState,
     stop: StopFlag,
-    warnings: Vec<String>,
     files: Option<Files>,
 }
 
@@ -72,7 +71,7 @@ impl SpsaRun {
 
     /// What is worth knowing before the first game, a sentence each.
     pub fn warnings(&self) -> &[String] {
-        &self.warnings
+        &self.setup.warnings
     }
 
     /// Parameter files that the built-in engine plays with.
@@ -94,23 +93,25 @@ impl SpsaRun {
             check_inputs(path, Kind::Spsa, &self.parameter_files())?;
         }
         let folder = RunFolder::create(path, Kind::Spsa, overwrite)?;
-        let files = Journal::create(folder.lock()?, &self.header)
-            .and_then(|journal| Files::create(journal, folder.path(), &self.header, ""))
-            .inspect_err(|_| folder.discard())?;
-        for path in self.header.config.games.pgn.as_deref().map(existing_games).unwrap_or_default() {
-            // Emptied and not removed: what is named may be a device or a link.
-            std::fs::File::create(&path)
-                .map_err(|e| Error::io(&path, e))
-                .inspect_err(|_| folder.discard())?;
-        }
-        self.warnings.extend(folder.warning());
-        self.files = Some(files);
+        let (journal, logs) = self.begin(&folder).inspect_err(|_| folder.discard())?;
+        self.files = Some(Files { folder, journal, logs });
         Ok(())
     }
 
+    /// Writes what a folder has before the first pair.
+    fn begin(&self, folder: &RunFolder) -> Result<(Journal, Vec<AppendFile>)> {
+        let journal = Journal::create(folder.lock()?, &self.header)?;
+        let logs = open_logs(folder, &self.header, "")?;
+        for path in self.header.config.games.pgn.as_deref().map(existing_games).unwrap_or_default() {
+            // Emptied and not removed: what is named may be a device or a link.
+            std::fs::File::create(&path).map_err(|e| Error::io(&path, e))?;
+        }
+        Ok((journal, logs))
+    }
+
     /// The folder in which the run is kept.
-    pub fn folder(&self) -> Option<&Path> {
-        self.files.as_ref().map(|files| files.folder.as_path())
+    pub fn folder(&self) -> Option<&RunFolder> {
+        self.files.as_ref().map(|files| &files.folder)
     }
 
     /// Changes the number of iterations for good: the gains become those of a run of that length. A
@@ -141,7 +142,7 @@ impl SpsaRun {
         let ended = play(&arena, state, files, stop, &mut watch);
         // Whatever ended the run, what is known is worth having, but in its folder and in no other.
         files.journal.check()?;
-        let written = write_values(&files.folder, state, setup.engines()[0]);
+        let written = write_values(files.folder.path(), state, setup.engines()[0]);
         let ended = ended?;
         written?;
         Ok(ended)
@@ -208,8 +209,7 @@ impl RunBuilder {
         let mut header = Header::new(&self.command_line, self.config);
         let state = RunState::try_new(&header.config)?;
         let setup = Setup::open(&mut header, self.concurrency, &self.stop)?;
-        let warnings = setup.warnings.clone();
-        let mut run = SpsaRun { header, setup, state, stop: self.stop, warnings, files: None };
+        let mut run = SpsaRun { header, setup, state, stop: self.stop, files: None };
         if let Some(folder) = &self.folder {
             run.create_folder(Some(folder), self.overwrite)?;
         }
@@ -253,31 +253,26 @@ impl ResumedRunBuilder {
     /// [`Error::Input`] for files that have changed; those of [`RunBuilder::build`].
     pub fn build(mut self) -> Result<SpsaRun> {
         let setup = Setup::open(&mut self.header, self.concurrency, &self.stop)?;
-        let warnings = setup.warnings.iter().cloned().chain(self.folder.warning()).collect();
-        let files = Some(Files::create(self.journal, self.folder.path(), &self.header, &self.log)?);
-        Ok(SpsaRun { header: self.header, setup, state: self.state, stop: self.stop, warnings, files })
+        let logs = open_logs(&self.folder, &self.header, &self.log)?;
+        let files = Some(Files { folder: self.folder, journal: self.journal, logs });
+        Ok(SpsaRun { header: self.header, setup, state: self.state, stop: self.stop, files })
     }
 }
 
 /// What is kept while a run is under way: the journal, and the log of values.
 struct Files {
-    folder: PathBuf,
+    folder: RunFolder,
     journal: Journal,
     logs: Vec<AppendFile>,
 }
 
-impl Files {
-    /// Opens the logs with `known` lines in them: one in the folder, one where the configuration
-    /// wants it.
-    fn create(journal: Journal, folder: &Path, header: &Header, known: &str) -> Result<Self> {
-        let mut logs = Vec::new();
-        let other = header.config.games.log.as_deref();
-        for path in [Some(folder.join(LOG).as_path()), other].into_iter().flatten() {
-            write_atomically(path, known.as_bytes())?;
-            logs.push(AppendFile::open(path)?);
-        }
-        Ok(Self { folder: folder.to_path_buf(), journal, logs })
-    }
+/// Opens the logs with `known` lines in them: one in the folder, one where the configuration wants it.
+fn open_logs(folder: &RunFolder, header: &Header, known: &str) -> Result<Vec<AppendFile>> {
+    let other = header.config.games.log.as_deref();
+    let paths = [Some(folder.file(LOG)), other.map(Path::to_path_buf)].into_iter().flatten();
+    let open =
+        |path: PathBuf| write_atomically(&path, known.as_bytes()).and_then(|()| AppendFile::open(&path));
+    paths.map(open).collect()
 }
 
 impl RunObserver for Files {

@@ -200,8 +200,8 @@ fn replan(run: &mut SpsaRun, iterations: u64, context: &Context) -> Result<()> {
 
 /// Plays to the end, in the folder that is returned.
 fn play_on(mut run: SpsaRun, context: &Context) -> anyhow::Result<PathBuf> {
-    warn(run.warnings(), context);
-    let folder = &run.folder().map(Path::to_path_buf).unwrap_or_default();
+    warn(run.warnings(), run.folder(), context);
+    let folder = &run.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
     let mut live = Live::new(context, run.header(), run.state());
     let stop = run.run(|state| live.show(state));
     let seconds = live.finish();

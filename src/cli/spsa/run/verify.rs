@@ -61,7 +61,7 @@ pub fn play_folder(
             "gputexel: the run has not finished yet: using the values after {completed} of {all} pairs"
         );
     }
-    warn(verification.warnings(), context);
+    warn(verification.warnings(), None, context);
     if !verification.has_changes() {
         if !context.quiet {
             eprintln!(
