@@ -3,6 +3,7 @@
 //! Owns feature sets, parameter files, priors, and the choice of what is tuned. Optimizers decide the values
 //! of parameters; evaluators score positions with them.
 
+mod arrangement;
 mod basis;
 pub mod classical;
 mod feature;
@@ -11,11 +12,14 @@ mod groups;
 mod imported;
 mod parameterization;
 mod parameters;
+mod penalty;
 mod playing;
 mod prior;
 mod squares;
+mod structure;
 mod tables;
 
+pub use arrangement::Arrangement;
 pub use basis::{Base, BaseWord, Basis, BasisFile, CoordinateRecord, Named, NamedBasis, PriorWord, Value};
 pub use feature::{Feature, ROLE_NAMES};
 pub use feature_set::{FeatureGroup, FeatureKind, FeatureRow, FeatureSet};
@@ -26,7 +30,11 @@ pub use parameters::{
     BothPhases, Interval, ParameterFile, ParameterRecord, Provenance, RoundingRecord, SingleStepsRecord,
     UncertaintyRecord, Unfinished,
 };
+pub use penalty::{
+    Form, PENALTY_SCALE_CP, Penalty, PenaltyKind, SparseSymmetric, Term, parse_penalties, penalties,
+};
 pub use playing::{TableEvaluation, TableSums, named_parameters};
 pub use prior::Prior;
 pub use squares::{Colors, SquareCell, SquareOrder};
+pub use structure::{Part, Structure};
 pub use tables::{FeatureTable, FeatureTables};

@@ -201,7 +201,10 @@ impl Parameterization {
     }
 
     /// Rows of B: (coordinate, factor), one list per parameter.
-    fn rows(&self) -> Vec<Vec<(u32, f64)>> {
+    pub fn rows(&self) -> Vec<Vec<(u32, f64)>> {
+        if self.is_identity() {
+            return (0..self.parameters() as u32).map(|i| vec![(i, 1.0)]).collect();
+        }
         let mut rows = vec![Vec::new(); self.parameters()];
         for (coordinate, column) in self.columns.iter().enumerate() {
             for &(index, factor) in column {

@@ -2,6 +2,7 @@
 
 use shakmaty::Square;
 
+use crate::arrangement::Arrangement;
 use crate::{Feature, ROLE_NAMES};
 
 /// A range of consecutive features.
@@ -256,6 +257,33 @@ impl Group {
     /// Number of features.
     pub fn features(&self) -> usize {
         self.span.len
+    }
+
+    /// What neighbors what among its features, whose ids begin at `first`. Shelters are ordered by rank and
+    /// by the distance of the file from the edge; distances of kings by distance and by the pawn's rank.
+    pub(super) fn arrangement(&self, first: u32) -> Arrangement {
+        let line = |from: usize, step: usize, len: usize| -> Vec<u32> {
+            (0..len).map(|i| first + (from + i * step) as u32).collect()
+        };
+        let lines = match self.labels {
+            Labels::Squares => {
+                return Arrangement::Board((0..64).map(|square| Some(first + square)).collect());
+            }
+            Labels::From(_) | Labels::Ranks(_) | Labels::Files => vec![line(0, 1, self.span.len)],
+            Labels::Distances => {
+                let along = [0, 8].map(|from| line(from, 1, 8));
+                let across = (0..8).map(|distance| line(distance, 8, 2));
+                along.into_iter().chain(across).collect()
+            }
+            Labels::Shelter => {
+                // No pawn at all is not a neighbor of any rank.
+                let along = (0..4).map(|file| line(7 * file + 1, 1, 6));
+                let across = (0..7).map(|rank| line(rank, 7, 4));
+                along.chain(across).collect()
+            }
+            Labels::Victims | Labels::Endings(_) | Labels::Names(_) => return Arrangement::None,
+        };
+        Arrangement::Lines(lines)
     }
 
     /// Name of one of its features.

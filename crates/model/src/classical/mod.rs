@@ -16,6 +16,7 @@ mod view;
 
 use shakmaty::{Board, Color};
 
+use crate::arrangement::Arrangement;
 pub use catalog::{COUNT, GROUPS, Group, features};
 pub use playing::PawnCache;
 pub(super) use playing::{Tapered, Values};
@@ -24,6 +25,12 @@ use view::View;
 /// What the features of a group count, for one side; `None` for unknown groups.
 pub fn definition(group: &str) -> Option<&'static str> {
     GROUPS.iter().find(|known| known.name == group).map(|known| known.about)
+}
+
+/// What neighbors what among the features of a group.
+pub(crate) fn arrangement(group: &str, ids: &[u32]) -> Arrangement {
+    let known = GROUPS.iter().find(|known| known.name == group).zip(ids.first());
+    known.map_or(Arrangement::None, |(group, &first)| group.arrangement(first))
 }
 
 /// Receives the features of a side, by id.

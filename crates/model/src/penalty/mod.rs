@@ -1,0 +1,146 @@
+//! Penalties: quadratic forms in the distance δ = θ − θ₀ from the prior that are 0 at the prior.
+//!
+//! Owns their kinds, the parameters that each of them ties together, and their matrices. Which parameters
+//! are neighbors follows from the [structure](crate::Structure) of a feature set; weights are chosen elsewhere.
+
+mod form;
+mod kind;
+mod neighbors;
+mod symmetric;
+
+use serde::{Deserialize, Serialize};
+
+pub use form::{Form, Term};
+pub use kind::PenaltyKind;
+pub use symmetric::SparseSymmetric;
+
+use crate::FeatureSet;
+use gputexel_files::{Error, Result};
+
+/// The unit of distances, centipawns: weights are the cost of a square of one pawn.
+pub const PENALTY_SCALE_CP: f64 = 100.0;
+
+/// A weighted penalty on some parameters: weight · Σ (terms)² / (100 cp)².
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Penalty {
+    /// What is penalized.
+    pub kind: PenaltyKind,
+    /// The group of features and the phase, `knight.mg`; of [`PenaltyKind::Phases`] the group alone.
+    pub of: String,
+    /// The parameters, by their indices in θ.
+    pub form: Form,
+    /// Its weight: finite and not negative.
+    pub weight: f64,
+}
+
+impl Penalty {
+    /// Its name: kind and group, `smooth:knight.mg`.
+    pub fn name(&self) -> String {
+        format!("{}:{}", self.kind, self.of)
+    }
+
+    /// The squares it consists of.
+    pub fn terms(&self) -> Vec<Term> {
+        self.form.terms(self.kind)
+    }
+
+    /// Its matrix M without the weight: the penalty is weight · δᵀ M δ, with δ in centipawns.
+    pub fn matrix(&self, parameters: usize) -> SparseSymmetric {
+        SparseSymmetric::of_terms(parameters, &self.terms(), 1.0 / (PENALTY_SCALE_CP * PENALTY_SCALE_CP))
+    }
+
+    /// Checks the weight, and that the indices are below the number of parameters.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] that names the penalty.
+    pub fn validate(&self, parameters: usize) -> Result<()> {
+        if !(self.weight.is_finite() && self.weight >= 0.0) {
+            let reason = format!("the weight {} is not 0 or a positive number", self.weight);
+            return Err(Error::Usage(format!("penalty '{}': {reason}", self.name())));
+        }
+        if !self.form.fits(parameters) {
+            let reason = format!("an index is not below {parameters}, or is repeated");
+            return Err(Error::Usage(format!("penalty '{}': {reason}", self.name())));
+        }
+        Ok(())
+    }
+}
+
+/// The penalties of a kind that a feature set has, each with the weight 0: one for each group and phase.
+pub fn penalties(set: &FeatureSet, kind: PenaltyKind) -> Vec<Penalty> {
+    let structure = set.structure();
+    let count = set.features.len() as u32;
+    let mut all = Vec::new();
+    for part in &structure.parts {
+        let phases: &[(&str, u32)] = match kind {
+            PenaltyKind::Phases => &[("", 0)],
+            _ => &[(".mg", 0), (".eg", 1)],
+        };
+        for &(suffix, phase) in phases {
+            if let Some(form) = part.form(kind, phase * count, count) {
+                let of = format!("{}{suffix}", part.name);
+                all.push(Penalty { kind, of, form, weight: 0.0 });
+            }
+        }
+    }
+    all
+}
+
+/// Parses weighted penalties: `smooth=3e-4,mirror=1e-3,mean:knight.mg=0`. A kind alone stands for all of its
+/// penalties; later entries replace earlier ones. Penalties without weight are left out.
+///
+/// # Errors
+/// [`Error::Usage`] for text of another form, unknown kinds and groups, and weights that are negative or not
+/// finite.
+pub fn parse_penalties(set: &FeatureSet, text: &str) -> Result<Vec<Penalty>> {
+    let mut all: Vec<Penalty> = Vec::new();
+    for entry in text.split(',') {
+        let fail = |reason: String| Err(Error::Usage(format!("penalty '{}': {reason}", entry.trim())));
+        let Some((name, weight)) = entry.split_once('=') else {
+            return fail("expected KIND=WEIGHT or KIND:GROUP=WEIGHT".to_string());
+        };
+        let weight: f64 = match weight.trim().parse::<f64>() {
+            Ok(weight) if weight.is_finite() && weight >= 0.0 => weight,
+            _ => return fail(format!("the weight '{}' is not 0 or a positive number", weight.trim())),
+        };
+        let (kind, of) = match name.trim().split_once(':') {
+            Some((kind, of)) => (kind.trim(), Some(of.trim())),
+            None => (name.trim(), None),
+        };
+        let Some(kind) = PenaltyKind::parse(kind) else {
+            return fail(format!("expected the kind {}", PenaltyKind::names()));
+        };
+        let known = penalties(set, kind);
+        if known.is_empty() {
+            return fail(format!("feature set '{}' has nothing that is {}", set.name(), kind.needs()));
+        }
+        let matches = |penalty: &Penalty| of.is_none_or(|of| penalty.is_of(of));
+        let mut found: Vec<Penalty> = known.iter().filter(|penalty| matches(penalty)).cloned().collect();
+        if found.is_empty() {
+            let mut groups: Vec<&str> = known.iter().map(|penalty| penalty.group()).collect();
+            groups.dedup();
+            return fail(format!(
+                "no group of this name is {}; those that are: {}",
+                kind.needs(),
+                groups.join(", ")
+            ));
+        }
+        found.iter_mut().for_each(|penalty| penalty.weight = weight);
+        all.retain(|old| !found.iter().any(|new| new.kind == old.kind && new.of == old.of));
+        all.extend(found);
+    }
+    all.retain(|penalty| penalty.weight > 0.0);
+    Ok(all)
+}
+
+impl Penalty {
+    /// The group of its parameters, without the phase.
+    pub fn group(&self) -> &str {
+        self.of.strip_suffix(".mg").or_else(|| self.of.strip_suffix(".eg")).unwrap_or(&self.of)
+    }
+
+    /// Whether a name refers to it: of the group, or of the group and phase.
+    fn is_of(&self, name: &str) -> bool {
+        self.of == name || self.group() == name
+    }
+}
