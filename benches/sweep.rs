@@ -14,7 +14,7 @@ use gputexel::evaluator::{Evaluator, Population, Request};
 use gputexel::model::Prior;
 use gputexel::objective::LossKind;
 use gputexel::optimizer::{Adam, Optimizer, Schedule, Space};
-use gputexel::tuning::regularize;
+use gputexel::tuning::Regularization;
 use gputexel::tuning::sweep::{Axis, Grid, SweepConfig, SweepDriver, SweepEvent, SweepMethod};
 
 const EPOCHS: u64 = 100;
@@ -89,7 +89,7 @@ fn alone(
         let proposal = adam.ask();
         let population = population(proposal.parameters);
         let mut answer = evaluator.evaluate(&population, &request(0..parts, true)).expect("it evaluates");
-        regularize(&mut answer, &population.parameters, &config.start, &proposal.l2);
+        Regularization::new(&config.start, &[]).add(&mut answer, &population.parameters, &proposal.l2);
         adam.tell(&answer).expect("losses are finite");
     }
     let last = population(adam.ask().parameters);

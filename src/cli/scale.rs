@@ -1,15 +1,18 @@
 //! Flags that give the scale constant, and K in all its forms.
 
-use gputexel::Result;
 use gputexel::objective::{GivenScale, ScaleForms};
+use gputexel::tuning::ScaleMode;
+use gputexel::{Error, Result};
 
 /// The scale constant in the forms in which tuners write it.
 #[derive(Debug, clap::Args)]
 #[group(id = "Scale", multiple = false)]
 pub struct ScaleArgs {
-    /// K of 1 / (1 + 10^(-K s / 400)) [default: fitted on the prior]
+    /// K of 1 / (1 + 10^(-K s / 400)), or what it is fitted on: prior; joint, with the parameters, so that
+    /// scores keep the scale of the prior's (tune only); auto: joint if scores would otherwise be on another
+    /// scale [default: auto for tune, otherwise prior]
     #[arg(long, value_name = "K", help_heading = "Objective")]
-    k: Option<f64>,
+    k: Option<Scale>,
     /// K of 1 / (1 + e^(-K s / 400)), as in texel-tuner and Ethereal
     #[arg(long, value_name = "K", help_heading = "Objective")]
     k_e: Option<f64>,
@@ -21,14 +24,56 @@ pub struct ScaleArgs {
     e_scale: Option<f64>,
 }
 
+/// A number, or how to find it.
+#[derive(Clone, Copy, Debug)]
+enum Scale {
+    Given(f64),
+    Fitted(ScaleMode),
+}
+
+impl std::str::FromStr for Scale {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match (text.parse::<f64>(), text.parse::<ScaleMode>()) {
+            (Ok(k), _) => Ok(Self::Given(k)),
+            (_, Ok(mode)) => Ok(Self::Fitted(mode)),
+            _ => Err("expected a number, auto, prior or joint".to_string()),
+        }
+    }
+}
+
 impl ScaleArgs {
+    /// What K is fitted on, if that was given.
+    pub fn mode(&self) -> Option<ScaleMode> {
+        match self.k {
+            Some(Scale::Fitted(mode)) => Some(mode),
+            _ => None,
+        }
+    }
+
+    /// K in base-10 form if it was given, for commands that fit it on the prior and nothing else.
+    ///
+    /// # Errors
+    /// Those of [`given`](Self::given); [`Error::Usage`] if it is to be fitted on something else.
+    pub fn k(&self) -> Result<Option<f64>> {
+        match self.mode() {
+            None | Some(ScaleMode::Prior) => self.given(),
+            Some(_) => Err(Error::Usage("--k auto and joint only apply to tune".to_string())),
+        }
+    }
+
     /// K in base-10 form, if it was given.
     ///
     /// # Errors
     /// Those of [`GivenScale::k`].
-    pub fn k(&self) -> Result<Option<f64>> {
+    pub fn given(&self) -> Result<Option<f64>> {
+        let number = match self.k {
+            Some(Scale::Given(k)) => Some(k),
+            _ => None,
+        };
         let given = [
-            self.k.map(GivenScale::K),
+            number.map(GivenScale::K),
             self.k_e.map(GivenScale::KE),
             self.win_scale.map(GivenScale::WinScale),
             self.e_scale.map(GivenScale::EScale),

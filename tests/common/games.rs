@@ -9,7 +9,7 @@ use gputexel::evaluator::{Evaluator, Population, Request};
 use gputexel::model::{FeatureKind, FeatureRow, FeatureSet, Parameterization};
 use gputexel::objective::{self, Objective};
 use gputexel::optimizer::{GaussNewton, GaussNewtonSettings, Optimizer};
-use gputexel::tuning::regularize;
+use gputexel::tuning::Regularization;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -88,7 +88,7 @@ pub fn minimize(
         let request =
             Request { parts: 0..1, loss: objective.loss, gradients: ask.gradients, curvature: ask.curvature };
         let mut answer = evaluator.evaluate(&Population::single(&theta, objective.k), &request).unwrap();
-        regularize(&mut answer, &theta, prior, &ask.l2);
+        Regularization::new(prior, &[]).add(&mut answer, &theta, &ask.l2);
         answer.gradients = basis.pull_gradients(&answer.gradients);
         answer.curvatures = basis.pull_matrices(&answer.curvatures);
         method.tell(&answer).unwrap();

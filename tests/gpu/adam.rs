@@ -13,9 +13,7 @@ use gputexel::evaluator::{AdamBatch, AdamMember, AdamStep, DeviceSteps, Evaluato
 use gputexel::model::{FeatureKind, Prior};
 use gputexel::objective::LossKind;
 use gputexel::optimizer::{AdamSettings, Schedule};
-use gputexel::tuning::{
-    Checkpoint, Event, OptimizerConfig, Outcome, Rounding, RunConfig, Stopping, Tuning, regularize,
-};
+use gputexel::tuning::{Checkpoint, Event, OptimizerConfig, Outcome, Rounding, RunConfig, Stopping, Tuning};
 
 fn dataset(kind: FeatureKind, positions: usize) -> Dataset {
     let folder = tempfile::tempdir().unwrap();
@@ -196,6 +194,8 @@ fn config(data: &Dataset, l2: f64) -> RunConfig {
         prior: "default".to_string(),
         prior_theta: Prior::default().theta(&data.metadata().feature_set).unwrap(),
         basis: None,
+        begin: None,
+        penalties: Vec::new(),
         round: Rounding::None,
         k: 0.8,
         loss: LossKind::Squared,
@@ -263,7 +263,7 @@ fn a_run_ends_where_the_host_ends_and_goes_on_exactly_from_any_epoch() {
         let request = Request { parts: 0..1, loss: LossKind::Squared, gradients: false, curvature: false };
         let mut exact =
             common::gpu::reference(&data, &layout, &Population::single(&gpu.parameters, 0.8), &request);
-        regularize(&mut exact, &gpu.parameters, &config.prior_theta, &[l2]);
+        config.regularization().add(&mut exact, &gpu.parameters, &[l2]);
         let best = gpu.members.iter().map(|member| member.1).fold(f64::MAX, f64::min);
         assert!((best - exact.losses[0]).abs() < 1e-6, "{best} {}", exact.losses[0]);
         for epoch in [1, 7, 33, 49] {

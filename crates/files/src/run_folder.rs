@@ -79,8 +79,17 @@ pub fn parameters_at(path: &Path) -> PathBuf {
 
 /// What an earlier run left and must not be taken for this one's. Without its record there is nothing to
 /// go on with: it goes first.
-const RESULTS: [&str; 8] =
-    ["checkpoint.safetensors", METRICS, PARAMETERS, "z.json", REPORT, "runs.csv", "sweep.svg", "log.csv"];
+const RESULTS: [&str; 9] = [
+    "checkpoint.safetensors",
+    METRICS,
+    PARAMETERS,
+    "z.json",
+    "ablation.json",
+    REPORT,
+    "runs.csv",
+    "sweep.svg",
+    "log.csv",
+];
 
 /// The same of what somebody might paste; a folder of such a name is none of them.
 const TABLES: [&str; 3] = ["tables.h", "tables.hpp", "tables.rs"];

@@ -5,7 +5,7 @@ use std::path::Path;
 use gputexel_dataset::{Dataset, Split};
 use gputexel_files::{Error, Result, RunFolder};
 use gputexel_ingest::extraction::{LeafChanges, Report};
-use gputexel_tuning::{EpochRecord, RoundRecord, RunConfig};
+use gputexel_tuning::{EpochRecord, RoundRecord, RunConfig, ScaleRecord, Strength};
 
 /// Receives [`RunEvent`]s; an error ends the run.
 pub type RunObserver<'a> = dyn FnMut(RunEvent<'_>) -> Result<()> + 'a;
@@ -82,6 +82,10 @@ pub struct Start<'a> {
     pub folder: Option<&'a RunFolder>,
     /// Its configuration.
     pub config: &'a RunConfig,
+    /// How the weights of its penalties were chosen, if they were.
+    pub strength: Option<&'a Strength>,
+    /// How K was found, unless it was given.
+    pub scale: Option<ScaleRecord>,
     /// The positions.
     pub data: &'a Dataset,
     /// Which of them are held out.

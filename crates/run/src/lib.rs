@@ -12,6 +12,7 @@ mod reopen;
 mod requiesce;
 mod resume;
 mod session;
+mod strength;
 mod summary;
 mod tuned;
 mod tuner;
@@ -23,6 +24,7 @@ pub use inputs::{are_datasets, default_features, extract};
 pub use reopen::Reopened;
 pub use requiesce::MAX_ROUNDS;
 pub use resume::Finished;
+pub use strength::PriorStrength;
 pub use summary::{
     BootstrapSummary, FindingsSummary, MemberSummary, PolishSummary, SwarmSummary, TuneSummary,
     UncertaintySummary,

@@ -12,7 +12,7 @@ use gputexel_optimizer::Optimizer;
 use gputexel_report::InHand;
 use gputexel_tuning::{
     Checkpoint, EpochRecord, Event, OptimizerConfig, Outcome, RunParts, RunRecord, StopReason, Tuning,
-    exact_loss, polish, round_outcome,
+    ablate, exact_loss, polish, round_outcome,
 };
 
 use crate::event::{RunEvent, RunObserver, Start};
@@ -125,6 +125,7 @@ impl Session<'_, '_> {
             polish: polished,
             swarm_losses,
             uncertainty: Answer::None,
+            ablation: None,
             failure: None,
             rounds: Vec::new(),
             epochs,
@@ -139,6 +140,9 @@ impl Session<'_, '_> {
             Ok(answer) => tuned.uncertainty = answer,
             Err(Error::Interrupted(_)) => return Err(Error::Interrupted("in the bootstrap".to_string())),
             Err(error) => tuned.failure = Some(error),
+        }
+        if record.ablate {
+            tuned.ablation = Some(ablate(&parts, &fitted.0, config.optimizer.l2(fitted.1))?);
         }
         if let Some(folder) = self.folder {
             tuned.write_files(folder)?;
@@ -174,6 +178,8 @@ impl Session<'_, '_> {
         observe(RunEvent::Started(Start {
             folder,
             config,
+            strength: self.record.strength.as_ref(),
+            scale: self.record.scale,
             data,
             split,
             backend: &line,

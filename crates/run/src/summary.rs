@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use gputexel_report::median;
-use gputexel_tuning::{Curvature, ErrorStatus, Polish, RoundRecord, RoundingSummary, StopReason};
+use gputexel_tuning::{
+    Ablation, Curvature, ErrorStatus, Polish, RoundRecord, RoundingSummary, StopReason, Strength,
+};
 use serde::{Serialize, Serializer};
 
 use crate::tuned::{SwarmLosses, Tuned};
@@ -48,6 +50,12 @@ pub struct TuneSummary<'a> {
     /// What rounding did.
     #[serde(flatten)]
     pub rounding: RoundingSummary,
+    /// How the weights of penalties were chosen, if they were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strength: Option<&'a Strength>,
+    /// What each group of features is worth, where that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ablation: Option<&'a Ablation>,
     /// Rounds of resolving positions again.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub rounds: &'a [RoundRecord],
@@ -151,6 +159,8 @@ impl<'a> TuneSummary<'a> {
                 Answer::Found(found) => Some(UncertaintySummary::Found(FindingsSummary::new(found, tuned))),
             },
             rounding: RoundingSummary::new(tuned.rounding.as_ref()),
+            strength: tuned.record.strength.as_ref(),
+            ablation: tuned.ablation.as_ref(),
             rounds: &tuned.rounds,
         }
     }

@@ -9,13 +9,15 @@ use gputexel_model::{FeatureSet, ParameterFile, Provenance};
 use gputexel_report::{InHand, RunReport};
 use gputexel_tables::{Language, tables};
 use gputexel_tuning::{
-    Checkpoint, CoordinatesFile, EpochRecord, Outcome, Polish, RoundRecord, RoundingOutcome, RunConfig,
-    RunParts, RunRecord, exact_loss,
+    Ablation, Checkpoint, CoordinatesFile, EpochRecord, Outcome, Polish, RoundRecord, RoundingOutcome,
+    RunConfig, RunParts, RunRecord, exact_loss,
 };
 
 use crate::event::{RunEvent, RunObserver};
 use crate::uncertainty::Answer;
 
+/// What each group of features is worth, in the folder of a run.
+const ABLATION: &str = "ablation.json";
 /// Positions below which a feature's values are called weakly supported.
 pub const WEAK_SUPPORT: u64 = 100;
 /// Centipawns away from its prior beyond which a parameter is called far.
@@ -64,6 +66,8 @@ pub struct Tuned {
     pub swarm_losses: Option<SwarmLosses>,
     /// How sure the parameters are, where that was asked.
     pub uncertainty: Answer,
+    /// What each group of features is worth, where that was asked; `ablation.json`.
+    pub ablation: Option<Ablation>,
     /// Why it is not known how sure they are, if that went wrong.
     pub failure: Option<Error>,
     /// Rounds of resolving positions again.
@@ -107,6 +111,11 @@ impl Tuned {
         &self.outcome.parameters
     }
 
+    /// The page about the run, if it has a folder.
+    pub fn report(&self) -> Option<PathBuf> {
+        self.folder.as_ref().map(|folder| folder.join(REPORT))
+    }
+
     /// Features that no position has.
     pub fn unsupported(&self) -> Vec<&str> {
         self.seen_by(|positions| positions == 0)
@@ -148,7 +157,8 @@ impl Tuned {
 
     /// Whether nothing was better than the start.
     pub fn is_start(&self) -> bool {
-        self.outcome.z == self.config().parameterization().start()
+        let kept = self.record.strength.as_ref().is_some_and(|strength| strength.keeps_prior);
+        kept || self.outcome.z == self.config().parameterization().start()
     }
 
     /// The parameters with their names, where they come from, and their errors: `params.json`.
@@ -226,6 +236,9 @@ impl Tuned {
         }
         if let Some(coordinates) = self.coordinates() {
             folder.write("z.json", &coordinates.to_json())?;
+        }
+        if let Some(ablation) = &self.ablation {
+            folder.write(ABLATION, &format!("{}\n", serde_json::json!(ablation)))?;
         }
         folder.write(PARAMETERS, &file.to_json())?;
         Ok(file)

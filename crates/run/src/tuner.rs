@@ -13,8 +13,8 @@ use gputexel_files::{Error, Result, RunFolder, StopFlag, absolute, check_present
 use gputexel_model::{Parameterization, Prior};
 use gputexel_optimizer::{Optimizer, Space};
 use gputexel_tuning::{
-    Limits, OptimizerConfig, Rounding, RunConfig, RunRecord, UncertaintyRequest, exact_scores, fit_scale,
-    space_of,
+    Limits, OptimizerConfig, Rounding, RunConfig, RunRecord, ScaleMode, UncertaintyRequest, exact_scores,
+    fit_scale, space_of,
 };
 
 use crate::basis::BasisSettings;
@@ -24,6 +24,7 @@ use crate::memory::check_swarms;
 use crate::requiesce::{First, Means, RoundSettings};
 use crate::resume::Unfinished;
 use crate::session::Session;
+use crate::strength::{Decided, Decision, PriorStrength};
 use crate::tuned::Tuned;
 use crate::uncertainty;
 
@@ -54,6 +55,8 @@ pub struct Tuner<'a> {
     prior: Option<Prior>,
     basis: BasisSettings,
     k: Option<f64>,
+    scale_mode: ScaleMode,
+    strength: Option<PriorStrength>,
     loss: LossKind,
     l2: Option<f64>,
     holdout: f64,
@@ -63,6 +66,7 @@ pub struct Tuner<'a> {
     round: Rounding,
     limits: Limits,
     uncertainty: UncertaintyRequest,
+    ablate: bool,
     rounds: Option<RoundSettings>,
     folder: Option<Option<PathBuf>>,
     datasets: Vec<PathBuf>,
@@ -106,6 +110,7 @@ impl Positions<'_> {
 struct Prepared {
     split: Split,
     config: RunConfig,
+    strength: PriorStrength,
     /// Loss at K, if K was fitted.
     fitted_loss: Option<f64>,
 }
@@ -128,6 +133,8 @@ impl<'a> Tuner<'a> {
             prior: None,
             basis: BasisSettings::default(),
             k: None,
+            scale_mode: ScaleMode::Auto,
+            strength: None,
             loss: LossKind::default(),
             l2: None,
             holdout: 0.0,
@@ -137,6 +144,7 @@ impl<'a> Tuner<'a> {
             round: Rounding::None,
             limits: Limits::default(),
             uncertainty: UncertaintyRequest::default(),
+            ablate: false,
             rounds: None,
             folder: None,
             datasets: Vec::new(),
@@ -163,10 +171,25 @@ impl<'a> Tuner<'a> {
         self
     }
 
-    /// The scale constant K, base-10 form [default: fitted on the prior].
+    /// The scale constant K, base-10 form [default: fitted, see [`scale`](Self::scale)].
     #[must_use]
     pub fn k(mut self, k: f64) -> Self {
         self.k = Some(k);
+        self
+    }
+
+    /// What K is fitted on, if it is not given [default: [`ScaleMode::Auto`]].
+    #[must_use]
+    pub fn scale(mut self, mode: ScaleMode) -> Self {
+        self.scale_mode = mode;
+        self
+    }
+
+    /// What ties parameters to each other and to the prior [default: penalties whose weights are chosen by
+    /// held-out loss, unless there is an [`l2`](Self::l2)].
+    #[must_use]
+    pub fn prior_strength(mut self, strength: PriorStrength) -> Self {
+        self.strength = Some(strength);
         self
     }
 
@@ -177,8 +200,9 @@ impl<'a> Tuner<'a> {
         self
     }
 
-    /// Regularization weight λ: a parameter one pawn (100 centipawns) from the prior costs λ [default: 0, or
-    /// as set for the optimizer].
+    /// Regularization weight λ: a parameter one pawn (100 centipawns) from the prior costs λ. Then nothing
+    /// else regularizes, unless [`prior_strength`](Self::prior_strength) gives weights [default: as set for the
+    /// optimizer].
     #[must_use]
     pub fn l2(mut self, l2: f64) -> Self {
         self.l2 = Some(l2);
@@ -251,6 +275,13 @@ impl<'a> Tuner<'a> {
     #[must_use]
     pub fn uncertainty(mut self, request: UncertaintyRequest) -> Self {
         self.uncertainty = request;
+        self
+    }
+
+    /// Finds out what each group of features is worth on held-out positions [default: no].
+    #[must_use]
+    pub fn ablate(mut self, ablate: bool) -> Self {
+        self.ablate = ablate;
         self
     }
 
@@ -377,11 +408,14 @@ impl<'a> Tuner<'a> {
             ("k", self.k.is_some()),
             ("loss", self.loss != fresh.loss),
             ("l2", self.l2.is_some()),
+            ("prior-strength", self.strength.is_some()),
+            ("k", self.scale_mode != fresh.scale_mode),
             ("holdout", self.holdout != fresh.holdout),
             ("seed", self.seed != fresh.seed),
             ("optimizer", self.optimizer.is_some() || self.custom.is_some()),
             ("round", self.round != fresh.round),
             ("limits", self.limits != fresh.limits),
+            ("ablate", self.ablate),
             ("requiesce", self.rounds.is_some()),
             ("folder", self.folder.is_some()),
         ];
@@ -410,6 +444,10 @@ impl<'a> Tuner<'a> {
             };
         }
         let optimizer = self.method(0)?;
+        if matches!(self.strength, Some(PriorStrength::Auto { .. })) && optimizer.regularizes() {
+            let reason = "is either given or chosen with the strength of the prior".to_string();
+            return Err(Error::Setting { setting: "l2", value: None, reason });
+        }
         self.limits.for_method(&optimizer).validate()?;
         if !matches!(optimizer, OptimizerConfig::ParticleSwarm { .. }) {
             optimizer.build(&Space::unbounded(&[0.0, 0.0]), 1)?;
@@ -443,6 +481,8 @@ impl<'a> Tuner<'a> {
         let set = positions.as_ref().map_or(&extracted, |positions| &positions.data().metadata().feature_set);
         let prior = self.prior.clone().unwrap_or_else(|| Prior::default_for(set));
         let theta = prior.theta(set)?;
+        // A mistake in the weights is found before anything is extracted.
+        self.strength.as_ref().map_or(Ok(Vec::new()), |strength| strength.given(set))?;
         let is_swarm = matches!(self.method(0)?, OptimizerConfig::ParticleSwarm { .. });
         let default = if is_swarm { "madchess" } else { "identity" };
         let basis = self.basis.resolve(default, is_swarm, set, &theta)?;
@@ -513,6 +553,8 @@ impl<'a> Tuner<'a> {
             check_swarms(settings, dimension)?;
         }
         let split = Split::try_new(data, self.holdout, optimizer.batches(), self.seed)?;
+        let strength =
+            self.strength.clone().unwrap_or_else(|| PriorStrength::default_for(&optimizer, self.l2));
         let (k, fitted_loss) = scale(data, &split, &theta, self.loss, self.k)?;
         let config = RunConfig {
             datasets: positions.paths().iter().map(|path| absolute(path).display().to_string()).collect(),
@@ -520,6 +562,8 @@ impl<'a> Tuner<'a> {
             prior: prior.to_string(),
             prior_theta: theta,
             basis,
+            begin: None,
+            penalties: strength.given(&data.metadata().feature_set)?,
             k,
             loss: self.loss,
             holdout: self.holdout,
@@ -529,7 +573,7 @@ impl<'a> Tuner<'a> {
             optimizer,
         };
         config.validate()?;
-        Ok(Prepared { split, config, fitted_loss })
+        Ok(Prepared { split, config, strength, fitted_loss })
     }
 
     fn execute(
@@ -539,14 +583,24 @@ impl<'a> Tuner<'a> {
         folder: Option<&RunFolder>,
         backend: &Backend,
     ) -> Result<Tuned> {
-        let Prepared { split, config, fitted_loss } = prepared;
+        let Prepared { split, mut config, strength, fitted_loss } = prepared;
         let data = positions.data();
+        let decision =
+            Decision { data, split: &split, backend, stop: &self.stop, observe: &mut *self.observer };
+        let mode = if self.k.is_none() { Some(self.scale_mode) } else { None };
+        let Decided { strength, scale } =
+            decision.decide(&mut config, &strength, self.strength.is_some(), mode)?;
         let custom = match self.custom.take() {
             Some((_, make)) => Some(make(&space_of(&config.parameterization()))?),
             None => None,
         };
-        let mut record =
-            RunRecord { uncertainty: self.uncertainty, ..RunRecord::new(&self.command_line, config) };
+        let mut record = RunRecord {
+            uncertainty: self.uncertainty,
+            ablate: self.ablate,
+            strength,
+            scale,
+            ..RunRecord::new(&self.command_line, config)
+        };
         let observe = &mut *self.observer;
         uncertainty::check(record.uncertainty, &record.config, data, &split, observe)?;
         let (cancel, checkpoint_every): (&AtomicBool, _) = (&self.stop, self.checkpoint_every);

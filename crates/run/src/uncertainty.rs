@@ -151,6 +151,7 @@ pub(crate) fn find(
         z,
         prior: &config.prior_theta,
         l2: config.optimizer.l2(best_member),
+        penalties: &config.penalties,
         objective: Objective { k: config.k, loss: config.loss },
     };
     let sandwich = sandwich(&fit)?;

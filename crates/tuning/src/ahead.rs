@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use super::{REGULARIZATION_SCALE_CP, regularize};
+use super::{REGULARIZATION_SCALE_CP, Regularization};
 use gputexel_evaluator::{AdamBatch, AdamMember, AdamStep, Evaluations, Evaluator, Population, Request};
 use gputexel_files::Result;
 use gputexel_optimizer::{Optimizer, Proposal};
@@ -81,7 +81,7 @@ impl Ahead {
         }
         let Some(mut step) = self.steps.pop_front() else { return Ok(None) };
         let mut evaluations = Evaluations { losses: step.losses, ..Evaluations::default() };
-        regularize(&mut evaluations, &proposal.parameters, prior, &proposal.l2);
+        Regularization::new(prior, &[]).add(&mut evaluations, &proposal.parameters, &proposal.l2);
         step.losses = evaluations.losses;
         Ok(Some(step))
     }

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Rounding, Stopping};
+use super::{Regularization, Rounding, ScaleRecord, Stopping, Strength};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::{GivenScale, LossKind};
 use gputexel_files::{Advice, Error, Result};
-use gputexel_model::{Coordinate, Parameterization, Prior};
+use gputexel_model::{Coordinate, Parameterization, Penalty, Prior};
 use gputexel_optimizer::{
     Adam, AdamSettings, GaussNewton, GaussNewtonSettings, Local, LocalSettings, Optimizer, ParticleSwarm,
     ParticleSwarmSettings, Schedule, Space,
@@ -181,6 +181,13 @@ pub struct RunConfig {
     /// The parameterization of θ; without it, every parameter is tuned by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub basis: Option<Parameterization>,
+    /// z at which a continuous optimizer begins, if that is not the start of the parameterization: a point near
+    /// the optimum that is known already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begin: Option<Vec<f64>>,
+    /// Penalties that tie parameters to each other or to the prior, all members alike.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub penalties: Vec<Penalty>,
     /// Scale constant, base-10 form.
     pub k: f64,
     /// Loss function.
@@ -222,6 +229,15 @@ pub struct RunRecord {
     /// The uncertainty estimates requested.
     #[serde(default)]
     pub uncertainty: UncertaintyRequest,
+    /// Whether to find out what each group of features is worth, see [`ablate`](super::ablate).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ablate: bool,
+    /// How the weights of the penalties were chosen, if they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strength: Option<Strength>,
+    /// How K was found, unless it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<ScaleRecord>,
     /// The rounds that follow, in which positions are resolved again, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requiesce: Option<RequiesceRecord>,
@@ -280,6 +296,9 @@ impl RunRecord {
             started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             config,
             uncertainty: UncertaintyRequest::default(),
+            ablate: false,
+            strength: None,
+            scale: None,
             requiesce: None,
         }
     }
@@ -306,6 +325,8 @@ impl Default for RunConfig {
             prior: Prior::default().to_string(),
             prior_theta: Vec::new(),
             basis: None,
+            begin: None,
+            penalties: Vec::new(),
             k: 1.0,
             loss: LossKind::default(),
             holdout: 0.0,
@@ -355,6 +376,16 @@ impl RunConfig {
         self.basis.clone().unwrap_or_else(|| Parameterization::identity(&self.prior_theta))
     }
 
+    /// What is added to the loss of the positions.
+    pub fn regularization(&self) -> Regularization {
+        Regularization::new(&self.prior_theta, &self.penalties)
+    }
+
+    /// Whether the loss includes anything but that of the positions.
+    pub fn regularizes(&self) -> bool {
+        self.optimizer.regularizes() || self.penalties.iter().any(|penalty| penalty.weight > 0.0)
+    }
+
     /// Checks everything that the types leave open.
     ///
     /// # Errors
@@ -364,6 +395,11 @@ impl RunConfig {
         if self.prior_theta.iter().any(|value| !value.is_finite()) {
             return Err(Error::Usage("the prior contains non-finite values".to_string()));
         }
+        let dimension = self.parameterization().dimension();
+        if self.begin.as_ref().is_some_and(|z| z.len() != dimension || z.iter().any(|z| !z.is_finite())) {
+            return Err(Error::Usage(format!("a run must begin at {dimension} finite numbers")));
+        }
+        self.penalties.iter().try_for_each(|penalty| penalty.validate(self.prior_theta.len()))?;
         if let Some(basis) = &self.basis {
             basis.validate()?;
             if basis.parameters() != self.prior_theta.len() {

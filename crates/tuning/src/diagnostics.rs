@@ -252,12 +252,20 @@ pub fn paired_difference(
     let mut order: Vec<u32> = (0..data.len() as u32).collect();
     order.sort_by_key(|&n| data.game(n as usize));
     let scores = [first_theta, second_theta].map(|theta| exact_scores(data, theta, &order));
+    let differences = order.iter().enumerate().map(|(place, &n)| {
+        let result = f64::from(data.row(n as usize).result);
+        let loss = |of: Objective, score: f64| of.loss.value(x_per_cp(of.k) * score, result);
+        (n, loss(second, scores[1][place]) - loss(first, scores[0][place]))
+    });
+    clustered_mean(data, differences)
+}
+
+/// Mean of a value of positions, which are in the order of their games, and its standard error, treating games
+/// as independent.
+pub(crate) fn clustered_mean(data: &Dataset, values: impl Iterator<Item = (u32, f64)>) -> (f64, f64) {
     let mut sums = Clustered::default();
-    for (place, &n) in order.iter().enumerate() {
-        let row = data.row(n as usize);
-        let loss = |of: Objective, score: f64| of.loss.value(x_per_cp(of.k) * score, f64::from(row.result));
-        let difference = loss(second, scores[1][place]) - loss(first, scores[0][place]);
-        sums.add(data.game(n as usize), f64::from(row.weight), difference);
+    for (n, value) in values {
+        sums.add(data.game(n as usize), f64::from(data.row(n as usize).weight), value);
     }
     sums.finish()
 }

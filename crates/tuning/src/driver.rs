@@ -9,7 +9,7 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::ahead::Ahead;
-use super::{Checkpoint, Progress, RunConfig, StopReason, regularize, space_of};
+use super::{Checkpoint, Progress, Regularization, RunConfig, StopReason, space_of};
 use gputexel_dataset::Split;
 use gputexel_evaluator::{AdamStep, Evaluations, Evaluator, Fallback, Population, Request};
 use gputexel_files::{Error, Result};
@@ -26,6 +26,7 @@ pub struct Tuning<'a> {
     config: &'a RunConfig,
     split: &'a Split,
     parameterization: Parameterization,
+    regularization: Regularization,
     optimizer: Box<dyn Optimizer>,
     progress: Progress,
     /// Seconds of work in earlier sessions.
@@ -114,7 +115,10 @@ impl<'a> Tuning<'a> {
     /// # Errors
     /// [`Error::Usage`] for settings out of range.
     pub fn try_new(config: &'a RunConfig, split: &'a Split) -> Result<Self> {
-        let space = space_of(&config.parameterization());
+        let mut space = space_of(&config.parameterization());
+        if let Some(z) = config.begin.as_ref().filter(|z| z.len() == space.dimension()) {
+            space.start.clone_from(z);
+        }
         Self::with_optimizer(config, split, config.optimizer.build(&space, config.stopping.epochs)?)
     }
 
@@ -135,6 +139,7 @@ impl<'a> Tuning<'a> {
             config,
             split,
             parameterization,
+            regularization: config.regularization(),
             optimizer,
             progress: Progress::default(),
             seconds_before: 0.0,
@@ -179,9 +184,11 @@ impl<'a> Tuning<'a> {
         self.started = Instant::now();
         let batches = self.split.batches();
         let mut pairs = 0;
-        // Batches, held-out losses and other parameterizations need the host after every step.
-        let plain =
-            batches == 1 && self.split.held_out_part().is_none() && self.parameterization.is_identity();
+        // Batches, held-out losses, penalties and other parameterizations need the host after every step.
+        let plain = batches == 1
+            && self.split.held_out_part().is_none()
+            && self.parameterization.is_identity()
+            && !self.regularization.has_penalties();
         let mut ahead = if plain { Ahead::default() } else { Ahead::none() };
         let reason = loop {
             // The run had ended, but its result was not stored.
@@ -352,36 +359,40 @@ impl<'a> Tuning<'a> {
             gradients: proposal.gradients,
             curvature: proposal.curvature,
         };
-        self.members(evaluator, &proposal.parameters, &proposal.l2, &request)
+        let z = (&proposal.parameters[..], proposal.l2.len());
+        self.members(evaluator, z, Some(&proposal.l2), &request)
     }
 
     /// The criterion by which candidates are judged: held-out loss, or regularized training loss.
     fn criterion(&self, evaluator: &mut dyn Evaluator, candidates: &Candidates) -> Result<Vec<f64>> {
-        let none = vec![0.0; candidates.l2.len()];
         let (parts, l2) = match self.split.held_out_part() {
-            Some(part) => (part..part + 1, &none),
-            None => (0..self.split.batches(), &candidates.l2),
+            Some(part) => (part..part + 1, None),
+            None => (0..self.split.batches(), Some(&candidates.l2[..])),
         };
         let request = Request { parts, loss: self.config.loss, gradients: false, curvature: false };
-        Ok(self.members(evaluator, &candidates.z, l2, &request)?.losses)
+        let members = candidates.l2.len();
+        Ok(self.members(evaluator, (&candidates.z, members), l2, &request)?.losses)
     }
 
-    /// Evaluates vectors z with their regularization weights, in portions, because θ of many members takes
-    /// far more memory than z.
+    /// Evaluates vectors z (concatenated, and their number) in portions, because θ of many members takes far
+    /// more memory than z. With weights λ, regularization is included.
     fn members(
         &self,
         evaluator: &mut dyn Evaluator,
-        z: &[f64],
-        l2: &[f64],
+        (z, members): (&[f64], usize),
+        l2: Option<&[f64]>,
         request: &Request,
     ) -> Result<Evaluations> {
         let (basis, prior) = (&self.parameterization, &self.config.prior_theta);
         let portion = (PORTION_NUMBERS / prior.len()).max(1);
         let mut all = Evaluations::default();
-        for (z, l2) in z.chunks(portion * basis.dimension()).zip(l2.chunks(portion)) {
-            let population = Population::new(prior.len() / 2, basis.theta(z), vec![self.config.k; l2.len()]);
+        for (z, first) in z.chunks(portion * basis.dimension()).zip((0..members).step_by(portion)) {
+            let count = portion.min(members - first);
+            let population = Population::new(prior.len() / 2, basis.theta(z), vec![self.config.k; count]);
             let mut evaluations = evaluator.evaluate(&population, request)?;
-            regularize(&mut evaluations, &population.parameters, prior, l2);
+            if let Some(l2) = l2 {
+                self.regularization.add(&mut evaluations, &population.parameters, &l2[first..first + count]);
+            }
             if !basis.is_identity() {
                 evaluations.gradients = basis.pull_gradients(&evaluations.gradients);
                 evaluations.curvatures = basis.pull_matrices(&evaluations.curvatures);

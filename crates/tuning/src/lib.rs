@@ -19,8 +19,10 @@ mod rounding;
 mod rounding_outcome;
 mod scale;
 mod scale_curve;
+mod scale_ratio;
 mod single_steps;
 mod stopping;
+mod strength;
 pub mod sweep;
 mod uncertainty;
 mod values;
@@ -42,15 +44,20 @@ pub use polish::{Polish, polish};
 pub use records::{
     CoordinateRecord, CoordinateUncertainty, CoordinatesFile, EpochRecord, MetricsLine, read_metrics,
 };
-pub use regularization::{REGULARIZATION_SCALE_CP, regularize};
+pub use regularization::{REGULARIZATION_SCALE_CP, Regularization};
 pub use rounding::{Rounded, Rounding, round, round_naively, round_successively};
 pub use rounding_outcome::{
     RoundedSummary, RoundingOutcome, RoundingSummary, SurveySummary, gauss_newton_matrix, round_outcome,
 };
 pub use scale::{ScaleFit, fit_scale};
 pub use scale_curve::{MinimumAt, ScaleCurve, scale_curve};
+pub use scale_ratio::{ScaleMode, ScaleRecord, score_ratio};
 pub use single_steps::{ExactProblem, SingleSteps, Step, Survey, TIE};
 pub use stopping::{StopReason, Stopping};
+pub use strength::{
+    Ablation, HeldOutGain, KindStrength, LeftOut, Strength, StrengthChoice, StrengthRequest, ablate,
+    choose_strength, strength_obstacle,
+};
 pub use uncertainty::{
     Bootstrap, BootstrapEvent, Curvature, ErrorStatus, Fit, MAX_ERROR_CP, MAX_PARAMETERS, MIN_CLUSTERS,
     Sandwich, Spread, bootstrap, bytes_needed, check_members, resample_seeds, sandwich,

@@ -48,6 +48,7 @@ pub fn polish(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Polish> {
         parameterization: &basis,
         space: &space,
         prior: &config.prior_theta,
+        penalties: &config.penalties,
         l2: config.optimizer.l2(0),
     };
     let mut optimum = None;

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{
     ExactProblem, GAUSS_NEWTON_LIMIT, OptimizerConfig, Outcome, Rounded, Rounding, RunParts, SingleSteps,
-    StopReason, Survey, regularize, round, space_of,
+    StopReason, Survey, round, space_of,
 };
 
 /// How a result was rounded and what single steps would change.
@@ -50,6 +50,7 @@ pub fn round_outcome(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Opti
         parameterization: &parameterization,
         space: &space,
         prior: &config.prior_theta,
+        penalties: &config.penalties,
         l2: config.optimizer.l2(outcome.best_member),
     };
     let interrupted = || Error::Interrupted("while rounding".to_string());
@@ -100,7 +101,7 @@ pub fn gauss_newton_matrix(
     // The same on every machine: the result is to be the same whatever the backend.
     let mut evaluator = CpuEvaluator::new(problem.layout);
     let mut evaluations = evaluator.evaluate(&Population::single(&theta, problem.objective.k), &request)?;
-    regularize(&mut evaluations, &theta, problem.prior, &[problem.l2]);
+    problem.regularization().add(&mut evaluations, &theta, &[problem.l2]);
     Ok(Some(parameterization.pull_matrices(&evaluations.curvatures)))
 }
 

@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use super::REGULARIZATION_SCALE_CP;
+use super::Regularization;
 use gputexel_dataset::objective::{Objective, x_per_cp};
 use gputexel_dataset::{Layout, Shape};
 use gputexel_files::{Error, Result};
-use gputexel_model::Parameterization;
+use gputexel_model::{Parameterization, Penalty};
 use gputexel_optimizer::Space;
 
 /// Fraction of the loss below which a change counts as a tie: a few ulps of the mean, which would differ with
@@ -28,8 +28,8 @@ const CHUNK: usize = 1 << 14;
 /// Positions processed at a time for a coordinate with several features; their changes stay in the L1 cache.
 const BLOCK: usize = 1 << 11;
 
-/// The function that is minimized exactly: the mean loss of parts of a layout plus λ · ‖(θ − θ₀) / scale‖²,
-/// as a function of z.
+/// The function that is minimized exactly: the mean loss of parts of a layout plus its regularization, as a
+/// function of z.
 #[derive(Clone, Debug)]
 pub struct ExactProblem<'a> {
     /// The positions.
@@ -46,6 +46,15 @@ pub struct ExactProblem<'a> {
     pub prior: &'a [f64],
     /// Regularization weight λ.
     pub l2: f64,
+    /// Penalties beside it.
+    pub penalties: &'a [Penalty],
+}
+
+impl ExactProblem<'_> {
+    /// What is added to the loss of the positions.
+    pub fn regularization(&self) -> Regularization {
+        Regularization::new(self.prior, self.penalties)
+    }
 }
 
 /// A step of one coordinate.
@@ -104,6 +113,7 @@ struct Index {
 /// A point z with the exact scores and losses of its positions; see the module.
 pub struct SingleSteps<'a> {
     problem: ExactProblem<'a>,
+    regularization: Regularization,
     index: Index,
     pulls: Vec<Vec<Pull>>,
     /// Whether stepping each coordinate changes anything.
@@ -233,9 +243,15 @@ impl<'a> SingleSteps<'a> {
             let positions = index.feature(pull.feature).0;
             positions.iter().any(|&n| units[n as usize].blend(pull.mg, pull.eg) != 0.0)
         };
-        let alive = pulls.par_iter().map(|pulls| problem.l2 > 0.0 || pulls.iter().any(touches)).collect();
+        let regularization = problem.regularization();
+        let pulled = |pull: &Pull| {
+            let values = [(pull.feature, pull.mg), (layout.features() + pull.feature, pull.eg)];
+            values.iter().any(|&(i, factor)| factor != 0.0 && regularization.involves(i, problem.l2))
+        };
+        let alive = pulls.par_iter().map(|pulls| pulls.iter().any(|p| pulled(p) || touches(p))).collect();
         let mut steps = Self {
             alive,
+            regularization,
             pulls,
             index,
             units,
@@ -316,18 +332,12 @@ impl<'a> SingleSteps<'a> {
     /// Exact loss at the current point, including regularization.
     pub fn loss(&self) -> f64 {
         let chunks: Vec<f64> = self.losses.par_chunks(CHUNK).map(|chunk| chunk.iter().sum()).collect();
-        let distance = |(a, b): (&f64, &f64)| (a - b) * (a - b);
-        let squares: f64 = self.theta.iter().zip(self.problem.prior).map(distance).sum();
-        chunks.iter().sum::<f64>() / self.weight + self.l2_per_cp2() * squares
+        chunks.iter().sum::<f64>() / self.weight + self.regularization.value(&self.theta, self.problem.l2)
     }
 
     /// Steps taken so far.
     pub fn taken(&self) -> u64 {
         self.taken
-    }
-
-    fn l2_per_cp2(&self) -> f64 {
-        self.problem.l2 / (REGULARIZATION_SCALE_CP * REGULARIZATION_SCALE_CP)
     }
 
     /// w · ℓ of a position with a score in phase units.
@@ -385,19 +395,13 @@ impl<'a> SingleSteps<'a> {
     }
 
     fn regularization_change(&self, coordinate: usize, by: f64) -> f64 {
-        if self.problem.l2 == 0.0 {
+        if self.problem.l2 == 0.0 && !self.regularization.has_penalties() {
             return 0.0;
         }
         let features = self.problem.layout.features();
-        let of = |index: usize, factor: f64| {
-            let (distance, step) = (self.theta[index] - self.problem.prior[index], factor * by);
-            step * (2.0 * distance + step)
-        };
-        let sum: f64 = self.pulls[coordinate]
-            .iter()
-            .map(|pull| of(pull.feature, pull.mg) + of(features + pull.feature, pull.eg))
-            .sum();
-        self.l2_per_cp2() * sum
+        let both = |pull: &Pull| [(pull.feature, pull.mg * by), (features + pull.feature, pull.eg * by)];
+        let step: Vec<(usize, f64)> = self.pulls[coordinate].iter().flat_map(both).collect();
+        self.regularization.change(&self.theta, &step, self.problem.l2)
     }
 
     /// Whether a step stays within the bounds.

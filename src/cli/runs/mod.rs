@@ -3,6 +3,7 @@
 mod chart;
 mod observer;
 mod rounding;
+mod strength;
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,6 +19,7 @@ use super::live::Watch;
 use super::{Context, report, say};
 use observer::Observer;
 pub use rounding::rounding_lines;
+pub use strength::{folds_text, gain_text};
 
 /// Checks flags that runs of all kinds have; returns the time between checkpoints.
 ///

@@ -13,10 +13,10 @@ use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::super::live::Watch;
-use super::super::scale::scale_forms;
 use super::super::table::{grouped, percent};
 use super::super::{Context, say, shows_progress};
 use super::chart::LossChart;
+use super::strength::{scale_line, strength_lines};
 
 /// Time between two drawings of the chart.
 const CHART_EVERY: Duration = Duration::from_millis(500);
@@ -26,7 +26,7 @@ const CHART_EVERY: Duration = Duration::from_millis(500);
 /// # Errors
 /// When standard output cannot be written.
 fn print_opening(start: &Start<'_>) -> Result<()> {
-    let Start { config, data, split, backend, fitted_loss, resumed, .. } = *start;
+    let Start { config, data, split, backend, resumed, .. } = *start;
     let mut out = String::new();
     let games = match data.has_games() {
         true => format!("{} games", grouped(data.metadata().games)),
@@ -47,18 +47,18 @@ fn print_opening(start: &Start<'_>) -> Result<()> {
     let _ = writeln!(out, "prior       {}", config.prior);
     if let Some(basis) = config.named_basis() {
         let _ = writeln!(out, "basis       {}, {} coordinates", basis.name, basis.dimension());
-        let start = basis.theta(&basis.start());
-        let moved = start.iter().zip(&config.prior_theta).filter(|(a, b)| (*a - *b).abs() > 1e-9).count();
+        let first = basis.theta(&basis.start());
+        let moved = first.iter().zip(&config.prior_theta).filter(|(a, b)| (*a - *b).abs() > 1e-9).count();
         if moved > 0 {
             let _ = writeln!(
                 out,
                 "start       {moved} of {} parameters do not start at the prior, because of the basis or its bounds",
-                start.len()
+                first.len()
             );
         }
     }
-    let origin = fitted_loss.map(|loss| format!(", fitted on the prior: loss {loss:.6}")).unwrap_or_default();
-    let _ = writeln!(out, "K           {}{origin}", scale_forms(config.k));
+    out += &scale_line(start);
+    out += &strength_lines(start);
     if let Some(epochs) = resumed {
         let _ = writeln!(out, "resumed     after {epochs} epochs");
     }
@@ -247,7 +247,7 @@ impl Progress {
         }
         Ok(Self {
             stopping: config.stopping,
-            regularizes: config.optimizer.regularizes(),
+            regularizes: config.regularizes(),
             events,
             chart,
             drawn: String::new(),
@@ -292,7 +292,7 @@ impl Progress {
         let swarms = swarms.map(swarm_bests);
         let (noun, label) = match (&swarms, self.regularizes) {
             (Some(_), _) => ("iteration", "best"),
-            (None, true) => ("epoch", "loss with L2"),
+            (None, true) => ("epoch", "regularized loss"),
             (None, false) => ("epoch", "loss"),
         };
         let swarms = swarms.unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use gputexel::objective::LossKind;
 use gputexel::optimizer::{AdamGrid, AdamSettings, GaussNewtonSettings, LocalSettings, Schedule};
+use gputexel::run::PriorStrength;
 use gputexel::tuning::{GAUSS_NEWTON_LIMIT, Limits, OptimizerConfig, Rounding};
 use gputexel::{Error, Result};
 
@@ -19,7 +20,18 @@ pub struct Fresh {
     /// squared, cross-entropy, or power:Q [default: squared]
     #[arg(long, value_name = "LOSS", help_heading = "Objective")]
     pub(super) loss: Option<String>,
-    /// L2 regularization toward the prior: the cost of a parameter one pawn away from it [default: 0]
+    /// What ties parameters to their neighbors and to the prior: auto (weights chosen by held-out loss), none,
+    /// or weights, such as bend=1e-4,mirror=1e-2,ridge:king=1e-5, see docs/strength.md [default: auto, none
+    /// with --l2]
+    #[arg(long, value_name = "HOW", help_heading = "Objective")]
+    pub(super) prior_strength: Option<String>,
+    /// Folds of games for --prior-strength auto [default: 5, or 10 for fewer than 2000 games]
+    #[arg(long, value_name = "N", help_heading = "Objective")]
+    pub(super) prior_folds: Option<usize>,
+    /// What each group of features is worth: the held-out loss when it stays at the prior
+    #[arg(long, help_heading = "Objective")]
+    pub(super) ablate: bool,
+    /// L2 regularization toward the prior and nothing else: the cost of a parameter one pawn away from it
     #[arg(long, value_name = "LAMBDA", value_delimiter = ',', help_heading = "Objective")]
     pub(super) l2: Vec<f64>,
     /// Share of the games held out to evaluate the parameters on unseen positions
@@ -128,6 +140,28 @@ impl Fresh {
                 Ok(OptimizerConfig::Local(self.local()?))
             }
             other => Err(Error::Usage(format!("optimizer '{other}': expected gauss-newton, adam or local"))),
+        }
+    }
+
+    /// What ties parameters to each other and to the prior, if the flags say so.
+    pub(super) fn prior_strength(&self) -> Result<Option<PriorStrength>> {
+        let folds = self.prior_folds;
+        let strength = match self.prior_strength.as_deref().map(str::trim) {
+            None if folds.is_some() && !self.l2.is_empty() => {
+                return Err(Error::Usage("--prior-folds only applies to --prior-strength auto".to_string()));
+            }
+            None if folds.is_some() => Some(PriorStrength::Auto { folds }),
+            None => None,
+            Some("auto") => Some(PriorStrength::Auto { folds }),
+            Some(_) if folds.is_some() => {
+                return Err(Error::Usage("--prior-folds only applies to --prior-strength auto".to_string()));
+            }
+            Some("none") => Some(PriorStrength::None),
+            Some(weights) => Some(PriorStrength::Weights(weights.to_string())),
+        };
+        match folds {
+            Some(folds) if folds < 2 => Err(Error::Usage("--prior-folds must be at least 2".to_string())),
+            _ => Ok(strength),
         }
     }
 

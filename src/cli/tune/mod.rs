@@ -124,10 +124,13 @@ fn start(args: &TuneArgs) -> Result<Tuner<'_>> {
         .holdout(fresh.holdout.unwrap_or(0.0))
         .seed(fresh.seed())
         .optimizer_by(move |parameters| fresh.optimizer(loss, parameters))
+        .ablate(fresh.ablate)
         .round(fresh.rounding()?)
         .limits(fresh.limits())
         .uncertainty(args.uncertainty.request(UncertaintyRequest::default(), loss)?);
     tuner = with(tuner, parsed(&fresh.prior)?, Tuner::prior);
-    tuner = with(tuner, args.scale.k()?, Tuner::k);
+    tuner = with(tuner, fresh.prior_strength()?, Tuner::prior_strength);
+    tuner = with(tuner, args.scale.given()?, Tuner::k);
+    tuner = with(tuner, args.scale.mode(), Tuner::scale);
     runs::in_folder(args.requiesce.apply(tuner)?, args.out.as_deref(), args.force)
 }

@@ -7,8 +7,9 @@ use gputexel::Result;
 use gputexel::report::board;
 use gputexel::run::{Answer, FAR_CP, TuneSummary, Tuned, WEAK_SUPPORT};
 use gputexel::tables::Language;
+use gputexel::tuning::{Ablation, LeftOut};
 
-use super::super::runs::rounding_lines;
+use super::super::runs::{folds_text, gain_text, rounding_lines};
 use super::super::table::grouped;
 use super::super::{Context, say};
 use super::uncertainty::describe;
@@ -33,7 +34,7 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     let _ =
         writeln!(out, "finished    {} epochs, {:.2} s: {}", outcome.epochs, outcome.seconds, outcome.reason);
     let _ = writeln!(out, "optimizer   {}", outcome.optimizer);
-    let judged = if tuned.held_out.is_some() { "held-out loss" } else { "loss with L2" };
+    let judged = if tuned.held_out.is_some() { "held-out loss" } else { "regularized loss" };
     if outcome.members.len() > 1 {
         for (member, value) in &outcome.members {
             let _ = writeln!(out, "  best {judged} {value:.10}  {member}");
@@ -54,7 +55,7 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     if tuned.is_start() {
         let _ = writeln!(
             out,
-            "warning     nothing was better than the {}, which is kept; try --l2 1e-4 or more positions",
+            "warning     nothing was better than the {}, which is kept; more positions would help",
             if config.basis.is_some() { "start" } else { "prior" }
         );
     }
@@ -129,10 +130,37 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
         }
         Answer::Found(findings) => out += &describe(findings, tuned),
     }
+    if let Some(ablation) = &tuned.ablation {
+        out += &ablation_table(ablation);
+    }
     let files: Vec<&str> = Language::RUN.iter().map(|language| language.file_name()).collect();
     let z = if config.named_basis().is_some() { "z.json, " } else { "" };
     let _ = writeln!(out, "written     {}: params.json, {z}{}, report.html", folder, files.join(", "));
+    if let Some(strength) = &tuned.record.strength
+        && let Some(gain) = &strength.gain
+        && !strength.keeps_prior
+    {
+        let _ = writeln!(out, "held out    loss {} ({})", gain_text(gain), folds_text(strength));
+    }
+    if let Some(page) = tuned.report() {
+        let _ = writeln!(out, "report      {}", page.display());
+    }
     say(&out)
+}
+
+/// What leaving out each group costs.
+fn ablation_table(ablation: &Ablation) -> String {
+    let width = ablation.groups.iter().map(|group| group.group.chars().count()).max().unwrap_or(0).max(5);
+    let what = if ablation.by_game { "games" } else { "positions" };
+    let mut out = format!(
+        "left out    held-out loss {:.6} over {} folds of {what}; without a group:\n",
+        ablation.held_out, ablation.folds
+    );
+    for LeftOut { group, coordinates, cost, error } in &ablation.groups {
+        let verdict = if *cost < *error { "  may go" } else { "" };
+        let _ = writeln!(out, "  {group:<width$} {coordinates:>5}  {cost:+.6} +- {error:.6}{verdict}");
+    }
+    out
 }
 
 fn shortened(names: &[&str], what: &str) -> String {

@@ -158,6 +158,7 @@ fn exact_changes_are_differences_of_the_reference() {
         space: &space,
         prior: &prior,
         l2: 0.0,
+        penalties: &[],
     };
     let steps = SingleSteps::try_new(&problem, &basis.start()).unwrap();
     let exact = |z: &[f64]| objective::loss(&data, objective, z, 0..data.len());
@@ -210,6 +211,7 @@ fn standard_errors_are_those_of_the_untapered_twin() {
             z: &point,
             prior: &prior,
             l2: 0.0,
+            penalties: &[],
             objective,
         };
         sandwich(&fit).unwrap().z

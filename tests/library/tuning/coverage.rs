@@ -54,6 +54,7 @@ fn coverage(shared: bool, loss: LossKind) -> (f64, f64, usize) {
                 z: &z,
                 prior: &truth,
                 l2: 0.0,
+                penalties: &[],
                 objective,
             };
             let errors = sandwich(&fit).unwrap().z;

@@ -83,6 +83,8 @@ fn trajectory(data: &Dataset, k: f64, updates: u64) -> Vec<f64> {
         prior: prior.to_string(),
         prior_theta: prior.theta(&data.metadata().feature_set).unwrap(),
         basis: None,
+        begin: None,
+        penalties: Vec::new(),
         round: Rounding::None,
         k,
         loss: LossKind::Squared,

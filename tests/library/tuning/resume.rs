@@ -20,6 +20,8 @@ fn config(data: &Dataset, optimizer: OptimizerConfig, epochs: u64) -> RunConfig 
         prior: "default".to_string(),
         prior_theta: Prior::default().theta(&data.metadata().feature_set).unwrap(),
         basis: None,
+        begin: None,
+        penalties: Vec::new(),
         k: 0.8,
         loss: LossKind::Squared,
         holdout: 0.0,

@@ -84,6 +84,7 @@ fn exact_changes_are_differences_of_the_reference() {
                 space: &space,
                 prior: &prior,
                 l2,
+                penalties: &[],
             };
             let mut steps = SingleSteps::try_new(&problem, &parameterization.start()).unwrap();
             let exact =
@@ -133,6 +134,7 @@ fn a_descent_ends_where_the_reference_says() {
             space: &space,
             prior: &theta,
             l2: 0.01,
+            penalties: &[],
         };
         let run = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

@@ -248,6 +248,8 @@ fn compare_with_tune(rows: &Rows, kind: FeatureKind, config: &dyn Fn(&Dataset) -
             prior: config.prior.clone(),
             prior_theta: config.start.clone(),
             basis: None,
+            begin: None,
+            penalties: Vec::new(),
             round: Rounding::None,
             k: setting.k,
             loss: setting.loss,

@@ -139,6 +139,7 @@ fn errors_are_those_of_the_formula() {
                     z: &z,
                     prior: &prior,
                     l2,
+                    penalties: &[],
                     objective,
                 };
                 let got = sandwich(&fit).unwrap();
@@ -159,7 +160,17 @@ fn material_fit(layout: &Layout, prior: &[f64], l2: f64) -> Sandwich {
     let basis = Parameterization::identity(prior);
     let objective = Objective { k: K / 3.0, loss: LossKind::Squared };
     let z = minimize(layout, &basis, prior, l2, objective);
-    sandwich(&Fit { layout, parts: 0..1, parameterization: &basis, z: &z, prior, l2, objective }).unwrap()
+    sandwich(&Fit {
+        layout,
+        parts: 0..1,
+        parameterization: &basis,
+        z: &z,
+        prior,
+        l2,
+        penalties: &[],
+        objective,
+    })
+    .unwrap()
 }
 
 #[test]
@@ -204,8 +215,16 @@ fn what_the_data_leave_open_has_no_part_in_errors() {
     let basis = Parameterization::identity(&prior);
     let objective = Objective { k: K, loss: LossKind::Squared };
     let errors = |z: &[f64], l2: f64| {
-        let fit =
-            Fit { layout: &layout, parts: 0..1, parameterization: &basis, z, prior: &prior, l2, objective };
+        let fit = Fit {
+            layout: &layout,
+            parts: 0..1,
+            parameterization: &basis,
+            z,
+            prior: &prior,
+            l2,
+            penalties: &[],
+            objective,
+        };
         sandwich(&fit).unwrap()
     };
     // Both levels of the kings' tables are open; the pull toward the prior closes them.
@@ -252,6 +271,7 @@ fn bounds_fix_a_coordinate_and_spare_the_rest() {
         z,
         prior: &prior,
         l2: 0.0,
+        penalties: &[],
         objective,
     };
     let got = sandwich(&fit(&closed, &at)).unwrap();
@@ -286,6 +306,7 @@ fn nothing_depends_on_threads_and_bad_fits_are_refused() {
         z: &prior,
         prior: &prior,
         l2: 1e-3,
+        penalties: &[],
         objective: Objective { k: K, loss: LossKind::Squared },
     };
     let with_threads = |threads: usize| {
@@ -337,6 +358,7 @@ fn resamples_reach_the_optima_of_datasets_with_those_weights() {
             z: &z,
             prior: &prior,
             l2,
+            penalties: &[],
             objective,
         };
         let errors = sandwich(&fit).unwrap();
@@ -428,6 +450,7 @@ fn resamples_arrive_wherever_bounds_stop_them() {
         z: &z,
         prior: &prior,
         l2: 0.0,
+        penalties: &[],
         objective,
     };
     let errors = sandwich(&fit).unwrap();
@@ -480,7 +503,8 @@ fn material_basis_errors(
     prior: &[f64],
     objective: Objective,
 ) -> Vec<f64> {
-    let fit = Fit { layout, parts: 0..1, parameterization: basis, z, prior, l2: 0.0, objective };
+    let fit =
+        Fit { layout, parts: 0..1, parameterization: basis, z, prior, l2: 0.0, penalties: &[], objective };
     sandwich(&fit).unwrap().z.into_iter().map(Option::unwrap).collect()
 }
 
@@ -500,6 +524,7 @@ fn bootstrap_and_sandwich_agree_on_real_games() {
         z: &z,
         prior: &prior,
         l2: 1e-4,
+        penalties: &[],
         objective,
     };
     let errors = sandwich(&fit).unwrap();

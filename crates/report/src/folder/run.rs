@@ -80,7 +80,7 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
         title: format!("gputexel {command}: {}", folder.path().display()),
         status,
         final_: finished.is_some(),
-        loss_name: if config.optimizer.regularizes() { "loss with L2" } else { "training loss" }.to_string(),
+        loss_name: if config.regularizes() { "regularized loss" } else { "training loss" }.to_string(),
         step_name: step_name.to_string(),
         steps,
         parameters,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::super::{regularize, space_of};
+use super::super::{Regularization, space_of};
 use super::config::{SweepConfig, SweepMethod};
 use super::grid::Setting;
 use super::plan::Plan;
@@ -52,6 +52,7 @@ pub(super) struct Portion<'a> {
     plan: &'a Plan,
     /// θ of the prior, toward which regularization pulls.
     prior: &'a [f64],
+    regularization: Regularization,
     parameterization: Parameterization,
     members: Vec<Member>,
     /// Ranges of members with the same loss function; each takes one call of the evaluator.
@@ -108,6 +109,7 @@ impl<'a> Portion<'a> {
         Ok(Self {
             plan,
             prior: &config.start,
+            regularization: Regularization::new(&config.start, &[]),
             parameterization,
             members,
             groups,
@@ -286,7 +288,7 @@ impl<'a> Portion<'a> {
             }
         }
         let l2: Vec<f64> = which.iter().map(|&i| self.members[i].setting.adam.l2).collect();
-        regularize(&mut all, &parameters, self.prior, &l2);
+        self.regularization.add(&mut all, &parameters, &l2);
         if !identity {
             all.gradients = self.parameterization.pull_gradients(&all.gradients);
             all.curvatures = self.parameterization.pull_matrices(&all.curvatures);

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{ErrorStatus, Fit, Sandwich, is_determined, rows_of};
-use crate::{regularize, space_of};
+use crate::{Regularization, space_of};
 use gputexel_evaluator::{Evaluations, Evaluator, Fallback, Population, Request};
 use gputexel_files::{Error, Result};
 use gputexel_optimizer::{MemberStatus, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel, Space};
@@ -107,6 +107,7 @@ pub fn bootstrap(
     fit.validate()?;
     let size = fit.parameterization.dimension();
     check_members(members, size)?;
+    let regularization = fit.regularization();
     let space = Space { start: fit.z.to_vec(), ..space_of(fit.parameterization) };
     let model = match space.is_bounded() {
         true => SharedModel::Curvature(&sandwich.steps),
@@ -128,7 +129,7 @@ pub fn bootstrap(
                 return Err(Error::Interrupted("in the bootstrap".to_string()));
             }
             let resamples = running.iter().map(|&member| seeds[member]).collect();
-            let answer = evaluate(fit, evaluator, &method.ask(), resamples, round == 0)?;
+            let answer = evaluate(fit, &regularization, evaluator, (&method.ask(), round == 0), resamples)?;
             evaluator.take_fallback().into_iter().for_each(|it| observe(BootstrapEvent::Replaced(it)));
             method.tell(&answer.losses, &answer.gradients);
             evaluations += 1;
@@ -172,10 +173,10 @@ pub fn bootstrap(
 /// points are equal.
 fn evaluate(
     fit: &Fit<'_>,
+    regularization: &Regularization,
     evaluator: &mut dyn Evaluator,
-    z: &[f64],
+    (z, shared): (&[f64], bool),
     resamples: Vec<u32>,
-    shared: bool,
 ) -> Result<Evaluations> {
     let members = resamples.len();
     let theta = fit.parameterization.theta(z);
@@ -185,7 +186,7 @@ fn evaluate(
     let request =
         Request { parts: fit.parts.clone(), loss: fit.objective.loss, gradients: true, curvature: false };
     let mut answer = evaluator.evaluate(&population, &request)?;
-    regularize(&mut answer, &theta, fit.prior, &vec![fit.l2; members]);
+    regularization.add(&mut answer, &theta, &vec![fit.l2; members]);
     answer.gradients = fit.parameterization.pull_gradients(&answer.gradients);
     Ok(answer)
 }

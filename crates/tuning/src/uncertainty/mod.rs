@@ -11,10 +11,11 @@ mod sums;
 
 use std::ops::Range;
 
+use crate::Regularization;
 use gputexel_dataset::Layout;
 use gputexel_dataset::objective::Objective;
 use gputexel_files::{Error, Result};
-use gputexel_model::Parameterization;
+use gputexel_model::{Parameterization, Penalty};
 
 pub use bootstrap::{Bootstrap, BootstrapEvent, Spread, bootstrap, check_members, resample_seeds};
 pub use sandwich::{Curvature, ErrorStatus, Sandwich, sandwich};
@@ -60,11 +61,18 @@ pub struct Fit<'a> {
     pub prior: &'a [f64],
     /// Regularization weight λ.
     pub l2: f64,
+    /// Penalties beside it.
+    pub penalties: &'a [Penalty],
     /// Loss and K; K is treated as known.
     pub objective: Objective,
 }
 
 impl Fit<'_> {
+    /// What is added to the loss of the positions.
+    pub fn regularization(&self) -> Regularization {
+        Regularization::new(self.prior, self.penalties)
+    }
+
     /// Checks lengths, and that the loss has the curvature needed for standard errors.
     ///
     /// # Errors

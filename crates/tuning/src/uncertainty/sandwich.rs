@@ -1,6 +1,6 @@
 //! Sandwich standard errors, clustered by game.
 //!
-//! The estimate is the minimum of Σ w ℓ / Σ w + λ ‖(θ − θ₀)/scale‖². To first order, reweighting the games
+//! The estimate is the minimum of Σ w ℓ / Σ w + λ ‖(θ − θ₀)/scale‖² + penalties. To first order, reweighting the games
 //! moves it by −A⁻¹ Σ_g r_g (u_g − W_g ū), where A is the curvature of the objective times Σ w, u_g = Σ_{n in
 //! g} w ℓ' ∂x/∂z the gradient and W_g the weight of a game, and ū the mean gradient, which balances the pull
 //! toward the prior. So
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::inverse::{invert, positive};
 use super::sums::{Sums, sums};
 use super::{Fit, MIN_CLUSTERS, is_determined, rows_of};
-use crate::{REGULARIZATION_SCALE_CP, space_of};
+use crate::space_of;
 use gputexel_files::{Error, Result};
 use gputexel_model::Parameterization;
 use gputexel_optimizer::Space;
@@ -110,20 +110,17 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
     let support = support(fit, &sums);
     let parameterization = fit.parameterization;
     let size = parameterization.dimension();
-    let per_cp2 = (REGULARIZATION_SCALE_CP * REGULARIZATION_SCALE_CP).recip();
 
     // The objective's gradient and curvature with respect to z.
     let theta = parameterization.theta(fit.z);
     let mut gradient: Vec<f64> = sums.clusters.gradient.iter().map(|sum| sum / sums.weight).collect();
-    gradient
-        .iter_mut()
-        .enumerate()
-        .for_each(|(i, g)| *g += 2.0 * fit.l2 * per_cp2 * (theta[i] - fit.prior[i]));
+    let regularization = fit.regularization();
+    gradient.iter_mut().zip(regularization.gradient(&theta, fit.l2)).for_each(|(sum, g)| *sum += g);
     let gradient = parameterization.pull_gradients(&gradient);
     let weight = sums.weight;
     let objective = |mut matrix: Vec<f64>| {
         matrix.iter_mut().for_each(|sum| *sum /= weight);
-        (0..theta.len()).for_each(|i| matrix[i * theta.len() + i] += 2.0 * fit.l2 * per_cp2);
+        regularization.add_curvature(&mut matrix, fit.l2);
         pulled(parameterization, matrix)
     };
     let mut gauss_newton = objective(std::mem::take(&mut sums.gauss_newton));

@@ -1,0 +1,184 @@
+//! What regularizes a run, and the scale constant that it is fitted with.
+
+use std::sync::atomic::AtomicBool;
+
+use gputexel_dataset::{Dataset, Layout, Split};
+use gputexel_evaluator::Backend;
+use gputexel_files::{Error, Result};
+use gputexel_model::{FeatureSet, Parameterization, Penalty, parse_penalties};
+use gputexel_optimizer::GaussNewtonSettings;
+use gputexel_tuning::{
+    Limits, OptimizerConfig, RunConfig, ScaleMode, ScaleRecord, StopReason, Strength, StrengthRequest,
+    Tuning, choose_strength, score_ratio, strength_obstacle,
+};
+
+use crate::event::{RunEvent, RunObserver};
+
+/// What ties parameters to each other and to the prior.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PriorStrength {
+    /// Penalties whose weights are [chosen by held-out loss](gputexel_tuning::choose_strength).
+    Auto {
+        /// Number of folds [default: 5, and 10 of fewer than 2,000 games].
+        folds: Option<usize>,
+    },
+    /// Nothing but the L2 regularization of the optimizer.
+    None,
+    /// Penalties with given weights, see [`parse_penalties`].
+    Weights(String),
+}
+
+/// Tuned scores that are larger or smaller than the prior's by this factor are on another scale.
+const OTHER_SCALE: f64 = 1.25;
+/// K is found when the scale of the scores changes by less than this share.
+const SCALE_PRECISION: f64 = 1e-3;
+/// Fits in the search for K.
+const SCALE_FITS: usize = 8;
+
+impl PriorStrength {
+    /// What a run has whose settings say nothing: [`Self::Auto`], unless it has a weight λ of its own or is a
+    /// swarm.
+    pub(crate) fn default_for(optimizer: &OptimizerConfig, l2: Option<f64>) -> Self {
+        let swarm = matches!(optimizer, OptimizerConfig::ParticleSwarm { .. });
+        match swarm || l2.is_some() || optimizer.regularizes() {
+            true => Self::None,
+            false => Self::Auto { folds: None },
+        }
+    }
+
+    /// Penalties with given weights; none of them if they are to be chosen.
+    pub(crate) fn given(&self, set: &FeatureSet) -> Result<Vec<Penalty>> {
+        match self {
+            Self::Weights(text) => parse_penalties(set, text),
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+/// A run whose weights and scale constant are to be decided.
+pub(crate) struct Decision<'a, 'o> {
+    pub data: &'a Dataset,
+    pub split: &'a Split,
+    pub backend: &'a Backend,
+    pub stop: &'a AtomicBool,
+    pub observe: &'a mut RunObserver<'o>,
+}
+
+/// What was decided beside the configuration.
+#[derive(Default)]
+pub(crate) struct Decided {
+    pub strength: Option<Strength>,
+    pub scale: Option<ScaleRecord>,
+}
+
+impl Decision<'_, '_> {
+    /// Decides; `asked` tells whether the choice was asked for and not the default, `mode` is `None` if K was
+    /// given.
+    pub fn decide(
+        mut self,
+        config: &mut RunConfig,
+        strength: &PriorStrength,
+        asked: bool,
+        mode: Option<ScaleMode>,
+    ) -> Result<Decided> {
+        let mut decided = Decided::default();
+        let mut start = None;
+        if let PriorStrength::Auto { folds } = *strength {
+            match strength_obstacle(config) {
+                Some(reason) if asked => {
+                    let reason = format!("cannot be chosen by held-out loss: {reason}");
+                    return Err(Error::Setting { setting: "prior-strength", value: None, reason });
+                }
+                Some(reason) => {
+                    let text =
+                        format!("the strength of the prior is not chosen: {reason}; nothing is regularized");
+                    (self.observe)(RunEvent::Warning(&text))?;
+                }
+                None => {
+                    let request = StrengthRequest { folds, details: self.backend_is_quick(config) };
+                    let choice =
+                        choose_strength(config, self.data, self.split, self.backend, request, self.stop)?;
+                    choice.warnings.iter().try_for_each(|text| (self.observe)(RunEvent::Warning(text)))?;
+                    config.penalties = choice.penalties;
+                    decided.strength = Some(choice.strength);
+                    start = Some(choice.z);
+                }
+            }
+        }
+        if let Some(mode) = mode {
+            let on_prior = config.k;
+            let ratio = match (mode, &start) {
+                (ScaleMode::Auto, Some(z)) => self.ratio(config, &config.parameterization().theta(z)),
+                _ => None,
+            };
+            let other = ratio.is_some_and(|ratio| !(1.0 / OTHER_SCALE..=OTHER_SCALE).contains(&ratio));
+            let joint = mode == ScaleMode::Joint || other;
+            if joint {
+                start = Some(self.fit_scale(config, start)?);
+            }
+            let mode = if joint { ScaleMode::Joint } else { ScaleMode::Prior };
+            decided.scale = Some(ScaleRecord { mode, on_prior });
+        }
+        let whole = config.parameterization().coordinates.iter().any(|coordinate| coordinate.integer);
+        if matches!(config.optimizer, OptimizerConfig::GaussNewton(_)) && !whole {
+            config.begin = start;
+        }
+        Ok(decided)
+    }
+
+    /// Whether details of the choice cost little beside it.
+    fn backend_is_quick(&self, config: &RunConfig) -> bool {
+        config.parameterization().dimension() <= 2048
+    }
+
+    fn ratio(&self, config: &RunConfig, theta: &[f64]) -> Option<f64> {
+        let which: Vec<u32> = self.split.training().map(|n| n as u32).collect();
+        score_ratio(self.data, config.k, &config.prior_theta, theta, &which)
+    }
+
+    /// Sets K so that tuned scores are on the scale of the prior's, and returns a z near the optimum. Weights of
+    /// penalties follow, because they count centipawns.
+    fn fit_scale(&mut self, config: &mut RunConfig, start: Option<Vec<f64>>) -> Result<Vec<f64>> {
+        let refuse = |reason: &str| {
+            Err(Error::Setting { setting: "k", value: Some("joint".to_string()), reason: reason.to_string() })
+        };
+        if let Some(reason) = strength_obstacle(config) {
+            return refuse(&format!("cannot be fitted with the parameters: {reason}"));
+        }
+        let layout = Layout::try_new(self.data, self.split.parts(), |n| self.split.part_of(n))?;
+        let method = OptimizerConfig::GaussNewton(GaussNewtonSettings {
+            l2: config.optimizer.l2(0),
+            ..Default::default()
+        });
+        let mut parameterization = match start {
+            Some(z) => config.parameterization().with_start(&z),
+            None => config.parameterization(),
+        };
+        for _ in 0..SCALE_FITS {
+            let fit = RunConfig {
+                basis: Some(parameterization.clone()),
+                stopping: Limits { improvement: Some(1e-6), ..Limits::default() }.for_method(&method),
+                optimizer: method.clone(),
+                ..config.clone()
+            };
+            let (mut evaluator, _) = self.backend.evaluator(&layout)?;
+            let outcome =
+                Tuning::try_new(&fit, self.split)?.run(&mut *evaluator, self.stop, &mut |_| Ok(()))?;
+            if outcome.reason == StopReason::Interrupted {
+                return Err(Error::Interrupted("while fitting K".to_string()));
+            }
+            parameterization = parameterization.with_start(&outcome.z);
+            let Some(ratio) = self.ratio(config, &outcome.parameters) else {
+                return refuse("the prior's scores, or the tuned ones, are 0 and have no scale");
+            };
+            if (ratio - 1.0).abs() < SCALE_PRECISION {
+                return Ok(outcome.z);
+            }
+            config.k *= ratio;
+            config.penalties.iter_mut().for_each(|penalty| penalty.weight *= ratio * ratio);
+        }
+        let text = "K and the parameters did not settle on a common scale; the last K is used";
+        (self.observe)(RunEvent::Warning(text))?;
+        Ok(Parameterization::start(&parameterization))
+    }
+}

@@ -1,0 +1,72 @@
+//! The scale of tuned scores beside that of the prior's, on which an engine's margins depend.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::exact_scores;
+use gputexel_dataset::Dataset;
+use gputexel_dataset::objective::x_per_cp;
+
+/// What the scale constant K is fitted on, where it is not given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ScaleMode {
+    /// The prior, unless tuned scores then differ from the prior's by more than a quarter: then as
+    /// [`Joint`](Self::Joint).
+    #[default]
+    Auto,
+    /// The prior.
+    Prior,
+    /// K and the parameters together, so that tuned scores are on the scale of the prior's: their regression
+    /// on the prior's scores has slope 1.
+    Joint,
+}
+
+/// What K was fitted on, and the scale of the result.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScaleRecord {
+    /// How K was found: never [`ScaleMode::Auto`].
+    pub mode: ScaleMode,
+    /// K fitted on the prior.
+    pub on_prior: f64,
+}
+
+impl std::str::FromStr for ScaleMode {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "prior" => Ok(Self::Prior),
+            "joint" => Ok(Self::Joint),
+            _ => Err(()),
+        }
+    }
+}
+
+/// By how much tuned scores are larger than the prior's: the slope of their regression through 0 over the
+/// positions `which`, weighted by how open a position is, p (1 − p). `None` if the prior scores all of them 0.
+pub fn score_ratio(data: &Dataset, k: f64, prior: &[f64], theta: &[f64], which: &[u32]) -> Option<f64> {
+    let [before, after] = [prior, theta].map(|theta| exact_scores(data, theta, which));
+    let x_per_cp = x_per_cp(k);
+    let open = |score: f64| {
+        let p = 1.0 / (1.0 + (-x_per_cp * score).exp());
+        p * (1.0 - p)
+    };
+    // In chunks of fixed size, so that sums do not depend on the number of threads.
+    let sums: Vec<(f64, f64)> = before
+        .par_chunks(1 << 14)
+        .zip(after.par_chunks(1 << 14))
+        .zip(which.par_chunks(1 << 14))
+        .map(|((before, after), which)| {
+            let terms = before.iter().zip(after).zip(which).map(|((b, a), &n)| {
+                let weight = f64::from(data.row(n as usize).weight) * open(*b);
+                (weight * a * b, weight * b * b)
+            });
+            terms.fold((0.0, 0.0), |(x, y), (a, b)| (x + a, y + b))
+        })
+        .collect();
+    let (product, square) = sums.iter().fold((0.0, 0.0), |(x, y), (a, b)| (x + a, y + b));
+    let ratio = product / square;
+    (ratio.is_finite() && ratio > 0.0).then_some(ratio)
+}

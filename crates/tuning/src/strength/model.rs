@@ -1,0 +1,320 @@
+//! The quadratic model of the loss of each fold around a point, from which what a run without that fold would
+//! find follows by one linear system.
+
+use faer::linalg::solvers::Solve;
+use faer::{Col, Mat, Side};
+use rayon::prelude::*;
+
+use super::pulled::Pulled;
+use gputexel_dataset::Layout;
+use gputexel_dataset::objective::Objective;
+use gputexel_evaluator::{Evaluator, Population, Request};
+use gputexel_files::{Error, Result};
+use gputexel_model::Parameterization;
+
+/// Fraction of the largest diagonal entry that is added to all of them: as in Gauss–Newton.
+const RIDGE: f64 = 1e-10;
+
+/// Sums over one fold: loss, gradient and Gauss–Newton matrix with respect to z, unnormalized.
+struct FoldSums {
+    weight: f64,
+    loss: f64,
+    gradient: Vec<f64>,
+    matrix: Vec<f64>,
+}
+
+/// The loss of each fold as a quadratic function of the step from a point.
+pub(super) struct FoldModel {
+    folds: Vec<FoldSums>,
+    whole: FoldSums,
+    /// Coordinates that may move.
+    free: Vec<usize>,
+}
+
+/// Held-out loss and its derivatives.
+pub(super) struct HeldOut {
+    /// Mean loss of every position under the parameters that are found without its fold.
+    pub loss: f64,
+    /// Derivative by the weight of each penalty.
+    pub by_weight: Vec<f64>,
+    /// The step without each fold.
+    pub steps: Vec<Vec<f64>>,
+}
+
+/// The steps without each fold.
+pub(super) struct LeaveOut {
+    /// Of all coordinates.
+    pub whole: Vec<Vec<f64>>,
+    /// Of all but those of each group: groups first, then folds.
+    pub without: Vec<Vec<Vec<f64>>>,
+}
+
+/// What is known of a fit to all positions.
+pub(super) struct WholeFit {
+    pub step: Vec<f64>,
+    /// Effective number of parameters: the trace of H (H + P)⁻¹.
+    pub effective: f64,
+}
+
+impl FoldSums {
+    fn empty(dimension: usize) -> Self {
+        Self {
+            weight: 0.0,
+            loss: 0.0,
+            gradient: vec![0.0; dimension],
+            matrix: vec![0.0; dimension * dimension],
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.weight += other.weight;
+        self.loss += other.loss;
+        self.gradient.iter_mut().zip(&other.gradient).for_each(|(a, b)| *a += b);
+        self.matrix.iter_mut().zip(&other.matrix).for_each(|(a, b)| *a += b);
+    }
+
+    /// The loss after a step.
+    fn after(&self, step: &[f64], free: &[usize]) -> f64 {
+        let n = self.gradient.len();
+        let of = |&i: &usize| {
+            let row = &self.matrix[i * n..][..n];
+            let curved: f64 = free.iter().map(|&j| row[j] * step[j]).sum();
+            step[i] * (self.gradient[i] + 0.5 * curved)
+        };
+        self.loss + free.iter().map(of).sum::<f64>()
+    }
+
+    /// The gradient after a step.
+    fn slope(&self, step: &[f64], free: &[usize]) -> Vec<f64> {
+        let n = self.gradient.len();
+        let of = |&i: &usize| {
+            let row = &self.matrix[i * n..][..n];
+            self.gradient[i] + free.iter().map(|&j| row[j] * step[j]).sum::<f64>()
+        };
+        free.iter().map(of).collect()
+    }
+}
+
+impl FoldModel {
+    /// The model around z; each part of the layout is a fold.
+    pub fn try_new(
+        evaluator: &mut dyn Evaluator,
+        layout: &Layout,
+        folds: usize,
+        objective: Objective,
+        parameterization: &Parameterization,
+        z: &[f64],
+    ) -> Result<Self> {
+        let population = Population::single(&parameterization.theta(z), objective.k);
+        let dimension = parameterization.dimension();
+        let mut sums = Vec::with_capacity(folds);
+        let mut whole = FoldSums::empty(dimension);
+        for fold in 0..folds {
+            let request =
+                Request { parts: fold..fold + 1, loss: objective.loss, gradients: true, curvature: true };
+            let answer = evaluator.evaluate(&population, &request)?;
+            let weight = layout.parts()[fold].weight;
+            let scaled = |values: Vec<f64>| values.iter().map(|value| weight * value).collect();
+            let one = FoldSums {
+                weight,
+                loss: weight * answer.losses[0],
+                gradient: scaled(parameterization.pull_gradients(&answer.gradients)),
+                matrix: scaled(parameterization.pull_matrices(&answer.curvatures)),
+            };
+            if !one.loss.is_finite() || one.matrix.iter().any(|value| !value.is_finite()) {
+                return Err(Error::Numeric("the matrix of a fold is not finite".to_string()));
+            }
+            whole.add(&one);
+            sums.push(one);
+        }
+        Ok(Self { folds: sums, whole, free: (0..dimension).collect() })
+    }
+
+    /// Mean loss of all positions at the point.
+    pub fn mean_loss(&self) -> f64 {
+        self.whole.loss / self.whole.weight
+    }
+
+    /// Keeps some coordinates where they are.
+    pub fn hold(&mut self, held: impl Fn(usize) -> bool) {
+        self.free.retain(|&i| !held(i));
+    }
+
+    /// The factor of the sums without a fold, or of all of them, with penalties, and the right-hand side.
+    fn system(&self, without: Option<usize>, pulled: &[Pulled], weights: &[f64]) -> Result<System> {
+        let (n, free) = (self.whole.gradient.len(), &self.free);
+        let mut place = vec![usize::MAX; n];
+        free.iter().enumerate().for_each(|(at, &i)| place[i] = at);
+        let less = without.map(|fold| &self.folds[fold]);
+        let mut matrix = Mat::from_fn(free.len(), free.len(), |a, b| {
+            let at = free[a] * n + free[b];
+            self.whole.matrix[at] - less.map_or(0.0, |fold| fold.matrix[at])
+        });
+        let mut slope: Vec<f64> = free
+            .iter()
+            .map(|&i| self.whole.gradient[i] - less.map_or(0.0, |fold| fold.gradient[i]))
+            .collect();
+        // In sums: what a square of a pawn costs does not depend on how many positions there are.
+        for (pulled, weight) in pulled.iter().zip(weights) {
+            let weight = weight * self.whole.weight;
+            for (i, j, value) in pulled.matrix.entries() {
+                let (a, b) = (place[i as usize], place[j as usize]);
+                if a != usize::MAX && b != usize::MAX {
+                    matrix[(a, b)] += 2.0 * weight * value;
+                }
+            }
+            for (slope, &i) in slope.iter_mut().zip(free) {
+                *slope += 2.0 * weight * pulled.linear[i];
+            }
+        }
+        let largest = (0..free.len()).map(|a| matrix[(a, a)]).fold(0.0, f64::max);
+        let diagonal: Vec<f64> = (0..free.len()).map(|a| matrix[(a, a)]).collect();
+        let mut ridge = RIDGE * largest;
+        let factor = loop {
+            for (a, &value) in diagonal.iter().enumerate() {
+                // A coordinate without data stays where it is.
+                matrix[(a, a)] = if value <= 0.0 { 1.0 } else { value + ridge };
+            }
+            match matrix.llt(Side::Lower) {
+                Ok(factor) => break factor,
+                Err(_) if ridge > 1e-3 * largest => {
+                    return Err(Error::Numeric(
+                        "the matrix of the folds is not positive definite".to_string(),
+                    ));
+                }
+                Err(_) => ridge *= 10.0,
+            }
+        };
+        Ok(System { factor, slope })
+    }
+
+    /// A step over free coordinates as one over all.
+    fn spread(&self, step: &[f64]) -> Vec<f64> {
+        let mut all = vec![0.0; self.whole.gradient.len()];
+        self.free.iter().zip(step).for_each(|(&i, value)| all[i] = *value);
+        all
+    }
+
+    /// The held-out loss with weighted penalties, and its derivatives.
+    pub fn held_out(&self, pulled: &[Pulled], weights: &[f64]) -> Result<HeldOut> {
+        let each = self.each_fold(pulled, weights, |fold, system, step| {
+            // d step / d weight = −A⁻¹ ∂(slope of the penalty)/∂weight.
+            let slope = self.folds[fold].slope(&step, &self.free);
+            let adjoint = self.spread(&system.solve(slope.into_iter()));
+            let by_weight: Vec<f64> = pulled
+                .iter()
+                .map(|pulled| {
+                    let gradient = pulled.gradient(&step);
+                    -adjoint.iter().zip(&gradient).map(|(a, g)| a * g).sum::<f64>()
+                })
+                .collect();
+            (self.folds[fold].after(&step, &self.free), by_weight, step)
+        })?;
+        let mut all = HeldOut { loss: 0.0, by_weight: vec![0.0; pulled.len()], steps: Vec::new() };
+        for (loss, by_weight, step) in each {
+            all.loss += loss / self.whole.weight;
+            all.by_weight.iter_mut().zip(by_weight).for_each(|(sum, value)| *sum += value);
+            all.steps.push(step);
+        }
+        Ok(all)
+    }
+
+    /// The held-out loss with weighted penalties.
+    pub fn held_out_loss(&self, pulled: &[Pulled], weights: &[f64]) -> Result<f64> {
+        let each =
+            self.each_fold(pulled, weights, |fold, _, step| self.folds[fold].after(&step, &self.free))?;
+        Ok(each.iter().sum::<f64>() / self.whole.weight)
+    }
+
+    /// What follows for each fold from the system and the step without it.
+    fn each_fold<T: Send>(
+        &self,
+        pulled: &[Pulled],
+        weights: &[f64],
+        of: impl Fn(usize, &System, Vec<f64>) -> T + Sync,
+    ) -> Result<Vec<T>> {
+        (0..self.folds.len())
+            .into_par_iter()
+            .with_max_len(1)
+            .map(|fold| {
+                let system = self.system(Some(fold), pulled, weights)?;
+                let step = self.spread(&system.solve(system.slope.iter().map(|slope| -slope)));
+                Ok(of(fold, &system, step))
+            })
+            .collect()
+    }
+
+    /// The steps without each fold and without groups of coordinates: these make the step `back`.
+    pub fn leave_out(
+        &self,
+        pulled: &[Pulled],
+        weights: &[f64],
+        groups: &[Vec<usize>],
+        back: &[f64],
+    ) -> Result<LeaveOut> {
+        let each = self.each_fold(pulled, weights, |_, system, step| {
+            let of_group = |group: &Vec<usize>| -> Vec<f64> { self.held_step(system, &step, group, back) };
+            let without: Vec<Vec<f64>> = groups.iter().map(of_group).collect();
+            (step, without)
+        })?;
+        let (whole, without): (Vec<_>, Vec<Vec<Vec<f64>>>) = each.into_iter().unzip();
+        let by_group = |group: usize| without.iter().map(|fold| fold[group].clone()).collect::<Vec<_>>();
+        let without = (0..groups.len()).map(by_group).collect();
+        Ok(LeaveOut { whole, without })
+    }
+
+    /// The minimum on condition that a group of coordinates makes the step `back`: d + A⁻¹ E m, where E has the
+    /// unit vectors of the group and the multipliers m solve (Eᵀ A⁻¹ E) m = back − d.
+    fn held_step(&self, system: &System, step: &[f64], group: &[usize], back: &[f64]) -> Vec<f64> {
+        let places: Vec<usize> = group.iter().filter_map(|i| self.free.binary_search(i).ok()).collect();
+        if places.is_empty() {
+            return step.to_vec();
+        }
+        let count = places.len();
+        let mut columns = Mat::<f64>::zeros(self.free.len(), count);
+        places.iter().enumerate().for_each(|(at, &place)| columns[(place, at)] = 1.0);
+        system.factor.solve_in_place(columns.as_mut());
+        let inner = Mat::from_fn(count, count, |a, b| columns[(places[a], b)]);
+        let mut multipliers = Col::from_fn(count, |at| {
+            let i = self.free[places[at]];
+            back[i] - step[i]
+        });
+        inner.partial_piv_lu().solve_in_place(multipliers.as_mat_mut());
+        let moved = &columns * &multipliers;
+        let mut held = step.to_vec();
+        self.free.iter().enumerate().for_each(|(place, &i)| held[i] += moved[place]);
+        // Exactly, whatever rounding errors leave.
+        places.iter().for_each(|&place| held[self.free[place]] = back[self.free[place]]);
+        held
+    }
+
+    /// The fit to all positions.
+    pub fn whole(&self, pulled: &[Pulled], weights: &[f64], effective: bool) -> Result<WholeFit> {
+        let system = self.system(None, pulled, weights)?;
+        let step = self.spread(&system.solve(system.slope.iter().map(|slope| -slope)));
+        let n = self.whole.gradient.len();
+        let trace = || {
+            let count = self.free.len();
+            let mut matrix =
+                Mat::from_fn(count, count, |a, b| self.whole.matrix[self.free[a] * n + self.free[b]]);
+            system.factor.solve_in_place(matrix.as_mut());
+            (0..count).map(|a| matrix[(a, a)]).sum()
+        };
+        Ok(WholeFit { step, effective: if effective { trace() } else { f64::NAN } })
+    }
+}
+
+/// A factored linear system.
+struct System {
+    factor: faer::linalg::solvers::Llt<f64>,
+    slope: Vec<f64>,
+}
+
+impl System {
+    fn solve(&self, right: impl ExactSizeIterator<Item = f64>) -> Vec<f64> {
+        let values: Vec<f64> = right.collect();
+        let mut column = Col::from_fn(values.len(), |i| values[i]);
+        self.factor.solve_in_place(column.as_mat_mut());
+        column.iter().copied().collect()
+    }
+}

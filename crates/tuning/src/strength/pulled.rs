@@ -1,0 +1,51 @@
+//! Penalties as functions of z.
+
+use gputexel_model::{PENALTY_SCALE_CP, Parameterization, Penalty, SparseSymmetric, Term};
+
+/// Penalties of one weight as a function of a step d of z from a point, for the weight 1: dᵀ M d + 2 l · d
+/// and a constant.
+#[derive(Clone, Debug)]
+pub(super) struct Pulled {
+    pub matrix: SparseSymmetric,
+    pub linear: Vec<f64>,
+}
+
+impl Pulled {
+    /// Penalties, whatever their weights, around the point with the distance `delta` from the prior.
+    pub fn new(penalties: &[Penalty], parameterization: &Parameterization, delta: &[f64]) -> Self {
+        let per_cp2 = 1.0 / (PENALTY_SCALE_CP * PENALTY_SCALE_CP);
+        let dimension = parameterization.dimension();
+        let rows = parameterization.rows();
+        let mut linear = vec![0.0; dimension];
+        let pull = |term: Term| {
+            let offset: f64 = term.factors.iter().map(|&(i, a)| a * delta[i as usize]).sum();
+            let factors = pulled_factors(&term, &rows);
+            for &(z, b) in &factors {
+                linear[z as usize] += per_cp2 * term.weight * offset * b;
+            }
+            Term { weight: term.weight, factors }
+        };
+        let terms: Vec<Term> = penalties.iter().flat_map(Penalty::terms).map(pull).collect();
+        Self { matrix: SparseSymmetric::of_terms(dimension, &terms, per_cp2), linear }
+    }
+
+    /// Its gradient after a step.
+    pub fn gradient(&self, step: &[f64]) -> Vec<f64> {
+        self.matrix.times(step).iter().zip(&self.linear).map(|(m, l)| 2.0 * (m + l)).collect()
+    }
+}
+
+/// The factors of the coordinates of z in a term, each coordinate once.
+fn pulled_factors(term: &Term, rows: &[Vec<(u32, f64)>]) -> Vec<(u32, f64)> {
+    let moved = |&(i, a): &(u32, f64)| rows[i as usize].iter().map(move |&(z, b)| (z, a * b));
+    let mut factors: Vec<(u32, f64)> = term.factors.iter().flat_map(moved).collect();
+    factors.sort_by_key(|&(z, _)| z);
+    factors.dedup_by(|from, into| {
+        let same = from.0 == into.0;
+        if same {
+            into.1 += from.1;
+        }
+        same
+    });
+    factors
+}

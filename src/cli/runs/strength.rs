@@ -1,0 +1,72 @@
+//! What is shown of penalties and their weights.
+
+use std::fmt::Write as _; // to strings, which cannot fail
+
+use gputexel::model::Penalty;
+use gputexel::run::Start;
+use gputexel::tuning::{HeldOutGain, ScaleMode, Strength};
+
+use super::super::scale::scale_forms;
+use super::super::table::grouped;
+
+/// A number of a loss with its sign.
+fn signed(value: f64) -> String {
+    format!("{value:+.6}")
+}
+
+/// Loss of held-out positions before and after, with the error of the difference.
+pub fn gain_text(gain: &HeldOutGain) -> String {
+    let HeldOutGain { before, after, error } = *gain;
+    format!("{before:.6} -> {after:.6}, {} +- {error:.6}", signed(after - before))
+}
+
+/// How positions were held out.
+pub fn folds_text(strength: &Strength) -> String {
+    let what = if strength.by_game { "games" } else { "positions" };
+    format!("{} folds of {} {what}", strength.folds, grouped(strength.clusters))
+}
+
+/// The lines about what regularizes a run.
+pub fn strength_lines(start: &Start<'_>) -> String {
+    let mut out = String::new();
+    let Some(strength) = start.strength else {
+        let weighted: Vec<&Penalty> = start.config.penalties.iter().collect();
+        if !weighted.is_empty() {
+            let mut kinds: Vec<String> = weighted.iter().map(|penalty| penalty.kind.to_string()).collect();
+            kinds.dedup();
+            let _ = writeln!(out, "penalties   {} with given weights: {}", weighted.len(), kinds.join(", "));
+        }
+        return out;
+    };
+    if strength.keeps_prior {
+        let _ = writeln!(out, "strength    nothing beats the prior on held-out positions: the prior is kept");
+    }
+    if let Some(gain) = &strength.gain {
+        let (folds, gain) = (folds_text(strength), gain_text(gain));
+        let _ = writeln!(out, "strength    chosen over {folds}: held-out loss {gain}");
+    }
+    if strength.keeps_prior {
+        return out;
+    }
+    let _ = writeln!(out, "            penalty     weight   without it");
+    for kind in &strength.kinds {
+        let worth = kind.worth.map(signed).unwrap_or_default();
+        let weight = if kind.weight > 0.0 { format!("{:.1e}", kind.weight) } else { "0".to_string() };
+        let _ = writeln!(out, "            {:<9} {weight:>8}   {worth:>10}", kind.kind.name());
+    }
+    let (effective, all) = (strength.effective, grouped(strength.coordinates as u64));
+    let _ = writeln!(out, "            {effective:.0} effective of {all} parameters");
+    out
+}
+
+/// The line about the scale constant.
+pub fn scale_line(start: &Start<'_>) -> String {
+    let origin = match (start.scale, start.fitted_loss) {
+        (Some(scale), _) if scale.mode == ScaleMode::Joint => {
+            format!(", fitted with the parameters ({:.6} on the prior)", scale.on_prior)
+        }
+        (_, Some(loss)) => format!(", fitted on the prior: loss {loss:.6}"),
+        _ => String::new(),
+    };
+    format!("K           {}{origin}\n", scale_forms(start.config.k))
+}
