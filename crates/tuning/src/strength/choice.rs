@@ -90,6 +90,10 @@ pub struct Strength {
     pub coordinates: usize,
     /// Held-out loss by factor on all weights, ascending, if that was asked for.
     pub curve: Vec<(f64, f64)>,
+    /// θ without any penalty, centipawns, by the quadratic model of the loss, if details were asked for: what
+    /// penalties change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unpenalized: Vec<f64>,
     /// Whether nothing was better than the prior, which is therefore kept.
     pub keeps_prior: bool,
 }
@@ -269,6 +273,8 @@ struct Chooser<'a> {
 struct Found {
     /// Logarithms of the weights.
     logarithms: Vec<f64>,
+    /// The point of the model.
+    around: Vec<f64>,
     /// z of all positions.
     z: Vec<f64>,
     /// z without each fold.
@@ -310,6 +316,7 @@ impl Chooser<'_> {
                 effective: 0.0,
                 coordinates: parameterization.dimension(),
                 curve: Vec::new(),
+                unpenalized: Vec::new(),
                 keeps_prior: true,
             },
             penalties,
@@ -375,7 +382,15 @@ impl Chooser<'_> {
             let first = best.is_none();
             if better || first {
                 let logarithms = logarithms.clone();
-                best = Some(Found { logarithms, z: next.clone(), without, exact, model, pulled });
+                best = Some(Found {
+                    logarithms,
+                    around: z.clone(),
+                    z: next.clone(),
+                    without,
+                    exact,
+                    model,
+                    pulled,
+                });
             }
             if !(better || first) || (exact - predicted).abs() <= AGREEMENT * exact {
                 break;
@@ -414,6 +429,13 @@ impl Chooser<'_> {
             curve.push((1.0, found.exact));
             curve.sort_by(|a, b| a.0.total_cmp(&b.0));
         }
+        let unpenalized = match details {
+            true => {
+                let step = model.whole(pulled, &vec![0.0; chosen.len()], false)?.step;
+                self.parameterization.theta(&added(&found.around, &step))
+            }
+            false => Vec::new(),
+        };
         let keeps_prior = difference.is_nan() || difference >= 0.0;
         Ok(Strength {
             folds: self.folded.folds,
@@ -424,6 +446,7 @@ impl Chooser<'_> {
             effective: model.whole(pulled, &chosen, true)?.effective,
             coordinates: self.parameterization.dimension(),
             curve,
+            unpenalized,
             keeps_prior,
         })
     }
