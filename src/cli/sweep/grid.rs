@@ -5,6 +5,7 @@ use std::path::Path;
 
 use gputexel::dataset::{self, Dataset};
 use gputexel::report::sweep_curve;
+use gputexel::run::PriorStrength;
 use gputexel::sweep::{StartedSweep, Sweep, SweepBuilder, SweepFiles};
 use gputexel::tuning::sweep::{MakeEvaluator, SweepConfig, SweepMethod};
 use gputexel::{Error, Result};
@@ -78,6 +79,9 @@ fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
         if given && sweep.varies(name) {
             return usage(&format!("{flag} and --grid {name}: give only one of them"));
         }
+    }
+    if let Some(strength) = &fresh.prior_strength {
+        sweep = with(sweep, PriorStrength::read(strength)?.weights()?, SweepBuilder::penalties);
     }
     sweep = with(sweep, parsed(&fresh.prior)?, SweepBuilder::prior);
     sweep = with(sweep, basis, SweepBuilder::basis);
