@@ -4,11 +4,11 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use super::schema::{
-    Columns, GameColumn, PhaseRecord, QidWord, ScaleRecord, Schema, SchemaParameter, Values,
+    Columns, GameColumn, LineRecord, PhaseRecord, QidWord, ScaleRecord, Schema, SchemaParameter, Values,
 };
 use gputexel_dataset::Dataset;
 use gputexel_files::{AtomicFile, Error, Result, write_atomically};
-use gputexel_model::{Phases, Prior};
+use gputexel_model::{Phases, Place, Prior};
 
 /// Writes the positions of a dataset as lines of a trace, and returns the matching schema. Indices start at
 /// 1, as in SVMlight: phase, then endgame scale, offset, weight, search score and static evaluation, if the
@@ -79,6 +79,11 @@ fn schema_of(dataset: &Dataset) -> Result<(Schema, u32)> {
             max: own.and_then(|own| bound(own.max)),
             frozen: own.is_some_and(|own| own.frozen),
             integer: own.is_some_and(|own| own.integer),
+            line: own.and_then(|own| match &own.place {
+                Some(Place::Line(name)) => Some(LineRecord::Named(name.clone())),
+                // Only tables have boards, and these are single parameters.
+                _ => None,
+            }),
             ..SchemaParameter::default()
         }
     });
