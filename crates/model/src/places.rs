@@ -69,10 +69,15 @@ pub(crate) fn pieces(
     groups: Vec<(&str, Vec<u32>)>,
     parameters: &[ImportedParameter],
 ) -> Vec<(String, Vec<u32>, Arrangement)> {
+    struct Board<'a> {
+        name: &'a str,
+        ids: Vec<u32>,
+        squares: Vec<Option<u32>>,
+    }
     let mut taken: HashSet<String> = groups.iter().map(|&(name, _)| name.to_string()).collect();
     let mut all = Vec::new();
     for (group, ids) in groups {
-        let mut boards: Vec<(&str, Vec<u32>, Vec<Option<u32>>)> = Vec::new();
+        let mut boards: Vec<Board<'_>> = Vec::new();
         let mut lines: Vec<Vec<u32>> = Vec::new();
         let mut rest = Vec::new();
         // Indices of the above.
@@ -82,10 +87,10 @@ pub(crate) fn pieces(
                 Some(Place::Square(name, square)) => {
                     let at = *known.entry((true, name)).or_insert(boards.len());
                     if at == boards.len() {
-                        boards.push((name, Vec::new(), vec![None; 64]));
+                        boards.push(Board { name, ids: Vec::new(), squares: vec![None; 64] });
                     }
-                    boards[at].1.push(id);
-                    if let Some(place) = boards[at].2.get_mut(usize::from(*square)) {
+                    boards[at].ids.push(id);
+                    if let Some(place) = boards[at].squares.get_mut(usize::from(*square)) {
                         *place = Some(id);
                     }
                     continue;
@@ -102,8 +107,8 @@ pub(crate) fn pieces(
             rest.push(id);
         }
         let whole = boards.len() == 1 && rest.is_empty();
-        for (board, ids, squares) in boards {
-            let name = if whole { group.to_string() } else { unused(&mut taken, format!("{group}/{board}")) };
+        for Board { name, ids, squares } in boards {
+            let name = if whole { group.to_string() } else { unused(&mut taken, format!("{group}/{name}")) };
             all.push((name, ids, Arrangement::Board(squares)));
         }
         if !rest.is_empty() {

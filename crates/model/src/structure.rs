@@ -72,6 +72,26 @@ impl FeatureSet {
         Part { name, features, untapered, layout }
     }
 
+    /// The arrangements of each group in words, in the order of groups: `line of 9`, or `2 lines, board`.
+    pub fn arrangements(&self) -> Vec<String> {
+        let mut words: Vec<Vec<String>> = Vec::new();
+        let mut known: HashMap<&str, usize> = HashMap::new();
+        for part in self.structure().parts {
+            let Some(&(first, _)) = part.features.first() else { continue };
+            let group = self.features[first as usize].group.as_str();
+            let at = *known.entry(group).or_insert(words.len());
+            if at == words.len() {
+                words.push(Vec::new());
+            }
+            words[at].push(part.layout.summary());
+        }
+        let join = |mut words: Vec<String>| {
+            words.retain(|word| !word.is_empty());
+            words.join(", ")
+        };
+        words.into_iter().map(join).collect()
+    }
+
     /// Whether its first features are the piece-square tables of all pieces, pawns first.
     fn has_boards(&self) -> bool {
         matches!(self.kind, FeatureKind::Pst | FeatureKind::Classical)

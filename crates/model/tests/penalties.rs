@@ -121,7 +121,7 @@ fn matrices_are_symmetric_and_positive_semidefinite() {
             for (i, j, value) in matrix.entries() {
                 assert_eq!(matrix.entry(j as usize, i as usize), value, "{}", penalty.name());
             }
-            // Cholesky with a small shift succeeds if and only if no eigenvalue is clearly negative.
+            // With a small shift, pivots of elimination are positive unless an eigenvalue is clearly negative.
             let own = indices(&penalty.form);
             let largest = own.iter().map(|&i| matrix.entry(i, i)).fold(0.0, f64::max);
             let mut rows: Vec<Vec<f64>> =
@@ -130,13 +130,12 @@ fn matrices_are_symmetric_and_positive_semidefinite() {
                 row[i] += 1e-9 * largest;
             }
             for k in 0..own.len() {
-                let pivot = rows[k][k];
+                let (above, below) = rows.split_at_mut(k + 1);
+                let pivot = above[k][k];
                 assert!(pivot > 0.0, "{}: pivot {pivot}", penalty.name());
-                for i in k + 1..own.len() {
-                    let factor = rows[i][k] / pivot;
-                    for j in k..own.len() {
-                        rows[i][j] -= factor * rows[k][j];
-                    }
+                for row in below {
+                    let factor = row[k] / pivot;
+                    row.iter_mut().zip(&above[k]).skip(k).for_each(|(value, top)| *value -= factor * top);
                 }
             }
             let x = random(&mut rng, size);
