@@ -273,3 +273,30 @@ fn penalties_of_a_schema_are_sums_over_its_neighbors() {
         assert!((found - wanted).abs() < 1e-12 * wanted, "{found} {wanted}");
     }
 }
+
+#[test]
+fn penalized_runs_end_where_newtons_method_does() {
+    let (positions, text) = positions();
+    let folder = tempfile::tempdir().unwrap();
+    let (_, data) = imported(folder.path(), &text, SCHEMA);
+    let set = &data.metadata().feature_set;
+    let plain = RunConfig::new(&data, &Prior::default_for(set), K).unwrap();
+    let prior = plain.prior_theta.clone();
+    let penalties = parse_penalties(set, PENALTIES).unwrap();
+    let theta = tuned(&data, RunConfig { penalties, ..plain.clone() });
+    assert_optimal(&positions, &squares(WEIGHTS), &prior, &theta);
+    // Every penalty matters: without it, the optimum is elsewhere.
+    for left_out in PENALTIES.split(',') {
+        let rest: Vec<&str> = PENALTIES.split(',').filter(|entry| *entry != left_out).collect();
+        let penalties = parse_penalties(set, &rest.join(",")).unwrap();
+        let other = tuned(&data, RunConfig { penalties, ..plain.clone() });
+        let far = other.iter().zip(&theta).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(far > 1.0, "{left_out}: {far}");
+    }
+    // Together with a distance that is not listed as a penalty, which adds up with the ridge.
+    let optimizer = OptimizerConfig::GaussNewton(GaussNewtonSettings { l2: 0.01, ..Default::default() });
+    let penalties = parse_penalties(set, PENALTIES).unwrap();
+    let theta = tuned(&data, RunConfig { optimizer, penalties, ..plain });
+    let weights = Weights { ridge: WEIGHTS.ridge + 0.01, ..WEIGHTS };
+    assert_optimal(&positions, &squares(weights), &prior, &theta);
+}
