@@ -83,9 +83,11 @@ fn lines_and_boards_are_kept_and_change_nothing_else() {
         parameter.place = None;
     }
     assert_eq!(rest, without.metadata().feature_set);
-    let only_lines = schema(&[ENTRIES[0], ENTRIES[2]]);
-    bench.write("s.json", only_lines);
-    bench.write("few.svm", "1 1:1\n0 2:1\n");
+    // Two values each and no bounds: every parameter is tuned by itself, as without lines.
+    let phase =
+        "\"phase\": {\"middlegame\": 24, \"endgame\": 0}, \"columns\": {\"phase\": 99}, \"parameters\"";
+    bench.write("s.json", schema(&[ENTRIES[0], ENTRIES[2]]).replace("\"parameters\"", phase));
+    bench.write("few.svm", "1 1:1 99:24\n0 2:1 99:3\n");
     import(&bench, &["few.svm"], "");
     let few = dataset::read(&path).unwrap();
     assert_eq!(few.metadata().feature_set.default_basis("none"), "identity");
@@ -99,7 +101,9 @@ fn lines_and_boards_are_kept_and_change_nothing_else() {
     assert_eq!(dataset::read(&path).unwrap().metadata().feature_set, set);
     let (code, out, err) = bench.run(&["info", "out.bin"], "");
     assert_eq!((code, err.as_str()), (0, ""));
-    for (group, structure) in [("mobility", "line of 9"), ("king", "2 boards"), ("pawns", "board of 48")] {
+    for (group, structure) in
+        [("mobility", "line of 9"), ("king", "board of 32, board"), ("pawns", "board of 48")]
+    {
         let row = out.lines().find(|line| line.trim_start().starts_with(group)).unwrap();
         assert!(row.ends_with(structure), "{row}");
     }
