@@ -156,11 +156,9 @@ fn newton(positions: &[Position], squares: &[(f64, [f64; SIZE])], prior: &[f64])
         let mut gradient = [0.0; SIZE];
         let mut matrix = [[0.0; SIZE]; SIZE];
         let mut add = |first: f64, second: f64, row: &[f64; SIZE]| {
-            for i in 0..SIZE {
-                gradient[i] += first * row[i];
-                for j in 0..SIZE {
-                    matrix[i][j] += second * row[i] * row[j];
-                }
+            for (i, own) in row.iter().enumerate() {
+                gradient[i] += first * own;
+                row.iter().zip(&mut matrix[i]).for_each(|(other, entry)| *entry += second * own * other);
             }
         };
         let count = positions.len() as f64;
