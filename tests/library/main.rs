@@ -37,6 +37,7 @@ mod patch {
 mod tuning {
     mod coverage;
     mod diagnostics;
+    mod penalties;
     mod real_data;
     mod resume;
     mod rounding;
