@@ -8,7 +8,7 @@ use gputexel_dataset::objective::LossKind;
 use gputexel_evaluator::Backend;
 use gputexel_files::run_folder::{Kind, RunFolder};
 use gputexel_files::{Advice, Error, Result, StopFlag, absolute, check_present};
-use gputexel_model::{Basis, Parameterization, Prior};
+use gputexel_model::{Basis, Constraint, Parameterization, Prior};
 use gputexel_tuning::sweep::{
     Axis, AxisKey, Grid, MakeEvaluator, SweepConfig, SweepEvent, SweepMethod, SweepOutputs, SweepRecord,
 };
@@ -32,6 +32,7 @@ pub struct SweepBuilder<'a> {
     prior: Option<Prior>,
     basis: Option<String>,
     freeze: Vec<String>,
+    constraints: Vec<Constraint>,
     loss: Option<LossKind>,
     judge: Option<LossKind>,
     k: Option<f64>,
@@ -57,6 +58,7 @@ impl<'a> SweepBuilder<'a> {
             prior: None,
             basis: None,
             freeze: Vec::new(),
+            constraints: Vec::new(),
             loss: None,
             judge: None,
             k: None,
@@ -122,6 +124,13 @@ impl<'a> SweepBuilder<'a> {
     #[must_use]
     pub fn freeze(mut self, names: &[String]) -> Self {
         self.freeze = names.to_vec();
+        self
+    }
+
+    /// What parameters are held to: signs, and lines of values that never fall or never rise.
+    #[must_use]
+    pub fn constraints(mut self, constraints: &[Constraint]) -> Self {
+        self.constraints = constraints.to_vec();
         self
     }
 
@@ -330,11 +339,11 @@ impl<'a> SweepBuilder<'a> {
     fn parameterization(&self, theta: &[f64]) -> Result<Option<Parameterization>> {
         let set = &self.data.metadata().feature_set;
         let name = self.basis.as_deref().unwrap_or(set.default_basis("identity"));
-        if name == "identity" && self.freeze.is_empty() {
+        if name == "identity" && self.freeze.is_empty() && self.constraints.is_empty() {
             return Ok(None);
         }
         let Ok(basis) = name.parse::<Basis>();
-        basis.resolve(set, theta, &self.freeze).map(Some)
+        basis.resolve(set, theta, &self.freeze)?.constrained(set, theta, &self.constraints).map(Some)
     }
 
     /// K of each loss function, given or fitted on the prior; none where the grid varies K.
