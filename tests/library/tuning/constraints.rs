@@ -69,8 +69,8 @@ fn a_run_ends_where_no_direction_that_is_allowed_improves_the_loss() {
         assert!(line("doubled").iter().all(|&value| value <= 0.0));
     }
 
-    // The conditions of Karush, Kuhn and Tucker, with exact gradients: 0 where a coordinate is free, and pushing
-    // against its bound where it is at one.
+    // The conditions of Karush, Kuhn and Tucker, with exact gradients: 0 where a coordinate is free, and
+    // pushing against its bound where it is at one.
     let basis = basis_of(&tuned);
     let z = &tuned.outcome.z;
     let objective = Objective { k: K, loss: LossKind::Squared };

@@ -1,9 +1,9 @@
 //! Constraints on parameters by name: signs, and lines of values in order.
 //!
-//! Owns what a constraint refers to and how it becomes bounds of coordinates, all that optimizers know of. A sign
-//! bounds the coordinate of its parameter. An order changes coordinates: of a line, one value stays, its anchor,
-//! and the others become steps from neighbor to neighbor, which are at least 0. Values that are not tuned part a
-//! line and bound their neighbors.
+//! Owns what a constraint refers to and how it becomes bounds of coordinates, all that optimizers know of. A
+//! sign bounds the coordinate of its parameter. An order changes coordinates: of a line, one value stays, its
+//! anchor, and the others become steps from neighbor to neighbor, which are at least 0. Values that are not
+//! tuned part a line and bound their neighbors.
 
 use std::collections::{HashMap, HashSet};
 
@@ -59,9 +59,9 @@ impl ConstraintKind {
 pub struct Constraint {
     /// What they are held to.
     pub kind: ConstraintKind,
-    /// A table (`knight_mobility`) or a feature (`bishop_pair`), in one phase if followed by `.mg` or `.eg`. Orders
-    /// need tables, and apply to each of their lines. Where lines cross, as ranks and files of pawn shelters do,
-    /// only those of the first direction count.
+    /// A table (`knight_mobility`) or a feature (`bishop_pair`), in one phase if followed by `.mg` or `.eg`.
+    /// Orders need tables, and apply to each of their lines. Where lines cross, as ranks and files of pawn
+    /// shelters do, only those of the first direction count.
     pub name: String,
 }
 
@@ -72,12 +72,12 @@ impl Constraint {
 }
 
 impl Parameterization {
-    /// The same, starting from the same values, held to constraints. `prior` has the values of all parameters that
-    /// the start was made of, for messages.
+    /// The same, starting from the same values, held to constraints. `prior` has the values of all parameters
+    /// that the start was made of, for messages.
     ///
     /// # Errors
-    /// [`Error::Setting`], named after the kind of constraint, for names that are unknown, have no lines, or of
-    /// which nothing is tuned; for constraints that contradict each other, the start, or the bounds of the
+    /// [`Error::Setting`], named after the kind of constraint, for names that are unknown, have no lines, or
+    /// of which nothing is tuned; for constraints that contradict each other, the start, or the bounds of the
     /// coordinates; and for parameters that do not have coordinates of their own.
     pub fn constrained(self, set: &FeatureSet, prior: &[f64], constraints: &[Constraint]) -> Result<Self> {
         if constraints.is_empty() {
@@ -177,8 +177,8 @@ impl<'a> Work<'a> {
         format!("the {word} of {}", self.name(index))
     }
 
-    /// The parameters that a constraint refers to: one list for a sign, and of an order one for each line, in the
-    /// order in which values never fall.
+    /// The parameters that a constraint refers to: one list for a sign, and of an order one for each line, in
+    /// the order in which values never fall.
     fn meant(&self, constraint: &Constraint) -> Result<Vec<Vec<u32>>> {
         let names = ParameterNames::new(self.set);
         let set = self.set.name();
@@ -286,7 +286,8 @@ impl<'a> Work<'a> {
         format!("{} has no coordinate of its own: basis '{}' {why}", self.name(index), self.basis.name)
     }
 
-    /// Parts a line at values that are not tuned, which bound their neighbors, after checking the order at the start.
+    /// Parts a line at values that are not tuned, which bound their neighbors, after checking the order at
+    /// the start.
     fn part(&mut self, constraint: &Constraint, line: &[u32]) -> Result<Vec<Vec<u32>>> {
         let falls = |pair: &&[u32]| self.start[pair[1] as usize] < self.start[pair[0] as usize];
         // A falling line is reversed, and its later values are those on the left.
@@ -377,7 +378,8 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// The coordinate that moves a parameter by its own value and nothing else, except the same in the other phase.
+    /// The coordinate that moves a parameter by its own value and nothing else, except the same in the other
+    /// phase.
     fn own_coordinate(&self, constraint: &Constraint, index: u32) -> Result<usize> {
         let refuse = |why: String| Err(constraint.error(self.not_own(index, &why)));
         let row = &self.rows[index as usize];
@@ -398,8 +400,8 @@ impl<'a> Work<'a> {
         Ok(at as usize)
     }
 
-    /// The place in a line of the value that keeps its coordinate: the only one whose bounds do not follow from
-    /// the order, or the first.
+    /// The place in a line of the value that keeps its coordinate: the only one whose bounds do not follow
+    /// from the order, or the first.
     fn anchor(&self, constraint: &Constraint, line: &[u32], own: &[usize]) -> Result<usize> {
         let bounds: Vec<(f64, f64)> = line
             .iter()
@@ -429,7 +431,8 @@ impl<'a> Work<'a> {
         match needed.iter().find(|(at, _)| at != anchor) {
             None => Ok(*anchor),
             Some((at, other)) => Err(constraint.error(format!(
-                "besides their order, only one value of a line can be bounded, and {} has to be {one}, {} {other}",
+                "besides their order, only one value of a line can be bounded, and {} has to be {one}, \
+                 {} {other}",
                 self.name(line[*anchor]),
                 self.name(line[*at])
             ))),
