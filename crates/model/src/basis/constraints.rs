@@ -9,8 +9,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::names::ParameterNames;
 use crate::arrangement::Arrangement;
-use crate::{Coordinate, FeatureSet, Parameterization};
+use crate::{Coordinate, Feature, FeatureSet, Parameterization};
 use gputexel_files::{Error, Result};
+
+/// Longest line that can be in order: coordinates of a longer one would move too much.
+const LONGEST_LINE: usize = 1000;
 
 /// What values are held to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,10 +81,17 @@ impl Parameterization {
     /// # Errors
     /// [`Error::Setting`], named after the kind of constraint, for names that are unknown, have no lines, or
     /// of which nothing is tuned; for constraints that contradict each other, the start, or the bounds of the
-    /// coordinates; and for parameters that do not have coordinates of their own.
+    /// coordinates; for parameters that do not have coordinates of their own; and for lines that are too long.
+    /// [`Error::Usage`] for another feature set than that of the basis.
     pub fn constrained(self, set: &FeatureSet, prior: &[f64], constraints: &[Constraint]) -> Result<Self> {
         if constraints.is_empty() {
             return Ok(self);
+        }
+        let parameters = 2 * set.features.len();
+        if self.parameters() != parameters || prior.len() != parameters {
+            let reason =
+                format!("constraints of {parameters} parameters do not fit a basis of another number");
+            return Err(Error::Usage(reason));
         }
         let mut work = Work::new(self, set, prior);
         let meant: Vec<Vec<Vec<u32>>> = constraints.iter().map(|c| work.meant(c)).collect::<Result<_>>()?;
@@ -159,7 +169,9 @@ struct Work<'a> {
 impl<'a> Work<'a> {
     fn new(basis: Parameterization, set: &'a FeatureSet, prior: &'a [f64]) -> Self {
         let basis = basis.with_coordinates(set);
-        let (start, rows, columns) = (basis.theta(&basis.start()), basis.rows(), basis.columns.clone());
+        let (start, columns) = (basis.theta(&basis.start()), basis.columns.clone());
+        let mut rows = basis.rows();
+        rows.iter_mut().for_each(|row| row.retain(|&(_, factor)| factor != 0.0));
         Self { set, prior, basis, start, rows, columns, lines: Vec::new(), line_of: HashMap::new() }
     }
 
@@ -217,8 +229,8 @@ impl<'a> Work<'a> {
             }
         }
         let stem = name.trim_end_matches(".mg").trim_end_matches(".eg");
-        let whole = self.set.features.iter().find(|f| f.name == stem && groups.contains(&f.group.as_str()));
-        match (groups.is_empty(), whole) {
+        let is_meant = |f: &&Feature| f.name == stem && groups.contains(&f.group.as_str());
+        match (groups.is_empty(), self.set.features.iter().find(is_meant)) {
             (true, _) => {
                 format!("no table of feature set '{set}' is a line of values that could have an order")
             }
@@ -319,6 +331,12 @@ impl<'a> Work<'a> {
 
     /// Gives a line the coordinates by which its values never fall.
     fn order(&mut self, constraint: &Constraint, line: &[u32]) -> Result<()> {
+        if line.len() > LONGEST_LINE {
+            let (first, size) = (self.name(line[0]), line.len());
+            let reason =
+                format!("the line of {first} has {size} values, at most {LONGEST_LINE} can be in order");
+            return Err(constraint.error(reason));
+        }
         let own: Vec<usize> =
             line.iter().map(|&index| self.own_coordinate(constraint, index)).collect::<Result<_>>()?;
         // The two phases of tied values are the same line.

@@ -419,4 +419,7 @@ fn the_identity_gets_coordinates() {
         held("identity", &[], &prior, &[(Increasing, "queen_mobility"), (Positive, "tempo")]).unwrap();
     assert_eq!(basis.clone().constrained(&classical(), &prior, &list).unwrap(), by_name);
     assert_eq!(basis.clone().constrained(&classical(), &prior, &[]).unwrap(), basis);
+    let pst = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
+    let other = basis.constrained(&pst, &prior, &list).unwrap_err().to_string();
+    assert!(other.contains("do not fit"), "{other}");
 }
