@@ -18,7 +18,7 @@ use gputexel::{Sweep, Tuner};
 const K: f64 = 0.8;
 const L2: f64 = 1e-3;
 /// Of gradients in f64, as a share of the largest.
-const TOLERANCE: f64 = 1e-7;
+const TOLERANCE: f64 = 1e-6;
 const TUNED: [&str; 6] =
     ["knight_mobility", "bishop_pawns", "rook_file", "doubled", "bishop_pair", "passed_own_king"];
 
