@@ -46,6 +46,7 @@ mod spsa {
 
 mod tune {
     mod basis;
+    mod constraints;
     mod kills;
     mod pso;
     mod resume;

@@ -35,6 +35,7 @@ mod patch {
 }
 
 mod tuning {
+    mod constraints;
     mod coverage;
     mod diagnostics;
     mod penalties;

@@ -21,7 +21,10 @@ mod structure;
 mod tables;
 
 pub use arrangement::Arrangement;
-pub use basis::{Base, BaseWord, Basis, BasisFile, CoordinateRecord, Named, NamedBasis, PriorWord, Value};
+pub use basis::{
+    Base, BaseWord, Basis, BasisFile, Constraint, ConstraintKind, CoordinateRecord, Named, NamedBasis,
+    PriorWord, Value,
+};
 pub use feature::{Feature, ROLE_NAMES};
 pub use feature_set::{FeatureGroup, FeatureKind, FeatureRow, FeatureSet};
 pub use groups::{ParameterGroups, resolve as resolve_parameters};

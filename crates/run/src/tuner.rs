@@ -404,7 +404,7 @@ impl<'a> Tuner<'a> {
         let changed = [
             ("prior", self.prior.is_some()),
             ("basis", basis.basis.is_some() || !basis.freeze.is_empty() || basis.radius.is_some()),
-            ("basis", basis.unbounded || basis.integers),
+            ("basis", basis.unbounded || basis.integers || !basis.constraints.is_empty()),
             ("k", self.k.is_some()),
             ("loss", self.loss != fresh.loss),
             ("l2", self.l2.is_some()),

@@ -8,7 +8,7 @@ use gputexel_dataset::objective::LossKind;
 use gputexel_evaluator::Backend;
 use gputexel_files::run_folder::{Kind, RunFolder};
 use gputexel_files::{Advice, Error, Result, StopFlag, absolute, check_present};
-use gputexel_model::{Basis, Parameterization, Prior, parse_penalties};
+use gputexel_model::{Basis, Constraint, Parameterization, Prior, parse_penalties};
 use gputexel_tuning::sweep::{
     Axis, AxisKey, Grid, MakeEvaluator, SweepConfig, SweepEvent, SweepMethod, SweepOutputs, SweepRecord,
 };
@@ -33,6 +33,7 @@ pub struct SweepBuilder<'a> {
     basis: Option<String>,
     freeze: Vec<String>,
     penalties: Option<String>,
+    constraints: Vec<Constraint>,
     loss: Option<LossKind>,
     judge: Option<LossKind>,
     k: Option<f64>,
@@ -59,6 +60,7 @@ impl<'a> SweepBuilder<'a> {
             basis: None,
             freeze: Vec::new(),
             penalties: None,
+            constraints: Vec::new(),
             loss: None,
             judge: None,
             k: None,
@@ -132,6 +134,13 @@ impl<'a> SweepBuilder<'a> {
     #[must_use]
     pub fn penalties(mut self, weights: &str) -> Self {
         self.penalties = Some(weights.to_string());
+        self
+    }
+
+    /// What parameters are held to: signs, and lines of values that never fall or never rise.
+    #[must_use]
+    pub fn constraints(mut self, constraints: &[Constraint]) -> Self {
+        self.constraints = constraints.to_vec();
         self
     }
 
@@ -341,11 +350,11 @@ impl<'a> SweepBuilder<'a> {
     fn parameterization(&self, theta: &[f64]) -> Result<Option<Parameterization>> {
         let set = &self.data.metadata().feature_set;
         let name = self.basis.as_deref().unwrap_or(set.default_basis("identity"));
-        if name == "identity" && self.freeze.is_empty() {
+        if name == "identity" && self.freeze.is_empty() && self.constraints.is_empty() {
             return Ok(None);
         }
         let Ok(basis) = name.parse::<Basis>();
-        basis.resolve(set, theta, &self.freeze).map(Some)
+        basis.resolve(set, theta, &self.freeze)?.constrained(set, theta, &self.constraints).map(Some)
     }
 
     /// K of each loss function, given or fitted on the prior; none where the grid varies K.

@@ -69,7 +69,8 @@ fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
         .k_base(fresh.k_base.parse()?)
         .method(method(fresh)?)
         .axes(&fresh.grid)
-        .freeze(frozen);
+        .freeze(frozen)
+        .constraints(&args.basis.constraints());
     let k = args.k.k()?;
     for (name, given, flag) in [
         ("seed", fresh.seed.is_some(), "--seed"),
