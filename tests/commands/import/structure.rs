@@ -109,9 +109,12 @@ fn lines_and_boards_are_kept_and_change_nothing_else() {
     }
 }
 
+/// Name, number of parameters and further keys of entries.
+type Entries<'a> = &'a [(&'a str, usize, &'a str)];
+
 #[test]
 fn structure_that_contradicts_itself_is_named() {
-    let cases: [(&[(&str, usize, &str)], &str); 13] = [
+    let cases: [(Entries<'_>, &str); 13] = [
         (&[("a", 1, "\"line\": true")], "parameter 'a': is no table, so that its line must have a name"),
         (
             &[("a", 64, "\"line\": true, \"board\": \"a1\"")],
