@@ -108,10 +108,13 @@ impl Bench {
         serde_json::from_str(&out).unwrap()
     }
 
-    /// Tunes on the CPU; returns the report.
+    /// Tunes on the CPU; returns the report. Nothing is regularized unless the arguments say so.
     #[track_caller]
     pub fn tune(&self, args: &[&str]) -> Value {
-        self.report(&[&["tune", "--backend", "cpu"], args].concat())
+        let says =
+            |arg: &&str| ["--l2", "--prior-strength", "--resume"].iter().any(|flag| arg.starts_with(flag));
+        let none: &[&str] = if args.iter().any(says) { &[] } else { &["--prior-strength", "none"] };
+        self.report(&[&["tune", "--backend", "cpu"], none, args].concat())
     }
 
     /// Runs something that must fail with an exit code and one line; returns the line.

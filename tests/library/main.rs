@@ -43,6 +43,7 @@ mod tuning {
     mod resume;
     mod rounding;
     mod runs;
+    mod strength;
     mod sweep;
     mod uncertainty;
 }

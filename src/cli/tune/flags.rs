@@ -151,6 +151,8 @@ impl Fresh {
                 return Err(Error::Usage("--prior-folds only applies to --prior-strength auto".to_string()));
             }
             None if folds.is_some() => Some(PriorStrength::Auto { folds }),
+            // The weight 0, too, means what it says.
+            None if !self.l2.is_empty() => Some(PriorStrength::None),
             None => None,
             Some("auto") => Some(PriorStrength::Auto { folds }),
             Some(_) if folds.is_some() => {

@@ -108,7 +108,8 @@ fn rounds_that_cannot_be_are_refused_in_one_line() {
     std::fs::rename(bench.path("out.bin"), bench.path("data.bin")).unwrap();
     let tune = |data: &str, more: &[&str], code: i32| {
         bench.fails(
-            &[&["tune", data, "--backend", "cpu", "--k", "1", "--out", "none", "--quiet"], more].concat(),
+            &[&["tune", data, "--l2=0", "--backend", "cpu", "--k", "1", "--out", "none", "--quiet"], more]
+                .concat(),
             code,
         )
     };

@@ -244,7 +244,7 @@ fn a_full_disk_is_reported_and_leaves_nothing_broken() {
     // In blocks of 512 bytes.
     for blocks in [0, 1, 10, 26, 40, 60, 90] {
         let (code, out, err) = bench.shell(&format!(
-            "trap '' XFSZ; ulimit -f {blocks}; exec \"$GPUTEXEL\" -q tune d.bin --out r{blocks} \
+            "trap '' XFSZ; ulimit -f {blocks}; exec \"$GPUTEXEL\" -q tune d.bin --l2 0 --out r{blocks} \
              --optimizer adam --epochs 200 --checkpoint-every 0 --backend cpu"
         ));
         assert_eq!((code, out.as_str()), (1, ""), "{blocks} blocks: {err}");
@@ -282,8 +282,8 @@ fn a_full_disk_is_reported_and_leaves_nothing_broken() {
 
     let text: String = positions(1500).iter().map(|(b, t, r)| format!("{b} {t} - - [{r:.1}]\n")).collect();
     bench.write("p.epd", text);
-    let (code, _, err) =
-        bench.shell("trap '' XFSZ; ulimit -f 20; exec \"$GPUTEXEL\" -q tune p.epd --out x --backend cpu");
+    let (code, _, err) = bench
+        .shell("trap '' XFSZ; ulimit -f 20; exec \"$GPUTEXEL\" -q tune p.epd --l2 0 --out x --backend cpu");
     assert_eq!(code, 1);
     assert_one_line(&err);
     assert!(!bench.path("x").exists(), "{err}");

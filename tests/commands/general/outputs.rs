@@ -122,7 +122,10 @@ fn wait_for_lines(bench: &Bench, child: &mut Child, name: &str, lines: usize) {
 
 /// Runs that take long, by what shows that they are under way.
 const LONG: [(&str, &[&str]); 5] = [
-    ("metrics.jsonl", &["tune", "d.bin", "--optimizer", "adam", "--epochs", "1000000", "--backend", "cpu"]),
+    (
+        "metrics.jsonl",
+        &["tune", "d.bin", "--l2=0", "--optimizer", "adam", "--epochs", "1000000", "--backend", "cpu"],
+    ),
     ("metrics.jsonl", &["pso", "d.bin", "--iterations", "100000", "--backend", "cpu"]),
     ("sweep.json", &["sweep", "d.bin", "--grid", "learning-rate=1:20:50", "--epochs", "100000"]),
     ("match.jsonl", &["match", "material", "zero", "--nodes", "20", "--games", "100000"]),

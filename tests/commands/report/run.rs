@@ -172,6 +172,7 @@ fn interrupted_runs_have_a_report_and_finished_ones_another() {
     let flags = [
         "tune",
         "d.bin",
+        "--l2=0",
         "--out",
         "r",
         "--backend",

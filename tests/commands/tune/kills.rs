@@ -31,6 +31,7 @@ const KILLED: [Killed; 6] = [
         start: &[
             "tune",
             "games.pgn",
+            "--l2=0",
             "--k=0.8",
             "--optimizer=adam",
             "--epochs=40",
@@ -49,6 +50,7 @@ const KILLED: [Killed; 6] = [
         start: &[
             "tune",
             "m.bin",
+            "--l2=0",
             "--optimizer=gauss-newton",
             "--bootstrap=8",
             "--round=local",

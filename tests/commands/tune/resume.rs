@@ -8,7 +8,8 @@ use gputexel::model::FeatureKind;
 use gputexel::tuning::Checkpoint;
 use serde_json::Value;
 
-const ADAM: [&str; 8] = ["d.bin", "--optimizer", "adam", "--k", "0.8", "--backend", "cpu", "--threads=1"];
+const ADAM: [&str; 9] =
+    ["d.bin", "--l2=0", "--optimizer", "adam", "--k", "0.8", "--backend", "cpu", "--threads=1"];
 
 fn bench() -> Bench {
     Bench::with_positions(4000, 11)
@@ -249,7 +250,7 @@ fn lines_torn_by_a_crash_do_not_spoil_the_metrics() {
 #[test]
 fn leftovers_are_cleared_and_gaps_filled() {
     let bench = bench();
-    let tune = ["-q", "tune", "d.bin", "--epochs", "3", "--backend", "cpu"];
+    let tune = ["-q", "tune", "d.bin", "--l2=0", "--epochs", "3", "--backend", "cpu"];
     // Killed between the parameters and the report.
     bench.tune(&["d.bin", "--epochs", "3", "--out", "r"]);
     let tables = bench.bytes("r/tables.h");
@@ -271,7 +272,8 @@ fn leftovers_are_cleared_and_gaps_filled() {
     write_games(&bench, "games.pgn");
     let message = bench.fails(&["tune", "--resume", "s", "--backend", "cpu"], 1);
     assert!(message.contains("s: there is nothing to resume: it has no run.json yet"), "{message}");
-    let games = ["-q", "tune", "games.pgn", "--k", "0.8", "--epochs", "1", "--backend", "cpu", "--out"];
+    let games =
+        ["-q", "tune", "games.pgn", "--l2=0", "--k", "0.8", "--epochs", "1", "--backend", "cpu", "--out"];
     assert_eq!(bench.run(&[&games[..], &["s"]].concat(), "").0, 0);
     assert!(bench.names("s").iter().all(|name| !name.starts_with('.')), "{:?}", bench.names("s"));
     // What somebody else put there is not ours to write over.

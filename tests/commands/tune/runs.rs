@@ -181,7 +181,7 @@ fn positions_are_extracted_first() {
     let bench = Bench::new();
     let text: String = positions(1500).iter().map(|(b, t, r)| format!("{b} {t} - - [{r:.1}]\n")).collect();
     bench.write("p.epd", text);
-    let (code, out, err) = bench.run(&["tune", "p.epd", "--out", "r", "--backend", "cpu"], "");
+    let (code, out, err) = bench.run(&["tune", "p.epd", "--l2=0", "--out", "r", "--backend", "cpu"], "");
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.contains("extracted   1,500 positions from p.epd (brackets)"), "{out}");
     let path = std::path::Path::new("r").join("dataset.bin");
@@ -213,7 +213,8 @@ fn several_datasets_are_one() {
 fn material_has_twelve_parameters() {
     let bench = Bench::new();
     bench.dataset("m.bin", FeatureKind::Material, 20_000, 3);
-    let (code, out, _) = bench.run(&["tune", "m.bin", "--out", "r", "--backend", "cpu", "--k", "0.8"], "");
+    let (code, out, _) =
+        bench.run(&["tune", "m.bin", "--l2=0", "--out", "r", "--backend", "cpu", "--k", "0.8"], "");
     assert_eq!(code, 0);
     assert!(out.contains("12 parameters (material)"), "{out}");
     assert!(out.contains("queen "), "{out}");

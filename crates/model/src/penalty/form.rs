@@ -47,6 +47,10 @@ impl Form {
             (PenaltyKind::Mean, Self::Set(set)) => {
                 deviations(&set.iter().map(|&i| vec![(i, 1.0)]).collect::<Vec<_>>())
             }
+            (PenaltyKind::Level, Self::Set(set)) => {
+                let factors: Vec<(u32, f64)> = set.iter().map(|&i| (i, 1.0)).collect();
+                vec![Term { weight: 1.0 / set.len() as f64, factors }]
+            }
             (PenaltyKind::Phases, Self::Pairs(pairs)) => {
                 deviations(&pairs.iter().map(|&(mg, eg)| vec![(mg, 1.0), (eg, -1.0)]).collect::<Vec<_>>())
             }

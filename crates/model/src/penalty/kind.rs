@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 pub enum PenaltyKind {
     /// The distance of every parameter from its prior.
     Ridge,
+    /// The distance of a group's mean from that of its prior: of piece values, but not of squares from each
+    /// other.
+    Level,
     /// The distance of every parameter of a group from the group's mean; the mean itself is free.
     Mean,
     /// Differences between neighbors: squares a king's move apart, diagonal ones at half weight, and
@@ -27,13 +30,22 @@ pub enum PenaltyKind {
 
 impl PenaltyKind {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Ridge, Self::Mean, Self::Smooth, Self::Bend, Self::Mirror, Self::Additive, Self::Phases];
+    pub const ALL: [Self; 8] = [
+        Self::Ridge,
+        Self::Level,
+        Self::Mean,
+        Self::Smooth,
+        Self::Bend,
+        Self::Mirror,
+        Self::Additive,
+        Self::Phases,
+    ];
 
     /// Its name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ridge => "ridge",
+            Self::Level => "level",
             Self::Mean => "mean",
             Self::Smooth => "smooth",
             Self::Bend => "bend",
@@ -59,7 +71,7 @@ impl PenaltyKind {
     pub fn needs(self) -> &'static str {
         match self {
             Self::Ridge => "a group",
-            Self::Mean => "a group of several features",
+            Self::Level | Self::Mean => "a group of several features",
             Self::Smooth => "a board or a line",
             Self::Bend => "a board or a line of at least three features",
             Self::Mirror | Self::Additive => "a board",

@@ -23,7 +23,9 @@ impl Part {
         let set: Vec<u32> = self.features.iter().filter_map(tuned).collect();
         match (kind, &self.layout) {
             (PenaltyKind::Ridge, _) => (!set.is_empty()).then_some(Form::Set(set)),
-            (PenaltyKind::Mean, _) => ((2..=LARGEST_MEAN).contains(&set.len())).then_some(Form::Set(set)),
+            (PenaltyKind::Level | PenaltyKind::Mean, _) => {
+                ((2..=LARGEST_MEAN).contains(&set.len())).then_some(Form::Set(set))
+            }
             (PenaltyKind::Phases, _) => {
                 // The values of an untapered feature never differ, which says nothing about the others.
                 let both = self

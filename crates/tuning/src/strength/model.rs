@@ -318,3 +318,116 @@ impl System {
         column.iter().copied().collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gputexel_model::{Form, Penalty, PenaltyKind};
+
+    const SIZE: usize = 7;
+
+    fn number(i: usize) -> f64 {
+        f64::from((i as u32).wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24) - 0.5
+    }
+
+    /// Three folds with matrices of full rank, around a point 30 centipawns from the prior.
+    fn example() -> (FoldModel, Vec<Pulled>) {
+        let mut whole = FoldSums::empty(SIZE);
+        let folds: Vec<FoldSums> = (0..3)
+            .map(|fold| {
+                let m = |i: usize, j: usize| number(1000 * fold + 10 * i + j);
+                let entry = |at: usize| {
+                    let (i, j) = (at / SIZE, at % SIZE);
+                    let product: f64 = (0..SIZE).map(|k| m(i, k) * m(j, k)).sum();
+                    product + if i == j { 0.05 } else { 0.0 }
+                };
+                let sums = FoldSums {
+                    weight: 10.0 + fold as f64,
+                    loss: 2.0,
+                    gradient: (0..SIZE).map(|i| number(5000 + 10 * fold + i)).collect(),
+                    matrix: (0..SIZE * SIZE).map(entry).collect(),
+                };
+                whole.add(&sums);
+                sums
+            })
+            .collect();
+        let penalty = |kind, form| Penalty { kind, of: "x".to_string(), form, weight: 0.0 };
+        let penalties = [
+            penalty(PenaltyKind::Ridge, Form::Set((0..SIZE as u32).collect())),
+            penalty(PenaltyKind::Bend, Form::Lines(vec![(0..SIZE as u32).collect()])),
+        ];
+        let parameterization = Parameterization::identity(&[0.0; SIZE]);
+        let pulled = penalties
+            .iter()
+            .map(|penalty| Pulled::new(std::slice::from_ref(penalty), &parameterization, &[30.0; SIZE]))
+            .collect();
+        (FoldModel { folds, whole, free: (0..SIZE).collect() }, pulled)
+    }
+
+    #[test]
+    fn derivatives_by_weight_are_those_of_the_held_out_loss() {
+        let (mut model, pulled) = example();
+        for held in [None, Some(3)] {
+            model.hold(|i| Some(i) == held);
+            let weights = [20.0, 70.0];
+            let at = |weights: &[f64]| model.held_out_loss(&pulled, weights).unwrap();
+            let got = model.held_out(&pulled, &weights).unwrap();
+            assert!((got.loss - at(&weights)).abs() < 1e-14);
+            for i in 0..2 {
+                let shifted = |by: f64| {
+                    let mut weights = weights;
+                    weights[i] += by;
+                    at(&weights)
+                };
+                let slope = (shifted(0.01) - shifted(-0.01)) / 0.02;
+                assert!(
+                    (got.by_weight[i] - slope).abs() < 1e-6 * slope.abs(),
+                    "{} {slope}",
+                    got.by_weight[i]
+                );
+            }
+            assert!(held.is_none_or(|held| got.steps.iter().all(|step| step[held] == 0.0)));
+        }
+    }
+
+    #[test]
+    fn groups_are_left_out_as_if_they_had_never_been_there() {
+        let (model, pulled) = example();
+        let (weights, groups) = ([5.0, 40.0], [vec![1, 4], vec![0]]);
+        let back: Vec<f64> = (0..SIZE).map(|i| 7.0 - i as f64).collect();
+        let LeaveOut { whole, without } = model.leave_out(&pulled, &weights, &groups, &back).unwrap();
+        assert_eq!(whole, model.held_out(&pulled, &weights).unwrap().steps);
+        // What a fold minimizes: the sums of the others and the penalties.
+        let value = |fold: usize, step: &[f64]| -> f64 {
+            let others = (0..3).filter(|&other| other != fold);
+            let sums: f64 = others.map(|other| model.folds[other].after(step, &model.free)).sum();
+            let penalty = |(pulled, weight): (&Pulled, &f64)| {
+                let slope: f64 = pulled.linear.iter().zip(step).map(|(l, d)| l * d).sum();
+                weight * model.whole.weight * (pulled.matrix.form(step, step) + 2.0 * slope)
+            };
+            sums + pulled.iter().zip(&weights).map(penalty).sum::<f64>()
+        };
+        for (group, steps) in groups.iter().zip(&without) {
+            for (fold, step) in steps.iter().enumerate() {
+                assert!(group.iter().all(|&i| step[i] == back[i]));
+                let best = value(fold, step);
+                for i in (0..SIZE).filter(|i| !group.contains(i)) {
+                    for by in [-1e-3, 1e-3] {
+                        let mut moved = step.clone();
+                        moved[i] += by;
+                        assert!(value(fold, &moved) > best, "{group:?} {fold} {i}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn without_penalties_every_parameter_counts() {
+        let (model, pulled) = example();
+        let free = model.whole(&pulled, &[0.0, 0.0], true).unwrap();
+        assert!((free.effective - SIZE as f64).abs() < 1e-6, "{}", free.effective);
+        let held = model.whole(&pulled, &[1e9, 0.0], true).unwrap();
+        assert!(held.effective < 1e-3 && held.step.iter().all(|step| (step + 30.0).abs() < 1e-3));
+    }
+}

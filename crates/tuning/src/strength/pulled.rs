@@ -49,3 +49,43 @@ fn pulled_factors(term: &Term, rows: &[Vec<(u32, f64)>]) -> Vec<(u32, f64)> {
     });
     factors
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Regularization;
+    use gputexel_model::{Coordinate, Form, PenaltyKind};
+
+    #[test]
+    fn in_a_basis_slopes_are_those_of_the_regularization() {
+        let coordinate = |name: &str| Coordinate {
+            name: name.to_string(),
+            start: 0.0,
+            min: None,
+            max: None,
+            integer: false,
+        };
+        let columns = vec![vec![(0, 1.0), (1, 2.0)], vec![(1, -1.0), (2, 3.0)]];
+        let basis = Parameterization::try_new(
+            "test",
+            vec![10.0, 20.0, 30.0],
+            vec![coordinate("a"), coordinate("b")],
+            columns,
+        )
+        .unwrap();
+        let penalty = Penalty {
+            kind: PenaltyKind::Mean,
+            of: "x".to_string(),
+            form: Form::Set(vec![0, 1, 2]),
+            weight: 1.0,
+        };
+        let (prior, around, step) = ([5.0, -8.0, 40.0], [3.0, -2.0], [1.5, 4.0]);
+        let delta: Vec<f64> = basis.theta(&around).iter().zip(prior).map(|(a, b)| a - b).collect();
+        let pulled = Pulled::new(std::slice::from_ref(&penalty), &basis, &delta);
+        let theta = basis.theta(&[around[0] + step[0], around[1] + step[1]]);
+        let gradient = Regularization::new(&prior, &[penalty]).gradient(&theta, 0.0);
+        let wanted = basis.pull_gradients(&gradient);
+        let got = pulled.gradient(&step);
+        assert!(got.iter().zip(&wanted).all(|(a, b)| (a - b).abs() < 1e-12), "{got:?} {wanted:?}");
+    }
+}

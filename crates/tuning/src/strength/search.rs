@@ -117,3 +117,40 @@ fn update(inverse: &mut Vec<f64>, s: &[f64], y: &[f64]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { low: -5.0, high: 5.0, gain: 1e-14, evaluations: 200 };
+
+    #[test]
+    fn curved_valleys_and_bounds_are_followed() {
+        // Rosenbrock's function, with its minimum at (1, 1).
+        let mut rosenbrock = |x: &[f64]| {
+            let (a, b) = (1.0 - x[0], x[1] - x[0] * x[0]);
+            Ok((a * a + 100.0 * b * b, vec![-2.0 * a - 400.0 * x[0] * b, 200.0 * b]))
+        };
+        let (x, value) = minimize(&[-1.2, 1.0], LIMITS, &mut rosenbrock).unwrap();
+        assert!(value < 1e-10 && (x[0] - 1.0).abs() < 1e-4, "{x:?} {value}");
+        // The second coordinate wants to leave.
+        let mut bowl = |x: &[f64]| {
+            let (a, b) = (x[0] - 2.0, x[1] - 9.0);
+            Ok((a * a + a * b + b * b, vec![2.0 * a + b, a + 2.0 * b]))
+        };
+        let (x, _) = minimize(&[0.0, 0.0], LIMITS, &mut bowl).unwrap();
+        assert!(x[1] == 5.0 && (x[0] - 4.0).abs() < 1e-5, "{x:?}");
+    }
+
+    #[test]
+    fn a_small_promise_ends_the_search() {
+        let mut calls = 0;
+        let limits = Limits { gain: 1.0, ..LIMITS };
+        let mut flat = |x: &[f64]| {
+            calls += 1;
+            Ok((1e-3 * x[0], vec![1e-3]))
+        };
+        assert_eq!(minimize(&[3.0], limits, &mut flat).unwrap(), (vec![3.0], 3e-3));
+        assert_eq!(calls, 1);
+    }
+}
