@@ -52,6 +52,7 @@ mod tune {
     mod resume;
     mod rounding;
     mod runs;
+    mod strength;
     mod sweep;
     mod tables;
     mod uncertainty;

@@ -110,6 +110,9 @@ pub struct FindingsSummary {
     pub beyond_two_errors: usize,
     /// Coordinates that are more than [`OFF_OPTIMUM`](crate::OFF_OPTIMUM) errors from the optimum.
     pub off_optimum: usize,
+    /// Median share of what is known of a parameter that comes from the regularization, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prior_share: Option<f64>,
     /// The bootstrap, where there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bootstrap: Option<BootstrapSummary>,
@@ -185,6 +188,7 @@ impl FindingsSummary {
             median_error: median(&mut errors),
             beyond_two_errors: beyond,
             off_optimum: findings.off_optimum(),
+            prior_share: findings.prior_share(),
             bootstrap: findings.bootstrap.as_ref().map(|bootstrap| BootstrapSummary {
                 members: bootstrap.members,
                 used: bootstrap.used,

@@ -218,6 +218,7 @@ impl Findings {
         CoordinateUncertainty {
             error: self.sandwich.z[i],
             standing: self.sandwich.standing[i],
+            prior_share: self.sandwich.prior_share[i].filter(|share| *share > 0.0),
             bootstrap: self.bootstrap.as_ref().map(|b| b.z[i].as_ref().map(interval)),
         }
     }
@@ -242,6 +243,12 @@ impl Findings {
             beyond += usize::from(far(i, error));
         }
         (all, beyond)
+    }
+
+    /// Median share of what is known of a coordinate that comes from the regularization; `None` without any.
+    pub fn prior_share(&self) -> Option<f64> {
+        let mut shares: Vec<f64> = self.sandwich.prior_share.iter().flatten().copied().collect();
+        median(&mut shares).filter(|share| *share > 0.0)
     }
 
     /// The parameters with the largest errors, by their places in θ, and the errors in centipawns.

@@ -96,6 +96,9 @@ pub struct CoordinateUncertainty {
     pub error: Option<f64>,
     /// Whether there is a standard error, or why not.
     pub standing: ErrorStatus,
+    /// Share of what is known of it that comes from the regularization, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prior_share: Option<f64>,
     /// Spread over bootstrap resamples, if requested; the inner `None`, written as null, is for coordinates
     /// without a spread.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
@@ -186,8 +189,14 @@ mod tests {
             max: Some(10.5),
             uncertainty,
         };
-        let known =
-            |bootstrap| Some(CoordinateUncertainty { error: None, standing: ErrorStatus::Rare, bootstrap });
+        let known = |bootstrap| {
+            Some(CoordinateUncertainty {
+                error: None,
+                standing: ErrorStatus::Rare,
+                prior_share: None,
+                bootstrap,
+            })
+        };
         let interval = Interval { error: 0.5, low: -1.0, high: 1.0 };
         let file = CoordinatesFile {
             basis: "mine".to_string(),

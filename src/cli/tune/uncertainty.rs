@@ -74,6 +74,10 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
         out,
         "from prior  {beyond} of {all} parameters differ by more than {BEYOND} standard errors"
     );
+    if let Some(share) = findings.prior_share() {
+        let percent = 100.0 * share;
+        let _ = writeln!(out, "prior       gives {percent:.0} % of what is known of a parameter (median)");
+    }
     let what = if sandwich.by_game { "games" } else { "positions" };
     let without = [
         (findings.count(ErrorStatus::Unsupported), "that never occur".to_string()),

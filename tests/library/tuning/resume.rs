@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::common::random_dataset;
 use gputexel::dataset::{Dataset, Layout, Split};
 use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::model::{FeatureKind, Prior};
+use gputexel::model::{FeatureKind, Prior, parse_penalties};
 use gputexel::objective::LossKind;
 use gputexel::optimizer::{AdamSettings, GaussNewtonSettings, LocalSettings, Schedule};
 use gputexel::tuning::{
@@ -21,7 +21,7 @@ fn config(data: &Dataset, optimizer: OptimizerConfig, epochs: u64) -> RunConfig 
         prior_theta: Prior::default().theta(&data.metadata().feature_set).unwrap(),
         basis: None,
         begin: None,
-        penalties: Vec::new(),
+        penalties: parse_penalties(&data.metadata().feature_set, "mean=1e-4,level=1e-5,phases=1e-4").unwrap(),
         k: 0.8,
         loss: LossKind::Squared,
         holdout: 0.0,

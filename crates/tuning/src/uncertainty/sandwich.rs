@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::inverse::{invert, positive};
 use super::sums::{Sums, sums};
 use super::{Fit, MIN_CLUSTERS, is_determined, rows_of};
-use crate::space_of;
+use crate::{Regularization, space_of};
 use gputexel_files::{Error, Result};
 use gputexel_model::Parameterization;
 use gputexel_optimizer::Space;
@@ -79,6 +79,9 @@ pub struct Sandwich {
     /// Standard errors of θ; `None` if no estimated coordinate affects it, if one of them is rare, or if the
     /// standard error is above [`MAX_ERROR_CP`](super::MAX_ERROR_CP).
     pub theta: Vec<Option<f64>>,
+    /// Share of what is known of each z that comes from the regularization and not from the games: the
+    /// diagonal of A⁻¹ P, where P is its part of A; `None` for coordinates without a standard error.
+    pub prior_share: Vec<Option<f64>>,
     /// Number of θ without a standard error only because it would be above that limit.
     pub not_determined: usize,
     /// Distance of z from the minimum of the objective's quadratic model, in standard errors; 0 for
@@ -158,6 +161,7 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
         false => Vec::new(),
     };
     drop((gauss_newton, hessian));
+    let prior_share = prior_share(fit, &regularization, &inverse.matrix);
     let products = pulled(parameterization, centred_products(&mut sums));
     let covariance = Covariance::new(&inverse.matrix, products, size, &sums);
 
@@ -202,11 +206,30 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
         distance: (0..size).map(distance).collect(),
         support,
         standing,
+        prior_share: prior_share
+            .into_iter()
+            .zip(&z)
+            .map(|(share, error)| error.map(|_| share.clamp(0.0, 1.0)))
+            .collect(),
         undetermined: inverse.undetermined,
         z,
         inverse: inverse.matrix,
         steps,
     })
+}
+
+/// The diagonal of A⁻¹ P for the curvature P of the regularization.
+fn prior_share(fit: &Fit<'_>, regularization: &Regularization, inverse: &[f64]) -> Vec<f64> {
+    let size = fit.parameterization.dimension();
+    if fit.l2 == 0.0 && !regularization.has_penalties() {
+        return vec![0.0; size];
+    }
+    let parameters = fit.prior.len();
+    let mut curvature = vec![0.0; parameters * parameters];
+    regularization.add_curvature(&mut curvature, fit.l2);
+    let curvature = pulled(fit.parameterization, curvature);
+    let row = |matrix: &[f64], i: usize| matrix[i * size..][..size].to_vec();
+    (0..size).map(|i| row(inverse, i).iter().zip(row(&curvature, i)).map(|(a, p)| a * p).sum()).collect()
 }
 
 /// Clusters that affect each z; if a coordinate affects several θ, those of the best supported one.

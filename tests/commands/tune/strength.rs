@@ -1,0 +1,214 @@
+//! The strength of the prior: chosen, given, refused.
+
+use serde_json::Value;
+
+use crate::program::{Bench, assert_one_line};
+use gputexel::model::FeatureKind;
+
+fn bench() -> Bench {
+    Bench::with_positions(4000, 11)
+}
+
+/// The kinds of the penalties of a run, with one weight of each.
+fn weights(bench: &Bench, run: &str) -> Vec<(String, f64)> {
+    let record = bench.json(&format!("{run}/run.json"));
+    let list = record["config"]["penalties"].as_array().cloned().unwrap_or_default();
+    let mut kinds: Vec<(String, f64)> = list
+        .iter()
+        .map(|penalty| (penalty["kind"].as_str().unwrap().to_string(), penalty["weight"].as_f64().unwrap()))
+        .collect();
+    kinds.dedup();
+    kinds
+}
+
+fn loss(report: &Value) -> f64 {
+    report["loss"].as_f64().unwrap()
+}
+
+#[test]
+fn weights_are_chosen_unless_something_else_is_said() {
+    let bench = bench();
+    let tune = ["tune", "d.bin", "--k", "0.8", "--backend", "cpu", "--out"];
+    let (code, out, err) = bench.run(&[&tune[..], &["r"]].concat(), "");
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    for part in
+        ["strength    chosen over 10 folds of 400 games: held-out loss", "  bend  ", " effective of 768"]
+    {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    let last: Vec<&str> = out.lines().rev().take(2).collect();
+    assert!(last[1].starts_with("held out    loss 0.") && last[1].contains(" +- "), "{out}");
+    assert!(last[0] == "report      r/report.html", "{out}");
+    let chosen = weights(&bench, "r");
+    assert!(chosen.len() >= 3, "{chosen:?}");
+    // The same weights, given, lead to the same place.
+    let given = bench.tune(&["d.bin", "--k", "0.8", "--out", "g", "--prior-strength", "r"]);
+    assert_eq!(weights(&bench, "g"), chosen);
+    let record = bench.json("r/run.json");
+    let tuned = record["strength"]["gain"].as_object().unwrap();
+    assert!(tuned["after"].as_f64().unwrap() < tuned["before"].as_f64().unwrap());
+    let first = bench.json("r/params.json");
+    let second = bench.json("g/params.json");
+    for (a, b) in first["parameters"].as_array().unwrap().iter().zip(second["parameters"].as_array().unwrap())
+    {
+        assert!((a["mg"].as_f64().unwrap() - b["mg"].as_f64().unwrap()).abs() < 0.5, "{a} {b}");
+    }
+    // λ alone, 0 included, is what it says.
+    let zero = bench.tune(&["d.bin", "--k", "0.8", "--out", "z", "--l2", "0"]);
+    let none = bench.tune(&["d.bin", "--k", "0.8", "--out", "n", "--prior-strength", "none"]);
+    assert!(bench.bytes("z/params.json") == bench.bytes("n/params.json"));
+    assert!(weights(&bench, "z").is_empty() && bench.json("z/run.json").get("strength").is_none());
+    assert!(loss(&zero) == loss(&none) && loss(&zero) < loss(&given));
+    let report = String::from_utf8(bench.bytes("r/report.html")).unwrap();
+    assert!(report.contains("regularized loss"), "the loss is named for what it is");
+}
+
+#[test]
+fn other_optimizers_and_rounding_know_penalties() {
+    let bench = Bench::new();
+    bench.dataset("m.bin", FeatureKind::Material, 3000, 5);
+    let flags = ["m.bin", "--k", "0.8", "--prior-strength", "mean=1e-2,ridge=1e-3,phases=1e-2", "--out"];
+    let with = |out: &str, more: &[&str]| bench.tune(&[&flags[..], &[out], more].concat());
+    let best = |report: &Value| report["members"][0]["best"].as_f64().unwrap();
+    let newton = with("newton", &["--errors"]);
+    let adam = with("adam", &["--optimizer", "adam", "--learning-rate", "2", "--epochs", "3000"]);
+    assert!((best(&newton) - best(&adam)).abs() < 1e-6, "{newton} {adam}");
+    let local = with("local", &["--optimizer", "local"]);
+    let rounded = with("rounded", &["--round", "local"]);
+    assert!((best(&newton) - best(&local)).abs() < 1e-5, "{newton} {local}");
+    assert_eq!(rounded["single_steps"]["improving"], 0, "{rounded}");
+    for name in ["local", "rounded"] {
+        assert_eq!(bench.bytes("local/tables.h"), bench.bytes(&format!("{name}/tables.h")));
+    }
+    let share = newton["uncertainty"]["prior_share"].as_f64().unwrap();
+    assert!((0.01..1.0).contains(&share), "{newton}");
+    let free = bench.tune(&["m.bin", "--k", "0.8", "--l2", "0", "--errors", "--out", "free"]);
+    assert!(free["uncertainty"].get("prior_share").is_none(), "{free}");
+    assert!(free["uncertainty"]["median_error"].as_f64() > newton["uncertainty"]["median_error"].as_f64());
+}
+
+#[test]
+fn groups_are_left_out_in_turn() {
+    let bench = bench();
+    let report = bench.tune(&["d.bin", "--k", "0.8", "--l2", "1e-3", "--ablate", "--out", "r"]);
+    let groups = report["ablation"]["groups"].as_array().unwrap();
+    assert_eq!(groups.len(), 6, "{report}");
+    let cost =
+        |name: &str| groups.iter().find(|group| group["group"] == name).unwrap()["cost"].as_f64().unwrap();
+    // The results of random positions follow material: queens count most, and kings not at all.
+    assert!(cost("queen") > 1e-4 && cost("queen") > cost("king"), "{groups:?}");
+    assert_eq!(bench.json("r/ablation.json"), report["ablation"]);
+}
+
+#[test]
+fn k_may_be_fitted_with_the_parameters() {
+    let bench = bench();
+    let joint = bench.tune(&["d.bin", "--k", "joint", "--l2", "1e-4", "--out", "j"]);
+    let prior = bench.tune(&["d.bin", "--k", "prior", "--l2", "1e-4", "--out", "p"]);
+    let scale = &bench.json("j/run.json")["scale"];
+    assert_eq!(scale["mode"], "joint");
+    assert_eq!(scale["on_prior"], prior["k"]);
+    assert!(joint["k"].as_f64() != prior["k"].as_f64());
+    assert_eq!(bench.json("p/run.json")["scale"]["mode"], "prior");
+    let data = gputexel::dataset::read(&bench.path("d.bin")).unwrap();
+    let prior = gputexel::model::Prior::default().theta(&data.metadata().feature_set).unwrap();
+    let file = bench.json("j/params.json");
+    let values = |phase: &str| -> Vec<f64> {
+        let list = file["parameters"].as_array().unwrap();
+        list.iter().map(|parameter| parameter[phase].as_f64().unwrap()).collect()
+    };
+    let theta = [values("mg"), values("eg")].concat();
+    let all: Vec<u32> = (0..data.len() as u32).collect();
+    let k = joint["k"].as_f64().unwrap();
+    let ratio = gputexel::tuning::score_ratio(&data, k, &prior, &theta, &all).unwrap();
+    assert!((ratio - 1.0).abs() < 5e-3, "{ratio}");
+}
+
+#[test]
+fn sweeps_scale_given_weights() {
+    let bench = bench();
+    let flags = ["sweep", "d.bin", "--k", "0.8", "--optimizer", "gauss-newton", "--backend", "cpu", "--out"];
+    let with = |out: &str, more: &[&str]| [&flags[..], &[out], more].concat();
+    let report =
+        bench.report(&with("s", &["--prior-strength", "bend=1e-4,mean=1e-4", "--grid", "strength=0,1,1e3"]));
+    let text = String::from_utf8(bench.bytes("s/runs.csv")).unwrap();
+    assert!(text.starts_with("rank,strength,") && text.lines().count() == 16, "{report} {text}");
+    let training = |strength: &str| -> f64 {
+        let of = |line: &str| {
+            let cells: Vec<&str> = line.split(',').collect();
+            (cells[1] == strength).then(|| cells.last().unwrap().parse::<f64>().unwrap())
+        };
+        text.lines().filter_map(of).sum()
+    };
+    assert!(training("0") < training("1") && training("1") < training("1000"), "{text}");
+    let err = bench.fails(&with("t", &["--grid", "strength=1,2"]), 2);
+    assert!(err.contains("there are no penalties"), "{err}");
+    let err = bench.fails(&with("t", &["--prior-strength", "auto", "--grid", "l2=0,1"]), 2);
+    assert!(err.contains("weights are chosen for single runs"), "{err}");
+}
+
+#[test]
+fn strengths_that_cannot_be_are_refused() {
+    let bench = bench();
+    bench.dataset("m.bin", FeatureKind::Material, 200, 5);
+    std::fs::create_dir(bench.path("empty")).unwrap();
+    bench.tune(&["d.bin", "--k", "0.8", "--l2", "1e-3", "--epochs", "1", "--out", "plain"]);
+    let strength = |text: &'static str| vec!["d.bin", "--prior-strength", text];
+    for (flags, code, wanted) in [
+        (strength("bend=-1"), 2, "the weight '-1' is not 0 or a positive number"),
+        (strength("bend=nan"), 2, "the weight 'nan'"),
+        (strength("bend=inf"), 2, "the weight 'inf'"),
+        (strength("bent=1"), 2, "expected the kind ridge, level, mean"),
+        (strength("strong"), 2, "expected KIND=WEIGHT"),
+        (strength("bend:bishp=1"), 2, "no group of this name"),
+        (vec!["m.bin", "--prior-strength", "mirror=1"], 2, "has nothing that is a board"),
+        (strength("empty"), 1, "empty"),
+        (strength("plain"), 1, "has no penalties"),
+        (vec!["d.bin", "--prior-strength", "auto", "--l2", "1e-3"], 2, "--l2"),
+        (vec!["d.bin", "--prior-strength", "auto", "--loss", "power:1.5"], 2, "has no curvature"),
+        (vec!["d.bin", "--k", "joint", "--loss", "power:1.5"], 2, "--k joint"),
+        (vec!["d.bin", "--k", "jiont"], 2, "expected a number, auto, prior or joint"),
+        (vec!["d.bin", "--prior-folds", "1"], 2, "--prior-folds must be at least 2"),
+        (vec!["d.bin", "--prior-folds", "5", "--l2", "0"], 2, "--prior-folds only applies"),
+    ] {
+        let err = bench.fails(&[&["tune", "--backend", "cpu", "--out", "r"], &flags[..]].concat(), code);
+        assert!(err.contains(wanted), "{flags:?}: {err}");
+        assert!(!bench.path("r").exists(), "{flags:?}");
+    }
+    // What has no curvature is tuned without, and that is said.
+    let (code, _, err) = bench.run(
+        &["tune", "d.bin", "--loss", "power:1.5", "--epochs", "2", "--backend", "cpu", "--out", "r"],
+        "",
+    );
+    assert_eq!(code, 0, "{err}");
+    assert_one_line(&err);
+    assert!(err.contains("nothing is regularized"), "{err}");
+}
+
+#[test]
+fn few_games_and_games_without_a_winner_are_answered() {
+    let bench = Bench::new();
+    let tune = |input: &str, more: &[&str]| {
+        let run = [&["tune", input, "--out", "r", "--force", "--k", "1", "--backend", "cpu"], more].concat();
+        let (code, out, err) = bench.run(&run, "");
+        assert_eq!(code, 0, "{err}");
+        (out, err)
+    };
+    for (positions, wanted) in
+        [(10, "one game is too few"), (30, "3 games are fewer than the folds: 3 are used")]
+    {
+        bench.dataset("few.bin", FeatureKind::Pst, positions, 3);
+        let (out, err) = tune("few.bin", &[]);
+        assert!(err.contains(wanted), "{err} {out}");
+    }
+    bench.dataset("d.bin", FeatureKind::Pst, 300, 3);
+    let (_, err) = tune("d.bin", &["--prior-folds", "100"]);
+    assert!(err.contains("30 games are fewer than the folds: 30 are used"), "{err}");
+    let line = |i: usize| {
+        let rank = |piece: &str| format!("{}{piece}{}", 1 + i % 3, 7 - (1 + i % 3));
+        format!("7k/8/{}/8/8/{}/8/K7 w - - c9 \"1/2-1/2\";\n", rank("p"), rank("N"))
+    };
+    bench.write("draws.epd", (0..60).map(line).collect::<String>());
+    let (out, err) = tune("draws.epd", &[]);
+    assert!(err.contains("does not know its games"), "{err} {out}");
+}
