@@ -3,9 +3,12 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::exact_scores;
-use gputexel_dataset::Dataset;
+use crate::{RunConfig, exact_scores};
 use gputexel_dataset::objective::x_per_cp;
+use gputexel_dataset::{Dataset, Split};
+
+/// Most positions that the scale of a result is measured on.
+const MEASURED: usize = 2_000_000;
 
 /// What the scale constant K is fitted on, where it is not given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,4 +72,12 @@ pub fn score_ratio(data: &Dataset, k: f64, prior: &[f64], theta: &[f64], which: 
     let (product, square) = sums.iter().fold((0.0, 0.0), |(x, y), (a, b)| (x + a, y + b));
     let ratio = product / square;
     (ratio.is_finite() && ratio > 0.0).then_some(ratio)
+}
+
+/// The [`score_ratio`] of θ to the prior of a run on its training positions; of more than two million, on every
+/// n-th.
+pub fn training_score_ratio(config: &RunConfig, data: &Dataset, split: &Split, theta: &[f64]) -> Option<f64> {
+    let every = split.training().count().div_ceil(MEASURED).max(1);
+    let which: Vec<u32> = split.training().step_by(every).map(|n| n as u32).collect();
+    score_ratio(data, config.k, &config.prior_theta, theta, &which)
 }
