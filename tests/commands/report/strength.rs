@@ -44,7 +44,7 @@ fn board(html: &str, caption: &str) -> Vec<String> {
 fn slope(bench: &Bench, folder: &str) -> f64 {
     let data = read(&bench.path("d.bin")).unwrap();
     let config = &bench.json(&format!("{folder}/run.json"))["config"];
-    let prior = numbers(&config["prior_theta"]);
+    let prior = numbers(&config["start"]);
     let k = config["k"].as_f64().unwrap();
     let list = bench.json(&format!("{folder}/params.json"))["parameters"].as_array().unwrap().clone();
     let values = |phase: &str| list.iter().map(|p| p[phase].as_f64().unwrap()).collect::<Vec<f64>>();

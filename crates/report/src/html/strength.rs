@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::data::{Parameter, StrengthReport};
 use super::groups::groups;
 use super::plot::{Axis, Plot, Series, Style};
-use super::{boards, facts, table};
+use super::{boards, table};
 use gputexel_files::Result;
 
 /// How far beyond the curve the prior's loss may be to be drawn, as a share of the curve's height.
@@ -19,7 +19,9 @@ pub(super) fn section(strength: &StrengthReport, parameters: &[Parameter]) -> Re
     let curve = curve(strength).map(|plot| plot.figure("strength-curve")).transpose()?;
     Ok(html! {
         @for note in &strength.notes { p.note { (note) } }
-        @if !strength.facts.is_empty() { (facts(&strength.facts)) }
+        @if !strength.facts.is_empty() {
+            dl.record { @for (name, value) in &strength.facts { dt { (name) } dd { (value) } } }
+        }
         @if !strength.penalties.is_empty() { (penalties(strength)) }
         @if let Some(curve) = curve { div.figures { (curve) } }
         (unpenalized(strength, parameters))
