@@ -36,6 +36,7 @@ fn config(data: &Dataset) -> SweepConfig {
         prior: Prior::default().to_string(),
         start: Prior::default().theta(&data.metadata().feature_set).expect("the default prior fits"),
         basis: None,
+        penalties: Vec::new(),
         grid: Grid { axes: vec![axis("l2=1e-6:1e-3:8:log"), axis("learning-rate=2:40:8")] },
         loss: LossKind::Squared,
         k: vec![(LossKind::Squared, 0.83)],

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use gputexel::chess::PhaseSettings;
 use gputexel::dataset;
-use gputexel::model::{Basis, FeatureKind, FeatureSet, Prior};
+use gputexel::model::{Basis, Constraint, ConstraintKind, FeatureKind, FeatureSet, Prior};
 use gputexel::run::BasisSettings;
 use gputexel::{Error, write_atomically};
 use serde_json::json;
@@ -23,12 +23,25 @@ pub struct BasisArgs {
     /// coordinates of the basis
     #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Objective")]
     freeze: Vec<String>,
+    /// Tables whose values never fall along their lines (knight_mobility, passed_free.eg); where lines
+    /// cross, along the first ones: ranks of pawn shelters, distances of kings
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Objective")]
+    increasing: Vec<String>,
+    /// Tables whose values never rise along their lines
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Objective")]
+    decreasing: Vec<String>,
+    /// Tables or features whose values are at least 0 (bishop_pair, passed_free.eg)
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Objective")]
+    positive: Vec<String>,
+    /// Tables or features whose values are at most 0 (doubled)
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Objective")]
+    negative: Vec<String>,
 }
 
 impl BasisArgs {
     /// Whether any of the flags was given.
     pub fn is_given(&self) -> bool {
-        self.basis.is_some() || !self.freeze.is_empty()
+        self.basis.is_some() || !self.freeze.is_empty() || !self.constraints().is_empty()
     }
 
     /// The flags as settings of a run.
@@ -37,7 +50,22 @@ impl BasisArgs {
             let Ok(basis) = text.parse::<Basis>();
             basis
         });
-        BasisSettings { basis, freeze: self.freeze.clone(), ..BasisSettings::default() }
+        let (freeze, constraints) = (self.freeze.clone(), self.constraints());
+        BasisSettings { basis, freeze, constraints, ..BasisSettings::default() }
+    }
+
+    /// What parameters are held to.
+    pub fn constraints(&self) -> Vec<Constraint> {
+        let lists = ConstraintKind::ALL.map(|kind| {
+            let names = match kind {
+                ConstraintKind::Increasing => &self.increasing,
+                ConstraintKind::Decreasing => &self.decreasing,
+                ConstraintKind::Positive => &self.positive,
+                ConstraintKind::Negative => &self.negative,
+            };
+            names.iter().map(move |name| Constraint { kind, name: name.clone() })
+        });
+        lists.into_iter().flatten().collect()
     }
 
     /// The basis that was named, if any, and what is to be kept fixed.

@@ -33,26 +33,32 @@ pub struct FeaturesArgs {
 pub fn run(args: &FeaturesArgs, context: &Context) -> anyhow::Result<()> {
     let set = FeatureSet::new(FeatureKind::parse(&args.model)?, PhaseSettings::default());
     let chosen = args.group.as_deref();
-    let mut groups = set.groups();
-    groups.retain(|group| chosen.is_none_or(|chosen| chosen == group.name));
+    let mut groups: Vec<(FeatureGroup<'_>, String)> =
+        set.groups().into_iter().zip(set.arrangements()).collect();
+    groups.retain(|(group, _)| chosen.is_none_or(|chosen| chosen == group.name));
     if groups.is_empty() {
         let group = chosen.unwrap_or_default();
         let text = format!("group '{group}': feature set '{}' has no such group", set.name());
         return Err(gputexel::Error::Usage(text).into());
     }
     if context.json {
+        let groups: Vec<FeatureGroup<'_>> = groups.into_iter().map(|(group, _)| group).collect();
         return Ok(say(&format!("{}\n", json!({ "model": set.name(), "groups": groups })))?);
     }
-    let count: usize = groups.iter().map(|group| group.features.len()).sum();
+    let count: usize = groups.iter().map(|(group, _)| group.features.len()).sum();
     let mut text = format!(
         "{}: {} features, {} parameters\n",
         set.name(),
         grouped(count as u64),
         grouped(2 * count as u64)
     );
-    for FeatureGroup { name, definition, features } in groups {
+    for (FeatureGroup { name, definition, features }, arrangement) in groups {
+        let count = match arrangement.as_str() {
+            "" => features.len().to_string(),
+            arrangement => format!("{}, {arrangement}", features.len()),
+        };
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "\n{name} ({})\n  {definition}", features.len());
+        let _ = writeln!(text, "\n{name} ({count})\n  {definition}");
         if args.names || chosen.is_some() {
             for row in features.chunks(8) {
                 let _ = writeln!(text, "    {}", row.join(" "));

@@ -130,9 +130,11 @@ fn describe_contents(text: &mut String, contents: &Contents, meta: &Summary) {
         let _ = writeln!(text, "  endgame scale factors: {}", contents.scale_factors);
     }
     *text += &phase_table(&contents.results_by_phase, 4);
-    let mut rows = vec![
-        ["positions with a", "features", "unseen", "fewest", "median", "most"].map(String::from).to_vec(),
-    ];
+    let mut titles = vec!["positions with a", "features", "unseen", "fewest", "median", "most"];
+    if contents.groups.iter().any(|group| !group.structure.is_empty()) {
+        titles.push("structure");
+    }
+    let mut rows = vec![titles.into_iter().map(String::from).collect()];
     rows.extend(contents.groups.iter().map(|group| {
         vec![
             group.name.clone(),
@@ -141,6 +143,7 @@ fn describe_contents(text: &mut String, contents: &Contents, meta: &Summary) {
             grouped(group.fewest),
             grouped(group.median),
             grouped(group.most),
+            group.structure.clone(),
         ]
     }));
     *text += &aligned(&rows, 4);

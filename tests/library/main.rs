@@ -35,8 +35,10 @@ mod patch {
 }
 
 mod tuning {
+    mod constraints;
     mod coverage;
     mod diagnostics;
+    mod penalties;
     mod real_data;
     mod resume;
     mod rounding;

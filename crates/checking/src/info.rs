@@ -97,6 +97,9 @@ pub struct GroupOccurrences {
     pub median: u64,
     /// Positions of the most common feature.
     pub most: u64,
+    /// The lines and boards that an imported schema declares, in words.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub structure: String,
 }
 
 /// How many positions have a feature.
@@ -152,7 +155,13 @@ impl Contents {
     /// Summarizes a dataset, with a list of all features if requested.
     pub fn new(data: &Dataset, list_features: bool) -> Self {
         let counts = data.occurrences();
-        let features = &data.metadata().feature_set.features;
+        let set = &data.metadata().feature_set;
+        let features = &set.features;
+        // Of computed features it is known, and the same for every dataset.
+        let declared = set.arrangements().into_iter().map(|words| match set.imported {
+            Some(_) => words,
+            None => String::new(),
+        });
         let entries: usize = (0..data.len()).map(|n| data.row(n).entry_count()).sum();
         let known = |values: &[f32]| values.iter().filter(|value| !value.is_nan()).count() as u64;
         let named: Vec<Occurrences> = features
@@ -172,7 +181,8 @@ impl Contents {
             results_by_phase: PhaseRow::all(data),
             groups: ids_by_group(features)
                 .into_iter()
-                .map(|(name, ids)| GroupOccurrences::new(name, &ids, &counts))
+                .zip(declared)
+                .map(|((name, ids), structure)| GroupOccurrences::new(name, &ids, &counts, structure))
                 .collect(),
             unseen: named.iter().filter(|one| one.positions == 0).map(|one| one.name.clone()).collect(),
             rarest,
@@ -183,7 +193,7 @@ impl Contents {
 }
 
 impl GroupOccurrences {
-    fn new(name: &str, ids: &[usize], counts: &[u64]) -> Self {
+    fn new(name: &str, ids: &[usize], counts: &[u64], structure: String) -> Self {
         let mut own: Vec<u64> = ids.iter().map(|&id| counts[id]).collect();
         own.sort_unstable();
         Self {
@@ -193,6 +203,7 @@ impl GroupOccurrences {
             fewest: own.iter().copied().find(|&count| count > 0).unwrap_or(0),
             median: own[own.len() / 2],
             most: own[own.len() - 1],
+            structure,
         }
     }
 }

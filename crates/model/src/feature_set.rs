@@ -6,7 +6,7 @@ use shakmaty::{Board, Color, Role, Square};
 
 use super::feature::{Feature, ROLE_NAMES};
 use super::imported::{ImportedParameter, MAX_FEATURES, check_name};
-use super::{Imported, classical};
+use super::{Imported, classical, places};
 use gputexel_chess::PhaseSettings;
 use gputexel_files::{Error, Result};
 
@@ -268,7 +268,7 @@ impl FeatureSet {
             }
             parameter.check().map_err(|reason| Error::Usage(format!("parameter '{name}': {reason}")))?;
         }
-        Ok(())
+        places::check(&self.features, &imported.parameters)
     }
 
     /// Starting values of an imported feature set: mg of every feature, then eg.

@@ -46,6 +46,19 @@ pub struct ImportedParameter {
     /// Upper bounds, if any.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub max: [Option<f64>; 2],
+    /// Its place among its neighbors, if it has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+}
+
+/// The place of a parameter among those of its group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Place {
+    /// In the line of that name, behind those of its parameters that are listed before.
+    Line(String),
+    /// On the board of that name, on one of the squares a1, b1 … h8, counted from 0.
+    Square(String, u8),
 }
 
 fn is_empty(pair: &[Option<f64>; 2]) -> bool {
@@ -97,9 +110,9 @@ impl ImportedParameter {
             }
     }
 
-    /// Whether nothing but the starting values is declared.
+    /// Whether nothing that concerns tuning is declared but the starting values.
     pub(crate) fn is_plain(&self) -> bool {
-        *self == Self { prior: self.prior, ..Self::default() }
+        *self == Self { prior: self.prior, place: self.place.clone(), ..Self::default() }
     }
 }
 

@@ -13,6 +13,7 @@ mod imported;
 mod parameterization;
 mod parameters;
 mod penalty;
+mod places;
 mod playing;
 mod prior;
 mod squares;
@@ -20,11 +21,14 @@ mod structure;
 mod tables;
 
 pub use arrangement::Arrangement;
-pub use basis::{Base, BaseWord, Basis, BasisFile, CoordinateRecord, Named, NamedBasis, PriorWord, Value};
+pub use basis::{
+    Base, BaseWord, Basis, BasisFile, Constraint, ConstraintKind, CoordinateRecord, Named, NamedBasis,
+    PriorWord, Value,
+};
 pub use feature::{Feature, ROLE_NAMES};
 pub use feature_set::{FeatureGroup, FeatureKind, FeatureRow, FeatureSet};
 pub use groups::{ParameterGroups, resolve as resolve_parameters};
-pub use imported::{Imported, ImportedParameter, MAX_FEATURES, Phases, check_name};
+pub use imported::{Imported, ImportedParameter, MAX_FEATURES, Phases, Place, check_name};
 pub use parameterization::{Coordinate, Parameterization};
 pub use parameters::{
     BothPhases, Interval, ParameterFile, ParameterRecord, Provenance, RoundingRecord, SingleStepsRecord,

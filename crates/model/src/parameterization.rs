@@ -41,7 +41,7 @@ pub struct Parameterization {
     /// Columns of B: (index of θ, factor), ascending, one list per coordinate.
     pub columns: Vec<Vec<(u32, f64)>>,
     /// z at the start, if B is the identity.
-    start: Vec<f64>,
+    pub(crate) start: Vec<f64>,
 }
 
 impl Parameterization {

@@ -2,8 +2,10 @@
 //!
 //! Owns what neighbors what. What follows from it is left to [penalties](super::penalties).
 
+use std::collections::HashMap;
+
 use crate::arrangement::Arrangement;
-use crate::{FeatureKind, FeatureSet, classical};
+use crate::{FeatureKind, FeatureSet, Phases, classical, places};
 
 /// The structure of a feature set.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,13 +14,16 @@ pub struct Structure {
     pub parts: Vec<Part>,
 }
 
-/// A group of features.
+/// A group of features; of a group that has boards and other features, a board, or all that is on none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Its name.
+    /// Its name, which no other part has: the group's, or `group/board` of a board that is not all of its group.
     pub name: String,
-    /// All of its features, by their ids, each with whether its middlegame and endgame values are tuned.
+    /// All of its features in the order of their ids, each with whether its middlegame and endgame values are
+    /// tuned.
     pub features: Vec<(u32, [bool; 2])>,
+    /// Those with one value for both phases, in the order of their ids.
+    pub untapered: Vec<u32>,
     /// What neighbors what.
     pub layout: Arrangement,
 }
@@ -26,38 +31,69 @@ pub struct Part {
 impl FeatureSet {
     /// Which features stand on a board or a line, and which belong together.
     pub fn structure(&self) -> Structure {
-        let mut parts = Vec::new();
-        for name in self.group_names() {
-            let ids: Vec<u32> = (0..self.features.len() as u32)
-                .filter(|&id| self.features[id as usize].group == name)
-                .collect();
-            let layout = match self.kind {
-                FeatureKind::Material => Arrangement::None,
-                FeatureKind::Pst => Arrangement::Board(ids.iter().copied().map(Some).collect()),
-                FeatureKind::Classical => classical::arrangement(name, &ids),
-                FeatureKind::Imported => self.imported_arrangement(&ids),
-            };
-            // Pawns never stand on the first and last rank: what neighbors say of them would mean nothing.
-            let possible =
-                |id: u32| !(name == "pawn" && self.has_boards() && matches!(id % 64, 0..8 | 56..64));
-            let tuned = |&id: &u32| match &self.imported {
-                None => (id, [possible(id); 2]),
-                Some(imported) => {
-                    let parameter = &imported.parameters[id as usize];
-                    (id, [parameter.moves(0), parameter.moves(1)])
-                }
-            };
-            parts.push(Part { name: name.to_string(), features: ids.iter().map(tuned).collect(), layout });
+        let mut groups: Vec<(&str, Vec<u32>)> = Vec::new();
+        let mut known: HashMap<&str, usize> = HashMap::new();
+        for (id, feature) in self.features.iter().enumerate() {
+            let at = *known.entry(&feature.group).or_insert(groups.len());
+            if at == groups.len() {
+                groups.push((&feature.group, Vec::new()));
+            }
+            groups[at].1.push(id as u32);
         }
-        Structure { parts }
+        let pieces: Vec<(String, Vec<u32>, Arrangement)> = match &self.imported {
+            Some(imported) => places::pieces(groups, &imported.parameters),
+            None => groups
+                .into_iter()
+                .map(|(name, ids)| {
+                    let layout = match self.kind {
+                        FeatureKind::Material | FeatureKind::Imported => Arrangement::None,
+                        FeatureKind::Pst => Arrangement::Board(ids.iter().copied().map(Some).collect()),
+                        FeatureKind::Classical => classical::arrangement(name, &ids),
+                    };
+                    (name.to_string(), ids, layout)
+                })
+                .collect(),
+        };
+        let parts = pieces.into_iter().map(|(name, ids, layout)| self.part(name, &ids, layout));
+        Structure { parts: parts.collect() }
+    }
+
+    fn part(&self, name: String, ids: &[u32], layout: Arrangement) -> Part {
+        let of = |id: u32| self.imported.as_ref().map(|imported| &imported.parameters[id as usize]);
+        // Pawns never stand on the first and last rank: what neighbors say of them would mean nothing.
+        let possible = |id: u32| !(name == "pawn" && self.has_boards() && matches!(id % 64, 0..8 | 56..64));
+        let tuned = |&id: &u32| match of(id) {
+            None => (id, [possible(id); 2]),
+            Some(parameter) => (id, [parameter.moves(0), parameter.moves(1)]),
+        };
+        let features = ids.iter().map(tuned).collect();
+        let one_value = |id: &u32| of(*id).is_some_and(|parameter| parameter.phases == Phases::Untapered);
+        let untapered = ids.iter().copied().filter(one_value).collect();
+        Part { name, features, untapered, layout }
+    }
+
+    /// The arrangements of each group in words, in the order of groups: `line of 9`, or `2 lines, board`.
+    pub fn arrangements(&self) -> Vec<String> {
+        let mut words: Vec<Vec<String>> = Vec::new();
+        let mut known: HashMap<&str, usize> = HashMap::new();
+        for part in self.structure().parts {
+            let Some(&(first, _)) = part.features.first() else { continue };
+            let group = self.features[first as usize].group.as_str();
+            let at = *known.entry(group).or_insert(words.len());
+            if at == words.len() {
+                words.push(Vec::new());
+            }
+            words[at].push(part.layout.summary());
+        }
+        let join = |mut words: Vec<String>| {
+            words.retain(|word| !word.is_empty());
+            words.join(", ")
+        };
+        words.into_iter().map(join).collect()
     }
 
     /// Whether its first features are the piece-square tables of all pieces, pawns first.
     fn has_boards(&self) -> bool {
         matches!(self.kind, FeatureKind::Pst | FeatureKind::Classical)
-    }
-
-    fn imported_arrangement(&self, _ids: &[u32]) -> Arrangement {
-        Arrangement::None
     }
 }

@@ -1,7 +1,7 @@
 //! Which parameters of a run are tuned, and within which bounds.
 
 use gputexel_files::{Error, Result};
-use gputexel_model::{Basis, FeatureSet, Parameterization};
+use gputexel_model::{Basis, Constraint, FeatureSet, Parameterization};
 
 /// Which parameters are tuned.
 #[derive(Clone, Debug, Default)]
@@ -11,7 +11,9 @@ pub struct BasisSettings {
     pub basis: Option<Basis>,
     /// What is not tuned: tables, features, one phase of them, or coordinates.
     pub freeze: Vec<String>,
-    /// Whether to drop the bounds of the basis.
+    /// What parameters are held to: signs, and lines of values that never fall or never rise.
+    pub constraints: Vec<Constraint>,
+    /// Whether to drop the bounds of the basis. Constraints stay.
     pub unbounded: bool,
     /// Whether to restrict all coordinates to whole numbers.
     pub integers: bool,
@@ -31,7 +33,7 @@ impl BasisSettings {
         let Ok(identity) = "identity".parse::<Basis>();
         let Ok(default) = set.default_basis(default).parse::<Basis>();
         let basis = self.basis.as_ref().unwrap_or(&default);
-        let plain = *basis == identity && self.freeze.is_empty();
+        let plain = *basis == identity && self.freeze.is_empty() && self.constraints.is_empty();
         if plain && !named && !self.integers && self.radius.is_none() {
             return Ok(None);
         }
@@ -39,6 +41,7 @@ impl BasisSettings {
         if self.unbounded {
             resolved = resolved.without_bounds();
         }
+        resolved = resolved.constrained(set, theta, &self.constraints)?;
         if self.integers {
             resolved = resolved.whole();
         }

@@ -1,15 +1,17 @@
 //! What regularizes a run, and the scale constant that it is fitted with.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use gputexel_dataset::{Dataset, Layout, Split};
 use gputexel_evaluator::Backend;
-use gputexel_files::{Error, Result};
+use gputexel_files::run_folder::Kind;
+use gputexel_files::{Error, Result, RunFolder};
 use gputexel_model::{FeatureSet, Parameterization, Penalty, parse_penalties};
 use gputexel_optimizer::GaussNewtonSettings;
 use gputexel_tuning::{
-    Limits, OptimizerConfig, RunConfig, ScaleMode, ScaleRecord, StopReason, Strength, StrengthRequest,
-    Tuning, choose_strength, score_ratio, strength_obstacle,
+    Limits, OptimizerConfig, RunConfig, RunRecord, ScaleMode, ScaleRecord, StopReason, Strength,
+    StrengthRequest, Tuning, choose_strength, score_ratio, strength_obstacle,
 };
 
 use crate::event::{RunEvent, RunObserver};
@@ -36,6 +38,35 @@ const SCALE_PRECISION: f64 = 1e-3;
 const SCALE_FITS: usize = 8;
 
 impl PriorStrength {
+    /// What a text says: `auto`, `none`, weights of penalties, or the folder of a run, whose weights they are.
+    ///
+    /// # Errors
+    /// [`Error::Input`] and [`Error::Io`] for a folder that is not that of a run with penalties.
+    pub fn read(text: &str) -> Result<Self> {
+        match text.trim() {
+            "auto" => Ok(Self::Auto { folds: None }),
+            "none" => Ok(Self::None),
+            path if Path::new(path).is_dir() => weights_of(Path::new(path)).map(Self::Weights),
+            weights => Ok(Self::Weights(weights.to_string())),
+        }
+    }
+
+    /// The weights, if they are given.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if they are to be chosen.
+    pub fn weights(&self) -> Result<Option<&str>> {
+        match self {
+            Self::Weights(text) => Ok(Some(text)),
+            Self::None => Ok(None),
+            Self::Auto { .. } => {
+                let reason =
+                    "weights are chosen for single runs: give weights, or the folder of a run".to_string();
+                Err(Error::Setting { setting: "prior-strength", value: Some("auto".to_string()), reason })
+            }
+        }
+    }
+
     /// What a run has whose settings say nothing: [`Self::Auto`], unless it has a weight λ of its own or is a
     /// swarm.
     pub(crate) fn default_for(optimizer: &OptimizerConfig, l2: Option<f64>) -> Self {
@@ -52,6 +83,21 @@ impl PriorStrength {
             Self::Weights(text) => parse_penalties(set, text),
             _ => Ok(Vec::new()),
         }
+    }
+}
+
+/// The weights of a run's penalties as text.
+fn weights_of(folder: &Path) -> Result<String> {
+    let record: RunRecord = RunFolder::view(folder).record(Kind::Run)?;
+    let weights: Vec<String> = record
+        .config
+        .penalties
+        .iter()
+        .map(|penalty| format!("{}:{}={:e}", penalty.kind, penalty.of, penalty.weight))
+        .collect();
+    match weights.is_empty() {
+        true => Err(Error::input(folder, "the run has no penalties whose weights could be used")),
+        false => Ok(weights.join(",")),
     }
 }
 

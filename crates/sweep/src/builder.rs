@@ -8,7 +8,7 @@ use gputexel_dataset::objective::LossKind;
 use gputexel_evaluator::Backend;
 use gputexel_files::run_folder::{Kind, RunFolder};
 use gputexel_files::{Advice, Error, Result, StopFlag, absolute, check_present};
-use gputexel_model::{Basis, Parameterization, Prior};
+use gputexel_model::{Basis, Constraint, Parameterization, Prior, parse_penalties};
 use gputexel_tuning::sweep::{
     Axis, AxisKey, Grid, MakeEvaluator, SweepConfig, SweepEvent, SweepMethod, SweepOutputs, SweepRecord,
 };
@@ -32,6 +32,8 @@ pub struct SweepBuilder<'a> {
     prior: Option<Prior>,
     basis: Option<String>,
     freeze: Vec<String>,
+    penalties: Option<String>,
+    constraints: Vec<Constraint>,
     loss: Option<LossKind>,
     judge: Option<LossKind>,
     k: Option<f64>,
@@ -57,6 +59,8 @@ impl<'a> SweepBuilder<'a> {
             prior: None,
             basis: None,
             freeze: Vec::new(),
+            penalties: None,
+            constraints: Vec::new(),
             loss: None,
             judge: None,
             k: None,
@@ -83,7 +87,7 @@ impl<'a> SweepBuilder<'a> {
 
     /// Varies a setting over values, `FROM:TO:N`, `FROM:TO:N:log` or a list with commas, in all
     /// combinations with the other axes. The settings are `learning-rate`, `beta1`, `beta2`, `epsilon`
-    /// (Adam's), `l2`, `k`, `loss`, `blend` (share of the search score in the targets), `source:NAME`
+    /// (Adam's), `l2`, `strength` (of the [penalties](Self::penalties)), `k`, `loss`, `blend` (share of the search score in the targets), `source:NAME`
     /// (factor on a source's weights in training) and `seed` (the same runs on other folds).
     #[must_use]
     pub fn axis(mut self, name: &str, values: &str) -> Self {
@@ -122,6 +126,21 @@ impl<'a> SweepBuilder<'a> {
     #[must_use]
     pub fn freeze(mut self, names: &[String]) -> Self {
         self.freeze = names.to_vec();
+        self
+    }
+
+    /// Penalties of every run with their weights, see [`parse_penalties`] [default: none]. An axis `strength`
+    /// scales all of them.
+    #[must_use]
+    pub fn penalties(mut self, weights: &str) -> Self {
+        self.penalties = Some(weights.to_string());
+        self
+    }
+
+    /// What parameters are held to: signs, and lines of values that never fall or never rise.
+    #[must_use]
+    pub fn constraints(mut self, constraints: &[Constraint]) -> Self {
+        self.constraints = constraints.to_vec();
         self
     }
 
@@ -221,6 +240,7 @@ impl<'a> SweepBuilder<'a> {
             checksum: self.data.checksum().to_string(),
             prior: prior.to_string(),
             basis: self.parameterization(&start)?,
+            penalties: self.penalties.as_deref().map_or(Ok(Vec::new()), |text| parse_penalties(set, text))?,
             start,
             grid,
             loss,
@@ -330,11 +350,11 @@ impl<'a> SweepBuilder<'a> {
     fn parameterization(&self, theta: &[f64]) -> Result<Option<Parameterization>> {
         let set = &self.data.metadata().feature_set;
         let name = self.basis.as_deref().unwrap_or(set.default_basis("identity"));
-        if name == "identity" && self.freeze.is_empty() {
+        if name == "identity" && self.freeze.is_empty() && self.constraints.is_empty() {
             return Ok(None);
         }
         let Ok(basis) = name.parse::<Basis>();
-        basis.resolve(set, theta, &self.freeze).map(Some)
+        basis.resolve(set, theta, &self.freeze)?.constrained(set, theta, &self.constraints).map(Some)
     }
 
     /// K of each loss function, given or fitted on the prior; none where the grid varies K.

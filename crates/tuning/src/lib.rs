@@ -17,6 +17,7 @@ mod records;
 mod regularization;
 mod rounding;
 mod rounding_outcome;
+mod run_record;
 mod scale;
 mod scale_curve;
 mod scale_ratio;
@@ -28,10 +29,7 @@ mod uncertainty;
 mod values;
 
 pub use checkpoint::{Checkpoint, Progress};
-pub use config::{
-    GAUSS_NEWTON_LIMIT, Limits, OptimizerConfig, RequiesceRecord, RoundRecord, RunConfig, RunRecord,
-    UncertaintyRequest, space_of,
-};
+pub use config::{GAUSS_NEWTON_LIMIT, Limits, OptimizerConfig, RunConfig, space_of};
 pub use diagnostics::{
     Calibration, CalibrationBin, Diagnostics, Residual, ScaleNeighborhood, SetDiagnostics, diagnose,
     paired_difference,
@@ -49,6 +47,7 @@ pub use rounding::{Rounded, Rounding, round, round_naively, round_successively};
 pub use rounding_outcome::{
     RoundedSummary, RoundingOutcome, RoundingSummary, SurveySummary, gauss_newton_matrix, round_outcome,
 };
+pub use run_record::{RequiesceRecord, RoundRecord, RunRecord, UncertaintyRequest};
 pub use scale::{ScaleFit, fit_scale};
 pub use scale_curve::{MinimumAt, ScaleCurve, scale_curve};
 pub use scale_ratio::{ScaleMode, ScaleRecord, score_ratio, training_score_ratio};

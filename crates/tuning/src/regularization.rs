@@ -18,6 +18,13 @@ pub struct Regularization {
     matrix: Option<SparseSymmetric>,
 }
 
+/// What members may have of their own: λ, and a factor on the penalties.
+#[derive(Clone, Copy)]
+struct Weights {
+    l2: f64,
+    strength: f64,
+}
+
 impl Regularization {
     /// That of penalties on the distance from a prior (θ₀, 2 F values).
     pub fn new(prior: &[f64], penalties: &[Penalty]) -> Self {
@@ -52,28 +59,43 @@ impl Regularization {
     /// # Panics
     /// If θ and the prior differ in length; so do the other functions.
     pub fn value(&self, theta: &[f64], l2: f64) -> f64 {
+        self.value_with(theta, Weights { l2, strength: 1.0 })
+    }
+
+    fn value_with(&self, theta: &[f64], Weights { l2, strength }: Weights) -> f64 {
         let distance = self.distance(theta);
         let squares: f64 = distance.iter().map(|d| d * d).sum();
-        l2 * PER_CP2 * squares + self.matrix.as_ref().map_or(0.0, |matrix| matrix.form(&distance, &distance))
+        let form = self.matrix.as_ref().map_or(0.0, |matrix| matrix.form(&distance, &distance));
+        l2 * PER_CP2 * squares + strength * form
     }
 
     /// Its gradient at θ.
     pub fn gradient(&self, theta: &[f64], l2: f64) -> Vec<f64> {
+        self.gradient_with(theta, Weights { l2, strength: 1.0 })
+    }
+
+    fn gradient_with(&self, theta: &[f64], Weights { l2, strength }: Weights) -> Vec<f64> {
         let distance = self.distance(theta);
         let mut gradient: Vec<f64> = distance.iter().map(|d| 2.0 * l2 * PER_CP2 * d).collect();
         if let Some(matrix) = &self.matrix {
-            gradient.iter_mut().zip(matrix.times(&distance)).for_each(|(g, product)| *g += 2.0 * product);
+            gradient.iter_mut().zip(matrix.times(&distance)).for_each(|(g, product)| {
+                *g += 2.0 * strength * product;
+            });
         }
         gradient
     }
 
     /// Adds its second derivatives to a matrix (row-major).
     pub fn add_curvature(&self, curvature: &mut [f64], l2: f64) {
+        self.add_curvature_with(curvature, Weights { l2, strength: 1.0 });
+    }
+
+    fn add_curvature_with(&self, curvature: &mut [f64], Weights { l2, strength }: Weights) {
         let size = self.prior.len();
         assert_eq!(curvature.len(), size * size);
         (0..size).for_each(|i| curvature[i * size + i] += 2.0 * l2 * PER_CP2);
         for (i, j, value) in self.matrix.iter().flat_map(SparseSymmetric::entries) {
-            curvature[i as usize * size + j as usize] += 2.0 * value;
+            curvature[i as usize * size + j as usize] += 2.0 * strength * value;
         }
     }
 
@@ -96,23 +118,36 @@ impl Regularization {
     /// # Panics
     /// If the lengths of parameters and evaluations do not match.
     pub fn add(&self, evaluations: &mut Evaluations, parameters: &[f64], l2: &[f64]) {
+        self.add_scaled(evaluations, parameters, l2, &vec![1.0; l2.len()]);
+    }
+
+    /// As [`add`](Self::add), with a factor on all penalties for each member.
+    ///
+    /// # Panics
+    /// If lengths do not match.
+    pub fn add_scaled(
+        &self,
+        evaluations: &mut Evaluations,
+        parameters: &[f64],
+        l2: &[f64],
+        strengths: &[f64],
+    ) {
         let size = self.prior.len();
-        assert_eq!(parameters.len(), size * l2.len());
-        for (member, &lambda) in l2.iter().enumerate() {
-            if lambda == 0.0 && self.matrix.is_none() {
+        assert_eq!((parameters.len(), strengths.len()), (size * l2.len(), l2.len()));
+        for (member, (&l2, &strength)) in l2.iter().zip(strengths).enumerate() {
+            if l2 == 0.0 && (strength == 0.0 || self.matrix.is_none()) {
                 continue;
             }
+            let weights = Weights { l2, strength };
             let theta = &parameters[member * size..][..size];
-            evaluations.losses[member] += self.value(theta, lambda);
+            evaluations.losses[member] += self.value_with(theta, weights);
             if !evaluations.gradients.is_empty() {
                 let gradient = &mut evaluations.gradients[member * size..][..size];
-                gradient.iter_mut().zip(self.gradient(theta, lambda)).for_each(|(sum, g)| *sum += g);
+                gradient.iter_mut().zip(self.gradient_with(theta, weights)).for_each(|(sum, g)| *sum += g);
             }
             if !evaluations.curvatures.is_empty() {
-                self.add_curvature(
-                    &mut evaluations.curvatures[member * size * size..][..size * size],
-                    lambda,
-                );
+                let matrix = &mut evaluations.curvatures[member * size * size..][..size * size];
+                self.add_curvature_with(matrix, weights);
             }
         }
     }

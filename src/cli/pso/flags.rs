@@ -20,6 +20,10 @@ pub struct Fresh {
     /// L2 regularization toward the prior: the cost of a parameter one pawn away from it [default: 0]
     #[arg(long, value_name = "LAMBDA", help_heading = "Objective")]
     l2: Option<f64>,
+    /// What ties parameters to their neighbors and to the prior: weights such as bend=1e-4,mirror=1e-2, the
+    /// folder of a run, for its weights, or none [default: none]
+    #[arg(long, value_name = "HOW", help_heading = "Objective")]
+    pub(super) prior_strength: Option<String>,
     /// Share of the games held out to evaluate the best particle of every iteration
     #[arg(long, value_name = "SHARE", help_heading = "Objective")]
     pub(super) holdout: Option<f64>,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use gputexel::objective::LossKind;
-use gputexel::run::{Reopened, Tuned, Tuner, are_datasets};
+use gputexel::run::{PriorStrength, Reopened, Tuned, Tuner, are_datasets};
 use gputexel::tuning::OptimizerConfig;
 use gputexel::{Error, Result};
 
@@ -109,6 +109,11 @@ fn start(args: &PsoArgs) -> Result<Tuner<'_>> {
         .limits(fresh.limits()?)
         .optimizer(OptimizerConfig::ParticleSwarm { settings, polish: fresh.polish });
     tuner = with(tuner, parsed(&fresh.prior)?, Tuner::prior);
+    let strength = fresh.prior_strength.as_deref().map(PriorStrength::read).transpose()?;
+    if let Some(strength) = &strength {
+        strength.weights()?;
+    }
+    tuner = with(tuner, strength, Tuner::prior_strength);
     tuner = with(tuner, args.scale.k()?, Tuner::k);
     runs::in_folder(tuner, args.out.as_deref(), args.force)
 }

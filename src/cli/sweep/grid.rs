@@ -5,6 +5,7 @@ use std::path::Path;
 
 use gputexel::dataset::{self, Dataset};
 use gputexel::report::sweep_curve;
+use gputexel::run::PriorStrength;
 use gputexel::sweep::{StartedSweep, Sweep, SweepBuilder, SweepFiles};
 use gputexel::tuning::sweep::{MakeEvaluator, SweepConfig, SweepMethod};
 use gputexel::{Error, Result};
@@ -68,7 +69,8 @@ fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
         .k_base(fresh.k_base.parse()?)
         .method(method(fresh)?)
         .axes(&fresh.grid)
-        .freeze(frozen);
+        .freeze(frozen)
+        .constraints(&args.basis.constraints());
     let k = args.k.k()?;
     for (name, given, flag) in [
         ("seed", fresh.seed.is_some(), "--seed"),
@@ -78,6 +80,9 @@ fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
         if given && sweep.varies(name) {
             return usage(&format!("{flag} and --grid {name}: give only one of them"));
         }
+    }
+    if let Some(strength) = &fresh.prior_strength {
+        sweep = with(sweep, PriorStrength::read(strength)?.weights()?, SweepBuilder::penalties);
     }
     sweep = with(sweep, parsed(&fresh.prior)?, SweepBuilder::prior);
     sweep = with(sweep, basis, SweepBuilder::basis);

@@ -21,9 +21,10 @@ use super::scale::ScaleArgs;
     allow_negative_numbers = true,
     after_help = "\
 Values are FROM:TO:N, FROM:TO:N:log, or a list such as 0,1e-5,1e-4. Keys of --grid: learning-rate, \
-beta1, beta2, epsilon (adam), l2, k, loss (squared, cross-entropy, power:Q), blend (share of the \
-search score in the targets), source:NAME (training weight factor of a source, given by its \
-path, part of its path, or its number from 1), seed (repeats the runs with other folds). A key with \
+beta1, beta2, epsilon (adam), l2, strength (factor on the weights of --prior-strength), k, loss \
+(squared, cross-entropy, power:Q), blend (share of the search score in the targets), source:NAME \
+(training weight factor of a source, given by its path, part of its path, or its number from 1), \
+seed (repeats the runs with other folds). A key with \
 a single value is fixed rather than varied."
 )]
 pub struct SweepArgs {
@@ -86,6 +87,10 @@ pub struct Fresh {
     /// [default: material:100,300,320,500,900]
     #[arg(long, value_name = "PRIOR", help_heading = "Objective")]
     prior: Option<String>,
+    /// Penalties of every run, which --grid strength=... scales: weights such as bend=1e-4,mirror=1e-2, the
+    /// folder of a run, for its weights, or none [default: none]
+    #[arg(long, value_name = "HOW", help_heading = "Objective")]
+    prior_strength: Option<String>,
     /// squared, cross-entropy, or power:Q [default: squared]
     #[arg(long, value_name = "LOSS", help_heading = "Objective")]
     loss: Option<String>,

@@ -25,7 +25,7 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
         ("--optimizer", fresh.optimizer.is_some()),
         ("--schedule", fresh.schedule.is_some()),
         ("--epochs", fresh.epochs.is_some()),
-        ("--basis and --freeze", args.basis.is_given()),
+        ("--basis, --freeze or a constraint", args.basis.is_given()),
         ("a fixed K", args.k.k()?.is_some()),
     ];
     if let Some((flag, _)) = needless.iter().find(|(_, given)| *given) {

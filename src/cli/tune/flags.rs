@@ -21,8 +21,8 @@ pub struct Fresh {
     #[arg(long, value_name = "LOSS", help_heading = "Objective")]
     pub(super) loss: Option<String>,
     /// What ties parameters to their neighbors and to the prior: auto (weights chosen by held-out loss), none,
-    /// or weights, such as bend=1e-4,mirror=1e-2,ridge:king=1e-5, see docs/strength.md [default: auto, none
-    /// with --l2]
+    /// weights such as bend=1e-4,mirror=1e-2,ridge:king=1e-5, or the folder of a run, for its weights; see
+    /// docs/strength.md [default: auto, none with --l2]
     #[arg(long, value_name = "HOW", help_heading = "Objective")]
     pub(super) prior_strength: Option<String>,
     /// Folds of games for --prior-strength auto [default: 5, or 10 for fewer than 2000 games]
@@ -156,8 +156,7 @@ impl Fresh {
             Some(_) if folds.is_some() => {
                 return Err(Error::Usage("--prior-folds only applies to --prior-strength auto".to_string()));
             }
-            Some("none") => Some(PriorStrength::None),
-            Some(weights) => Some(PriorStrength::Weights(weights.to_string())),
+            Some(text) => Some(PriorStrength::read(text)?),
         };
         match folds {
             Some(folds) if folds < 2 => Err(Error::Usage("--prior-folds must be at least 2".to_string())),

@@ -2,6 +2,7 @@
 
 mod documentation;
 mod refusals;
+mod structure;
 mod traces;
 
 use crate::common::program::{Bench, assert_one_line};

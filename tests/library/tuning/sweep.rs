@@ -123,6 +123,7 @@ fn config(data: &Dataset, axes: &[&str], method: SweepMethod, epochs: u64) -> Sw
         prior: Prior::default().to_string(),
         start: Prior::default().theta(&data.metadata().feature_set).unwrap(),
         basis: None,
+        penalties: Vec::new(),
         loss: LossKind::Squared,
         k: kinds.iter().map(|&kind| (kind, 0.9)).collect(),
         grid,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::places::places_of;
 use super::schema::{
     Columns, Comment, GameColumn, PhaseRecord, PhaseWord, Results, Schema, SchemaParameter, Values, View,
     Views,
@@ -368,8 +369,9 @@ impl Builder {
             (None, prior) => vec![prior.unwrap_or(Values::Both(0.0)); count],
         };
         let phases = self.phases_of(record)?;
+        let places = places_of(record, table, count)?;
         let bounds = |values: Option<Values>| values.map_or([None; 2], |values| values.pair().map(Some));
-        for (i, values) in priors.into_iter().enumerate() {
+        for (i, (values, place)) in priors.into_iter().zip(places).enumerate() {
             // A single value says nothing about a phase that the parameter does not have.
             let prior = match (values, phases) {
                 (Values::Both(value), Phases::Mg) => [value, 0.0],
@@ -392,6 +394,7 @@ impl Builder {
                 integer: record.integer,
                 min: bounds(record.min),
                 max: bounds(record.max),
+                place,
             });
             let mut add = |first: Option<u32>, half: Half| match first {
                 Some(first) => self.place(first.saturating_add(i as u32), Action::Feature(id, half), &whose),

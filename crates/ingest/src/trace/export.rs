@@ -3,12 +3,14 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use super::places::table_at;
 use super::schema::{
-    Columns, GameColumn, PhaseRecord, QidWord, ScaleRecord, Schema, SchemaParameter, Values,
+    Columns, GameColumn, LineRecord, PhaseRecord, Priors, QidWord, ScaleRecord, Schema, SchemaParameter,
+    Values,
 };
 use gputexel_dataset::Dataset;
 use gputexel_files::{AtomicFile, Error, Result, write_atomically};
-use gputexel_model::{Phases, Prior};
+use gputexel_model::{Phases, Place, Prior};
 
 /// Writes the positions of a dataset as lines of a trace, and returns the matching schema. Indices start at
 /// 1, as in SVMlight: phase, then endgame scale, offset, weight, search score and static evaluation, if the
@@ -58,31 +60,52 @@ fn schema_of(dataset: &Dataset) -> Result<(Schema, u32)> {
         turn: None,
         game: dataset.has_games().then_some(GameColumn::Qid(QidWord::Qid)),
     };
-    let parameters = set.features.iter().enumerate().map(|(id, feature)| {
+    let values = |mg: f64, eg: f64| if mg == eg { Values::Both(mg) } else { Values::Each([mg, eg]) };
+    let bound = |pair: [Option<f64>; 2]| match pair {
+        [Some(mg), Some(eg)] => Some(values(mg, eg)),
+        _ => None,
+    };
+    let mut parameters = Vec::new();
+    let mut id = 0;
+    while let Some(feature) = set.features.get(id) {
         let own = set.imported.as_ref().map(|imported| &imported.parameters[id]);
-        let values = |mg: f64, eg: f64| if mg == eg { Values::Both(mg) } else { Values::Each([mg, eg]) };
-        let bound = |pair: [Option<f64>; 2]| match pair {
-            [Some(mg), Some(eg)] => Some(values(mg, eg)),
-            _ => None,
+        let prior = |id: usize| match own.map(|own| own.phases) {
+            // A pair is valid whichever phases the parameter has.
+            Some(Phases::Mg | Phases::Eg) => Values::Each([theta[id], theta[count + id]]),
+            _ => values(theta[id], theta[count + id]),
         };
-        SchemaParameter {
+        let mut record = SchemaParameter {
             name: feature.name.clone(),
             group: Some(feature.group.clone()),
             index: Some(next + id as u32),
             phases: own.map(|own| own.phases).filter(|phases| *phases != Phases::Both),
-            // A pair is valid whichever phases the parameter has.
-            prior: match own.map(|own| own.phases) {
-                Some(Phases::Mg | Phases::Eg) => Some(Values::Each([theta[id], theta[count + id]])),
-                _ => Some(values(theta[id], theta[count + id])),
-            },
             min: own.and_then(|own| bound(own.min)),
             max: own.and_then(|own| bound(own.max)),
             frozen: own.is_some_and(|own| own.frozen),
             integer: own.is_some_and(|own| own.integer),
+            line: own.and_then(|own| match &own.place {
+                Some(Place::Line(name)) => Some(LineRecord::Named(name.clone())),
+                _ => None,
+            }),
             ..SchemaParameter::default()
+        };
+        match table_at(set, id) {
+            Some(table) => {
+                let ids = id..id + table.count;
+                record.name = table.name.to_string();
+                record.names = set.features[ids.clone()].iter().map(|own| own.name.clone()).collect();
+                record.priors = Some(Priors(ids.clone().map(prior).collect()));
+                record.board = Some(table.first.to_string());
+                id = ids.end;
+            }
+            None => {
+                record.prior = Some(prior(id));
+                id += 1;
+            }
         }
-    });
-    let mut schema = Schema::new(1, parameters.collect());
+        parameters.push(record);
+    }
+    let mut schema = Schema::new(1, parameters);
     schema.phase =
         Some(PhaseRecord::Column { middlegame: f64::from(dataset.phase_max()), endgame: 0.0, steps: None });
     if !dataset.endgame_scales().is_empty() {

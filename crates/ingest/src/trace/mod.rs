@@ -11,6 +11,7 @@ mod export;
 mod line;
 mod number;
 mod pipeline;
+mod places;
 mod report;
 mod schema;
 mod survey;
@@ -24,8 +25,8 @@ pub use export::{export, export_files};
 pub use line::{Batch, read_lines};
 pub use report::{ImportReport, SourceReport};
 pub use schema::{
-    Columns, Comment, GameColumn, PhaseRecord, Priors, Results, ScaleRecord, Schema, SchemaParameter, Values,
-    View, Views,
+    Columns, Comment, GameColumn, LineRecord, PhaseRecord, Priors, Results, ScaleRecord, Schema,
+    SchemaParameter, Values, View, Views,
 };
 pub use survey::{Survey, survey};
 

@@ -235,6 +235,16 @@ impl Values {
 #[serde(transparent)]
 pub struct Priors(pub Vec<Values>);
 
+/// The line that a parameter, or each parameter of a table, is in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected true, false or the name of a line")]
+pub enum LineRecord {
+    /// Whether a table is a line of its own, which has the table's name.
+    Own(bool),
+    /// The line of that name.
+    Named(String),
+}
+
 /// A parameter, or a table of consecutive parameters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -283,6 +293,13 @@ pub struct SchemaParameter {
     /// Whether only whole numbers are allowed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub integer: bool,
+    /// The line in which its parameters follow those listed before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<LineRecord>,
+    /// The corner of the board on which a table begins: a1, h1, a8 or h8. Tables have all 64 squares, the first
+    /// four of every rank (32), or all but the first and last rank (48).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub board: Option<String>,
 }
 
 impl Schema {

@@ -6,6 +6,7 @@
 //! A basis is primarily a file: the built-in ones are expressed in the same terms, so any of them can be
 //! printed, edited and read again.
 
+mod constraints;
 mod file;
 mod location;
 mod named;
@@ -15,6 +16,7 @@ mod schema;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+pub use constraints::{Constraint, ConstraintKind};
 pub use file::{Base, BaseWord, BasisFile, CoordinateRecord, Named, PriorWord, Value};
 pub use named::NamedBasis;
 

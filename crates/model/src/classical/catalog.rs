@@ -276,9 +276,10 @@ impl Group {
                 along.into_iter().chain(across).collect()
             }
             Labels::Shelter => {
-                // No pawn at all is not a neighbor of any rank.
+                // No pawn at all is not a neighbor of any rank. It comes last, as orders hold for the lines before
+                // the first that crosses one.
                 let along = (0..4).map(|file| line(7 * file + 1, 1, 6));
-                let across = (0..7).map(|rank| line(rank, 7, 4));
+                let across = (1..7).chain([0]).map(|rank| line(rank, 7, 4));
                 along.chain(across).collect()
             }
             Labels::Victims | Labels::Endings(_) | Labels::Names(_) => return Arrangement::None,

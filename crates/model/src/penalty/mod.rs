@@ -96,7 +96,8 @@ pub fn parse_penalties(set: &FeatureSet, text: &str) -> Result<Vec<Penalty>> {
     let mut all: Vec<Penalty> = Vec::new();
     for entry in text.split(',') {
         let fail = |reason: String| Err(Error::Usage(format!("penalty '{}': {reason}", entry.trim())));
-        let Some((name, weight)) = entry.split_once('=') else {
+        // From the right: names of imported groups may contain the sign.
+        let Some((name, weight)) = entry.rsplit_once('=') else {
             return fail("expected KIND=WEIGHT or KIND:GROUP=WEIGHT".to_string());
         };
         let weight: f64 = match weight.trim().parse::<f64>() {

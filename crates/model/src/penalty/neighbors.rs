@@ -9,7 +9,9 @@ const LARGEST_MEAN: usize = 512;
 
 impl Part {
     fn id_is_tuned(&self, id: u32, phase: usize) -> bool {
-        self.features.iter().any(|&(own, tuned)| own == id && tuned[phase])
+        // Features are in the order of their ids.
+        let found = self.features.binary_search_by_key(&id, |&(own, _)| own);
+        found.is_ok_and(|at| self.features[at].1[phase])
     }
 
     /// The parameters that a penalty of a kind ties together in the phase whose values begin at `offset`;
@@ -23,7 +25,11 @@ impl Part {
             (PenaltyKind::Ridge, _) => (!set.is_empty()).then_some(Form::Set(set)),
             (PenaltyKind::Mean, _) => ((2..=LARGEST_MEAN).contains(&set.len())).then_some(Form::Set(set)),
             (PenaltyKind::Phases, _) => {
-                let both = self.features.iter().filter(|(_, tuned)| *tuned == [true; 2]);
+                // The values of an untapered feature never differ, which says nothing about the others.
+                let both = self
+                    .features
+                    .iter()
+                    .filter(|(id, tuned)| *tuned == [true; 2] && self.untapered.binary_search(id).is_err());
                 let pairs: Vec<(u32, u32)> = both.map(|&(id, _)| (id, id + count)).collect();
                 ((2..=LARGEST_MEAN).contains(&pairs.len())).then_some(Form::Pairs(pairs))
             }

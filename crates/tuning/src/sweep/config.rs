@@ -10,7 +10,7 @@ use crate::config::rough_loss;
 use gputexel_dataset::objective::{GivenScale, LossKind};
 use gputexel_dataset::{Dataset, Folds, SourceRecord};
 use gputexel_files::{Error, Result};
-use gputexel_model::Parameterization;
+use gputexel_model::{Parameterization, Penalty};
 use gputexel_optimizer::{AdamSettings, GaussNewtonSettings, Schedule};
 
 /// The method used for every run.
@@ -59,6 +59,9 @@ pub struct SweepConfig {
     /// The parameterization of θ; without it, every parameter is tuned by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub basis: Option<Parameterization>,
+    /// Penalties that tie parameters to each other or to the prior, in every run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub penalties: Vec<Penalty>,
     /// The settings that are varied.
     pub grid: Grid,
     /// Loss function, unless the grid varies it.
@@ -149,6 +152,7 @@ impl SweepConfig {
             k: 0.0,
             loss: self.loss,
             blend: 0.0,
+            strength: 1.0,
             sources: Vec::new(),
         };
         self.grid.setting(combination, &base, &self.k)
@@ -184,6 +188,14 @@ impl SweepConfig {
             return usage("the prior contains non-finite values".to_string());
         }
         self.k.iter().try_for_each(|(_, k)| GivenScale::K(*k).k().map(|_| ()))?;
+        self.penalties.iter().try_for_each(|penalty| penalty.validate(self.start.len()))?;
+        if self.penalties.is_empty() && self.grid.varies(AxisKey::Strength) {
+            return Err(Error::setting(
+                "grid",
+                "strength",
+                "there are no penalties whose weights it could scale",
+            ));
+        }
         if let Some(basis) = &self.basis {
             basis.validate()?;
             let names: Vec<String> = basis.coordinates.iter().map(|c| c.name.clone()).collect();

@@ -22,6 +22,8 @@ pub enum AxisKey {
     Epsilon,
     /// Regularization weight.
     L2,
+    /// Factor on the weights of all penalties.
+    Strength,
     /// Scale constant, base-10 form.
     K,
     /// Loss function.
@@ -66,6 +68,8 @@ pub struct Setting {
     pub loss: LossKind,
     /// Weight β of the search score in the targets.
     pub blend: f32,
+    /// Factor on the weights of all penalties.
+    pub strength: f64,
     /// Factor on the weights of each source that has an axis, in the order of [`Grid::sources`].
     pub sources: Vec<f32>,
 }
@@ -86,6 +90,7 @@ impl AxisKey {
             "beta2" => Self::Beta2,
             "epsilon" => Self::Epsilon,
             "l2" => Self::L2,
+            "strength" => Self::Strength,
             "k" => Self::K,
             "loss" => Self::Loss,
             "blend" => Self::Blend,
@@ -94,8 +99,8 @@ impl AxisKey {
                 Some(source) => Self::Source(find_source(source, sources)?),
                 None => {
                     let reason = format!(
-                        "unknown key '{name}'; expected learning-rate, beta1, beta2, epsilon, l2, k, loss, \
-                         blend, source:NAME or seed"
+                        "unknown key '{name}'; expected learning-rate, beta1, beta2, epsilon, l2, strength, \
+                         k, loss, blend, source:NAME or seed"
                     );
                     return Err(Error::Setting { setting: "grid", value: None, reason });
                 }
@@ -115,7 +120,7 @@ impl AxisKey {
             Self::LearningRate => ("a positive number up to 1e6", value > 0.0 && value <= 1e6),
             Self::Beta1 | Self::Beta2 => ("from 0 to below 1", (0.0..1.0).contains(&value)),
             Self::Epsilon => ("a positive number", value > 0.0),
-            Self::L2 => ("0 or a positive number", value >= 0.0),
+            Self::L2 | Self::Strength => ("0 or a positive number", value >= 0.0),
             Self::K => ("a positive number up to 1e6", value > 0.0 && value <= 1e6),
             Self::Blend => ("from 0 to 1", (0.0..=1.0).contains(&value)),
             Self::Source(_) => ("0 or a positive number up to 1e6", (0.0..=1e6).contains(&value)),
@@ -314,6 +319,7 @@ impl Grid {
                         AxisKey::Beta2 => adam.beta2 = value,
                         AxisKey::Epsilon => adam.epsilon = value,
                         AxisKey::L2 => adam.l2 = value,
+                        AxisKey::Strength => setting.strength = value,
                         AxisKey::K => setting.k = value,
                         AxisKey::Blend => setting.blend = value as f32,
                         AxisKey::Source(_) => setting.sources.push(value as f32),
@@ -355,6 +361,7 @@ mod tests {
             k: 0.7,
             loss: LossKind::Squared,
             blend: 0.0,
+            strength: 1.0,
             sources: vec![],
         };
         let setting = grid.setting(6, &base, &[]);

@@ -109,7 +109,7 @@ impl<'a> Portion<'a> {
         Ok(Self {
             plan,
             prior: &config.start,
-            regularization: Regularization::new(&config.start, &[]),
+            regularization: Regularization::new(&config.start, &config.penalties),
             parameterization,
             members,
             groups,
@@ -288,7 +288,8 @@ impl<'a> Portion<'a> {
             }
         }
         let l2: Vec<f64> = which.iter().map(|&i| self.members[i].setting.adam.l2).collect();
-        self.regularization.add(&mut all, &parameters, &l2);
+        let strengths: Vec<f64> = which.iter().map(|&i| self.members[i].setting.strength).collect();
+        self.regularization.add_scaled(&mut all, &parameters, &l2, &strengths);
         if !identity {
             all.gradients = self.parameterization.pull_gradients(&all.gradients);
             all.curvatures = self.parameterization.pull_matrices(&all.curvatures);

@@ -1,32 +1,27 @@
-//! The builder of a run, and how settings become a record.
+//! The builder of a run.
+
+mod start;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use gputexel_chess::selection::Resolve;
 use gputexel_dataset::objective::LossKind;
 use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_evaluator::Backend;
-use gputexel_files::run_folder::{DATASET, Kind};
-use gputexel_files::{Error, Result, RunFolder, StopFlag, absolute, check_present};
-use gputexel_model::{Parameterization, Prior};
+use gputexel_files::{Error, Result, StopFlag, check_present};
+use gputexel_model::Prior;
 use gputexel_optimizer::{Optimizer, Space};
-use gputexel_tuning::{
-    Limits, OptimizerConfig, Rounding, RunConfig, RunRecord, ScaleMode, UncertaintyRequest, exact_scores,
-    fit_scale, space_of,
-};
+use gputexel_tuning::{Limits, OptimizerConfig, Rounding, ScaleMode, UncertaintyRequest};
 
 use crate::basis::BasisSettings;
 use crate::event::{RunEvent, RunObserver};
-use crate::inputs::{are_datasets, default_features, extract_to, temporary_folder};
-use crate::memory::check_swarms;
-use crate::requiesce::{First, Means, RoundSettings};
+use crate::inputs::are_datasets;
+use crate::requiesce::RoundSettings;
 use crate::resume::Unfinished;
-use crate::session::Session;
-use crate::strength::{Decided, Decision, PriorStrength};
+use crate::strength::PriorStrength;
 use crate::tuned::Tuned;
-use crate::uncertainty;
+use start::Positions;
 
 type OptimizerOf<'a> = Box<dyn Fn(usize) -> Result<OptimizerConfig> + 'a>;
 type MakeOptimizer<'a> = Box<dyn FnOnce(&Space) -> Result<Box<dyn Optimizer>> + 'a>;
@@ -83,36 +78,6 @@ pub(crate) enum Source<'a> {
     Dataset(&'a Dataset),
     Files(Vec<PathBuf>),
     Unfinished(Box<Unfinished>),
-}
-
-/// Available positions, and the files that contain them.
-enum Positions<'a> {
-    Given(&'a Dataset, Vec<PathBuf>),
-    Read(Box<Dataset>, Vec<PathBuf>),
-}
-
-impl Positions<'_> {
-    fn data(&self) -> &Dataset {
-        match self {
-            Self::Given(data, _) => data,
-            Self::Read(data, _) => data,
-        }
-    }
-
-    fn paths(&self) -> &[PathBuf] {
-        match self {
-            Self::Given(_, paths) | Self::Read(_, paths) => paths,
-        }
-    }
-}
-
-/// Settings of a run that depend on the positions.
-struct Prepared {
-    split: Split,
-    config: RunConfig,
-    strength: PriorStrength,
-    /// Loss at K, if K was fitted.
-    fitted_loss: Option<f64>,
 }
 
 impl<'a> Tuner<'a> {
@@ -404,7 +369,7 @@ impl<'a> Tuner<'a> {
         let changed = [
             ("prior", self.prior.is_some()),
             ("basis", basis.basis.is_some() || !basis.freeze.is_empty() || basis.radius.is_some()),
-            ("basis", basis.unbounded || basis.integers),
+            ("basis", basis.unbounded || basis.integers || !basis.constraints.is_empty()),
             ("k", self.k.is_some()),
             ("loss", self.loss != fresh.loss),
             ("l2", self.l2.is_some()),
@@ -469,174 +434,4 @@ impl<'a> Tuner<'a> {
             None => optimizer,
         })
     }
-
-    /// Starts with available positions, or with the extraction of `inputs`.
-    fn start(
-        mut self,
-        positions: Option<Positions<'_>>,
-        inputs: &[PathBuf],
-        backend: &Backend,
-    ) -> Result<Tuned> {
-        let extracted = default_features();
-        let set = positions.as_ref().map_or(&extracted, |positions| &positions.data().metadata().feature_set);
-        let prior = self.prior.clone().unwrap_or_else(|| Prior::default_for(set));
-        let theta = prior.theta(set)?;
-        // A mistake in the weights is found before anything is extracted.
-        self.strength.as_ref().map_or(Ok(Vec::new()), |strength| strength.given(set))?;
-        let is_swarm = matches!(self.method(0)?, OptimizerConfig::ParticleSwarm { .. });
-        let default = if is_swarm { "madchess" } else { "identity" };
-        let basis = self.basis.resolve(default, is_swarm, set, &theta)?;
-        // Existing files are checked before anything is written.
-        let prepared = match &positions {
-            Some(positions) => Some(self.prepare(positions, &prior, theta.clone(), basis.clone())?),
-            None => None,
-        };
-        let folder = match &self.folder {
-            Some(path) => Some(RunFolder::create(path.as_deref(), Kind::Run, self.overwrite)?),
-            None => None,
-        };
-        if let Some(warning) = folder.as_ref().and_then(RunFolder::warning) {
-            (self.observer)(RunEvent::Warning(&warning))?;
-        }
-        let result = (|| {
-            let (positions, prepared) = match (positions, prepared) {
-                (Some(positions), Some(prepared)) => (positions, prepared),
-                _ => {
-                    let positions = self.extract(inputs, folder.as_ref())?;
-                    let prepared = self.prepare(&positions, &prior, theta, basis)?;
-                    (positions, prepared)
-                }
-            };
-            self.execute(&positions, prepared, folder.as_ref(), backend)
-        })();
-        if let (Err(_), Some(folder)) = (&result, &folder) {
-            folder.discard();
-        }
-        result
-    }
-
-    fn extract(&mut self, inputs: &[PathBuf], folder: Option<&RunFolder>) -> Result<Positions<'static>> {
-        let Some(folder) = folder else {
-            let temporary = temporary_folder()?;
-            let path = temporary.path().join(DATASET);
-            let report = extract_to(inputs, &path, &self.stop)?;
-            (self.observer)(RunEvent::Extracted { report: &report, output: &path })?;
-            return Ok(Positions::Read(Box::new(dataset::read(&path)?), Vec::new()));
-        };
-        let path = folder.file(DATASET);
-        if self.overwrite {
-            folder.remove(DATASET)?;
-        }
-        folder.making(&[DATASET])?;
-        let report = extract_to(inputs, &path, &self.stop)?;
-        (self.observer)(RunEvent::Extracted { report: &report, output: &path })?;
-        Ok(Positions::Read(Box::new(dataset::read(&path)?), vec![path]))
-    }
-
-    fn prepare(
-        &self,
-        positions: &Positions<'_>,
-        prior: &Prior,
-        theta: Vec<f64>,
-        basis: Option<Parameterization>,
-    ) -> Result<Prepared> {
-        let data = positions.data();
-        if data.is_empty() {
-            return Err(match positions.paths().first() {
-                Some(path) => Error::input(path, "contains no positions"),
-                None => Error::Usage("the dataset contains no positions".to_string()),
-            });
-        }
-        let optimizer = self.method(theta.len())?;
-        if let OptimizerConfig::ParticleSwarm { settings, .. } = &optimizer {
-            let dimension = basis.as_ref().map_or(theta.len(), Parameterization::dimension);
-            check_swarms(settings, dimension)?;
-        }
-        let split = Split::try_new(data, self.holdout, optimizer.batches(), self.seed)?;
-        let strength =
-            self.strength.clone().unwrap_or_else(|| PriorStrength::default_for(&optimizer, self.l2));
-        let (k, fitted_loss) = scale(data, &split, &theta, self.loss, self.k)?;
-        let config = RunConfig {
-            datasets: positions.paths().iter().map(|path| absolute(path).display().to_string()).collect(),
-            checksum: data.checksum().to_string(),
-            prior: prior.to_string(),
-            prior_theta: theta,
-            basis,
-            begin: None,
-            penalties: strength.given(&data.metadata().feature_set)?,
-            k,
-            loss: self.loss,
-            holdout: self.holdout,
-            seed: self.seed,
-            round: self.round,
-            stopping: self.limits.for_method(&optimizer),
-            optimizer,
-        };
-        config.validate()?;
-        Ok(Prepared { split, config, strength, fitted_loss })
-    }
-
-    fn execute(
-        &mut self,
-        positions: &Positions<'_>,
-        prepared: Prepared,
-        folder: Option<&RunFolder>,
-        backend: &Backend,
-    ) -> Result<Tuned> {
-        let Prepared { split, mut config, strength, fitted_loss } = prepared;
-        let data = positions.data();
-        let decision =
-            Decision { data, split: &split, backend, stop: &self.stop, observe: &mut *self.observer };
-        let mode = if self.k.is_none() { Some(self.scale_mode) } else { None };
-        let Decided { strength, scale } =
-            decision.decide(&mut config, &strength, self.strength.is_some(), mode)?;
-        let custom = match self.custom.take() {
-            Some((_, make)) => Some(make(&space_of(&config.parameterization()))?),
-            None => None,
-        };
-        let mut record = RunRecord {
-            uncertainty: self.uncertainty,
-            ablate: self.ablate,
-            strength,
-            scale,
-            ..RunRecord::new(&self.command_line, config)
-        };
-        let observe = &mut *self.observer;
-        uncertainty::check(record.uncertainty, &record.config, data, &split, observe)?;
-        let (cancel, checkpoint_every): (&AtomicBool, _) = (&self.stop, self.checkpoint_every);
-        if let (Some(settings), Some(folder)) = (self.rounds, folder) {
-            let Some(path) = positions.paths().first() else {
-                return Err(Error::Usage("rounds need the file of a dataset".to_string()));
-            };
-            let rounds = settings.prepare(path, data, folder, cancel)?;
-            record.requiesce = Some(rounds.record());
-            folder.write_record(Kind::Run, &record)?;
-            let overwrite = self.overwrite;
-            let means = Means { folder, backend, cancel, overwrite, checkpoint_every, observe };
-            return rounds.run(means, First { record, data, split: &split, fitted_loss });
-        }
-        folder.map_or(Ok(()), |folder| folder.write_record(Kind::Run, &record))?;
-        let (record, split) = (&record, &split);
-        Session { folder, record, data, split, backend, cancel, checkpoint_every, custom, observe }.carry_out(
-            None,
-            false,
-            fitted_loss,
-        )
-    }
-}
-
-/// K as given, or fitted on the training positions, in which case the loss there is returned, too.
-fn scale(
-    data: &Dataset,
-    split: &Split,
-    theta: &[f64],
-    loss: LossKind,
-    given: Option<f64>,
-) -> Result<(f64, Option<f64>)> {
-    if let Some(k) = given {
-        return Ok((k, None));
-    }
-    let training: Vec<u32> = split.training().map(|n| n as u32).collect();
-    let fit = fit_scale(data, &exact_scores(data, theta, &training), &training, loss)?;
-    Ok((fit.k, Some(fit.loss)))
 }

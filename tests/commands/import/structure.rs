@@ -1,0 +1,170 @@
+//! Lines and boards of schemas.
+
+use super::{HEAD, bench, import, refuse};
+use crate::common::program::tensors;
+use gputexel::dataset;
+use gputexel::model::Arrangement;
+
+/// A schema of tables and single parameters, each with the number of its parameters and what else it says.
+fn schema(entries: &[(&str, usize, &str)]) -> String {
+    let mut next = 1;
+    let rows = entries.iter().map(|(name, count, rest)| {
+        let table = if *count == 1 { String::new() } else { format!(", \"count\": {count}") };
+        let rest = if rest.is_empty() { String::new() } else { format!(", {rest}") };
+        let row = format!("{{\"name\": \"{name}\", \"index\": {next}{table}{rest}}}");
+        next += count;
+        row
+    });
+    format!("{HEAD}\"index_base\": 1, \"parameters\": [{}]}}", rows.collect::<Vec<_>>().join(", "))
+}
+
+const ENTRIES: [(&str, usize, &str); 9] = [
+    ("mobility", 9, "\"line\": true"),
+    ("rank 2", 1, "\"group\": \"passed\", \"line\": \"passed by rank\", \"prior\": 5"),
+    ("tempo", 1, "\"line\": false"),
+    ("passed", 3, "\"line\": \"passed by rank\""),
+    ("knights", 64, "\"group\": \"knight\", \"board\": \"a8\", \"min\": -50, \"max\": 50"),
+    ("rank 6", 1, "\"group\": \"passed\", \"line\": \"passed by rank\""),
+    ("king_near", 32, "\"group\": \"king\", \"board\": \"h1\", \"prior\": 3"),
+    ("pawns", 48, "\"board\": \"h8\", \"integer\": true"),
+    ("king_far", 64, "\"group\": \"king\", \"board\": \"a1\", \"frozen\": true"),
+];
+
+#[test]
+fn lines_and_boards_are_kept_and_change_nothing_else() {
+    let lines = "1 1:1 20:-2 40:1 200:3\n0 5:2 120:1 2:1\n".replace("120:1 2:1", "120:1");
+    let plain = ENTRIES.map(|(name, count, rest)| {
+        let said = rest.split(", ").filter(|said| !said.contains("line") && !said.contains("board"));
+        (name, count, said.collect::<Vec<_>>().join(", "))
+    });
+    let plain = plain.each_ref().map(|(name, count, rest)| (*name, *count, rest.as_str()));
+    let bench = bench(lines, &schema(&plain));
+    import(&bench, &["t.svm"], "");
+    let path = bench.path("out.bin");
+    let (without, wanted) = (dataset::read(&path).unwrap(), tensors(&path));
+    let has_place = || {
+        let bytes = std::fs::read(&path).unwrap();
+        bytes.windows(5).any(|text| text == b"place")
+    };
+    assert!(!has_place());
+
+    bench.write("s.json", schema(&ENTRIES));
+    import(&bench, &["t.svm"], "");
+    let with = dataset::read(&path).unwrap();
+    assert!(has_place() && tensors(&path) == wanted);
+    let set = with.metadata().feature_set.clone();
+    let parts = set.structure().parts;
+    let seen: Vec<(&str, String)> =
+        parts.iter().map(|part| (part.name.as_str(), part.layout.summary())).collect();
+    let expected = [
+        ("mobility", "line of 9"),
+        ("passed", "line of 5"),
+        ("parameters", ""),
+        ("knight", "board"),
+        ("king/king_near", "board of 32"),
+        ("pawns", "board of 48"),
+        ("king/king_far", "board"),
+    ];
+    assert_eq!(seen, expected.map(|(name, layout)| (name, layout.to_string())));
+    // A line is in the order of the schema, whatever is between its entries.
+    let Arrangement::Lines(lines) = &parts[1].layout else { panic!("{:?}", parts[1]) };
+    let names: Vec<&str> = lines[0].iter().map(|&id| set.features[id as usize].name.as_str()).collect();
+    assert_eq!(names, ["rank 2", "passed_0", "passed_1", "passed_2", "rank 6"]);
+    // The corners on which tables begin: a8, h1, and h7 of one without the last rank.
+    for (part, first, next) in [(3, 56, 57), (4, 7, 6), (5, 55, 54), (6, 0, 1)] {
+        let Arrangement::Board(squares) = &parts[part].layout else { panic!("{:?}", parts[part]) };
+        let ids = [squares[first].unwrap(), squares[next].unwrap()];
+        assert_eq!([parts[part].features[0].0, parts[part].features[1].0], ids);
+        assert_eq!(squares.iter().flatten().count(), parts[part].features.len());
+    }
+    // Nothing else depends on it.
+    let mut rest = set.clone();
+    for parameter in &mut rest.imported.as_mut().unwrap().parameters {
+        parameter.place = None;
+    }
+    assert_eq!(rest, without.metadata().feature_set);
+    // Two values each and no bounds: every parameter is tuned by itself, as without lines.
+    let phase =
+        "\"phase\": {\"middlegame\": 24, \"endgame\": 0}, \"columns\": {\"phase\": 99}, \"parameters\"";
+    bench.write("s.json", schema(&[ENTRIES[0], ENTRIES[2]]).replace("\"parameters\"", phase));
+    bench.write("few.svm", "1 1:1 99:24\n0 2:1 99:3\n");
+    import(&bench, &["few.svm"], "");
+    let few = dataset::read(&path).unwrap();
+    assert_eq!(few.metadata().feature_set.default_basis("none"), "identity");
+
+    // A trace of it keeps them.
+    bench.write("s.json", schema(&ENTRIES));
+    import(&bench, &["t.svm"], "");
+    let (code, _, err) = bench.run(&["trace", "out.bin", "-o", "t.svm", "--schema", "s.json", "--force"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    import(&bench, &["t.svm"], "");
+    assert_eq!(dataset::read(&path).unwrap().metadata().feature_set, set);
+    let (code, out, err) = bench.run(&["info", "out.bin"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    for (group, structure) in
+        [("mobility", "line of 9"), ("king", "board of 32, board"), ("pawns", "board of 48")]
+    {
+        let row = out.lines().find(|line| line.trim_start().starts_with(group)).unwrap();
+        assert!(row.ends_with(structure), "{row}");
+    }
+}
+
+/// Name, number of parameters and further keys of entries.
+type Entries<'a> = &'a [(&'a str, usize, &'a str)];
+
+#[test]
+fn structure_that_contradicts_itself_is_named() {
+    let cases: [(Entries<'_>, &str); 13] = [
+        (&[("a", 1, "\"line\": true")], "parameter 'a': is no table, so that its line must have a name"),
+        (
+            &[("a", 64, "\"line\": true, \"board\": \"a1\"")],
+            "parameter 'a': has a line and a board, must be one of them",
+        ),
+        (
+            &[("a", 63, "\"board\": \"a1\"")],
+            "parameter 'a': its board has 63 parameters, must be 64, 32 (four files) or 48 (without the first \
+             and last rank)",
+        ),
+        (&[("a", 1, "\"board\": \"a1\"")], "parameter 'a': its board has 1 parameters"),
+        (
+            &[("a", 64, "\"board\": \"e4\"")],
+            "parameter 'a': the board begins on 'e4', must be one of a1, h1, a8 and h8",
+        ),
+        (&[("a", 64, "\"board\": 1")], "invalid type: integer `1`, expected a string"),
+        (&[("a", 2, "\"line\": 1")], "expected true, false or the name of a line"),
+        (&[("a", 2, "\"line\": \"\"")], "parameter 'a_0': of its line or board, the name \"\" is empty"),
+        (
+            &[("a", 2, "\"line\": \"l\""), ("b", 1, "\"line\": \"l\"")],
+            "parameter 'b': its group is 'parameters', but line 'l' begins in group 'a'",
+        ),
+        // `true` stands for the name.
+        (
+            &[("a", 2, "\"line\": true"), ("b", 2, "\"line\": \"a\"")],
+            "parameter 'b_0': its group is 'b', but line 'a' begins in group 'a'",
+        ),
+        (
+            &[("a", 1, "\"line\": \"l\""), ("b", 1, "")],
+            "parameter 'a': it is the only one in line 'l', which says nothing",
+        ),
+        (&[("a,b", 64, "\"group\": \"g\", \"board\": \"a1\"")], "has a comma"),
+        (&[("a", 2, "\"lines\": true")], "unknown field `lines`"),
+    ];
+    for (entries, expected) in cases {
+        let bench = bench("1 1:1\n", &schema(entries));
+        let told = refuse(&bench, &["t.svm", "--schema", "s.json"], 1);
+        assert!(told.starts_with("gputexel: s.json") && told.contains(expected), "{expected}: {told}");
+    }
+    // Two tables of one name, whose parameters have names of their own.
+    let names = |letter: char| {
+        let names: Vec<String> = (0..32).map(|n| format!("\"{letter}{n}\"")).collect();
+        format!("\"names\": [{}], \"board\": \"a1\"", names.join(", "))
+    };
+    let entries: Vec<String> = [('p', 1), ('q', 33)]
+        .iter()
+        .map(|&(letter, index)| format!("{{\"name\": \"a\", \"index\": {index}, {}}}", names(letter)))
+        .collect();
+    let schema = format!("{HEAD}\"index_base\": 1, \"parameters\": [{}]}}", entries.join(", "));
+    let told = refuse(&bench("1 1:1\n", &schema), &["t.svm", "--schema", "s.json"], 1);
+    let expected = "s.json: parameter 'q0': square a1 of board 'a' in group 'a' is taken already";
+    assert!(told.contains(expected), "{told}");
+}

@@ -1,0 +1,215 @@
+//! Constraints: what a run with them ends at, by the conditions that an optimum has.
+
+use std::path::Path;
+
+use crate::common::random_dataset;
+use gputexel::dataset::{Dataset, Layout};
+use gputexel::evaluator::cpu::CpuEvaluator;
+use gputexel::evaluator::{Evaluations, Evaluator, Population, Request};
+use gputexel::model::{
+    Constraint, ConstraintKind, Coordinate, FeatureKind, FeatureSet, ParameterFile, Parameterization, Prior,
+};
+use gputexel::objective::{self, LossKind, Objective};
+use gputexel::optimizer::{GaussNewton, GaussNewtonSettings, Optimizer};
+use gputexel::run::{BasisSettings, Tuned};
+use gputexel::tuning::{Regularization, space_of};
+use gputexel::{Sweep, Tuner};
+
+const K: f64 = 0.8;
+const L2: f64 = 1e-3;
+/// Of gradients in f64, as a share of the largest.
+const TOLERANCE: f64 = 1e-6;
+const TUNED: [&str; 6] =
+    ["knight_mobility", "bishop_pawns", "rook_file", "doubled", "bishop_pair", "passed_own_king"];
+
+fn data(folder: &Path) -> Dataset {
+    random_dataset(&folder.join("d.bin"), FeatureKind::Classical, 4000, 11)
+}
+
+/// Constraints and all groups but those of [`TUNED`] frozen.
+fn settings(set: &FeatureSet, list: &[(ConstraintKind, &str)]) -> BasisSettings {
+    let mut freeze: Vec<String> = set.features.iter().map(|feature| feature.group.clone()).collect();
+    freeze.dedup();
+    freeze.retain(|group| !TUNED.contains(&group.as_str()));
+    BasisSettings { freeze, constraints: constraints(list), ..BasisSettings::default() }
+}
+
+fn constraints(list: &[(ConstraintKind, &str)]) -> Vec<Constraint> {
+    list.iter().map(|&(kind, name)| Constraint { kind, name: name.to_string() }).collect()
+}
+
+/// The middlegame and endgame values of a group.
+fn lines<'t>(set: &FeatureSet, theta: &'t [f64], group: &str) -> [&'t [f64]; 2] {
+    let count = set.features.len();
+    let first = set.features.iter().position(|feature| feature.group == group).unwrap();
+    let size = set.features.iter().filter(|feature| feature.group == group).count();
+    [0, count].map(|phase| &theta[phase + first..][..size])
+}
+
+/// A run on the data.
+fn tuner(data: &Dataset) -> Tuner<'_> {
+    Tuner::builder(data).k(K).l2(L2)
+}
+
+/// Loss and gradient of z in f64.
+fn exactly(data: &Dataset, basis: &Parameterization, z: &[f64], prior: &[f64]) -> Evaluations {
+    let objective = Objective { k: K, loss: LossKind::Squared };
+    let theta = basis.theta(z);
+    let found = objective::loss_and_gradient(data, objective, &theta, 0..data.len());
+    let mut answer =
+        Evaluations { losses: vec![found.loss], gradients: found.gradient, ..Evaluations::default() };
+    Regularization::new(prior, &[]).add(&mut answer, &theta, &[L2]);
+    answer.gradients = basis.pull_gradients(&answer.gradients);
+    answer
+}
+
+/// The optimum to which a run came close, by Gauss–Newton steps with losses and gradients in f64.
+fn optimum(data: &Dataset, tuned: &Tuned) -> (Parameterization, Vec<f64>) {
+    let basis = tuned.config().basis.clone().unwrap().with_start(&tuned.outcome.z);
+    let prior = &tuned.config().prior_theta;
+    let layout = Layout::whole(data).unwrap();
+    let mut evaluator = CpuEvaluator::new(&layout);
+    let settings = GaussNewtonSettings { l2: L2, ..GaussNewtonSettings::default() };
+    let mut method = GaussNewton::try_new(&space_of(&basis), settings).unwrap();
+    for _ in 0..200 {
+        if method.converged() {
+            break;
+        }
+        let ask = method.ask();
+        let mut answer = exactly(data, &basis, &ask.parameters, prior);
+        if ask.curvature {
+            let theta = basis.theta(&ask.parameters);
+            let request = Request { parts: 0..1, loss: LossKind::Squared, gradients: false, curvature: true };
+            let mut matrix = evaluator.evaluate(&Population::single(&theta, K), &request).unwrap();
+            Regularization::new(prior, &[]).add(&mut matrix, &theta, &[L2]);
+            answer.curvatures = basis.pull_matrices(&matrix.curvatures);
+        }
+        method.tell(&answer).unwrap();
+    }
+    (basis, method.best().parameters)
+}
+
+#[test]
+fn a_run_ends_where_no_direction_that_is_allowed_improves_the_loss() {
+    use ConstraintKind::{Decreasing, Increasing, Negative, Positive};
+    let folder = tempfile::tempdir().unwrap();
+    let data = data(folder.path());
+    let set = &data.metadata().feature_set;
+    let list = [
+        (Increasing, "knight_mobility"),
+        (Decreasing, "bishop_pawns"),
+        (Increasing, "passed_own_king"),
+        (Positive, "rook_file"),
+        (Negative, "doubled"),
+        (Positive, "bishop_pair"),
+    ];
+    let tuned = tuner(&data).basis(settings(set, &list)).run().unwrap();
+    let is_in_order = |theta: &[f64]| {
+        (0..2).all(|phase| {
+            let line = |group: &str| lines(set, theta, group)[phase];
+            let (low, high) = line("passed_own_king").split_at(8);
+            let rising = [line("knight_mobility"), low, high];
+            rising.iter().all(|line| line.windows(2).all(|pair| pair[0] <= pair[1]))
+                && line("bishop_pawns").windows(2).all(|pair| pair[0] >= pair[1])
+                && line("rook_file").iter().chain(line("bishop_pair")).all(|&value| value >= 0.0)
+                && line("doubled").iter().all(|&value| value <= 0.0)
+        })
+    };
+    assert!(is_in_order(tuned.parameters()));
+
+    // The conditions of Karush, Kuhn and Tucker, with exact gradients: 0 where a coordinate is free, and
+    // pushing against its bound where it is at one.
+    let (basis, z) = optimum(&data, &tuned);
+    let apart = z.iter().zip(&tuned.outcome.z).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(apart < 0.1, "{apart} centipawns from the optimum");
+    let gradient_at = |z: &[f64]| exactly(&data, &basis, z, &tuned.config().prior_theta).gradients;
+    let gradient = gradient_at(&z);
+    let theta = basis.theta(&z);
+    assert!(is_in_order(&theta));
+    let start = vec![0.0; z.len()];
+    let size = gradient_at(&start).iter().fold(0.0f64, |most, g| most.max(g.abs()));
+    let (mut held, mut free) = (0, 0);
+    for ((coordinate, z), gradient) in basis.coordinates.iter().zip(z).zip(&gradient) {
+        let Coordinate { name, min, max, .. } = coordinate;
+        match (*min == Some(z), *max == Some(z)) {
+            (true, _) => assert!(*gradient > -TOLERANCE * size, "{name}: {gradient}"),
+            (_, true) => assert!(*gradient < TOLERANCE * size, "{name}: {gradient}"),
+            _ => assert!(gradient.abs() < TOLERANCE * size, "{name}: {gradient} {size}"),
+        }
+        match *min == Some(z) || *max == Some(z) {
+            true => held += 1,
+            false => free += 1,
+        }
+    }
+    assert!(held > 10 && free > 10, "{held} {free}");
+
+    // Without constraints the loss is smaller, and the values are not in order.
+    let open = tuner(&data).basis(settings(set, &[])).run().unwrap();
+    assert!(open.loss.unwrap() < tuned.loss.unwrap());
+    assert!(!is_in_order(open.parameters()));
+}
+
+#[test]
+fn constraints_that_hold_anyway_change_nothing() {
+    use ConstraintKind::{Decreasing, Increasing, Negative, Positive};
+    let folder = tempfile::tempdir().unwrap();
+    let data = data(folder.path());
+    let set = &data.metadata().feature_set;
+    // Steep lines and strong signs in the prior, and a penalty that keeps the values near them.
+    let mut prior = Prior::default().theta(set).unwrap();
+    let count = set.features.len();
+    for (id, feature) in set.features.iter().enumerate() {
+        let steep = 40.0 * id as f64 - 8.0 * count as f64;
+        let value = match feature.group.as_str() {
+            "knight_mobility" => steep,
+            "bishop_pawns" => -steep,
+            "doubled" => -60.0,
+            "rook_file" | "bishop_pair" => 60.0,
+            _ => continue,
+        };
+        (prior[id], prior[count + id]) = (value, value);
+    }
+    let path = folder.path().join("prior.json");
+    std::fs::write(&path, ParameterFile::new(set, &prior, None, None).to_json()).unwrap();
+    let list = [
+        (Increasing, "knight_mobility"),
+        (Decreasing, "bishop_pawns"),
+        (Positive, "rook_file"),
+        (Negative, "doubled"),
+        (Positive, "bishop_pair"),
+    ];
+    let run = |list: &[(ConstraintKind, &str)]| {
+        let prior = Prior::File(path.clone());
+        tuner(&data).prior(prior).basis(settings(set, list)).run().unwrap()
+    };
+    let (held, open) = (run(&list), run(&[]));
+    assert!(held.at_bounds().is_empty(), "{:?}", held.at_bounds());
+    let most_apart = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(most_apart(open.parameters(), &prior) > 1.0, "the data is meant to move values");
+    // As near as runs in f32 come, and in f64.
+    assert!(most_apart(open.parameters(), held.parameters()) < 1e-3);
+    let [open, held] = [open, held].map(|tuned| {
+        let (basis, z) = optimum(&data, &tuned);
+        basis.theta(&z)
+    });
+    let apart = most_apart(&open, &held);
+    assert!(apart < 1e-6, "{apart}");
+}
+
+#[test]
+fn sweeps_hold_constraints() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = data(folder.path());
+    let set = &data.metadata().feature_set;
+    let list = constraints(&[(ConstraintKind::Increasing, "knight_mobility")]);
+    let frozen = settings(set, &[]).freeze;
+    let sweep = || Sweep::builder(&data).k(K).axis("l2", "0,1e-3").freeze(&frozen).epochs(5);
+    let config = sweep().constraints(&list).config().unwrap();
+    let basis = config.basis.unwrap();
+    assert!(basis.coordinates.iter().any(|c| c.name == "knight_mobility_1.mg - knight_mobility_0.mg"));
+    let losses = |sweep: gputexel::sweep::SweepBuilder<'_>| {
+        sweep.run().unwrap().ranking.ranked.iter().map(|row| row.training).collect::<Vec<f64>>()
+    };
+    let (held, open) = (losses(sweep().constraints(&list)), losses(sweep()));
+    assert!(held.iter().zip(&open).all(|(held, open)| held != open), "{held:?} {open:?}");
+}
