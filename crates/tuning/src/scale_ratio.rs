@@ -77,7 +77,26 @@ pub fn score_ratio(data: &Dataset, k: f64, prior: &[f64], theta: &[f64], which: 
 /// The [`score_ratio`] of θ to the prior of a run on its training positions; of more than two million, on every
 /// n-th.
 pub fn training_score_ratio(config: &RunConfig, data: &Dataset, split: &Split, theta: &[f64]) -> Option<f64> {
-    let every = split.training().count().div_ceil(MEASURED).max(1);
-    let which: Vec<u32> = split.training().step_by(every).map(|n| n as u32).collect();
+    let which = at_most(split.training().map(|n| n as u32).collect(), MEASURED);
     score_ratio(data, config.k, &config.prior_theta, theta, &which)
+}
+
+/// All, or so many of them at even distances.
+fn at_most(which: Vec<u32>, most: usize) -> Vec<u32> {
+    let every = which.len().div_ceil(most).max(1);
+    which.into_iter().step_by(every).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_positions_every_nth_is_measured() {
+        let of_ten = |most: usize| at_most((5..15).collect(), most);
+        assert_eq!(of_ten(4), [5, 8, 11, 14]);
+        assert_eq!(of_ten(9), [5, 7, 9, 11, 13]);
+        assert_eq!(of_ten(10), (5..15).collect::<Vec<u32>>());
+        assert_eq!(at_most(Vec::new(), 4), Vec::<u32>::new());
+    }
 }

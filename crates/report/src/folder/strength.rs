@@ -228,7 +228,9 @@ fn ablation_table(ablation: &Ablation) -> Table {
             "Each group kept at the prior in turn, the others tuned; held-out loss with all of them {:.8}, {} folds of {what}",
             ablation.held_out, ablation.folds
         ),
-        header: ["group", "parameters", "held-out loss rises by", "±", ""].map(str::to_string).to_vec(),
+        header: ["group", "parameters", "held-out loss rises by", "±", "verdict"]
+            .map(str::to_string)
+            .to_vec(),
         rows: ablation.groups.iter().map(row).collect(),
     }
 }
