@@ -36,6 +36,7 @@ mod report {
     mod live;
     mod pictures;
     mod run;
+    mod strength;
 }
 
 mod spsa {

@@ -68,6 +68,9 @@ const RUNS: &str = "runs";
 /// The epochs of a run in its folder, one JSON object per line.
 pub const METRICS: &str = "metrics.jsonl";
 
+/// What each group of features is worth, in the folder of a run.
+pub const ABLATION: &str = "ablation.json";
+
 /// The page about a run in its folder.
 pub const REPORT: &str = "report.html";
 
@@ -84,7 +87,7 @@ const RESULTS: [&str; 9] = [
     METRICS,
     PARAMETERS,
     "z.json",
-    "ablation.json",
+    ABLATION,
     REPORT,
     "runs.csv",
     "sweep.svg",

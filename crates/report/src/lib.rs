@@ -22,8 +22,8 @@ pub use curve::{Curve, Spacing};
 pub use folder::{InHand, Positions, is_sweep};
 pub use heat::HeatMap;
 pub use html::{
-    Comparison, CoordinateValue, Live, Parameter, RunReport, Step, Swarms, SweepAxis, SweepReport,
-    SweepSetting, Table, bytes, grouped, median,
+    Comparison, CoordinateValue, Live, Parameter, PenaltyRow, RunReport, Step, StrengthReport, Swarms,
+    SweepAxis, SweepReport, SweepSetting, Table, bytes, grouped, median,
 };
 pub use paths::{Path, Paths};
 pub use sweep_chart::{sweep_curve, sweep_picture};

@@ -12,7 +12,7 @@ use gputexel_optimizer::Optimizer;
 use gputexel_report::InHand;
 use gputexel_tuning::{
     Checkpoint, EpochRecord, Event, OptimizerConfig, Outcome, RunParts, RunRecord, StopReason, Tuning,
-    ablate, exact_loss, polish, round_outcome,
+    ablate, exact_loss, polish, round_outcome, training_score_ratio,
 };
 
 use crate::event::{RunEvent, RunObserver, Start};
@@ -120,6 +120,7 @@ impl Session<'_, '_> {
             loss: loss(&outcome.parameters, &training),
             held_out_before: loss(&config.prior_theta, &held_out),
             held_out: loss(&outcome.parameters, &held_out),
+            score_ratio: training_score_ratio(config, data, split, &outcome.parameters),
             outcome,
             rounding,
             polish: polished,

@@ -28,6 +28,8 @@ pub struct TuneSummary<'a> {
     pub held_out_before: Option<f64>,
     /// Held-out loss of the result.
     pub held_out: Option<f64>,
+    /// By how much scores are larger than the prior's on the training positions.
+    pub score_ratio: Option<f64>,
     /// Whole epochs.
     pub epochs: u64,
     /// Seconds of work, over all resumptions.
@@ -148,6 +150,7 @@ impl<'a> TuneSummary<'a> {
             loss: tuned.loss,
             held_out_before: tuned.held_out_before,
             held_out: tuned.held_out,
+            score_ratio: tuned.score_ratio,
             epochs: outcome.epochs,
             seconds: outcome.seconds,
             reason: outcome.reason,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use gputexel_dataset::objective::Objective;
-use gputexel_files::run_folder::{Kind, METRICS, PARAMETERS, REPORT, append_line};
+use gputexel_files::run_folder::{ABLATION, Kind, METRICS, PARAMETERS, REPORT, append_line};
 use gputexel_files::{Error, RECORD_BYTES, Result, RunFolder, read_whole};
 use gputexel_model::{FeatureSet, ParameterFile, Provenance};
 use gputexel_report::{InHand, RunReport};
@@ -16,8 +16,6 @@ use gputexel_tuning::{
 use crate::event::{RunEvent, RunObserver};
 use crate::uncertainty::Answer;
 
-/// What each group of features is worth, in the folder of a run.
-const ABLATION: &str = "ablation.json";
 /// Positions below which a feature's values are called weakly supported.
 pub const WEAK_SUPPORT: u64 = 100;
 /// Centipawns away from its prior beyond which a parameter is called far.
@@ -68,6 +66,9 @@ pub struct Tuned {
     pub uncertainty: Answer,
     /// What each group of features is worth, where that was asked; `ablation.json`.
     pub ablation: Option<Ablation>,
+    /// By how much scores are larger than the prior's on the training positions, see
+    /// [`score_ratio`](gputexel_tuning::score_ratio).
+    pub score_ratio: Option<f64>,
     /// Why it is not known how sure they are, if that went wrong.
     pub failure: Option<Error>,
     /// Rounds of resolving positions again.

@@ -3,9 +3,12 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::exact_scores;
-use gputexel_dataset::Dataset;
+use crate::{RunConfig, exact_scores};
 use gputexel_dataset::objective::x_per_cp;
+use gputexel_dataset::{Dataset, Split};
+
+/// Most positions that the scale of a result is measured on.
+const MEASURED: usize = 2_000_000;
 
 /// What the scale constant K is fitted on, where it is not given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,4 +72,31 @@ pub fn score_ratio(data: &Dataset, k: f64, prior: &[f64], theta: &[f64], which: 
     let (product, square) = sums.iter().fold((0.0, 0.0), |(x, y), (a, b)| (x + a, y + b));
     let ratio = product / square;
     (ratio.is_finite() && ratio > 0.0).then_some(ratio)
+}
+
+/// The [`score_ratio`] of θ to the prior of a run on its training positions; of more than two million, on every
+/// n-th.
+pub fn training_score_ratio(config: &RunConfig, data: &Dataset, split: &Split, theta: &[f64]) -> Option<f64> {
+    let which = at_most(split.training().map(|n| n as u32).collect(), MEASURED);
+    score_ratio(data, config.k, &config.prior_theta, theta, &which)
+}
+
+/// All, or so many of them at even distances.
+fn at_most(which: Vec<u32>, most: usize) -> Vec<u32> {
+    let every = which.len().div_ceil(most).max(1);
+    which.into_iter().step_by(every).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_positions_every_nth_is_measured() {
+        let of_ten = |most: usize| at_most((5..15).collect(), most);
+        assert_eq!(of_ten(4), [5, 8, 11, 14]);
+        assert_eq!(of_ten(9), [5, 7, 9, 11, 13]);
+        assert_eq!(of_ten(10), (5..15).collect::<Vec<u32>>());
+        assert_eq!(at_most(Vec::new(), 4), Vec::<u32>::new());
+    }
 }

@@ -7,7 +7,7 @@ use gputexel::Result;
 use gputexel::report::board;
 use gputexel::run::{Answer, FAR_CP, TuneSummary, Tuned, WEAK_SUPPORT};
 use gputexel::tables::Language;
-use gputexel::tuning::{Ablation, LeftOut};
+use gputexel::tuning::{Ablation, LeftOut, ScaleMode};
 
 use super::super::runs::{folds_text, gain_text, rounding_lines};
 use super::super::table::grouped;
@@ -16,6 +16,9 @@ use super::uncertainty::describe;
 
 /// Features that are listed at the end where there is no board to show.
 const LISTED: usize = 24;
+
+/// Scores of this many times the prior's have the scale that search margins were made for.
+const SAME_SCALE: std::ops::RangeInclusive<f64> = 0.95..=1.05;
 
 /// Shows the results.
 ///
@@ -142,10 +145,23 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     {
         let _ = writeln!(out, "held out    loss {} ({})", gain_text(gain), folds_text(strength));
     }
+    out += &scale_line(tuned);
     if let Some(page) = tuned.report() {
         let _ = writeln!(out, "report      {}", page.display());
     }
     say(&out)
+}
+
+/// The line about scores on another scale than the prior's, if they are.
+fn scale_line(tuned: &Tuned) -> String {
+    let Some(ratio) = tuned.score_ratio.filter(|ratio| !SAME_SCALE.contains(ratio)) else {
+        return String::new();
+    };
+    let joint = tuned.record.scale.is_some_and(|scale| scale.mode == ScaleMode::Joint);
+    let instead = if joint { "" } else { ", or use --k joint" };
+    format!(
+        "scale       scores are {ratio:.2} times the prior's: multiply search margins in centipawns by that{instead}\n"
+    )
 }
 
 /// What leaving out each group costs.

@@ -2,6 +2,7 @@
 
 mod record;
 mod run;
+mod strength;
 mod sweep;
 
 use std::path::{Path, PathBuf};

@@ -7,10 +7,10 @@ use gputexel_dataset::objective::{Objective, ScaleForms};
 use gputexel_files::run_folder::{Kind, PARAMETERS, RunFolder};
 use gputexel_files::{Result, counted};
 use gputexel_model::{Feature, ParameterFile};
-use gputexel_tuning::{Checkpoint, OptimizerConfig, RunConfig, RunRecord, diagnose};
+use gputexel_tuning::{Checkpoint, OptimizerConfig, RunConfig, RunRecord, diagnose, training_score_ratio};
 use serde_json::Value;
 
-use super::{InHand, record};
+use super::{InHand, record, strength};
 
 /// Positions below which a feature is called rare.
 const RARE: u64 = 100;
@@ -61,6 +61,10 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
     let diagnostics = positions.zip(theta.as_ref()).map(|((data, split), theta)| {
         diagnose(data, split, Objective { k: config.k, loss: config.loss }, theta, &config.prior_theta)
     });
+    let score_ratio = positions
+        .zip(theta.as_ref())
+        .and_then(|((data, split), theta)| training_score_ratio(config, data, split, theta));
+    let ablation = strength::ablation(folder)?;
     let warnings = match (&theta, &positions) {
         (Some(theta), Some((data, _))) => record::warnings(config, theta, data.len()),
         _ => Vec::new(),
@@ -87,6 +91,7 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
         reference: "the prior".to_string(),
         rare: RARE,
         coordinates: coordinates(folder, config, checkpoint),
+        strength: Some(strength::of_record(record, score_ratio, ablation.as_ref())),
         errors_note: file.map(record::errors_note).unwrap_or_default(),
         diagnostics_note: if diagnostics.is_none() { known.note.to_string() } else { String::new() },
         diagnostics,

@@ -7,6 +7,11 @@ use super::groups::{Group, Shape, untapered};
 use super::number::{count, signed};
 use super::palette::level_class;
 
+/// Centipawns that are worth a color of their own where boards are compared.
+const LEAST_SCALE: f64 = 1.0;
+/// The largest value that is written where boards are compared: more digits do not fit into a square.
+const WRITTEN: f64 = 9999.0;
+
 /// What boards can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum View {
@@ -78,11 +83,13 @@ struct Shown<'a> {
     middle: [f64; 2],
     /// What has the strongest color.
     full: f64,
+    /// Beyond this, only the limit is written.
+    limit: f64,
 }
 
 impl<'a> Shown<'a> {
     fn new(parameters: &'a [Parameter], places: &'a [Option<usize>; 64], view: View) -> Self {
-        let mut shown = Self { parameters, places, view, middle: [0.0; 2], full: 1.0 };
+        let mut shown = Self { parameters, places, view, middle: [0.0; 2], full: 1.0, limit: f64::INFINITY };
         let supported = |id: &usize| parameters[*id].support != Some(0);
         let ids: Vec<usize> = places.iter().flatten().copied().filter(supported).collect();
         if matches!(view, View::Value | View::Reference) {
@@ -100,6 +107,19 @@ impl<'a> Shown<'a> {
             both.filter_map(|(id, phase)| shown.number(id, phase).map(|n| shown.size(n, phase).abs()));
         shown.full = quantile(sizes.collect(), if view == View::Support { 1.0 } else { 0.93 }).max(1e-9);
         shown
+    }
+
+    /// Values and references in the same colors.
+    fn alike(parameters: &'a [Parameter], places: &'a [Option<usize>; 64]) -> [Self; 2] {
+        let [mut values, mut references] =
+            [View::Value, View::Reference].map(|view| Self::new(parameters, places, view));
+        // Values of which none differs from the others have no scale.
+        if values.full < LEAST_SCALE {
+            values.full = references.full.max(LEAST_SCALE);
+        }
+        (references.full, references.middle) = (values.full, values.middle);
+        [&mut values, &mut references].into_iter().for_each(|shown| shown.limit = WRITTEN);
+        [values, references]
     }
 
     fn number(&self, id: usize, phase: usize) -> Option<f64> {
@@ -123,6 +143,9 @@ impl<'a> Shown<'a> {
 
     fn text(&self, number: f64) -> String {
         match self.view {
+            _ if !number.is_finite() => "–".to_string(),
+            View::Value | View::Reference if number > self.limit => format!(">{:.0}", self.limit),
+            View::Value | View::Reference if number < -self.limit => format!("<-{:.0}", self.limit),
             View::Value | View::Reference => format!("{:.0}", number.round() + 0.0),
             View::Change => signed(number.round()),
             View::Error if number < 9.95 => format!("±{number:.1}"),
@@ -161,6 +184,31 @@ impl<'a> Shown<'a> {
                     th scope="row" { (rank + 1) }
                     @for file in 0..8 { (cell(8 * rank + file)) }
                 } } }
+            }
+        }
+    }
+}
+
+/// Boards of values beside boards of their references, which are called by two names, in the same colors: those
+/// of the values, because references may be anything. Each table can be folded away, and only the first is not.
+pub(super) fn side_by_side(parameters: &[Parameter], groups: &[Group<'_>], names: [&str; 2]) -> Markup {
+    let boards = groups.iter().filter_map(|group| match &group.shape {
+        Shape::Board(places) => Some((group.name, places)),
+        Shape::List(_) => None,
+    });
+    html! {
+        @for (i, (name, places)) in boards.enumerate() {
+            @let single = untapered(parameters, places.iter().flatten().copied());
+            @let [values, references] = Shown::alike(parameters, places);
+            @let phases: &[(usize, &str)] = if single { &[(0, "")] } else { &[(0, "middlegame"), (1, "endgame")] };
+            details.list open[i == 0] {
+                summary { (name) }
+                @for (phase, phase_name) in phases {
+                    div.pair {
+                        (values.table(&format!("{name}, {}", names[0]), *phase, phase_name))
+                        (references.table(&format!("{name}, {}", names[1]), *phase, phase_name))
+                    }
+                }
             }
         }
     }

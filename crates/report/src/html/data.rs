@@ -30,6 +30,8 @@ pub struct RunReport {
     pub rare: u64,
     /// What was tuned, where it was not every parameter by itself.
     pub coordinates: Vec<CoordinateValue>,
+    /// What holds the parameters to the prior.
+    pub strength: Option<StrengthReport>,
     /// Where standard errors come from; empty where there are none.
     pub errors_note: String,
     /// What the result does on the positions.
@@ -110,6 +112,40 @@ pub struct CoordinateValue {
     pub max: Option<f64>,
     /// Its standard error.
     pub error: Option<f64>,
+}
+
+/// What holds the parameters to the prior, and what that changes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StrengthReport {
+    /// What is to be known, one sentence or two each.
+    pub notes: Vec<String>,
+    /// Figures of the choice: name and value.
+    pub facts: Vec<(String, String)>,
+    /// The penalties.
+    pub penalties: Vec<PenaltyRow>,
+    /// Held-out loss by factor on all weights, ascending.
+    pub curve: Vec<(f64, f64)>,
+    /// Held-out loss of the prior.
+    pub prior_loss: Option<f64>,
+    /// Values without penalties, in the order of the parameters; or empty.
+    pub unpenalized: Vec<[f64; 2]>,
+    /// What each group of features is worth.
+    pub ablation: Option<Table>,
+}
+
+/// Penalties of a kind that have one weight.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PenaltyRow {
+    /// Their kind.
+    pub name: String,
+    /// What they hold small.
+    pub meaning: String,
+    /// Their groups, where these do not go without saying.
+    pub of: String,
+    /// Their weight.
+    pub weight: f64,
+    /// By how much the held-out loss would rise without them.
+    pub worth: Option<f64>,
 }
 
 /// A table of texts.

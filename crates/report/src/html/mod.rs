@@ -15,14 +15,15 @@ mod number;
 mod palette;
 mod plot;
 mod positions;
+mod strength;
 mod support;
 mod sweep;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 pub use data::{
-    Comparison, CoordinateValue, Parameter, RunReport, Step, Swarms, SweepAxis, SweepReport, SweepSetting,
-    Table,
+    Comparison, CoordinateValue, Parameter, PenaltyRow, RunReport, Step, StrengthReport, Swarms, SweepAxis,
+    SweepReport, SweepSetting, Table,
 };
 pub use number::{bytes, grouped, median};
 
@@ -149,6 +150,10 @@ impl RunReport {
         }
         if !self.coordinates.is_empty() {
             sections.push(("coordinates", "Coordinates", bars::coordinates(&self.coordinates)));
+        }
+        if let Some(strength) = &self.strength {
+            let section = strength::section(strength, &self.parameters)?;
+            sections.push(("strength", "Strength of the prior", section));
         }
         match &self.diagnostics {
             Some(diagnostics) => {
