@@ -148,6 +148,7 @@ fn groups_text(penalties: &[&Penalty]) -> String {
 fn meaning(kind: PenaltyKind) -> &'static str {
     match kind {
         PenaltyKind::Ridge => "Holds small how far every parameter is from its prior.",
+        PenaltyKind::Level => "Holds small how far the mean of a group is from that of its prior.",
         PenaltyKind::Mean => {
             "Holds small how far the change of a parameter is from the mean change of its group, which is free."
         }

@@ -37,6 +37,9 @@ const EVALUATIONS: usize = 30;
 const ROUNDS: usize = 4;
 /// The quadratic model is good enough when it predicts the exact held-out loss to this share.
 const AGREEMENT: f64 = 5e-5;
+/// Largest factor by which weights are made larger where the gain is uncertain, and steps to find it.
+const STRENGTHENED: f64 = 100.0;
+const HALVINGS: usize = 6;
 /// Factors on all weights at which the held-out loss is drawn.
 const CURVE: [f64; 4] = [0.01, 0.1, 10.0, 100.0];
 
@@ -239,7 +242,8 @@ pub fn choose_strength(
         kinds: &kinds,
         stop,
     };
-    let best = chooser.search()?;
+    let mut best = chooser.search()?;
+    chooser.strengthen(data, &mut best)?;
     let strength = chooser.strength(data, &best, request.details)?;
     if let Some(fallback) = evaluator.take_fallback() {
         warnings.push(format!("{}; the choice continued on the {}", fallback.error, fallback.evaluator));
@@ -398,6 +402,45 @@ impl Chooser<'_> {
             z = next;
         }
         best.ok_or_else(|| Error::Numeric("no strength of the prior was found".to_string()))
+    }
+
+    /// Makes all weights larger by one factor where the gain over the prior is uncertain. The lowest held-out
+    /// loss among many weights is partly luck, and the less is known the more: with a gain g and its error e,
+    /// the loss may rise by e² / g.
+    fn strengthen(&mut self, data: &Dataset, found: &mut Found) -> Result<()> {
+        let (_, difference, error) = self.against_prior(data, &found.without);
+        let allowed = (error * error / -difference).min(-difference);
+        // False for NaN, too.
+        if !(allowed > GAIN * found.exact) {
+            return Ok(());
+        }
+        let chosen = weights(&found.logarithms);
+        let scaled = |factor: f64| -> Vec<f64> { chosen.iter().map(|weight| factor * weight).collect() };
+        let least = found.model.held_out_loss(&found.pulled, &chosen)?;
+        // Between 1 and the largest factor, by halves of the logarithm.
+        let (mut low, mut high) = (0.0, STRENGTHENED.ln());
+        for _ in 0..HALVINGS {
+            let middle: f64 = 0.5 * (low + high);
+            match found.model.held_out_loss(&found.pulled, &scaled(middle.exp()))? <= least + allowed {
+                true => low = middle,
+                false => high = middle,
+            }
+        }
+        let stronger = scaled(low.exp());
+        let space = space_of(&self.parameterization);
+        let within = |step: &[f64]| {
+            let mut z = added(&found.around, step);
+            space.clamp(&mut z);
+            z
+        };
+        let steps = found.model.held_out(&found.pulled, &stronger)?.steps;
+        let without: Vec<Vec<f64>> = steps.iter().map(|step| within(step)).collect();
+        let z = within(&found.model.whole(&found.pulled, &stronger, false)?.step);
+        found.exact =
+            self.folded.exact(&mut *self.evaluator, self.objective, &self.parameterization, &without)?;
+        found.logarithms = stronger.iter().map(|weight| weight.ln()).collect();
+        (found.z, found.without) = (z, without);
+        Ok(())
     }
 
     fn pulled(&self, z: &[f64]) -> Vec<Pulled> {
