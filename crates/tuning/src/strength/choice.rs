@@ -410,8 +410,7 @@ impl Chooser<'_> {
     fn strengthen(&mut self, data: &Dataset, found: &mut Found) -> Result<()> {
         let (_, difference, error) = self.against_prior(data, &found.without);
         let allowed = (error * error / -difference).min(-difference);
-        // False for NaN, too.
-        if !(allowed > GAIN * found.exact) {
+        if allowed.is_nan() || allowed <= GAIN * found.exact {
             return Ok(());
         }
         let chosen = weights(&found.logarithms);
