@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::program::{Bench, assert_one_line};
+use crate::common::program::{Bench, assert_one_line};
 use gputexel::model::FeatureKind;
 
 fn bench() -> Bench {
