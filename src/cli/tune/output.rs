@@ -110,6 +110,8 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
         let list = shortened(&unsupported, "features");
         let fate = if config.named_basis().is_some() {
             "their values come from the basis"
+        } else if !config.penalties.is_empty() {
+            "they follow their neighbors, if they have any, or keep their prior"
         } else {
             "they keep their prior"
         };

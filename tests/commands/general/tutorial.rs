@@ -53,7 +53,7 @@ fn all_commands_of_the_tutorial_work() {
             scores.push(String::from_utf8_lossy(&output.stdout).trim().parse::<i32>().unwrap());
         }
     }
-    // A knight on f3 against one on h3.
+    // A pawn on e4 against one on h4.
     if let [center, edge] = scores[..] {
         assert!(center > edge + 5, "{center} {edge}");
     }

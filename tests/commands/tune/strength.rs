@@ -128,7 +128,7 @@ fn k_may_be_fitted_with_the_parameters() {
 fn sweeps_scale_given_weights() {
     let bench = bench();
     let flags = ["sweep", "d.bin", "--k", "0.8", "--optimizer", "gauss-newton", "--backend", "cpu", "--out"];
-    let with = |out: &str, more: &[&str]| [&flags[..], &[out], more].concat();
+    let with = |out: &'static str, more: &[&'static str]| [&flags[..], &[out], more].concat();
     let report =
         bench.report(&with("s", &["--prior-strength", "bend=1e-4,mean=1e-4", "--grid", "strength=0,1,1e3"]));
     let text = String::from_utf8(bench.bytes("s/runs.csv")).unwrap();

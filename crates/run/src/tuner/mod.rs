@@ -28,8 +28,8 @@ type MakeOptimizer<'a> = Box<dyn FnOnce(&Space) -> Result<Box<dyn Optimizer>> + 
 
 /// Tunes parameters: a builder for the settings that differ from the defaults.
 ///
-/// By default, Gauss–Newton minimizes the squared error over all positions, starting at and relative to the
-/// default prior, with K fitted on the prior, on a GPU if there is one.
+/// By default, Gauss–Newton minimizes the squared error over all positions, tied to the default prior by
+/// penalties whose weights held-out games choose, with K fitted on the prior, on a GPU if there is one.
 ///
 /// ```
 /// use gputexel_run::Tuner;
