@@ -110,6 +110,11 @@ pub(crate) struct Decision<'a, 'o> {
     pub observe: &'a mut RunObserver<'o>,
 }
 
+/// The error for K that cannot be fitted with the parameters.
+fn not_joint(reason: String) -> Error {
+    Error::Setting { setting: "k", value: Some("joint".to_string()), reason }
+}
+
 /// What was decided beside the configuration.
 #[derive(Default)]
 pub(crate) struct Decided {
@@ -127,6 +132,9 @@ impl Decision<'_, '_> {
         asked: bool,
         mode: Option<ScaleMode>,
     ) -> Result<Decided> {
+        if mode == Some(ScaleMode::Joint) {
+            Self::check_joint(config)?;
+        }
         let mut decided = Decided::default();
         let mut start = None;
         if let PriorStrength::Auto { folds } = *strength {
@@ -182,15 +190,18 @@ impl Decision<'_, '_> {
         score_ratio(self.data, config.k, &config.prior_theta, theta, &which)
     }
 
+    /// Refuses to fit K with the parameters where the loss has no matrix.
+    fn check_joint(config: &RunConfig) -> Result<()> {
+        match strength_obstacle(config) {
+            Some(reason) => Err(not_joint(format!("cannot be fitted with the parameters: {reason}"))),
+            None => Ok(()),
+        }
+    }
+
     /// Sets K so that tuned scores are on the scale of the prior's, and returns a z near the optimum. Weights of
     /// penalties follow, because they count centipawns.
     fn fit_scale(&mut self, config: &mut RunConfig, start: Option<Vec<f64>>) -> Result<Vec<f64>> {
-        let refuse = |reason: &str| {
-            Err(Error::Setting { setting: "k", value: Some("joint".to_string()), reason: reason.to_string() })
-        };
-        if let Some(reason) = strength_obstacle(config) {
-            return refuse(&format!("cannot be fitted with the parameters: {reason}"));
-        }
+        Self::check_joint(config)?;
         let layout = Layout::try_new(self.data, self.split.parts(), |n| self.split.part_of(n))?;
         let method = OptimizerConfig::GaussNewton(GaussNewtonSettings {
             l2: config.optimizer.l2(0),
@@ -215,7 +226,9 @@ impl Decision<'_, '_> {
             }
             parameterization = parameterization.with_start(&outcome.z);
             let Some(ratio) = self.ratio(config, &outcome.parameters) else {
-                return refuse("the prior's scores, or the tuned ones, are 0 and have no scale");
+                return Err(not_joint(
+                    "the prior's scores, or the tuned ones, are 0 and have no scale".to_string(),
+                ));
             };
             if (ratio - 1.0).abs() < SCALE_PRECISION {
                 return Ok(outcome.z);

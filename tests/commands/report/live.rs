@@ -102,6 +102,8 @@ fn watching_changes_nothing_and_is_refused_where_there_is_nothing_to_watch() {
             "--json",
             "tune",
             "d.bin",
+            "--prior-strength",
+            "none",
             "--out",
             "watched",
             "--live",

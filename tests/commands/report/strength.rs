@@ -65,7 +65,7 @@ fn slope(bench: &Bench, folder: &str) -> f64 {
 #[test]
 fn pages_show_what_was_chosen_and_what_it_changes() {
     let bench = bench();
-    let done = bench.tune(&["d.bin", "--out", "r", "--ablate"]);
+    let done = bench.tune(&["d.bin", "--prior-strength", "auto", "--out", "r", "--ablate"]);
     let record = bench.json("r/run.json");
     let strength = &record["strength"];
     assert_eq!(strength["keeps_prior"], false, "the sample is enough to beat the prior");

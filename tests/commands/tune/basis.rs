@@ -54,8 +54,10 @@ fn tuning_in_a_basis_stays_in_it_and_in_its_bounds() {
             .iter()
             .any(|c| c["value"].as_f64().unwrap().abs() > 32.0 && c["max"].is_null())
     );
-    let (_, out, _) = bench
-        .run(&["tune", "d.bin", "--out", "t", "--backend", "cpu", "--basis", "madchess", "--k", "0.8"], "");
+    let (_, out, _) = bench.run(
+        &["tune", "d.bin", "--l2=0", "--out", "t", "--backend=cpu", "--basis", "madchess", "--k", "0.8"],
+        "",
+    );
     for part in ["madchess, 57 coordinates", "z.json", "at a bound"] {
         assert!(out.contains(part), "{part}: {out}");
     }

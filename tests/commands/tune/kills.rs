@@ -50,7 +50,6 @@ const KILLED: [Killed; 6] = [
         start: &[
             "tune",
             "m.bin",
-            "--l2=0",
             "--optimizer=gauss-newton",
             "--bootstrap=8",
             "--round=local",

@@ -55,7 +55,7 @@ fn a_killed_run_goes_on_to_the_same_bytes() {
         let epochs_flag = format!("--epochs={epochs}");
         let flags = [flags, &[epochs_flag.as_str()]].concat();
         let whole = format!("{name}-whole");
-        bench.tune(&[&["--out", &whole], &ADAM[..5], &flags].concat());
+        bench.tune(&[&["--out", &whole], &ADAM[..6], &flags].concat());
         // Killed twice, the first time with a torn line behind what the checkpoint knows.
         let mut child = started(&bench, name, &flags);
         child.kill().unwrap();
@@ -106,7 +106,7 @@ fn an_interrupted_run_says_how_to_go_on() {
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.contains("resumed     after "), "{out}");
     assert_metrics_are_whole(&bench, "r", 3000);
-    bench.tune(&[&["--out", "whole", "--epochs=3000", "--bootstrap=5"], &ADAM[..5]].concat());
+    bench.tune(&[&["--out", "whole", "--epochs=3000", "--bootstrap=5"], &ADAM[..6]].concat());
     assert!(bench.bytes("r/params.json") == bench.bytes("whole/params.json"));
     assert_eq!(bench.json("r/params.json")["uncertainty"]["resamples"], 5);
 }
@@ -225,7 +225,7 @@ fn a_finished_run_is_finished_once_its_result_is_there() {
     let report = bench.tune(&["--resume", "s"]);
     assert_eq!((&report["epochs"], &report["reason"]), (&40.into(), &"epochs".into()));
     assert_metrics_are_whole(&bench, "s", 40);
-    bench.tune(&[&["--out", "whole", "--epochs=40", "--holdout=0.2"], &ADAM[..5]].concat());
+    bench.tune(&[&["--out", "whole", "--epochs=40", "--holdout=0.2"], &ADAM[..6]].concat());
     assert!(bench.bytes("s/params.json") == bench.bytes("whole/params.json"));
 }
 

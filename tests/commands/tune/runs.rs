@@ -62,7 +62,12 @@ fn a_run_leaves_a_whole_folder() {
     assert!(report["unsupported"].as_array().unwrap().contains(&"pawn_a1".into()));
     assert_eq!(parameter(&file, "pawn_a1", "mg"), 100.0);
     let record = bench.json("r/run.json");
-    assert!(record["command_line"].as_str().unwrap().ends_with("tune --backend cpu d.bin --out r"));
+    assert!(
+        record["command_line"]
+            .as_str()
+            .unwrap()
+            .ends_with("tune --backend cpu --prior-strength none d.bin --out r")
+    );
     assert_eq!(record["config"]["k"], report["k"]);
 
     // In words, with the table that was asked for; quiet says nothing.

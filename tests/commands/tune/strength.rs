@@ -77,9 +77,7 @@ fn other_optimizers_and_rounding_know_penalties() {
     let rounded = with("rounded", &["--round", "local"]);
     assert!((best(&newton) - best(&local)).abs() < 1e-5, "{newton} {local}");
     assert_eq!(rounded["single_steps"]["improving"], 0, "{rounded}");
-    for name in ["local", "rounded"] {
-        assert_eq!(bench.bytes("local/tables.h"), bench.bytes(&format!("{name}/tables.h")));
-    }
+    assert_eq!(local["single_steps"]["improving"], 0, "{local}");
     let share = newton["uncertainty"]["prior_share"].as_f64().unwrap();
     assert!((0.01..1.0).contains(&share), "{newton}");
     let free = bench.tune(&["m.bin", "--k", "0.8", "--l2", "0", "--errors", "--out", "free"]);
@@ -102,7 +100,9 @@ fn groups_are_left_out_in_turn() {
 
 #[test]
 fn k_may_be_fitted_with_the_parameters() {
-    let bench = bench();
+    let bench = Bench::new();
+    let sample = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin");
+    std::fs::copy(sample, bench.path("d.bin")).unwrap();
     let joint = bench.tune(&["d.bin", "--k", "joint", "--l2", "1e-4", "--out", "j"]);
     let prior = bench.tune(&["d.bin", "--k", "prior", "--l2", "1e-4", "--out", "p"]);
     let scale = &bench.json("j/run.json")["scale"];
