@@ -35,7 +35,7 @@ const OTHER_SCALE: f64 = 1.25;
 /// K is found when the scale of the scores changes by less than this share.
 const SCALE_PRECISION: f64 = 1e-3;
 /// Fits in the search for K.
-const SCALE_FITS: usize = 8;
+const SCALE_FITS: usize = 12;
 
 impl PriorStrength {
     /// What a text says: `auto`, `none`, weights of penalties, or the folder of a run, whose weights they are.
@@ -211,6 +211,9 @@ impl Decision<'_, '_> {
             Some(z) => config.parameterization().with_start(&z),
             None => config.parameterization(),
         };
+        let (first_k, weights) = (config.k, config.penalties.clone());
+        // ln K and ln ratio of the fit before: the ratio falls where K grows, by less the more the prior holds.
+        let mut before: Option<(f64, f64)> = None;
         for _ in 0..SCALE_FITS {
             let fit = RunConfig {
                 basis: Some(parameterization.clone()),
@@ -233,8 +236,14 @@ impl Decision<'_, '_> {
             if (ratio - 1.0).abs() < SCALE_PRECISION {
                 return Ok(outcome.z);
             }
-            config.k *= ratio;
-            config.penalties.iter_mut().for_each(|penalty| penalty.weight *= ratio * ratio);
+            let (x, y) = (config.k.ln(), ratio.ln());
+            let slope = before.map_or(-1.0, |(x0, y0)| ((y - y0) / (x - x0)).clamp(-2.0, -0.02));
+            before = Some((x, y));
+            config.k = (x - (y / slope).clamp(-1.0, 1.0)).exp();
+            let scale = config.k / first_k;
+            for (penalty, chosen) in config.penalties.iter_mut().zip(&weights) {
+                penalty.weight = chosen.weight * scale * scale;
+            }
         }
         let text = "K and the parameters did not settle on a common scale; the last K is used";
         (self.observe)(RunEvent::Warning(text))?;
