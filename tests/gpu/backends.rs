@@ -28,7 +28,8 @@ fn gpu() -> bool {
 
 /// Tunes on the GPU; returns the report.
 fn tune(bench: &Bench, args: &[&str]) -> Value {
-    bench.told(&[&["tune", "--backend", "gpu"], args].concat())
+    let none: &[&str] = if args.contains(&"--l2") { &[] } else { &["--prior-strength", "none"] };
+    bench.told(&[&["tune", "--backend", "gpu"], none, args].concat())
 }
 
 #[test]
@@ -341,6 +342,8 @@ fn a_limit_of_memory_streams_and_says_so() {
     // With held-out positions every step goes through the host, streamed or not.
     let flags = [
         "d.bin",
+        "--l2",
+        "0",
         "--optimizer",
         "adam",
         "--epochs",

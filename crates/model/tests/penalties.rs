@@ -291,7 +291,7 @@ fn what_is_said_to_be_free_is_free_and_nothing_near_it() {
         let (all, size) = all(&set);
         for penalty in &all {
             let Some(mut delta) = free(penalty, &mut rng, size) else {
-                assert_eq!(penalty.kind, PenaltyKind::Ridge);
+                assert!(matches!(penalty.kind, PenaltyKind::Ridge | PenaltyKind::Level));
                 continue;
             };
             let matrix = penalty.matrix(size);
@@ -433,7 +433,7 @@ fn weights_are_parsed_and_later_ones_replace_earlier_ones() {
 
     let weight = |text: &str| format!("the weight '{text}' is not 0 or a positive number");
     let form = "expected KIND=WEIGHT or KIND:GROUP=WEIGHT".to_string();
-    let kinds = "expected the kind ridge, mean, smooth, bend, mirror, additive or phases".to_string();
+    let kinds = "expected the kind ridge, level, mean, smooth, bend, mirror, additive or phases".to_string();
     for (text, entry, reason) in [
         ("smooth=-1", "smooth=-1", weight("-1")),
         ("mirror=1,smooth=nan", "smooth=nan", weight("nan")),

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use gputexel_dataset::{Dataset, Layout, Split};
 use gputexel_evaluator::Backend;
+use gputexel_evaluator::cpu::CpuEvaluator;
 use gputexel_files::run_folder::Kind;
 use gputexel_files::{Error, Result, RunFolder};
 use gputexel_model::{FeatureSet, Parameterization, Penalty, parse_penalties};
@@ -150,8 +151,18 @@ impl Decision<'_, '_> {
                 }
                 None => {
                     let request = StrengthRequest { folds, details: self.backend_is_quick(config) };
-                    let choice =
-                        choose_strength(config, self.data, self.split, self.backend, request, self.stop)?;
+                    let choose = |backend: &Backend| {
+                        choose_strength(config, self.data, self.split, backend, request, self.stop)
+                    };
+                    let choice = match choose(self.backend) {
+                        // Matrices take more memory than the run may need.
+                        Err(Error::Gpu(reason)) => {
+                            let text = format!("{reason}; the strength of the prior is chosen on the CPU");
+                            (self.observe)(RunEvent::Warning(&text))?;
+                            choose(&Backend::custom("cpu", |layout| Ok(Box::new(CpuEvaluator::new(layout)))))?
+                        }
+                        answer => answer?,
+                    };
                     choice.warnings.iter().try_for_each(|text| (self.observe)(RunEvent::Warning(text)))?;
                     config.penalties = choice.penalties;
                     decided.strength = Some(choice.strength);

@@ -8,6 +8,9 @@ use gputexel::{Error, Result};
 
 use super::super::parsed;
 
+/// Each fold takes a matrix, and more of them change nothing.
+const MOST_FOLDS: usize = 100;
+
 /// Flags that decide what a run computes; a resumed run has them in its folder.
 #[derive(Debug, clap::Args)]
 #[group(id = "Fresh", multiple = true)]
@@ -161,7 +164,9 @@ impl Fresh {
             Some(text) => Some(PriorStrength::read(text)?),
         };
         match folds {
-            Some(folds) if folds < 2 => Err(Error::Usage("--prior-folds must be at least 2".to_string())),
+            Some(folds) if !(2..=MOST_FOLDS).contains(&folds) => {
+                Err(Error::Usage(format!("--prior-folds must be at least 2 and at most {MOST_FOLDS}")))
+            }
             _ => Ok(strength),
         }
     }

@@ -204,16 +204,16 @@ fn answers_that_make_no_sense_end_a_run_with_an_error() {
     for (spoil, expected) in spoils {
         let backend =
             Backend::custom("wrong", move |layout| Ok(Box::new(Wrong(CpuEvaluator::new(layout), spoil))));
-        let error = Tuner::builder(&data).k(1.24).backend(&backend).run().unwrap_err().to_string();
+        let error = Tuner::builder(&data).k(1.24).l2(0.0).backend(&backend).run().unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
     let spoil: Spoil = |answer| answer.gradients.fill(f64::NAN);
     let backend =
         Backend::custom("wrong", move |layout| Ok(Box::new(Wrong(CpuEvaluator::new(layout), spoil))));
     let adam = OptimizerConfig::adam(AdamSettings::default());
-    let error = Tuner::builder(&data).k(1.24).optimizer(adam).backend(&backend).run().unwrap_err();
+    let error = Tuner::builder(&data).k(1.24).l2(0.0).optimizer(adam).backend(&backend).run().unwrap_err();
     assert!(matches!(error, Error::Numeric(_)), "{error}");
-    let empty = Tuner::builder(&data).k(1.24).custom_optimizer("empty", |_| Ok(Box::new(Empty)));
+    let empty = Tuner::builder(&data).k(1.24).l2(0.0).custom_optimizer("empty", |_| Ok(Box::new(Empty)));
     let error = empty.run().unwrap_err().to_string();
     assert!(error.starts_with("the optimizer proposes 0 values for 1 members; 768 each"), "{error}");
 }
