@@ -108,13 +108,18 @@ impl Bench {
         serde_json::from_str(&out).unwrap()
     }
 
-    /// Tunes on the CPU; returns the report. Nothing is regularized unless the arguments say so.
+    /// Tunes on the CPU; returns the report, see [`Self::tuning`].
     #[track_caller]
     pub fn tune(&self, args: &[&str]) -> Value {
+        self.report(&Self::tuning("cpu", args))
+    }
+
+    /// The arguments of a run of `tune` on a backend; nothing is regularized unless they say so.
+    pub fn tuning<'a>(backend: &'a str, args: &[&'a str]) -> Vec<&'a str> {
         let says =
             |arg: &&str| ["--l2", "--prior-strength", "--resume"].iter().any(|flag| arg.starts_with(flag));
         let none: &[&str] = if args.iter().any(says) { &[] } else { &["--prior-strength", "none"] };
-        self.report(&[&["tune", "--backend", "cpu"], none, args].concat())
+        [&["tune", "--backend", backend], none, args].concat()
     }
 
     /// Runs something that must fail with an exit code and one line; returns the line.

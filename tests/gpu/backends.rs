@@ -28,8 +28,7 @@ fn gpu() -> bool {
 
 /// Tunes on the GPU; returns the report.
 fn tune(bench: &Bench, args: &[&str]) -> Value {
-    let none: &[&str] = if args.contains(&"--l2") { &[] } else { &["--prior-strength", "none"] };
-    bench.told(&[&["tune", "--backend", "gpu"], none, args].concat())
+    bench.told(&Bench::tuning("gpu", args))
 }
 
 #[test]

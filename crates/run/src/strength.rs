@@ -31,6 +31,8 @@ pub enum PriorStrength {
     Weights(String),
 }
 
+/// With more coordinates than this, details of the choice would take too long.
+const DETAILED: usize = 2048;
 /// Tuned scores that are larger or smaller than the prior's by this factor are on another scale.
 const OTHER_SCALE: f64 = 1.25;
 /// K is found when the scale of the scores changes by less than this share.
@@ -150,7 +152,8 @@ impl Decision<'_, '_> {
                     (self.observe)(RunEvent::Warning(&text))?;
                 }
                 None => {
-                    let request = StrengthRequest { folds, details: self.backend_is_quick(config) };
+                    let request =
+                        StrengthRequest { folds, details: config.parameterization().dimension() <= DETAILED };
                     let choose = |backend: &Backend| {
                         choose_strength(config, self.data, self.split, backend, request, self.stop)
                     };
@@ -189,11 +192,6 @@ impl Decision<'_, '_> {
             config.begin = start;
         }
         Ok(decided)
-    }
-
-    /// Whether details of the choice cost little beside it.
-    fn backend_is_quick(&self, config: &RunConfig) -> bool {
-        config.parameterization().dimension() <= 2048
     }
 
     fn ratio(&self, config: &RunConfig, theta: &[f64]) -> Option<f64> {

@@ -42,7 +42,7 @@ impl Ahead {
         evaluator: &mut dyn Evaluator,
         optimizer: &dyn Optimizer,
         proposal: &Proposal,
-        (population, request, prior): (&dyn Fn() -> Population, Request, &[f64]),
+        (population, request, regularization): (&dyn Fn() -> Population, Request, &Regularization),
         left: u64,
     ) -> Result<Option<AdamStep>> {
         if self.steps.is_empty() && !self.declined {
@@ -60,7 +60,7 @@ impl Ahead {
             let batch = AdamBatch {
                 population: population(),
                 request,
-                prior: prior.to_vec(),
+                prior: regularization.prior().to_vec(),
                 settings: steps.settings.into_iter().zip(&proposal.l2).map(member).collect(),
                 first_moment: steps.first_moment,
                 second_moment: steps.second_moment,
@@ -81,7 +81,7 @@ impl Ahead {
         }
         let Some(mut step) = self.steps.pop_front() else { return Ok(None) };
         let mut evaluations = Evaluations { losses: step.losses, ..Evaluations::default() };
-        Regularization::new(prior, &[]).add(&mut evaluations, &proposal.parameters, &proposal.l2);
+        regularization.add(&mut evaluations, &proposal.parameters, &proposal.l2);
         step.losses = evaluations.losses;
         Ok(Some(step))
     }

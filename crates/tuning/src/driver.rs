@@ -342,7 +342,7 @@ impl<'a> Tuning<'a> {
         };
         let request = Request { parts: 0..1, loss: self.config.loss, gradients: true, curvature: false };
         let left = self.config.stopping.epochs.saturating_sub(self.progress.epochs);
-        let problem = (&population as &dyn Fn() -> Population, request, &self.config.prior_theta[..]);
+        let problem = (&population as &dyn Fn() -> Population, request, &self.regularization);
         ahead.next(evaluator, &*self.optimizer, proposal, problem, left)
     }
 

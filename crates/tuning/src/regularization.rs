@@ -39,6 +39,11 @@ impl Regularization {
         Self { prior: prior.to_vec(), matrix }
     }
 
+    /// θ₀.
+    pub fn prior(&self) -> &[f64] {
+        &self.prior
+    }
+
     /// Whether there is anything but λ.
     pub fn has_penalties(&self) -> bool {
         self.matrix.is_some()

@@ -167,6 +167,8 @@ impl Tuner<'_> {
     ) -> Result<Tuned> {
         let Prepared { split, mut config, strength, fitted_loss } = prepared;
         let data = positions.data();
+        // What cannot be answered later is refused before weights are chosen.
+        uncertainty::check(self.uncertainty, &config, data, &split, &mut *self.observer)?;
         let decision =
             Decision { data, split: &split, backend, stop: &self.stop, observe: &mut *self.observer };
         let mode = if self.k.is_none() { Some(self.scale_mode) } else { None };
@@ -184,7 +186,6 @@ impl Tuner<'_> {
             ..RunRecord::new(&self.command_line, config)
         };
         let observe = &mut *self.observer;
-        uncertainty::check(record.uncertainty, &record.config, data, &split, observe)?;
         let (cancel, checkpoint_every): (&AtomicBool, _) = (&self.stop, self.checkpoint_every);
         if let (Some(settings), Some(folder)) = (self.rounds, folder) {
             let Some(path) = positions.paths().first() else {

@@ -5,10 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::choice::Folded;
 use super::model::{FoldModel, LeaveOut};
 use super::pulled::Pulled;
-use crate::diagnostics::clustered_mean;
+use crate::RunParts;
 use crate::strength::choice::strength_obstacle;
-use crate::{RunParts, exact_scores};
-use gputexel_dataset::objective::{Objective, x_per_cp};
+use gputexel_dataset::objective::Objective;
 use gputexel_evaluator::{Population, Request};
 use gputexel_files::{Error, Result};
 use gputexel_model::{Parameterization, Penalty, PenaltyKind, penalties};
@@ -94,34 +93,14 @@ pub fn ablate(parts: &RunParts<'_>, z: &[f64], l2: f64) -> Result<Ablation> {
     let population = Population::new(set.features.len(), all, vec![objective.k; members.len()]);
     let request = Request { parts: 0..folds, loss: objective.loss, gradients: false, curvature: false };
     let answer = evaluator.evaluate(&population, &request)?;
-    let loss_of = |first: usize| -> f64 {
-        let of = |fold: usize| {
-            let weight = folded.layout.parts()[fold].weight;
-            (weight * answer.part_losses[(first + fold) * folds + fold], weight)
-        };
-        let (sum, weight) = (0..folds).map(of).fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
-        sum / weight
-    };
-    let x_per_cp = x_per_cp(objective.k);
-    let losses_of = |first: usize| -> Vec<f64> {
-        let each = folded.members.iter().enumerate().flat_map(|(fold, which)| {
-            let scores = exact_scores(data, population.member(first + fold), which);
-            let loss = |(score, &n): (f64, &u32)| {
-                objective.loss.value(x_per_cp * score, f64::from(data.row(n as usize).result))
-            };
-            scores.into_iter().zip(which).map(loss).collect::<Vec<f64>>()
-        });
-        each.collect()
-    };
-    let mut order: Vec<(u32, usize)> = folded.members.iter().flatten().copied().zip(0..).collect();
-    order.sort_unstable_by_key(|&(n, _)| (data.game(n as usize), n));
+    let loss_of = |first: usize| folded.held_out(&answer.part_losses[first * folds..][..folds * folds]);
+    let losses_of = |first: usize| folded.losses(data, objective, |fold| population.member(first + fold));
     let (held_out, with_all) = (loss_of(0), losses_of(0));
     let mut left_out = Vec::new();
     for (at, name) in names.iter().enumerate().filter(|(at, _)| !groups[*at].is_empty()) {
         let first = folds * (1 + at);
         let losses = losses_of(first);
-        let differences = order.iter().map(|&(n, place)| (n, losses[place] - with_all[place]));
-        let (_, error) = clustered_mean(data, differences);
+        let (_, error) = folded.mean(data, |place| losses[place] - with_all[place]);
         let cost = loss_of(first) - held_out;
         left_out.push(LeftOut { group: (*name).to_string(), coordinates: groups[at].len(), cost, error });
     }

@@ -133,7 +133,9 @@ pub(super) struct Folded {
     pub by_game: bool,
     pub clusters: usize,
     /// The training positions of each fold.
-    pub members: Vec<Vec<u32>>,
+    members: Vec<Vec<u32>>,
+    /// Every training position and its place among the members of all folds, in the order of the games.
+    order: Vec<(u32, usize)>,
 }
 
 impl Folded {
@@ -166,7 +168,42 @@ impl Folded {
             _ => count,
         };
         let layout = Layout::try_new(data, count + usize::from(held_out.is_some()), part_of)?;
-        Ok(Some(Self { layout, folds: count, by_game: data.has_games(), clusters, members }))
+        let mut order: Vec<(u32, usize)> = members.iter().flatten().copied().zip(0..).collect();
+        order.sort_unstable_by_key(|&(n, _)| (data.game(n as usize), n));
+        Ok(Some(Self { layout, folds: count, by_game: data.has_games(), clusters, members, order }))
+    }
+
+    /// The exact loss of every training position, by its place, under the θ that belongs to its fold.
+    pub fn losses<'t>(
+        &self,
+        data: &Dataset,
+        objective: Objective,
+        theta_of: impl Fn(usize) -> &'t [f64],
+    ) -> Vec<f64> {
+        let x_per_cp = x_per_cp(objective.k);
+        let of_fold = |(fold, which): (usize, &Vec<u32>)| {
+            let scores = exact_scores(data, theta_of(fold), which);
+            let loss = |(score, &n): (f64, &u32)| {
+                objective.loss.value(x_per_cp * score, f64::from(data.row(n as usize).result))
+            };
+            scores.into_iter().zip(which).map(loss).collect::<Vec<f64>>()
+        };
+        self.members.iter().enumerate().flat_map(of_fold).collect()
+    }
+
+    /// Mean of a value of training positions, by their places, and its standard error by game.
+    pub fn mean(&self, data: &Dataset, value: impl Fn(usize) -> f64) -> (f64, f64) {
+        clustered_mean(data, self.order.iter().map(|&(n, place)| (n, value(place))))
+    }
+
+    /// The mean loss of every position under the member that belongs to its fold: `part_losses` of one member
+    /// for each fold.
+    pub fn held_out(&self, part_losses: &[f64]) -> f64 {
+        let parts = self.layout.parts()[..self.folds].iter().enumerate();
+        let (sum, weight) = parts.fold((0.0, 0.0), |(sum, weight), (fold, part)| {
+            (sum + part.weight * part_losses[fold * self.folds + fold], weight + part.weight)
+        });
+        sum / weight
     }
 
     /// The mean loss of every position under the parameters without its fold.
@@ -182,13 +219,7 @@ impl Folded {
             Population::new(parameterization.parameters() / 2, theta, vec![objective.k; self.folds]);
         let request =
             Request { parts: 0..self.folds, loss: objective.loss, gradients: false, curvature: false };
-        let answer = evaluator.evaluate(&population, &request)?;
-        let parts = self.layout.parts()[..self.folds].iter().enumerate();
-        let (sum, weight) = parts.fold((0.0, 0.0), |(sum, weight), (fold, part)| {
-            let loss = answer.part_losses[fold * self.folds + fold];
-            (sum + part.weight * loss, weight + part.weight)
-        });
-        Ok(sum / weight)
+        Ok(self.held_out(&evaluator.evaluate(&population, &request)?.part_losses))
     }
 }
 
@@ -243,8 +274,12 @@ pub fn choose_strength(
         stop,
     };
     let mut best = chooser.search()?;
-    chooser.strengthen(data, &mut best)?;
-    let strength = chooser.strength(data, &best, request.details)?;
+    let of_prior = folded.losses(data, objective, |_| &config.prior_theta);
+    let mut against = chooser.against(data, &of_prior, &best.at.without);
+    if chooser.strengthen(&mut best, &against)? {
+        against = chooser.against(data, &of_prior, &best.at.without);
+    }
+    let strength = chooser.strength(&best, &against, request.details)?;
     if let Some(fallback) = evaluator.take_fallback() {
         warnings.push(format!("{}; the choice continued on the {}", fallback.error, fallback.evaluator));
     }
@@ -256,7 +291,7 @@ pub fn choose_strength(
     });
     Ok(StrengthChoice {
         penalties: weighted.filter(|penalty| penalty.weight > 0.0).collect(),
-        z: best.z.clone(),
+        z: best.at.z,
         strength,
         warnings,
     })
@@ -273,21 +308,34 @@ struct Chooser<'a> {
     stop: &'a AtomicBool,
 }
 
-/// What a search found.
-struct Found {
-    /// Logarithms of the weights.
-    logarithms: Vec<f64>,
-    /// The point of the model.
-    around: Vec<f64>,
+/// Where some weights lead.
+struct Placed {
     /// z of all positions.
     z: Vec<f64>,
     /// z without each fold.
     without: Vec<Vec<f64>>,
     /// Exact held-out loss.
     exact: f64,
-    /// The model it was found with.
+}
+
+/// What a search found.
+struct Found {
+    weights: Vec<f64>,
+    /// The point of the model.
+    around: Vec<f64>,
+    /// The model they were found with.
     model: FoldModel,
     pulled: Vec<Pulled>,
+    at: Placed,
+}
+
+/// Held-out parameters beside the prior.
+struct Against {
+    /// Loss of the prior.
+    before: f64,
+    /// Mean difference of what the parameters without their folds lose, and its standard error by game.
+    difference: f64,
+    error: f64,
 }
 
 fn weights(logarithms: &[f64]) -> Vec<f64> {
@@ -370,52 +418,55 @@ impl Chooser<'_> {
             })?;
             logarithms = found;
             let weights = weights(&logarithms);
-            let within = |step: &[f64]| {
-                let mut z = added(&z, step);
-                space.clamp(&mut z);
-                z
-            };
-            let without: Vec<Vec<f64>> =
-                model.held_out(&pulled, &weights)?.steps.iter().map(|step| within(step)).collect();
-            let next = within(&model.whole(&pulled, &weights, false)?.step);
-            let exact =
-                self.folded.exact(&mut *self.evaluator, self.objective, &self.parameterization, &without)?;
-            let stopped = |i: usize| next[i] <= space.lower[i] || next[i] >= space.upper[i];
-            held = (0..next.len()).map(stopped).collect();
-            let better = exact.is_finite() && best.as_ref().is_none_or(|best| exact < best.exact);
-            let first = best.is_none();
-            if better || first {
-                let logarithms = logarithms.clone();
-                best = Some(Found {
-                    logarithms,
-                    around: z.clone(),
-                    z: next.clone(),
-                    without,
-                    exact,
-                    model,
-                    pulled,
-                });
+            let at = self.place(&model, &pulled, &z, &weights)?;
+            let stopped = |i: usize| at.z[i] <= space.lower[i] || at.z[i] >= space.upper[i];
+            held = (0..z.len()).map(stopped).collect();
+            let better = best.as_ref().is_none_or(|best| at.exact < best.at.exact);
+            let agrees = (at.exact - predicted).abs() <= AGREEMENT * at.exact;
+            let around = std::mem::replace(&mut z, at.z.clone());
+            if better {
+                best = Some(Found { weights, around, model, pulled, at });
             }
-            if !(better || first) || (exact - predicted).abs() <= AGREEMENT * exact {
+            if !better || agrees {
                 break;
             }
-            z = next;
         }
         best.ok_or_else(|| Error::Numeric("no strength of the prior was found".to_string()))
     }
 
-    /// Makes all weights larger by one factor where the gain over the prior is uncertain. The lowest held-out
-    /// loss among many weights is partly luck, and the less is known the more: with a gain g and its error e,
-    /// the loss may rise by e² / g.
-    fn strengthen(&mut self, data: &Dataset, found: &mut Found) -> Result<()> {
-        let (_, difference, error) = self.against_prior(data, &found.without);
-        let allowed = (error * error / -difference).min(-difference);
-        if allowed.is_nan() || allowed <= GAIN * found.exact {
-            return Ok(());
+    /// Where weights lead by a model around a point, within the bounds, and the exact held-out loss there.
+    fn place(
+        &mut self,
+        model: &FoldModel,
+        pulled: &[Pulled],
+        around: &[f64],
+        weights: &[f64],
+    ) -> Result<Placed> {
+        let space = space_of(&self.parameterization);
+        let within = |step: &[f64]| {
+            let mut z = added(around, step);
+            space.clamp(&mut z);
+            z
+        };
+        let without: Vec<Vec<f64>> = model.steps(pulled, weights)?.iter().map(|step| within(step)).collect();
+        let z = within(&model.whole(pulled, weights, false)?.step);
+        let exact =
+            self.folded.exact(&mut *self.evaluator, self.objective, &self.parameterization, &without)?;
+        Ok(Placed { z, without, exact })
+    }
+
+    /// Makes all weights larger by one factor where the gain over the prior is uncertain, and says whether it
+    /// did. The lowest held-out loss among many weights is partly luck, and the less is known the more: with a
+    /// gain g and its error e, the loss may rise by e² / g.
+    fn strengthen(&mut self, found: &mut Found, against: &Against) -> Result<bool> {
+        let gain = -against.difference;
+        let allowed = (against.error * against.error / gain).min(gain);
+        if allowed.is_nan() || allowed <= GAIN * found.at.exact {
+            return Ok(false);
         }
-        let chosen = weights(&found.logarithms);
-        let scaled = |factor: f64| -> Vec<f64> { chosen.iter().map(|weight| factor * weight).collect() };
-        let least = found.model.held_out_loss(&found.pulled, &chosen)?;
+        let scaled =
+            |factor: f64| -> Vec<f64> { found.weights.iter().map(|weight| factor * weight).collect() };
+        let least = found.model.held_out_loss(&found.pulled, &found.weights)?;
         // Between 1 and the largest factor, by halves of the logarithm.
         let (mut low, mut high) = (0.0, STRENGTHENED.ln());
         for _ in 0..HALVINGS {
@@ -425,21 +476,9 @@ impl Chooser<'_> {
                 false => high = middle,
             }
         }
-        let stronger = scaled(low.exp());
-        let space = space_of(&self.parameterization);
-        let within = |step: &[f64]| {
-            let mut z = added(&found.around, step);
-            space.clamp(&mut z);
-            z
-        };
-        let steps = found.model.held_out(&found.pulled, &stronger)?.steps;
-        let without: Vec<Vec<f64>> = steps.iter().map(|step| within(step)).collect();
-        let z = within(&found.model.whole(&found.pulled, &stronger, false)?.step);
-        found.exact =
-            self.folded.exact(&mut *self.evaluator, self.objective, &self.parameterization, &without)?;
-        found.logarithms = stronger.iter().map(|weight| weight.ln()).collect();
-        (found.z, found.without) = (z, without);
-        Ok(())
+        found.weights = scaled(low.exp());
+        found.at = self.place(&found.model, &found.pulled, &found.around, &found.weights)?;
+        Ok(true)
     }
 
     fn pulled(&self, z: &[f64]) -> Vec<Pulled> {
@@ -448,12 +487,11 @@ impl Chooser<'_> {
         self.kinds.iter().map(|(_, list)| Pulled::new(list, &self.parameterization, &delta)).collect()
     }
 
-    fn strength(&mut self, data: &Dataset, found: &Found, details: bool) -> Result<Strength> {
-        let Found { model, pulled, .. } = found;
-        let chosen = weights(&found.logarithms);
-        let (before, difference, error) = self.against_prior(data, &found.without);
+    fn strength(&self, found: &Found, against: &Against, details: bool) -> Result<Strength> {
+        let Found { model, pulled, weights: chosen, at, .. } = found;
+        let Against { before, difference, error } = *against;
         let held_out_of = |weights: &[f64]| model.held_out_loss(pulled, weights);
-        let of_model = if details { held_out_of(&chosen)? } else { f64::NAN };
+        let of_model = if details { held_out_of(chosen)? } else { f64::NAN };
         let mut kinds = Vec::new();
         for (i, (kind, _)) in self.kinds.iter().enumerate() {
             let mut less = chosen.clone();
@@ -466,9 +504,9 @@ impl Chooser<'_> {
         if details {
             for factor in CURVE {
                 let scaled: Vec<f64> = chosen.iter().map(|weight| factor * weight).collect();
-                curve.push((factor, held_out_of(&scaled)? - of_model + found.exact));
+                curve.push((factor, held_out_of(&scaled)? - of_model + at.exact));
             }
-            curve.push((1.0, found.exact));
+            curve.push((1.0, at.exact));
             curve.sort_by(|a, b| a.0.total_cmp(&b.0));
         }
         let unpenalized = match details {
@@ -485,7 +523,7 @@ impl Chooser<'_> {
             clusters: self.folded.clusters as u64,
             kinds,
             gain: Some(HeldOutGain { before, after: before + difference, error }),
-            effective: model.whole(pulled, &chosen, true)?.effective,
+            effective: model.whole(pulled, chosen, true)?.effective,
             coordinates: self.parameterization.dimension(),
             curve,
             unpenalized,
@@ -493,24 +531,12 @@ impl Chooser<'_> {
         })
     }
 
-    /// Loss of the prior; mean difference of what the parameters without their folds lose, and its error.
-    fn against_prior(&self, data: &Dataset, without: &[Vec<f64>]) -> (f64, f64, f64) {
-        let prior = &self.config.prior_theta;
-        let x_per_cp = x_per_cp(self.objective.k);
-        let mut losses: Vec<(u32, [f64; 2])> = Vec::with_capacity(data.len());
-        for (z, members) in without.iter().zip(&self.folded.members) {
-            let scores =
-                [prior, &self.parameterization.theta(z)].map(|theta| exact_scores(data, theta, members));
-            for (place, &n) in members.iter().enumerate() {
-                let result = f64::from(data.row(n as usize).result);
-                let loss = |of: usize| self.objective.loss.value(x_per_cp * scores[of][place], result);
-                losses.push((n, [loss(0), loss(1)]));
-            }
-        }
-        losses.sort_unstable_by_key(|&(n, _)| (data.game(n as usize), n));
-        let (prior, _) = clustered_mean(data, losses.iter().map(|&(n, [prior, _])| (n, prior)));
-        let (difference, error) =
-            clustered_mean(data, losses.iter().map(|&(n, [prior, own])| (n, own - prior)));
-        (prior, difference, error)
+    /// Parameters without each fold, beside the prior, whose losses are given by place.
+    fn against(&self, data: &Dataset, of_prior: &[f64], without: &[Vec<f64>]) -> Against {
+        let thetas: Vec<Vec<f64>> = without.iter().map(|z| self.parameterization.theta(z)).collect();
+        let own = self.folded.losses(data, self.objective, |fold| &thetas[fold]);
+        let (before, _) = self.folded.mean(data, |place| of_prior[place]);
+        let (difference, error) = self.folded.mean(data, |place| own[place] - of_prior[place]);
+        Against { before, difference, error }
     }
 }

@@ -37,8 +37,6 @@ pub(super) struct HeldOut {
     pub loss: f64,
     /// Derivative by the weight of each penalty.
     pub by_weight: Vec<f64>,
-    /// The step without each fold.
-    pub steps: Vec<Vec<f64>>,
 }
 
 /// The steps without each fold.
@@ -208,13 +206,12 @@ impl FoldModel {
                     -adjoint.iter().zip(&gradient).map(|(a, g)| a * g).sum::<f64>()
                 })
                 .collect();
-            (self.folds[fold].after(&step, &self.free), by_weight, step)
+            (self.folds[fold].after(&step, &self.free), by_weight)
         })?;
-        let mut all = HeldOut { loss: 0.0, by_weight: vec![0.0; pulled.len()], steps: Vec::new() };
-        for (loss, by_weight, step) in each {
+        let mut all = HeldOut { loss: 0.0, by_weight: vec![0.0; pulled.len()] };
+        for (loss, by_weight) in each {
             all.loss += loss / self.whole.weight;
             all.by_weight.iter_mut().zip(by_weight).for_each(|(sum, value)| *sum += value);
-            all.steps.push(step);
         }
         Ok(all)
     }
@@ -224,6 +221,11 @@ impl FoldModel {
         let each =
             self.each_fold(pulled, weights, |fold, _, step| self.folds[fold].after(&step, &self.free))?;
         Ok(each.iter().sum::<f64>() / self.whole.weight)
+    }
+
+    /// The step without each fold.
+    pub fn steps(&self, pulled: &[Pulled], weights: &[f64]) -> Result<Vec<Vec<f64>>> {
+        self.each_fold(pulled, weights, |_, _, step| step)
     }
 
     /// What follows for each fold from the system and the step without it.
@@ -386,7 +388,8 @@ mod tests {
                     got.by_weight[i]
                 );
             }
-            assert!(held.is_none_or(|held| got.steps.iter().all(|step| step[held] == 0.0)));
+            let steps = model.steps(&pulled, &weights).unwrap();
+            assert!(held.is_none_or(|held| steps.iter().all(|step| step[held] == 0.0)));
         }
     }
 
@@ -396,7 +399,7 @@ mod tests {
         let (weights, groups) = ([5.0, 40.0], [vec![1, 4], vec![0]]);
         let back: Vec<f64> = (0..SIZE).map(|i| 7.0 - i as f64).collect();
         let LeaveOut { whole, without } = model.leave_out(&pulled, &weights, &groups, &back).unwrap();
-        assert_eq!(whole, model.held_out(&pulled, &weights).unwrap().steps);
+        assert_eq!(whole, model.steps(&pulled, &weights).unwrap());
         // What a fold minimizes: the sums of the others and the penalties.
         let value = |fold: usize, step: &[f64]| -> f64 {
             let others = (0..3).filter(|&other| other != fold);

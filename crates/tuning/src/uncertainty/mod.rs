@@ -102,16 +102,9 @@ impl Fit<'_> {
 
 /// The coordinates that affect each θ, as a list of (coordinate, factor) per θ.
 fn rows_of(parameterization: &Parameterization) -> Vec<Vec<(usize, f64)>> {
-    if parameterization.is_identity() {
-        return (0..parameterization.parameters()).map(|i| vec![(i, 1.0)]).collect();
-    }
-    let mut rows = vec![Vec::new(); parameterization.parameters()];
-    for (coordinate, column) in parameterization.columns.iter().enumerate() {
-        for &(index, factor) in column {
-            if factor != 0.0 {
-                rows[index as usize].push((coordinate, factor));
-            }
-        }
-    }
-    rows
+    let moved = |row: Vec<(u32, f64)>| {
+        let moved = row.into_iter().filter(|&(_, factor)| factor != 0.0);
+        moved.map(|(coordinate, factor)| (coordinate as usize, factor)).collect()
+    };
+    parameterization.rows().into_iter().map(moved).collect()
 }

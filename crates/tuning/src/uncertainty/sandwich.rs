@@ -228,8 +228,9 @@ fn prior_share(fit: &Fit<'_>, regularization: &Regularization, inverse: &[f64]) 
     let mut curvature = vec![0.0; parameters * parameters];
     regularization.add_curvature(&mut curvature, fit.l2);
     let curvature = pulled(fit.parameterization, curvature);
-    let row = |matrix: &[f64], i: usize| matrix[i * size..][..size].to_vec();
-    (0..size).map(|i| row(inverse, i).iter().zip(row(&curvature, i)).map(|(a, p)| a * p).sum()).collect()
+    // Both are symmetric: rows serve as columns.
+    let rows = inverse.chunks_exact(size).zip(curvature.chunks_exact(size));
+    rows.map(|(inverse, curvature)| inverse.iter().zip(curvature).map(|(a, p)| a * p).sum()).collect()
 }
 
 /// Clusters that affect each z; if a coordinate affects several θ, those of the best supported one.
