@@ -24,6 +24,7 @@ mod report;
 mod runs;
 mod scale;
 mod selection;
+mod selfplay;
 mod spsa;
 mod sweep;
 mod table;
@@ -95,6 +96,9 @@ enum Command {
     ImportParams(export::ImportParamsArgs),
     /// Play a match between two engines or parameter files: Elo, errors, SPRT
     Match(Box<matches::MatchArgs>),
+    /// Make games for tuning: an engine plays itself
+    #[command(name = "selfplay")]
+    SelfPlay(Box<selfplay::SelfPlayArgs>),
     /// List the features of a model: their names and what they count
     Features(features::FeaturesArgs),
     /// Patch engine sources: turn numbers into options, insert tuned values and tables
@@ -151,6 +155,7 @@ pub fn main() -> ExitCode {
         Command::Export(args) => export::run(args, &context),
         Command::ImportParams(args) => export::run_import(args, &context),
         Command::Match(args) => matches::run(args, &context),
+        Command::SelfPlay(args) => selfplay::run(args, &context),
         Command::Features(args) => features::run(args, &context),
         Command::Patch(args) => patch::run(args, &context),
         Command::Basis(args) => basis::run(args, &context),
