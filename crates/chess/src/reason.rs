@@ -14,7 +14,7 @@ pub enum Unit {
     Game,
     /// The rest of a game; its earlier positions are kept.
     GameRest,
-    /// A line of text.
+    /// A line of text, or a record of a binary format.
     Line,
 }
 
@@ -93,6 +93,10 @@ reasons! {
     BadLabel Line "lines with a result outside 0 to 1";
     UnknownResult Line "lines whose result is unknown (*)";
     LongLine Line "lines that are too long";
+    BadRecord Line "records without a readable position";
+    IllegalRecord Line "records with an illegal position";
+    IllegalRecordMove Line "records with an illegal move";
+    BadRecordResult Line "records with a result that is none";
 }
 
 impl Reason {

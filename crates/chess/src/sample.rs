@@ -2,7 +2,7 @@
 //! labels go with the material on the board.
 
 use serde::Serialize;
-use shakmaty::{Board, Chess, Color, EnPassantMode, Position, Role};
+use shakmaty::{Board, Chess, Color, EnPassantMode, Move, Position, Role};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::reason::{LeftOut, Reason};
@@ -29,11 +29,35 @@ pub struct Sample {
     pub game: Option<u64>,
 }
 
+/// The whole position that a sample was made of: what a conversion needs besides.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// The position.
+    pub position: Chess,
+    /// The move played in it, where that is known.
+    pub next: Option<Move>,
+    /// Search score, centipawns, White's view; NaN where unknown.
+    pub score_cp: f32,
+}
+
+/// Bytes of a binary input that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// Where they begin in the input.
+    pub offset: u64,
+    /// How many there are; 0 where the input ends too early.
+    pub bytes: u64,
+    /// What is wrong.
+    pub what: String,
+}
+
 /// What one chunk of an input yielded.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     /// Kept positions in input order.
     pub samples: Vec<Sample>,
+    /// The origins of the samples, if they were asked for.
+    pub origins: Vec<Origin>,
     /// Games (PGN) or lines (text, without blank lines and comments) read.
     pub records: u64,
     /// Positions read, kept or not.
@@ -54,6 +78,8 @@ pub struct Batch {
     pub score_agreement: Agreement,
     /// Results of labeled text as they are written.
     pub tally: ResultTally,
+    /// Parts of a binary input that cannot be read.
+    pub damage: Vec<Damage>,
 }
 
 /// A game that was left out, wholly or from some move on.
@@ -78,8 +104,16 @@ impl Batch {
 
     /// Faulty games named for a batch in any case, and where too many are refused.
     pub const NAMED_FAULTS: usize = 3;
+
+    /// Adds a position that belongs to no game, and its origin if that was asked for.
+    pub fn push_single(&mut self, sample: Sample, origin: Option<Origin>) {
+        self.hold_against_material(&sample);
+        self.samples.push(sample);
+        self.origins.extend(origin);
+    }
+
     /// Holds result and score of a labeled position against the material on its board.
-    pub(super) fn hold_against_material(&mut self, sample: &Sample) {
+    fn hold_against_material(&mut self, sample: &Sample) {
         let decisive = is_decisive(sample.result);
         let scored = sample.score_cp.abs() >= TELLING_SCORE_CP;
         if !decisive && !scored {

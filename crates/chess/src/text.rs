@@ -10,7 +10,7 @@ use shakmaty::{CastlingMode, Chess, Position as _};
 
 use super::fen::{FenError, legal_position, parse_fen};
 use super::labels::{Label, LabelError, LabelSyntax, Outcome, parse_cp, parse_label, parse_outcome};
-use super::sample::{Batch, Sample};
+use super::sample::{Batch, Origin, Sample};
 use super::scale::{ResultScale, ResultTally};
 use super::selection::{Criteria, Reason};
 
@@ -111,10 +111,9 @@ fn read_lines(chunk: &[u8], first_line: u64, format: &TextFormat, criteria: Crit
         }
         batch.records += 1;
         match read_line(line, number, format, &criteria, &mut batch.tally) {
-            Ok(sample) => {
+            Ok((sample, origin)) => {
                 batch.positions_read += 1;
-                batch.hold_against_material(&sample);
-                batch.samples.push(sample);
+                batch.push_single(sample, origin);
             }
             Err(refusal) => {
                 batch.left_out.add(refusal.reason);
@@ -190,7 +189,7 @@ fn read_line(
     format: &TextFormat,
     criteria: &Criteria<'_>,
     tally: &mut ResultTally,
-) -> Result<Sample, Refusal> {
+) -> Result<(Sample, Option<Origin>), Refusal> {
     if line.len() > MAX_LINE_BYTES {
         return Err(Refusal { reason: Reason::LongLine, text: Some("the line is too long".into()) });
     }
@@ -215,14 +214,15 @@ fn read_line(
     let score_cp = if score_flipped { 0.0 - label.score_cp } else { label.score_cp };
     let sample =
         criteria.judge_line(&position, score_cp, number).map_err(|reason| Refusal { reason, text: None })?;
-    Ok(Sample {
+    let sample = Sample {
         result: match label.outcome {
             Outcome::Number(value) if flipped => 1.0 - value,
             Outcome::Number(value) | Outcome::Game(value) => value,
         },
         game: label.game,
         ..sample
-    })
+    };
+    Ok((sample, criteria.origins.then(|| Origin { position, next: None, score_cp })))
 }
 
 /// What of a line cannot be read.

@@ -16,7 +16,7 @@ use super::piece_letters::PieceLetters;
 use super::split::{is_tag_pair, stretch_ends};
 use super::text_cursor::{TextCursor, Token, is_null_move, is_remark, named_result};
 use crate::sample::{Batch, SkippedGame};
-use crate::selection::{Criteria, Illegal, LeftOut, MAX_PLIES, Ply, Reason, Unit};
+use crate::selection::{Criteria, Illegal, MAX_PLIES, Ply, Reason, Unit};
 
 /// Tag lines up to this length are read for certain, and comments come in one piece.
 const LONGEST: usize = 4096;
@@ -322,10 +322,8 @@ impl<'a> Replay<'a> {
                 game.plies.pop();
             }
             let first_sample = self.batch.samples.len();
-            let mut left_out = LeftOut::default();
-            self.criteria.judge_game(&mut game.plies, game.identity, &mut self.batch.samples, &mut left_out);
+            self.criteria.judge_game(&mut game.plies, game.identity, &mut self.batch);
             self.batch.positions_read += game.plies.len() as u64;
-            self.batch.left_out.merge(&left_out);
             let number = self.batch.records - 1;
             // Positions of a game are no independent witnesses: one a side to move is heard.
             let mut heard = [false; 2];

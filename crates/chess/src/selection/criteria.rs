@@ -7,8 +7,8 @@
 use shakmaty::{Chess, Move, Position};
 
 use super::search::PositionSearch;
-use super::{LeftOut, Reason, Resolve, Selection};
-use crate::sample::{Sample, position_key};
+use super::{Reason, Resolve, Selection};
+use crate::sample::{Batch, Origin, Sample, position_key};
 
 /// Most positions of one game that are read; under the rule of 75 moves no game is longer than
 /// 17,697.
@@ -45,11 +45,13 @@ pub struct Criteria<'a> {
     pub search: Option<&'a dyn PositionSearch>,
     /// Skipped games that are named for a batch.
     pub named_games: usize,
+    /// Whether the whole positions of samples are kept.
+    pub origins: bool,
 }
 
 impl<'a> From<&'a Selection> for Criteria<'a> {
     fn from(selection: &'a Selection) -> Self {
-        Self { selection, search: None, named_games: crate::sample::Batch::NAMED_GAMES }
+        Self { selection, search: None, named_games: Batch::NAMED_GAMES, origins: false }
     }
 }
 
@@ -69,15 +71,9 @@ impl Criteria<'_> {
         self.selection.share < 1.0 || self.selection.per_game.is_some()
     }
 
-    /// Judges the positions of a game, appends those that are kept to `samples` and counts the
-    /// others. `identity` tells the game from others, whatever file or place it stands in.
-    pub fn judge_game(
-        &self,
-        plies: &mut [Ply],
-        identity: u64,
-        samples: &mut Vec<Sample>,
-        left_out: &mut LeftOut,
-    ) {
+    /// Judges the positions of a game, appends those that are kept to `batch` and counts the
+    /// others there. `identity` tells the game from others, whatever file or place it stands in.
+    pub fn judge_game(&self, plies: &mut [Ply], identity: u64, batch: &mut Batch) {
         let rules = self.selection;
         let ahead = rules.before_checks.max(rules.before_captures).max(rules.before_mates) > 0;
         if ahead {
@@ -86,19 +82,16 @@ impl Criteria<'_> {
         let mut kept = Vec::new();
         for (index, ply) in plies.iter().enumerate() {
             match self.judge_ply(ply, ahead).or_else(|| self.judge_anywhere(&ply.position, ply.score_cp)) {
-                Some(reason) => left_out.add(reason),
-                None if !self.shared(identity, index as u64) => left_out.add(Reason::Share),
+                Some(reason) => batch.left_out.add(reason),
+                None if !self.shared(identity, index as u64) => batch.left_out.add(Reason::Share),
                 None if rules.per_game.is_some() => kept.push(index),
-                None => match self.sample(&ply.position, ply.score_cp) {
-                    Ok(sample) => samples.push(sample),
-                    Err(reason) => left_out.add(reason),
-                },
+                None => self.keep(ply, batch),
             }
         }
         if let Some(count) = rules.per_game {
             let count = count as usize;
             if kept.len() > count {
-                left_out.add_many(Reason::PerGame, (kept.len() - count) as u64);
+                batch.left_out.add_many(Reason::PerGame, (kept.len() - count) as u64);
                 kept.select_nth_unstable_by_key(count, |&index| {
                     (draw(rules.seed, identity, 2 * index as u64 + 1), index)
                 });
@@ -106,11 +99,22 @@ impl Criteria<'_> {
                 kept.sort_unstable();
             }
             for index in kept {
-                match self.sample(&plies[index].position, plies[index].score_cp) {
-                    Ok(sample) => samples.push(sample),
-                    Err(reason) => left_out.add(reason),
+                self.keep(&plies[index], batch);
+            }
+        }
+    }
+
+    /// Appends what is kept of a position of a game.
+    fn keep(&self, ply: &Ply, batch: &mut Batch) {
+        match self.sample(&ply.position, ply.score_cp) {
+            Ok(sample) => {
+                batch.samples.push(sample);
+                if self.origins {
+                    let (position, next) = (ply.position.clone(), ply.next);
+                    batch.origins.push(Origin { position, next, score_cp: ply.score_cp });
                 }
             }
+            Err(reason) => batch.left_out.add(reason),
         }
     }
 

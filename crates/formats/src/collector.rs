@@ -1,0 +1,89 @@
+//! Turns what readers find into samples: judges games and single positions by the criteria and counts what
+//! is left out.
+
+use gputexel_chess::sample::{Batch, Damage, Origin, Sample, position_key};
+use gputexel_chess::selection::{Criteria, Ply, Reason, draw};
+use shakmaty::Chess;
+
+/// Collects the samples of a chunk.
+pub struct Collector<'c> {
+    batch: Batch,
+    criteria: Criteria<'c>,
+}
+
+impl<'c> Collector<'c> {
+    /// An empty one.
+    pub fn new(criteria: Criteria<'c>) -> Self {
+        Self { batch: Batch::default(), criteria }
+    }
+
+    /// Adds consecutive positions of a game, each with the move played in it and its score, and the game's
+    /// result in White's view. Takes the positions out of `plies`, whose memory can be used again.
+    pub fn game(&mut self, plies: &mut Vec<Ply>, result: f32) {
+        let identity = if self.criteria.draws_by_game() { identity(plies) } else { 0 };
+        let batch = &mut self.batch;
+        batch.records += 1;
+        batch.plies += plies.len() as u64;
+        batch.positions_read += plies.len() as u64;
+        let first = batch.samples.len();
+        self.criteria.judge_game(plies, identity, batch);
+        let number = batch.records - 1;
+        let mut heard = [false; 2];
+        for sample in &mut batch.samples[first..] {
+            sample.result = result;
+            sample.game = Some(number);
+            // Positions of a game are no independent witnesses: one a side to move is heard.
+            let heard = &mut heard[usize::from(sample.turn.is_white())];
+            *heard = *heard || batch.agreement.add(&sample.board, sample.turn, result);
+        }
+        plies.clear();
+    }
+
+    /// Adds a position that belongs to no known game; `number` tells it from others of the input.
+    pub fn position(&mut self, position: &Chess, score_cp: f32, result: f32, number: u64) {
+        self.batch.records += 1;
+        self.batch.positions_read += 1;
+        match self.criteria.judge_line(position, score_cp, number) {
+            Ok(sample) => {
+                let origin = || Origin { position: position.clone(), next: None, score_cp };
+                let origin = self.criteria.origins.then(origin);
+                self.batch.push_single(Sample { result, ..sample }, origin);
+            }
+            Err(reason) => self.batch.left_out.add(reason),
+        }
+    }
+
+    /// Counts a record that cannot be used; `offset` is that of its first byte in the input.
+    pub fn refuse(&mut self, reason: Reason, offset: u64, what: impl FnOnce() -> String) {
+        self.batch.records += 1;
+        self.batch.left_out.add(reason);
+        self.batch.complain(offset, what);
+    }
+
+    /// Counts a game that ends early: `plies` were added, and what followed is lost.
+    pub fn cut_short(&mut self, reason: Reason, offset: u64, lost: u64, what: impl FnOnce() -> String) {
+        self.batch.left_out.add(reason);
+        self.batch.plies += lost;
+        self.batch.plies_lost += lost;
+        self.batch.complain(offset, what);
+    }
+
+    /// Notes that bytes cannot be read at all.
+    pub fn damage(&mut self, offset: u64, bytes: u64, what: impl Into<String>) {
+        self.batch.damage.push(Damage { offset, bytes, what: what.into() });
+    }
+
+    /// What was collected.
+    pub fn finish(self) -> Batch {
+        self.batch
+    }
+}
+
+/// A number that depends on the first position and the moves alone.
+fn identity(plies: &[Ply]) -> u64 {
+    let start = plies.first().map_or(0, |ply| position_key(&ply.position));
+    plies.iter().filter_map(|ply| ply.next).fold(start, |identity, next| {
+        let from = next.from().map_or(64, u64::from);
+        draw(identity, from << 8 | u64::from(next.to()), next.promotion().map_or(0, |role| role as u64))
+    })
+}

@@ -1,0 +1,79 @@
+//! Records of 32 bytes without anything between them: bulletformat and marlinformat.
+
+use gputexel_chess::fen::FenError;
+use gputexel_chess::sample::Batch;
+use gputexel_chess::selection::{Criteria, Reason};
+use shakmaty::Chess;
+
+use crate::collector::Collector;
+
+/// Bytes of a record.
+pub(crate) const RECORD_BYTES: usize = 32;
+
+/// What a record says.
+#[derive(Clone, Debug)]
+pub(crate) struct Labeled {
+    pub position: Chess,
+    /// Centipawns, White's view.
+    pub score_cp: f32,
+    /// White's view, 0 to 1.
+    pub result: f32,
+}
+
+/// What cannot be used of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecordError {
+    /// It is no position.
+    Board(&'static str),
+    /// A position that is not legal.
+    Illegal(FenError),
+    /// A result that is none of three.
+    Result(u8),
+}
+
+impl RecordError {
+    pub fn reason(self) -> Reason {
+        match self {
+            Self::Board(_) => Reason::BadRecord,
+            Self::Illegal(_) => Reason::IllegalRecord,
+            Self::Result(_) => Reason::BadRecordResult,
+        }
+    }
+
+    pub fn text(self) -> String {
+        match self {
+            Self::Board(what) => what.to_string(),
+            Self::Illegal(error) => error.reason().to_string(),
+            Self::Result(byte) => format!("the result is {byte}, neither 0, 1 nor 2"),
+        }
+    }
+}
+
+/// Reads the records of a chunk whose first byte is at `offset` of the input.
+pub(crate) fn read(
+    chunk: &[u8],
+    offset: u64,
+    criteria: Criteria<'_>,
+    read: impl Fn(&[u8; RECORD_BYTES]) -> Result<Labeled, RecordError>,
+) -> Batch {
+    let mut out = Collector::new(criteria);
+    let (records, rest) = chunk.as_chunks::<RECORD_BYTES>();
+    let first = offset / RECORD_BYTES as u64;
+    for (number, record) in (first..).zip(records) {
+        match read(record) {
+            Ok(labeled) => out.position(&labeled.position, labeled.score_cp, labeled.result, number),
+            Err(error) => out.refuse(error.reason(), number * RECORD_BYTES as u64, || error.text()),
+        }
+    }
+    if !rest.is_empty() {
+        let at = offset + (chunk.len() - rest.len()) as u64;
+        let what = format!("the last record has {} of {RECORD_BYTES} bytes", rest.len());
+        out.damage(at, rest.len() as u64, what);
+    }
+    out.finish()
+}
+
+/// The end of the last whole record.
+pub(crate) fn split_point(buffer: &[u8]) -> Option<usize> {
+    Some(buffer.len() - buffer.len() % RECORD_BYTES).filter(|end| *end > 0)
+}
