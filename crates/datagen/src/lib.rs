@@ -4,3 +4,17 @@
 //! datasets: what it writes, the readers of games and positions read.
 
 pub mod selfplay;
+
+use gputexel_engine::Score;
+
+/// Centipawns of scores that are larger, and of mates: the bound of scores in texts.
+pub const MAX_SCORE_CP: i32 = 30_000;
+
+/// A score as a number: mates become [`MAX_SCORE_CP`], as in games that are read.
+fn score_cp(score: Score) -> i32 {
+    match score {
+        Score::Centipawns(cp) => cp.clamp(-MAX_SCORE_CP, MAX_SCORE_CP),
+        Score::Mate(moves) if moves > 0 => MAX_SCORE_CP,
+        Score::Mate(_) => -MAX_SCORE_CP,
+    }
+}

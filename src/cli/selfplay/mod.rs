@@ -36,7 +36,9 @@ pub struct SelfPlayArgs {
     /// Concurrent games [default: one per core]
     #[arg(long, value_name = "N", help_heading = "Games")]
     concurrency: Option<usize>,
-    /// The files to write, separated by commas: pgn (games.pgn, scores in comments) [default: pgn]
+    /// The files to write, separated by commas: pgn (scores in comments), binpack and viriformat (every
+    /// position searched, with its move and score), bulletformat and marlinformat (positions that are not in
+    /// check and whose move is neither a capture nor a promotion) [default: pgn]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Games")]
     format: Vec<String>,
     /// The folder to write to

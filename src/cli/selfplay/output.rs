@@ -140,11 +140,17 @@ pub fn table(finished: &FinishedSelfPlay) -> String {
         );
     }
     for file in &finished.files {
-        text += &format!("{}\n", file.display());
+        text += &format!("{}\n", file.path.display());
+        if file.left_out > 0 {
+            text += &format!(
+                "  {} positions left out: the format cannot express them without a score or as they are\n",
+                grouped(file.left_out)
+            );
+        }
     }
     if let (Some(file), true) = (finished.files.first(), games > 0) {
         let dataset = finished.folder.join("dataset.bin");
-        text += &format!("next: gputexel extract {} -o {}\n", quoted(file), quoted(&dataset));
+        text += &format!("next: gputexel extract {} -o {}\n", quoted(&file.path), quoted(&dataset));
     }
     text
 }

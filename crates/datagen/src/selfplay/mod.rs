@@ -13,6 +13,6 @@ mod session;
 mod tally;
 
 pub use config::{SelfPlayConfig, SelfPlayOptions};
-pub use output::GameFormat;
+pub use output::{GameFormat, WrittenFile, is_quiet};
 pub use session::{Changes, FinishedSelfPlay, SelfPlay};
 pub use tally::{SelfPlaySummary, SelfPlayTally, Stop};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::config::{SelfPlayConfig, SelfPlayOptions};
-use super::output::{GameFormat, write_games};
+use super::output::{GameFormat, Labels, WrittenFile, write_games};
 use super::record::StoredGame;
 use super::schedule::{BothSides, GameSchedule, Observe};
 use super::tally::{SelfPlaySummary, SelfPlayTally, Stop};
@@ -227,7 +227,12 @@ impl<'a> SelfPlay<'a> {
         let GameSchedule { config, journal, tally, stop: given_up, broken, .. } = schedule;
         // Games that are there are worth writing whatever else went wrong, if they are still there.
         journal.check()?;
-        let written = write_games(place(folder.path()), &config, &config.formats)?;
+        let labels = Labels {
+            name: config.engine.name.clone(),
+            date: config.date.clone(),
+            time_control: config.limit.parse()?,
+        };
+        let written = write_games(place(folder.path()), &labels, &config.formats)?;
         played?;
         broken.map_or(Ok(()), Err)?;
         let ended = match given_up {
@@ -270,7 +275,7 @@ pub struct FinishedSelfPlay {
     /// The folder.
     pub folder: PathBuf,
     /// The files of games.
-    pub files: Vec<PathBuf>,
+    pub files: Vec<WrittenFile>,
 }
 
 impl FinishedSelfPlay {

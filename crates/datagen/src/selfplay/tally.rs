@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use shakmaty::Color;
 
+use super::output::WrittenFile;
 use super::record::{StoredGame, is_sound};
 use gputexel_matches::End;
 
@@ -120,5 +121,5 @@ pub struct SelfPlaySummary<'a> {
     /// The folder.
     pub folder: PathBuf,
     /// The files of games.
-    pub files: Vec<PathBuf>,
+    pub files: Vec<WrittenFile>,
 }
