@@ -93,16 +93,20 @@ impl Work {
     }
 
     fn process(&self, chunk: &Chunk, criteria: Criteria<'_>) -> Encoded {
-        let batch = match &self.detected[chunk.source] {
-            Detected::Positions(detection) => {
-                read_text(&chunk.bytes, chunk.first_line, &detection.format, criteria)
-            }
-            Detected::Games(detected_letters) => {
-                let letters = detected_letters.as_ref().map(|detected_letters| &detected_letters.letters);
-                read_pgn_with_letters(&chunk.bytes, chunk.first_line, criteria, letters)
-            }
-            Detected::Binary(format) => format.read(&chunk.bytes, chunk.offset, criteria),
-        };
-        Encoded::new(batch, &self.feature_set)
+        Encoded::new(read_chunk(&self.detected[chunk.source], chunk, criteria), &self.feature_set)
+    }
+}
+
+/// Reads a chunk of an input.
+pub(crate) fn read_chunk(detected: &Detected, chunk: &Chunk, criteria: Criteria<'_>) -> Batch {
+    match detected {
+        Detected::Positions(detection) => {
+            read_text(&chunk.bytes, chunk.first_line, &detection.format, criteria)
+        }
+        Detected::Games(detected_letters) => {
+            let letters = detected_letters.as_ref().map(|detected_letters| &detected_letters.letters);
+            read_pgn_with_letters(&chunk.bytes, chunk.first_line, criteria, letters)
+        }
+        Detected::Binary(format) => format.read(&chunk.bytes, chunk.offset, criteria),
     }
 }
