@@ -124,6 +124,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "gputexel selfplay --resume runs/games",
         ],
     ),
+    (
+        "rescore",
+        &[
+            "gputexel rescore quiet.epd -o rescored.binpack --engine /usr/games/stockfish --nodes 20000",
+            "gputexel rescore games.binpack -o endings.binpack --syzygy /data/syzygy --skip-missing",
+            "gputexel rescore quiet.epd -o rescored.txt --engine runs/first --depth 8 --resume",
+        ],
+    ),
     ("patch tune", &["gputexel patch tune engine.tune src"]),
     ("patch apply", &["gputexel patch apply engine.tune src --params runs/x/values.params"]),
     ("patch check", &["gputexel patch check engine.tune src"]),

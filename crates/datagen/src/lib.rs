@@ -1,8 +1,10 @@
-//! Data for tuning, made with engines: games of an engine against itself ([`selfplay`]).
+//! Data for tuning, made with engines and tablebases: games of an engine against itself ([`selfplay`]), and new
+//! labels for positions ([`rescore`]).
 //!
-//! Plays with the players, openings and rules of [`matches`](mod@gputexel_matches). Knows nothing of features or
-//! datasets: what it writes, the readers of games and positions read.
+//! Plays with the players, openings and rules of [`matches`](mod@gputexel_matches), reads and writes positions as a
+//! [conversion](gputexel_ingest::conversion) does. Knows nothing of features or datasets.
 
+pub mod rescore;
 pub mod selfplay;
 
 use gputexel_engine::Score;

@@ -31,12 +31,15 @@ pub enum Kind {
     Spsa,
     /// `selfplay`.
     SelfPlay,
+    /// `rescore`, until it is done.
+    Rescore,
     /// Parameters and tables only.
     Parameters,
 }
 
 impl Kind {
-    const RECORDED: [Self; 5] = [Self::Run, Self::Sweep, Self::Match, Self::Spsa, Self::SelfPlay];
+    const RECORDED: [Self; 6] =
+        [Self::Run, Self::Sweep, Self::Match, Self::Spsa, Self::SelfPlay, Self::Rescore];
 
     /// The file without which there is nothing to resume.
     pub const fn record(self) -> Option<&'static str> {
@@ -46,6 +49,7 @@ impl Kind {
             Self::Match => Some("match.jsonl"),
             Self::Spsa => Some("spsa.jsonl"),
             Self::SelfPlay => Some("selfplay.jsonl"),
+            Self::Rescore => Some("rescore.jsonl"),
             Self::Parameters => None,
         }
     }
@@ -58,6 +62,7 @@ impl Kind {
             Self::Match => "match",
             Self::Spsa => "SPSA run",
             Self::SelfPlay => "self-play run",
+            Self::Rescore => "rescoring",
             Self::Parameters => "parameter file",
         }
     }

@@ -161,7 +161,7 @@ impl GameWriter for Positions {
                 position: position.clone(),
             };
             if !self.quiet_only || is_quiet(&position, played.m) {
-                self.writer.push(&origin, result, &mut self.bytes);
+                self.writer.push(&origin, result, !self.quiet_only, &mut self.bytes);
             }
             position.play_unchecked(played.m);
         }
