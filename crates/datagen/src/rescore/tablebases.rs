@@ -134,7 +134,10 @@ pub(super) fn label(
 ) -> Result<bool> {
     let position = &origin.position;
     let board = position.board();
-    if board.occupied().count() > prober.max_pieces() || position.castles().any() || position.is_game_over() {
+    if board.occupied().count() > prober.max_pieces()
+        || position.castles().any()
+        || position.legal_moves().is_empty()
+    {
         return Ok(false);
     }
     let probe = match prober.probe(position) {
