@@ -20,8 +20,8 @@ use super::{Context, answer};
 /// Flags of `extract`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Inputs are games (PGN) or labeled positions, one per line, plain or compressed with zstd or gzip; \
-the format is detected from the content. Results of labeled positions may be written as
+Inputs are games (PGN) or labeled positions, one per line, plain, compressed (zst, gz, bz2, xz) or in an \
+archive (tar, zip) of games; the format is detected from the content. Results of labeled positions may be written as
 
   FEN c9 \"1-0\";       FEN [0.5]         FEN | 35 | 1.0    (centipawns, result)
   FEN c9 \"0.33|1-0\";  FEN ;1-0          FEN|1-0
@@ -29,7 +29,8 @@ the format is detected from the content. Results of labeled positions may be wri
 
 or as columns under a header line (fen,result,score). The syntax is detected and reported, as is the \
 point of view of results and scores, separately. Numbers other than 0 to 1 \
-(-1, 0 and 1; 0, 1 and 2; percent) are accepted if --results says so.")]
+(-1, 0 and 1; 0, 1 and 2; percent) are accepted if --results or the header line says so; w, d and b (the \
+winner) always, w, d and l (won, drawn, lost) with --results wdl.")]
 pub struct ExtractArgs {
     /// Games or labeled positions; - reads standard input
     #[arg(required = true, value_name = "INPUT")]
@@ -45,7 +46,8 @@ pub struct ExtractArgs {
     #[arg(long, value_name = "NAME", help_heading = "Labeled positions")]
     labels: Option<String>,
     /// Numeric values of a loss and a win, such as -1..1, 0..2, 0..100, or 1..0 if
-    /// 1 is a loss [default: 0..1; files that seem to use another scale are refused]
+    /// 1 is a loss; or words: wdb (who won), wdl (won, drawn or lost for the point of view)
+    /// [default: 0..1; files that seem to use another scale are refused]
     #[arg(long, value_name = "LOSS..WIN", allow_hyphen_values = true, help_heading = "Labeled positions")]
     results: Option<String>,
     /// Point of view of numeric results: white, stm (the side to move) or auto

@@ -21,6 +21,7 @@ mod export {
 }
 
 mod extract {
+    mod archives;
     mod check;
     mod classical;
     mod games;

@@ -21,15 +21,33 @@ pub(super) const POSITIONS: &[&str] = &["fen", "epd", "position", "board"];
 pub(super) const RESULTS: &[&str] =
     &["result", "wdl", "outcome", "label", "target", "game_result", "white_result"];
 
+/// Titles of columns of results in percent.
+pub(super) const PERCENT: &[&str] = &[
+    "result_percent",
+    "result%",
+    "result_pct",
+    "wdl_percent",
+    "wdl%",
+    "white_percent",
+    "white%",
+    "win_percent",
+    "win%",
+    "win_pct",
+    "score_percent",
+    "percent",
+];
+
 /// Titles of columns of scores.
 pub(super) const SCORES: &[&str] = &["score", "cp", "score_cp", "eval", "evaluation", "centipawns"];
 
 /// The titles of a header line, in lower case.
 pub(super) fn titles(line: &[u8], delimiter: u8) -> Vec<String> {
-    split_columns(line, delimiter)
-        .iter()
-        .map(|title| String::from_utf8_lossy(title).trim().to_ascii_lowercase())
-        .collect()
+    // "Win %" is "win%", "Result percent" is "result_percent".
+    let title = |title: &Vec<u8>| {
+        let title = String::from_utf8_lossy(title).trim().to_ascii_lowercase();
+        title.replace(" %", "%").replace(' ', "_")
+    };
+    split_columns(line, delimiter).iter().map(title).collect()
 }
 
 /// Whether a text is JSON: its first line is an object, or the beginning of a list of them.

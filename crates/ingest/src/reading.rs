@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use xxhash_rust::xxh3::Xxh3;
 
-use gputexel_files::input::{Input, MAX_LINE_BYTES, endless_line};
+use gputexel_files::input::{Filled, Input, MAX_LINE_BYTES, endless_line};
 use gputexel_files::{Error, Result};
 
 /// Decompressed bytes per chunk, unless a record is longer.
@@ -99,8 +99,8 @@ impl Source {
 /// What is known about an input after it has been read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ending {
-    /// A warning about ignored data after compressed data.
-    pub warning: Option<String>,
+    /// Warnings about data that were ignored: after compressed data, in archives.
+    pub warnings: Vec<String>,
     /// Size and hash of the decompressed content, if there are several inputs.
     pub content: Option<(u64, u64)>,
 }
@@ -110,7 +110,9 @@ pub(crate) struct Ending {
 pub(crate) struct Chunk {
     /// Index of its source.
     pub source: usize,
-    /// Number of its first line, from 1.
+    /// The file that it belongs to, if the source is an archive.
+    pub member: Option<Arc<str>>,
+    /// Number of its first line, from 1, within that file.
     pub first_line: u64,
     /// Set if the source ends with this chunk.
     pub ending: Option<Ending>,
@@ -297,20 +299,21 @@ fn split_into_chunks(
         bytes.clear();
         bytes.append(&mut carried);
         let mut size = CHUNK_BYTES;
-        let (end, last) = loop {
-            if input.fill(&mut bytes, size)? {
-                break (bytes.len(), true);
+        let (end, filled) = loop {
+            let filled = input.fill_member(&mut bytes, size)?;
+            if filled != Filled::Full {
+                break (bytes.len(), filled);
             }
             if let Some(end) = records.split_point(&bytes) {
-                break (end, false);
+                break (end, filled);
             }
             if size >= MAX_LINE_BYTES {
                 // A chunk is split even without the end of a game: no real game comes near this size, and
                 // every worker may hold several chunks. It must be split between lines, or the rest of a line
                 // would be taken for a line of its own.
                 match Records::Lines.split_point(&bytes) {
-                    Some(end) => break (end, false),
-                    None => return Err(endless_line(input.name(), first_line)),
+                    Some(end) => break (end, filled),
+                    None => return Err(endless_line(&input.place(), first_line)),
                 }
             }
             size *= 2;
@@ -322,17 +325,19 @@ fn split_into_chunks(
             hash.update(&bytes);
             size_read += bytes.len() as u64;
         }
-        let ending = last.then(|| Ending {
-            warning: input.warning(),
+        let ending = (filled == Filled::End).then(|| Ending {
+            warnings: input.warnings().to_vec(),
             content: hashed.then(|| (size_read, hash.digest())),
         });
-        if !send(Chunk { source: 0, first_line, ending, bytes }) {
+        let member = input.member().cloned();
+        if !send(Chunk { source: 0, member, first_line, ending, bytes }) {
             return Ok(false);
         }
-        if last {
-            return Ok(true);
+        match filled {
+            Filled::End => return Ok(true),
+            Filled::MemberEnd => first_line = 1,
+            Filled::Full => first_line += lines,
         }
-        first_line += lines;
     }
 }
 

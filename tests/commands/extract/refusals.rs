@@ -39,7 +39,7 @@ fn foreign_formats_are_named() {
         ("h.bin", "BINP\0\0\0x".to_string(), "h.bin: is a Stockfish binpack"),
         ("i.pgn", "ab\0\u{1}".to_string(), "i.pgn: is not text"),
         ("j.epd", format!("{fen} bm e5; id \"x\";\n"), "j.epd:1: no result after the position, only 'bm e5;"),
-        ("k.epd", format!("{fen}; white\n"), "a word or letter for a result"),
+        ("k.epd", format!("{fen}; w\n"), "a word or letter for a result"),
     ] {
         bench.write(name, &text);
         let error = bench.refuse(&[name], "", 1);

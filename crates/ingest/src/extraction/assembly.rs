@@ -24,6 +24,7 @@ use gputexel_chess::sample::{Agreement, Batch, Verdict};
 use gputexel_chess::scale::{ResultScale, ResultTally};
 use gputexel_chess::selection::{Duplicates, LeftOut, Reason, Unit, draw};
 use gputexel_dataset::{DatasetWriter, PositionLabels, SourceRecord};
+use gputexel_files::input::place;
 use gputexel_files::{Advice, Error, Result};
 
 /// Number of lines or games before the share of bad ones is first checked.
@@ -306,9 +307,10 @@ impl Sink for Assembly<'_> {
         let written = self.write(chunk, &encoded)?;
         let report = &mut self.reports[chunk.source];
         report.resolved += written.resolved;
+        let place = place(&report.record.path, chunk.member.as_deref());
         for game in &encoded.rest.skipped {
             let number = report.record.records + game.game + 1;
-            let text = format!("{}: game {number} (line {}): {}", report.record.path, game.line, game.what);
+            let text = format!("{place}: game {number} (line {}): {}", game.line, game.what);
             if let Some(list) = &mut self.skipped {
                 list.add(&text)?;
             }
@@ -331,7 +333,7 @@ impl Sink for Assembly<'_> {
         report.tally.merge(&encoded.rest.tally);
         let room = Batch::COMPLAINTS.saturating_sub(report.complaints.len());
         for (line, reason) in encoded.rest.complaints.iter().take(room) {
-            report.complaints.push(format!("{}:{line}: {reason}", report.record.path));
+            report.complaints.push(format!("{place}:{line}: {reason}"));
         }
         report.bad_lines = report.left_out.bad_lines();
         report.bad_games = report.left_out.faulty_games();

@@ -85,6 +85,7 @@ impl Work {
             selection: &self.selection,
             search: search.as_ref().map(|search| search as &dyn PositionSearch),
             named_games: self.named_games,
+            origins: false,
         };
         queue.process(|chunk| self.process(chunk, criteria));
     }

@@ -101,11 +101,13 @@ impl ExtractSettings {
             if rest.iter().all(|source| of_scores(source) == of_scores(first)) {
                 settings.score_view = of_scores(first);
             }
-            // One scale applies to all; if none is recorded, it is the default, which raised no doubts.
-            settings.results = Some(match &first.results {
-                Some(scale) => scale.parse()?,
-                None => ResultScale::default(),
-            });
+            // If no scale is recorded, it is the default, which raised no doubts. If they differ, they were detected.
+            if rest.iter().all(|source| source.results == first.results) {
+                settings.results = Some(match &first.results {
+                    Some(scale) => scale.parse()?,
+                    None => ResultScale::default(),
+                });
+            }
         }
         let games: Vec<_> = metadata.sources.iter().filter(|source| source.format == "pgn").collect();
         if let Some((first, rest)) = games.split_first()

@@ -26,7 +26,7 @@ impl Detected {
             return Err(Error::input(path, reason));
         }
         let (name, head, complete) = (input.name(), input.head(), input.head_is_complete());
-        Ok(match detect_kind(name, head) {
+        Ok(match detect_kind(&input.text_name(), head) {
             InputKind::Pgn if head.trim_ascii().is_empty() => {
                 return Err(Error::input(path, "is empty: it contains no games"));
             }
