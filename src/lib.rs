@@ -62,6 +62,7 @@ pub use gputexel_files::{
     check_apart, check_outputs, check_present, check_target, counted, folder_lock, parse_bytes, printable,
     read_limited, read_whole, read_whole_text, remove_until_rewritten, run_folder, shown, write_atomically,
 };
+pub use gputexel_formats as formats;
 pub use gputexel_gpu as gpu;
 pub use gputexel_ingest::{extraction, trace};
 pub use gputexel_live as live;

@@ -9,7 +9,7 @@ use gputexel::chess::pgn::PieceLetters;
 use gputexel::chess::sample::Verdict;
 use gputexel::chess::selection::Unit;
 use gputexel::chess::text::PointOfView;
-use gputexel::extraction::{ExtractSettings, Report, SourceReport, extract};
+use gputexel::extraction::{ExtractSettings, InputFormat, Report, SourceReport, extract};
 use gputexel::model::{FeatureKind, FeatureSet};
 
 use super::reading_progress::with_progress;
@@ -20,8 +20,9 @@ use super::{Context, answer};
 /// Flags of `extract`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Inputs are games (PGN) or labeled positions, one per line, plain, compressed (zst, gz, bz2, xz) or in an \
-archive (tar, zip) of games; the format is detected from the content. Results of labeled positions may be written as
+Inputs are games (PGN), labeled positions, one per line, or training data (binpack, bulletformat, \
+viriformat, marlinformat), plain, compressed (zst, gz, bz2, xz) or in an archive (tar, zip); the format is \
+detected from the content. Results of labeled positions may be written as
 
   FEN c9 \"1-0\";       FEN [0.5]         FEN | 35 | 1.0    (centipawns, result)
   FEN c9 \"0.33|1-0\";  FEN ;1-0          FEN|1-0
@@ -32,7 +33,7 @@ point of view of results and scores, separately. Numbers other than 0 to 1 \
 (-1, 0 and 1; 0, 1 and 2; percent) are accepted if --results or the header line says so; w, d and b (the \
 winner) always, w, d and l (won, drawn, lost) with --results wdl.")]
 pub struct ExtractArgs {
-    /// Games or labeled positions; - reads standard input
+    /// Games, labeled positions or training data; - reads standard input
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     /// The dataset to write
@@ -41,6 +42,12 @@ pub struct ExtractArgs {
     /// Replace the output if it exists
     #[arg(long)]
     force: bool,
+    /// What the inputs are: pgn, text, binpack, bulletformat, marlinformat or viriformat [default: detected]
+    #[arg(long, value_name = "NAME")]
+    format: Option<String>,
+    /// Leave out the parts of damaged training data that cannot be read [default: refuse the file]
+    #[arg(long)]
+    skip_damaged: bool,
     /// How results are written: c9, c9-score, ce, brackets, semicolon, score-result, pipe,
     /// texelutil, bare or csv [default: detected]
     #[arg(long, value_name = "NAME", help_heading = "Labeled positions")]
@@ -86,6 +93,8 @@ impl ExtractArgs {
         let kind = FeatureKind::parse(&self.model)?;
         let mut settings = ExtractSettings::new(FeatureSet::new(kind, PhaseSettings::parse(&self.phase)?));
         settings.selection = self.selection.selection()?;
+        settings.format = self.format.as_deref().map(str::parse).transpose()?;
+        settings.skip_damaged = self.skip_damaged;
         settings.list_skipped.clone_from(&self.list_skipped);
         settings.labels = self.labels.as_deref().map(str::parse::<LabelSyntax>).transpose()?;
         settings.piece_letters = self.piece_letters.as_deref().map(str::parse::<PieceLetters>).transpose()?;
@@ -151,18 +160,20 @@ fn describe_source(text: &mut String, source: &SourceReport) {
         text,
         "{}: {}",
         record.path,
-        if record.format == "pgn" { "games" } else { "labeled positions" }
+        match source.format {
+            InputFormat::Pgn => "games",
+            InputFormat::Text => "labeled positions",
+            InputFormat::Binary(format) => format.name(),
+        }
     );
     let mut rows = Vec::new();
     let mut row =
         |cells: &[&str]| rows.push(cells.iter().map(|cell| (*cell).to_string()).collect::<Vec<_>>());
-    let pgn = record.format == "pgn";
-    row(&[if pgn { "games read" } else { "lines read" }, &grouped(record.records)]);
-    let (whole, rest) = if pgn { (Unit::Game, Some(Unit::GameRest)) } else { (Unit::Line, None) };
-    for (label, count) in source.left_out_of(whole) {
+    row(&[&format!("{} read", source.format.records()), &grouped(record.records)]);
+    for (label, count) in [Unit::Line, Unit::Game].into_iter().flat_map(|unit| source.left_out_of(unit)) {
         row(&[&format!("- {label}"), &grouped(count), &percent(count, record.records)]);
     }
-    for (label, count) in rest.into_iter().flat_map(|unit| source.left_out_of(unit)) {
+    for (label, count) in source.left_out_of(Unit::GameRest) {
         row(&[&format!("  {label}"), &grouped(count), &percent(count, record.records)]);
     }
     row(&["positions read", &grouped(source.positions_read)]);
@@ -212,10 +223,13 @@ fn describe_source(text: &mut String, source: &SourceReport) {
             grouped(source.agreement.positions())
         );
     }
+    let pgn = source.format == InputFormat::Pgn;
     for line in if pgn { &source.skipped_games } else { &source.complaints } {
         let _ = writeln!(text, "  {line}");
     }
-    if source.skipped_games_unnamed > 0 {
+    if source.skipped_games_unnamed > 0 && !pgn {
+        let _ = writeln!(text, "  and {} more cut short", grouped(source.skipped_games_unnamed));
+    } else if source.skipped_games_unnamed > 0 {
         let _ = writeln!(
             text,
             "  and {} more games left out or truncated; --list-skipped lists all",

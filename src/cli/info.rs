@@ -8,6 +8,7 @@ use gputexel::checking::info::{Contents, Info, Summary, left_out};
 use gputexel::checking::{IMPOSSIBLE, is_impossible};
 use gputexel::chess::PhaseSettings;
 use gputexel::dataset::{ChecksumState, SourceRecord};
+use gputexel::extraction::InputFormat;
 
 use super::Context;
 use super::table::{aligned, bytes, grouped, percent, phase_table};
@@ -163,7 +164,7 @@ fn describe_contents(text: &mut String, contents: &Contents, meta: &Summary) {
 
 /// A source, and the games of it that kept a position, where that is known.
 fn describe_source(text: &mut String, source: &SourceRecord, kept: Option<u64>) {
-    let what = if source.format == "pgn" { "games" } else { "lines" };
+    let what = source.format.parse().map_or("lines", InputFormat::records);
     let labels = match (&source.labels, &source.point_of_view) {
         (Some(labels), Some(view)) => {
             let scale = source.results.as_ref().map_or(String::new(), |scale| format!(" from {scale}"));

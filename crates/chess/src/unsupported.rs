@@ -3,7 +3,7 @@
 
 use super::fen::parse_fen;
 use super::text::{significant_lines, split_columns};
-use gputexel_files::input::binary_format;
+use gputexel_files::input::is_container;
 
 /// Bytes in which texts hold no zero.
 const BINARY_BYTES: usize = 4096;
@@ -68,11 +68,14 @@ pub(super) fn is_plain(first: &[u8]) -> bool {
 
 /// What an unsupported input is, judged from its beginning; `None` for those that may be read.
 pub fn unsupported_format(head: &[u8]) -> Option<String> {
-    if let Some(known) = binary_format(head) {
-        return Some(known.to_string());
+    if is_container(head) {
+        return Some("is a dataset already, not games or positions".to_string());
     }
     if head.iter().take(BINARY_BYTES).any(|&byte| byte == 0) {
-        return Some("is binary data, not games (PGN) or labeled positions, one per line".to_string());
+        return Some(
+            "is binary data, but neither games (PGN), labeled positions nor a known format of training data"
+                .to_string(),
+        );
     }
     let (_, first) = significant_lines(head, 1).next()?;
     if is_plain(first) {
@@ -150,7 +153,6 @@ mod tests {
     #[test]
     fn other_formats_are_named() {
         for (head, part) in [
-            ("BINP\0\0", "binpack"),
             ("a\0b", "binary data"),
             (&format!("fen {FEN}\nmove e2e4\nscore 10\nply 1\nresult 1\ne\n"), "plain format"),
             ("{\"fen\":\"x\",\"evals\":[]}\n", "have no results"),

@@ -33,16 +33,6 @@ pub fn is_container(head: &[u8]) -> bool {
     head.len() >= CONTAINER_BYTES && head[8] == b'{' && head[4..8] == [0; 4]
 }
 
-/// What a file is that is known by its first bytes.
-pub fn binary_format(head: &[u8]) -> Option<&'static str> {
-    if is_container(head) {
-        return Some("is a dataset already, not games or positions");
-    }
-    let binpack =
-        "is a Stockfish binpack, which cannot be read yet; convert it to lines such as FEN | 35 | 1.0";
-    head.starts_with(b"BINP").then_some(binpack)
-}
-
 /// An opened input.
 pub struct Input {
     name: String,
@@ -162,11 +152,6 @@ impl Input {
         if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
             return Err(Error::input(path, "is UTF-16 text; convert it to UTF-8"));
         }
-        // Broken text may have a few of them.
-        let start = &head[..head.len().min(4096)];
-        if 16 * memchr::memchr_iter(0, start).count() > start.len() {
-            return Err(Error::input(path, binary_format(&head).unwrap_or("is not text")));
-        }
         input.complete = head.len() < HEAD_BYTES;
         input.head = head;
         Ok(input)
@@ -215,6 +200,22 @@ impl Input {
                 )
             }));
         }
+    }
+
+    /// Refuses what is not text: a dataset, or anything with many zeros at its beginning.
+    ///
+    /// # Errors
+    /// [`Error::Input`].
+    pub fn require_text(&self) -> Result<()> {
+        if is_container(&self.head) {
+            return Err(Error::input(&self.name, "is a dataset already, not games or positions"));
+        }
+        // Broken text may have a few of them.
+        let start = &self.head[..self.head.len().min(4096)];
+        if 16 * memchr::memchr_iter(0, start).count() > start.len() {
+            return Err(Error::input(&self.name, "is not text"));
+        }
+        Ok(())
     }
 
     /// The name as given.

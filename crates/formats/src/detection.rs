@@ -1,7 +1,7 @@
 //! Tells formats by their content. Only binpack says what it is; the others are told by what every record must
 //! have, which random bytes and the other formats have not.
 
-use gputexel_files::{Error, Result};
+use gputexel_files::{Advice, Error, Result};
 
 use crate::format::Format;
 use crate::records::{RECORD_BYTES, RecordError};
@@ -42,10 +42,10 @@ impl Format {
                 "looks like bulletformat with the high bytes first; only low bytes first can be read",
             )),
             [] => Ok(None),
-            [one, other, ..] => Err(Error::input(
-                name,
-                format!("may be {} as well as {}; say which", one.name(), other.name()),
-            )),
+            [one, other, ..] => {
+                Err(Error::input(name, format!("may be {} as well as {}", one.name(), other.name()))
+                    .advise(Advice::default().setting("format", one.name()).text(" names the format")))
+            }
         }
     }
 }

@@ -40,6 +40,15 @@ impl Format {
         matches!(self, Self::Binpack | Self::Viriformat)
     }
 
+    /// Bytes within which a record, game or block ends.
+    pub fn max_record_bytes(self) -> usize {
+        match self {
+            Self::Binpack => 2 * binpack::MAX_BLOCK_BYTES,
+            Self::Bulletformat | Self::Marlinformat => 2 * records::RECORD_BYTES,
+            Self::Viriformat => 1 << 22,
+        }
+    }
+
     /// The end of the last whole record in a buffer that begins with one; `None` if there is none.
     pub fn split_point(self, buffer: &[u8]) -> Option<usize> {
         match self {

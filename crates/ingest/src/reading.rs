@@ -16,6 +16,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use gputexel_files::input::{Filled, Input, MAX_LINE_BYTES, endless_line};
 use gputexel_files::{Error, Result};
+use gputexel_formats::Format;
 
 /// Decompressed bytes per chunk, unless a record is longer.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -49,6 +50,8 @@ pub(crate) enum Records {
     Games,
     /// One line per record.
     Lines,
+    /// Those of a binary format.
+    Binary(Format),
 }
 
 impl Records {
@@ -57,6 +60,7 @@ impl Records {
         match self {
             Self::Games => gputexel_chess::pgn::last_game_start(buffer),
             Self::Lines => memchr::memrchr(b'\n', buffer).map(|at| at + 1),
+            Self::Binary(format) => format.split_point(buffer),
         }
     }
 }
@@ -112,8 +116,10 @@ pub(crate) struct Chunk {
     pub source: usize,
     /// The file that it belongs to, if the source is an archive.
     pub member: Option<Arc<str>>,
-    /// Number of its first line, from 1, within that file.
+    /// Number of its first line, from 1, within that file; 1 in binary formats.
     pub first_line: u64,
+    /// Where it begins in the decompressed input, bytes.
+    pub offset: u64,
     /// Set if the source ends with this chunk.
     pub ending: Option<Ending>,
     pub bytes: Vec<u8>,
@@ -292,7 +298,7 @@ fn split_into_chunks(
     mut send: impl FnMut(Chunk) -> bool,
 ) -> Result<bool> {
     let mut carried = Vec::new();
-    let mut first_line = 1;
+    let (mut first_line, mut offset) = (1, 0);
     let (mut hash, mut size_read) = (Xxh3::new(), 0);
     loop {
         let Ok(mut bytes) = buffers.recv() else { return Ok(false) };
@@ -307,7 +313,14 @@ fn split_into_chunks(
             if let Some(end) = records.split_point(&bytes) {
                 break (end, filled);
             }
-            if size >= MAX_LINE_BYTES {
+            if let Records::Binary(format) = records {
+                if size >= format.max_record_bytes() {
+                    return Err(Error::input(
+                        input.name(),
+                        format!("damaged at byte {offset}: what begins there does not end"),
+                    ));
+                }
+            } else if size >= MAX_LINE_BYTES {
                 // A chunk is split even without the end of a game: no real game comes near this size, and
                 // every worker may hold several chunks. It must be split between lines, or the rest of a line
                 // would be taken for a line of its own.
@@ -320,7 +333,11 @@ fn split_into_chunks(
         };
         carried.extend_from_slice(&bytes[end..]);
         bytes.truncate(end);
-        let lines = memchr::memchr_iter(b'\n', &bytes).count() as u64;
+        let lines = match records {
+            Records::Binary(_) => 0,
+            Records::Games | Records::Lines => memchr::memchr_iter(b'\n', &bytes).count() as u64,
+        };
+        let length = bytes.len() as u64;
         if hashed {
             hash.update(&bytes);
             size_read += bytes.len() as u64;
@@ -330,7 +347,7 @@ fn split_into_chunks(
             content: hashed.then(|| (size_read, hash.digest())),
         });
         let member = input.member().cloned();
-        if !send(Chunk { source: 0, member, first_line, ending, bytes }) {
+        if !send(Chunk { source: 0, member, first_line, offset, ending, bytes }) {
             return Ok(false);
         }
         match filled {
@@ -338,6 +355,7 @@ fn split_into_chunks(
             Filled::MemberEnd => first_line = 1,
             Filled::Full => first_line += lines,
         }
+        offset += length;
     }
 }
 

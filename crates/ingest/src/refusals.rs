@@ -12,9 +12,9 @@ pub(crate) fn check_room(writer: &DatasetWriter) -> Result<()> {
 }
 
 /// The error for an input with too many unusable lines: `commonest` is the most frequent reason, with its
-/// count, `share` the share of unusable lines and `limit` the maximum allowed.
+/// count, `unit` what the input consists of, `share` the share of unusable lines and `limit` the maximum allowed.
 pub(crate) fn too_many_bad_lines(
-    record: &SourceRecord,
+    (record, unit): (&SourceRecord, &str),
     bad_lines: u64,
     (share, limit): (f64, f64),
     commonest: Option<(&str, u64)>,
@@ -26,7 +26,7 @@ pub(crate) fn too_many_bad_lines(
     Error::input(
         &record.path,
         format!(
-            "{bad_lines} of {} lines cannot be used ({:.1} %, the limit is {:.1} %){commonest}{first}",
+            "{bad_lines} of {} {unit} cannot be used ({:.1} %, the limit is {:.1} %){commonest}{first}",
             record.records,
             100.0 * share,
             100.0 * limit

@@ -7,8 +7,10 @@
 //! text, and about eight bytes per kept position unless duplicates are kept.
 
 mod assembly;
+mod bookkeeping;
 mod builder;
 mod encode;
+mod format;
 mod piece_letters;
 mod pipeline;
 mod plausibility;
@@ -22,6 +24,7 @@ mod weights;
 use std::path::{Path, PathBuf};
 
 pub use builder::Extraction;
+pub use format::InputFormat;
 pub use reextraction::{Leaf, LeafChanges};
 pub use report::{FunnelStep, Report, Results, SourceReport};
 
@@ -48,6 +51,10 @@ pub struct ExtractSettings {
     pub feature_set: FeatureSet,
     /// Which positions are kept.
     pub selection: Selection,
+    /// What all inputs are; detected if `None`.
+    pub format: Option<InputFormat>,
+    /// Leave out the parts of binary inputs that cannot be read, instead of refusing the input.
+    pub skip_damaged: bool,
     /// Syntax of results in labeled text; detected if `None`.
     pub labels: Option<LabelSyntax>,
     /// The numbers for a loss and a win in labeled text; 0 and 1 if `None`. A file that evidently uses others
@@ -78,6 +85,8 @@ impl ExtractSettings {
         Self {
             feature_set,
             selection: Selection::default(),
+            format: None,
+            skip_damaged: false,
             labels: None,
             results: None,
             point_of_view: None,

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use super::assembly::Assembly;
 use super::encode::Encoded;
+use super::format::InputFormat;
 use super::report::Report;
 use super::search::evaluation_of;
 use super::sources::{Detected, detect_inputs};
@@ -46,15 +47,16 @@ pub fn run(
     let writer = DatasetWriter::create(output, Metadata::new(settings.feature_set.clone()), settings.force)?;
     let bytes_read = Arc::new(AtomicU64::new(0));
     let (sources, detected) = detect_inputs(inputs, settings, &bytes_read)?;
-    if detected.iter().all(Detected::is_pgn) && settings.asked() != TextOptions::default() {
+    let any_text = detected.iter().any(|one| one.format() == InputFormat::Text);
+    if !any_text && settings.asked() != TextOptions::default() {
         return Err(Error::Usage(
-            "label syntax, scale of results and points of view only apply to labeled positions, but all inputs contain games"
+            "label syntax, scale of results and points of view only apply to labeled positions in text, of which there are none"
                 .to_string(),
         ));
     }
     if settings.piece_letters.is_some() && !detected.iter().any(Detected::is_pgn) {
         return Err(Error::Usage(
-            "piece letters only apply to games, but all inputs contain labeled positions".to_string(),
+            "piece letters only apply to games in PGN, of which there are none".to_string(),
         ));
     }
     let detected: Arc<[Detected]> = detected.into();
@@ -68,7 +70,7 @@ pub fn run(
     };
     let worker = move |queue: &Queue<Encoded>| work.serve(queue);
     read_all(sources, &bytes_read, settings.threads, worker, &mut assembly, hooks)?;
-    let mut report = assembly.finish(inputs, output)?;
+    let mut report = assembly.finish(output)?;
     report.bytes_read = bytes_read.load(Ordering::Relaxed);
     report.seconds = start.elapsed().as_secs_f64();
     Ok(report)
@@ -99,6 +101,7 @@ impl Work {
                 let letters = detected_letters.as_ref().map(|detected_letters| &detected_letters.letters);
                 read_pgn_with_letters(&chunk.bytes, chunk.first_line, criteria, letters)
             }
+            Detected::Binary(format) => format.read(&chunk.bytes, chunk.offset, criteria),
         };
         Encoded::new(batch, &self.feature_set)
     }

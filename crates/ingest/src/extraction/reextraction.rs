@@ -83,7 +83,17 @@ impl ExtractSettings {
         }
         let selection = Selection::from_settings(&metadata.selection)
             .map_err(|error| Error::input(path, error.to_string()))?;
-        let mut settings = Self { selection, max_bad_share: 1.0, ..Self::new(metadata.feature_set.clone()) };
+        let mut settings = Self {
+            selection,
+            max_bad_share: 1.0,
+            skip_damaged: true,
+            ..Self::new(metadata.feature_set.clone())
+        };
+        if let Some(format) = metadata.sources.first().map(|source| source.format.as_str())
+            && metadata.sources.iter().all(|source| source.format == format)
+        {
+            settings.format = Some(format.parse()?);
+        }
         // What was detected is detected again. Explicit settings have to be repeated; they can only have been
         // given if they apply to all texts.
         let texts: Vec<_> = metadata.sources.iter().filter(|source| source.labels.is_some()).collect();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::format::InputFormat;
 use gputexel_chess::sample::{Agreement, Verdict};
 use gputexel_chess::scale::ResultTally;
 use gputexel_chess::selection::{LeftOut, Unit};
@@ -62,12 +63,19 @@ impl FunnelStep {
     }
 }
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// The report on one input.
 #[derive(Clone, Debug, Serialize)]
 pub struct SourceReport {
     /// Its record in the dataset.
     #[serde(flatten)]
     pub record: SourceRecord,
+    /// What it is.
+    #[serde(skip)]
+    pub format: InputFormat,
     /// Positions read, kept or not, except those of games that were left out.
     pub positions_read: u64,
     /// Kept positions whose features come from another position, the end of a search.
@@ -92,6 +100,15 @@ pub struct SourceReport {
     pub skipped_games: Vec<String>,
     /// Number of further skipped games.
     pub skipped_games_unnamed: u64,
+    /// The first parts of a binary input that could not be read, `byte N: reason`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub damage: Vec<String>,
+    /// Number of such parts.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub damages: u64,
+    /// Their bytes, as far as they are there.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub bytes_lost: u64,
     /// What each rule removed, in the order in which they apply.
     pub funnel: Vec<FunnelStep>,
     /// Number of bad lines.
@@ -143,6 +160,16 @@ impl SourceReport {
                 Some(format!("lines with different points of view seem to be mixed: {rates}"))
             }
         }
+    }
+
+    /// The warning about parts that could not be read.
+    pub(super) fn damage_warning(&self) -> Option<String> {
+        let first = self.damage.first()?;
+        let places = if self.damages == 1 { "place" } else { "places" };
+        Some(format!(
+            "damaged at {} {places}, {} bytes were left out; the first: {first}",
+            self.damages, self.bytes_lost
+        ))
     }
 
     /// Share of bad lines; for games, the share of faulty games or of lost plies, whichever is larger.

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::ExtractSettings;
+use super::format::InputFormat;
 use super::piece_letters::{DetectedLetters, detect_letters};
 use crate::reading::{self, Records};
 use gputexel_chess::detection::{Detection, InputKind, detect_kind, detect_text, unsupported_format};
-use gputexel_files::input::Input;
+use gputexel_files::input::{Input, is_container};
 use gputexel_files::{Error, Result};
+use gputexel_formats::Format;
 
 /// The type of an input.
 #[derive(Debug)]
@@ -18,15 +20,32 @@ pub enum Detected {
     Games(Option<DetectedLetters>),
     /// Labeled positions.
     Positions(Box<Detection>),
+    /// Binary training data.
+    Binary(Format),
 }
 
 impl Detected {
     fn new(input: &Input, path: &Path, settings: &ExtractSettings) -> Result<Self> {
-        if let Some(reason) = unsupported_format(input.head()) {
-            return Err(Error::input(path, reason));
-        }
         let (name, head, complete) = (input.name(), input.head(), input.head_is_complete());
-        Ok(match detect_kind(&input.text_name(), head) {
+        if is_container(head) {
+            return Err(Error::input(path, "is a dataset already, not games or positions"));
+        }
+        let kind = match settings.format {
+            Some(InputFormat::Binary(format)) => return Ok(Self::Binary(format)),
+            Some(InputFormat::Pgn) => InputKind::Pgn,
+            Some(InputFormat::Text) => InputKind::Text,
+            None => {
+                if let Some(format) = Format::detect(name, head, complete)? {
+                    return Ok(Self::Binary(format));
+                }
+                if let Some(reason) = unsupported_format(head) {
+                    return Err(Error::input(path, reason));
+                }
+                detect_kind(&input.text_name(), head)
+            }
+        };
+        input.require_text()?;
+        Ok(match kind {
             InputKind::Pgn if head.trim_ascii().is_empty() => {
                 return Err(Error::input(path, "is empty: it contains no games"));
             }
@@ -40,9 +59,18 @@ impl Detected {
         })
     }
 
-    /// Whether it contains games.
+    /// What it is.
+    pub fn format(&self) -> InputFormat {
+        match self {
+            Self::Games(_) => InputFormat::Pgn,
+            Self::Positions(_) => InputFormat::Text,
+            Self::Binary(format) => InputFormat::Binary(*format),
+        }
+    }
+
+    /// Whether it contains games in PGN.
     pub fn is_pgn(&self) -> bool {
-        matches!(self, Self::Games(_))
+        self.format() == InputFormat::Pgn
     }
 
     /// Whether its positions belong to games.
@@ -50,6 +78,15 @@ impl Detected {
         match self {
             Self::Games(_) => true,
             Self::Positions(detection) => detection.has_games,
+            Self::Binary(format) => format.has_games(),
+        }
+    }
+
+    fn records(&self) -> Records {
+        match self {
+            Self::Games(_) => Records::Games,
+            Self::Positions(_) => Records::Lines,
+            Self::Binary(format) => Records::Binary(*format),
         }
     }
 }
@@ -64,7 +101,7 @@ pub fn detect_inputs(
     let sources = inputs.iter().map(|path| {
         reading::Source::open(path, bytes_read, |input| {
             let one = Detected::new(input, path, settings)?;
-            let records = if one.is_pgn() { Records::Games } else { Records::Lines };
+            let records = one.records();
             detected.push(one);
             Ok(records)
         })

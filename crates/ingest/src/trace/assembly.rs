@@ -243,7 +243,7 @@ impl Sink for Assembly<'_> {
         if too_many {
             let reasons = report.record.left_out.iter().map(|(kind, count)| (kind.as_str(), *count));
             return Err(too_many_bad_lines(
-                &report.record,
+                (&report.record, "lines"),
                 report.bad_lines,
                 (report.bad_share(), self.settings.max_bad_share),
                 reasons.max_by_key(|(_, count)| *count),

@@ -40,6 +40,7 @@ pub struct Survey {
 /// indices than a schema can have.
 pub fn survey(path: &Path) -> Result<Survey> {
     let mut input = Input::open(path, Arc::default())?;
+    input.require_text()?;
     let mut found = Survey { dense: true, ..Survey::default() };
     let mut widths: Option<(usize, usize)> = None;
     let (mut buffer, mut first_line) = (Vec::new(), 1);

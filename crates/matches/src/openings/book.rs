@@ -57,6 +57,7 @@ impl Book {
     /// [`Error::Io`], and [`Error::Input`] when nothing in it can be used.
     pub fn read(path: &Path, plies: u32) -> Result<Self> {
         let input = Input::open(path, Arc::default())?;
+        input.require_text()?;
         let kind = detect_kind(&input.text_name(), input.head());
         let mut reading = Reading {
             book: Self {

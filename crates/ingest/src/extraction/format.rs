@@ -1,0 +1,72 @@
+//! The formats of inputs by name.
+
+use std::str::FromStr;
+
+use gputexel_files::{Error, Result};
+use gputexel_formats::Format;
+
+/// What an input is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputFormat {
+    /// Games in portable game notation.
+    Pgn,
+    /// Labeled positions, one a line.
+    Text,
+    /// Binary training data.
+    Binary(Format),
+}
+
+impl InputFormat {
+    /// The name by which command lines and datasets call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pgn => "pgn",
+            Self::Text => "text",
+            Self::Binary(format) => format.name(),
+        }
+    }
+
+    /// All names.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Self::all().map(Self::name)
+    }
+
+    fn all() -> impl Iterator<Item = Self> {
+        [Self::Pgn, Self::Text].into_iter().chain(Format::ALL.map(Self::Binary))
+    }
+
+    /// What its records are, in the plural.
+    pub fn records(self) -> &'static str {
+        match self {
+            Self::Pgn | Self::Binary(Format::Viriformat) => "games",
+            Self::Text => "lines",
+            Self::Binary(Format::Binpack) => "chains of moves",
+            Self::Binary(Format::Bulletformat | Format::Marlinformat) => "records",
+        }
+    }
+
+    /// Whether its positions come in games with their moves.
+    pub fn has_moves(self) -> bool {
+        match self {
+            Self::Pgn => true,
+            Self::Text => false,
+            Self::Binary(format) => format.has_games(),
+        }
+    }
+
+    /// Whether places in it are bytes, not lines.
+    pub fn is_binary(self) -> bool {
+        matches!(self, Self::Binary(_))
+    }
+}
+
+impl FromStr for InputFormat {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::all().find(|format| format.name() == text).ok_or_else(|| {
+            let names: Vec<_> = Self::names().collect();
+            Error::Usage(format!("format '{text}': expected one of {}", names.join(", ")))
+        })
+    }
+}
