@@ -9,7 +9,7 @@ use gputexel::chess::pgn::PieceLetters;
 use gputexel::chess::sample::Verdict;
 use gputexel::chess::selection::Unit;
 use gputexel::chess::text::PointOfView;
-use gputexel::extraction::{ExtractSettings, InputFormat, Report, SourceReport, extract};
+use gputexel::extraction::{ExtractSettings, InputFormat, Report, SourceReport, Target, extract};
 use gputexel::model::{FeatureKind, FeatureSet};
 
 use super::reading_progress::with_progress;
@@ -21,7 +21,7 @@ use super::{Context, answer};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Inputs are games (PGN), labeled positions, one per line, or training data (binpack, bulletformat, \
-viriformat, marlinformat), plain, compressed (zst, gz, bz2, xz) or in an archive (tar, zip); the format is \
+viriformat, marlinformat, Stockfish's plain, evaluations of Lichess), plain, compressed (zst, gz, bz2, xz) or in an archive (tar, zip); the format is \
 detected from the content. Results of labeled positions may be written as
 
   FEN c9 \"1-0\";       FEN [0.5]         FEN | 35 | 1.0    (centipawns, result)
@@ -42,7 +42,8 @@ pub struct ExtractArgs {
     /// Replace the output if it exists
     #[arg(long)]
     force: bool,
-    /// What the inputs are: pgn, text, binpack, bulletformat, marlinformat or viriformat [default: detected]
+    /// What the inputs are: pgn, text, binpack, bulletformat, marlinformat, viriformat, plain
+    /// or lichess [default: detected]
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
     /// Leave out the parts of damaged training data that cannot be read [default: refuse the file]
@@ -60,6 +61,13 @@ pub struct ExtractArgs {
     /// Point of view of numeric results: white, stm (the side to move) or auto
     #[arg(long, value_name = "VIEW", default_value = "auto", help_heading = "Labeled positions")]
     pov: String,
+    /// What positions are labeled with: result, or score: the expected score of their search scores,
+    /// 1 / (1 + 10^(-K * cp / 400)); positions without a score are then left out
+    #[arg(long, value_name = "WHAT", default_value = "result")]
+    target: String,
+    /// K of --target score [default: 1]
+    #[arg(long, value_name = "K")]
+    target_k: Option<f64>,
     /// The letters of king, queen, rook, bishop and knight in games: a language, such as de or fr, or
     /// the letters themselves, such as KDTLS [default: en, or detected if games make no sense in it]
     #[arg(long, value_name = "LETTERS", help_heading = "Games")]
@@ -101,6 +109,7 @@ impl ExtractArgs {
         settings.results = self.results.as_deref().map(str::parse).transpose()?;
         settings.point_of_view = parse_view(&self.pov)?;
         settings.score_view = parse_view(&self.score_pov)?;
+        settings.target = Target::new(&self.target, self.target_k)?;
         settings.max_bad_share = self.max_bad_share;
         settings.threads = self.threads.unwrap_or(settings.threads);
         settings.force = self.force;

@@ -80,19 +80,14 @@ pub fn unsupported_format(head: &[u8]) -> Option<String> {
     let (_, first) = significant_lines(head, 1).next()?;
     if is_plain(first) {
         return Some(
-            "is in Stockfish's plain format (lines fen, move, score, ply, result and e), which cannot be read \
-             yet; convert it to lines such as FEN | 35 | 1.0"
+            "is in Stockfish's plain format (lines fen, move, score, ply, result and e), no position a line"
                 .to_string(),
         );
     }
     if is_json(first) {
-        let lacking = match memchr::memmem::find(first, b"\"evals\"") {
-            Some(_) => "; Lichess evaluations have no results, either",
-            None => "",
-        };
-        return Some(format!(
-            "is JSON, which cannot be read; convert it to lines such as FEN [1.0]{lacking}"
-        ));
+        let reason = "is JSON, but not that of evaluations as Lichess publishes them; convert it to lines such \
+                      as FEN [1.0]";
+        return Some(reason.to_string());
     }
     None
 }
@@ -155,7 +150,6 @@ mod tests {
         for (head, part) in [
             ("a\0b", "binary data"),
             (&format!("fen {FEN}\nmove e2e4\nscore 10\nply 1\nresult 1\ne\n"), "plain format"),
-            ("{\"fen\":\"x\",\"evals\":[]}\n", "have no results"),
             ("[{\"fen\": 1}]", "JSON"),
             ("[\n{\"fen\": 1}]", "JSON"),
         ] {

@@ -334,8 +334,8 @@ fn split_into_chunks(
         carried.extend_from_slice(&bytes[end..]);
         bytes.truncate(end);
         let lines = match records {
-            Records::Binary(_) => 0,
-            Records::Games | Records::Lines => memchr::memchr_iter(b'\n', &bytes).count() as u64,
+            Records::Binary(format) if !format.is_text() => 0,
+            _ => memchr::memchr_iter(b'\n', &bytes).count() as u64,
         };
         let length = bytes.len() as u64;
         if hashed {

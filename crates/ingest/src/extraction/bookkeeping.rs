@@ -85,7 +85,7 @@ impl<'a> Bookkeeping<'a> {
                 true => format!("{input}: byte {place}: {reason}"),
                 false => format!("{input}:{place}: {reason}"),
             };
-            if report.format.is_binary() && report.faults.len() < Batch::NAMED_FAULTS {
+            if matches!(report.format, InputFormat::Binary(_)) && report.faults.len() < Batch::NAMED_FAULTS {
                 report.faults.push(text.clone());
             }
             report.complaints.push(text);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::ExtractSettings;
+use super::{ExtractSettings, Target};
 use gputexel_chess::scale::ResultScale;
 use gputexel_chess::selection::Selection;
 use gputexel_chess::text::PointOfView;
@@ -81,12 +81,15 @@ impl ExtractSettings {
                 None => return refuse(format!("its source '{}' is not there", source.path)),
             }
         }
-        let selection = Selection::from_settings(&metadata.selection)
-            .map_err(|error| Error::input(path, error.to_string()))?;
+        let mut recorded = metadata.selection.clone();
+        let unknown = |error: Error| Error::input(path, error.to_string());
+        let target = Target::take(&mut recorded).map_err(unknown)?;
+        let selection = Selection::from_settings(&recorded).map_err(unknown)?;
         let mut settings = Self {
             selection,
             max_bad_share: 1.0,
             skip_damaged: true,
+            target,
             ..Self::new(metadata.feature_set.clone())
         };
         if let Some(format) = metadata.sources.first().map(|source| source.format.as_str())
