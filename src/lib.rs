@@ -64,7 +64,7 @@ pub use gputexel_files::{
 };
 pub use gputexel_formats as formats;
 pub use gputexel_gpu as gpu;
-pub use gputexel_ingest::{extraction, trace};
+pub use gputexel_ingest::{conversion, extraction, trace};
 pub use gputexel_live as live;
 pub use gputexel_matches as matches;
 pub use gputexel_matches::Match;

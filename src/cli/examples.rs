@@ -49,6 +49,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "convert",
+        &[
+            "gputexel convert games.pgn -o games.binpack",
+            "gputexel convert data.binpack -o quiet.bf --keep-checks=false --keep-captures=false",
+        ],
+    ),
+    (
         "import",
         &[
             "gputexel import --schema-from trace.svm -o schema.json",

@@ -5,6 +5,7 @@ mod basis;
 mod check;
 mod compare;
 mod completions;
+mod convert;
 mod devices;
 mod eval;
 mod examples;
@@ -19,6 +20,7 @@ mod live;
 mod matches;
 mod patch;
 mod pso;
+mod reading;
 mod reading_progress;
 mod report;
 mod runs;
@@ -75,6 +77,8 @@ enum Command {
     Spsa(spsa::SpsaArgs),
     /// Convert games or labeled positions to a dataset
     Extract(Box<extract::ExtractArgs>),
+    /// Convert games, positions and training data between formats
+    Convert(Box<convert::ConvertArgs>),
     /// Convert traces of an engine's own features to a dataset
     Import(import::ImportArgs),
     /// Write a dataset as a trace with its schema: the inverse of `import`
@@ -141,6 +145,7 @@ pub fn main() -> ExitCode {
         Command::Pso(args) => pso::run(args, &context),
         Command::Spsa(args) => spsa::run(args, &context),
         Command::Extract(args) => extract::run(args, &context),
+        Command::Convert(args) => convert::run(args, &context),
         Command::Import(args) => import::run(args, &context),
         Command::Trace(args) => import::run_trace(args, &context),
         Command::Check(args) => check::run(args, &context),

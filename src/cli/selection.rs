@@ -119,14 +119,14 @@ pub struct SelectionArgs {
 }
 
 impl SelectionArgs {
-    /// The preset, or the defaults, with what was given.
+    /// The preset, or `rules`, with what was given.
     ///
     /// # Errors
     /// [`Error::Usage`] for names that are not known and for flags that do nothing.
-    pub fn selection(&self) -> Result<Selection> {
+    pub fn selection(&self, rules: Selection) -> Result<Selection> {
         let mut rules = match &self.preset {
             Some(name) => name.parse::<Preset>()?.selection(),
-            None => Selection::default(),
+            None => rules,
         };
         replace(&mut rules.skip_plies, self.skip_plies);
         replace(&mut rules.keep_checks, self.keep_checks.or(self.before_checks.map(|_| false)));

@@ -117,6 +117,8 @@ pub struct Losses {
     pub invented_moves: u64,
     /// Positions without a known move that have the null move.
     pub null_moves: u64,
+    /// Left out: the last position of a game, in which no move was played.
+    pub without_move: u64,
     /// Left out: no score.
     pub without_score: u64,
     /// Left out: the result is neither a loss, a draw nor a win.
@@ -137,6 +139,7 @@ impl Losses {
             &mut self.rounded,
             &mut self.invented_moves,
             &mut self.null_moves,
+            &mut self.without_move,
             &mut self.without_score,
             &mut self.without_result,
             &mut self.inexpressible,
@@ -147,7 +150,7 @@ impl Losses {
     }
 
     /// The counts with what they count, in words.
-    pub fn listed(&self) -> [(u64, &'static str); 10] {
+    pub fn listed(&self) -> [(u64, &'static str); 11] {
         [
             (self.rights, "positions lost their castling rights or en passant capture"),
             (self.clocks, "positions lost their move number or the plies without progress"),
@@ -159,6 +162,7 @@ impl Losses {
                 "positions have no known move and got some legal one, which the format demands",
             ),
             (self.null_moves, "positions have no known move and got the null move"),
+            (self.without_move, "last positions of games left out: no move was played in them"),
             (self.without_score, "positions left out: they have no score, which the format demands"),
             (self.without_result, "positions left out: their result is neither a loss, a draw nor a win"),
             (self.inexpressible, "positions left out: the format cannot express them"),
@@ -167,7 +171,7 @@ impl Losses {
 
     /// Positions left out.
     pub fn left_out(&self) -> u64 {
-        self.without_score + self.without_result + self.inexpressible
+        self.without_move + self.without_score + self.without_result + self.inexpressible
     }
 }
 
@@ -199,8 +203,15 @@ impl Writer {
     }
 
     /// Appends a position with a result in White's view to `out`; returns whether it was not left out.
-    pub fn push(&mut self, origin: &Origin, result: f32, out: &mut Vec<u8>) -> bool {
+    ///
+    /// `in_game` says that the source knows moves: a position without one is the last of its game, and is left
+    /// out where the format demands a move.
+    pub fn push(&mut self, origin: &Origin, result: f32, in_game: bool, out: &mut Vec<u8>) -> bool {
         let format = self.format;
+        if in_game && origin.next.is_none() && format.has_moves() {
+            self.losses.without_move += 1;
+            return false;
+        }
         let mut origin = std::borrow::Cow::Borrowed(origin);
         if origin.score_cp.is_nan() && !format.has_missing_scores() {
             let Some(score_cp) = self.default_score_cp else {

@@ -1,7 +1,9 @@
 //! Converts positions to datasets: [`extraction`] reads games and labeled positions and computes their
-//! features, [`trace`] imports features computed by another engine.
+//! features, [`trace`] imports features computed by another engine, [`conversion`] writes them in the formats
+//! of other programs.
 
 mod contents;
+pub mod conversion;
 pub mod extraction;
 mod game_numbers;
 mod reading;

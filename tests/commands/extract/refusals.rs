@@ -26,15 +26,11 @@ fn foreign_formats_are_named() {
         ("d.csv", format!("7,{fen},1\n"), "d.csv:1: columns need a header line"),
         ("d2.csv", format!("\"{fen}\",0.5\n"), "d2.csv:1: columns need a header line"),
         ("e.csv", "result,moves\n1,e2e4\n".to_string(), "none of positions (fen, epd"),
-        (
-            "f.plain",
-            format!("fen {fen}\nmove e7e5\nscore 10\nply 1\nresult 1\ne\n"),
-            "f.plain: is in Stockfish's plain format",
-        ),
+        ("f.jsonl", format!("{{\"fen\":\"{fen}\"}}\n"), "f.jsonl: is JSON, but not that of evaluations"),
         (
             "g.jsonl",
             format!("{{\"fen\":\"{fen}\",\"evals\":[]}}\n"),
-            "g.jsonl: is JSON, which cannot be read",
+            "g.jsonl: holds evaluations, but no results; --target score takes the scores instead",
         ),
         ("h.bin", "BINP\0\0\0x".to_string(), "h.bin: is a Stockfish binpack"),
         ("i.pgn", "ab\0\u{1}".to_string(), "i.pgn: is not text"),

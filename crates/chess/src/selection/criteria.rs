@@ -125,10 +125,10 @@ impl Criteria<'_> {
             if !self.selection.keep_checks {
                 return Err(Reason::InCheck);
             }
-            if position.legal_moves().is_empty() {
+            if !self.selection.keep_ends && position.legal_moves().is_empty() {
                 return Err(Reason::GameOver);
             }
-        } else if crate::fen::is_stalemate(position) {
+        } else if !self.selection.keep_ends && crate::fen::is_stalemate(position) {
             return Err(Reason::GameOver);
         }
         if let Some(reason) = self.judge_anywhere(position, score_cp) {
@@ -144,7 +144,7 @@ impl Criteria<'_> {
     fn judge_ply(&self, ply: &Ply, ahead: bool) -> Option<Reason> {
         let rules = self.selection;
         let position = &ply.position;
-        if ply.next.is_none() && position.legal_moves().is_empty() {
+        if ply.next.is_none() && !rules.keep_ends && position.legal_moves().is_empty() {
             return Some(Reason::GameOver);
         }
         let number = u64::from(position.fullmoves().get() - 1) * 2 + u64::from(position.turn().is_black());

@@ -81,6 +81,8 @@ pub struct Selection {
     pub skip_plies: u32,
     /// Positions of games after this ply, counted likewise, are left out.
     pub max_ply: Option<u32>,
+    /// Keep positions of mate and stalemate, which no evaluation ever sees.
+    pub keep_ends: bool,
     /// Keep positions in which the side to move is in check, and those before.
     pub keep_checks: bool,
     /// Positions of a game before one in check that are left out with it.
@@ -159,6 +161,7 @@ impl Selection {
             preset: None,
             skip_plies: 0,
             max_ply: None,
+            keep_ends: false,
             keep_checks: true,
             before_checks: 0,
             before_mates: 0,

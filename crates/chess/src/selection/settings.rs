@@ -53,6 +53,7 @@ impl Selection {
         let set = |on: bool, value: &dyn ToString| on.then(|| value.to_string());
         optional("preset", self.preset.map(|preset| preset.name().to_string()));
         optional("max_ply", self.max_ply.map(|n| n.to_string()));
+        optional("keep_ends", set(self.keep_ends, &true));
         optional("before_checks", set(self.before_checks > 0, &self.before_checks));
         optional("before_mates", set(self.before_mates > 0, &self.before_mates));
         optional("keep_promotions", set(self.keep_promotions, &true));
@@ -108,6 +109,7 @@ impl Selection {
             "preset" => self.preset = Some(value.parse()?),
             "skip_plies" => self.skip_plies = parse(name, value)?,
             "max_ply" => self.max_ply = Some(parse(name, value)?),
+            "keep_ends" => self.keep_ends = parse(name, value)?,
             "keep_checks" => self.keep_checks = parse(name, value)?,
             "before_checks" => self.before_checks = parse(name, value)?,
             "before_mates" => self.before_mates = parse(name, value)?,
@@ -176,6 +178,7 @@ mod tests {
             preset: Some(Preset::Quiet),
             skip_plies: 3,
             max_ply: Some(90),
+            keep_ends: true,
             keep_checks: false,
             before_checks: 2,
             before_mates: 4,

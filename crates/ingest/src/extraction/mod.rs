@@ -32,7 +32,11 @@ pub use target::Target;
 
 pub use crate::reading::{Hooks, Progress};
 
+pub(crate) use bookkeeping::Bookkeeping;
+pub(crate) use pipeline::read_chunk;
 pub(crate) use plausibility::rates;
+pub(crate) use search::evaluation_of;
+pub(crate) use sources::{Detected, detect_inputs};
 
 use crate::reading::check_reading;
 
@@ -115,7 +119,7 @@ impl ExtractSettings {
         }
     }
 
-    fn validate(&self, inputs: &[PathBuf], output: &Path) -> Result<()> {
+    pub(crate) fn validate(&self, inputs: &[PathBuf], output: &Path) -> Result<()> {
         check_reading(inputs, output, self.max_bad_share, self.threads)?;
         if self.list_skipped.as_deref().is_some_and(|list| list == output || inputs.iter().any(|i| i == list))
         {

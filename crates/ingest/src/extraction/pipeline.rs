@@ -95,20 +95,31 @@ impl Work {
     }
 
     fn process(&self, chunk: &Chunk, criteria: Criteria<'_>) -> Encoded {
-        let mut batch = match &self.detected[chunk.source] {
-            Detected::Positions(detection) => {
-                read_text(&chunk.bytes, chunk.first_line, &detection.format, criteria)
-            }
-            Detected::Games(detected_letters) => {
-                let letters = detected_letters.as_ref().map(|detected_letters| &detected_letters.letters);
-                read_pgn_with_letters(&chunk.bytes, chunk.first_line, criteria, letters)
-            }
-            Detected::Binary(format) => {
-                let place = if format.is_text() { chunk.first_line } else { chunk.offset };
-                format.read(&chunk.bytes, place, criteria)
-            }
-        };
-        self.target.apply(&mut batch);
+        let batch = read_chunk(&self.detected[chunk.source], chunk, criteria, self.target);
         Encoded::new(batch, &self.feature_set)
     }
+}
+
+/// Reads a chunk of an input.
+pub(crate) fn read_chunk(
+    detected: &Detected,
+    chunk: &Chunk,
+    criteria: Criteria<'_>,
+    target: Target,
+) -> Batch {
+    let mut batch = match detected {
+        Detected::Positions(detection) => {
+            read_text(&chunk.bytes, chunk.first_line, &detection.format, criteria)
+        }
+        Detected::Games(detected_letters) => {
+            let letters = detected_letters.as_ref().map(|detected_letters| &detected_letters.letters);
+            read_pgn_with_letters(&chunk.bytes, chunk.first_line, criteria, letters)
+        }
+        Detected::Binary(format) => {
+            let place = if format.is_text() { chunk.first_line } else { chunk.offset };
+            format.read(&chunk.bytes, place, criteria)
+        }
+    };
+    target.apply(&mut batch);
+    batch
 }

@@ -58,6 +58,9 @@ impl Target {
     pub(super) fn apply(self, batch: &mut Batch) {
         let Self::Score { k } = self else { return };
         let before = batch.samples.len();
+        // Origins are those of the samples, one each, or none at all.
+        let mut samples = batch.samples.iter();
+        batch.origins.retain(|_| samples.next().is_some_and(|sample| !sample.score_cp.is_nan()));
         batch.samples.retain_mut(|sample| {
             sample.result = expected_score(k, f64::from(sample.score_cp)) as f32;
             !sample.score_cp.is_nan()

@@ -1,0 +1,106 @@
+//! `gputexel convert`: positions from one format to another.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use gputexel::conversion::{ConversionReport, ConversionSettings, convert};
+use gputexel::formats::OutputFormat;
+
+use super::reading::{ReadingArgs, describe_source};
+use super::reading_progress::with_progress;
+use super::table::{bytes, grouped};
+use super::{Context, answer};
+
+/// Flags of `convert`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+All positions are kept unless flags of the selection leave some out, such as --keep-checks=false, \
+--keep-captures=false, --max-score, --duplicates drop or --preset. What the format has no place for is said.")]
+pub struct ConvertArgs {
+    /// Games, labeled positions or training data; - reads standard input
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+    /// The file to write
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Format to write: binpack, bulletformat, viriformat, marlinformat, plain, text
+    /// (FEN | centipawns | result) or epd [default: by the ending .binpack, .bf, .vf, .marlin, .plain,
+    /// .txt or .epd]
+    #[arg(long, value_name = "NAME")]
+    to: Option<String>,
+    /// Replace the output if it exists
+    #[arg(long)]
+    force: bool,
+    /// Score for positions without one, where the format demands a score, in centipawns from White's point of
+    /// view [default: leave such positions out]
+    #[arg(long, value_name = "CP", allow_hyphen_values = true)]
+    default_score: Option<f32>,
+    #[command(flatten)]
+    reading: ReadingArgs,
+}
+
+impl ConvertArgs {
+    fn settings(&self) -> gputexel::Result<ConversionSettings> {
+        let format = match &self.to {
+            Some(name) => name.parse()?,
+            None => {
+                let extension = self.output.extension().and_then(|extension| extension.to_str());
+                extension.and_then(OutputFormat::of_extension).ok_or_else(|| {
+                    gputexel::Error::Usage(format!(
+                        "{}: the ending names no format; --to does",
+                        self.output.display()
+                    ))
+                })?
+            }
+        };
+        let mut settings = ConversionSettings::everything(format);
+        let rules = settings.reading.selection.clone();
+        self.reading.apply(&mut settings.reading, rules)?;
+        settings.reading.force = self.force;
+        settings.default_score_cp = self.default_score;
+        Ok(settings)
+    }
+}
+
+/// Runs `convert`.
+///
+/// # Errors
+/// Those of [`gputexel::conversion::convert`].
+pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
+    let settings = args.settings()?;
+    let report = with_progress(context, |hooks| convert(&args.inputs, &settings, &args.output, hooks))?;
+    answer(context, &report, || describe(&report))
+}
+
+/// The report in words.
+fn describe(report: &ConversionReport) -> String {
+    let mut text = String::new();
+    for source in &report.sources {
+        describe_source(&mut text, source);
+    }
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        text,
+        "{}: {} positions as {}, {}",
+        report.output,
+        grouped(report.positions),
+        report.format,
+        bytes(report.output_bytes)
+    );
+    let lost = report.losses.listed().into_iter().filter(|(count, _)| *count > 0);
+    let lost: Vec<_> = lost.map(|(count, what)| format!("  {} {what}\n", grouped(count))).collect();
+    if lost.is_empty() {
+        let _ = writeln!(text, "  nothing was lost");
+    } else {
+        text.extend(lost);
+    }
+    let read: u64 = report.sources.iter().map(|source| source.positions_read).sum();
+    let _ = writeln!(
+        text,
+        "{:.2} s, {} positions/s read, {}/s of input",
+        report.seconds,
+        grouped((read as f64 / report.seconds.max(1e-9)) as u64),
+        bytes((report.bytes_read as f64 / report.seconds.max(1e-9)) as u64)
+    );
+    text
+}

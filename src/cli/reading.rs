@@ -1,0 +1,183 @@
+//! Flags of commands that read games, labeled positions or training data, and what they say of each input.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use gputexel::chess::labels::LabelSyntax;
+use gputexel::chess::pgn::PieceLetters;
+use gputexel::chess::sample::Verdict;
+use gputexel::chess::selection::{Selection, Unit};
+use gputexel::chess::text::PointOfView;
+use gputexel::extraction::{ExtractSettings, InputFormat, SourceReport, Target};
+
+use super::selection::SelectionArgs;
+use super::table::{aligned, grouped, percent};
+
+/// How inputs are read, and which positions are kept.
+#[derive(Debug, clap::Args)]
+pub struct ReadingArgs {
+    /// What the inputs are: pgn, text, binpack, bulletformat, marlinformat, viriformat, plain
+    /// or lichess [default: detected]
+    #[arg(long, value_name = "NAME")]
+    format: Option<String>,
+    /// Leave out the parts of damaged training data that cannot be read [default: refuse the file]
+    #[arg(long)]
+    skip_damaged: bool,
+    /// How results are written: c9, c9-score, ce, brackets, semicolon, score-result, pipe,
+    /// texelutil, bare or csv [default: detected]
+    #[arg(long, value_name = "NAME", help_heading = "Labeled positions")]
+    labels: Option<String>,
+    /// Numeric values of a loss and a win, such as -1..1, 0..2, 0..100, or 1..0 if
+    /// 1 is a loss; or words: wdb (who won), wdl (won, drawn or lost for the point of view)
+    /// [default: 0..1; files that seem to use another scale are refused]
+    #[arg(long, value_name = "LOSS..WIN", allow_hyphen_values = true, help_heading = "Labeled positions")]
+    results: Option<String>,
+    /// Point of view of numeric results: white, stm (the side to move) or auto
+    #[arg(long, value_name = "VIEW", default_value = "auto", help_heading = "Labeled positions")]
+    pov: String,
+    /// What positions are labeled with: result, or score: the expected score of their search scores,
+    /// 1 / (1 + 10^(-K * cp / 400)); positions without a score are then left out
+    #[arg(long, value_name = "WHAT", default_value = "result")]
+    target: String,
+    /// K of --target score [default: 1]
+    #[arg(long, value_name = "K")]
+    target_k: Option<f64>,
+    /// The letters of king, queen, rook, bishop and knight in games: a language, such as de or fr, or
+    /// the letters themselves, such as KDTLS [default: en, or detected if games make no sense in it]
+    #[arg(long, value_name = "LETTERS", help_heading = "Games")]
+    piece_letters: Option<String>,
+    /// Stop, and write nothing, if more than this share of an input is unusable: of its lines,
+    /// or of its games, or of their plies
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    max_bad_share: f64,
+    /// Point of view of scores: white, stm or auto (that of --pov if material is inconclusive)
+    #[arg(long, value_name = "VIEW", default_value = "auto", help_heading = "Labeled positions")]
+    score_pov: String,
+    #[command(flatten)]
+    selection: SelectionArgs,
+    /// Write a list of all games that were left out or truncated, with their numbers and the reasons
+    #[arg(long, value_name = "FILE")]
+    list_skipped: Option<PathBuf>,
+    /// Worker threads [default: one per core]; the output does not depend on it
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+impl ReadingArgs {
+    /// Puts the flags into settings; those of the selection override `rules`, unless a preset is named.
+    ///
+    /// # Errors
+    /// [`gputexel::Error::Usage`] for names that are not known and for flags that do nothing.
+    pub fn apply(&self, settings: &mut ExtractSettings, rules: Selection) -> gputexel::Result<()> {
+        settings.selection = self.selection.selection(rules)?;
+        settings.format = self.format.as_deref().map(str::parse).transpose()?;
+        settings.skip_damaged = self.skip_damaged;
+        settings.list_skipped.clone_from(&self.list_skipped);
+        settings.labels = self.labels.as_deref().map(str::parse::<LabelSyntax>).transpose()?;
+        settings.piece_letters = self.piece_letters.as_deref().map(str::parse::<PieceLetters>).transpose()?;
+        settings.results = self.results.as_deref().map(str::parse).transpose()?;
+        settings.point_of_view = parse_view(&self.pov)?;
+        settings.score_view = parse_view(&self.score_pov)?;
+        settings.target = Target::new(&self.target, self.target_k)?;
+        settings.max_bad_share = self.max_bad_share;
+        settings.threads = self.threads.unwrap_or(settings.threads);
+        Ok(())
+    }
+}
+
+/// A point of view; none for `auto`.
+fn parse_view(name: &str) -> gputexel::Result<Option<PointOfView>> {
+    match name {
+        "auto" => Ok(None),
+        _ => name.parse().map(Some).map_err(|error| gputexel::Error::Usage(format!("{error}, or auto"))),
+    }
+}
+
+/// What was read of an input, in words.
+pub fn describe_source(text: &mut String, source: &SourceReport) {
+    let record = &source.record;
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        text,
+        "{}: {}",
+        record.path,
+        match source.format {
+            InputFormat::Pgn => "games",
+            InputFormat::Text => "labeled positions",
+            InputFormat::Binary(format) => format.name(),
+        }
+    );
+    let mut rows = Vec::new();
+    let mut row =
+        |cells: &[&str]| rows.push(cells.iter().map(|cell| (*cell).to_string()).collect::<Vec<_>>());
+    row(&[&format!("{} read", source.format.records()), &grouped(record.records)]);
+    for (label, count) in [Unit::Line, Unit::Game].into_iter().flat_map(|unit| source.left_out_of(unit)) {
+        row(&[&format!("- {label}"), &grouped(count), &percent(count, record.records)]);
+    }
+    for (label, count) in source.left_out_of(Unit::GameRest) {
+        row(&[&format!("  {label}"), &grouped(count), &percent(count, record.records)]);
+    }
+    row(&["positions read", &grouped(source.positions_read)]);
+    let read = source.positions_read;
+    for step in &source.funnel {
+        let left = format!("{} left", percent(step.left, read));
+        row(&[
+            &format!("- {}", step.rule),
+            &grouped(step.removed),
+            &percent(step.removed, read),
+            &grouped(step.left),
+            &left,
+        ]);
+    }
+    row(&["kept", &grouped(record.positions), &percent(record.positions, read)]);
+    if source.resolved > 0 {
+        let share = percent(source.resolved, record.positions);
+        row(&["  resolved to another position", &grouped(source.resolved), &share]);
+    }
+    *text += &aligned(&rows, 2);
+    if let (Some(labels), Some(view)) = (&record.labels, &record.point_of_view) {
+        let example = labels.parse::<LabelSyntax>().map_or("", LabelSyntax::example);
+        let scale = record.results.as_ref().map_or(String::new(), |scale| format!(", numbers from {scale}"));
+        let _ = writeln!(text, "  results as {labels} (such as {example}){scale}");
+        let evidence = source.evidence.as_deref().unwrap_or_default();
+        let in_words = |view: &str| if view == "stm" { "side to move" } else { "white" }.to_string();
+        let _ = writeln!(text, "  point of view {}: {evidence}", in_words(view));
+        if let Some(evidence) = &source.score_evidence {
+            let view = record.score_point_of_view.as_ref().unwrap_or(view);
+            let _ = writeln!(text, "  point of view of scores {}: {evidence}", in_words(view));
+        }
+    }
+    if let Some(letters) = record.piece_letters.as_ref().and_then(|name| name.parse::<PieceLetters>().ok()) {
+        let evidence = source.evidence.as_ref().map_or_else(String::new, |evidence| format!(": {evidence}"));
+        let _ = writeln!(text, "  piece letters: {}{evidence}", letters.describe());
+    }
+    if let Some(rate) = source.agreement.rate() {
+        let verdict = match source.verdict {
+            Verdict::Agree => "OK",
+            Verdict::CannotTell => "too few to judge, or inconclusive",
+            _ => "see the warning",
+        };
+        let _ = writeln!(
+            text,
+            "  results against material: {:.1} % of {} decisive, imbalanced positions won by the side with more material: {verdict}",
+            100.0 * rate,
+            grouped(source.agreement.positions())
+        );
+    }
+    let pgn = source.format == InputFormat::Pgn;
+    for line in if pgn { &source.skipped_games } else { &source.complaints } {
+        let _ = writeln!(text, "  {line}");
+    }
+    if source.skipped_games_unnamed > 0 && !pgn {
+        let _ = writeln!(text, "  and {} more cut short", grouped(source.skipped_games_unnamed));
+    } else if source.skipped_games_unnamed > 0 {
+        let _ = writeln!(
+            text,
+            "  and {} more games left out or truncated; --list-skipped lists all",
+            grouped(source.skipped_games_unnamed)
+        );
+    }
+    for warning in &source.warnings {
+        let _ = writeln!(text, "  warning: {}", gputexel::printable(warning));
+    }
+}
