@@ -30,6 +30,7 @@ mod extract {
     mod refusals;
     mod rounds;
     mod selection;
+    mod training_text;
 }
 
 mod report {

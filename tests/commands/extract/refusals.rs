@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use super::positions::scheme;
 
-use crate::common::program::{Bench, GAME, pgn, shared, tensors};
+use crate::common::program::{Bench, GAME, pgn, tensors};
 use serde_json::Value;
 
 #[test]
@@ -32,8 +32,7 @@ fn foreign_formats_are_named() {
             format!("{{\"fen\":\"{fen}\",\"evals\":[]}}\n"),
             "g.jsonl: holds evaluations, but no results; --target score takes the scores instead",
         ),
-        ("h.bin", "BINP\0\0\0x".to_string(), "h.bin: is a Stockfish binpack"),
-        ("i.pgn", "ab\0\u{1}".to_string(), "i.pgn: is not text"),
+        ("i.pgn", "ab\0\u{1}".to_string(), "i.pgn: is binary data"),
         ("j.epd", format!("{fen} bm e5; id \"x\";\n"), "j.epd:1: no result after the position, only 'bm e5;"),
         ("k.epd", format!("{fen}; w\n"), "a word or letter for a result"),
     ] {
@@ -42,16 +41,6 @@ fn foreign_formats_are_named() {
         assert!(error.contains(part), "{error}");
         let error = bench.refuse(&["-"], text, 1);
         assert!(error.contains(part.split_once(": ").map_or(part, |(_, what)| what)), "{error}");
-    }
-    for name in ["training/lichess-eval.jsonl", "training/small.binpack", "training/batch.bf"] {
-        let Some(path) = shared(name) else { continue };
-        let error = bench.refuse(&[path.to_str().unwrap()], "", 1);
-        assert!(
-            ["is JSON", "is a Stockfish binpack", "is binary data", "is not text"]
-                .iter()
-                .any(|part| error.contains(part)),
-            "{error}"
-        );
     }
 }
 
@@ -136,7 +125,9 @@ fn bad_requests_are_refused_in_one_line() {
     assert!(bench.refuse(&["book.epd", "--threads", "0"], "", 2).contains("0 threads"));
     assert!(bench.refuse(&["book.epd", "--max-bad-share", "2"], "", 2).contains("bad share 2"));
     assert!(
-        bench.refuse(&["-", "--pov", "stm"], pgn("", GAME, "1-0"), 2).contains("all inputs contain games")
+        bench
+            .refuse(&["-", "--pov", "stm"], pgn("", GAME, "1-0"), 2)
+            .contains("labeled positions in text, of which there are none")
     );
     assert!(bench.refuse(&["-", "-"], "", 2).contains("only once"));
     assert_eq!(bench.run(&["extract"], "").0, 2);
