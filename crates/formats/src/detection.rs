@@ -35,7 +35,8 @@ impl Format {
             .filter(|format| fits(*format, head, complete))
             .collect();
         // A short game may pass for a single record, but for its length.
-        let exact = |format: &&Self| matches!(format, Self::Viriformat) || head.len() % RECORD_BYTES == 0;
+        let exact =
+            |format: &&Self| matches!(format, Self::Viriformat) || head.len().is_multiple_of(RECORD_BYTES);
         let fitting = if fitting.len() > 1 && complete {
             fitting.iter().filter(exact).copied().collect()
         } else {

@@ -6,6 +6,9 @@ use std::borrow::Cow;
 /// Values within values that are followed.
 const MAX_DEPTH: u32 = 64;
 
+/// Bytes of a string that are looked at one by one.
+const SHORT: usize = 8;
+
 /// Why a text is not the JSON that was expected.
 pub(crate) type JsonError = &'static str;
 
@@ -113,15 +116,18 @@ impl<'a> Json<'a> {
         self.take(b'"', "no string where one should be")?;
         let start = self.at;
         let mut escaped = false;
-        loop {
+        // Most strings are keys of a few bytes, for which no search is worth its preparation.
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let short = rest.iter().take(SHORT).take_while(|byte| !matches!(byte, b'"' | b'\\')).count();
+        self.at += short;
+        while self.byte() != Some(b'"') {
             let rest = self.text.get(self.at..).unwrap_or_default();
             let found = memchr::memchr2(b'"', b'\\', rest).ok_or("a string that does not end")?;
             self.at += found;
-            if self.byte() == Some(b'"') {
-                break;
+            if self.byte() == Some(b'\\') {
+                escaped = true;
+                self.at += 2;
             }
-            escaped = true;
-            self.at += 2;
         }
         let inside = self.text.get(start..self.at).unwrap_or_default();
         self.at += 1;
@@ -137,16 +143,22 @@ impl<'a> Json<'a> {
             return self.word(b"null").map(|()| None);
         }
         let start = self.at;
+        let negative = self.byte() == Some(b'-');
+        self.at += usize::from(negative);
+        let (first, mut whole) = (self.at, 0u64);
+        while let Some(digit @ b'0'..=b'9') = self.byte() {
+            whole = whole.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+            self.at += 1;
+        }
+        // Whole numbers of few digits, as nearly all are.
+        let digits = self.at - first;
+        let plain = !matches!(self.byte(), Some(b'.' | b'e' | b'E'));
+        if plain && (1..16).contains(&digits) && (digits == 1 || self.text[first] != b'0') {
+            return Ok(Some(if negative { -(whole as f64) } else { whole as f64 }));
+        }
+        self.at = start;
         self.skip_number()?;
         let digits = &self.text[start..self.at];
-        // Whole numbers of few digits, as nearly all are.
-        if let ([b'-', rest @ ..], sign) | (rest, sign) = (digits, if digits[0] == b'-' { -1.0 } else { 1.0 })
-            && rest.len() < 16
-            && rest.iter().all(u8::is_ascii_digit)
-        {
-            let whole = rest.iter().fold(0u64, |all, digit| 10 * all + u64::from(digit - b'0'));
-            return Ok(Some(sign * whole as f64));
-        }
         let number = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse::<f64>().ok());
         number.filter(|number| number.is_finite()).map(Some).ok_or("a number that is too large")
     }

@@ -267,8 +267,11 @@ mod tests {
         "fen 4k3/8/8/8/8/8/4P3/4K3 w - - 0 30\nmove 0000\nscore 1\nply 58\nresult 0\ne\n",
     ];
 
-    /// Result, score and game of each sample, and complaints.
-    fn all(text: &str) -> (Vec<(f32, Option<f32>, u64)>, Vec<(u64, String)>) {
+    /// Result, score and game of a sample.
+    type Seen = (f32, Option<f32>, u64);
+
+    /// What there is of each sample, and complaints.
+    fn all(text: &str) -> (Vec<Seen>, Vec<(u64, String)>) {
         let batch = read(text.as_bytes(), 1, (&Selection::everything()).into());
         let samples = batch.samples.iter().map(|sample| {
             (sample.result, Some(sample.score_cp).filter(|s| !s.is_nan()), sample.game.unwrap())
@@ -276,7 +279,7 @@ mod tests {
         (samples.collect(), batch.complaints)
     }
 
-    const SAMPLES: [(f32, Option<f32>, u64); 4] =
+    const SAMPLES: [Seen; 4] =
         [(0.0, Some(35.0), 0), (0.0, Some(20.0), 0), (0.0, None, 0), (0.5, Some(1.0), 1)];
 
     #[test]
