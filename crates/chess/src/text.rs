@@ -228,7 +228,8 @@ fn read_line(
         game: label.game,
         ..sample
     };
-    Ok((sample, criteria.origins.then_some(Origin { position, next: None, score_cp })))
+    let origin = if criteria.origins { Some(Origin { position, next: None, score_cp }) } else { None };
+    Ok((sample, origin))
 }
 
 /// What of a line cannot be read.

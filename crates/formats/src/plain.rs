@@ -16,7 +16,7 @@ use gputexel_chess::text::significant_lines;
 use shakmaty::uci::UciMove;
 use shakmaty::{Chess, Move, Position};
 
-use crate::collector::Collector;
+use crate::collector::{Collector, MOST_MISSING};
 use crate::lichess::{position, refusal};
 use crate::{NO_SCORE, white_score};
 
@@ -223,8 +223,8 @@ fn refuse(Refusal(line, reason, what): Refusal, game: &mut Game, out: &mut Colle
     out.refuse(reason, line, || what);
 }
 
-/// The end of a game in a buffer that begins with a record: behind the last record that the next whole one does
-/// not continue, going by their plies. Where there is none, the last end of a record, if the buffer is long.
+/// The end of a game in a buffer that begins with a record: behind the last record that the next whole one cannot
+/// go on from, by their plies. Where there is none, the last end of a record, if the buffer is long.
 pub(crate) fn split_point(buffer: &[u8]) -> Option<usize> {
     // The end of the record behind the one that is looked at.
     let mut next_end = None;
@@ -239,7 +239,12 @@ pub(crate) fn split_point(buffer: &[u8]) -> Option<usize> {
         if let Some(next_end) = next_end.replace(end) {
             let before = last_ply(&buffer[at.saturating_sub(RECORD_BYTES)..at]);
             let behind = last_ply(&buffer[end..next_end]);
-            if before.is_none() || behind.is_none() || before.and_then(|ply| ply.checked_add(1)) != behind {
+            let goes_on = before.zip(behind).is_some_and(|(before, behind)| {
+                before
+                    .checked_add(1)
+                    .is_some_and(|next| (next..=next.saturating_add(MOST_MISSING)).contains(&behind))
+            });
+            if !goes_on {
                 return Some(end);
             }
         }
@@ -280,22 +285,23 @@ mod tests {
     }
 
     const SAMPLES: [Seen; 4] =
-        [(0.0, Some(35.0), 0), (0.0, Some(20.0), 0), (0.0, None, 0), (0.5, Some(1.0), 1)];
+        [(0.0, Some(35.0), 1), (0.0, Some(20.0), 1), (0.0, None, 1), (0.5, Some(1.0), 2)];
 
     #[test]
     fn records_become_games() {
         let text = RECORDS.concat();
         assert_eq!(all(&text), (SAMPLES.to_vec(), Vec::new()));
         assert_eq!(all(&format!("\u{feff}{}", text.replace('\n', "\r\n"))).0, SAMPLES);
-        // Another order is no game.
-        let games: Vec<u64> =
-            all(&[RECORDS[1], RECORDS[0], RECORDS[2]].concat()).0.iter().map(|s| s.2).collect();
-        assert_eq!(games, [0, 1, 2]);
-        // Nor is another result or ply.
+        let chains = |text: &str| read(text.as_bytes(), 1, (&Selection::everything()).into()).records;
+        assert_eq!(chains(&text), 2);
+        // Another order is no chain of moves, nor is another result or ply.
+        assert_eq!(chains(&[RECORDS[1], RECORDS[0], RECORDS[2]].concat()), 3);
         for (from, to) in [("ply 1\nresult 1", "ply 1\nresult 0"), ("ply 1\n", "ply 3\n")] {
-            let games: Vec<u64> = all(&text.replace(from, to)).0.iter().map(|s| s.2).collect();
-            assert_eq!(games, [0, 1, 2, 3]);
+            assert_eq!(chains(&text.replace(from, to)), 4);
         }
+        let games: Vec<u64> =
+            all(&text.replace("ply 1\nresult 1", "ply 1\nresult 0")).0.iter().map(|s| s.2).collect();
+        assert_eq!(games, [1, 2, 3, 4]);
         assert!(detect(text.as_bytes()) && !detect(b"fen,result\n") && !detect(b""));
     }
 

@@ -392,7 +392,7 @@ fn other_scales_are_refused_and_read_when_named() {
     assert!(
         bench
             .refuse(&["-", "--results", "-1..1"], pgn("", GAME, "1-0"), 2)
-            .contains("labeled positions in text, of which there are none")
+            .contains("only apply to labeled positions in text")
     );
     bench.write("half.epd", scheme(2000, |_, _, r| format!("[{r}]")));
     let (report, _) = bench.extract(&["half.epd", "--results", "-1..1"], "");

@@ -32,7 +32,8 @@ fn foreign_formats_are_named() {
             format!("{{\"fen\":\"{fen}\",\"evals\":[]}}\n"),
             "g.jsonl: holds evaluations, but no results; --target score takes the scores instead",
         ),
-        ("i.pgn", "ab\0\u{1}".to_string(), "i.pgn: is binary data"),
+        ("h.bin", "BINP\0\0\0x".to_string(), "h.bin: damaged at byte 0: a block of impossible size"),
+        ("i.pgn", "ab\0\u{1}".to_string(), "i.pgn: is binary data, but neither games"),
         ("j.epd", format!("{fen} bm e5; id \"x\";\n"), "j.epd:1: no result after the position, only 'bm e5;"),
         ("k.epd", format!("{fen}; w\n"), "a word or letter for a result"),
     ] {
@@ -127,7 +128,7 @@ fn bad_requests_are_refused_in_one_line() {
     assert!(
         bench
             .refuse(&["-", "--pov", "stm"], pgn("", GAME, "1-0"), 2)
-            .contains("labeled positions in text, of which there are none")
+            .contains("only apply to labeled positions in text")
     );
     assert!(bench.refuse(&["-", "-"], "", 2).contains("only once"));
     assert_eq!(bench.run(&["extract"], "").0, 2);

@@ -38,9 +38,9 @@ impl InputFormat {
     /// What its records are, in the plural.
     pub fn records(self) -> &'static str {
         match self {
-            Self::Pgn | Self::Binary(Format::Viriformat | Format::Plain) => "games",
+            Self::Pgn | Self::Binary(Format::Viriformat) => "games",
             Self::Text | Self::Binary(Format::Lichess) => "lines",
-            Self::Binary(Format::Binpack) => "chains of moves",
+            Self::Binary(Format::Binpack | Format::Plain) => "chains of moves",
             Self::Binary(Format::Bulletformat | Format::Marlinformat) => "records",
         }
     }
