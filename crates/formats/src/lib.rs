@@ -8,6 +8,7 @@ mod binpack;
 mod bulletformat;
 mod collector;
 mod detection;
+mod fields;
 mod format;
 mod json;
 mod legality;

@@ -5,14 +5,14 @@
 //! with the most nodes (`knodes`). Scores are White's view, centipawns (`cp`) or moves to mate (`mate`). There
 //! are no results.
 
-use gputexel_chess::fen::{FenError, legal_position, parse_fen};
 use gputexel_chess::labels::MAX_SCORE_CP;
 use gputexel_chess::sample::Batch;
 use gputexel_chess::selection::{Criteria, Reason};
 use gputexel_chess::text::significant_lines;
-use shakmaty::{CastlingMode, Chess, Position};
+use shakmaty::{Chess, Position};
 
 use crate::collector::Collector;
+use crate::fields::{position, refusal};
 use crate::json::{Json, JsonError};
 
 /// What a line says.
@@ -150,24 +150,6 @@ pub(crate) fn read(chunk: &[u8], first_line: u64, criteria: Criteria<'_>) -> Bat
         }
     }
     out.finish()
-}
-
-/// A position with nothing behind it.
-pub(crate) fn position(fen: &[u8]) -> Result<Chess, FenError> {
-    let fen = fen.trim_ascii();
-    let (setup, used) = parse_fen(fen)?;
-    if used < fen.len() {
-        return Err(FenError::Board);
-    }
-    legal_position(setup, CastlingMode::Chess960)
-}
-
-/// Under what a position that cannot be used is counted.
-pub(crate) fn refusal(error: FenError) -> Reason {
-    match error {
-        FenError::Kings | FenError::Pawns | FenError::OppositeCheck => Reason::IllegalRecord,
-        _ => Reason::BadRecord,
-    }
 }
 
 #[cfg(test)]

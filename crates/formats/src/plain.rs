@@ -17,7 +17,7 @@ use shakmaty::uci::UciMove;
 use shakmaty::{Chess, Move, Position};
 
 use crate::collector::{Collector, MOST_MISSING};
-use crate::lichess::{position, refusal};
+use crate::fields::{position, refusal};
 use crate::{NO_SCORE, white_score};
 
 /// Bytes after which chunks end even within games.

@@ -32,7 +32,7 @@ impl Detected {
         }
         let training_data = |format: Format| {
             if settings.target == Target::Result && !format.has_results() {
-                let advice = Advice::default().setting("target", "score");
+                let advice = Advice::default().text("extract ").setting("target", "score");
                 return Err(Error::input(path, "holds evaluations, but no results")
                     .advise(advice.text(" takes the scores instead")));
             }
