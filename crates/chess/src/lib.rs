@@ -6,6 +6,7 @@
 //! [`selection`] names what is left out and why. [`quiescence`] searches captures under any
 //! [`evaluation`].
 
+mod bare;
 pub mod detection;
 pub mod evaluation;
 pub mod fen;

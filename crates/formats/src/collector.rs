@@ -1,9 +1,10 @@
 //! Turns what readers find into samples: judges games and single positions by the criteria and counts what
 //! is left out.
 
+use gputexel_chess::fen::FenError;
 use gputexel_chess::sample::{Batch, Damage, Origin, Sample, position_key};
 use gputexel_chess::selection::{Criteria, Ply, Reason, draw};
-use shakmaty::{Chess, Position};
+use shakmaty::{Board, Chess, Color, Position};
 
 /// Collects the samples of a chunk.
 pub struct Collector<'c> {
@@ -93,6 +94,34 @@ impl<'c> Collector<'c> {
             }
             Err(reason) => self.batch.left_out.add(reason),
         }
+    }
+
+    /// Makes room for samples.
+    pub fn expect(&mut self, samples: usize) {
+        self.batch.samples.reserve(samples);
+    }
+
+    /// Adds a position without castling rights and en passant square that belongs to no known game, as
+    /// [`position`](Self::position) does, for criteria that are [bare](Criteria::is_bare).
+    ///
+    /// # Errors
+    /// Positions that are not legal.
+    pub fn bare(
+        &mut self,
+        board: &Board,
+        turn: Color,
+        score_cp: f32,
+        result: f32,
+        number: u64,
+    ) -> Result<(), FenError> {
+        let judged = self.criteria.judge_bare(board, turn, score_cp, number)?;
+        self.batch.records += 1;
+        self.batch.positions_read += 1;
+        match judged {
+            Ok(sample) => self.batch.push_single(Sample { result, ..sample }, None),
+            Err(reason) => self.batch.left_out.add(reason),
+        }
+        Ok(())
     }
 
     /// Counts a record that cannot be used; `offset` is that of its first byte in the input.

@@ -5,7 +5,9 @@ use std::str::FromStr;
 use gputexel_chess::sample::Batch;
 use gputexel_chess::selection::Criteria;
 use gputexel_files::{Error, Result};
+use shakmaty::Color;
 
+use crate::records::RecordError;
 use crate::{binpack, bulletformat, lichess, marlinformat, plain, records, viriformat};
 
 /// A format of training data.
@@ -83,8 +85,23 @@ impl Format {
         let criteria = criteria.into();
         match self {
             Self::Binpack => binpack::read(chunk, offset, criteria),
-            Self::Bulletformat => records::read(chunk, offset, criteria, bulletformat::read),
-            Self::Marlinformat => records::read(chunk, offset, criteria, marlinformat::read),
+            Self::Bulletformat if criteria.is_bare() => {
+                records::read(chunk, offset, criteria, |record, out, number| {
+                    let bare = bulletformat::read_bare(record)?;
+                    let added = out.bare(&bare.board, Color::White, bare.score_cp, bare.result, number);
+                    added.map_err(RecordError::Illegal)
+                })
+            }
+            Self::Bulletformat => records::read(chunk, offset, criteria, |record, out, number| {
+                let labeled = bulletformat::read(record)?;
+                out.position(&labeled.position, labeled.score_cp, labeled.result, number);
+                Ok(())
+            }),
+            Self::Marlinformat => records::read(chunk, offset, criteria, |record, out, number| {
+                let labeled = marlinformat::read(record)?;
+                out.position(&labeled.position, labeled.score_cp, labeled.result, number);
+                Ok(())
+            }),
             Self::Viriformat => viriformat::read(chunk, offset, criteria),
             Self::Plain => plain::read(chunk, offset, criteria),
             Self::Lichess => lichess::read(chunk, offset, criteria),
