@@ -12,6 +12,7 @@ pub mod evaluation;
 pub mod fen;
 pub mod labels;
 mod number;
+mod outcome;
 pub mod pgn;
 mod phase;
 pub mod quiescence;

@@ -27,7 +27,7 @@ struct Place {
 
 /// Most plies that may be missing between two parts of a game. Generators leave out positions in check, before
 /// captures or after book moves, and a chain ends wherever one is missing.
-const MOST_MISSING: u32 = 32;
+pub(crate) const MOST_MISSING: u32 = 32;
 
 impl Place {
     fn new(position: &Chess, result: f32) -> Self {

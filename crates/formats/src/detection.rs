@@ -5,7 +5,7 @@ use gputexel_files::{Advice, Error, Result};
 
 use crate::format::Format;
 use crate::records::{RECORD_BYTES, RecordError};
-use crate::{binpack, bulletformat, marlinformat, viriformat};
+use crate::{binpack, bulletformat, lichess, marlinformat, plain, viriformat};
 
 /// Records that are looked at.
 const RECORDS: usize = 1024;
@@ -23,6 +23,12 @@ impl Format {
     pub fn detect(name: &str, head: &[u8], complete: bool) -> Result<Option<Self>> {
         if head.starts_with(binpack::MAGIC) {
             return Ok(Some(Self::Binpack));
+        }
+        if plain::detect(head) {
+            return Ok(Some(Self::Plain));
+        }
+        if lichess::detect(head, complete) {
+            return Ok(Some(Self::Lichess));
         }
         let fitting: Vec<Self> = [Self::Bulletformat, Self::Marlinformat, Self::Viriformat]
             .into_iter()
@@ -75,6 +81,8 @@ fn fits(format: Format, head: &[u8], complete: bool) -> bool {
             Err(error) => matches!(error, RecordError::Illegal(_)) && record[30] < 3,
         }),
         Format::Viriformat => has_games(head, complete),
+        Format::Plain => plain::detect(head),
+        Format::Lichess => lichess::detect(head, complete),
     }
 }
 

@@ -8,9 +8,9 @@ use gputexel_files::{Error, Result};
 use shakmaty::Color;
 
 use crate::records::RecordError;
-use crate::{binpack, bulletformat, marlinformat, records, viriformat};
+use crate::{binpack, bulletformat, lichess, marlinformat, plain, records, viriformat};
 
-/// A binary format.
+/// A format of training data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Stockfish's blocks of chains of moves.
@@ -21,11 +21,16 @@ pub enum Format {
     Marlinformat,
     /// Games: a marlinformat head and moves with scores.
     Viriformat,
+    /// Stockfish's text of six lines a position.
+    Plain,
+    /// Evaluations of Lichess, JSON, a position a line, without results.
+    Lichess,
 }
 
 impl Format {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Binpack, Self::Bulletformat, Self::Marlinformat, Self::Viriformat];
+    pub const ALL: [Self; 6] =
+        [Self::Binpack, Self::Bulletformat, Self::Marlinformat, Self::Viriformat, Self::Plain, Self::Lichess];
 
     /// The name by which command lines and datasets call it.
     pub fn name(self) -> &'static str {
@@ -34,12 +39,24 @@ impl Format {
             Self::Bulletformat => "bulletformat",
             Self::Marlinformat => "marlinformat",
             Self::Viriformat => "viriformat",
+            Self::Plain => "plain",
+            Self::Lichess => "lichess",
         }
     }
 
     /// Whether its positions come in games.
     pub fn has_games(self) -> bool {
-        matches!(self, Self::Binpack | Self::Viriformat)
+        matches!(self, Self::Binpack | Self::Viriformat | Self::Plain)
+    }
+
+    /// Whether it is text, whose places are lines.
+    pub fn is_text(self) -> bool {
+        matches!(self, Self::Plain | Self::Lichess)
+    }
+
+    /// Whether its positions have results; those of the others are NaN.
+    pub fn has_results(self) -> bool {
+        self != Self::Lichess
     }
 
     /// Bytes within which a record, game or block ends.
@@ -47,7 +64,7 @@ impl Format {
         match self {
             Self::Binpack => 2 * binpack::MAX_BLOCK_BYTES,
             Self::Bulletformat | Self::Marlinformat => 2 * records::RECORD_BYTES,
-            Self::Viriformat => 1 << 22,
+            Self::Viriformat | Self::Plain | Self::Lichess => 1 << 22,
         }
     }
 
@@ -57,11 +74,13 @@ impl Format {
             Self::Binpack => binpack::split_point(buffer),
             Self::Bulletformat | Self::Marlinformat => records::split_point(buffer),
             Self::Viriformat => viriformat::split_point(buffer),
+            Self::Plain => plain::split_point(buffer),
+            Self::Lichess => memchr::memrchr(b'\n', buffer).map(|at| at + 1),
         }
     }
 
-    /// Reads a chunk of whole records whose first byte is at `offset` of the input. Offsets stand where texts
-    /// have lines; for games, `game` of a sample counts those of the chunk from 0.
+    /// Reads a chunk of whole records that begins at `offset` of the input: a byte from 0, in text a line from 1.
+    /// Offsets stand where texts have lines; for games, `game` of a sample counts those of the chunk from 0.
     pub fn read<'c>(self, chunk: &[u8], offset: u64, criteria: impl Into<Criteria<'c>>) -> Batch {
         let criteria = criteria.into();
         match self {
@@ -84,6 +103,8 @@ impl Format {
                 Ok(())
             }),
             Self::Viriformat => viriformat::read(chunk, offset, criteria),
+            Self::Plain => plain::read(chunk, offset, criteria),
+            Self::Lichess => lichess::read(chunk, offset, criteria),
         }
     }
 }

@@ -36,8 +36,8 @@ pub struct Played {
     /// Seconds after which an engine without a time limit is considered hung [default: 60]
     #[arg(long, value_name = "SECONDS", help_heading = "Limits")]
     deadline: Option<f64>,
-    /// Opening book: EPD or FEN, one position per line, or PGN; plain, .zst or .gz
-    /// [default: 8 random, balanced plies, different for every pair]
+    /// Opening book: EPD or FEN, one position per line, or PGN; plain, compressed (zst, gz, bz2, xz) or
+    /// in a tar or zip archive [default: 8 random, balanced plies, different for every pair]
     #[arg(long, value_name = "FILE", help_heading = "Openings")]
     openings: Option<PathBuf>,
     /// Order of the openings: random or sequential [default: random]
