@@ -3,6 +3,7 @@
 
 use gputexel::chess::detection::{TextOptions, detect_kind, detect_text};
 use gputexel::chess::labels::LabelSyntax;
+use gputexel::chess::scale::ResultScale;
 use gputexel::chess::selection::{Selection, Unit};
 use gputexel::chess::text::{PointOfView, TextFormat, read_text};
 use libfuzzer_sys::fuzz_target;
@@ -14,6 +15,10 @@ fuzz_target!(|data: &[u8]| {
         .into_iter()
         .map(|syntax| TextFormat::new(syntax, PointOfView::Stm))
         .collect();
+    for scale in [ResultScale::WINNER, ResultScale::ENDING, ResultScale::PERCENT] {
+        let words = TextFormat::new(LabelSyntax::Semicolon, PointOfView::Stm);
+        formats.push(TextFormat { scale, ..words });
+    }
     formats.extend(detect_text("-", data, true, TextOptions::default()).map(|found| found.format));
     for format in formats {
         let batch = read_text(data, 1, &format, &selection);

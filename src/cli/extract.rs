@@ -17,7 +17,8 @@ use super::{Context, answer};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Inputs are games (PGN), labeled positions, one per line, or training data (binpack, bulletformat, \
-viriformat, marlinformat), plain or compressed; the format is detected from the content. Results of labeled positions may be written as
+viriformat, marlinformat, Stockfish's plain, evaluations of Lichess), plain, compressed (zst, gz, bz2, xz) or in an archive (tar, zip); the format is \
+detected from the content. Results of labeled positions may be written as
 
   FEN c9 \"1-0\";       FEN [0.5]         FEN | 35 | 1.0    (centipawns, result)
   FEN c9 \"0.33|1-0\";  FEN ;1-0          FEN|1-0
@@ -25,7 +26,8 @@ viriformat, marlinformat), plain or compressed; the format is detected from the 
 
 or as columns under a header line (fen,result,score). The syntax is detected and reported, as is the \
 point of view of results and scores, separately. Numbers other than 0 to 1 \
-(-1, 0 and 1; 0, 1 and 2; percent) are accepted if --results says so.")]
+(-1, 0 and 1; 0, 1 and 2; percent) are accepted if --results or the header line says so; w, d and b (the \
+winner) always, w, d and l (won, drawn, lost) with --results wdl.")]
 pub struct ExtractArgs {
     /// Games, labeled positions or training data; - reads standard input
     #[arg(required = true, value_name = "INPUT")]

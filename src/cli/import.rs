@@ -15,7 +15,7 @@ use super::{Context, answer};
 /// Flags of `import`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A trace is text in SVMlight format, one position per line, plain or compressed with zstd or gzip:
+A trace is text in SVMlight format, one position per line, plain or compressed (zst, gz, bz2, xz):
 
   result [qid:GAME] index:coefficient index:coefficient ... # FEN
 

@@ -8,7 +8,7 @@ use gputexel::chess::pgn::PieceLetters;
 use gputexel::chess::sample::Verdict;
 use gputexel::chess::selection::{Selection, Unit};
 use gputexel::chess::text::PointOfView;
-use gputexel::extraction::{ExtractSettings, InputFormat, SourceReport};
+use gputexel::extraction::{ExtractSettings, InputFormat, SourceReport, Target};
 
 use super::selection::SelectionArgs;
 use super::table::{aligned, grouped, percent};
@@ -16,7 +16,8 @@ use super::table::{aligned, grouped, percent};
 /// How inputs are read, and which positions are kept.
 #[derive(Debug, clap::Args)]
 pub struct ReadingArgs {
-    /// What the inputs are: pgn, text, binpack, bulletformat, marlinformat or viriformat [default: detected]
+    /// What the inputs are: pgn, text, binpack, bulletformat, marlinformat, viriformat, plain
+    /// or lichess [default: detected]
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
     /// Leave out the parts of damaged training data that cannot be read [default: refuse the file]
@@ -27,12 +28,20 @@ pub struct ReadingArgs {
     #[arg(long, value_name = "NAME", help_heading = "Labeled positions")]
     labels: Option<String>,
     /// Numeric values of a loss and a win, such as -1..1, 0..2, 0..100, or 1..0 if
-    /// 1 is a loss [default: 0..1; files that seem to use another scale are refused]
+    /// 1 is a loss; or words: wdb (who won), wdl (won, drawn or lost for the point of view)
+    /// [default: 0..1; files that seem to use another scale are refused]
     #[arg(long, value_name = "LOSS..WIN", allow_hyphen_values = true, help_heading = "Labeled positions")]
     results: Option<String>,
     /// Point of view of numeric results: white, stm (the side to move) or auto
     #[arg(long, value_name = "VIEW", default_value = "auto", help_heading = "Labeled positions")]
     pov: String,
+    /// What positions are labeled with: result, or score: the expected score of their search scores,
+    /// 1 / (1 + 10^(-K * cp / 400)); positions without a score are then left out
+    #[arg(long, value_name = "WHAT", default_value = "result")]
+    target: String,
+    /// K of --target score [default: 1]
+    #[arg(long, value_name = "K")]
+    target_k: Option<f64>,
     /// The letters of king, queen, rook, bishop and knight in games: a language, such as de or fr, or
     /// the letters themselves, such as KDTLS [default: en, or detected if games make no sense in it]
     #[arg(long, value_name = "LETTERS", help_heading = "Games")]
@@ -69,6 +78,7 @@ impl ReadingArgs {
         settings.results = self.results.as_deref().map(str::parse).transpose()?;
         settings.point_of_view = parse_view(&self.pov)?;
         settings.score_view = parse_view(&self.score_pov)?;
+        settings.target = Target::new(&self.target, self.target_k)?;
         settings.max_bad_share = self.max_bad_share;
         settings.threads = self.threads.unwrap_or(settings.threads);
         Ok(())

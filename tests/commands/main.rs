@@ -21,6 +21,7 @@ mod export {
 }
 
 mod extract {
+    mod archives;
     mod check;
     mod classical;
     mod games;
@@ -29,6 +30,7 @@ mod extract {
     mod refusals;
     mod rounds;
     mod selection;
+    mod training_text;
 }
 
 mod report {

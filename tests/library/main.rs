@@ -6,6 +6,7 @@ mod common;
 mod dataset;
 mod examples;
 mod files;
+mod formats;
 mod requirement;
 mod soundness;
 mod spsa;

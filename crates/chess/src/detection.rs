@@ -10,15 +10,16 @@ use serde::Serialize;
 use shakmaty::{CastlingMode, Position};
 
 use super::fen::{legal_position, parse_board, parse_fen};
-use super::labels::{LabelError, LabelSyntax, Outcome, parse_label};
+use super::labels::{LabelError, LabelSyntax, Outcome, Word, parse_label};
 use super::pgn::is_tag_pair;
 use super::sample::{Agreement, TELLING_SCORE_CP, Verdict, material_balance, tendency};
 use super::scale::ResultScale;
 use super::text::{Columns, PointOfView, TextFormat, read_columns, significant_lines};
 use super::unsupported::{
-    DELIMITERS, POSITIONS, RESULTS, SCORES, instead_of_result, is_json, is_plain, lacking_column, titles,
+    DELIMITERS, PERCENT, POSITIONS, RESULTS, SCORES, instead_of_result, is_json, is_plain, lacking_column,
+    titles,
 };
-use gputexel_files::{Error, Result};
+use gputexel_files::{Advice, Error, Result};
 
 /// Lines that are looked at.
 pub const DETECTION_LINES: usize = 4000;
@@ -65,7 +66,8 @@ pub struct Detection {
     pub score_warning: Option<String>,
 }
 
-/// Tells games from labeled positions: by content, and by name where the content is not clear.
+/// Tells games from labeled positions: by content, and by name where the content is not clear. `name` is in
+/// lower case, without the endings of compressed files.
 pub fn detect_kind(name: &str, head: &[u8]) -> InputKind {
     let lines = || significant_lines(head, 1).map(|(_, line)| line).filter(|line| line[0] != b'%');
     if let Some(first) = lines().next() {
@@ -76,8 +78,6 @@ pub fn detect_kind(name: &str, head: &[u8]) -> InputKind {
             return InputKind::Text;
         }
     }
-    let name = name.to_ascii_lowercase();
-    let name = name.strip_suffix(".zst").or_else(|| name.strip_suffix(".gz")).unwrap_or(&name);
     match Path::new(name).extension().and_then(|extension| extension.to_str()) {
         Some("pgn") => return InputKind::Pgn,
         Some("epd" | "fen" | "book" | "txt" | "csv" | "tsv") => return InputKind::Text,
@@ -131,13 +131,32 @@ pub fn detect_text(name: &str, head: &[u8], complete: bool, asked: TextOptions) 
             None => (detect_syntax(name, head)?, None),
         },
     };
-    let mut format = TextFormat {
-        columns,
-        scale: asked.scale.unwrap_or_default(),
-        ..TextFormat::new(syntax, PointOfView::White)
+    let percent = columns.as_ref().is_some_and(|columns| columns.percent);
+    let mut format = TextFormat { columns, ..TextFormat::new(syntax, PointOfView::White) };
+    format.scale = match asked.scale {
+        Some(scale) => scale,
+        None if percent => ResultScale::PERCENT,
+        None => words_scale(head, &format),
     };
     let reading = as_white(head, &format);
+    if percent && asked.scale.is_none() && reading.any_number && reading.highest <= 0.01 {
+        let advice = Advice::default().text("extract ").setting("results", "0..1");
+        let advice =
+            advice.text(" reads them from 0 to 1, ").setting("results", "0..100").text(" as they are");
+        let reason = "the header line says percent, but the first results are from 0 to 1";
+        return Err(Error::line(name, first_number, reason).advise(advice));
+    }
     let judged = judge(&reading, syntax, asked.point_of_view);
+    if format.scale == ResultScale::ENDING
+        && asked.point_of_view.is_none()
+        && reading.any_number
+        && told_view(&reading.numbers).is_none()
+    {
+        let advice = Advice::default().setting("pov", "white").text(" or ").setting("pov", "stm");
+        let reason =
+            "whether White or the side to move has won where results say so cannot be told from material";
+        return Err(Error::input(name, reason).advise(advice.text(" says it")));
+    }
     format.point_of_view = judged.view;
     let scores = judge_scores(&reading, asked.score_view, judged.view);
     format.score_view = scores.view;
@@ -173,7 +192,7 @@ fn detect_syntax(name: &str, head: &[u8]) -> Result<LabelSyntax> {
                 for (vote, syntax) in votes.iter_mut().zip(LabelSyntax::ALL) {
                     *vote += match parse_label(syntax, &line[used..], ResultScale::default()) {
                         Ok(_) => 1000,
-                        Err(LabelError::Unknown | LabelError::OutOfRange(_) | LabelError::Word) => 1,
+                        Err(LabelError::Unknown | LabelError::OutOfRange(_) | LabelError::Word(_)) => 1,
                         Err(LabelError::Missing) => 0,
                     };
                 }
@@ -197,15 +216,39 @@ fn find_columns(line: &[u8], header_line: u64) -> Option<Columns> {
     DELIMITERS.into_iter().find_map(|delimiter| {
         let titles = titles(line, delimiter);
         let find = |names: &[&str]| names.iter().find_map(|name| titles.iter().position(|t| t == name));
+        let result = find(RESULTS);
         Some(Columns {
             header_line,
             delimiter,
             fen: find(POSITIONS)?,
-            result: find(RESULTS)?,
+            result: result.or_else(|| find(PERCENT))?,
+            percent: result.is_none(),
             score: find(SCORES),
             game: find(&["game", "game_id", "game_number"]),
         })
     })
+}
+
+/// The scale of a text whose first results are words for the winner: `w` means White where Black has a letter of
+/// its own, and nothing says lost. Else that of numbers, on which words have no meaning.
+fn words_scale(head: &[u8], format: &TextFormat) -> ResultScale {
+    let (mut winner, mut other) = (false, false);
+    for (number, line) in significant_lines(head, 1).take(DETECTION_LINES) {
+        let error = match &format.columns {
+            Some(columns) if columns.header_line == number => continue,
+            Some(columns) => read_columns(line, columns, format.scale).err(),
+            None => match parse_fen(line) {
+                Ok((_, used)) => parse_label(format.syntax, &line[used..], format.scale).err(),
+                Err(_) => continue,
+            },
+        };
+        match error {
+            Some(LabelError::Word(Word::Black | Word::White)) => winner = true,
+            Some(LabelError::Word(Word::Win | Word::Loss)) | None => other = true,
+            _ => {}
+        }
+    }
+    if winner && !other { ResultScale::WINNER } else { format.scale }
 }
 
 /// What the first lines say when their numbers are read as White's view.
@@ -217,6 +260,8 @@ struct Reading {
     scores: Agreement,
     any_score: bool,
     any_number: bool,
+    /// The highest expected score.
+    highest: f32,
     any_game_result: bool,
     any_game_number: bool,
 }
@@ -246,6 +291,7 @@ fn as_white(head: &[u8], format: &TextFormat) -> Reading {
         };
         reading.any_game_result |= number.is_none();
         reading.any_number |= number.is_some();
+        reading.highest = number.unwrap_or(0.0).max(reading.highest);
         if (number.is_some() || scored)
             && let Ok(position) = legal_position(setup, CastlingMode::Chess960)
         {
@@ -420,6 +466,46 @@ mod tests {
     }
 
     #[test]
+    fn words_are_read_where_their_meaning_is_certain() {
+        let with = |words: [&'static str; 3], view, scale: Option<&str>| {
+            let text = lines(view, |result| format!(";{}", words[usize::from(result == "1.0") * 2]));
+            let text = format!("{text}{WHITE_UP} w - - ;{}\n", words[1]);
+            let asked = TextOptions { scale: scale.map(|s| s.parse().unwrap()), ..TextOptions::default() };
+            detect_text("x", text.as_bytes(), true, asked)
+        };
+        use PointOfView::{Stm, White};
+        let found = with(["b", "d", "w"], White, None).unwrap();
+        assert_eq!(found.format.scale, ResultScale::WINNER);
+        assert!(found.evidence.contains("always White's view"));
+        assert_eq!(with(["l", "d", "w"], White, None).unwrap().format.scale, ResultScale::default());
+        assert_eq!(with(["l", "d", "w"], Stm, Some("wdl")).unwrap().format.point_of_view, Stm);
+        assert_eq!(with(["Loss", "Draw", "Win"], White, Some("wdl")).unwrap().format.point_of_view, White);
+        let mixed = format!("{WHITE_UP} w - - ;w\n{WHITE_UP} b - - ;b\n{WHITE_UP} b - - ;l\n");
+        assert_eq!(detect(&mixed).format.scale, ResultScale::default());
+        let few = format!("{WHITE_UP} w - - ;w\n{WHITE_UP} b - - ;l\n");
+        let asked = TextOptions { scale: Some(ResultScale::ENDING), ..TextOptions::default() };
+        let error = detect_text("x", few.as_bytes(), true, asked).unwrap_err();
+        assert!(error.to_string().contains("cannot be told from material"), "{error}");
+        let asked = TextOptions { point_of_view: Some(Stm), ..asked };
+        assert_eq!(detect_text("x", few.as_bytes(), true, asked).unwrap().format.point_of_view, Stm);
+    }
+
+    #[test]
+    fn a_header_may_say_percent() {
+        let header = |title: &str, result: &str| {
+            let text = format!("fen,{title}\n{WHITE_UP} w - -,{result}\n{WHITE_UP} w - -,0\n");
+            detect_text("x", text.as_bytes(), true, TextOptions::default())
+        };
+        for title in ["result_percent", "Win %", "white_percent", "WDL_percent"] {
+            assert_eq!(header(title, "50").unwrap().format.scale, ResultScale::PERCENT, "{title}");
+        }
+        assert_eq!(header("result", "0.5").unwrap().format.scale, ResultScale::default());
+        assert_eq!(header("percent,result", "50,0.5").unwrap().format.scale, ResultScale::default());
+        let error = header("win%", "0.5").unwrap_err().to_string();
+        assert!(error.contains("says percent, but the first results are from 0 to 1"), "{error}");
+    }
+
+    #[test]
     fn without_evidence_the_default_is_taken() {
         let found = detect(&format!("{WHITE_UP} b - - ce 0.1\n"));
         assert_eq!(found.format.point_of_view, PointOfView::Stm);
@@ -458,8 +544,8 @@ mod tests {
             ("x.epd", "\u{feff}[Event \"x\"]\n", InputKind::Pgn),
             ("games.pgn", "4k3/8/8/8/8/8/8/4K3 w - - [1.0]\n", InputKind::Text),
             ("-", "fen,wdl\n", InputKind::Text),
-            ("x.pgn.zst", "e4 e5 1-0\n", InputKind::Pgn),
-            ("x.book.gz", "rubbish\n4k3/8/8/8/8/8/8/4K3 w - - [1.0]\n", InputKind::Text),
+            ("x.pgn", "e4 e5 1-0\n", InputKind::Pgn),
+            ("x.book", "rubbish\n4k3/8/8/8/8/8/8/4K3 w - - [1.0]\n", InputKind::Text),
             ("-", "rubbish\n4k3/8/8/8/8/8/8/4K3 w - - [1.0]\n", InputKind::Text),
             ("-", "1. e4 e5 1-0\n", InputKind::Pgn),
             ("-", "{\"a\" comment} 1. e4 e5 1-0\n", InputKind::Pgn),

@@ -275,21 +275,17 @@ fn tolerate(error: PositionError<Chess>) -> Result<Chess, FenError> {
 ///
 /// Nearly every position has a piece that stands on no line with its own king and can move; only the others pay for move generation.
 pub fn is_stalemate(position: &Chess) -> bool {
-    let board = position.board();
-    let own = board.by_color(position.turn());
-    if let Some(king) = board.king_of(position.turn()) {
-        let free = own & !shakmaty::attacks::queen_attacks(king, Bitboard::EMPTY);
-        let pushes = (board.pawns() & free).shift(position.turn().fold_wb(8, -8)) & !board.occupied();
-        if pushes.any() {
-            return false;
-        }
-        let targets = |from| board.attacks_from(from) & !own;
-        let officers = free & !board.pawns() & !board.kings();
-        if officers.into_iter().any(|from| targets(from).any()) {
-            return false;
-        }
-    }
-    position.legal_moves().is_empty()
+    !has_free_move(position.board(), position.turn()) && position.legal_moves().is_empty()
+}
+
+/// Whether a piece of the side to move, known not to be in check, that stands on no line with its king can move.
+pub(crate) fn has_free_move(board: &Board, turn: Color) -> bool {
+    let own = board.by_color(turn);
+    let Some(king) = board.king_of(turn) else { return false };
+    let free = own & !shakmaty::attacks::queen_attacks(king, Bitboard::EMPTY);
+    let pushes = (board.pawns() & free).shift(turn.fold_wb(8, -8)) & !board.occupied();
+    let targets = |from| board.attacks_from(from) & !own;
+    pushes.any() || (free & !board.pawns() & !board.kings()).into_iter().any(|from| targets(from).any())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use std::str::FromStr;
 
 use super::number::parse_number;
+pub use super::outcome::{Outcome, Word};
 use super::scale::ResultScale;
 use gputexel_files::{Error, Result};
 
@@ -93,16 +94,6 @@ impl FromStr for LabelSyntax {
     }
 }
 
-/// A result as written: game results are always White's view, numbers have the file's point of
-/// view.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Outcome {
-    /// `1-0` and its like; the value is White's.
-    Game(f32),
-    /// A number, as the expected score from 0 to 1 that it means.
-    Number(f32),
-}
-
 /// What follows one position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Label {
@@ -121,8 +112,8 @@ pub enum LabelError {
     Missing,
     /// This number, which is not on the scale of results.
     OutOfRange(f32),
-    /// A word for a result, such as `W`, `draw` or `black`, which authors do not agree on.
-    Word,
+    /// A word for a result that the scale gives no meaning: authors do not agree on them.
+    Word(Word),
     /// `*`: the game had no result.
     Unknown,
 }
@@ -228,7 +219,7 @@ fn bracketed(text: &[u8], parse: impl Fn(&[u8]) -> Parsed<Outcome>) -> Parsed<Ou
     parse(&inner[..end])
 }
 
-/// A game result or a number on the scale, with or without quotes. Where losses are the higher
+/// A game result, or a number or word on the scale, with or without quotes. Where losses are the higher
 /// numbers, game results are turned, too.
 ///
 /// # Errors
@@ -248,20 +239,15 @@ pub fn parse_outcome(text: &[u8], scale: ResultScale) -> Parsed<Outcome> {
                 b"0.5" => 0.5,
                 _ => match parse_number(text) {
                     Some(number) => number,
-                    None if is_word(text) => return Err(LabelError::Word),
-                    None => return Err(LabelError::Missing),
+                    None => {
+                        let word = Word::of(text).ok_or(LabelError::Missing)?;
+                        return scale.word(word).ok_or(LabelError::Word(word));
+                    }
                 },
             };
             scale.value(number).map(Outcome::Number).ok_or(LabelError::OutOfRange(number))
         }
     }
-}
-
-/// Whether it is a word that someone may mean a result by.
-fn is_word(text: &[u8]) -> bool {
-    const WORDS: [&str; 13] =
-        ["w", "d", "l", "b", "=", "win", "draw", "loss", "white", "black", "drawn", "won", "lost"];
-    WORDS.iter().any(|word| text.eq_ignore_ascii_case(word.as_bytes()))
 }
 
 fn unquoted(text: &[u8]) -> &[u8] {
@@ -365,7 +351,34 @@ mod tests {
         assert_eq!(label(LabelSyntax::Opcode, " c9 \"*\";"), Err(LabelError::Unknown));
         assert_eq!(label(LabelSyntax::Bare, ""), Err(LabelError::Missing));
         assert_eq!(label(LabelSyntax::Ce, " ce -35"), Err(LabelError::OutOfRange(-35.0)));
-        assert_eq!(label(LabelSyntax::Pipe, "|Draw"), Err(LabelError::Word));
+        assert_eq!(label(LabelSyntax::Pipe, "|Draw"), Err(LabelError::Word(Word::Draw)));
+    }
+
+    #[test]
+    fn words_mean_what_the_scale_says() {
+        use Outcome::{Game, Number};
+        let read = |scale: &str, text: &str| {
+            parse_label(LabelSyntax::Semicolon, text.as_bytes(), scale.parse().unwrap()).map(|l| l.outcome)
+        };
+        for (scale, text, outcome) in [
+            ("wdb", ";w", Ok(Game(1.0))),
+            ("wdb", "; D", Ok(Game(0.5))),
+            ("wdb", "; \"black\"", Ok(Game(0.0))),
+            ("wdb", ";1-0", Ok(Game(1.0))),
+            ("wdb", ";l", Err(LabelError::Word(Word::Loss))),
+            ("wdb", ";win", Err(LabelError::Word(Word::Win))),
+            ("wdb", ";1", Err(LabelError::OutOfRange(1.0))),
+            ("wdl", ";W", Ok(Number(1.0))),
+            ("wdl", ";draw", Ok(Number(0.5))),
+            ("wdl", ";Lost", Ok(Number(0.0))),
+            ("wdl", ";b", Err(LabelError::Word(Word::Black))),
+            ("wdl", ";white", Err(LabelError::Word(Word::White))),
+            ("wdl", ";0.5", Err(LabelError::OutOfRange(0.5))),
+            ("0..1", ";w", Err(LabelError::Word(Word::W))),
+            ("wdl", ";x", Err(LabelError::Missing)),
+        ] {
+            assert_eq!(read(scale, text), outcome, "{scale} {text}");
+        }
     }
 
     #[test]

@@ -6,11 +6,13 @@
 //! [`selection`] names what is left out and why. [`quiescence`] searches captures under any
 //! [`evaluation`].
 
+mod bare;
 pub mod detection;
 pub mod evaluation;
 pub mod fen;
 pub mod labels;
 mod number;
+mod outcome;
 pub mod pgn;
 mod phase;
 pub mod quiescence;

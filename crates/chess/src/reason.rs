@@ -96,6 +96,7 @@ reasons! {
     BadRecord Line "records without a readable position";
     IllegalRecord Line "records with an illegal position";
     IllegalRecordMove Line "records with an illegal move";
+    UnreadableRecord Line "records with a part that cannot be read";
     BadRecordResult Line "records with a result that is none";
 }
 

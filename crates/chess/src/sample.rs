@@ -2,7 +2,7 @@
 //! labels go with the material on the board.
 
 use serde::Serialize;
-use shakmaty::{Board, Chess, Color, EnPassantMode, Move, Position, Role};
+use shakmaty::{Bitboard, Board, Chess, Color, EnPassantMode, Move, Position, Square};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::reason::{LeftOut, Reason};
@@ -148,8 +148,14 @@ fn is_decisive(result: f32) -> bool {
 /// Hash of everything that makes two positions the same: board, side to move, castling rights,
 /// and the en passant square where a capture on it is legal.
 pub fn position_key(position: &Chess) -> u64 {
-    let board = position.board();
-    let ep = position.ep_square(EnPassantMode::Legal).map_or(64, |square| u64::from(u32::from(square)));
+    let ep = position.ep_square(EnPassantMode::Legal);
+    board_key(position.board(), position.turn(), position.castles().castling_rights().0, ep)
+}
+
+/// The hash of a position of which all is given: the rooks with castling rights, and the square of a legal en
+/// passant capture.
+pub(crate) fn board_key(board: &Board, turn: Color, castling: u64, ep: Option<Square>) -> u64 {
+    let ep = ep.map_or(64, |square| u64::from(u32::from(square)));
     let words = [
         board.white().0,
         board.pawns().0,
@@ -158,22 +164,20 @@ pub fn position_key(position: &Chess) -> u64 {
         board.rooks().0,
         board.queens().0,
         board.kings().0,
-        position.castles().castling_rights().0,
-        ep << 1 | u64::from(position.turn().is_white()),
+        castling,
+        ep << 1 | u64::from(turn.is_white()),
     ];
     xxh3_64(bytemuck::bytes_of(&words))
 }
 
 /// Material in pawns, White's less Black's, with the usual 1, 3, 3, 5, 9.
 pub fn material_balance(board: &Board) -> i32 {
-    [(Role::Pawn, 1), (Role::Knight, 3), (Role::Bishop, 3), (Role::Rook, 5), (Role::Queen, 9)]
-        .iter()
-        .map(|&(role, value)| {
-            let pieces = board.by_role(role);
-            let white = (pieces & board.white()).count() as i32;
-            value * (2 * white - pieces.count() as i32)
-        })
-        .sum()
+    let white = board.white();
+    let balance = |pieces: Bitboard| 2 * (pieces & white).count() as i32 - pieces.count() as i32;
+    balance(board.pawns())
+        + 3 * balance(board.knights() | board.bishops())
+        + 5 * balance(board.rooks())
+        + 9 * balance(board.queens())
 }
 
 /// Decisive results of positions with at least two pawns of imbalance: how many went to the side

@@ -10,24 +10,69 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::number::parse_number;
+use super::outcome::{Outcome, Word};
 use gputexel_files::{Advice, Error, Result};
 
-/// What numbers stand for a loss and for a win; a draw is halfway.
+/// What words for results mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Words {
+    /// Nothing: a word is no result.
+    None,
+    /// Who won: `w`, `d` and `b`.
+    Winner,
+    /// How it ended for the point of view: `w`, `d` and `l`.
+    Ending,
+}
+
+/// What numbers stand for a loss and for a win, a draw being halfway; or what words mean, where there are no
+/// numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ResultScale {
     loss: f32,
     win: f32,
+    words: Words,
 }
 
 impl Default for ResultScale {
     fn default() -> Self {
-        Self { loss: 0.0, win: 1.0 }
+        Self { loss: 0.0, win: 1.0, words: Words::None }
     }
 }
 
 impl ResultScale {
-    /// The expected score, 0 to 1, that a number means; `None` where it is beyond loss and win.
+    /// From 0 to 100.
+    pub const PERCENT: Self = Self { loss: 0.0, win: 100.0, words: Words::None };
+
+    /// `w`, `d` and `b`: who won.
+    pub const WINNER: Self = Self { loss: 0.0, win: 1.0, words: Words::Winner };
+
+    /// `w`, `d` and `l`: how it ended for the point of view.
+    pub const ENDING: Self = Self { loss: 0.0, win: 1.0, words: Words::Ending };
+
+    /// Whether results are words.
+    pub fn is_words(self) -> bool {
+        self.words != Words::None
+    }
+
+    /// The result that a word means; `None` where that is not certain.
+    pub(super) fn word(self, word: Word) -> Option<Outcome> {
+        match (self.words, word) {
+            (Words::Winner, Word::W | Word::White) => Some(Outcome::Game(1.0)),
+            (Words::Winner, Word::Draw) => Some(Outcome::Game(0.5)),
+            (Words::Winner, Word::Black) => Some(Outcome::Game(0.0)),
+            (Words::Ending, Word::W | Word::Win) => Some(Outcome::Number(1.0)),
+            (Words::Ending, Word::Draw) => Some(Outcome::Number(0.5)),
+            (Words::Ending, Word::Loss) => Some(Outcome::Number(0.0)),
+            _ => None,
+        }
+    }
+
+    /// The expected score, 0 to 1, that a number means; `None` where it is beyond loss and win, or results are
+    /// words.
     pub fn value(self, number: f32) -> Option<f32> {
+        if self.is_words() {
+            return None;
+        }
         let value = if self == Self::default() {
             number
         } else {
@@ -51,7 +96,11 @@ impl ResultScale {
 
 impl fmt::Display for ResultScale {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}..{}", self.loss, self.win)
+        match self.words {
+            Words::None => write!(f, "{}..{}", self.loss, self.win),
+            Words::Winner => f.write_str("wdb"),
+            Words::Ending => f.write_str("wdl"),
+        }
     }
 }
 
@@ -59,14 +108,20 @@ impl FromStr for ResultScale {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
+        if let Some(words) = [Self::WINNER, Self::ENDING].into_iter().find(|scale| scale.to_string() == text)
+        {
+            return Ok(words);
+        }
         text.split_once("..")
             .and_then(|(loss, win)| {
-                Some(Self { loss: parse_number(loss.as_bytes())?, win: parse_number(win.as_bytes())? })
+                let (loss, win) = (parse_number(loss.as_bytes())?, parse_number(win.as_bytes())?);
+                Some(Self { loss, win, words: Words::None })
             })
             .filter(|scale| scale.loss != scale.win)
             .ok_or_else(|| {
                 Error::Usage(format!(
-                    "results '{text}': expected the number of a loss and that of a win, such as 0..1, -1..1 or 0..2"
+                    "results '{text}': expected the number of a loss and that of a win, such as 0..1, -1..1 or 0..2, or \
+                     wdb (w, d and b: who won) or wdl (w, d and l: won, drawn or lost for the point of view)"
                 ))
             })
     }
@@ -217,6 +272,28 @@ impl ResultTally {
         self.extreme + self.between
     }
 
+    /// Why words of a file contradict `scale`, whose results are words: letters of two scales are mixed, and some
+    /// would be misread.
+    pub fn mixed_words(&self, scale: ResultScale) -> Option<ScaleMismatch> {
+        let (count, line) = self.signs[Sign::Word as usize];
+        let (letters, other) = match scale.words {
+            Words::None => return None,
+            Words::Winner => ("w, d and b", ResultScale::ENDING),
+            Words::Ending => ("w, d and l", ResultScale::WINNER),
+        };
+        (count > 0).then(|| ScaleMismatch {
+            line: Some(line),
+            reason: format!(
+                "{} other words for results than {letters}, so that what w means is not certain",
+                if count == 1 { "1 line has".to_string() } else { format!("{count} lines have") }
+            ),
+            advice: Advice::default()
+                .text("is it a file for ")
+                .setting("results", other.to_string())
+                .text(", or are lines of two kinds mixed?"),
+        })
+    }
+
     /// Why the file seems to mean another scale than 0 to 1, and how to read it.
     pub fn scale_mismatch(&self) -> Option<ScaleMismatch> {
         let of = |sign: Sign| self.signs[sign as usize];
@@ -240,7 +317,11 @@ impl ResultTally {
             return say(
                 of(Sign::Word),
                 "a word or letter for a result, whose meaning is not certain",
-                text("write 1-0, 1/2-1/2 and 0-1, or 1, 0.5 and 0"),
+                text("write 1-0, 1/2-1/2 and 0-1, or extract ")
+                    .setting("results", "wdb")
+                    .text(" reads w, d and b as the winner, ")
+                    .setting("results", "wdl")
+                    .text(" w, d and l as won, drawn and lost for the point of view"),
             );
         }
         let (half, negative) = (of(Sign::MinusHalf), of(Sign::Negative));
@@ -389,12 +470,14 @@ mod tests {
             ("1..-1", -1.0, Some(1.0)),
             ("-1..1", 2.0, None),
             ("0..1", -0.5, None),
+            ("wdb", 1.0, None),
+            ("wdl", 0.0, None),
         ] {
             let scale: ResultScale = text.parse().unwrap();
             assert_eq!(scale.value(number), value, "{text} {number}");
             assert_eq!(scale.to_string(), text);
         }
-        for text in ["", "1", "1..1", "a..b", "0..inf", "0..1..2", "nan..1"] {
+        for text in ["", "1", "1..1", "a..b", "0..inf", "0..1..2", "nan..1", "wdx"] {
             assert!(text.parse::<ResultScale>().is_err(), "{text}");
         }
         assert_eq!("0..1".parse::<ResultScale>().unwrap().value(-0.0).map(f32::to_bits), Some(0));

@@ -58,6 +58,8 @@ pub struct Columns {
     pub fen: usize,
     /// Index of the result's column.
     pub result: usize,
+    /// Whether its title says percent.
+    pub percent: bool,
     /// Index of the column of centipawns, if there is one.
     pub score: Option<usize>,
     /// Index of the column of game numbers, if there is one.
@@ -174,7 +176,11 @@ impl Refusal {
             LabelError::OutOfRange(number) => {
                 (Reason::BadLabel, format!("the result {number} is not on the scale {scale}").into())
             }
-            LabelError::Word => {
+            LabelError::Word(_) if scale.is_words() => (
+                Reason::BadLabel,
+                format!("the result is a word that the scale {scale} does not have").into(),
+            ),
+            LabelError::Word(_) => {
                 (Reason::BadLabel, "the result is a word, neither a number nor 1-0 and its like".into())
             }
             LabelError::Unknown => (Reason::UnknownResult, "the result is unknown (*)".into()),
@@ -198,7 +204,7 @@ fn read_line(
         Fault::Label(error) => {
             match error {
                 LabelError::OutOfRange(result) => tally.out_of_range(result, number),
-                LabelError::Word => tally.word(number),
+                LabelError::Word(_) => tally.word(number),
                 LabelError::Missing | LabelError::Unknown => {}
             }
             Refusal::of_label(error, format.scale)
@@ -222,7 +228,8 @@ fn read_line(
         game: label.game,
         ..sample
     };
-    Ok((sample, criteria.origins.then(|| Origin { position, next: None, score_cp })))
+    let origin = if criteria.origins { Some(Origin { position, next: None, score_cp }) } else { None };
+    Ok((sample, origin))
 }
 
 /// What of a line cannot be read.
@@ -342,8 +349,15 @@ mod tests {
 
     #[test]
     fn columns_may_be_quoted() {
-        let columns =
-            Columns { header_line: 1, delimiter: b',', fen: 1, result: 2, score: Some(0), game: None };
+        let columns = Columns {
+            header_line: 1,
+            delimiter: b',',
+            fen: 1,
+            result: 2,
+            percent: false,
+            score: Some(0),
+            game: None,
+        };
         let format =
             TextFormat { columns: Some(columns), ..TextFormat::new(LabelSyntax::Csv, PointOfView::White) };
         let text =

@@ -21,15 +21,33 @@ pub(super) const POSITIONS: &[&str] = &["fen", "epd", "position", "board"];
 pub(super) const RESULTS: &[&str] =
     &["result", "wdl", "outcome", "label", "target", "game_result", "white_result"];
 
+/// Titles of columns of results in percent.
+pub(super) const PERCENT: &[&str] = &[
+    "result_percent",
+    "result%",
+    "result_pct",
+    "wdl_percent",
+    "wdl%",
+    "white_percent",
+    "white%",
+    "win_percent",
+    "win%",
+    "win_pct",
+    "score_percent",
+    "percent",
+];
+
 /// Titles of columns of scores.
 pub(super) const SCORES: &[&str] = &["score", "cp", "score_cp", "eval", "evaluation", "centipawns"];
 
 /// The titles of a header line, in lower case.
 pub(super) fn titles(line: &[u8], delimiter: u8) -> Vec<String> {
-    split_columns(line, delimiter)
-        .iter()
-        .map(|title| String::from_utf8_lossy(title).trim().to_ascii_lowercase())
-        .collect()
+    // "Win %" is "win%", "Result percent" is "result_percent".
+    let title = |title: &Vec<u8>| {
+        let title = String::from_utf8_lossy(title).trim().to_ascii_lowercase();
+        title.replace(" %", "%").replace(' ', "_")
+    };
+    split_columns(line, delimiter).iter().map(title).collect()
 }
 
 /// Whether a text is JSON: its first line is an object, or the beginning of a list of them.
@@ -62,19 +80,14 @@ pub fn unsupported_format(head: &[u8]) -> Option<String> {
     let (_, first) = significant_lines(head, 1).next()?;
     if is_plain(first) {
         return Some(
-            "is in Stockfish's plain format (lines fen, move, score, ply, result and e), which cannot be read \
-             yet; convert it to lines such as FEN | 35 | 1.0"
+            "is in Stockfish's plain format (lines fen, move, score, ply, result and e), no position a line"
                 .to_string(),
         );
     }
     if is_json(first) {
-        let lacking = match memchr::memmem::find(first, b"\"evals\"") {
-            Some(_) => "; Lichess evaluations have no results, either",
-            None => "",
-        };
-        return Some(format!(
-            "is JSON, which cannot be read; convert it to lines such as FEN [1.0]{lacking}"
-        ));
+        let reason = "is JSON, but not that of evaluations as Lichess publishes them; convert it to lines such \
+                      as FEN [1.0]";
+        return Some(reason.to_string());
     }
     None
 }
@@ -137,7 +150,6 @@ mod tests {
         for (head, part) in [
             ("a\0b", "binary data"),
             (&format!("fen {FEN}\nmove e2e4\nscore 10\nply 1\nresult 1\ne\n"), "plain format"),
-            ("{\"fen\":\"x\",\"evals\":[]}\n", "have no results"),
             ("[{\"fen\": 1}]", "JSON"),
             ("[\n{\"fen\": 1}]", "JSON"),
         ] {

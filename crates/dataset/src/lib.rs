@@ -20,6 +20,7 @@ mod writer;
 pub use container::{TensorInfo, read, read_many, read_positions, tensors};
 pub use folds::Folds;
 pub use layout::{Bucket, Layout, Part, Shape};
+pub use loss::expected_score;
 pub use metadata::{Metadata, SourceRecord};
 pub use resample::{POISSON_TAILS, game_hash, poisson_weight};
 pub use split::Split;

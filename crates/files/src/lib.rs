@@ -6,12 +6,13 @@
 
 mod advice;
 mod appending;
+mod archive;
 mod atomic;
 mod error;
 pub mod folder_lock;
-mod gzip;
 pub mod input;
 pub mod journal;
+mod layers;
 mod messages;
 mod paths;
 mod reading;
@@ -20,7 +21,10 @@ mod rights;
 pub mod run_folder;
 mod sizes;
 mod stop_flag;
+mod streams;
+mod tar;
 mod targets;
+mod zip;
 
 pub use advice::Advice;
 pub use appending::{AppendFile, is_open_at};

@@ -12,19 +12,20 @@ use gputexel_chess::fen::legal_position;
 use shakmaty::{Bitboard, CastlingMode, Chess, Color, Position, Setup};
 
 use crate::packed::{CODE_BYTES, Planes, board, codes, roles};
-use crate::records::{Labeled, RECORD_BYTES, RecordError};
+use crate::records::{Bare, Labeled, RECORD_BYTES, RecordError};
 use crate::{stored_score, white_score};
 
 /// The bit of a code that tells the other side's pieces.
 const OTHER_SIDE: usize = 3;
 
-/// Reads a record.
-pub(crate) fn read(record: &[u8; RECORD_BYTES]) -> Result<Labeled, RecordError> {
-    let occupied = u64::from_le_bytes(std::array::from_fn(|i| record[i]));
-    let codes: [u8; CODE_BYTES] = std::array::from_fn(|i| record[8 + i]);
+/// Reads a record without a look at whether its position is legal.
+pub(crate) fn read_bare(record: &[u8; RECORD_BYTES]) -> Result<Bare, RecordError> {
+    let (head, tail) = record.split_at(8);
+    let occupied = u64::from_le_bytes(head.try_into().unwrap_or_default());
+    let codes: [u8; CODE_BYTES] = tail[..CODE_BYTES].try_into().unwrap_or_default();
     let planes = Planes::new(occupied, codes).ok_or(RecordError::Board("more than 32 pieces"))?;
-    let all = [0, 1, 2, 3, 4, 5].map(|role| planes.of(role) | planes.of(role | 8));
-    if all.iter().fold(0, |all, one| all | one) != occupied {
+    let [pawn, knight, bishop, rook, queen, king, _] = planes.lower();
+    if pawn | knight | bishop | rook | queen | king != occupied {
         return Err(RecordError::Board("a piece that there is not"));
     }
     let own = occupied & !planes.with_bit(OTHER_SIDE);
@@ -34,8 +35,17 @@ pub(crate) fn read(record: &[u8; RECORD_BYTES]) -> Result<Labeled, RecordError> 
         2 => 1.0,
         byte => return Err(RecordError::Result(byte)),
     };
+    let score = i16::from_le_bytes([record[24], record[25]]);
+    let board =
+        board([pawn, knight, bishop, rook, queen, king], own).ok_or(RecordError::Board("not a board"))?;
+    Ok(Bare { board, score_cp: white_score(score, Color::White), result })
+}
+
+/// Reads a record.
+pub(crate) fn read(record: &[u8; RECORD_BYTES]) -> Result<Labeled, RecordError> {
+    let Bare { board, score_cp, result } = read_bare(record)?;
     let setup = Setup {
-        board: board(all, own).ok_or(RecordError::Board("not a board"))?,
+        board,
         promoted: Bitboard::EMPTY,
         pockets: None,
         turn: Color::White,
@@ -46,8 +56,7 @@ pub(crate) fn read(record: &[u8; RECORD_BYTES]) -> Result<Labeled, RecordError> 
         fullmoves: NonZeroU32::MIN,
     };
     let position = legal_position(setup, CastlingMode::Standard).map_err(RecordError::Illegal)?;
-    let score = i16::from_le_bytes([record[24], record[25]]);
-    Ok(Labeled { position, score_cp: white_score(score, Color::White), result })
+    Ok(Labeled { position, score_cp, result })
 }
 
 /// Whether the squares of the kings are where the record says: a check that tells the format.

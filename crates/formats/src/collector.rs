@@ -1,24 +1,62 @@
 //! Turns what readers find into samples: judges games and single positions by the criteria and counts what
 //! is left out.
 
+use gputexel_chess::fen::FenError;
 use gputexel_chess::sample::{Batch, Damage, Origin, Sample, position_key};
 use gputexel_chess::selection::{Criteria, Ply, Reason, draw};
-use shakmaty::Chess;
+use shakmaty::{Board, Chess, Color, Position};
 
 /// Collects the samples of a chunk.
 pub struct Collector<'c> {
     batch: Batch,
     criteria: Criteria<'c>,
+    /// Games so far.
+    games: u64,
+    /// The last position of the last one.
+    last: Option<Place>,
+}
+
+/// Where in a game a position may stand.
+struct Place {
+    /// Plies since the beginning of the game.
+    ply: u32,
+    /// Pieces of White and Black.
+    pieces: [usize; 2],
+    result: f32,
+}
+
+/// Most plies that may be missing between two parts of a game. Generators leave out positions in check, before
+/// captures or after book moves, and a chain ends wherever one is missing.
+pub(crate) const MOST_MISSING: u32 = 32;
+
+impl Place {
+    fn new(position: &Chess, result: f32) -> Self {
+        let board = position.board();
+        Self {
+            ply: 2 * (position.fullmoves().get() - 1) + u32::from(position.turn().is_black()),
+            pieces: [board.white().count(), board.black().count()],
+            result,
+        }
+    }
+
+    /// Whether a later position may belong to the same game. Taking two games for one does no harm: their
+    /// positions go to the same fold. Taking one for two would let a fold be judged by games it was fitted to.
+    fn may_precede(&self, later: &Self) -> bool {
+        self.result == later.result
+            && (self.ply + 1..=self.ply + 1 + MOST_MISSING).contains(&later.ply)
+            && self.pieces.iter().zip(later.pieces).all(|(before, after)| after <= *before)
+    }
 }
 
 impl<'c> Collector<'c> {
     /// An empty one.
     pub fn new(criteria: Criteria<'c>) -> Self {
-        Self { batch: Batch::default(), criteria }
+        Self { batch: Batch::default(), criteria, games: 0, last: None }
     }
 
     /// Adds consecutive positions of a game, each with the move played in it and its score, and the game's
-    /// result in White's view. Takes the positions out of `plies`, whose memory can be used again.
+    /// result in White's view. They go on with the game before if they may: see [`Place::may_precede`]. Takes
+    /// the positions out of `plies`, whose memory can be used again.
     pub fn game(&mut self, plies: &mut Vec<Ply>, result: f32) {
         let identity = if self.criteria.draws_by_game() { identity(plies) } else { 0 };
         let batch = &mut self.batch;
@@ -27,7 +65,12 @@ impl<'c> Collector<'c> {
         batch.positions_read += plies.len() as u64;
         let first = batch.samples.len();
         self.criteria.judge_game(plies, identity, batch);
-        let number = batch.records - 1;
+        if let (Some(first), Some(last)) = (plies.first(), plies.last()) {
+            let first = Place::new(&first.position, result);
+            self.games += u64::from(!self.last.as_ref().is_some_and(|before| before.may_precede(&first)));
+            self.last = Some(Place::new(&last.position, result));
+        }
+        let number = self.games;
         let mut heard = [false; 2];
         for sample in &mut batch.samples[first..] {
             sample.result = result;
@@ -51,6 +94,34 @@ impl<'c> Collector<'c> {
             }
             Err(reason) => self.batch.left_out.add(reason),
         }
+    }
+
+    /// Makes room for samples.
+    pub fn expect(&mut self, samples: usize) {
+        self.batch.samples.reserve(samples);
+    }
+
+    /// Adds a position without castling rights and en passant square that belongs to no known game, as
+    /// [`position`](Self::position) does, for criteria that are [bare](Criteria::is_bare).
+    ///
+    /// # Errors
+    /// Positions that are not legal.
+    pub fn bare(
+        &mut self,
+        board: &Board,
+        turn: Color,
+        score_cp: f32,
+        result: f32,
+        number: u64,
+    ) -> Result<(), FenError> {
+        let judged = self.criteria.judge_bare(board, turn, score_cp, number)?;
+        self.batch.records += 1;
+        self.batch.positions_read += 1;
+        match judged {
+            Ok(sample) => self.batch.push_single(Sample { result, ..sample }, None),
+            Err(reason) => self.batch.left_out.add(reason),
+        }
+        Ok(())
     }
 
     /// Counts a record that cannot be used; `offset` is that of its first byte in the input.

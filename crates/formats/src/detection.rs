@@ -5,7 +5,7 @@ use gputexel_files::{Advice, Error, Result};
 
 use crate::format::Format;
 use crate::records::{RECORD_BYTES, RecordError};
-use crate::{binpack, bulletformat, marlinformat, viriformat};
+use crate::{binpack, bulletformat, lichess, marlinformat, plain, viriformat};
 
 /// Records that are looked at.
 const RECORDS: usize = 1024;
@@ -24,12 +24,19 @@ impl Format {
         if head.starts_with(binpack::MAGIC) {
             return Ok(Some(Self::Binpack));
         }
+        if plain::detect(head) {
+            return Ok(Some(Self::Plain));
+        }
+        if lichess::detect(head, complete) {
+            return Ok(Some(Self::Lichess));
+        }
         let fitting: Vec<Self> = [Self::Bulletformat, Self::Marlinformat, Self::Viriformat]
             .into_iter()
             .filter(|format| fits(*format, head, complete))
             .collect();
         // A short game may pass for a single record, but for its length.
-        let exact = |format: &&Self| matches!(format, Self::Viriformat) || head.len() % RECORD_BYTES == 0;
+        let exact =
+            |format: &&Self| matches!(format, Self::Viriformat) || head.len().is_multiple_of(RECORD_BYTES);
         let fitting = if fitting.len() > 1 && complete {
             fitting.iter().filter(exact).copied().collect()
         } else {
@@ -74,6 +81,8 @@ fn fits(format: Format, head: &[u8], complete: bool) -> bool {
             Err(error) => matches!(error, RecordError::Illegal(_)) && record[30] < 3,
         }),
         Format::Viriformat => has_games(head, complete),
+        Format::Plain => plain::detect(head),
+        Format::Lichess => lichess::detect(head, complete),
     }
 }
 

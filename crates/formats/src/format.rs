@@ -5,10 +5,12 @@ use std::str::FromStr;
 use gputexel_chess::sample::Batch;
 use gputexel_chess::selection::Criteria;
 use gputexel_files::{Error, Result};
+use shakmaty::Color;
 
-use crate::{binpack, bulletformat, marlinformat, records, viriformat};
+use crate::records::RecordError;
+use crate::{binpack, bulletformat, lichess, marlinformat, plain, records, viriformat};
 
-/// A binary format.
+/// A format of training data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Stockfish's blocks of chains of moves.
@@ -19,11 +21,16 @@ pub enum Format {
     Marlinformat,
     /// Games: a marlinformat head and moves with scores.
     Viriformat,
+    /// Stockfish's text of six lines a position.
+    Plain,
+    /// Evaluations of Lichess, JSON, a position a line, without results.
+    Lichess,
 }
 
 impl Format {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Binpack, Self::Bulletformat, Self::Marlinformat, Self::Viriformat];
+    pub const ALL: [Self; 6] =
+        [Self::Binpack, Self::Bulletformat, Self::Marlinformat, Self::Viriformat, Self::Plain, Self::Lichess];
 
     /// The name by which command lines and datasets call it.
     pub fn name(self) -> &'static str {
@@ -32,12 +39,24 @@ impl Format {
             Self::Bulletformat => "bulletformat",
             Self::Marlinformat => "marlinformat",
             Self::Viriformat => "viriformat",
+            Self::Plain => "plain",
+            Self::Lichess => "lichess",
         }
     }
 
     /// Whether its positions come in games.
     pub fn has_games(self) -> bool {
-        matches!(self, Self::Binpack | Self::Viriformat)
+        matches!(self, Self::Binpack | Self::Viriformat | Self::Plain)
+    }
+
+    /// Whether it is text, whose places are lines.
+    pub fn is_text(self) -> bool {
+        matches!(self, Self::Plain | Self::Lichess)
+    }
+
+    /// Whether its positions have results; those of the others are NaN.
+    pub fn has_results(self) -> bool {
+        self != Self::Lichess
     }
 
     /// Bytes within which a record, game or block ends.
@@ -45,7 +64,7 @@ impl Format {
         match self {
             Self::Binpack => 2 * binpack::MAX_BLOCK_BYTES,
             Self::Bulletformat | Self::Marlinformat => 2 * records::RECORD_BYTES,
-            Self::Viriformat => 1 << 22,
+            Self::Viriformat | Self::Plain | Self::Lichess => 1 << 22,
         }
     }
 
@@ -55,18 +74,37 @@ impl Format {
             Self::Binpack => binpack::split_point(buffer),
             Self::Bulletformat | Self::Marlinformat => records::split_point(buffer),
             Self::Viriformat => viriformat::split_point(buffer),
+            Self::Plain => plain::split_point(buffer),
+            Self::Lichess => memchr::memrchr(b'\n', buffer).map(|at| at + 1),
         }
     }
 
-    /// Reads a chunk of whole records whose first byte is at `offset` of the input. Offsets stand where texts
-    /// have lines; for games, `game` of a sample counts those of the chunk from 0.
+    /// Reads a chunk of whole records that begins at `offset` of the input: a byte from 0, in text a line from 1.
+    /// Offsets stand where texts have lines; for games, `game` of a sample counts those of the chunk from 0.
     pub fn read<'c>(self, chunk: &[u8], offset: u64, criteria: impl Into<Criteria<'c>>) -> Batch {
         let criteria = criteria.into();
         match self {
             Self::Binpack => binpack::read(chunk, offset, criteria),
-            Self::Bulletformat => records::read(chunk, offset, criteria, bulletformat::read),
-            Self::Marlinformat => records::read(chunk, offset, criteria, marlinformat::read),
+            Self::Bulletformat if criteria.is_bare() => {
+                records::read(chunk, offset, criteria, |record, out, number| {
+                    let bare = bulletformat::read_bare(record)?;
+                    let added = out.bare(&bare.board, Color::White, bare.score_cp, bare.result, number);
+                    added.map_err(RecordError::Illegal)
+                })
+            }
+            Self::Bulletformat => records::read(chunk, offset, criteria, |record, out, number| {
+                let labeled = bulletformat::read(record)?;
+                out.position(&labeled.position, labeled.score_cp, labeled.result, number);
+                Ok(())
+            }),
+            Self::Marlinformat => records::read(chunk, offset, criteria, |record, out, number| {
+                let labeled = marlinformat::read(record)?;
+                out.position(&labeled.position, labeled.score_cp, labeled.result, number);
+                Ok(())
+            }),
             Self::Viriformat => viriformat::read(chunk, offset, criteria),
+            Self::Plain => plain::read(chunk, offset, criteria),
+            Self::Lichess => lichess::read(chunk, offset, criteria),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Binary training data: positions with scores and results as trainers of networks store them.
+//! Training data: positions with scores and results as trainers of networks store them, most of it binary.
 //!
 //! Readers work on chunks of decompressed bytes, like those of texts, and know neither files nor threads.
 //! [`Format::detect`] tells formats by their content, [`Format::read`] makes samples of a chunk,
@@ -8,10 +8,14 @@ mod binpack;
 mod bulletformat;
 mod collector;
 mod detection;
+mod fields;
 mod format;
+mod json;
 mod legality;
+mod lichess;
 mod marlinformat;
 mod packed;
+mod plain;
 mod records;
 mod viriformat;
 mod writer;

@@ -13,9 +13,6 @@ use shakmaty::{Bitboard, CastlingMode, Chess, Color, EnPassantMode, Position, Se
 use crate::packed::{CODE_BYTES, Planes, board, codes, roles};
 use crate::records::{Labeled, RECORD_BYTES, RecordError};
 
-/// The code of a rook with which its side may castle.
-const CASTLING_ROOK: u8 = 6;
-
 /// The bit of a code that tells Black's pieces.
 const BLACK: usize = 3;
 
@@ -39,10 +36,9 @@ fn read_position(record: &[u8; RECORD_BYTES]) -> Result<Chess, RecordError> {
     let occupied = u64::from_le_bytes(std::array::from_fn(|i| record[i]));
     let codes: [u8; CODE_BYTES] = std::array::from_fn(|i| record[8 + i]);
     let planes = Planes::new(occupied, codes).ok_or(RecordError::Board("more than 32 pieces"))?;
-    let mut all = [0, 1, 2, 3, 4, 5].map(|role| planes.of(role) | planes.of(role | 8));
-    let castling = planes.of(CASTLING_ROOK) | planes.of(CASTLING_ROOK | 8);
-    all[3] |= castling;
-    if all.iter().fold(0, |all, one| all | one) != occupied {
+    let [pawn, knight, bishop, rook, queen, king, castling] = planes.lower();
+    let rook = rook | castling;
+    if pawn | knight | bishop | rook | queen | king != occupied {
         return Err(RecordError::Board("a piece that there is not"));
     }
     let ep_square = match record[24] & 127 {
@@ -52,7 +48,8 @@ fn read_position(record: &[u8; RECORD_BYTES]) -> Result<Chess, RecordError> {
         ),
     };
     let setup = Setup {
-        board: board(all, occupied & !planes.with_bit(BLACK)).ok_or(RecordError::Board("not a board"))?,
+        board: board([pawn, knight, bishop, rook, queen, king], occupied & !planes.with_bit(BLACK))
+            .ok_or(RecordError::Board("not a board"))?,
         promoted: Bitboard::EMPTY,
         pockets: None,
         turn: Color::from_white(record[24] < 128),

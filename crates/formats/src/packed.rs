@@ -23,19 +23,40 @@ impl Planes {
         if occupied.count_ones() > MAX_PIECES {
             return None;
         }
-        let mut codes = u128::from_le_bytes(codes);
+        let codes = u128::from_le_bytes(codes);
         let mut planes = [0u64; 4];
         let mut rest = occupied;
         // Nothing branches on a code: what a piece is cannot be predicted.
-        while rest != 0 {
-            let square = rest & rest.wrapping_neg();
-            rest ^= square;
-            for (bit, plane) in planes.iter_mut().enumerate() {
-                *plane |= square & (((codes as u64) >> bit) & 1).wrapping_neg();
+        for mut half in [codes as u64, (codes >> 64) as u64] {
+            let mut left = 16;
+            while rest != 0 && left > 0 {
+                let square = rest & rest.wrapping_neg();
+                rest ^= square;
+                planes[0] |= square & (half & 1).wrapping_neg();
+                planes[1] |= square & (half >> 1 & 1).wrapping_neg();
+                planes[2] |= square & (half >> 2 & 1).wrapping_neg();
+                planes[3] |= square & (half >> 3 & 1).wrapping_neg();
+                half >>= 4;
+                left -= 1;
             }
-            codes >>= 4;
         }
         Some(Self { occupied, planes })
+    }
+
+    /// The squares of the codes 0 to 6, whatever their highest bit; squares with 7 are in none.
+    #[inline]
+    pub fn lower(&self) -> [u64; 7] {
+        let [one, two, four, _] = self.planes;
+        let low = self.occupied & !four;
+        [
+            low & !two & !one,
+            low & !two & one,
+            low & two & !one,
+            low & two & one,
+            four & !two & !one,
+            four & !two & one,
+            four & two & !one,
+        ]
     }
 
     /// The squares that have a code.
@@ -46,6 +67,7 @@ impl Planes {
     }
 
     /// The squares whose code has a bit.
+    #[inline]
     pub fn with_bit(&self, bit: usize) -> u64 {
         self.planes[bit]
     }
@@ -73,18 +95,23 @@ pub(crate) fn codes(occupied: u64, planes: [u64; 4]) -> Option<[u8; CODE_BYTES]>
     if occupied.count_ones() > MAX_PIECES {
         return None;
     }
-    let mut codes = 0u128;
+    let mut codes = [0u64; 2];
     let mut rest = occupied;
     let mut shift = 0;
     while rest != 0 {
         let square = rest.trailing_zeros();
         rest &= rest - 1;
-        let code =
-            planes.iter().enumerate().fold(0, |code, (bit, plane)| code | (plane >> square & 1) << bit);
-        codes |= u128::from(code) << shift;
+        let [one, two, four, eight] = planes.map(|plane| plane >> square & 1);
+        let code = one | two << 1 | four << 2 | eight << 3;
+        // Two halves, since numbers of 128 bits are shifted slowly.
+        codes[usize::from(shift >= 64)] |= code << (shift % 64);
         shift += 4;
     }
-    Some(codes.to_le_bytes())
+    let [low, high] = codes.map(u64::to_le_bytes);
+    let mut bytes = [0; CODE_BYTES];
+    bytes[..8].copy_from_slice(&low);
+    bytes[8..].copy_from_slice(&high);
+    Some(bytes)
 }
 
 #[cfg(test)]
@@ -108,6 +135,8 @@ mod tests {
             let squares: Vec<u64> = (0..16).map(|code| planes.of(code)).collect();
             prop_assert_eq!(squares.iter().fold(0, |all, one| all | one), occupied);
             prop_assert_eq!(squares.iter().map(|one| one.count_ones()).sum::<u32>(), count as u32);
+            let lower: Vec<u64> = (0..7).map(|code| squares[code] | squares[code + 8]).collect();
+            prop_assert_eq!(&planes.lower()[..], &lower[..]);
             let back = codes(occupied, [0, 1, 2, 3].map(|bit| planes.with_bit(bit)));
             prop_assert_eq!(back, Some(expected));
         }

@@ -3,7 +3,7 @@
 use gputexel_chess::fen::FenError;
 use gputexel_chess::sample::Batch;
 use gputexel_chess::selection::{Criteria, Reason};
-use shakmaty::Chess;
+use shakmaty::{Board, Chess};
 
 use crate::collector::Collector;
 
@@ -14,6 +14,16 @@ pub(crate) const RECORD_BYTES: usize = 32;
 #[derive(Clone, Debug)]
 pub(crate) struct Labeled {
     pub position: Chess,
+    /// Centipawns, White's view.
+    pub score_cp: f32,
+    /// White's view, 0 to 1.
+    pub result: f32,
+}
+
+/// What a record says that has no place for castling rights and en passant squares. White is to move.
+#[derive(Clone, Debug)]
+pub(crate) struct Bare {
+    pub board: Board,
     /// Centipawns, White's view.
     pub score_cp: f32,
     /// White's view, 0 to 1.
@@ -54,15 +64,15 @@ pub(crate) fn read(
     chunk: &[u8],
     offset: u64,
     criteria: Criteria<'_>,
-    read: impl Fn(&[u8; RECORD_BYTES]) -> Result<Labeled, RecordError>,
+    read: impl Fn(&[u8; RECORD_BYTES], &mut Collector<'_>, u64) -> Result<(), RecordError>,
 ) -> Batch {
     let mut out = Collector::new(criteria);
+    out.expect(chunk.len() / RECORD_BYTES);
     let (records, rest) = chunk.as_chunks::<RECORD_BYTES>();
     let first = offset / RECORD_BYTES as u64;
     for (number, record) in (first..).zip(records) {
-        match read(record) {
-            Ok(labeled) => out.position(&labeled.position, labeled.score_cp, labeled.result, number),
-            Err(error) => out.refuse(error.reason(), number * RECORD_BYTES as u64, || error.text()),
+        if let Err(error) = read(record, &mut out, number) {
+            out.refuse(error.reason(), number * RECORD_BYTES as u64, || error.text());
         }
     }
     if !rest.is_empty() {

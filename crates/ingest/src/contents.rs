@@ -14,7 +14,7 @@ impl Contents {
     /// Processes the end of an input: sets the earlier input with the same content in `record`, if any, and
     /// adds to `warnings`.
     pub fn finish_source(&mut self, ending: &Ending, record: &mut SourceRecord, warnings: &mut Vec<String>) {
-        warnings.extend(ending.warning.clone());
+        warnings.extend(ending.warnings.iter().cloned());
         record.same_as = ending.content.and_then(|content| match self.0.entry(content) {
             hash_map::Entry::Occupied(earlier) => Some(earlier.get().clone()),
             hash_map::Entry::Vacant(entry) => {

@@ -14,7 +14,8 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::extraction::{
-    Bookkeeping, Detected, ExtractSettings, Hooks, SourceReport, detect_inputs, evaluation_of, read_chunk,
+    Bookkeeping, Detected, ExtractSettings, Hooks, SourceReport, Target, detect_inputs, evaluation_of,
+    read_chunk,
 };
 use crate::reading::{Chunk, Queue, Sink, read_all};
 use gputexel_chess::labels::MAX_SCORE_CP;
@@ -162,6 +163,7 @@ pub fn convert_with<'a>(
         evaluation,
         plan: Plan::of(settings),
         encodes,
+        target: reading.target,
         named_games: if reading.list_skipped.is_some() { usize::MAX } else { Batch::NAMED_GAMES },
     };
     let worker = move |queue: &Queue<Converted>| work.serve(queue);
@@ -219,6 +221,7 @@ struct Work {
     evaluation: Option<TableEvaluation>,
     plan: Plan,
     encodes: bool,
+    target: Target,
     named_games: usize,
 }
 
@@ -237,7 +240,7 @@ impl Work {
         queue.process(|chunk| {
             let detected = &self.detected[chunk.source];
             let in_games = detected.format().has_moves();
-            let mut rest = read_chunk(detected, chunk, criteria);
+            let mut rest = read_chunk(detected, chunk, criteria, self.target);
             let encoded = self.encodes.then(|| self.plan.encode(&rest, in_games));
             if encoded.is_some() {
                 rest.samples = Vec::new();

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use xxhash_rust::xxh3::Xxh3;
 
-use gputexel_files::input::{Input, MAX_LINE_BYTES, endless_line};
+use gputexel_files::input::{Filled, Input, MAX_LINE_BYTES, endless_line};
 use gputexel_files::{Error, Result};
 use gputexel_formats::Format;
 
@@ -103,8 +103,8 @@ impl Source {
 /// What is known about an input after it has been read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ending {
-    /// A warning about ignored data after compressed data.
-    pub warning: Option<String>,
+    /// Warnings about data that were ignored: after compressed data, in archives.
+    pub warnings: Vec<String>,
     /// Size and hash of the decompressed content, if there are several inputs.
     pub content: Option<(u64, u64)>,
 }
@@ -114,7 +114,9 @@ pub(crate) struct Ending {
 pub(crate) struct Chunk {
     /// Index of its source.
     pub source: usize,
-    /// Number of its first line, from 1; 1 in binary formats.
+    /// The file that it belongs to, if the source is an archive.
+    pub member: Option<Arc<str>>,
+    /// Number of its first line, from 1, within that file; 1 in binary formats.
     pub first_line: u64,
     /// Where it begins in the decompressed input, bytes.
     pub offset: u64,
@@ -303,12 +305,13 @@ fn split_into_chunks(
         bytes.clear();
         bytes.append(&mut carried);
         let mut size = CHUNK_BYTES;
-        let (end, last) = loop {
-            if input.fill(&mut bytes, size)? {
-                break (bytes.len(), true);
+        let (end, filled) = loop {
+            let filled = input.fill_member(&mut bytes, size)?;
+            if filled != Filled::Full {
+                break (bytes.len(), filled);
             }
             if let Some(end) = records.split_point(&bytes) {
-                break (end, false);
+                break (end, filled);
             }
             if let Records::Binary(format) = records {
                 if size >= format.max_record_bytes() {
@@ -322,8 +325,8 @@ fn split_into_chunks(
                 // every worker may hold several chunks. It must be split between lines, or the rest of a line
                 // would be taken for a line of its own.
                 match Records::Lines.split_point(&bytes) {
-                    Some(end) => break (end, false),
-                    None => return Err(endless_line(input.name(), first_line)),
+                    Some(end) => break (end, filled),
+                    None => return Err(endless_line(&input.place(), first_line)),
                 }
             }
             size *= 2;
@@ -331,25 +334,27 @@ fn split_into_chunks(
         carried.extend_from_slice(&bytes[end..]);
         bytes.truncate(end);
         let lines = match records {
-            Records::Binary(_) => 0,
-            Records::Games | Records::Lines => memchr::memchr_iter(b'\n', &bytes).count() as u64,
+            Records::Binary(format) if !format.is_text() => 0,
+            _ => memchr::memchr_iter(b'\n', &bytes).count() as u64,
         };
         let length = bytes.len() as u64;
         if hashed {
             hash.update(&bytes);
             size_read += bytes.len() as u64;
         }
-        let ending = last.then(|| Ending {
-            warning: input.warning(),
+        let ending = (filled == Filled::End).then(|| Ending {
+            warnings: input.warnings().to_vec(),
             content: hashed.then(|| (size_read, hash.digest())),
         });
-        if !send(Chunk { source: 0, first_line, offset, ending, bytes }) {
+        let member = input.member().cloned();
+        if !send(Chunk { source: 0, member, first_line, offset, ending, bytes }) {
             return Ok(false);
         }
-        if last {
-            return Ok(true);
+        match filled {
+            Filled::End => return Ok(true),
+            Filled::MemberEnd => first_line = 1,
+            Filled::Full => first_line += lines,
         }
-        first_line += lines;
         offset += length;
     }
 }

@@ -124,7 +124,7 @@ impl<'a> MatchBuilder<'a> {
         self
     }
 
-    /// A book: EPD or FEN, a position per line, or PGN; plain, `.zst` or `.gz`.
+    /// A book: EPD or FEN, a position per line, or PGN; plain, compressed or in an archive.
     pub fn openings(mut self, book: impl Into<PathBuf>) -> Self {
         self.book = Some(book.into());
         self

@@ -2,7 +2,7 @@
 
 use half::f16;
 use serde::{Deserialize, Serialize};
-use shakmaty::{Board, Color, Role, Square};
+use shakmaty::{Bitboard, Board, Color, Role, Square};
 
 use super::feature::{Feature, ROLE_NAMES};
 use super::imported::{ImportedParameter, MAX_FEATURES, check_name};
@@ -222,12 +222,26 @@ impl FeatureSet {
 /// Appends the pieces on their squares: 64 ids per piece, pawn to king.
 fn piece_squares(board: &Board, row: &mut FeatureRow) {
     let white = board.by_color(Color::White);
-    for (index, role) in Role::ALL.iter().enumerate() {
+    append_squares(board, white, 0, &mut row.plus);
+    append_squares(board, !white, 56, &mut row.minus);
+}
+
+/// Appends the pieces on `side`, their squares combined with `flip`. Collected in an array first, since growing
+/// a list id by id takes longer than finding the ids.
+fn append_squares(board: &Board, side: Bitboard, flip: u16, ids: &mut Vec<u16>) {
+    let mut found = [0; 64];
+    let mut count = 0;
+    for (index, role) in Role::ALL.into_iter().enumerate() {
         let base = 64 * index as u16;
-        let pieces = board.by_role(*role);
-        row.plus.extend((pieces & white).into_iter().map(|sq| base + u16::from(sq)));
-        row.minus.extend((pieces & !white).into_iter().map(|sq| base + (u16::from(sq) ^ 56)));
+        let mut rest = (board.by_role(role) & side).0;
+        while rest != 0 {
+            // A board has 64 squares at most; the mask spares the check.
+            found[count & 63] = base + (rest.trailing_zeros() as u16 ^ flip);
+            count += 1;
+            rest &= rest - 1;
+        }
     }
+    ids.extend_from_slice(&found[..count.min(64)]);
 }
 
 impl FeatureSet {

@@ -17,8 +17,8 @@ pub struct Played {
     /// A different limit for B: nodes=N, depth=N, time=BASE+INC or move-time=MS
     #[arg(long, value_name = "LIMIT", help_heading = "Limits")]
     limit_b: Option<String>,
-    /// Opening book: EPD or FEN, one position per line, or PGN; plain, .zst or .gz
-    /// [default: 8 random, balanced plies, different for every pair]
+    /// Opening book: EPD or FEN, one position per line, or PGN; plain, compressed (zst, gz, bz2, xz) or
+    /// in a tar or zip archive [default: 8 random, balanced plies, different for every pair]
     #[arg(long, value_name = "FILE", help_heading = "Openings")]
     openings: Option<PathBuf>,
     /// Order of the openings: random or sequential [default: random]

@@ -96,8 +96,49 @@ fn compression_and_standard_input_change_nothing() {
     }
     bench.write("cut.zst", &zstd::encode_all(text.as_bytes(), 3).unwrap()[..200]);
     assert!(bench.refuse(&["cut.zst"], "", 1).contains("damaged or cut short"));
-    bench.write("x.bz2", b"BZh91AY&SY");
-    assert!(bench.refuse(&["x.bz2"], "", 1).contains("bzip2"));
+    bench.write("x.7z", b"7z\xbc\xaf\x27\x1c");
+    assert!(bench.refuse(&["x.7z"], "", 1).contains("is compressed with 7z; zst, gz, bz2, xz, tar and zip"));
+}
+
+#[test]
+fn words_are_results_where_they_are_certain() {
+    let bench = Bench::new();
+    let wanted: Vec<f32> = positions(1000).iter().map(|(_, _, r)| *r).collect();
+    let word = |words: [&'static str; 3], r: f32| words[(2.0 * r) as usize];
+    let own = |t: &str, r: f32| if t == "b" { 1.0 - r } else { r };
+    bench.write("winner.epd", scheme(1000, |_, _, r| format!(";{}", word(["b", "d", "w"], r))));
+    bench.write("white.epd", scheme(1000, |_, _, r| format!("[{}]", word(["L", "D", "W"], r))));
+    bench.write("stm.epd", scheme(1000, |_, t, r| format!("; {}", word(["loss", "draw", "win"], own(t, r)))));
+    for (args, scale, view) in [
+        (&["winner.epd"][..], "wdb", "white"),
+        (&["white.epd", "--results", "wdl"], "wdl", "white"),
+        (&["stm.epd", "--results", "wdl"], "wdl", "stm"),
+        (&["stm.epd", "--results", "wdl", "--pov", "stm"], "wdl", "stm"),
+    ] {
+        let (report, data) = bench.extract(args, "");
+        let source = &report["sources"][0];
+        assert_eq!((&source["results"], &source["point_of_view"]), (&scale.into(), &view.into()), "{args:?}");
+        assert_eq!(results(&data), wanted, "{args:?}");
+    }
+    // Without the setting, L may be White's loss or that of the side to move.
+    assert!(bench.refuse(&["white.epd"], "", 1).contains("--results wdl w, d and l as won, drawn"));
+    // A letter of the other scale, however late and rare, makes all others doubtful.
+    let late = |i: usize, r: f32| if i == 4990 { ";l" } else { [";b", ";d", ";w"][(2.0 * r) as usize] };
+    let text: String = (0..5).map(|_| scheme(1000, |i, _, r| late(i, r).to_string())).collect();
+    bench.write("mixed.epd", text.replacen(";d", ";l", 1));
+    for args in [&["mixed.epd"][..], &["mixed.epd", "--results", "wdb"]] {
+        let error = bench.refuse(args, "", 1);
+        assert!(error.contains("word") && error.contains("mixed.epd:1:"), "{error}");
+    }
+    bench.write(
+        "percent.csv",
+        format!("fen,win%\n{}", {
+            let line = |(b, t, r): &(String, &str, f32)| format!("{b} {t} - - 0 1,{}\n", 100.0 * r);
+            positions(1000).iter().map(line).collect::<String>()
+        }),
+    );
+    let (report, data) = bench.extract(&["percent.csv"], "");
+    assert_eq!((&report["sources"][0]["results"], results(&data)), (&"0..100".into(), wanted));
 }
 
 #[test]
@@ -351,7 +392,7 @@ fn other_scales_are_refused_and_read_when_named() {
     assert!(
         bench
             .refuse(&["-", "--results", "-1..1"], pgn("", GAME, "1-0"), 2)
-            .contains("all inputs contain games")
+            .contains("only apply to labeled positions in text")
     );
     bench.write("half.epd", scheme(2000, |_, _, r| format!("[{r}]")));
     let (report, _) = bench.extract(&["half.epd", "--results", "-1..1"], "");

@@ -4,11 +4,13 @@
 //! and samples look ahead. What is drawn depends on the seed, the game's own content and the ply
 //! alone, so that neither threads nor chunks nor other games matter.
 
-use shakmaty::{Chess, Move, Position};
+use shakmaty::{Board, Chess, Color, Move, Position};
 
 use super::search::PositionSearch;
 use super::{Reason, Resolve, Selection};
-use crate::sample::{Batch, Origin, Sample, position_key};
+use crate::bare;
+use crate::fen::FenError;
+use crate::sample::{Batch, Origin, Sample, board_key, position_key};
 
 /// Most positions of one game that are read; under the rule of 75 moves no game is longer than
 /// 17,697.
@@ -140,6 +142,46 @@ impl Criteria<'_> {
         self.sample(position, score_cp)
     }
 
+    /// Whether [`judge_bare`](Self::judge_bare) is enough: nothing is searched and no origin is asked for.
+    pub fn is_bare(&self) -> bool {
+        self.search.is_none() && !self.origins
+    }
+
+    /// As [`judge_line`](Self::judge_line), a position without castling rights and en passant square, which
+    /// its board alone decides on: several times as fast.
+    ///
+    /// # Errors
+    /// Positions that are not legal.
+    pub fn judge_bare(
+        &self,
+        board: &Board,
+        turn: Color,
+        score_cp: f32,
+        number: u64,
+    ) -> Result<Result<Sample, Reason>, FenError> {
+        let in_check = bare::check_legal(board, turn)?;
+        let rules = self.selection;
+        if in_check {
+            if !rules.keep_checks {
+                return Ok(Err(Reason::InCheck));
+            }
+            if !rules.keep_ends && bare::has_no_move(board, turn) {
+                return Ok(Err(Reason::GameOver));
+            }
+        } else if !rules.keep_ends && bare::has_no_move(board, turn) {
+            return Ok(Err(Reason::GameOver));
+        }
+        if let Some(reason) = self.judge_pieces(board, score_cp) {
+            return Ok(Err(reason));
+        }
+        if !self.shared(number, 0) {
+            return Ok(Err(Reason::Share));
+        }
+        let key = board_key(board, turn, 0, None);
+        let board = board.clone();
+        Ok(Ok(Sample { board, turn, key, leaf_key: key, result: 0.5, score_cp, game: None }))
+    }
+
     /// The rules about a position's place in its game.
     fn judge_ply(&self, ply: &Ply, ahead: bool) -> Option<Reason> {
         let rules = self.selection;
@@ -170,7 +212,22 @@ impl Criteria<'_> {
     /// The rules about a position wherever it comes from.
     fn judge_anywhere(&self, position: &Chess, score_cp: f32) -> Option<Reason> {
         let rules = self.selection;
-        let board = position.board();
+        if let Some(reason) = self.judge_pieces(position.board(), score_cp) {
+            return Some(reason);
+        }
+        match (rules.quiescence_margin_cp, self.search) {
+            (Some(margin), Some(search)) => match search.is_quiet(position, margin) {
+                Ok(true) => None,
+                Ok(false) => Some(Reason::Loud),
+                Err(_) => Some(Reason::Unsearched),
+            },
+            _ => None,
+        }
+    }
+
+    /// Those about numbers of pieces and scores.
+    fn judge_pieces(&self, board: &Board, score_cp: f32) -> Option<Reason> {
+        let rules = self.selection;
         let pieces = board.occupied().count() as u32;
         if rules.min_non_pawns > 0 && pieces - (board.pawns().count() as u32) < rules.min_non_pawns {
             return Some(Reason::FewNonPawns);
@@ -188,14 +245,7 @@ impl Criteria<'_> {
         } else if rules.max_score_cp.is_some_and(|limit| f64::from(score_cp.abs()) > f64::from(limit)) {
             return Some(Reason::LargeScore);
         }
-        match (rules.quiescence_margin_cp, self.search) {
-            (Some(margin), Some(search)) => match search.is_quiet(position, margin) {
-                Ok(true) => None,
-                Ok(false) => Some(Reason::Loud),
-                Err(_) => Some(Reason::Unsearched),
-            },
-            _ => None,
-        }
+        None
     }
 
     /// Finds what comes within reach of each position.

@@ -238,7 +238,9 @@ impl<'a> Assembly<'a> {
             return Err(self.books.nothing_kept());
         }
         let records = self.books.reports.iter().map(|report| report.record.clone()).collect();
-        let metadata = self.writer.finish(records, self.settings.selection.settings())?;
+        let mut selection = self.settings.selection.settings();
+        self.settings.target.record(&mut selection);
+        let metadata = self.writer.finish(records, selection)?;
         Ok(Report {
             output: output.display().to_string(),
             positions: metadata.positions,

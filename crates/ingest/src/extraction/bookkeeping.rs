@@ -15,6 +15,7 @@ use gputexel_chess::sample::{Agreement, Batch, Damage, Verdict};
 use gputexel_chess::scale::{ResultScale, ResultTally};
 use gputexel_chess::selection::{LeftOut, Reason, Unit};
 use gputexel_dataset::SourceRecord;
+use gputexel_files::input::place;
 use gputexel_files::{Advice, Error, Result};
 
 /// Number of lines or games before the share of bad ones is first checked.
@@ -54,9 +55,10 @@ impl<'a> Bookkeeping<'a> {
     /// damaged; those of writing the list of skipped games.
     pub fn add(&mut self, chunk: &Chunk, rest: &Batch, kept: u64, left_out: &LeftOut) -> Result<()> {
         let report = &mut self.reports[chunk.source];
+        let input = place(&report.record.path, chunk.member.as_deref());
         for game in &rest.skipped {
             let number = report.record.records + game.game + 1;
-            let text = format!("{}: game {number} (line {}): {}", report.record.path, game.line, game.what);
+            let text = format!("{input}: game {number} (line {}): {}", game.line, game.what);
             if let Some(list) = &mut self.skipped {
                 list.add(&text)?;
             }
@@ -80,10 +82,10 @@ impl<'a> Bookkeeping<'a> {
         let room = Batch::COMPLAINTS.saturating_sub(report.complaints.len());
         for (place, reason) in rest.complaints.iter().take(room) {
             let text = match report.format.is_binary() {
-                true => format!("{}: byte {place}: {reason}", report.record.path),
-                false => format!("{}:{place}: {reason}", report.record.path),
+                true => format!("{input}: byte {place}: {reason}"),
+                false => format!("{input}:{place}: {reason}"),
             };
-            if report.format.is_binary() && report.faults.len() < Batch::NAMED_FAULTS {
+            if matches!(report.format, InputFormat::Binary(_)) && report.faults.len() < Batch::NAMED_FAULTS {
                 report.faults.push(text.clone());
             }
             report.complaints.push(text);

@@ -40,7 +40,7 @@ impl Extraction {
         Self::default()
     }
 
-    /// Adds an input: games (PGN) or labeled positions, plain or compressed with zstd or gzip; `-`
+    /// Adds an input: games (PGN) or labeled positions, plain, compressed or in an archive; `-`
     /// is standard input.
     #[must_use]
     pub fn input(mut self, path: impl Into<PathBuf>) -> Self {

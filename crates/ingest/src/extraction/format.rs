@@ -12,7 +12,7 @@ pub enum InputFormat {
     Pgn,
     /// Labeled positions, one a line.
     Text,
-    /// Binary training data.
+    /// Training data, nearly all of them binary.
     Binary(Format),
 }
 
@@ -39,8 +39,8 @@ impl InputFormat {
     pub fn records(self) -> &'static str {
         match self {
             Self::Pgn | Self::Binary(Format::Viriformat) => "games",
-            Self::Text => "lines",
-            Self::Binary(Format::Binpack) => "chains of moves",
+            Self::Text | Self::Binary(Format::Lichess) => "lines",
+            Self::Binary(Format::Binpack | Format::Plain) => "chains of moves",
             Self::Binary(Format::Bulletformat | Format::Marlinformat) => "records",
         }
     }
@@ -56,7 +56,7 @@ impl InputFormat {
 
     /// Whether places in it are bytes, not lines.
     pub fn is_binary(self) -> bool {
-        matches!(self, Self::Binary(_))
+        matches!(self, Self::Binary(format) if !format.is_text())
     }
 }
 

@@ -19,6 +19,7 @@ mod report;
 mod search;
 mod skipped;
 mod sources;
+mod target;
 mod weights;
 
 use std::path::{Path, PathBuf};
@@ -27,6 +28,7 @@ pub use builder::Extraction;
 pub use format::InputFormat;
 pub use reextraction::{Leaf, LeafChanges};
 pub use report::{FunnelStep, Report, Results, SourceReport};
+pub use target::Target;
 
 pub use crate::reading::{Hooks, Progress};
 
@@ -70,6 +72,8 @@ pub struct ExtractSettings {
     pub piece_letters: Option<PieceLetters>,
     /// Point of view of scores in labeled text; detected if `None`.
     pub score_view: Option<PointOfView>,
+    /// What becomes the result of a position.
+    pub target: Target,
     /// Maximum share of bad lines in a text, or of faulty games or plies in a file; above it, nothing is
     /// written.
     pub max_bad_share: f64,
@@ -96,6 +100,7 @@ impl ExtractSettings {
             point_of_view: None,
             piece_letters: None,
             score_view: None,
+            target: Target::Result,
             max_bad_share: 0.1,
             evaluation: None,
             list_skipped: None,
@@ -121,6 +126,10 @@ impl ExtractSettings {
             return Err(Error::Usage("the list of skipped games is an input or the output, too".to_string()));
         }
         self.selection.validate()?;
+        if self.selection.no_draws && self.target != Target::Result {
+            let reason = "leaves out drawn games, but the target are scores, which are no results of games";
+            return Err(Error::Setting { setting: "no-draws", value: None, reason: reason.to_string() });
+        }
         self.feature_set.phase.validate()?;
         let values = u32::from(self.feature_set.phase.max) + 1;
         if let Some(intervals) = self.selection.balance_phases.filter(|n| *n > values) {

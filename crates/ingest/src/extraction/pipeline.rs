@@ -12,7 +12,7 @@ use super::format::InputFormat;
 use super::report::Report;
 use super::search::evaluation_of;
 use super::sources::{Detected, detect_inputs};
-use super::{ExtractSettings, Hooks, Leaf};
+use super::{ExtractSettings, Hooks, Leaf, Target};
 use crate::reading::{Chunk, Queue, read_all};
 use gputexel_chess::detection::TextOptions;
 use gputexel_chess::pgn::read_pgn_with_letters;
@@ -32,6 +32,7 @@ struct Work {
     selection: Selection,
     evaluation: Option<TableEvaluation>,
     named_games: usize,
+    target: Target,
 }
 
 pub fn run(
@@ -66,6 +67,7 @@ pub fn run(
         feature_set: settings.feature_set.clone(),
         selection: settings.selection.clone(),
         evaluation,
+        target: settings.target,
         named_games: if settings.list_skipped.is_some() { usize::MAX } else { Batch::NAMED_GAMES },
     };
     let worker = move |queue: &Queue<Encoded>| work.serve(queue);
@@ -93,13 +95,19 @@ impl Work {
     }
 
     fn process(&self, chunk: &Chunk, criteria: Criteria<'_>) -> Encoded {
-        Encoded::new(read_chunk(&self.detected[chunk.source], chunk, criteria), &self.feature_set)
+        let batch = read_chunk(&self.detected[chunk.source], chunk, criteria, self.target);
+        Encoded::new(batch, &self.feature_set)
     }
 }
 
 /// Reads a chunk of an input.
-pub(crate) fn read_chunk(detected: &Detected, chunk: &Chunk, criteria: Criteria<'_>) -> Batch {
-    match detected {
+pub(crate) fn read_chunk(
+    detected: &Detected,
+    chunk: &Chunk,
+    criteria: Criteria<'_>,
+    target: Target,
+) -> Batch {
+    let mut batch = match detected {
         Detected::Positions(detection) => {
             read_text(&chunk.bytes, chunk.first_line, &detection.format, criteria)
         }
@@ -107,6 +115,11 @@ pub(crate) fn read_chunk(detected: &Detected, chunk: &Chunk, criteria: Criteria<
             let letters = detected_letters.as_ref().map(|detected_letters| &detected_letters.letters);
             read_pgn_with_letters(&chunk.bytes, chunk.first_line, criteria, letters)
         }
-        Detected::Binary(format) => format.read(&chunk.bytes, chunk.offset, criteria),
-    }
+        Detected::Binary(format) => {
+            let place = if format.is_text() { chunk.first_line } else { chunk.offset };
+            format.read(&chunk.bytes, place, criteria)
+        }
+    };
+    target.apply(&mut batch);
+    batch
 }

@@ -4,7 +4,7 @@
 use super::ExtractSettings;
 use super::report::SourceReport;
 use gputexel_chess::sample::{Agreement, Verdict};
-use gputexel_chess::scale::ResultTally;
+use gputexel_chess::scale::{ResultScale, ResultTally};
 use gputexel_chess::text::PointOfView;
 use gputexel_files::{Advice, Error};
 
@@ -48,7 +48,13 @@ pub(super) fn implausible_labels(
 /// Why results seem to use a scale other than the assumed one, unless the user has specified it.
 pub(super) fn scale_mismatch(report: &SourceReport, settings: &ExtractSettings) -> Option<Error> {
     let path = &report.record.path;
-    let found = report.tally.scale_mismatch().filter(|_| settings.results.is_none())?;
+    let scale = report.record.results.as_ref().and_then(|scale| scale.parse::<ResultScale>().ok());
+    // Words are certain only where all of them are on one scale, whoever has chosen it. Percents are only read as
+    // such where a header says so.
+    let found = match scale {
+        Some(scale) => report.tally.mixed_words(scale)?,
+        None => report.tally.scale_mismatch().filter(|_| settings.results.is_none())?,
+    };
     let refusal = match found.line {
         Some(line) => Error::line(path, line, found.reason),
         None => Error::input(path, found.reason),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::ExtractSettings;
+use super::{ExtractSettings, Target};
 use gputexel_chess::scale::ResultScale;
 use gputexel_chess::selection::Selection;
 use gputexel_chess::text::PointOfView;
@@ -81,12 +81,15 @@ impl ExtractSettings {
                 None => return refuse(format!("its source '{}' is not there", source.path)),
             }
         }
-        let selection = Selection::from_settings(&metadata.selection)
-            .map_err(|error| Error::input(path, error.to_string()))?;
+        let mut recorded = metadata.selection.clone();
+        let unknown = |error: Error| Error::input(path, error.to_string());
+        let target = Target::take(&mut recorded).map_err(unknown)?;
+        let selection = Selection::from_settings(&recorded).map_err(unknown)?;
         let mut settings = Self {
             selection,
             max_bad_share: 1.0,
             skip_damaged: true,
+            target,
             ..Self::new(metadata.feature_set.clone())
         };
         if let Some(format) = metadata.sources.first().map(|source| source.format.as_str())
@@ -111,11 +114,13 @@ impl ExtractSettings {
             if rest.iter().all(|source| of_scores(source) == of_scores(first)) {
                 settings.score_view = of_scores(first);
             }
-            // One scale applies to all; if none is recorded, it is the default, which raised no doubts.
-            settings.results = Some(match &first.results {
-                Some(scale) => scale.parse()?,
-                None => ResultScale::default(),
-            });
+            // If no scale is recorded, it is the default, which raised no doubts. If they differ, they were detected.
+            if rest.iter().all(|source| source.results == first.results) {
+                settings.results = Some(match &first.results {
+                    Some(scale) => scale.parse()?,
+                    None => ResultScale::default(),
+                });
+            }
         }
         let games: Vec<_> = metadata.sources.iter().filter(|source| source.format == "pgn").collect();
         if let Some((first, rest)) = games.split_first()

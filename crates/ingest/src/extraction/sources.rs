@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use super::ExtractSettings;
 use super::format::InputFormat;
 use super::piece_letters::{DetectedLetters, detect_letters};
+use super::{ExtractSettings, Target};
 use crate::reading::{self, Records};
 use gputexel_chess::detection::{Detection, InputKind, detect_kind, detect_text, unsupported_format};
 use gputexel_files::input::{Input, is_container};
-use gputexel_files::{Error, Result};
+use gputexel_files::{Advice, Error, Result};
 use gputexel_formats::Format;
 
 /// The type of an input.
@@ -30,18 +30,26 @@ impl Detected {
         if is_container(head) {
             return Err(Error::input(path, "is a dataset already, not games or positions"));
         }
+        let training_data = |format: Format| {
+            if settings.target == Target::Result && !format.has_results() {
+                let advice = Advice::default().text("extract ").setting("target", "score");
+                return Err(Error::input(path, "holds evaluations, but no results")
+                    .advise(advice.text(" takes the scores instead")));
+            }
+            Ok(Self::Binary(format))
+        };
         let kind = match settings.format {
-            Some(InputFormat::Binary(format)) => return Ok(Self::Binary(format)),
+            Some(InputFormat::Binary(format)) => return training_data(format),
             Some(InputFormat::Pgn) => InputKind::Pgn,
             Some(InputFormat::Text) => InputKind::Text,
             None => {
                 if let Some(format) = Format::detect(name, head, complete)? {
-                    return Ok(Self::Binary(format));
+                    return training_data(format);
                 }
                 if let Some(reason) = unsupported_format(head) {
                     return Err(Error::input(path, reason));
                 }
-                detect_kind(name, head)
+                detect_kind(&input.text_name(), head)
             }
         };
         input.require_text()?;

@@ -48,7 +48,7 @@ struct BookEntry {
 }
 
 impl Book {
-    /// Reads a book, plain or compressed with zstd or gzip. Of games, the first `plies` are taken.
+    /// Reads a book, plain, compressed or in an archive. Of games, the first `plies` are taken.
     ///
     /// In lines, everything behind the four or six fields is passed over; empty lines and those
     /// that begin with `#` are none. Positions whose castling needs it are Chess960.
@@ -58,7 +58,7 @@ impl Book {
     pub fn read(path: &Path, plies: u32) -> Result<Self> {
         let input = Input::open(path, Arc::default())?;
         input.require_text()?;
-        let kind = detect_kind(input.name(), input.head());
+        let kind = detect_kind(&input.text_name(), input.head());
         let mut reading = Reading {
             book: Self {
                 entries: Vec::new(),

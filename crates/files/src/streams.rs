@@ -1,0 +1,272 @@
+//! Compressed data of one or several streams, and what follows them: parallel compressors and `cat` write many
+//! streams (gzip calls them members); disks and archives pad files with other bytes.
+
+use std::io::{BufRead, BufReader, Read};
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bzip2::bufread::BzDecoder;
+use flate2::bufread::GzDecoder;
+use lzma_rust2::XzReader;
+
+/// Most memory for the dictionary of an xz stream, KiB: the largest that `xz` itself writes, and what the
+/// decoder needs besides.
+const XZ_MEMORY_KIB: u32 = (3 << 19) + (1 << 14);
+
+/// The compressed bytes: counts those taken, and can show two of them beforehand.
+pub(super) struct Source<R> {
+    inner: BufReader<R>,
+    taken: u64,
+    /// A byte that was taken from `inner` to see the next.
+    held: Option<[u8; 1]>,
+}
+
+impl<R: Read> Source<R> {
+    /// The next two bytes, fewer at the end.
+    fn peek(&mut self) -> std::io::Result<(Option<u8>, Option<u8>)> {
+        let (first, second) = match (self.held, self.inner.fill_buf()?) {
+            (Some([first]), next) => (first, next.first().copied()),
+            (None, []) => return Ok((None, None)),
+            (None, [first, second, ..]) => (*first, Some(*second)),
+            (None, &[first]) => {
+                self.inner.consume(1);
+                self.held = Some([first]);
+                (first, self.inner.fill_buf()?.first().copied())
+            }
+        };
+        Ok((Some(first), second))
+    }
+}
+
+impl<R: Read> Read for Source<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.fill_buf()?.read(buffer)?;
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl<R: Read> BufRead for Source<R> {
+    fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
+        match &self.held {
+            Some(byte) => Ok(byte),
+            None => self.inner.fill_buf(),
+        }
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.taken += count as u64;
+        if self.held.is_some() && count > 0 {
+            self.held = None;
+        } else {
+            self.inner.consume(count);
+        }
+    }
+}
+
+/// A decoder of one stream, which takes no byte beyond the stream's end.
+pub(super) trait Decoder<R>: Read {
+    /// The format's name.
+    const NAME: &'static str;
+    /// How a stream begins.
+    const MAGIC: [u8; 2];
+    /// Whether zeros may follow a stream, a multiple of four of them.
+    const PADDED: bool = false;
+
+    fn new(source: Source<R>) -> Self;
+
+    fn into_source(self) -> Source<R>;
+}
+
+impl<R: Read> Decoder<R> for GzDecoder<Source<R>> {
+    const NAME: &'static str = "gzip";
+    const MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+    fn new(source: Source<R>) -> Self {
+        Self::new(source)
+    }
+
+    fn into_source(self) -> Source<R> {
+        self.into_inner()
+    }
+}
+
+impl<R: Read> Decoder<R> for BzDecoder<Source<R>> {
+    const NAME: &'static str = "bzip2";
+    const MAGIC: [u8; 2] = *b"BZ";
+
+    fn new(source: Source<R>) -> Self {
+        Self::new(source)
+    }
+
+    fn into_source(self) -> Source<R> {
+        self.into_inner()
+    }
+}
+
+impl<R: Read> Decoder<R> for XzReader<Source<R>> {
+    const NAME: &'static str = "xz";
+    const MAGIC: [u8; 2] = [0xfd, b'7'];
+    const PADDED: bool = true;
+
+    fn new(source: Source<R>) -> Self {
+        Self::new_mem_limit(source, false, XZ_MEMORY_KIB)
+    }
+
+    fn into_source(self) -> Source<R> {
+        self.into_inner()
+    }
+}
+
+/// What was left out behind the last stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Garbage {
+    /// The format of the streams.
+    pub format: &'static str,
+    /// Where the streams end, bytes from their beginning.
+    pub at: u64,
+}
+
+/// Where a [`Garbage`] is noted.
+pub(super) type Noted = Arc<Mutex<Option<Garbage>>>;
+
+/// Decompresses streams one after another. Ends where the next bytes begin no stream, and notes
+/// their offset; a stream that is cut short is an error.
+pub(super) struct Streams<R, D> {
+    /// `None` after the end and after an error.
+    decoder: Option<D>,
+    garbage: Noted,
+    source: PhantomData<fn() -> R>,
+}
+
+impl<R: Read, D: Decoder<R>> Streams<R, D> {
+    pub(super) fn new(inner: BufReader<R>, garbage: Noted) -> Self {
+        let decoder = Some(D::new(Source { inner, taken: 0, held: None }));
+        Self { decoder, garbage, source: PhantomData }
+    }
+
+    /// The decoder of the stream that follows, if one does.
+    fn next(&self, mut source: Source<R>) -> std::io::Result<Option<D>> {
+        let end = source.taken;
+        let mut next = source.peek()?;
+        while D::PADDED && next.0 == Some(0) {
+            source.consume(1);
+            next = source.peek()?;
+        }
+        let aligned = (source.taken - end).is_multiple_of(4);
+        let [first, second] = D::MAGIC;
+        match next {
+            (None, _) if aligned => Ok(None),
+            // A lone first byte is a stream that is cut short, which the decoder says.
+            (Some(a), None) if a == first && aligned => Ok(Some(D::new(source))),
+            (Some(a), Some(b)) if (a, b) == (first, second) && aligned => Ok(Some(D::new(source))),
+            _ => {
+                let garbage = Garbage { format: D::NAME, at: end };
+                *self.garbage.lock().unwrap_or_else(PoisonError::into_inner) = Some(garbage);
+                Ok(None)
+            }
+        }
+    }
+}
+
+impl<R: Read, D: Decoder<R>> Read for Streams<R, D> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        while let Some(mut decoder) = self.decoder.take() {
+            // After an error the decoder is not asked again: none of them promises what would follow.
+            let count = decoder.read(buffer)?;
+            if count > 0 || buffer.is_empty() {
+                self.decoder = Some(decoder);
+                return Ok(count);
+            }
+            self.decoder = self.next(decoder.into_source())?;
+        }
+        Ok(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    fn gz(text: &str) -> Vec<u8> {
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        gz.write_all(text.as_bytes()).unwrap();
+        gz.finish().unwrap()
+    }
+
+    fn bz2(text: &str) -> Vec<u8> {
+        let mut bz2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::default());
+        bz2.write_all(text.as_bytes()).unwrap();
+        bz2.finish().unwrap()
+    }
+
+    fn xz(text: &str) -> Vec<u8> {
+        let options = lzma_rust2::XzOptions::with_preset(1);
+        let mut xz = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+        xz.write_all(text.as_bytes()).unwrap();
+        xz.finish().unwrap()
+    }
+
+    type Bytes = std::io::Cursor<Vec<u8>>;
+
+    fn read<D: Decoder<Bytes>>(bytes: &[u8], capacity: usize) -> (std::io::Result<String>, Option<u64>) {
+        let garbage = Noted::default();
+        let buffered = BufReader::with_capacity(capacity, Bytes::new(bytes.to_vec()));
+        let mut streams = Streams::<_, D>::new(buffered, Arc::clone(&garbage));
+        let mut text = String::new();
+        let read = streams.read_to_string(&mut text).map(|_| text);
+        assert_eq!(streams.read(&mut [0; 8]).unwrap_or_default(), 0);
+        let garbage = garbage.lock().unwrap().map(|garbage| garbage.at);
+        (read, garbage)
+    }
+
+    type Reader = fn(&[u8], usize) -> (std::io::Result<String>, Option<u64>);
+
+    #[test]
+    fn streams_are_joined_and_what_follows_is_noted() {
+        for (compress, read, magic) in [
+            (gz as fn(&str) -> Vec<u8>, read::<GzDecoder<_>> as Reader, &b"\x1f\x8b"[..]),
+            (bz2, read::<BzDecoder<_>>, b"BZ"),
+            (xz, read::<XzReader<_>>, b"\xfd7"),
+        ] {
+            let (one, two) = (compress("hello "), compress("world"));
+            let both = [one.clone(), two.clone()].concat();
+            let good = |bytes: &[u8], capacity| {
+                let (text, garbage) = read(bytes, capacity);
+                (text.unwrap(), garbage)
+            };
+            // Small buffers put every boundary everywhere.
+            for capacity in (1..both.len() + 4).chain([1 << 16]) {
+                assert_eq!(good(&both, capacity), ("hello world".to_string(), None), "{capacity}");
+                let hidden = [b"\0", magic].concat();
+                for garbage in [&b"\0"[..], b"garbage", &[magic[0], b'x'], &hidden] {
+                    let bytes = [&both[..], garbage].concat();
+                    let expected = ("hello world".to_string(), Some(both.len() as u64));
+                    assert_eq!(good(&bytes, capacity), expected, "{capacity} {garbage:?}");
+                }
+            }
+            for end in one.len() + 1..both.len() {
+                assert!(read(&both[..end], 1 << 16).0.is_err(), "{end}");
+            }
+            for end in 0..one.len() {
+                assert!(read(&one[..end], 1 << 16).0.is_err(), "{end}");
+            }
+            let mut broken = both.clone();
+            broken[one.len() + 12] ^= 0x55;
+            assert!(read(&broken, 1 << 16).0.is_err());
+        }
+    }
+
+    #[test]
+    fn xz_streams_may_be_padded() {
+        let (one, two) = (xz("hello "), xz("world"));
+        let padded = [&one[..], &[0; 8], &two, &[0; 4]].concat();
+        let (text, garbage) = read::<XzReader<_>>(&padded, 7);
+        assert_eq!((text.unwrap().as_str(), garbage), ("hello world", None));
+        let odd = [&one[..], &[0; 5], &two].concat();
+        let (text, garbage) = read::<XzReader<_>>(&odd, 7);
+        assert_eq!((text.unwrap().as_str(), garbage), ("hello ", Some(one.len() as u64)));
+    }
+}

@@ -1,0 +1,23 @@
+//! What formats in text have in common: positions as they write them.
+
+use gputexel_chess::fen::{FenError, legal_position, parse_fen};
+use gputexel_chess::selection::Reason;
+use shakmaty::{CastlingMode, Chess};
+
+/// A position with nothing behind it.
+pub(crate) fn position(fen: &[u8]) -> Result<Chess, FenError> {
+    let fen = fen.trim_ascii();
+    let (setup, used) = parse_fen(fen)?;
+    if used < fen.len() {
+        return Err(FenError::Board);
+    }
+    legal_position(setup, CastlingMode::Chess960)
+}
+
+/// Under what a position that cannot be used is counted.
+pub(crate) fn refusal(error: FenError) -> Reason {
+    match error {
+        FenError::Kings | FenError::Pawns | FenError::OppositeCheck => Reason::IllegalRecord,
+        _ => Reason::BadRecord,
+    }
+}

@@ -1,0 +1,108 @@
+//! What positions are labeled with: the results of their games, or the scores that engines gave them.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use gputexel_chess::sample::Batch;
+use gputexel_chess::selection::Reason;
+use gputexel_dataset::expected_score;
+use gputexel_files::{Error, Result};
+
+/// What becomes the result of a position in the dataset.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Target {
+    /// The result of its game.
+    #[default]
+    Result,
+    /// The expected score 1 / (1 + 10^(−K s / 400)) of its search score s in centipawns, White's view: Texel's
+    /// sigmoid. Positions without a score are left out.
+    Score {
+        /// The scale constant K.
+        k: f64,
+    },
+}
+
+/// The names under which datasets record a target that is not the result.
+const TARGET: &str = "target";
+const TARGET_K: &str = "target_k";
+
+impl Target {
+    /// K where none is given: the base-10 form with 400 centipawns a decade.
+    pub const DEFAULT_K: f64 = 1.0;
+
+    /// The target of a name and K, [`DEFAULT_K`](Self::DEFAULT_K) if `None`.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for other names than `result` and `score`, for a K that is not positive and finite, and
+    /// for a K without scores.
+    pub fn new(name: &str, k: Option<f64>) -> Result<Self> {
+        let refuse = |setting, value: String, reason: &str| {
+            Err(Error::Setting { setting, value: Some(value), reason: reason.to_string() })
+        };
+        match (name, k) {
+            ("result", None) => Ok(Self::Result),
+            ("result", Some(k)) => refuse("target-k", k.to_string(), "is only for the target score"),
+            ("score", k) => {
+                let k = k.unwrap_or(Self::DEFAULT_K);
+                if k > 0.0 && k.is_finite() {
+                    Ok(Self::Score { k })
+                } else {
+                    refuse("target-k", k.to_string(), "must be a positive number")
+                }
+            }
+            _ => refuse("target", name.to_string(), "expected result or score"),
+        }
+    }
+
+    /// Relabels the samples of a batch.
+    pub(super) fn apply(self, batch: &mut Batch) {
+        let Self::Score { k } = self else { return };
+        let before = batch.samples.len();
+        // Origins are those of the samples, one each, or none at all.
+        let mut samples = batch.samples.iter();
+        batch.origins.retain(|_| samples.next().is_some_and(|sample| !sample.score_cp.is_nan()));
+        batch.samples.retain_mut(|sample| {
+            sample.result = expected_score(k, f64::from(sample.score_cp)) as f32;
+            !sample.score_cp.is_nan()
+        });
+        batch.left_out.add_many(Reason::NoScore, (before - batch.samples.len()) as u64);
+    }
+
+    /// Adds itself to what a dataset records of its selection.
+    pub(super) fn record(self, settings: &mut Vec<(String, String)>) {
+        if let Self::Score { k } = self {
+            settings.push((TARGET.to_string(), "score".to_string()));
+            settings.push((TARGET_K.to_string(), k.to_string()));
+        }
+    }
+
+    /// Takes itself out of what a dataset records.
+    pub(super) fn take(settings: &mut BTreeMap<String, String>) -> Result<Self> {
+        let (name, k) = (settings.remove(TARGET), settings.remove(TARGET_K));
+        let k = k.map(|k| f64::from_str(&k)).transpose();
+        let k = k.map_err(|_| Error::Usage(format!("{TARGET_K}: not a number")))?;
+        name.map_or(Ok(Self::Result), |name| Self::new(&name, k))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_recorded_and_found_again() {
+        for target in [Target::Result, Target::Score { k: 1.0 }, Target::Score { k: 0.123_456_789 }] {
+            let mut settings = vec![("seed".to_string(), "7".to_string())];
+            target.record(&mut settings);
+            let mut settings = settings.into_iter().collect();
+            assert_eq!(Target::take(&mut settings).unwrap(), target);
+            assert_eq!(settings.len(), 1);
+        }
+        assert_eq!(Target::new("score", None).unwrap(), Target::Score { k: 1.0 });
+        for (name, k) in
+            [("score", Some(0.0)), ("score", Some(f64::NAN)), ("result", Some(1.0)), ("wdl", None)]
+        {
+            assert!(Target::new(name, k).is_err(), "{name} {k:?}");
+        }
+    }
+}
