@@ -336,7 +336,7 @@ fn tablebases_decide_endings() {
 #[test]
 fn missing_tables_are_named() {
     let bench = Bench::new();
-    let bishop = "7k/8/6K1/8/8/8/8/P7 w - - 0 1 | 5 | 0.0\n".replace("P7", "B6N");
+    let bishop = "7k/8/6K1/8/8/8/8/P7 w - - 0 1 | 5 | 0.0\n".replace("P7", "1B5N");
     bench.write(
         "in.txt",
         format!("{bishop}7k/8/6K1/8/8/8/P7/8 w - - 0 1 | 5 | 0.0\n7k/8/6K1/8/8/8/P7/8 b - - 0 1 | 5 | 0.0\n"),
@@ -351,9 +351,12 @@ fn missing_tables_are_named() {
     std::fs::create_dir(bench.path("empty")).unwrap();
     let error = bench.fails(&["rescore", "in.txt", "--syzygy", "empty", "-o", "x.txt"], 1);
     assert!(error.contains("empty: contains no Syzygy tables"), "{error}");
+    bench.write("empty/KPvK.rtbw", "");
+    let error = bench.fails(&["rescore", "in.txt", "--syzygy", "empty", "-o", "x.txt"], 1);
+    assert!(error.contains("empty/KPvK.rtbw: "), "{error}");
     // Damaged: the first bytes of another kind of file.
-    bench.write("empty/KPvK.rtbw", [7; 96]);
-    bench.write("empty/KPvK.rtbz", [7; 96]);
+    bench.write("empty/KPvK.rtbw", [7; 80]);
+    bench.write("empty/KPvK.rtbz", [7; 80]);
     let error = bench.fails(&["rescore", "in.txt", "--syzygy", "empty", "-o", "x.txt"], 1);
     assert!(error.contains("KPvK"), "{error}");
 }

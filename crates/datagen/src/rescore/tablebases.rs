@@ -54,12 +54,20 @@ impl Tablebases {
     /// Finds the tables in some folders.
     ///
     /// # Errors
-    /// [`Error::Io`] for folders that cannot be read; [`Error::Input`] where there is no table.
+    /// [`Error::Io`] for folders that cannot be read; [`Error::Input`] where there is no table, and for files
+    /// that are none.
     pub fn open(folders: &[PathBuf]) -> Result<Self> {
         let mut tables = Tablebase::new();
         for folder in folders {
-            let found = tables.add_directory(folder).map_err(|e| Error::io(folder, e))?;
-            if found == 0 {
+            let mut found = false;
+            for entry in std::fs::read_dir(folder).map_err(|e| Error::io(folder, e))? {
+                let path = entry.map_err(|e| Error::io(folder, e))?.path();
+                if path.extension().is_some_and(|ending| ending == "rtbw" || ending == "rtbz") {
+                    tables.add_file(&path).map_err(|e| Error::input(&path, e.to_string()))?;
+                    found = true;
+                }
+            }
+            if !found {
                 return Err(Error::input(folder, "contains no Syzygy tables (.rtbw and .rtbz)"));
             }
         }
