@@ -8,6 +8,7 @@ use shakmaty::{Chess, Move, Position};
 
 use super::search::PositionSearch;
 use super::{LeftOut, Reason, Resolve, Selection};
+use crate::labels::MAX_SCORE_CP;
 use crate::sample::{Sample, position_key};
 
 /// Most positions of one game that are read; under the rule of 75 moves no game is longer than
@@ -181,6 +182,8 @@ impl Criteria<'_> {
             if rules.require_score {
                 return Some(Reason::NoScore);
             }
+        } else if rules.no_mates && score_cp.abs() >= MAX_SCORE_CP {
+            return Some(Reason::MateScore);
         } else if rules.max_score_cp.is_some_and(|limit| f64::from(score_cp.abs()) > f64::from(limit)) {
             return Some(Reason::LargeScore);
         }
@@ -247,6 +250,7 @@ impl Criteria<'_> {
             leaf_key,
             result: 0.5,
             score_cp,
+            move_number: position.fullmoves().get(),
             game: None,
         };
         match (self.selection.resolve, self.search) {

@@ -9,25 +9,18 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::path::{Path, PathBuf};
 
+use super::accounts::Accounts;
 use super::encode::{Encoded, EncodedLabel};
-use super::plausibility::{can_judge, implausible_labels, scale_mismatch};
-use super::report::{FunnelStep, Report, Results, SourceReport};
-use super::skipped::SkippedList;
+use super::report::{Report, Results};
 use super::sources::Detected;
 use super::weights::PhaseWeights;
 use super::{ExtractSettings, Leaf};
-use crate::contents::Contents;
 use crate::game_numbers::GameNumbers;
 use crate::reading::{Chunk, Sink};
-use crate::refusals::{check_room, too_many_bad_lines};
-use gputexel_chess::sample::{Agreement, Batch, Verdict};
-use gputexel_chess::scale::{ResultScale, ResultTally};
+use crate::refusals::check_room;
 use gputexel_chess::selection::{Duplicates, LeftOut, Reason, Unit, draw};
-use gputexel_dataset::{DatasetWriter, PositionLabels, SourceRecord};
-use gputexel_files::{Advice, Error, Result};
-
-/// Number of lines or games before the share of bad ones is first checked.
-const RECORDS_BEFORE_JUDGING: u64 = 1000;
+use gputexel_dataset::{DatasetWriter, PositionLabels};
+use gputexel_files::Result;
 
 /// Keys are hashes already.
 #[derive(Default)]
@@ -62,7 +55,7 @@ struct Repeats {
 pub struct Assembly<'a> {
     writer: DatasetWriter,
     settings: &'a ExtractSettings,
-    reports: Vec<SourceReport>,
+    accounts: Accounts<'a>,
     results: Results,
     /// Positions seen so far, if duplicates are dropped.
     seen: HashSet<u64, BuildHasherDefault<KeyHasher>>,
@@ -71,12 +64,10 @@ pub struct Assembly<'a> {
     repeats: HashMap<u32, Repeats>,
     /// Number of rows written when each source ended.
     source_ends: Vec<usize>,
-    skipped: Option<SkippedList>,
     leaves: Option<&'a mut Vec<Leaf>>,
     /// Whether any source has games, so that every position needs a game number.
     numbered: bool,
     games: GameNumbers,
-    contents: Contents,
 }
 
 /// What happened to the positions of a chunk.
@@ -101,32 +92,24 @@ impl<'a> Assembly<'a> {
         settings: &'a ExtractSettings,
         leaves: Option<&'a mut Vec<Leaf>>,
     ) -> Result<Self> {
-        let game_rules = settings.selection.game_rules();
-        let reports = inputs
-            .iter()
-            .zip(detected)
-            .map(|(path, detected)| empty_report(path, detected, &game_rules))
-            .collect();
-        let skipped = settings.list_skipped.as_deref().map(|path| SkippedList::create(path, settings.force));
+        let accounts = Accounts::try_new(inputs, detected, settings)?;
         Ok(Self {
             writer,
             settings,
-            reports,
+            accounts,
             results: Results::default(),
             seen: HashSet::default(),
             rows: KeyMap::default(),
             repeats: HashMap::new(),
             source_ends: vec![0; inputs.len()],
-            skipped: skipped.transpose()?,
             leaves,
             numbered: detected.iter().any(Detected::has_games),
             games: GameNumbers::default(),
-            contents: Contents::default(),
         })
     }
 
     fn write(&mut self, chunk: &Chunk, encoded: &Encoded) -> Result<Written> {
-        let pgn = self.reports[chunk.source].record.format == "pgn";
+        let pgn = self.accounts.is_pgn(chunk.source);
         self.games.begin_chunk(chunk.source);
         let mut written = Written::default();
         for (label, row) in encoded.rows() {
@@ -235,7 +218,7 @@ impl<'a> Assembly<'a> {
             .collect();
         self.writer.retain(&keep)?;
         let mut start = 0;
-        for (report, end) in self.reports.iter_mut().zip(&self.source_ends) {
+        for (report, end) in self.accounts.reports.iter_mut().zip(&self.source_ends) {
             let end = start.max(*end);
             let kept = keep[start..end].iter().filter(|keep| **keep).count() as u64;
             report.left_out.add_many(Reason::Sample, (end - start) as u64 - kept);
@@ -251,36 +234,13 @@ impl<'a> Assembly<'a> {
 
     pub fn finish(mut self, inputs: &[PathBuf], output: &Path) -> Result<Report> {
         self.revise()?;
-        for report in &mut self.reports {
-            report.verdict = report.agreement.verdict();
-            report.warnings.extend(report.agreement_warning());
-            report.warnings.extend(report.losses());
-            let scale = self.settings.results;
-            report.warnings.extend(report.tally.warnings(scale.unwrap_or_default(), scale.is_some()));
-            report.record.left_out = report.left_out.by_label();
-            report.funnel = FunnelStep::all(report.positions_read, &report.left_out);
-            let skipped = report.left_out.sum(Unit::Game) + report.left_out.sum(Unit::GameRest);
-            let chosen = report.left_out.iter().filter(|(reason, _)| reason.is_choice());
-            let chosen: u64 = chosen.map(|(_, count)| count).sum();
-            report.skipped_games_unnamed = skipped - chosen - report.skipped_games.len() as u64;
-        }
+        self.accounts.conclude();
         if self.writer.is_empty() {
-            let mut left_out = LeftOut::default();
-            self.reports.iter().for_each(|report| left_out.merge(&report.left_out));
-            let reasons: Vec<String> =
-                left_out.iter().map(|(reason, count)| format!("{count} {}", reason.label())).collect();
-            let reasons = if reasons.is_empty() {
-                "nothing, the inputs have no positions".to_string()
-            } else {
-                reasons.join(", ")
-            };
-            return Err(Error::input(&inputs[0], format!("no position was kept; left out: {reasons}")));
+            return Err(self.accounts.nothing_kept(&inputs[0]));
         }
-        let records = self.reports.iter().map(|report| report.record.clone()).collect();
+        let records = self.accounts.reports.iter().map(|report| report.record.clone()).collect();
         let metadata = self.writer.finish(records, self.settings.selection.settings())?;
-        if let Some(list) = self.skipped {
-            list.finish()?;
-        }
+        let sources = self.accounts.finish()?;
         Ok(Report {
             output: output.display().to_string(),
             positions: metadata.positions,
@@ -290,7 +250,7 @@ impl<'a> Assembly<'a> {
             bytes_read: 0,
             seconds: 0.0,
             selection: metadata.selection,
-            sources: self.reports,
+            sources,
         })
     }
 }
@@ -304,139 +264,11 @@ impl Sink for Assembly<'_> {
 
     fn add(&mut self, chunk: &Chunk, encoded: Encoded) -> Result<()> {
         let written = self.write(chunk, &encoded)?;
-        let report = &mut self.reports[chunk.source];
-        report.resolved += written.resolved;
-        for game in &encoded.rest.skipped {
-            let number = report.record.records + game.game + 1;
-            let text = format!("{}: game {number} (line {}): {}", report.record.path, game.line, game.what);
-            if let Some(list) = &mut self.skipped {
-                list.add(&text)?;
-            }
-            if report.faults.len() < Batch::NAMED_FAULTS && game.reason.is_fault() {
-                report.faults.push(text.clone());
-            }
-            if report.skipped_games.len() < Batch::NAMED_GAMES && !game.reason.is_choice() {
-                report.skipped_games.push(text);
-            }
-        }
-        report.record.records += encoded.rest.records;
-        report.record.positions += encoded.len() as u64 - written.left_out.sum(Unit::Position);
-        report.positions_read += encoded.rest.positions_read;
-        report.left_out.merge(&encoded.rest.left_out);
-        report.left_out.merge(&written.left_out);
-        report.agreement.merge(&encoded.rest.agreement);
-        report.plies += encoded.rest.plies;
-        report.plies_lost += encoded.rest.plies_lost;
-        report.score_agreement.merge(&encoded.rest.score_agreement);
-        report.tally.merge(&encoded.rest.tally);
-        let room = Batch::COMPLAINTS.saturating_sub(report.complaints.len());
-        for (line, reason) in encoded.rest.complaints.iter().take(room) {
-            report.complaints.push(format!("{}:{line}: {reason}", report.record.path));
-        }
-        report.bad_lines = report.left_out.bad_lines();
-        report.bad_games = report.left_out.faulty_games();
-        let last = chunk.ending.is_some();
-        if let Some(ending) = &chunk.ending {
-            self.contents.finish_source(ending, &mut report.record, &mut report.warnings);
-        }
-        if report.record.format != "pgn"
-            && can_judge(report, last)
-            && let Some(refusal) = implausible_labels(report, self.settings, last)
-        {
-            return Err(refusal);
-        }
-        let judged = last || report.record.records >= RECORDS_BEFORE_JUDGING;
-        if judged && report.bad_share() > self.settings.max_bad_share {
-            if let Some(refusal) = scale_mismatch(report, self.settings) {
-                return Err(refusal);
-            }
-            return Err(too_bad(report, self.settings));
-        }
-        Ok(())
+        let kept = encoded.len() as u64 - written.left_out.sum(Unit::Position);
+        self.accounts.reports[chunk.source].resolved += written.resolved;
+        self.accounts.add(chunk, &encoded.rest, kept, &written.left_out)
     }
 }
 
 /// Separates the random numbers for the sample of all positions from those for samples of games.
 const SAMPLE: u64 = 0x5a4d_504c;
-
-fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str]) -> SourceReport {
-    let (detected_letters, detection) = match detected {
-        Detected::Games(detected_letters) => (detected_letters.as_ref(), None),
-        Detected::Positions(detection) => (None, Some(detection)),
-    };
-    let format = detection.map(|detection| &detection.format);
-    let mut warnings: Vec<String> =
-        detection.iter().flat_map(|one| [one.warning.clone(), one.score_warning.clone()]).flatten().collect();
-    if format.is_some() && !game_rules.is_empty() {
-        warnings.push(format!(
-            "labeled positions have no moves and tags, so these rules do not apply: {}",
-            game_rules.join(", ")
-        ));
-    }
-    SourceReport {
-        record: SourceRecord {
-            path: path.display().to_string(),
-            format: if detected.is_pgn() { "pgn" } else { "text" }.to_string(),
-            labels: format.map(|format| format.syntax.name().to_string()),
-            point_of_view: format.map(|format| format.point_of_view.name().to_string()),
-            piece_letters: detected_letters.filter(|l| !l.letters.is_english()).map(|l| l.letters.name()),
-            results: format
-                .map(|format| format.scale)
-                .filter(|s| *s != ResultScale::default())
-                .map(|s| s.to_string()),
-            score_point_of_view: format
-                .filter(|format| format.score_view != format.point_of_view)
-                .map(|format| format.score_view.name().to_string()),
-            ..SourceRecord::default()
-        },
-        positions_read: 0,
-        resolved: 0,
-        evidence: match detection {
-            Some(detection) => Some(detection.evidence.clone()),
-            None => detected_letters.and_then(|detected_letters| detected_letters.evidence.clone()),
-        },
-        score_evidence: detection.and_then(|detection| detection.score_evidence.clone()),
-        agreement: Agreement::default(),
-        score_agreement: Agreement::default(),
-        verdict: Verdict::CannotTell,
-        warnings,
-        complaints: Vec::new(),
-        skipped_games: Vec::new(),
-        skipped_games_unnamed: 0,
-        funnel: Vec::new(),
-        bad_lines: 0,
-        bad_games: 0,
-        plies: 0,
-        plies_lost: 0,
-        faults: Vec::new(),
-        left_out: LeftOut::default(),
-        tally: ResultTally::default(),
-    }
-}
-
-fn too_bad(report: &SourceReport, settings: &ExtractSettings) -> Error {
-    match report.losses() {
-        Some(losses) => too_many_faults(report, &losses, settings),
-        None => too_many_bad_lines(
-            &report.record,
-            report.bad_lines,
-            (report.bad_share(), settings.max_bad_share),
-            report.left_out_of(Unit::Line).max_by_key(|(_, count)| *count),
-            report.complaints.first(),
-        ),
-    }
-}
-
-fn too_many_faults(report: &SourceReport, losses: &str, settings: &ExtractSettings) -> Error {
-    let limit = 100.0 * settings.max_bad_share;
-    let named = report.faults.join("; ");
-    let refusal =
-        Error::input(&report.record.path, format!("{losses}; the limit is {limit:.1} %; the first: {named}"));
-    match settings.piece_letters {
-        None if report.left_out.count(Reason::UnreadableMove) > 0 => {
-            let letters = Advice::default().setting("piece-letters", "");
-            refusal.advise(letters.text(" names the pieces of other languages"))
-        }
-        _ => refusal,
-    }
-}

@@ -6,6 +6,7 @@
 //! only on inputs and settings, never on the number of threads. Memory holds a few chunks of decompressed
 //! text, and about eight bytes per kept position unless duplicates are kept.
 
+mod accounts;
 mod assembly;
 mod builder;
 mod encode;
@@ -14,6 +15,7 @@ mod pipeline;
 mod plausibility;
 mod reextraction;
 mod report;
+mod scored;
 mod search;
 mod skipped;
 mod sources;
@@ -24,6 +26,7 @@ use std::path::{Path, PathBuf};
 pub use builder::Extraction;
 pub use reextraction::{Leaf, LeafChanges};
 pub use report::{FunnelStep, Report, Results, SourceReport};
+pub use scored::{ScoredPosition, ScoredVisitor, visit_scored};
 
 pub use crate::reading::{Hooks, Progress};
 

@@ -1,0 +1,221 @@
+//! The account of every source: what was read of it, kept and left out, and whether it can be trusted.
+
+use std::path::{Path, PathBuf};
+
+use super::ExtractSettings;
+use super::plausibility::{can_judge, implausible_labels, scale_mismatch};
+use super::report::{FunnelStep, SourceReport};
+use super::skipped::SkippedList;
+use super::sources::Detected;
+use crate::contents::Contents;
+use crate::reading::Chunk;
+use crate::refusals::too_many_bad_lines;
+use gputexel_chess::sample::{Agreement, Batch, Verdict};
+use gputexel_chess::scale::{ResultScale, ResultTally};
+use gputexel_chess::selection::{LeftOut, Reason, Unit};
+use gputexel_dataset::SourceRecord;
+use gputexel_files::{Advice, Error, Result};
+
+/// Number of lines or games before the share of bad ones is first checked.
+const RECORDS_BEFORE_JUDGING: u64 = 1000;
+
+/// The accounts of all sources.
+pub struct Accounts<'a> {
+    settings: &'a ExtractSettings,
+    /// One for each source.
+    pub reports: Vec<SourceReport>,
+    skipped: Option<SkippedList>,
+    contents: Contents,
+}
+
+impl<'a> Accounts<'a> {
+    pub fn try_new(inputs: &[PathBuf], detected: &[Detected], settings: &'a ExtractSettings) -> Result<Self> {
+        let game_rules = settings.selection.game_rules();
+        let reports = inputs
+            .iter()
+            .zip(detected)
+            .map(|(path, detected)| empty_report(path, detected, &game_rules))
+            .collect();
+        let skipped = settings.list_skipped.as_deref().map(|path| SkippedList::create(path, settings.force));
+        Ok(Self { settings, reports, skipped: skipped.transpose()?, contents: Contents::default() })
+    }
+
+    /// Whether a source has games.
+    pub fn is_pgn(&self, source: usize) -> bool {
+        self.reports[source].record.format == "pgn"
+    }
+
+    /// Adds a chunk, of which `kept` positions are kept and `left_out` says what was left out after reading.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for labels that contradict material, and too many bad lines or games.
+    pub fn add(&mut self, chunk: &Chunk, rest: &Batch, kept: u64, left_out: &LeftOut) -> Result<()> {
+        let report = &mut self.reports[chunk.source];
+        for game in &rest.skipped {
+            let number = report.record.records + game.game + 1;
+            let text = format!("{}: game {number} (line {}): {}", report.record.path, game.line, game.what);
+            if let Some(list) = &mut self.skipped {
+                list.add(&text)?;
+            }
+            if report.faults.len() < Batch::NAMED_FAULTS && game.reason.is_fault() {
+                report.faults.push(text.clone());
+            }
+            if report.skipped_games.len() < Batch::NAMED_GAMES && !game.reason.is_choice() {
+                report.skipped_games.push(text);
+            }
+        }
+        report.record.records += rest.records;
+        report.record.positions += kept;
+        report.positions_read += rest.positions_read;
+        report.left_out.merge(&rest.left_out);
+        report.left_out.merge(left_out);
+        report.agreement.merge(&rest.agreement);
+        report.plies += rest.plies;
+        report.plies_lost += rest.plies_lost;
+        report.score_agreement.merge(&rest.score_agreement);
+        report.tally.merge(&rest.tally);
+        let room = Batch::COMPLAINTS.saturating_sub(report.complaints.len());
+        for (line, reason) in rest.complaints.iter().take(room) {
+            report.complaints.push(format!("{}:{line}: {reason}", report.record.path));
+        }
+        report.bad_lines = report.left_out.bad_lines();
+        report.bad_games = report.left_out.faulty_games();
+        let last = chunk.ending.is_some();
+        if let Some(ending) = &chunk.ending {
+            self.contents.finish_source(ending, &mut report.record, &mut report.warnings);
+        }
+        if report.record.format != "pgn"
+            && can_judge(report, last)
+            && let Some(refusal) = implausible_labels(report, self.settings, last)
+        {
+            return Err(refusal);
+        }
+        let judged = last || report.record.records >= RECORDS_BEFORE_JUDGING;
+        if judged && report.bad_share() > self.settings.max_bad_share {
+            if let Some(refusal) = scale_mismatch(report, self.settings) {
+                return Err(refusal);
+            }
+            return Err(too_bad(report, self.settings));
+        }
+        Ok(())
+    }
+
+    /// Draws conclusions once everything is read.
+    pub fn conclude(&mut self) {
+        for report in &mut self.reports {
+            report.verdict = report.agreement.verdict();
+            report.warnings.extend(report.agreement_warning());
+            report.warnings.extend(report.losses());
+            let scale = self.settings.results;
+            report.warnings.extend(report.tally.warnings(scale.unwrap_or_default(), scale.is_some()));
+            report.record.left_out = report.left_out.by_label();
+            report.funnel = FunnelStep::all(report.positions_read, &report.left_out);
+            let skipped = report.left_out.sum(Unit::Game) + report.left_out.sum(Unit::GameRest);
+            let chosen = report.left_out.iter().filter(|(reason, _)| reason.is_choice());
+            let chosen: u64 = chosen.map(|(_, count)| count).sum();
+            report.skipped_games_unnamed = skipped - chosen - report.skipped_games.len() as u64;
+        }
+    }
+
+    /// The error for inputs of which nothing is kept.
+    pub fn nothing_kept(&self, first: &Path) -> Error {
+        let mut left_out = LeftOut::default();
+        self.reports.iter().for_each(|report| left_out.merge(&report.left_out));
+        let reasons: Vec<String> =
+            left_out.iter().map(|(reason, count)| format!("{count} {}", reason.label())).collect();
+        let reasons = if reasons.is_empty() {
+            "nothing, the inputs have no positions".to_string()
+        } else {
+            reasons.join(", ")
+        };
+        Error::input(first, format!("no position was kept; left out: {reasons}"))
+    }
+
+    /// Writes the list of skipped games, if there is one, and returns the reports.
+    pub fn finish(self) -> Result<Vec<SourceReport>> {
+        self.skipped.map_or(Ok(()), SkippedList::finish)?;
+        Ok(self.reports)
+    }
+}
+
+fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str]) -> SourceReport {
+    let (detected_letters, detection) = match detected {
+        Detected::Games(detected_letters) => (detected_letters.as_ref(), None),
+        Detected::Positions(detection) => (None, Some(detection)),
+    };
+    let format = detection.map(|detection| &detection.format);
+    let mut warnings: Vec<String> =
+        detection.iter().flat_map(|one| [one.warning.clone(), one.score_warning.clone()]).flatten().collect();
+    if format.is_some() && !game_rules.is_empty() {
+        warnings.push(format!(
+            "labeled positions have no moves and tags, so these rules do not apply: {}",
+            game_rules.join(", ")
+        ));
+    }
+    SourceReport {
+        record: SourceRecord {
+            path: path.display().to_string(),
+            format: if detected.is_pgn() { "pgn" } else { "text" }.to_string(),
+            labels: format.map(|format| format.syntax.name().to_string()),
+            point_of_view: format.map(|format| format.point_of_view.name().to_string()),
+            piece_letters: detected_letters.filter(|l| !l.letters.is_english()).map(|l| l.letters.name()),
+            results: format
+                .map(|format| format.scale)
+                .filter(|s| *s != ResultScale::default())
+                .map(|s| s.to_string()),
+            score_point_of_view: format
+                .filter(|format| format.score_view != format.point_of_view)
+                .map(|format| format.score_view.name().to_string()),
+            ..SourceRecord::default()
+        },
+        positions_read: 0,
+        resolved: 0,
+        evidence: match detection {
+            Some(detection) => Some(detection.evidence.clone()),
+            None => detected_letters.and_then(|detected_letters| detected_letters.evidence.clone()),
+        },
+        score_evidence: detection.and_then(|detection| detection.score_evidence.clone()),
+        agreement: Agreement::default(),
+        score_agreement: Agreement::default(),
+        verdict: Verdict::CannotTell,
+        warnings,
+        complaints: Vec::new(),
+        skipped_games: Vec::new(),
+        skipped_games_unnamed: 0,
+        funnel: Vec::new(),
+        bad_lines: 0,
+        bad_games: 0,
+        plies: 0,
+        plies_lost: 0,
+        faults: Vec::new(),
+        left_out: LeftOut::default(),
+        tally: ResultTally::default(),
+    }
+}
+
+fn too_bad(report: &SourceReport, settings: &ExtractSettings) -> Error {
+    match report.losses() {
+        Some(losses) => too_many_faults(report, &losses, settings),
+        None => too_many_bad_lines(
+            &report.record,
+            report.bad_lines,
+            (report.bad_share(), settings.max_bad_share),
+            report.left_out_of(Unit::Line).max_by_key(|(_, count)| *count),
+            report.complaints.first(),
+        ),
+    }
+}
+
+fn too_many_faults(report: &SourceReport, losses: &str, settings: &ExtractSettings) -> Error {
+    let limit = 100.0 * settings.max_bad_share;
+    let named = report.faults.join("; ");
+    let refusal =
+        Error::input(&report.record.path, format!("{losses}; the limit is {limit:.1} %; the first: {named}"));
+    match settings.piece_letters {
+        None if report.left_out.count(Reason::UnreadableMove) > 0 => {
+            let letters = Advice::default().setting("piece-letters", "");
+            refusal.advise(letters.text(" names the pieces of other languages"))
+        }
+        _ => refusal,
+    }
+}
