@@ -89,7 +89,7 @@ pub fn rescore(
                 engine: scorer.config.clone(),
                 limit: engine.limit.to_string(),
                 hash_mib: engine.hash_mib,
-                tablebases: options.tablebases.iter().map(|folder| absolute(folder)).collect(),
+                tablebases: options.tablebases.iter().map(absolute).collect(),
             };
             Some(Journal::open(output, header, options.resume, settings.reading.force)?)
         }
