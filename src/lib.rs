@@ -51,6 +51,7 @@
 
 pub use gputexel_checking as checking;
 pub use gputexel_chess as chess;
+pub use gputexel_datagen as datagen;
 pub use gputexel_dataset as dataset;
 pub use gputexel_dataset::Dataset;
 pub use gputexel_dataset::objective;

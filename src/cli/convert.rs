@@ -17,12 +17,19 @@ use super::{Context, answer};
 All positions are kept unless flags of the selection leave some out, such as --keep-checks=false, \
 --keep-captures=false, --max-score, --duplicates drop or --preset. What the format has no place for is said.")]
 pub struct ConvertArgs {
+    #[command(flatten)]
+    conversion: ConversionArgs,
+}
+
+/// What is read and written.
+#[derive(Debug, clap::Args)]
+pub struct ConversionArgs {
     /// Games, labeled positions or training data; - reads standard input
     #[arg(required = true, value_name = "INPUT")]
-    inputs: Vec<PathBuf>,
+    pub inputs: Vec<PathBuf>,
     /// The file to write
     #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
+    pub output: PathBuf,
     /// Format to write: binpack, bulletformat, viriformat, marlinformat, plain, text
     /// (FEN | centipawns | result) or epd [default: by the ending .binpack, .bf, .vf, .marlin, .plain,
     /// .txt or .epd]
@@ -39,8 +46,12 @@ pub struct ConvertArgs {
     reading: ReadingArgs,
 }
 
-impl ConvertArgs {
-    fn settings(&self) -> gputexel::Result<ConversionSettings> {
+impl ConversionArgs {
+    /// The settings of the library.
+    ///
+    /// # Errors
+    /// [`gputexel::Error::Usage`] for names that are not known.
+    pub fn settings(&self) -> gputexel::Result<ConversionSettings> {
         let format = match &self.to {
             Some(name) => name.parse()?,
             None => {
@@ -67,13 +78,14 @@ impl ConvertArgs {
 /// # Errors
 /// Those of [`gputexel::conversion::convert`].
 pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
-    let settings = args.settings()?;
-    let report = with_progress(context, |hooks| convert(&args.inputs, &settings, &args.output, hooks))?;
+    let ConversionArgs { inputs, output, .. } = &args.conversion;
+    let settings = args.conversion.settings()?;
+    let report = with_progress(context, |hooks| convert(inputs, &settings, output, hooks))?;
     answer(context, &report, || describe(&report))
 }
 
 /// The report in words.
-fn describe(report: &ConversionReport) -> String {
+pub fn describe(report: &ConversionReport) -> String {
     let mut text = String::new();
     for source in &report.sources {
         describe_source(&mut text, source);

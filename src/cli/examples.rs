@@ -115,6 +115,23 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "gputexel match new.json \"/usr/games/toga2\" --depth 3 --option-b \"Hash=16\"",
         ],
     ),
+    (
+        "selfplay",
+        &[
+            "gputexel selfplay --games 10000 --nodes 5000 -o runs/games",
+            "gputexel selfplay --params runs/first --win-score 1000 --draw-after 40 --seed 2 -o runs/second-games",
+            "gputexel selfplay --engine ./engine --option Hash=16 --depth 8 --openings book.epd --random-plies 2",
+            "gputexel selfplay --resume runs/games",
+        ],
+    ),
+    (
+        "rescore",
+        &[
+            "gputexel rescore quiet.epd -o rescored.binpack --engine /usr/games/stockfish --nodes 20000",
+            "gputexel rescore games.binpack -o endings.binpack --syzygy /data/syzygy --skip-missing",
+            "gputexel rescore quiet.epd -o rescored.txt --engine runs/first --depth 8 --resume",
+        ],
+    ),
     ("patch tune", &["gputexel patch tune engine.tune src"]),
     ("patch apply", &["gputexel patch apply engine.tune src --params runs/x/values.params"]),
     ("patch check", &["gputexel patch check engine.tune src"]),

@@ -1,5 +1,6 @@
 //! Which flags mend an error: the library says what would, and the flags are the command line's.
 
+use gputexel::datagen::rescore::{Begun, MissingTables};
 use gputexel::run_folder::Occupied;
 use gputexel::{Error, patch, tables};
 
@@ -8,7 +9,10 @@ pub fn of(error: &Error) -> Option<String> {
     let patch = || error.remedy().copied().map(of_patch);
     let tables = || error.remedy().copied().map(of_tables);
     let folder = || error.remedy().copied().map(of_folder);
-    patch().or_else(tables).or_else(folder).map(str::to_string).or_else(|| of_unfinished(error))
+    let begun = || error.remedy().copied().map(of_begun);
+    let missing = || error.remedy().map(|MissingTables| "; --skip-missing leaves such positions as they are");
+    let named = patch().or_else(tables).or_else(folder).or_else(begun).or_else(missing);
+    named.map(str::to_string).or_else(|| of_unfinished(error))
 }
 
 /// The command that gives a folder without parameters its parameters.
@@ -22,6 +26,14 @@ fn of_unfinished(error: &Error) -> Option<String> {
         Unfinished::Sweep => format!("; 'gputexel sweep --resume {folder} --best FILE' trains them"),
         Unfinished::Spsa => format!("; resume it with 'gputexel spsa run --resume {folder}'"),
     })
+}
+
+/// The flags of `rescore`, as the end of a message.
+fn of_begun(remedy: Begun) -> &'static str {
+    match remedy {
+        Begun::Resumable => "; use --resume to continue it, or --force to start again",
+        Begun::Other => "; give the same as then, or start again with --force instead of --resume",
+    }
 }
 
 /// The flags by which a run begins in a folder, as the end of a message.

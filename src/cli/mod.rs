@@ -23,9 +23,11 @@ mod pso;
 mod reading;
 mod reading_progress;
 mod report;
+mod rescore;
 mod runs;
 mod scale;
 mod selection;
+mod selfplay;
 mod spsa;
 mod sweep;
 mod table;
@@ -99,6 +101,11 @@ enum Command {
     ImportParams(export::ImportParamsArgs),
     /// Play a match between two engines or parameter files: Elo, errors, SPRT
     Match(Box<matches::MatchArgs>),
+    /// Make games for tuning: an engine plays itself
+    #[command(name = "selfplay")]
+    SelfPlay(Box<selfplay::SelfPlayArgs>),
+    /// Give positions new scores by an engine, or results and scores from tablebases
+    Rescore(Box<rescore::RescoreArgs>),
     /// List the features of a model: their names and what they count
     Features(features::FeaturesArgs),
     /// Patch engine sources: turn numbers into options, insert tuned values and tables
@@ -156,6 +163,8 @@ pub fn main() -> ExitCode {
         Command::Export(args) => export::run(args, &context),
         Command::ImportParams(args) => export::run_import(args, &context),
         Command::Match(args) => matches::run(args, &context),
+        Command::Rescore(args) => rescore::run(args, &context),
+        Command::SelfPlay(args) => selfplay::run(args, &context),
         Command::Features(args) => features::run(args, &context),
         Command::Patch(args) => patch::run(args, &context),
         Command::Basis(args) => basis::run(args, &context),

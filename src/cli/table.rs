@@ -53,6 +53,17 @@ pub fn phase_table(phases: &[PhaseRow], indent: usize) -> String {
     aligned(&rows, indent)
 }
 
+/// A time as `5 s`, `1 min 05 s` or `2 h 03 min`.
+pub fn duration(seconds: f64) -> String {
+    let whole = seconds.min(1e9).round() as u64;
+    let (hours, minutes, seconds) = (whole / 3600, whole / 60 % 60, whole % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{seconds} s"),
+        (0, _) => format!("{minutes} min {seconds:02} s"),
+        _ => format!("{hours} h {minutes:02} min"),
+    }
+}
+
 /// A share of a total as `12.3 %`.
 pub fn percent(part: u64, total: u64) -> String {
     format!("{:.1} %", 100.0 * part as f64 / total.max(1) as f64)

@@ -49,6 +49,7 @@ mod spsa {
 
 mod tune {
     mod basis;
+    mod blend;
     mod constraints;
     mod kills;
     mod pso;

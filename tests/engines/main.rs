@@ -6,6 +6,7 @@
 mod common;
 
 mod client;
+mod datagen_commands;
 mod games;
 mod match_command;
 mod match_runs;

@@ -4,7 +4,8 @@
 //! The first line is written as a whole or not at all, a last line that was cut off is ignored, and only the
 //! process that holds the lock of the folder writes. What the lines mean is up to the callers.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -42,14 +43,15 @@ impl Place<'_> {
     }
 }
 
+/// Bytes of a line at most.
+const LINE_BYTES: u64 = 1 << 30;
+
 /// What a journal holds.
 pub struct Contents<H, E> {
     /// The first line.
     pub header: H,
     /// The others, with their numbers from 2.
     pub entries: Vec<(u64, E)>,
-    /// Bytes of whole lines.
-    whole: u64,
 }
 
 /// Reads a journal, which may be in use. `check` sees the header before anything else is read.
@@ -61,23 +63,83 @@ pub fn read<H: DeserializeOwned, E: DeserializeOwned>(
     place: Place<'_>,
     check: impl FnOnce(&H) -> Result<()>,
 ) -> Result<Contents<H, E>> {
+    let mut entries = Vec::new();
+    let (header, _) = scan(place, check, |line, entry| {
+        entries.push((line.number, entry));
+        Ok(())
+    })?;
+    Ok(Contents { header, entries })
+}
+
+/// Where an entry stands in its journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Its number, from 2.
+    pub number: u64,
+    /// Its first byte.
+    pub offset: u64,
+    /// Its bytes, without the line feed.
+    pub bytes: usize,
+}
+
+/// As [`read`], for journals that may be larger than the memory: `each` sees one entry at a time. Returns the
+/// header and the bytes of whole lines.
+///
+/// # Errors
+/// Those of [`read`], and of `each`.
+pub fn scan<H: DeserializeOwned, E: DeserializeOwned>(
+    place: Place<'_>,
+    check: impl FnOnce(&H) -> Result<()>,
+    mut each: impl FnMut(Line, E) -> Result<()>,
+) -> Result<(H, u64)> {
     let path = place.path();
-    let bytes = crate::read_whole(&path, crate::RECORD_BYTES).map_err(|e| place.missing(e))?;
-    let whole = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
-    let mut lines = bytes[..whole].split(|byte| *byte == b'\n').zip(1u64..);
+    let file = File::open(&path).map_err(|e| place.missing(e))?;
     let damaged = |line, e: &dyn std::fmt::Display| {
         Error::line(&path, line, format!("not the journal of a {}, or damaged: {e}", place.what))
     };
-    let header = match lines.next() {
-        Some((line, _)) if whole > 0 => serde_json::from_slice(line).map_err(|e| damaged(1, &e))?,
-        _ => return Err(Error::input(&path, "contains no configuration; no games were played")),
-    };
-    check(&header)?;
-    let mut entries = Vec::new();
-    for (line, number) in lines.filter(|(line, _)| !line.is_empty()) {
-        entries.push((number, serde_json::from_slice(line).map_err(|e| damaged(number, &e))?));
+    // A device or pipe may have no end.
+    let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
+    let limit = if is_file { crate::RECORD_BYTES } else { crate::SETTINGS_BYTES };
+    let mut reader = BufReader::with_capacity(1 << 16, file.take(limit));
+    let (mut text, mut header, mut offset, mut number) = (Vec::new(), None, 0, 1);
+    let mut check = Some(check);
+    loop {
+        text.clear();
+        let read = (&mut reader).take(LINE_BYTES).read_until(b'\n', &mut text);
+        let bytes = read.map_err(|e| Error::io(&path, e))?;
+        if text.pop() != Some(b'\n') {
+            break;
+        }
+        match (&header, check.take()) {
+            (None, Some(check)) => {
+                let found = serde_json::from_slice(&text).map_err(|e| damaged(number, &e))?;
+                check(&found)?;
+                header = Some(found);
+            }
+            _ if text.is_empty() => {}
+            _ => {
+                let entry = serde_json::from_slice(&text).map_err(|e| damaged(number, &e))?;
+                each(Line { number, offset, bytes: text.len() }, entry)?;
+            }
+        }
+        offset += bytes as u64;
+        number += 1;
     }
-    Ok(Contents { header, entries, whole: whole as u64 })
+    match header {
+        Some(header) => Ok((header, offset)),
+        None => Err(Error::input(&path, "contains no configuration; no games were played")),
+    }
+}
+
+/// The entry that stands at a place which [`scan`] or [`LineJournal::append`] has named.
+///
+/// # Errors
+/// [`Error::Io`], or [`Error::Input`] when it is damaged.
+pub fn read_at<E: DeserializeOwned>(file: &mut File, path: &Path, line: Line) -> Result<E> {
+    let mut text = vec![0; line.bytes];
+    let read = file.seek(SeekFrom::Start(line.offset)).and_then(|_| file.read_exact(&mut text));
+    read.map_err(|e| Error::io(path, e))?;
+    serde_json::from_slice(&text).map_err(|e| Error::line(path, line.number, format!("damaged: {e}")))
 }
 
 /// An open journal.
@@ -111,15 +173,33 @@ impl LineJournal {
         place: Place<'_>,
         check: impl FnOnce(&H) -> Result<()>,
     ) -> Result<(Self, Contents<H, E>)> {
+        let mut entries = Vec::new();
+        let (journal, header) = Self::open_each(lock, place, check, |line, entry| {
+            entries.push((line.number, entry));
+            Ok(())
+        })?;
+        Ok((journal, Contents { header, entries }))
+    }
+
+    /// As [`open`](Self::open), for journals that may be larger than the memory; see [`scan`].
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open), and of `each`.
+    pub fn open_each<H: DeserializeOwned, E: DeserializeOwned>(
+        lock: &FolderLock,
+        place: Place<'_>,
+        check: impl FnOnce(&H) -> Result<()>,
+        each: impl FnMut(Line, E) -> Result<()>,
+    ) -> Result<(Self, H)> {
         let path = place.path();
         let file = OpenOptions::new().read(true).append(true).open(&path).map_err(|e| place.missing(e))?;
-        let contents = read(place, check)?;
+        let (header, whole) = scan(place, check, each)?;
         let length = file.metadata().map_err(|e| Error::io(&path, e))?.len();
-        if contents.whole < length {
-            file.set_len(contents.whole).map_err(|e| Error::io(&path, e))?;
+        if whole < length {
+            file.set_len(whole).map_err(|e| Error::io(&path, e))?;
         }
         let file = AppendFile::of(&path, file).map_err(|e| Error::io(&path, e))?;
-        Ok((Self { file, lock: lock.clone() }, contents))
+        Ok((Self { file, lock: lock.clone() }, header))
     }
 
     /// Adds an event; once this returns, it survives the end of the process.

@@ -29,12 +29,17 @@ pub enum Kind {
     Match,
     /// `spsa run`.
     Spsa,
+    /// `selfplay`.
+    SelfPlay,
+    /// `rescore`, until it is done.
+    Rescore,
     /// Parameters and tables only.
     Parameters,
 }
 
 impl Kind {
-    const RECORDED: [Self; 4] = [Self::Run, Self::Sweep, Self::Match, Self::Spsa];
+    const RECORDED: [Self; 6] =
+        [Self::Run, Self::Sweep, Self::Match, Self::Spsa, Self::SelfPlay, Self::Rescore];
 
     /// The file without which there is nothing to resume.
     pub const fn record(self) -> Option<&'static str> {
@@ -43,6 +48,8 @@ impl Kind {
             Self::Sweep => Some("sweep.json"),
             Self::Match => Some("match.jsonl"),
             Self::Spsa => Some("spsa.jsonl"),
+            Self::SelfPlay => Some("selfplay.jsonl"),
+            Self::Rescore => Some("rescore.jsonl"),
             Self::Parameters => None,
         }
     }
@@ -54,6 +61,8 @@ impl Kind {
             Self::Sweep => "sweep",
             Self::Match => "match",
             Self::Spsa => "SPSA run",
+            Self::SelfPlay => "self-play run",
+            Self::Rescore => "rescoring",
             Self::Parameters => "parameter file",
         }
     }

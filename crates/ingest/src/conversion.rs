@@ -20,7 +20,7 @@ use crate::extraction::{
 use crate::reading::{Chunk, Queue, Sink, read_all};
 use gputexel_chess::labels::MAX_SCORE_CP;
 use gputexel_chess::quiescence::Quiescence;
-use gputexel_chess::sample::Batch;
+use gputexel_chess::sample::{Batch, Origin, Sample};
 use gputexel_chess::selection::{
     Criteria, Duplicates, LeftOut, NODE_LIMIT, PositionSearch, Reason, Selection,
 };
@@ -95,6 +95,16 @@ pub struct ConversionReport {
     pub sources: Vec<SourceReport>,
 }
 
+/// Changes labels on the way.
+pub trait Relabel {
+    /// Changes scores (of the origins) and results (of the samples) of positions, in the order of the inputs.
+    /// Duplicates, where they are dropped, do not come here.
+    ///
+    /// # Errors
+    /// Anything that keeps the conversion from its end; nothing is written then.
+    fn relabel(&mut self, samples: &mut [Sample], origins: &mut [Origin]) -> Result<()>;
+}
+
 /// Converts `inputs` to one file.
 ///
 /// # Errors
@@ -105,6 +115,20 @@ pub fn convert(
     settings: &ConversionSettings,
     output: &Path,
     hooks: &mut Hooks<'_>,
+) -> Result<ConversionReport> {
+    convert_with(inputs, settings, output, hooks, None)
+}
+
+/// As [`convert`], with other labels.
+///
+/// # Errors
+/// Those of [`convert`], and of `relabel`.
+pub fn convert_with<'a>(
+    inputs: &'a [PathBuf],
+    settings: &'a ConversionSettings,
+    output: &'a Path,
+    hooks: &mut Hooks<'_>,
+    relabel: Option<&'a mut (dyn Relabel + 'a)>,
 ) -> Result<ConversionReport> {
     settings.validate(inputs, output)?;
     let start = Instant::now();
@@ -121,12 +145,14 @@ pub fn convert(
     let (sources, detected) = detect_inputs(inputs, reading, &bytes_read)?;
     let detected: Arc<[Detected]> = detected.into();
     let drops = reading.selection.duplicates == Duplicates::Drop;
+    let encodes = !drops && relabel.is_none();
     let mut assembly = Assembly {
         books: Bookkeeping::try_new(inputs, &detected, reading)?,
         file,
         output,
         seen: drops.then(HashSet::new),
         plan: Plan::of(settings),
+        relabel,
         positions: 0,
         losses: Losses::default(),
         output_bytes: 0,
@@ -136,7 +162,7 @@ pub fn convert(
         selection: reading.selection.clone(),
         evaluation,
         plan: Plan::of(settings),
-        encodes: !drops,
+        encodes,
         target: reading.target,
         named_games: if reading.list_skipped.is_some() { usize::MAX } else { Batch::NAMED_GAMES },
     };
@@ -157,14 +183,12 @@ impl Plan {
         Self { format: settings.format, default_score_cp: settings.default_score_cp }
     }
 
-    /// Writes the samples that `keep` lets through.
-    fn encode(self, batch: &Batch, in_games: bool, mut keep: impl FnMut(u64) -> bool) -> Encoded {
+    /// Writes all samples.
+    fn encode(self, batch: &Batch, in_games: bool) -> Encoded {
         let mut writer = Writer::new(self.format, self.default_score_cp);
         let mut encoded = Encoded::default();
         for (sample, origin) in batch.samples.iter().zip(&batch.origins) {
-            if !keep(sample.key) {
-                encoded.duplicates += 1;
-            } else if writer.push(origin, sample.result, in_games, &mut encoded.bytes) {
+            if writer.push(origin, sample.result, in_games, &mut encoded.bytes) {
                 encoded.positions += 1;
             }
         }
@@ -179,7 +203,6 @@ impl Plan {
 struct Encoded {
     bytes: Vec<u8>,
     positions: u64,
-    duplicates: u64,
     losses: Losses,
 }
 
@@ -218,7 +241,7 @@ impl Work {
             let detected = &self.detected[chunk.source];
             let in_games = detected.format().has_moves();
             let mut rest = read_chunk(detected, chunk, criteria, self.target);
-            let encoded = self.encodes.then(|| self.plan.encode(&rest, in_games, |_| true));
+            let encoded = self.encodes.then(|| self.plan.encode(&rest, in_games));
             if encoded.is_some() {
                 rest.samples = Vec::new();
                 rest.origins = Vec::new();
@@ -236,6 +259,7 @@ struct Assembly<'a> {
     /// Positions seen so far, if duplicates are dropped.
     seen: Option<HashSet<u64>>,
     plan: Plan,
+    relabel: Option<&'a mut (dyn Relabel + 'a)>,
     positions: u64,
     losses: Losses,
     output_bytes: u64,
@@ -249,14 +273,18 @@ impl Sink for Assembly<'_> {
     }
 
     fn add(&mut self, chunk: &Chunk, converted: Converted) -> Result<()> {
-        let Converted { encoded, in_games, rest } = converted;
-        let seen = &mut self.seen;
-        let plan = self.plan;
-        let encoded = encoded.unwrap_or_else(|| {
-            plan.encode(&rest, in_games, |key| seen.as_mut().is_none_or(|seen| seen.insert(key)))
-        });
+        let Converted { encoded, in_games, mut rest } = converted;
         let mut left_out = LeftOut::default();
-        left_out.add_many(Reason::Duplicate, encoded.duplicates);
+        let encoded = match encoded {
+            Some(encoded) => encoded,
+            None => {
+                left_out.add_many(Reason::Duplicate, drop_duplicates(&mut rest, self.seen.as_mut()));
+                if let Some(relabel) = &mut self.relabel {
+                    relabel.relabel(&mut rest.samples, &mut rest.origins)?;
+                }
+                self.plan.encode(&rest, in_games)
+            }
+        };
         self.books.add(chunk, &rest, encoded.positions, &left_out)?;
         self.file.as_file_mut().write_all(&encoded.bytes).map_err(|e| Error::io(self.output, e))?;
         self.output_bytes += encoded.bytes.len() as u64;
@@ -264,6 +292,16 @@ impl Sink for Assembly<'_> {
         self.losses.merge(&encoded.losses);
         Ok(())
     }
+}
+
+/// Takes positions out of a batch that were seen before, and says how many.
+fn drop_duplicates(batch: &mut Batch, seen: Option<&mut HashSet<u64>>) -> u64 {
+    let Some(seen) = seen else { return 0 };
+    let before = batch.samples.len();
+    let both = batch.samples.drain(..).zip(batch.origins.drain(..));
+    let (samples, origins) = both.filter(|(sample, _)| seen.insert(sample.key)).unzip();
+    (batch.samples, batch.origins) = (samples, origins);
+    (before - batch.samples.len()) as u64
 }
 
 impl Assembly<'_> {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use shakmaty::Color;
 
 use gputexel_engine::Score;
+use gputexel_files::{Error, Result};
 
 /// A draw when both engines see nothing in the position for long enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +37,25 @@ pub struct Adjudication {
     pub win: Option<WinRule>,
     /// Plies, those of the opening included, after which a game is a draw.
     pub max_plies: Option<u32>,
+}
+
+impl Adjudication {
+    /// Refuses rules that nothing could fulfil, or everything.
+    ///
+    /// # Errors
+    /// [`Error::Setting`], named as the setting that makes no sense.
+    pub fn check(&self) -> Result<()> {
+        let settings = [
+            ("draw-plies", self.draw.map(|rule| rule.plies)),
+            ("win-plies", self.win.map(|rule| rule.plies)),
+            ("win-score", self.win.map(|rule| rule.score_cp)),
+            ("max-plies", self.max_plies),
+        ];
+        match settings.into_iter().find(|(_, value)| *value == Some(0)) {
+            Some((setting, _)) => Err(Error::setting(setting, 0, "expected at least 1")),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What [`Adjudication`] says of a game.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::adjudication::{Adjudication, DrawRule, WinRule};
+use super::adjudication::Adjudication;
 use super::config::{MatchConfig, OpeningsConfig};
 use super::contestant::Side;
 use super::openings::Order;
@@ -243,24 +243,11 @@ impl<'a> MatchBuilder<'a> {
     fn config(&self) -> Result<MatchConfig> {
         let limits = [self.limit, self.limit_b.unwrap_or(self.limit)];
         deadline_from_seconds(self.deadline.as_secs_f64())?;
-        if !HASH_MIB.contains(&self.hash_mib) {
-            let (least, most) = HASH_MIB.into_inner();
-            return Err(Error::setting("hash", self.hash_mib, format!("expected {least} to {most} MiB")));
-        }
+        check_hash(self.hash_mib)?;
         if self.book_plies == 0 {
             return Err(Error::setting("book-plies", 0, "expected at least 1"));
         }
-        let Adjudication { draw, win, max_plies } = self.adjudication;
-        for (setting, value) in [
-            ("draw-plies", draw.map(|rule: DrawRule| rule.plies)),
-            ("win-plies", win.map(|rule: WinRule| rule.plies)),
-            ("win-score", win.map(|rule: WinRule| rule.score_cp)),
-            ("max-plies", max_plies),
-        ] {
-            if value == Some(0) {
-                return Err(Error::setting(setting, 0, "expected at least 1"));
-            }
-        }
+        self.adjudication.check()?;
         let openings = OpeningsConfig {
             file: self.book.as_deref().map(absolute),
             checksum: None,
@@ -284,5 +271,17 @@ impl<'a> MatchBuilder<'a> {
             max_failures: self.max_failures.unwrap_or_else(|| (games / 10).clamp(10, 100)),
             ..MatchConfig::new([a.describe()?, b.describe()?], openings)
         })
+    }
+}
+
+/// Refuses sizes of transposition tables that make no sense.
+///
+/// # Errors
+/// [`Error::Setting`], named `hash`.
+pub fn check_hash(mib: u32) -> Result<()> {
+    let (least, most) = HASH_MIB.into_inner();
+    match HASH_MIB.contains(&mib) {
+        true => Ok(()),
+        false => Err(Error::setting("hash", mib, format!("expected {least} to {most} MiB"))),
     }
 }

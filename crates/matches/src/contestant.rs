@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::builtin::BuiltinPlayer;
 use super::client::{EngineCommand, Setting, UciPlayer, find_program};
-use super::config::{EngineConfig, EngineKind, MatchConfig, check_checksum};
+use super::config::{EngineConfig, EngineKind, check_checksum};
 use super::player::Player;
 use gputexel_files::{Error, Result, StopFlag, absolute};
 use gputexel_model::{ParameterFile, Prior, TableEvaluation, named_parameters};
@@ -41,11 +41,11 @@ impl Side {
         self
     }
 
-    /// What the journal says of it.
+    /// What a journal says of it.
     ///
     /// # Errors
     /// [`Error::Usage`] for options that have no engine; those of finding parameters.
-    pub(crate) fn describe(&self) -> Result<EngineConfig> {
+    pub fn describe(&self) -> Result<EngineConfig> {
         let Self { source: text, name, options } = self;
         if text.trim().is_empty() {
             let expected = "expected a parameter file, the folder of a run, piece values or an engine";
@@ -144,20 +144,22 @@ fn is_command(text: &str) -> bool {
 }
 
 /// An engine with what it needs to be made many times.
-pub(crate) enum Contestant {
+pub struct Contestant(Source);
+
+enum Source {
     BuiltIn { evaluation: Box<TableEvaluation>, hash_mib: usize, stop: StopFlag },
     Uci(EngineCommand, StopFlag),
 }
 
 impl Contestant {
     /// Reads parameters, or starts an engine to see that it works and learn its name; notes the
-    /// checksum of a file, or refuses one that has changed.
+    /// checksum of a file, or refuses one that has changed since the `what` (such as a match) began.
+    /// `hash_mib` is the transposition table of a built-in engine.
     ///
     /// # Errors
     /// Those of reading parameters and of starting engines, and [`Error::Input`] for a changed file.
-    pub(crate) fn open(config: &mut MatchConfig, engine: usize, stop: &StopFlag) -> Result<Self> {
-        let hash_mib = config.hash_mib as usize;
-        let config = &mut config.engines[engine];
+    pub fn open(config: &mut EngineConfig, hash_mib: u32, stop: &StopFlag, what: &str) -> Result<Self> {
+        let hash_mib = hash_mib as usize;
         if config.kind == EngineKind::Uci {
             let mut command: EngineCommand = config.source.parse()?;
             command.settings = config
@@ -169,30 +171,30 @@ impl Contestant {
             if config.name.is_empty() {
                 config.name = player.name().to_string();
             }
-            return Ok(Self::Uci(command, stop.clone()));
+            return Ok(Self(Source::Uci(command, stop.clone())));
         }
         let (set, theta) = named_parameters(&config.source)?;
         if !Prior::is_word(&config.source) {
             let path = Path::new(&config.source);
             let bytes = gputexel_files::read_whole(path, gputexel_files::SETTINGS_BYTES)
                 .map_err(|e| Error::io(path, e))?;
-            check_checksum(path, &mut config.checksum, &format!("{:016x}", xxh3_64(&bytes)), "match")?;
+            check_checksum(path, &mut config.checksum, &format!("{:016x}", xxh3_64(&bytes)), what)?;
         }
         let evaluation = Box::new(TableEvaluation::try_new(&set, &theta)?);
-        Ok(Self::BuiltIn { evaluation, hash_mib, stop: stop.clone() })
+        Ok(Self(Source::BuiltIn { evaluation, hash_mib, stop: stop.clone() }))
     }
 
     /// A player of its own for one of the games at a time.
     ///
     /// # Errors
     /// Those of [`UciPlayer::start_stoppable`].
-    pub(crate) fn player(&self, name: &str) -> Result<Box<dyn Player>> {
-        match self {
-            Self::BuiltIn { evaluation, hash_mib, stop } => {
+    pub fn player(&self, name: &str) -> Result<Box<dyn Player>> {
+        match &self.0 {
+            Source::BuiltIn { evaluation, hash_mib, stop } => {
                 let evaluation = TableEvaluation::clone(evaluation);
                 Ok(Box::new(BuiltinPlayer::new(name, evaluation, *hash_mib).with_stop(stop)))
             }
-            Self::Uci(command, stop) => {
+            Source::Uci(command, stop) => {
                 let command = EngineCommand { name: Some(name.to_string()), ..command.clone() };
                 Ok(Box::new(UciPlayer::start_stoppable(command, stop)?))
             }

@@ -203,6 +203,46 @@ pub fn play_game(
     }
 }
 
+/// What two players play from an opening before anyone hears of it: a pair of games, or a single one.
+pub trait Encounter: Sized {
+    /// Plays it.
+    ///
+    /// # Errors
+    /// Those of [`play_game`].
+    fn play(
+        a: &mut dyn Player,
+        b: &mut dyn Player,
+        opening: &Opening,
+        rules: &Rules,
+        cancel: &AtomicBool,
+    ) -> Result<Self, Unplayed>;
+}
+
+/// A single game, in which the first player has White.
+impl Encounter for GameRecord {
+    fn play(
+        a: &mut dyn Player,
+        b: &mut dyn Player,
+        opening: &Opening,
+        rules: &Rules,
+        cancel: &AtomicBool,
+    ) -> Result<Self, Unplayed> {
+        play_game(a, b, opening, rules, rules.time_controls, cancel)
+    }
+}
+
+impl Encounter for PairRecord {
+    fn play(
+        a: &mut dyn Player,
+        b: &mut dyn Player,
+        opening: &Opening,
+        rules: &Rules,
+        cancel: &AtomicBool,
+    ) -> Result<Self, Unplayed> {
+        play_pair(a, b, opening, rules, cancel)
+    }
+}
+
 /// The two games of a pair, from one opening with colors swapped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairRecord {

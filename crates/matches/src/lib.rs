@@ -25,16 +25,19 @@ mod tally;
 mod time_control;
 
 pub use adjudication::{Adjudication, DrawRule, WinRule};
-pub use builder::MatchBuilder;
+pub use builder::{MatchBuilder, check_hash};
 pub use builtin::BuiltinPlayer;
 pub use config::{EngineConfig, EngineKind, MatchConfig, OpeningsConfig, check_checksum};
-pub use contestant::Side;
+pub use contestant::{Contestant, Side};
 pub use end::End;
-pub use game::{GameRecord, PairRecord, Played, Rules, Unplayed, play_game, play_pair};
+pub use game::{Encounter, GameRecord, PairRecord, Played, Rules, Unplayed, play_game, play_pair};
 pub use pgn::{GameTags, to_pgn};
 pub use player::{Choice, Failure, GameSoFar, Player};
 pub use runner::{MakePlayer, MatchResult, MatchSettings, Observer, Stop, run_match};
-pub use session::{FinishedMatch, Match, ResumeBuilder, check_games, cores, deadline_from_seconds, warnings};
+pub use session::{
+    FinishedMatch, Match, ResumeBuilder, check_concurrency, check_games, cores, deadline_from_seconds,
+    warnings,
+};
 pub use summary::{EngineSummary, MatchSummary, SprtSummary};
 pub use tally::{GameSummary, PairSummary, Tally};
 pub use time_control::TimeControl;

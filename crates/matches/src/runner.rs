@@ -199,6 +199,7 @@ struct MatchSchedule<'a> {
 
 impl Schedule for MatchSchedule<'_> {
     type Pair = u64;
+    type Record = PairRecord;
 
     fn next(&mut self) -> Option<u64> {
         while self.known.binary_search(&self.next).is_ok() {

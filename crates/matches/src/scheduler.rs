@@ -1,4 +1,5 @@
-//! Pairs of games, several at a time: the threads that matches and tuning runs share.
+//! Pairs of games or single ones, several at a time: the threads that matches, tuning runs and self-play
+//! share. What is said of pairs below goes for whatever [`Encounter`] a schedule has.
 //!
 //! Owns the threads, their players, and when they end. Which pair comes next, and what becomes of a
 //! finished one, is decided by a [`Schedule`], which one thread at a time calls; what it decides may
@@ -8,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
-use super::game::{PairRecord, Rules, Unplayed, play_pair};
+use super::game::{Encounter, Rules, Unplayed};
 use super::openings::Opening;
 use super::player::{Failure, Player};
 use gputexel_files::{Error, Result};
@@ -49,6 +50,8 @@ pub trait Players: Sync {
 pub trait Schedule: Send {
     /// What is known of a pair before it is played.
     type Pair: Send;
+    /// What is known of it afterwards.
+    type Record: Encounter;
 
     /// The next pair to play; `None` ends the thread that asks.
     fn next(&mut self) -> Option<Self::Pair>;
@@ -57,7 +60,7 @@ pub trait Schedule: Send {
     ///
     /// # Errors
     /// Anything that makes going on pointless.
-    fn finished(&mut self, thread: usize, pair: Self::Pair, record: &PairRecord) -> Result<bool>;
+    fn finished(&mut self, thread: usize, pair: Self::Pair, record: &Self::Record) -> Result<bool>;
 
     /// An engine could not be made ready for a pair, for the `attempts`th time in a row in this thread.
     ///
@@ -208,7 +211,7 @@ where
             let opening = self.players.set_up(&mut players, &pair)?;
             let [first, second] = &mut players;
             let (first, second) = (P::as_player(first), P::as_player(second));
-            match play_pair(first, second, &opening, self.rules, self.over) {
+            match S::Record::play(first, second, &opening, self.rules, self.over) {
                 Ok(record) => {
                     attempts = 0;
                     if !locked(self.shared).schedule.finished(self.number, pair, &record)? {

@@ -80,13 +80,11 @@ impl<'a> Match<'a> {
     ) -> Result<Self> {
         check_games("games", config.games)?;
         let rules = config.rules()?;
-        let cores = cores();
-        let concurrency = concurrency.unwrap_or(cores);
-        if concurrency == 0 {
-            return Err(Error::setting("concurrency", 0, "expected at least 1"));
-        }
-        let contestants =
-            [Contestant::open(&mut config, 0, &stop)?, Contestant::open(&mut config, 1, &stop)?];
+        let concurrency = check_concurrency(concurrency)?;
+        let hash_mib = config.hash_mib;
+        let [a, b] = &mut config.engines;
+        let open = |engine| Contestant::open(engine, hash_mib, &stop, "match");
+        let contestants = [open(a)?, open(b)?];
         make_names_differ(&mut config.engines);
         let openings = config.open_openings()?;
         let mut warnings = warnings(&rules, concurrency, openings.book());
@@ -377,6 +375,17 @@ pub fn check_games(setting: &'static str, games: u64) -> Result<()> {
         return Ok(());
     }
     Err(Error::setting(setting, games, "games are played in pairs, so the number must be even and positive"))
+}
+
+/// Games at a time: as many as there are cores, unless said otherwise.
+///
+/// # Errors
+/// [`Error::Setting`], named `concurrency`, for 0.
+pub fn check_concurrency(asked: Option<usize>) -> Result<usize> {
+    match asked.unwrap_or_else(cores) {
+        0 => Err(Error::setting("concurrency", 0, "expected at least 1")),
+        games => Ok(games),
+    }
 }
 
 /// Seconds that can be waited for: more than 0 and at most a day.

@@ -50,7 +50,7 @@ pub struct MatchArgs {
     #[arg(long, conflicts_with = "resume", help_heading = "Match")]
     force: bool,
     /// Resume an interrupted match; --games extends it
-    #[arg(long, value_name = "DIR", conflicts_with = "Played", help_heading = "Match")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["Played", "RuleFlags"], help_heading = "Match")]
     resume: Option<PathBuf>,
 }
 

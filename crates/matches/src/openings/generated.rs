@@ -4,19 +4,28 @@ use std::sync::LazyLock;
 
 use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 use shakmaty::{Chess, Position};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Opening;
+use crate::end::playable;
 use gputexel_chess::PhaseSettings;
 use gputexel_chess::quiescence::Quiescence;
 use gputexel_model::{FeatureKind, FeatureSet, Prior, TableEvaluation};
 
-/// Random plies.
-const PLIES: usize = 8;
+/// How many moves are drawn, and what is kept of that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RandomPlies {
+    /// Legal moves, drawn uniformly.
+    pub plies: u32,
+    /// Largest advantage of either side afterwards, centipawns: by a search of one ply and captures
+    /// that counts material.
+    pub limit_cp: u32,
+}
 
-/// Largest advantage of either side, centipawns.
-const BALANCE_CP: i32 = 100;
+/// Those of matches.
+const OF_MATCHES: RandomPlies = RandomPlies { plies: 8, limit_cp: 100 };
 
 /// Plain piece values, whatever the engines play with.
 static MATERIAL: LazyLock<TableEvaluation> = LazyLock::new(|| {
@@ -28,27 +37,36 @@ static MATERIAL: LazyLock<TableEvaluation> = LazyLock::new(|| {
 /// The opening of a pair under a seed.
 pub fn opening(seed: u64, pair: u64) -> Opening {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(xxh3_64_with_seed(&pair.to_le_bytes(), seed));
+    let start = Opening::at(Chess::default(), false);
     loop {
-        let mut position = Chess::default();
-        let mut moves = Vec::with_capacity(PLIES);
-        for _ in 0..PLIES {
-            let Some(&m) = position.legal_moves().choose(&mut random) else { break };
-            position.play_unchecked(m);
-            moves.push(m);
-        }
-        if moves.len() == PLIES && is_balanced(&position) {
-            return Opening { start: Chess::default(), moves, chess960: false };
+        if let Some(opening) = OF_MATCHES.draw(&start, &mut random) {
+            return opening;
         }
     }
 }
 
-/// Whether neither side has an advantage after its best move and all captures behind it. Positions
+impl RandomPlies {
+    /// Goes on from an opening, once: what is drawn may lose, or end the game.
+    pub(super) fn draw(&self, from: &Opening, random: &mut Xoshiro256PlusPlus) -> Option<Opening> {
+        let mut opening = from.clone();
+        let mut position = from.position();
+        for _ in 0..self.plies {
+            let m = *position.legal_moves().choose(random)?;
+            position.play_unchecked(m);
+            opening.moves.push(m);
+        }
+        is_balanced(&position, self.limit_cp).then_some(opening)
+    }
+}
+
+/// Whether neither side has a larger advantage after its best move and all captures behind it. Positions
 /// in check are not taken: half their moves would not be the engines' own.
-fn is_balanced(position: &Chess) -> bool {
+fn is_balanced(position: &Chess, limit_cp: u32) -> bool {
     !position.is_check()
+        && playable(position).is_ok()
         && Quiescence::new(&*MATERIAL)
             .resolve_depth1(position)
-            .is_ok_and(|resolved| resolved.score_stm.abs() <= BALANCE_CP)
+            .is_ok_and(|resolved| resolved.score_stm.unsigned_abs() <= limit_cp)
 }
 
 #[cfg(test)]
@@ -69,7 +87,7 @@ mod tests {
         let keys: HashSet<u64> =
             all.iter().map(|o| gputexel_chess::sample::position_key(&o.position())).collect();
         assert_eq!(keys.len(), all.len());
-        assert!(all.iter().all(|o| o.moves.len() == PLIES));
+        assert!(all.iter().all(|o| o.moves.len() == 8));
         // An advantage that a plain count of material shows would be unbalanced.
         for o in &all {
             let balance = gputexel_chess::sample::material_balance(o.position().board());
@@ -80,11 +98,17 @@ mod tests {
     #[test]
     fn hanging_pieces_and_mates_are_seen() {
         let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
-        assert!(is_balanced(&position(start)));
+        assert!(is_balanced(&position(start), 100));
         // A queen can be taken; a knight hangs but it is its owner's turn; both queens can be taken.
-        assert!(!is_balanced(&position("rnb1kbnr/pppp1ppp/8/4p1q1/3P4/8/PPP1PPPP/RNBQKBNR w KQkq - 0 3")));
-        assert!(is_balanced(&position("rnbqkbnr/ppp1pppp/8/3p4/4N3/8/PPPPPPPP/R1BQKBNR w KQkq - 0 3")));
+        assert!(!is_balanced(
+            &position("rnb1kbnr/pppp1ppp/8/4p1q1/3P4/8/PPP1PPPP/RNBQKBNR w KQkq - 0 3"),
+            100
+        ));
+        assert!(is_balanced(&position("rnbqkbnr/ppp1pppp/8/3p4/4N3/8/PPPPPPPP/R1BQKBNR w KQkq - 0 3"), 100));
         // Fool's mate is on the board next.
-        assert!(!is_balanced(&position("rnbqkbnr/pppp1ppp/8/4p3/6P1/5P2/PPPPP2P/RNBQKBNR b KQkq - 0 2")));
+        assert!(!is_balanced(
+            &position("rnbqkbnr/pppp1ppp/8/4p3/6P1/5P2/PPPPP2P/RNBQKBNR b KQkq - 0 2"),
+            100
+        ));
     }
 }

@@ -13,8 +13,10 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use shakmaty::{Chess, Color, Move, Position};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 pub use book::Book;
+pub use generated::RandomPlies;
 use gputexel_files::{Error, Result};
 
 /// Where a pair of games begins.
@@ -48,6 +50,9 @@ impl Opening {
         position
     }
 }
+
+/// Draws from one opening of a book before the next is tried.
+const DRAWS_OF_ONE: u64 = 1000;
 
 /// In which order the openings of a book are played.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -115,6 +120,21 @@ impl Openings {
     /// The book, unless openings are generated.
     pub fn book(&self) -> Option<&Book> {
         self.book.as_ref().map(|(book, _)| book)
+    }
+
+    /// Openings for one game, counted from 0, each drawn anew from the seed and the game's number: random
+    /// plies behind the usual position or an opening of the book. Where none is within the limit, that
+    /// of the next openings of the book; it ends when too many draws were in vain.
+    pub fn drawn(&self, game: u64, random: RandomPlies) -> impl Iterator<Item = Opening> {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(xxh3_64_with_seed(&game.to_le_bytes(), self.seed));
+        let book = self.book.as_ref().map_or(1, |(book, _)| book.len() as u64);
+        let usual = Opening::at(Chess::default(), false);
+        let from = move |draw: u64| match &self.book {
+            None => usual.clone(),
+            Some(_) => self.get(game % book + draw / DRAWS_OF_ONE),
+        };
+        let draws = DRAWS_OF_ONE * book.clamp(10, 100);
+        (0..draws).filter_map(move |draw| random.draw(&from(draw), &mut rng))
     }
 
     /// The opening of a pair, counted from 0; a book that is through begins again.

@@ -185,6 +185,7 @@ struct RunSchedule<'a> {
 }
 
 impl Schedule for RunSchedule<'_> {
+    type Record = PairRecord;
     type Pair = Perturbation;
 
     /// The next pair, with the signs that the seed gives its iteration.

@@ -8,7 +8,7 @@ use gputexel::spsa::numbers::four_digits as number;
 use gputexel::spsa::run::{Header, RunState};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::super::super::table::{aligned, grouped};
+use super::super::super::table::{aligned, duration, grouped};
 use super::super::super::{Context, shows_progress};
 
 /// Time between plain lines, and between tables on a terminal.
@@ -174,16 +174,6 @@ fn values(state: &RunState) -> String {
 fn signed(value: f64) -> String {
     let text = number(value);
     if value > 0.0 { format!("+{text}") } else { text }
-}
-
-fn duration(seconds: f64) -> String {
-    let whole = seconds.min(1e9).round() as u64;
-    let (hours, minutes, seconds) = (whole / 3600, whole / 60 % 60, whole % 60);
-    match (hours, minutes) {
-        (0, 0) => format!("{seconds} s"),
-        (0, _) => format!("{minutes} min {seconds:02} s"),
-        _ => format!("{hours} h {minutes:02} min"),
-    }
 }
 
 #[cfg(test)]

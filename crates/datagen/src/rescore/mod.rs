@@ -1,0 +1,14 @@
+//! New labels for positions: scores by an engine, scores and results by endgame tablebases.
+//!
+//! Positions are read and written as a conversion does, in their order. What an engine has scored is kept in a
+//! journal beside the output until that is complete, so that an interrupted rescoring can be resumed.
+
+mod engine;
+mod progress;
+mod session;
+mod tablebases;
+
+pub use engine::EngineOptions;
+pub use progress::{Progress, Unscored};
+pub use session::{Begun, MissingTables, RescoreOptions, RescoreReport, rescore};
+pub use tablebases::{MaterialReport, Probe, Prober, TABLEBASE_WIN_CP, TablebaseReport, Tablebases};

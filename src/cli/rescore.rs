@@ -1,0 +1,201 @@
+//! `gputexel rescore`: new labels for positions, by an engine or from tablebases.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use gputexel::datagen::rescore::{
+    EngineOptions, Progress, RescoreOptions, RescoreReport, TablebaseReport, rescore,
+};
+use gputexel::extraction::Hooks;
+use gputexel::matches::{TimeControl, deadline_from_seconds};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::convert::{ConversionArgs, describe as describe_conversion};
+use super::games::side;
+use super::table::{aligned, grouped};
+use super::{Context, answer, shows_progress};
+
+/// Time between plain lines.
+const LINES_EVERY: Duration = Duration::from_secs(5);
+
+/// Materials that are listed.
+const MATERIALS: usize = 12;
+
+/// Flags of `rescore`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+An engine's score replaces that of each position; results stay. Tablebases replace results and scores of positions \
+within their reach that have no castling rights: a win is 1, a loss 0, and a draw, also one by the 50-move rule, 0.5; \
+a win scores 20000 centipawns less the plies to the next capture, pawn move or mate (DTZ). Everything else, the order \
+and the selection are as with convert. The engine's scores are kept in OUTPUT.rescore until the output is complete, \
+so that --resume loses at most 64 positions per thread. Positions are scored in blocks of 64 that begin with empty \
+tables: with fixed nodes or depth, scores depend neither on --concurrency nor on interruptions.")]
+pub struct RescoreArgs {
+    #[command(flatten)]
+    conversion: ConversionArgs,
+    /// A UCI engine (a program or a quoted command line), or a parameter file, the folder of a run or
+    /// piece values, with which the built-in engine scores
+    #[arg(long, value_name = "ENGINE", help_heading = "Engine")]
+    engine: Option<String>,
+    /// A UCI option; may be given several times
+    #[arg(long, value_name = "NAME=VALUE", requires = "engine", help_heading = "Engine")]
+    option: Vec<String>,
+    /// Nodes per position [default: 5000]
+    #[arg(long, value_name = "N", requires = "engine", group = "engine_limit", help_heading = "Engine")]
+    nodes: Option<u64>,
+    /// Search depth per position
+    #[arg(long, value_name = "N", requires = "engine", group = "engine_limit", help_heading = "Engine")]
+    depth: Option<u32>,
+    /// Milliseconds per position
+    #[arg(long, value_name = "MS", requires = "engine", group = "engine_limit", help_heading = "Engine")]
+    move_time: Option<u64>,
+    /// Seconds after which the engine is considered hung [default: 60]
+    #[arg(long, value_name = "SECONDS", requires = "engine", help_heading = "Engine")]
+    deadline: Option<f64>,
+    /// Transposition table size of each built-in engine, in MiB [default: 4]
+    #[arg(long, value_name = "MIB", requires = "engine", help_heading = "Engine")]
+    hash: Option<u32>,
+    /// Positions scored at a time [default: one per core]
+    #[arg(long, value_name = "N", requires = "engine", help_heading = "Engine")]
+    concurrency: Option<usize>,
+    /// Number of positions without a score after which to give up [default: 10]
+    #[arg(long, value_name = "N", requires = "engine", help_heading = "Engine")]
+    max_unscored: Option<u64>,
+    /// Resume an interrupted rescoring to the same output
+    #[arg(long, requires = "engine", help_heading = "Engine")]
+    resume: bool,
+    /// Folders of Syzygy tablebases (.rtbw and .rtbz), separated as in PATH; may be given several times
+    #[arg(long, value_name = "DIRS", help_heading = "Tablebases")]
+    syzygy: Vec<String>,
+    /// Leave positions as they are for which a table is missing [default: refuse]
+    #[arg(long, requires = "syzygy", help_heading = "Tablebases")]
+    skip_missing: bool,
+}
+
+impl RescoreArgs {
+    fn options(&self) -> gputexel::Result<RescoreOptions> {
+        let engine = match &self.engine {
+            None => None,
+            Some(engine) => {
+                let usual = EngineOptions::new(side(engine, None, &self.option, "--option")?);
+                Some(EngineOptions {
+                    limit: self.limit()?.unwrap_or(usual.limit),
+                    deadline: self.deadline.map_or(Ok(usual.deadline), deadline_from_seconds)?,
+                    hash_mib: self.hash.unwrap_or(usual.hash_mib),
+                    concurrency: self.concurrency,
+                    max_unscored: self.max_unscored.unwrap_or(usual.max_unscored),
+                    ..usual
+                })
+            }
+        };
+        let folders = self.syzygy.iter().flat_map(std::env::split_paths);
+        Ok(RescoreOptions {
+            engine,
+            tablebases: folders.filter(|folder| !folder.as_os_str().is_empty()).collect::<Vec<PathBuf>>(),
+            skip_missing: self.skip_missing,
+            resume: self.resume,
+        })
+    }
+
+    fn limit(&self) -> gputexel::Result<Option<TimeControl>> {
+        let limit = match (self.nodes, self.depth, self.move_time) {
+            (Some(nodes), ..) => format!("nodes={nodes}"),
+            (_, Some(depth), _) => format!("depth={depth}"),
+            (.., Some(time)) => format!("move-time={time}"),
+            _ => return Ok(None),
+        };
+        limit.parse().map(Some)
+    }
+}
+
+/// Runs `rescore`.
+///
+/// # Errors
+/// Those of [`rescore`].
+pub fn run(args: &RescoreArgs, context: &Context) -> anyhow::Result<()> {
+    let options = args.options()?;
+    let settings = args.conversion.settings()?;
+    let ConversionArgs { inputs, output, .. } = &args.conversion;
+    let bar = if shows_progress(context) { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+        bar.set_style(style);
+    }
+    let lines = !shows_progress(context) && !context.quiet && !context.json;
+    let begin = Instant::now();
+    let mut last_line = begin;
+    let mut observe = |progress: &Progress| {
+        let rate = (progress.scored - progress.known) as f64 / begin.elapsed().as_secs_f64();
+        let text = format!("{} positions scored, {rate:.0} positions/s", grouped(progress.scored));
+        if lines && last_line.elapsed() >= LINES_EVERY {
+            last_line = Instant::now();
+            eprintln!("{text}");
+        }
+        bar.set_message(text);
+        bar.tick();
+    };
+    let mut hooks = Hooks { cancel: context.cancel, progress: &mut |_| () };
+    let report = rescore(inputs, &settings, output, &options, &mut hooks, context.cancel, &mut observe);
+    bar.finish_and_clear();
+    let report = report?;
+    answer(context, &report, || describe(&report))
+}
+
+/// The report in words.
+fn describe(report: &RescoreReport) -> String {
+    let mut text = describe_conversion(&report.conversion);
+    if let Some(tables) = &report.tablebases {
+        text += &describe_tables(tables);
+    }
+    if let Some(engine) = &report.engine {
+        let progress = report.progress;
+        text += &format!("scores of {engine}: {} positions", grouped(progress.scored));
+        if progress.known > 0 {
+            text += &format!(", {} of them before the interruption", grouped(progress.known));
+        }
+        if progress.ends > 0 {
+            text += &format!("; {} mates and stalemates scored by the rules", grouped(progress.ends));
+        }
+        text.push('\n');
+        if progress.unscored > 0 {
+            text +=
+                &format!("  warning: {} positions without a score, such as\n", grouped(progress.unscored));
+        }
+        for one in &report.unscored {
+            text += &format!("    {}: {}\n", one.fen, gputexel::printable(&one.reason));
+        }
+    }
+    text
+}
+
+fn describe_tables(tables: &TablebaseReport) -> String {
+    let changed: u64 = tables.materials.values().map(|material| material.changed).sum();
+    let mut text = format!(
+        "tablebases: {} positions, {} of them with another result than before\n",
+        grouped(tables.positions()),
+        grouped(changed)
+    );
+    let mut materials: Vec<_> = tables.materials.iter().collect();
+    materials.sort_by_key(|(_, material)| std::cmp::Reverse(material.results.iter().sum::<u64>()));
+    let header = ["material", "White wins", "draws", "Black wins", "changed"].map(str::to_string).to_vec();
+    let mut rows = vec![header];
+    for (name, material) in materials.iter().take(MATERIALS) {
+        let counts = material.results.iter().chain([&material.changed]).map(|count| grouped(*count));
+        rows.push(std::iter::once((*name).clone()).chain(counts).collect());
+    }
+    if !materials.is_empty() {
+        text += &aligned(&rows, 2);
+    }
+    if materials.len() > MATERIALS {
+        text += &format!("  and {} more\n", materials.len() - MATERIALS);
+    }
+    if tables.unclear > 0 {
+        text += &format!(
+            "  {} positions stay as they were: the tables leave open whether the 50-move rule draws them\n",
+            grouped(tables.unclear)
+        );
+    }
+    if !tables.missing.is_empty() {
+        text += &format!("  warning: tables are missing: {}\n", tables.missing_in_words());
+    }
+    text
+}

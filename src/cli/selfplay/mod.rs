@@ -1,0 +1,175 @@
+//! `gputexel selfplay`: games of an engine against itself, as data for tuning.
+
+mod output;
+
+use std::path::PathBuf;
+
+use gputexel::Error;
+use gputexel::datagen::selfplay::{Changes, GameFormat, SelfPlay, SelfPlayOptions, Stop};
+
+use super::games::{RuleFlags, side, warn};
+use super::{Context, answer, parsed};
+use output::Progress;
+
+/// Flags of `selfplay`.
+#[derive(Debug, clap::Args)]
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
+The built-in engine or a UCI engine plays both sides of each game, from an opening that no other game has. Every \
+game is kept in DIR/selfplay.jsonl as it is finished; the files of games are written from it, in order and as a \
+whole, when playing ends. With fixed nodes or depth they depend on the settings and the seed alone, not on \
+--concurrency or interruptions. Games in which the engine fails or exceeds its time are not written."
+)]
+pub struct SelfPlayArgs {
+    #[command(flatten)]
+    played: Played,
+    #[command(flatten)]
+    rules: RuleFlags,
+    /// Number of games [default: 1000]
+    #[arg(long, value_name = "N", help_heading = "Games")]
+    games: Option<u64>,
+    /// Number of games spoiled by a failing engine after which to give up [default: a hundredth of the
+    /// games, but at least 10]
+    #[arg(long, value_name = "N", help_heading = "Games")]
+    max_failures: Option<u64>,
+    /// Concurrent games [default: one per core]
+    #[arg(long, value_name = "N", help_heading = "Games")]
+    concurrency: Option<usize>,
+    /// The files to write, separated by commas: pgn (scores in comments), binpack and viriformat (every
+    /// position searched, with its move and score), bulletformat and marlinformat (positions that are not in
+    /// check and whose move is neither a capture nor a promotion) [default: pgn]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Games")]
+    format: Vec<String>,
+    /// The folder to write to
+    #[arg(short, long, value_name = "DIR", conflicts_with = "resume", help_heading = "Games")]
+    out: Option<PathBuf>,
+    /// Write into a folder that is not empty, overwriting existing files
+    #[arg(long, conflicts_with = "resume", help_heading = "Games")]
+    force: bool,
+    /// Resume an interrupted run; --games extends it, --format writes other files
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["Played", "RuleFlags"], help_heading = "Games")]
+    resume: Option<PathBuf>,
+}
+
+/// Flags that decide what is played; a resumed run has them in its folder.
+#[derive(Debug, clap::Args)]
+#[group(id = "Played", multiple = true)]
+struct Played {
+    /// Parameters for the built-in engine: a params.json, the folder of a run, or piece values as
+    /// material or material:P,N,B,R,Q [default: material]
+    #[arg(long, value_name = "PARAMS", conflicts_with = "engine", help_heading = "Engines")]
+    params: Option<String>,
+    /// A UCI engine instead: a program or a quoted command line
+    #[arg(long, value_name = "COMMAND", help_heading = "Engines")]
+    engine: Option<String>,
+    /// A UCI option; may be given several times
+    #[arg(long, value_name = "NAME=VALUE", requires = "engine", help_heading = "Engines")]
+    option: Vec<String>,
+    /// The engine's name in games [default: from its file, or the engine's own name]
+    #[arg(long, value_name = "NAME", help_heading = "Engines")]
+    name: Option<String>,
+    /// Opening book: EPD or FEN, one position per line, or PGN; plain, .zst or .gz [default: none]
+    #[arg(long, value_name = "FILE", help_heading = "Openings")]
+    openings: Option<PathBuf>,
+    /// Order of the openings: random or sequential [default: random]
+    #[arg(long, value_name = "ORDER", requires = "openings", help_heading = "Openings")]
+    order: Option<String>,
+    /// PGN books: plies to play from each game [default: 16]
+    #[arg(long, value_name = "N", requires = "openings", help_heading = "Openings")]
+    book_plies: Option<u32>,
+    /// Random plies from the initial position or the book's opening [default: 8 without a book, 0 with one]
+    #[arg(long, value_name = "N", help_heading = "Openings")]
+    random_plies: Option<u32>,
+    /// Largest material advantage after the random plies, by a search of one ply and captures [default: 200]
+    #[arg(long, value_name = "CP", help_heading = "Openings")]
+    opening_limit: Option<u32>,
+    /// Seed of the openings [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Openings")]
+    seed: Option<u64>,
+}
+
+impl SelfPlayArgs {
+    fn formats(&self) -> gputexel::Result<Option<Vec<GameFormat>>> {
+        let mut formats: Vec<GameFormat> =
+            self.format.iter().map(|name| name.parse()).collect::<gputexel::Result<_>>()?;
+        formats.dedup();
+        Ok((!formats.is_empty()).then_some(formats))
+    }
+
+    fn options(&self, context: &Context) -> gputexel::Result<SelfPlayOptions> {
+        let Self { played, rules, .. } = self;
+        let usual = SelfPlayOptions::default();
+        // What is said to be a command must not be taken for a file.
+        let source = match (&played.engine, &played.params) {
+            (Some(command), _) if command.starts_with("cmd:") => command.clone(),
+            (Some(command), _) => format!("cmd:{command}"),
+            (None, params) => params.clone().unwrap_or_else(|| "material".to_string()),
+        };
+        Ok(SelfPlayOptions {
+            engine: side(&source, played.name.as_deref(), &played.option, "--option")?,
+            limit: rules.limit()?,
+            time_margin: rules.time_margin(),
+            deadline: rules.deadline()?.unwrap_or(usual.deadline),
+            adjudication: rules.adjudication(),
+            book: played.openings.clone(),
+            order: parsed(&played.order)?.unwrap_or(usual.order),
+            book_plies: played.book_plies.unwrap_or(usual.book_plies),
+            random_plies: played.random_plies,
+            opening_limit_cp: played.opening_limit.unwrap_or(usual.opening_limit_cp),
+            seed: played.seed.unwrap_or(usual.seed),
+            hash_mib: rules.hash.unwrap_or(usual.hash_mib),
+            games: self.games.unwrap_or(usual.games),
+            max_failures: self.max_failures,
+            formats: self.formats()?.unwrap_or(usual.formats),
+            command_line: context.command_line.clone(),
+        })
+    }
+}
+
+/// Runs `selfplay`.
+///
+/// # Errors
+/// Anything that keeps the games from being played; an interrupted run can be resumed.
+pub fn run(args: &SelfPlayArgs, context: &Context) -> anyhow::Result<()> {
+    let mut selfplay = match &args.resume {
+        Some(folder) => {
+            let changes = Changes {
+                games: args.games,
+                max_failures: args.max_failures,
+                formats: args.formats()?,
+                concurrency: args.concurrency,
+            };
+            SelfPlay::resume(folder, changes, context.cancel)?
+        }
+        None => {
+            // Everything that can be refused is refused before anything is written.
+            let mut selfplay = SelfPlay::new(args.options(context)?, args.concurrency, context.cancel)?;
+            selfplay.create_folder(args.out.as_deref(), args.force)?;
+            selfplay
+        }
+    };
+    warn(selfplay.warnings(), selfplay.folder(), context);
+    let mut progress = Progress::new(context, selfplay.config().games, selfplay.tally());
+    let bar = progress.bar();
+    selfplay.observe(move |tally| progress.show(tally));
+    let finished = selfplay.run();
+    bar.finish_and_clear();
+    let finished = finished?;
+    answer(context, &finished.summary(), || output::table(&finished))?;
+    let folder = finished.folder.display();
+    match &finished.stop {
+        Stop::AllPlayed => Ok(()),
+        Stop::Failures(failures) => {
+            let limit = finished.config.max_failures;
+            let reason = format!("{failures}; self-play was given up (--max-failures {limit})");
+            Err(Error::input(&finished.folder, reason).into())
+        }
+        Stop::Cancelled => Err(Error::Interrupted(format!(
+            "after {} of {} games; resume with 'gputexel selfplay --resume {folder}'",
+            finished.tally.finished(),
+            finished.config.games,
+        ))
+        .into()),
+    }
+}
