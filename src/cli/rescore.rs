@@ -136,7 +136,12 @@ pub fn run(args: &RescoreArgs, context: &Context) -> anyhow::Result<()> {
     let mut hooks = Hooks { cancel: context.cancel, progress: &mut |_| () };
     let report = rescore(inputs, &settings, output, &options, &mut hooks, context.cancel, &mut observe);
     bar.finish_and_clear();
-    let report = report?;
+    let report = report.map_err(|error| match error {
+        gputexel::Error::Interrupted(what) if args.engine.is_some() => {
+            gputexel::Error::Interrupted(format!("{what}; the same command with --resume continues"))
+        }
+        error => error,
+    })?;
     answer(context, &report, || describe(&report))
 }
 
