@@ -6,6 +6,7 @@ mod common;
 
 mod import;
 mod patch;
+mod wdl;
 
 mod general {
     mod bad_input;
