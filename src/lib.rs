@@ -36,6 +36,7 @@
 //!
 //!   engine ──► matches ──► spsa        patch: numbers of an engine's sources to options, and back
 //!   (plays)    (games)   (by games)    checking: what is wrong with data; files: below all of them
+//!                                      wdl: chances of win, draw and loss, fitted to games
 //! ```
 //!
 //! [`chess`] reads a position and decides whether it is kept, [`model`] turns it into features,
@@ -80,3 +81,4 @@ pub use gputexel_sweep as sweep;
 pub use gputexel_sweep::Sweep;
 pub use gputexel_tables as tables;
 pub use gputexel_tuning as tuning;
+pub use gputexel_wdl as wdl;

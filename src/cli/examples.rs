@@ -100,6 +100,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "wdl",
+        &[
+            "gputexel wdl games.pgn.zst --out wdl",
+            "gputexel wdl games.pgn --by move --normalized-by 356",
+            "gputexel wdl games.pgn --to rust",
+        ],
+    ),
+    (
         "import-params",
         &[
             "gputexel import-params tables.hpp -o params.json",

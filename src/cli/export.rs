@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use gputexel::tables::{self, ExportOptions, ExportRequest, Format, ImportRequest, LikeSource};
+use gputexel::wdl::Constants;
 use gputexel::{Error, Result, check_outputs, check_present, write_atomically};
 use serde_json::{Map, Value, json};
 
@@ -46,9 +47,13 @@ pub struct ExportArgs {
     /// Integers in units of 1/PARTS centipawn: with 256, 1 is written as 256
     #[arg(long, value_name = "PARTS", help_heading = "Numbers", value_parser = clap::value_parser!(u32).range(2..=1 << 20))]
     fixed: Option<u32>,
-    /// Scale all values, and K inversely, so that one of them has this value: pawn.eg=100
-    #[arg(long, value_name = "NAME=VALUE", help_heading = "Numbers")]
+    /// Scale all values, and K inversely, so that one of them has this value (pawn.eg=100), or so that a score of 100
+    /// wins half of the games (wdl)
+    #[arg(long, value_name = "NAME=VALUE|wdl", help_heading = "Numbers")]
     normalize: Option<String>,
+    /// The constants for --normalize wdl: the wdl.json of `gputexel wdl` on games scored with these values
+    #[arg(long, value_name = "FILE", help_heading = "Numbers")]
+    wdl: Option<PathBuf>,
     /// Write pairs of middlegame and endgame values [default for cpp and rust]
     #[arg(long, help_heading = "Names", conflicts_with = "separate")]
     pairs: bool,
@@ -86,6 +91,7 @@ impl ExportArgs {
 
     /// The flags as a request; those that a format has no use for are mistakes.
     fn options(&self, format: Format) -> Result<ExportOptions> {
+        let constants = self.wdl.as_deref().map(Constants::read).transpose()?;
         let request = ExportRequest {
             orientation: self.orientation.clone(),
             colors: self.colors.clone(),
@@ -94,6 +100,7 @@ impl ExportArgs {
             decimals: self.decimals.clone(),
             fixed: self.fixed,
             normalize: self.normalize.clone(),
+            pawn_units: constants.map(|constants| constants.model.pawn_value()),
             pairs: (self.pairs || self.separate).then_some(self.pairs),
             style: self.style.clone(),
             prefix: self.prefix.clone(),

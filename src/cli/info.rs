@@ -5,12 +5,13 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use gputexel::checking::info::{Contents, Info, Summary, left_out};
-use gputexel::checking::{IMPOSSIBLE, is_impossible};
+use gputexel::checking::{IMPOSSIBLE, ScoresAgainstResults, is_impossible};
 use gputexel::chess::PhaseSettings;
 use gputexel::dataset::{ChecksumState, SourceRecord};
 use gputexel::extraction::InputFormat;
 
 use super::Context;
+use super::scale::scale_forms;
 use super::table::{aligned, bytes, grouped, percent, phase_table};
 
 /// Flags of `info`.
@@ -122,6 +123,9 @@ fn describe_contents(text: &mut String, contents: &Contents, meta: &Summary) {
     if contents.scored_positions > 0 {
         let share = percent(contents.scored_positions, meta.positions);
         let _ = writeln!(text, "  search scores: {} ({share})", grouped(contents.scored_positions));
+        if let Some(scores) = &contents.scores {
+            *text += &score_table(scores);
+        }
     }
     if contents.evaluated_positions > 0 {
         let share = percent(contents.evaluated_positions, meta.positions);
@@ -160,6 +164,36 @@ fn describe_contents(text: &mut String, contents: &Contents, meta: &Summary) {
             contents.features.iter().map(|one| vec![one.name.clone(), grouped(one.positions)]).collect();
         *text += &aligned(&rows, 4);
     }
+}
+
+/// Search scores against results.
+fn score_table(scores: &ScoresAgainstResults) -> String {
+    let mut out = match scores.k {
+        Some(k) => format!("    K of the search scores: {}\n", scale_forms(k)),
+        None => "    the search scores do not predict the results\n".to_string(),
+    };
+    let titles = ["score, cp", "positions", "mean score", "mean result", "+-", "expected"];
+    let mut rows = vec![titles.map(String::from).to_vec()];
+    rows.extend(scores.rows.iter().map(|row| {
+        let range = match (row.from, row.to, row.mate) {
+            (_, _, true) if row.mean_score < 0.0 => "mate for Black".to_string(),
+            (_, _, true) => "mate for White".to_string(),
+            (Some(from), Some(to), _) => format!("{from:+} to {to:+}"),
+            (None, Some(to), _) => format!("below {to:+}"),
+            (Some(from), None, _) => format!("{from:+} or more"),
+            (None, None, _) => "any".to_string(),
+        };
+        vec![
+            range,
+            grouped(row.positions),
+            if row.mate { String::new() } else { format!("{:.0}", row.mean_score) },
+            format!("{:.3}", row.mean_result),
+            format!("{:.3}", row.error),
+            row.expected.map_or(String::new(), |expected| format!("{expected:.3}")),
+        ]
+    }));
+    out += &aligned(&rows, 4);
+    out
 }
 
 /// A source, and the games of it that kept a position, where that is known.

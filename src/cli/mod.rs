@@ -33,6 +33,7 @@ mod sweep;
 mod table;
 mod tune;
 mod uci;
+mod wdl;
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -112,6 +113,8 @@ enum Command {
     Patch(Box<patch::PatchArgs>),
     /// Print a basis: the coordinates to tune, and the parameters that they move
     Basis(basis::BasisCommand),
+    /// Fit the win/draw/loss model of an engine to games with scores
+    Wdl(Box<wdl::WdlArgs>),
     /// Play chess with tuned parameters in any UCI program
     Uci(uci::UciArgs),
     /// List GPU adapters, and which one each backend choice would use
@@ -168,6 +171,7 @@ pub fn main() -> ExitCode {
         Command::Features(args) => features::run(args, &context),
         Command::Patch(args) => patch::run(args, &context),
         Command::Basis(args) => basis::run(args, &context),
+        Command::Wdl(args) => wdl::run(args, &context),
         Command::Uci(args) => uci::run(args, &context),
         Command::Devices(args) => devices::run(args, &context),
         Command::Completions(args) => completions::run(args, &context),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use gputexel::chess::labels::LabelSyntax;
 use gputexel::chess::pgn::PieceLetters;
 use gputexel::chess::sample::Verdict;
+use gputexel::chess::scale::ResultScale;
 use gputexel::chess::selection::{Selection, Unit};
 use gputexel::chess::text::PointOfView;
 use gputexel::extraction::{ExtractSettings, InputFormat, SourceReport, Target};
@@ -137,7 +138,10 @@ pub fn describe_source(text: &mut String, source: &SourceReport) {
     *text += &aligned(&rows, 2);
     if let (Some(labels), Some(view)) = (&record.labels, &record.point_of_view) {
         let example = labels.parse::<LabelSyntax>().map_or("", LabelSyntax::example);
-        let scale = record.results.as_ref().map_or(String::new(), |scale| format!(", numbers from {scale}"));
+        let scale = record.results.as_ref().map_or(String::new(), |scale| {
+            let words = scale.parse().is_ok_and(ResultScale::is_words);
+            format!(", {} {scale}", if words { "words" } else { "numbers from" })
+        });
         let _ = writeln!(text, "  results as {labels} (such as {example}){scale}");
         let evidence = source.evidence.as_deref().unwrap_or_default();
         let in_words = |view: &str| if view == "stm" { "side to move" } else { "white" }.to_string();

@@ -57,6 +57,9 @@ pub struct SelectionArgs {
     /// score are kept
     #[arg(long, value_name = "CP")]
     max_score: Option<u32>,
+    /// Leave out positions whose recorded search score announces a mate
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    no_mates: Option<bool>,
     /// Leave out positions without a recorded search score
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     require_score: Option<bool>,
@@ -139,6 +142,7 @@ impl SelectionArgs {
         replace(&mut rules.min_non_pawns, self.min_non_pawns);
         replace(&mut rules.min_pieces, self.min_pieces);
         replace(&mut rules.max_pieces, self.max_pieces);
+        replace(&mut rules.no_mates, self.no_mates);
         replace(&mut rules.require_score, self.require_score);
         replace(&mut rules.resolve, parsed::<Resolve>(&self.resolve)?);
         replace(&mut rules.params, self.params.clone());

@@ -6,6 +6,7 @@ mod common;
 
 mod import;
 mod patch;
+mod wdl;
 
 mod general {
     mod bad_input;
@@ -49,6 +50,7 @@ mod spsa {
 
 mod tune {
     mod basis;
+    mod blend;
     mod constraints;
     mod kills;
     mod pso;

@@ -24,12 +24,30 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// Writes a dataset of random boards to `path` and reads it back: 2 to 32 pieces, every phase,
 /// results drawn with a lean toward the side with more material, 10 positions per game.
 pub fn random_dataset(path: &Path, kind: FeatureKind, positions: usize, seed: u64) -> Dataset {
-    write_dataset(path, kind, positions, seed, |_| 1.0)
+    write_dataset(path, kind, positions, seed, |_, _, _| {})
 }
 
 /// As [`random_dataset`], piece-square rows with weights between ½ and 2.
 pub fn weighted_dataset(path: &Path, positions: usize, seed: u64) -> Dataset {
-    write_dataset(path, FeatureKind::Pst, positions, seed, |n| 0.5 + (n % 7) as f32 / 4.0)
+    write_dataset(path, FeatureKind::Pst, positions, seed, |n, _, labels| {
+        labels.weight = 0.5 + (n % 7) as f32 / 4.0;
+    })
+}
+
+/// As [`random_dataset`]; nine positions of ten have a search score, which is about what the
+/// result was drawn from, and `relabel` may change the labels.
+pub fn scored_dataset(
+    path: &Path,
+    kind: FeatureKind,
+    positions: usize,
+    seed: u64,
+    relabel: impl Fn(&mut PositionLabels),
+) -> Dataset {
+    write_dataset(path, kind, positions, seed, |n, lean, labels| {
+        let noise = ((n * 7919) % 201) as f64 - 100.0;
+        labels.score_cp = (n % 10 != 3).then(|| (0.9 * lean + noise).clamp(-30_000.0, 30_000.0) as f32);
+        relabel(labels);
+    })
 }
 
 fn write_dataset(
@@ -37,7 +55,7 @@ fn write_dataset(
     kind: FeatureKind,
     positions: usize,
     seed: u64,
-    weight: impl Fn(usize) -> f32,
+    adjust: impl Fn(usize, f64, &mut PositionLabels),
 ) -> Dataset {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let set = FeatureSet::new(kind, PhaseSettings::default());
@@ -63,7 +81,8 @@ fn write_dataset(
         } else {
             0.5
         };
-        let labels = PositionLabels { result, score_cp: None, weight: weight(n), game: Some(n as u32 / 10) };
+        let mut labels = PositionLabels { result, score_cp: None, weight: 1.0, game: Some(n as u32 / 10) };
+        adjust(n, lean, &mut labels);
         writer.push(&row, labels).unwrap();
     }
     writer.finish(Vec::new(), []).unwrap();

@@ -196,6 +196,7 @@ fn config(data: &Dataset, l2: f64) -> RunConfig {
         basis: None,
         begin: None,
         penalties: Vec::new(),
+        blend: None,
         round: Rounding::None,
         k: 0.8,
         loss: LossKind::Squared,

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::PhaseRow;
 use super::features::ids_by_group;
+use super::{PhaseRow, ScoresAgainstResults};
 use gputexel_chess::PhaseSettings;
 use gputexel_chess::selection::{Reason, Unit};
 use gputexel_dataset::{Dataset, Metadata, SourceRecord, TensorInfo};
@@ -63,6 +63,9 @@ pub struct Contents {
     pub entries_a_position: f64,
     /// Positions with a search score.
     pub scored_positions: u64,
+    /// Search scores against results, if there are scores.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scores: Option<ScoresAgainstResults>,
     /// Positions with a static evaluation by the engine.
     pub evaluated_positions: u64,
     /// Distinct endgame scale factors.
@@ -176,6 +179,7 @@ impl Contents {
             checksum: data.checksum().to_string(),
             entries_a_position: entries as f64 / data.len().max(1) as f64,
             scored_positions: known(data.search_scores()),
+            scores: ScoresAgainstResults::new(data),
             evaluated_positions: known(data.static_evaluations()),
             scale_factors: data.endgame_scales().iter().collect::<BTreeSet<_>>().len(),
             results_by_phase: PhaseRow::all(data),

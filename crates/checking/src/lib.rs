@@ -10,6 +10,7 @@ pub mod info;
 mod labels;
 mod phases;
 mod request;
+mod scores;
 
 use serde::Serialize;
 
@@ -19,6 +20,7 @@ pub use gradient::{GradientFindings, PARAMETERS, TOLERANCE};
 pub use labels::{LabelFindings, LabelVerdict, SearchVerdict, SideCorrelation};
 pub use phases::PhaseRow;
 pub use request::{CheckRequest, Checked};
+pub use scores::{ScoreRow, ScoresAgainstResults};
 
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::{self, LossKind};

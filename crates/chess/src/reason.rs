@@ -61,6 +61,7 @@ reasons! {
     FewPieces Position "positions with few pieces";
     ManyPieces Position "positions with many pieces";
     NoScore Position "positions without a score";
+    MateScore Position "positions whose score announces a mate";
     LargeScore Position "positions with a large score";
     Loud Position "positions that are not quiet";
     Unsearched Position "positions with too many captures to search";

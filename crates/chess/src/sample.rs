@@ -24,6 +24,8 @@ pub struct Sample {
     pub result: f32,
     /// Search score, centipawns, White's view; NaN where unknown.
     pub score_cp: f32,
+    /// Number of the move, as in a FEN: 1 until Black's first move is played.
+    pub move_number: u32,
     /// For games: the number of the game within its batch. For text: the game column, where there
     /// is one.
     pub game: Option<u64>,

@@ -141,6 +141,7 @@ pub fn read(path: &Path) -> Result<Dataset> {
         phases: file.required(names::PHASES, Dtype::U16, positions)?,
         scales: file.optional(names::SCALES, Dtype::U16, positions)?,
         results: file.required(names::RESULTS, Dtype::F32, positions)?,
+        unblended: Vec::new(),
         weights: file.optional(names::WEIGHTS, Dtype::F32, positions)?,
         offsets: file.optional(names::OFFSETS, Dtype::F32, positions)?,
         scores: file.optional(names::SCORES, Dtype::F32, positions)?,

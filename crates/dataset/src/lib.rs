@@ -4,6 +4,7 @@
 //! the order in which evaluators traverse it (`layout`, `transpose`). Knows nothing of chess rules,
 //! parameters or devices.
 
+mod blend;
 mod coefficients;
 mod container;
 mod folds;
@@ -17,6 +18,7 @@ mod stored;
 mod transpose;
 mod writer;
 
+pub use blend::Blend;
 pub use container::{TensorInfo, read, read_many, read_positions, tensors};
 pub use folds::Folds;
 pub use layout::{Bucket, Layout, Part, Shape};
@@ -84,7 +86,10 @@ pub struct Dataset {
     pub(crate) phases: Vec<u16>,
     /// Endgame scale factors in the feature set's units; empty when all are 1.
     pub(crate) scales: Vec<u16>,
+    /// Blended with search scores, if the dataset has a [`Blend`]: the targets.
     pub(crate) results: Vec<f32>,
+    /// Results that were replaced by a blend; empty without one.
+    pub(crate) unblended: Vec<f32>,
     /// Empty when all weights are 1.
     pub(crate) weights: Vec<f32>,
     /// Empty when all offsets are 0.
@@ -244,7 +249,7 @@ impl Dataset {
         matches!(self.coefficients, Coefficients::Single(_))
     }
 
-    /// Results, White's view.
+    /// Results, White's view; targets where they are [blended](Self::blend) with search scores.
     #[inline]
     pub fn results(&self) -> &[f32] {
         &self.results

@@ -5,7 +5,7 @@ use std::path::Path;
 use gputexel_dataset::{Dataset, Split};
 use gputexel_files::{Error, Result, RunFolder};
 use gputexel_ingest::extraction::{LeafChanges, Report};
-use gputexel_tuning::{EpochRecord, RoundRecord, RunConfig, ScaleRecord, Strength};
+use gputexel_tuning::{BlendRecord, EpochRecord, RoundRecord, RunConfig, ScaleRecord, Strength};
 
 /// Receives [`RunEvent`]s; an error ends the run.
 pub type RunObserver<'a> = dyn FnMut(RunEvent<'_>) -> Result<()> + 'a;
@@ -92,6 +92,8 @@ pub struct Start<'a> {
     pub split: &'a Split,
     /// The backend and why it was chosen, on one line.
     pub backend: &'a str,
+    /// What is known of search scores in the targets, if there are any.
+    pub blend: Option<&'a BlendRecord>,
     /// Loss of the prior at K, if K was fitted.
     pub fitted_loss: Option<f64>,
     /// Epochs done before, if the run is resumed.

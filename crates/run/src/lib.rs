@@ -5,6 +5,7 @@
 //! rounds in which positions are resolved again, errors of the parameters, and the files of results.
 
 mod basis;
+mod blend;
 mod event;
 mod inputs;
 mod memory;
@@ -19,6 +20,7 @@ mod tuner;
 mod uncertainty;
 
 pub use basis::BasisSettings;
+pub use blend::BlendShare;
 pub use event::{RunEvent, RunObserver, Start};
 pub use inputs::{are_datasets, default_features, extract};
 pub use reopen::Reopened;
@@ -26,9 +28,9 @@ pub use requiesce::MAX_ROUNDS;
 pub use resume::Finished;
 pub use strength::PriorStrength;
 pub use summary::{
-    BootstrapSummary, FindingsSummary, MemberSummary, PolishSummary, SwarmSummary, TuneSummary,
+    BlendSummary, BootstrapSummary, FindingsSummary, MemberSummary, PolishSummary, SwarmSummary, TuneSummary,
     UncertaintySummary,
 };
-pub use tuned::{FAR_CP, SwarmLosses, Tuned, WEAK_SUPPORT};
+pub use tuned::{AgainstResults, FAR_CP, SwarmLosses, Tuned, WEAK_SUPPORT};
 pub use tuner::Tuner;
 pub use uncertainty::{Answer, BEYOND, Findings, GroupErrors, OFF_OPTIMUM};

@@ -158,7 +158,8 @@ impl Rounds {
             let mut leaves = extract_again(&self.inputs, &self.settings, &path, cancel).map_err(kept)?;
             let changes = LeafChanges::between(&mut self.leaves, &mut leaves);
             self.leaves = leaves;
-            let data = dataset::read(&path)?;
+            let mut data = dataset::read(&path)?;
+            config.set_targets(&mut data)?;
             let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
             config = RunConfig {
                 datasets: vec![absolute(&path).display().to_string()],

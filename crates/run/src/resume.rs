@@ -93,13 +93,14 @@ impl Unfinished {
             let reason = "names no dataset: the run was on positions of a program";
             return Err(Error::input(folder.file("run.json"), reason));
         };
-        let data = dataset::read_many(&config.datasets)?;
+        let mut data = dataset::read_many(&config.datasets)?;
         if data.checksum() != config.checksum {
             return Err(Error::input(first, "is not the dataset that the run started with"));
         }
         if config.prior_theta.len() != 2 * data.feature_count() {
             return Err(Error::input(folder.file("run.json"), "does not belong to the dataset"));
         }
+        config.set_targets(&mut data)?;
         let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
         Ok(Opened::Unfinished(Box::new(Self { folder, record, checkpoint, data, split })))
     }

@@ -12,11 +12,11 @@ use gputexel_optimizer::Optimizer;
 use gputexel_report::InHand;
 use gputexel_tuning::{
     Checkpoint, EpochRecord, Event, OptimizerConfig, Outcome, RunParts, RunRecord, StopReason, Tuning,
-    ablate, exact_loss, polish, round_outcome, training_score_ratio,
+    ablate, exact_loss, loss_against_results, polish, round_outcome, training_score_ratio,
 };
 
 use crate::event::{RunEvent, RunObserver, Start};
-use crate::tuned::{SwarmLosses, Tuned, leave_report};
+use crate::tuned::{AgainstResults, SwarmLosses, Tuned, leave_report};
 use crate::uncertainty::{self, Answer};
 
 /// A run and everything it needs.
@@ -120,6 +120,15 @@ impl Session<'_, '_> {
             loss: loss(&outcome.parameters, &training),
             held_out_before: loss(&config.prior_theta, &held_out),
             held_out: loss(&outcome.parameters, &held_out),
+            against_results: config.blend.and_then(|_| {
+                let which = if held_out.is_empty() { &training } else { &held_out };
+                let of = |theta: &[f64]| loss_against_results(data, objective, theta, which);
+                (!which.is_empty()).then(|| AgainstResults {
+                    held_out: !held_out.is_empty(),
+                    before: of(&config.prior_theta),
+                    after: of(&outcome.parameters),
+                })
+            }),
             score_ratio: training_score_ratio(config, data, split, &outcome.parameters),
             outcome,
             rounding,
@@ -181,6 +190,7 @@ impl Session<'_, '_> {
             config,
             strength: self.record.strength.as_ref(),
             scale: self.record.scale,
+            blend: self.record.blend.as_ref(),
             data,
             split,
             backend: &line,

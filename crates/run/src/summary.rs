@@ -4,12 +4,33 @@ use std::path::Path;
 
 use gputexel_report::median;
 use gputexel_tuning::{
-    Ablation, Curvature, ErrorStatus, Polish, RoundRecord, RoundingSummary, StopReason, Strength,
+    Ablation, BlendRecord, Curvature, ErrorStatus, Polish, RoundRecord, RoundingSummary, StopReason, Strength,
 };
 use serde::{Serialize, Serializer};
 
-use crate::tuned::{SwarmLosses, Tuned};
+use crate::tuned::{AgainstResults, SwarmLosses, Tuned};
 use crate::uncertainty::{Answer, Findings};
+
+/// Search scores in the targets of a run.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct BlendSummary<'a> {
+    /// Their share.
+    pub share: f64,
+    /// Their scale constant, base-10 form.
+    pub k: f64,
+    /// Losses against results alone.
+    pub against_results: Option<AgainstResults>,
+    /// Where share and scale constant come from.
+    #[serde(flatten)]
+    pub record: &'a BlendRecord,
+}
+
+impl<'a> BlendSummary<'a> {
+    fn new(tuned: &'a Tuned) -> Option<Self> {
+        let (blend, record) = tuned.config().blend.zip(tuned.record.blend.as_ref())?;
+        Some(Self { share: blend.share, k: blend.k, against_results: tuned.against_results, record })
+    }
+}
 
 /// A run of `tune` in one object. Losses are exact, without regularization.
 #[derive(Clone, Debug, Serialize)]
@@ -52,6 +73,9 @@ pub struct TuneSummary<'a> {
     /// What rounding did.
     #[serde(flatten)]
     pub rounding: RoundingSummary,
+    /// Search scores in the targets, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blend: Option<BlendSummary<'a>>,
     /// How the weights of penalties were chosen, if they were.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strength: Option<&'a Strength>,
@@ -165,6 +189,7 @@ impl<'a> TuneSummary<'a> {
                 Answer::Found(found) => Some(UncertaintySummary::Found(FindingsSummary::new(found, tuned))),
             },
             rounding: RoundingSummary::new(tuned.rounding.as_ref()),
+            blend: BlendSummary::new(tuned),
             strength: tuned.record.strength.as_ref(),
             ablation: tuned.ablation.as_ref(),
             rounds: &tuned.rounds,

@@ -58,6 +58,8 @@ pub struct Tuned {
     pub outcome: Outcome,
     /// What was done to make whole numbers of the result.
     pub rounding: Option<RoundingOutcome>,
+    /// Losses against results alone, where targets are blended with search scores.
+    pub against_results: Option<AgainstResults>,
     /// What polishing did to the result of swarms.
     pub polish: Option<Polish>,
     /// Losses of swarms.
@@ -79,6 +81,17 @@ pub struct Tuned {
     pub folder: Option<PathBuf>,
     /// The state at the end, without vectors.
     pub(crate) checkpoint: Option<Checkpoint>,
+}
+
+/// Exact losses against the results of the games alone.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct AgainstResults {
+    /// Whether they are of held-out positions, and not of those trained on.
+    pub held_out: bool,
+    /// Of the prior.
+    pub before: f64,
+    /// Of the result.
+    pub after: f64,
 }
 
 /// Exact training losses of a run of swarms.

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Regularization, Rounding, Stopping};
-use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::{GivenScale, LossKind};
+use gputexel_dataset::{Blend, Dataset};
 use gputexel_files::{Advice, Error, Result};
 use gputexel_model::{Coordinate, Parameterization, Penalty, Prior};
 use gputexel_optimizer::{
@@ -190,6 +190,9 @@ pub struct RunConfig {
     pub penalties: Vec<Penalty>,
     /// Scale constant, base-10 form.
     pub k: f64,
+    /// How search scores are blended into the targets; without it, targets are the results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blend: Option<Blend>,
     /// Loss function.
     pub loss: LossKind,
     /// Fraction of games held out.
@@ -229,6 +232,7 @@ impl Default for RunConfig {
             begin: None,
             penalties: Vec::new(),
             k: 1.0,
+            blend: None,
             loss: LossKind::default(),
             holdout: 0.0,
             seed: 1,
@@ -267,6 +271,14 @@ impl RunConfig {
         })
     }
 
+    /// Puts the targets of the run in place of the results of its dataset.
+    ///
+    /// # Errors
+    /// Those of [`Dataset::blend`].
+    pub fn set_targets(&self, data: &mut Dataset) -> Result<()> {
+        self.blend.map_or(Ok(()), |blend| data.blend(blend))
+    }
+
     /// The basis, unless every parameter is tuned by itself.
     pub fn named_basis(&self) -> Option<&Parameterization> {
         self.basis.as_ref().filter(|basis| !basis.is_identity())
@@ -293,6 +305,7 @@ impl RunConfig {
     /// [`Error::Usage`] for numbers out of their range or not finite.
     pub fn validate(&self) -> Result<()> {
         GivenScale::K(self.k).k()?;
+        self.blend.map_or(Ok(()), Blend::validate)?;
         if self.prior_theta.iter().any(|value| !value.is_finite()) {
             return Err(Error::Usage("the prior contains non-finite values".to_string()));
         }

@@ -19,8 +19,27 @@ pub fn exact_loss(dataset: &Dataset, objective: Objective, theta: &[f64], which:
     loss_of_scores(dataset, objective, &exact_scores(dataset, theta, which), which)
 }
 
+/// Mean loss over the positions `which` against the results of the games, where targets may be
+/// [blended](Dataset::blend); NaN if there are none.
+pub fn loss_against_results(dataset: &Dataset, objective: Objective, theta: &[f64], which: &[u32]) -> f64 {
+    let results = dataset.game_results();
+    let target = |n: usize| f64::from(results[n]);
+    mean_loss(dataset, objective, &exact_scores(dataset, theta, which), which, target)
+}
+
 /// Mean loss over the positions `which` with known scores.
 pub(super) fn loss_of_scores(dataset: &Dataset, objective: Objective, scores: &[f64], which: &[u32]) -> f64 {
+    let results = dataset.results();
+    mean_loss(dataset, objective, scores, which, |n| f64::from(results[n]))
+}
+
+fn mean_loss(
+    dataset: &Dataset,
+    objective: Objective,
+    scores: &[f64],
+    which: &[u32],
+    target: impl Fn(usize) -> f64 + Sync,
+) -> f64 {
     let x_per_cp = x_per_cp(objective.k);
     let chunks: Vec<(f64, f64)> = scores
         .par_chunks(CHUNK)
@@ -29,7 +48,7 @@ pub(super) fn loss_of_scores(dataset: &Dataset, objective: Objective, scores: &[
             scores.iter().zip(which).fold((0.0, 0.0), |(sum, weights), (&score, &n)| {
                 let row = dataset.row(n as usize);
                 let weight = f64::from(row.weight);
-                let value = objective.loss.value(x_per_cp * score, f64::from(row.result));
+                let value = objective.loss.value(x_per_cp * score, target(n as usize));
                 (sum + weight * value, weights + weight)
             })
         })

@@ -35,7 +35,7 @@ pub use diagnostics::{
     paired_difference,
 };
 pub use driver::{Event, Outcome, Tuning};
-pub use exact::{exact_loss, exact_scores};
+pub use exact::{exact_loss, exact_scores, loss_against_results};
 pub use file_loss::{FileLoss, ScaleOrigin};
 pub use parts::RunParts;
 pub use polish::{Polish, polish};
@@ -47,15 +47,15 @@ pub use rounding::{Rounded, Rounding, round, round_naively, round_successively};
 pub use rounding_outcome::{
     RoundedSummary, RoundingOutcome, RoundingSummary, SurveySummary, gauss_newton_matrix, round_outcome,
 };
-pub use run_record::{RequiesceRecord, RoundRecord, RunRecord, UncertaintyRequest};
+pub use run_record::{BlendRecord, RequiesceRecord, RoundRecord, RunRecord, UncertaintyRequest};
 pub use scale::{ScaleFit, fit_scale};
 pub use scale_curve::{MinimumAt, ScaleCurve, scale_curve};
 pub use scale_ratio::{ScaleMode, ScaleRecord, score_ratio, training_score_ratio};
 pub use single_steps::{ExactProblem, SingleSteps, Step, Survey, TIE};
 pub use stopping::{StopReason, Stopping};
 pub use strength::{
-    Ablation, HeldOutGain, KindStrength, LeftOut, Strength, StrengthChoice, StrengthRequest, ablate,
-    choose_strength, strength_obstacle,
+    Ablation, BLENDS, BlendCandidate, BlendChoice, HeldOutGain, KindStrength, LeftOut, Strength,
+    StrengthChoice, StrengthRequest, ablate, choose_blend, choose_strength, strength_obstacle,
 };
 pub use uncertainty::{
     Bootstrap, BootstrapEvent, Curvature, ErrorStatus, Fit, MAX_ERROR_CP, MAX_PARAMETERS, MIN_CLUSTERS,

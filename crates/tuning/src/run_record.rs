@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{RunConfig, ScaleRecord, Strength};
+use super::{BlendChoice, RunConfig, ScaleRecord, Strength};
 
 /// Which uncertainty estimates of the result to compute, see [`sandwich`](super::sandwich) and
 /// [`bootstrap`](super::bootstrap).
@@ -37,9 +37,27 @@ pub struct RunRecord {
     /// How K was found, unless it was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<ScaleRecord>,
+    /// What is known of search scores in the targets, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blend: Option<BlendRecord>,
     /// The rounds that follow, in which positions are resolved again, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requiesce: Option<RequiesceRecord>,
+}
+
+/// Where the search scores in the targets of a run come from; their share and scale constant are in
+/// [`RunConfig::blend`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BlendRecord {
+    /// Positions with a search score; others keep the result alone.
+    pub scored: u64,
+    /// Positions.
+    pub positions: u64,
+    /// Whether the scale constant of search scores was fitted, and not given.
+    pub k_fitted: bool,
+    /// How the share was chosen, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<BlendChoice>,
 }
 
 /// Rounds in which positions are resolved with the tuned parameters, which are then tuned further.
@@ -98,6 +116,7 @@ impl RunRecord {
             ablate: false,
             strength: None,
             scale: None,
+            blend: None,
             requiesce: None,
         }
     }

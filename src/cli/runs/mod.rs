@@ -1,5 +1,6 @@
 //! What `tune` and `pso` have in common: a run of the library, shown to its user.
 
+mod blend;
 mod chart;
 mod observer;
 mod rounding;

@@ -15,6 +15,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::super::live::Watch;
 use super::super::table::{grouped, percent};
 use super::super::{Context, say, shows_progress};
+use super::blend::blend_lines;
 use super::chart::LossChart;
 use super::strength::{scale_line, strength_lines};
 
@@ -57,6 +58,7 @@ fn print_opening(start: &Start<'_>) -> Result<()> {
             );
         }
     }
+    out += &blend_lines(start);
     out += &scale_line(start);
     out += &strength_lines(start);
     if let Some(epochs) = resumed {

@@ -2,7 +2,7 @@
 
 use gputexel::objective::LossKind;
 use gputexel::optimizer::{AdamGrid, AdamSettings, GaussNewtonSettings, LocalSettings, Schedule};
-use gputexel::run::PriorStrength;
+use gputexel::run::{BlendShare, PriorStrength};
 use gputexel::tuning::{GAUSS_NEWTON_LIMIT, Limits, OptimizerConfig, Rounding};
 use gputexel::{Error, Result};
 
@@ -23,6 +23,13 @@ pub struct Fresh {
     /// squared, cross-entropy, or power:Q [default: squared]
     #[arg(long, value_name = "LOSS", help_heading = "Objective")]
     pub(super) loss: Option<String>,
+    /// Share of the search score in the targets, 0 to 1, the rest being the result; auto: chosen by the results of
+    /// held-out games; see docs/blend.md [default: results only]
+    #[arg(long, value_name = "SHARE", help_heading = "Objective")]
+    pub(super) blend: Option<String>,
+    /// K of search scores (base 10) for --blend, or fit: the one that fits their results best [default: fit]
+    #[arg(long, value_name = "K", requires = "blend", help_heading = "Objective")]
+    pub(super) blend_k: Option<String>,
     /// What ties parameters to their neighbors and to the prior: auto (weights chosen by held-out loss), none,
     /// weights such as bend=1e-4,mirror=1e-2,ridge:king=1e-5, or the folder of a run, for its weights; see
     /// docs/strength.md [default: auto, none with --l2]
@@ -168,6 +175,22 @@ impl Fresh {
                 Err(Error::Usage(format!("--prior-folds must be at least 2 and at most {MOST_FOLDS}")))
             }
             _ => Ok(strength),
+        }
+    }
+
+    /// Share of search scores in the targets.
+    pub(super) fn blend(&self) -> Result<Option<BlendShare>> {
+        parsed(&self.blend)
+    }
+
+    /// K of search scores, if it is given and not fitted.
+    pub(super) fn blend_k(&self) -> Result<Option<f64>> {
+        match self.blend_k.as_deref() {
+            None | Some("fit") => Ok(None),
+            Some(text) => match text.parse::<f64>() {
+                Ok(k) => Ok(Some(k)),
+                Err(_) => Err(Error::Usage(format!("--blend-k {text}: must be a number, or fit"))),
+            },
         }
     }
 

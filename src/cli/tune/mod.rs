@@ -129,6 +129,8 @@ fn start(args: &TuneArgs) -> Result<Tuner<'_>> {
         .limits(fresh.limits())
         .uncertainty(args.uncertainty.request(UncertaintyRequest::default(), loss)?);
     tuner = with(tuner, parsed(&fresh.prior)?, Tuner::prior);
+    tuner = with(tuner, fresh.blend()?, Tuner::blend);
+    tuner = with(tuner, fresh.blend_k()?, Tuner::blend_k);
     tuner = with(tuner, fresh.prior_strength()?, Tuner::prior_strength);
     tuner = with(tuner, args.scale.given()?, Tuner::k);
     tuner = with(tuner, args.scale.mode(), Tuner::scale);

@@ -55,6 +55,12 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     if let Some(text) = change(tuned.held_out_before, tuned.held_out) {
         let _ = writeln!(out, "held out    {text}, epoch {}", outcome.best_epoch);
     }
+    if let Some(losses) = &tuned.against_results
+        && let Some(text) = change(Some(losses.before), Some(losses.after))
+    {
+        let which = if losses.held_out { "held-out" } else { "training" };
+        let _ = writeln!(out, "results     {text}: {which} loss against results alone");
+    }
     if tuned.is_start() {
         let _ = writeln!(
             out,

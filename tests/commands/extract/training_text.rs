@@ -80,7 +80,7 @@ fn evaluations_of_lichess_are_targets() {
         (&"score".into(), &"1".into())
     );
     let wanted = |i: usize, result: f32, k: f64| {
-        let cp = if i % 7 == 0 { 30_000.0 } else { f64::from(400.0 * (result - 0.5)) };
+        let cp = if i.is_multiple_of(7) { 30_000.0 } else { f64::from(400.0 * (result - 0.5)) };
         (1.0 / (1.0 + 10f64.powf(-k * cp / 400.0))) as f32
     };
     let close = |data: &[f32], k: f64| {

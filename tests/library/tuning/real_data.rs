@@ -85,6 +85,7 @@ fn trajectory(data: &Dataset, k: f64, updates: u64) -> Vec<f64> {
         basis: None,
         begin: None,
         penalties: Vec::new(),
+        blend: None,
         round: Rounding::None,
         k,
         loss: LossKind::Squared,

@@ -22,6 +22,7 @@ fn config(data: &Dataset, optimizer: OptimizerConfig, epochs: u64) -> RunConfig 
         basis: None,
         begin: None,
         penalties: parse_penalties(&data.metadata().feature_set, "mean=1e-4,level=1e-5,phases=1e-4").unwrap(),
+        blend: None,
         k: 0.8,
         loss: LossKind::Squared,
         holdout: 0.0,

@@ -251,6 +251,7 @@ fn compare_with_tune(rows: &Rows, kind: FeatureKind, config: &dyn Fn(&Dataset) -
             basis: None,
             begin: None,
             penalties: Vec::new(),
+            blend: None,
             round: Rounding::None,
             k: setting.k,
             loss: setting.loss,

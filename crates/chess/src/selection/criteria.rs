@@ -10,6 +10,7 @@ use super::search::PositionSearch;
 use super::{Reason, Resolve, Selection};
 use crate::bare;
 use crate::fen::FenError;
+use crate::labels::MAX_SCORE_CP;
 use crate::sample::{Batch, Origin, Sample, board_key, position_key};
 
 /// Most positions of one game that are read; under the rule of 75 moves no game is longer than
@@ -179,7 +180,7 @@ impl Criteria<'_> {
         }
         let key = board_key(board, turn, 0, None);
         let board = board.clone();
-        Ok(Ok(Sample { board, turn, key, leaf_key: key, result: 0.5, score_cp, game: None }))
+        Ok(Ok(Sample { board, turn, key, leaf_key: key, result: 0.5, score_cp, move_number: 1, game: None }))
     }
 
     /// The rules about a position's place in its game.
@@ -242,6 +243,8 @@ impl Criteria<'_> {
             if rules.require_score {
                 return Some(Reason::NoScore);
             }
+        } else if rules.no_mates && score_cp.abs() >= MAX_SCORE_CP {
+            return Some(Reason::MateScore);
         } else if rules.max_score_cp.is_some_and(|limit| f64::from(score_cp.abs()) > f64::from(limit)) {
             return Some(Reason::LargeScore);
         }
@@ -301,6 +304,7 @@ impl Criteria<'_> {
             leaf_key,
             result: 0.5,
             score_cp,
+            move_number: position.fullmoves().get(),
             game: None,
         };
         match (self.selection.resolve, self.search) {

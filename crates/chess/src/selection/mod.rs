@@ -106,6 +106,8 @@ pub struct Selection {
     pub max_pieces: u32,
     /// Largest size of the recorded search score, centipawns; positions without one are kept.
     pub max_score_cp: Option<u32>,
+    /// Leave out positions whose recorded search score announces a mate, or is as large as one.
+    pub no_mates: bool,
     /// Leave out positions without a recorded search score.
     pub require_score: bool,
     /// Largest difference, centipawns, between the static evaluation and the quiescence score.
@@ -173,6 +175,7 @@ impl Selection {
             min_pieces: 0,
             max_pieces: u32::MAX,
             max_score_cp: None,
+            no_mates: false,
             require_score: false,
             quiescence_margin_cp: None,
             resolve: Resolve::None,

@@ -63,6 +63,7 @@ impl Selection {
         optional("min_pieces", set(self.min_pieces > 0, &self.min_pieces));
         optional("max_pieces", set(self.max_pieces != off.max_pieces, &self.max_pieces));
         optional("max_score_cp", self.max_score_cp.map(|n| n.to_string()));
+        optional("no_mates", set(self.no_mates, &true));
         optional("require_score", set(self.require_score, &true));
         optional("quiescence_margin_cp", self.quiescence_margin_cp.map(|n| n.to_string()));
         optional("resolve", set(self.resolve != off.resolve, &self.resolve.name()));
@@ -121,6 +122,7 @@ impl Selection {
             "min_pieces" => self.min_pieces = parse(name, value)?,
             "max_pieces" => self.max_pieces = parse(name, value)?,
             "max_score_cp" => self.max_score_cp = Some(parse(name, value)?),
+            "no_mates" => self.no_mates = parse(name, value)?,
             "require_score" => self.require_score = parse(name, value)?,
             "quiescence_margin_cp" => self.quiescence_margin_cp = Some(parse(name, value)?),
             "resolve" => self.resolve = value.parse()?,
@@ -190,6 +192,7 @@ mod tests {
             min_pieces: 7,
             max_pieces: 30,
             max_score_cp: Some(900),
+            no_mates: true,
             require_score: true,
             quiescence_margin_cp: Some(30),
             resolve: Resolve::Quiescence,

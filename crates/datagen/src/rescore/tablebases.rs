@@ -230,6 +230,7 @@ mod tests {
             leaf_key: key,
             result: 0.5,
             score_cp: 12.0,
+            move_number: 1,
             game: None,
         };
         let mut origin = Origin { position, next: None, score_cp: 12.0 };

@@ -16,6 +16,7 @@ mod pipeline;
 mod plausibility;
 mod reextraction;
 mod report;
+mod scored;
 mod search;
 mod skipped;
 mod sources;
@@ -28,6 +29,7 @@ pub use builder::Extraction;
 pub use format::InputFormat;
 pub use reextraction::{Leaf, LeafChanges};
 pub use report::{FunnelStep, Report, Results, SourceReport};
+pub use scored::{ScoredPosition, ScoredVisitor, visit_scored};
 pub use target::Target;
 
 pub use crate::reading::{Hooks, Progress};

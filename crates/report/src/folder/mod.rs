@@ -92,13 +92,14 @@ impl Positions {
         {
             return Ok(Self::Missing(missing.clone()));
         }
-        let data = dataset::read_many(paths)?;
+        let mut data = dataset::read_many(paths)?;
         if round.is_none() && data.checksum() != config.checksum {
             return match given.is_empty() {
                 true => Ok(Self::Changed(paths[0].clone())),
                 false => Err(Error::input(&paths[0], "is not the dataset of the run")),
             };
         }
+        config.set_targets(&mut data)?;
         let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
         Ok(Self::Found(Box::new((data, split))))
     }

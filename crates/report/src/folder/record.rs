@@ -82,6 +82,7 @@ pub fn configuration(record: &RunRecord, file: Option<&ParameterFile>) -> Vec<(S
                 forms.k, forms.k_e, forms.win_scale, forms.e_scale
             ),
         ),
+        ("targets", targets(record)),
         ("prior", config.prior.clone()),
         (
             "held out",
@@ -97,6 +98,35 @@ pub fn configuration(record: &RunRecord, file: Option<&ParameterFile>) -> Vec<(S
         rows.push(("feature set", format!("{}, phase {}", file.feature_set, file.phase)));
     }
     rows.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+}
+
+/// What scores are compared with.
+fn targets(record: &RunRecord) -> String {
+    let Some(blend) = record.config.blend else { return "results".to_string() };
+    let mut text = format!(
+        "{} search score (K {:.6}) + {} result; calibration and residuals are against these targets",
+        blend.share,
+        blend.k,
+        1.0 - blend.share
+    );
+    if let Some(known) = &record.blend
+        && known.scored < known.positions
+    {
+        let without = grouped(known.positions - known.scored);
+        text += &format!(
+            "; {without} of {} positions have no score and keep the result",
+            grouped(known.positions)
+        );
+    }
+    if let Some(choice) = &record.blend.as_ref().and_then(|known| known.choice.as_ref()) {
+        let tried: Vec<String> = choice
+            .candidates
+            .iter()
+            .map(|one| format!("{}: {:.6} ({:+.6} ± {:.6})", one.share, one.loss, one.difference, one.error))
+            .collect();
+        text += &format!("; the share was chosen by held-out loss against results, {}", tried.join(", "));
+    }
+    text
 }
 
 /// The datasets with their checksums and, where they are at hand, what they came from.

@@ -15,6 +15,7 @@ use gputexel_optimizer::{Optimizer, Space};
 use gputexel_tuning::{Limits, OptimizerConfig, Rounding, ScaleMode, UncertaintyRequest};
 
 use crate::basis::BasisSettings;
+use crate::blend::{BlendSettings, BlendShare};
 use crate::event::{RunEvent, RunObserver};
 use crate::inputs::are_datasets;
 use crate::requiesce::RoundSettings;
@@ -53,6 +54,7 @@ pub struct Tuner<'a> {
     scale_mode: ScaleMode,
     strength: Option<PriorStrength>,
     loss: LossKind,
+    blend: BlendSettings,
     l2: Option<f64>,
     holdout: f64,
     seed: u64,
@@ -101,6 +103,7 @@ impl<'a> Tuner<'a> {
             scale_mode: ScaleMode::Auto,
             strength: None,
             loss: LossKind::default(),
+            blend: BlendSettings::default(),
             l2: None,
             holdout: 0.0,
             seed: 1,
@@ -162,6 +165,22 @@ impl<'a> Tuner<'a> {
     #[must_use]
     pub fn loss(mut self, loss: LossKind) -> Self {
         self.loss = loss;
+        self
+    }
+
+    /// Share of the search score in the targets; the rest is the result. Positions without a search score keep the
+    /// result alone [default: results only].
+    #[must_use]
+    pub fn blend(mut self, share: BlendShare) -> Self {
+        self.blend.share = Some(share);
+        self
+    }
+
+    /// Scale constant, base-10 form, that converts search scores to expected results for a
+    /// [`blend`](Self::blend) [default: fitted to the results].
+    #[must_use]
+    pub fn blend_k(mut self, k: f64) -> Self {
+        self.blend.k = Some(k);
         self
     }
 
@@ -372,6 +391,8 @@ impl<'a> Tuner<'a> {
             ("basis", basis.unbounded || basis.integers || !basis.constraints.is_empty()),
             ("k", self.k.is_some()),
             ("loss", self.loss != fresh.loss),
+            ("blend", self.blend.share.is_some()),
+            ("blend-k", self.blend.k.is_some()),
             ("l2", self.l2.is_some()),
             ("prior-strength", self.strength.is_some()),
             ("k", self.scale_mode != fresh.scale_mode),
@@ -396,6 +417,7 @@ impl<'a> Tuner<'a> {
     /// Refuses what can be refused before anything is read.
     fn check(&self) -> Result<()> {
         Split::check_share(self.holdout)?;
+        self.blend.validate()?;
         self.rounds.map_or(Ok(()), RoundSettings::validate)?;
         if self.rounds.is_some() && self.folder.is_none() {
             return Err(Error::Usage("rounds need a folder to write to".to_string()));

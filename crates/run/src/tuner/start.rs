@@ -12,6 +12,7 @@ use gputexel_model::{Parameterization, Prior};
 use gputexel_tuning::{OptimizerConfig, RunConfig, RunRecord, exact_scores, fit_scale, space_of};
 
 use super::Tuner;
+use crate::blend::{self, Undecided};
 use crate::event::RunEvent;
 use crate::inputs::{default_features, extract_to, temporary_folder};
 use crate::memory::check_swarms;
@@ -35,6 +36,17 @@ impl Positions<'_> {
         }
     }
 
+    /// The positions, copied if they belong to the caller.
+    fn own(&mut self) -> &mut Dataset {
+        if let Self::Given(data, paths) = self {
+            *self = Self::Read(Box::new(data.clone()), std::mem::take(paths));
+        }
+        match self {
+            Self::Read(data, _) => data,
+            Self::Given(..) => unreachable!("replaced above"),
+        }
+    }
+
     fn paths(&self) -> &[PathBuf] {
         match self {
             Self::Given(_, paths) | Self::Read(_, paths) => paths,
@@ -46,6 +58,7 @@ impl Positions<'_> {
 struct Prepared {
     split: Split,
     config: RunConfig,
+    blend: Option<blend::Prepared>,
     strength: PriorStrength,
     /// Loss at K, if K was fitted.
     fitted_loss: Option<f64>,
@@ -55,7 +68,7 @@ impl Tuner<'_> {
     /// Starts with available positions, or with the extraction of `inputs`.
     pub(super) fn start(
         mut self,
-        positions: Option<Positions<'_>>,
+        mut positions: Option<Positions<'_>>,
         inputs: &[PathBuf],
         backend: &Backend,
     ) -> Result<Tuned> {
@@ -69,7 +82,7 @@ impl Tuner<'_> {
         let default = if is_swarm { "madchess" } else { "identity" };
         let basis = self.basis.resolve(default, is_swarm, set, &theta)?;
         // Existing files are checked before anything is written.
-        let prepared = match &positions {
+        let prepared = match &mut positions {
             Some(positions) => Some(self.prepare(positions, &prior, theta.clone(), basis.clone())?),
             None => None,
         };
@@ -84,12 +97,12 @@ impl Tuner<'_> {
             let (positions, prepared) = match (positions, prepared) {
                 (Some(positions), Some(prepared)) => (positions, prepared),
                 _ => {
-                    let positions = self.extract(inputs, folder.as_ref())?;
-                    let prepared = self.prepare(&positions, &prior, theta, basis)?;
+                    let mut positions = self.extract(inputs, folder.as_ref())?;
+                    let prepared = self.prepare(&mut positions, &prior, theta, basis)?;
                     (positions, prepared)
                 }
             };
-            self.execute(&positions, prepared, folder.as_ref(), backend)
+            self.execute(positions, prepared, folder.as_ref(), backend)
         })();
         if let (Err(_), Some(folder)) = (&result, &folder) {
             folder.discard();
@@ -117,7 +130,7 @@ impl Tuner<'_> {
 
     fn prepare(
         &self,
-        positions: &Positions<'_>,
+        positions: &mut Positions<'_>,
         prior: &Prior,
         theta: Vec<f64>,
         basis: Option<Parameterization>,
@@ -135,6 +148,11 @@ impl Tuner<'_> {
             check_swarms(settings, dimension)?;
         }
         let split = Split::try_new(data, self.holdout, optimizer.batches(), self.seed)?;
+        let blend = match self.blend.share {
+            Some(_) => self.blend.prepare(positions.own(), &split, self.loss)?,
+            None => None,
+        };
+        let data = positions.data();
         let strength =
             self.strength.clone().unwrap_or_else(|| PriorStrength::default_for(&optimizer, self.l2));
         let (k, fitted_loss) = scale(data, &split, &theta, self.loss, self.k)?;
@@ -147,6 +165,7 @@ impl Tuner<'_> {
             begin: None,
             penalties: strength.given(&data.metadata().feature_set)?,
             k,
+            blend: blend.as_ref().map(|prepared| prepared.blend),
             loss: self.loss,
             holdout: self.holdout,
             seed: self.seed,
@@ -155,20 +174,26 @@ impl Tuner<'_> {
             optimizer,
         };
         config.validate()?;
-        Ok(Prepared { split, config, strength, fitted_loss })
+        Ok(Prepared { split, config, blend, strength, fitted_loss })
     }
 
     fn execute(
         &mut self,
-        positions: &Positions<'_>,
+        mut positions: Positions<'_>,
         prepared: Prepared,
         folder: Option<&RunFolder>,
         backend: &Backend,
     ) -> Result<Tuned> {
-        let Prepared { split, mut config, strength, fitted_loss } = prepared;
+        let Prepared { split, mut config, mut blend, strength, mut fitted_loss } = prepared;
+        // What cannot be answered later is refused before anything is chosen.
+        uncertainty::check(self.uncertainty, &config, positions.data(), &split, &mut *self.observer)?;
+        if let Some(blend) = &mut blend {
+            let (fits_k, data) = (self.k.is_none(), positions.own());
+            let (stop, observe) = (&self.stop, &mut *self.observer);
+            let undecided = Undecided { data, split: &split, backend, stop, fits_k, observe };
+            fitted_loss = undecided.decide(blend, &mut config)?.or(fitted_loss);
+        }
         let data = positions.data();
-        // What cannot be answered later is refused before weights are chosen.
-        uncertainty::check(self.uncertainty, &config, data, &split, &mut *self.observer)?;
         let decision =
             Decision { data, split: &split, backend, stop: &self.stop, observe: &mut *self.observer };
         let mode = if self.k.is_none() { Some(self.scale_mode) } else { None };
@@ -183,6 +208,7 @@ impl Tuner<'_> {
             ablate: self.ablate,
             strength,
             scale,
+            blend: blend.map(|blend| blend.record),
             ..RunRecord::new(&self.command_line, config)
         };
         let observe = &mut *self.observer;

@@ -195,7 +195,7 @@ pub fn export(file: &ParameterFile, options: &ExportOptions) -> Result<Exported>
     let mut changes: Vec<String> = file.provenance.changed.take().into_iter().collect();
     if let Some(normalization) = &options.normalization {
         let applied = normalization.apply(&mut file)?;
-        changes.push(format!("scaled by {applied} to {}={}", normalization.name, normalization.value));
+        changes.push(format!("scaled by {applied} to {normalization}"));
         factor = Some(applied);
     }
     if let Target::Code(CodeOptions { prefix, module, .. }) = &options.target {

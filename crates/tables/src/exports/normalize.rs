@@ -7,11 +7,20 @@ use gputexel_model::{Feature, FeatureTables, ParameterFile};
 
 /// What shall be worth how much.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Normalization {
-    /// A parameter (`knight_f3.eg`), or a piece (`pawn.eg`): its value, or the mean of its table.
-    pub name: String,
-    /// Its value, centipawns.
-    pub value: f64,
+pub enum Normalization {
+    /// A value that shall be another.
+    Value {
+        /// A parameter (`knight_f3.eg`), or a piece (`pawn.eg`): its value, or the mean of its table.
+        name: String,
+        /// Its value, centipawns.
+        value: f64,
+    },
+    /// A score that shall be 100, wherever it comes from: that which wins half of the games by a model of wins, draws
+    /// and losses.
+    Pawn {
+        /// The score, in the units of the values.
+        units: f64,
+    },
 }
 
 impl FromStr for Normalization {
@@ -26,7 +35,7 @@ impl FromStr for Normalization {
         if !value.is_finite() || value == 0.0 {
             return Err(wrong("the value must be a number other than 0"));
         }
-        Ok(Self { name: name.trim().to_string(), value })
+        Ok(Self::Value { name: name.trim().to_string(), value })
     }
 }
 
@@ -38,17 +47,25 @@ impl Normalization {
     /// [`Error::Usage`] for names that are none, for a parameter that is 0 or of the other sign, and for
     /// values that become too large.
     pub fn apply(&self, file: &mut ParameterFile) -> Result<f64> {
-        let old = self.find(file)? + 0.0; // no -0
-        let Self { name, value } = self;
-        let factor = value / old;
-        if old == 0.0 || !factor.is_finite() {
-            return Err(Error::Usage(format!("'{name}' is {old}: no factor makes {value} of it")));
-        }
-        if factor <= 0.0 {
-            return Err(Error::Usage(format!(
-                "'{name}' is {old}: to make {value} of it would turn the signs of all values"
-            )));
-        }
+        let factor = match self {
+            Self::Value { name, value } => {
+                let old = find(name, file)? + 0.0; // no -0
+                let factor = value / old;
+                if old == 0.0 || !factor.is_finite() {
+                    return Err(Error::Usage(format!("'{name}' is {old}: no factor makes {value} of it")));
+                }
+                if factor <= 0.0 {
+                    return Err(Error::Usage(format!(
+                        "'{name}' is {old}: to make {value} of it would turn the signs of all values"
+                    )));
+                }
+                factor
+            }
+            Self::Pawn { units } if units.is_finite() && *units > 0.0 => 100.0 / units,
+            Self::Pawn { units } => {
+                return Err(Error::Usage(format!("a pawn of {units} units: must be a positive number")));
+            }
+        };
         for record in &mut file.parameters {
             record.mg *= factor;
             record.eg *= factor;
@@ -73,30 +90,39 @@ impl Normalization {
         file.k = file.k.map(|k| k / factor);
         Ok(factor)
     }
+}
 
-    /// The value that the name stands for.
-    fn find(&self, file: &ParameterFile) -> Result<f64> {
-        let unknown = |why: &str| Error::Usage(format!("normalization by '{}': {why}", self.name));
-        let (name, phase) = match self.name.rsplit_once('.') {
-            Some((name, "mg")) => (name, 0),
-            Some((name, "eg")) => (name, 1),
-            _ => return Err(unknown("expected the name of a parameter followed by .mg or .eg")),
-        };
-        let value = |id: usize| [file.parameters[id].mg, file.parameters[id].eg][phase];
-        if let Some(id) = file.parameters.iter().position(|record| record.name == name) {
-            return Ok(value(id));
+impl std::fmt::Display for Normalization {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Value { name, value } => write!(f, "{name}={value}"),
+            Self::Pawn { units } => write!(f, "a pawn of {units} units"),
         }
-        let feature = |record: &gputexel_model::ParameterRecord| Feature {
-            name: record.name.clone(),
-            group: record.group.clone(),
-        };
-        let features: Vec<Feature> = file.parameters.iter().map(feature).collect();
-        let piece = name.strip_suffix(".material").unwrap_or(name);
-        let tables = FeatureTables::new(&features).0;
-        let table = tables.iter().find(|table| table.is_squares() && table.name == piece);
-        let ids = table
-            .map(|table| table.piece_ids())
-            .ok_or_else(|| unknown("there is no parameter or table of squares of that name"))?;
-        Ok(ids.iter().map(|&id| value(id)).sum::<f64>() / ids.len() as f64)
     }
+}
+
+/// The value that a name stands for.
+fn find(whole_name: &str, file: &ParameterFile) -> Result<f64> {
+    let unknown = |why: &str| Error::Usage(format!("normalization by '{whole_name}': {why}"));
+    let (name, phase) = match whole_name.rsplit_once('.') {
+        Some((name, "mg")) => (name, 0),
+        Some((name, "eg")) => (name, 1),
+        _ => return Err(unknown("expected the name of a parameter followed by .mg or .eg")),
+    };
+    let value = |id: usize| [file.parameters[id].mg, file.parameters[id].eg][phase];
+    if let Some(id) = file.parameters.iter().position(|record| record.name == name) {
+        return Ok(value(id));
+    }
+    let feature = |record: &gputexel_model::ParameterRecord| Feature {
+        name: record.name.clone(),
+        group: record.group.clone(),
+    };
+    let features: Vec<Feature> = file.parameters.iter().map(feature).collect();
+    let piece = name.strip_suffix(".material").unwrap_or(name);
+    let tables = FeatureTables::new(&features).0;
+    let table = tables.iter().find(|table| table.is_squares() && table.name == piece);
+    let ids = table
+        .map(|table| table.piece_ids())
+        .ok_or_else(|| unknown("there is no parameter or table of squares of that name"))?;
+    Ok(ids.iter().map(|&id| value(id)).sum::<f64>() / ids.len() as f64)
 }

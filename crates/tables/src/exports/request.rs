@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{
     CodeOptions, ExportOptions, Exported, Format, NameStyle, Normalization, Rounding, Target, export,
 };
-use gputexel_files::{Error, Result};
+use gputexel_files::{Advice, Error, Result};
 use gputexel_model::{Colors, ParameterFile, SquareOrder};
 
 /// What is asked of an export; [`options`](Self::options) completes it for a format.
@@ -23,8 +23,11 @@ pub struct ExportRequest {
     pub decimals: Option<String>,
     /// Whole numbers in this part of a centipawn, instead of `decimals`.
     pub fixed: Option<u32>,
-    /// What shall be worth how much: `NAME=VALUE`.
+    /// What shall be worth how much: `NAME=VALUE`, or `wdl` for a score that wins half of the games, which is then
+    /// `pawn_units`.
     pub normalize: Option<String>,
+    /// The score that wins half of the games, in units of the values.
+    pub pawn_units: Option<f64>,
     /// Pairs of middlegame and endgame values, or a table for each; as usual in the language by default.
     pub pairs: Option<bool>,
     /// How names are written: `snake`, `pascal` or `screaming`.
@@ -48,6 +51,7 @@ impl Default for ExportRequest {
             decimals: None,
             fixed: None,
             normalize: None,
+            pawn_units: None,
             pairs: None,
             style: None,
             prefix: None,
@@ -119,7 +123,19 @@ impl ExportRequest {
                 })
             }
         };
-        let normalization = self.normalize.as_deref().map(str::parse::<Normalization>).transpose()?;
+        let normalization = match (self.normalize.as_deref(), self.pawn_units) {
+            (Some("wdl"), Some(units)) => Some(Normalization::Pawn { units }),
+            (Some("wdl"), None) => {
+                let advice = Advice::default().text("give them with ").setting("wdl", "FILE");
+                let reason = "normalization by wdl needs the constants of a win/draw/loss model";
+                return Err(Error::Usage(reason.to_string()).advise(advice));
+            }
+            (_, Some(_)) => {
+                let reason = "is only used with the normalization wdl".to_string();
+                return Err(Error::Setting { setting: "wdl", value: None, reason });
+            }
+            (text, None) => text.map(str::parse::<Normalization>).transpose()?,
+        };
         Ok(ExportOptions { target, rounding, normalization, header: self.header })
     }
 

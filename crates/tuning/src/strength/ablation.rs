@@ -94,7 +94,8 @@ pub fn ablate(parts: &RunParts<'_>, z: &[f64], l2: f64) -> Result<Ablation> {
     let request = Request { parts: 0..folds, loss: objective.loss, gradients: false, curvature: false };
     let answer = evaluator.evaluate(&population, &request)?;
     let loss_of = |first: usize| folded.held_out(&answer.part_losses[first * folds..][..folds * folds]);
-    let losses_of = |first: usize| folded.losses(data, objective, |fold| population.member(first + fold));
+    let losses_of =
+        |first: usize| folded.losses(data, data.results(), objective, |fold| population.member(first + fold));
     let (held_out, with_all) = (loss_of(0), losses_of(0));
     let mut left_out = Vec::new();
     for (at, name) in names.iter().enumerate().filter(|(at, _)| !groups[*at].is_empty()) {

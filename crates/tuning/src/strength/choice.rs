@@ -173,10 +173,12 @@ impl Folded {
         Ok(Some(Self { layout, folds: count, by_game: data.has_games(), clusters, members, order }))
     }
 
-    /// The exact loss of every training position, by its place, under the θ that belongs to its fold.
+    /// The exact loss of every training position, by its place, under the θ that belongs to its fold, against
+    /// `results` of all positions.
     pub fn losses<'t>(
         &self,
         data: &Dataset,
+        results: &[f32],
         objective: Objective,
         theta_of: impl Fn(usize) -> &'t [f64],
     ) -> Vec<f64> {
@@ -184,7 +186,7 @@ impl Folded {
         let of_fold = |(fold, which): (usize, &Vec<u32>)| {
             let scores = exact_scores(data, theta_of(fold), which);
             let loss = |(score, &n): (f64, &u32)| {
-                objective.loss.value(x_per_cp * score, f64::from(data.row(n as usize).result))
+                objective.loss.value(x_per_cp * score, f64::from(results[n as usize]))
             };
             scores.into_iter().zip(which).map(loss).collect::<Vec<f64>>()
         };
@@ -237,6 +239,26 @@ pub fn choose_strength(
     request: StrengthRequest,
     stop: &AtomicBool,
 ) -> Result<StrengthChoice> {
+    Ok(choose_with_folds(config, data, split, backend, request, stop)?.0)
+}
+
+/// The parameters without each fold.
+pub(super) struct WithoutFolds {
+    pub folded: Folded,
+    /// θ by fold.
+    pub thetas: Vec<Vec<f64>>,
+}
+
+/// As [`choose_strength`], with the parameters that were found without each fold, unless there is only one
+/// game.
+pub(super) fn choose_with_folds(
+    config: &RunConfig,
+    data: &Dataset,
+    split: &Split,
+    backend: &Backend,
+    request: StrengthRequest,
+    stop: &AtomicBool,
+) -> Result<(StrengthChoice, Option<WithoutFolds>)> {
     if let Some(reason) = strength_obstacle(config) {
         return Err(Error::Usage(format!("the strength of the prior cannot be chosen: {reason}")));
     }
@@ -250,7 +272,7 @@ pub fn choose_strength(
     let Some(folded) = Folded::try_new(data, split, request.folds, config.seed)? else {
         warnings
             .push("one game is too few to choose the strength of the prior: the prior is kept".to_string());
-        return Ok(Chooser::kept(config, &kinds, warnings));
+        return Ok((Chooser::kept(config, &kinds, warnings), None));
     };
     if !folded.by_game {
         warnings.push(
@@ -274,7 +296,7 @@ pub fn choose_strength(
         stop,
     };
     let mut best = chooser.search()?;
-    let of_prior = folded.losses(data, objective, |_| &config.prior_theta);
+    let of_prior = folded.losses(data, data.results(), objective, |_| &config.prior_theta);
     let mut against = chooser.against(data, &of_prior, &best.at.without);
     if chooser.strengthen(&mut best, &against)? {
         against = chooser.against(data, &of_prior, &best.at.without);
@@ -283,18 +305,23 @@ pub fn choose_strength(
     if let Some(fallback) = evaluator.take_fallback() {
         warnings.push(format!("{}; the choice continued on the {}", fallback.error, fallback.evaluator));
     }
+    drop(evaluator); // it borrows the layout
     if strength.keeps_prior {
-        return Ok(StrengthChoice { strength, ..Chooser::kept(config, &kinds, warnings) });
+        let thetas = vec![config.prior_theta.clone(); folded.folds];
+        let choice = StrengthChoice { strength, ..Chooser::kept(config, &kinds, warnings) };
+        return Ok((choice, Some(WithoutFolds { folded, thetas })));
     }
+    let thetas = best.at.without.iter().map(|z| config.parameterization().theta(z)).collect();
     let weighted = kinds.iter().zip(&strength.kinds).flat_map(|((_, list), kind)| {
         list.iter().map(|penalty| Penalty { weight: kind.weight, ..penalty.clone() })
     });
-    Ok(StrengthChoice {
+    let choice = StrengthChoice {
         penalties: weighted.filter(|penalty| penalty.weight > 0.0).collect(),
         z: best.at.z,
         strength,
         warnings,
-    })
+    };
+    Ok((choice, Some(WithoutFolds { folded, thetas })))
 }
 
 /// The work of choosing.
@@ -534,7 +561,7 @@ impl Chooser<'_> {
     /// Parameters without each fold, beside the prior, whose losses are given by place.
     fn against(&self, data: &Dataset, of_prior: &[f64], without: &[Vec<f64>]) -> Against {
         let thetas: Vec<Vec<f64>> = without.iter().map(|z| self.parameterization.theta(z)).collect();
-        let own = self.folded.losses(data, self.objective, |fold| &thetas[fold]);
+        let own = self.folded.losses(data, data.results(), self.objective, |fold| &thetas[fold]);
         let (before, _) = self.folded.mean(data, |place| of_prior[place]);
         let (difference, error) = self.folded.mean(data, |place| own[place] - of_prior[place]);
         Against { before, difference, error }

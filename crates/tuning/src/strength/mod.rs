@@ -7,12 +7,14 @@
 //! again until the quadratic model and the exact held-out loss agree (`choice`).
 
 mod ablation;
+mod blend;
 mod choice;
 mod model;
 mod pulled;
 mod search;
 
 pub use ablation::{Ablation, LeftOut, ablate};
+pub use blend::{BLENDS, BlendCandidate, BlendChoice, choose_blend};
 pub use choice::{
     HeldOutGain, KindStrength, Strength, StrengthChoice, StrengthRequest, choose_strength, strength_obstacle,
 };

@@ -1,0 +1,46 @@
+//! What is shown of search scores in the targets.
+
+use std::fmt::Write as _; // to strings, which cannot fail
+
+use gputexel::run::Start;
+
+use super::super::table::{grouped, percent};
+
+/// The lines about blended targets.
+pub fn blend_lines(start: &Start<'_>) -> String {
+    let mut out = String::new();
+    let (Some(blend), Some(record)) = (start.config.blend, start.blend) else { return out };
+    let origin = if record.k_fitted { ", fitted" } else { "" };
+    let _ = writeln!(
+        out,
+        "targets     {} search score (K {:.6}{origin}) + {} result",
+        blend.share,
+        blend.k,
+        1.0 - blend.share
+    );
+    let without = record.positions - record.scored;
+    if without > 0 {
+        let share = percent(without, record.positions);
+        let _ =
+            writeln!(out, "            {} positions ({share}) have no score: result only", grouped(without));
+    }
+    if let Some(choice) = &record.choice {
+        let what = if choice.by_game { "games" } else { "positions" };
+        let _ = writeln!(
+            out,
+            "            share chosen by results over {} folds of {} {what}",
+            choice.folds,
+            grouped(choice.clusters)
+        );
+        let _ = writeln!(out, "            share   held-out loss   above the lowest");
+        for one in &choice.candidates {
+            let mark = if one.share == choice.share { "  chosen" } else { "" };
+            let _ = writeln!(
+                out,
+                "            {:<5}   {:>13.8}   {:.8} +- {:.8}{mark}",
+                one.share, one.loss, one.difference, one.error
+            );
+        }
+    }
+    out
+}
