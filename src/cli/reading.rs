@@ -105,7 +105,7 @@ pub fn describe_source(text: &mut String, source: &SourceReport) {
         match source.format {
             InputFormat::Pgn => "games",
             InputFormat::Text => "labeled positions",
-            InputFormat::Binary(format) => format.name(),
+            InputFormat::Training(format) => format.name(),
         }
     );
     let mut rows = Vec::new();

@@ -51,7 +51,7 @@ pub(crate) enum Records {
     /// One line per record.
     Lines,
     /// Those of a binary format.
-    Binary(Format),
+    Training(Format),
 }
 
 impl Records {
@@ -60,7 +60,7 @@ impl Records {
         match self {
             Self::Games => gputexel_chess::pgn::last_game_start(buffer),
             Self::Lines => memchr::memrchr(b'\n', buffer).map(|at| at + 1),
-            Self::Binary(format) => format.split_point(buffer),
+            Self::Training(format) => format.split_point(buffer),
         }
     }
 }
@@ -313,7 +313,7 @@ fn split_into_chunks(
             if let Some(end) = records.split_point(&bytes) {
                 break (end, filled);
             }
-            if let Records::Binary(format) = records {
+            if let Records::Training(format) = records {
                 if size >= format.max_record_bytes() {
                     return Err(Error::input(
                         input.name(),
@@ -334,7 +334,7 @@ fn split_into_chunks(
         carried.extend_from_slice(&bytes[end..]);
         bytes.truncate(end);
         let lines = match records {
-            Records::Binary(format) if !format.is_text() => 0,
+            Records::Training(format) if !format.is_text() => 0,
             _ => memchr::memchr_iter(b'\n', &bytes).count() as u64,
         };
         let length = bytes.len() as u64;

@@ -85,7 +85,8 @@ impl<'a> Bookkeeping<'a> {
                 true => format!("{input}: byte {place}: {reason}"),
                 false => format!("{input}:{place}: {reason}"),
             };
-            if matches!(report.format, InputFormat::Binary(_)) && report.faults.len() < Batch::NAMED_FAULTS {
+            if matches!(report.format, InputFormat::Training(_)) && report.faults.len() < Batch::NAMED_FAULTS
+            {
                 report.faults.push(text.clone());
             }
             report.complaints.push(text);
@@ -188,7 +189,7 @@ fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str]) -> Source
     let (detected_letters, detection) = match detected {
         Detected::Games(detected_letters) => (detected_letters.as_ref(), None),
         Detected::Positions(detection) => (None, Some(detection)),
-        Detected::Binary(_) => (None, None),
+        Detected::Training(_) => (None, None),
     };
     let format = detection.map(|detection| &detection.format);
     let mut warnings: Vec<String> =

@@ -13,7 +13,7 @@ pub enum InputFormat {
     /// Labeled positions, one a line.
     Text,
     /// Training data, nearly all of them binary.
-    Binary(Format),
+    Training(Format),
 }
 
 impl InputFormat {
@@ -22,7 +22,7 @@ impl InputFormat {
         match self {
             Self::Pgn => "pgn",
             Self::Text => "text",
-            Self::Binary(format) => format.name(),
+            Self::Training(format) => format.name(),
         }
     }
 
@@ -32,16 +32,16 @@ impl InputFormat {
     }
 
     fn all() -> impl Iterator<Item = Self> {
-        [Self::Pgn, Self::Text].into_iter().chain(Format::ALL.map(Self::Binary))
+        [Self::Pgn, Self::Text].into_iter().chain(Format::ALL.map(Self::Training))
     }
 
     /// What its records are, in the plural.
     pub fn records(self) -> &'static str {
         match self {
-            Self::Pgn | Self::Binary(Format::Viriformat) => "games",
-            Self::Text | Self::Binary(Format::Lichess) => "lines",
-            Self::Binary(Format::Binpack | Format::Plain) => "chains of moves",
-            Self::Binary(Format::Bulletformat | Format::Marlinformat) => "records",
+            Self::Pgn | Self::Training(Format::Viriformat) => "games",
+            Self::Text | Self::Training(Format::Lichess) => "lines",
+            Self::Training(Format::Binpack | Format::Plain) => "chains of moves",
+            Self::Training(Format::Bulletformat | Format::Marlinformat) => "records",
         }
     }
 
@@ -50,13 +50,13 @@ impl InputFormat {
         match self {
             Self::Pgn => true,
             Self::Text => false,
-            Self::Binary(format) => format.has_games(),
+            Self::Training(format) => format.has_games(),
         }
     }
 
     /// Whether places in it are bytes, not lines.
     pub fn is_binary(self) -> bool {
-        matches!(self, Self::Binary(format) if !format.is_text())
+        matches!(self, Self::Training(format) if !format.is_text())
     }
 }
 

@@ -115,7 +115,7 @@ pub(crate) fn read_chunk(
             let letters = detected_letters.as_ref().map(|detected_letters| &detected_letters.letters);
             read_pgn_with_letters(&chunk.bytes, chunk.first_line, criteria, letters)
         }
-        Detected::Binary(format) => {
+        Detected::Training(format) => {
             let place = if format.is_text() { chunk.first_line } else { chunk.offset };
             format.read(&chunk.bytes, place, criteria)
         }

@@ -21,7 +21,7 @@ pub enum Detected {
     /// Labeled positions.
     Positions(Box<Detection>),
     /// Binary training data.
-    Binary(Format),
+    Training(Format),
 }
 
 impl Detected {
@@ -36,10 +36,18 @@ impl Detected {
                 return Err(Error::input(path, "holds evaluations, but no results")
                     .advise(advice.text(" takes the scores instead")));
             }
-            Ok(Self::Binary(format))
+            Ok(Self::Training(format))
         };
         let kind = match settings.format {
-            Some(InputFormat::Binary(format)) => return training_data(format),
+            Some(InputFormat::Training(format)) => {
+                // Nearly any bytes are marlinformat to one who says they are.
+                return match Format::detect(name, head, complete) {
+                    Ok(Some(other)) if other != format => {
+                        Err(Error::input(path, format!("is {}, not {}", other.name(), format.name())))
+                    }
+                    _ => training_data(format),
+                };
+            }
             Some(InputFormat::Pgn) => InputKind::Pgn,
             Some(InputFormat::Text) => InputKind::Text,
             None => {
@@ -72,7 +80,7 @@ impl Detected {
         match self {
             Self::Games(_) => InputFormat::Pgn,
             Self::Positions(_) => InputFormat::Text,
-            Self::Binary(format) => InputFormat::Binary(*format),
+            Self::Training(format) => InputFormat::Training(*format),
         }
     }
 
@@ -86,7 +94,7 @@ impl Detected {
         match self {
             Self::Games(_) => true,
             Self::Positions(detection) => detection.has_games,
-            Self::Binary(format) => format.has_games(),
+            Self::Training(format) => format.has_games(),
         }
     }
 
@@ -94,7 +102,7 @@ impl Detected {
         match self {
             Self::Games(_) => Records::Games,
             Self::Positions(_) => Records::Lines,
-            Self::Binary(format) => Records::Binary(*format),
+            Self::Training(format) => Records::Training(*format),
         }
     }
 }
