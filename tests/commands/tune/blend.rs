@@ -84,6 +84,24 @@ fn what_is_blended_is_said_and_kept() {
     assert_eq!(calibration(&report), calibration(&again));
 }
 
+#[cfg(unix)]
+#[test]
+fn interrupted_runs_keep_their_targets() {
+    use crate::common::program::wait_until;
+    let bench = bench();
+    let flags = ["d.bin", "--l2=1e-4", "--k", "0.8", "--optimizer", "adam", "--epochs", "3000"];
+    let blend = ["--blend", "0.4", "--checkpoint-every", "0", "--backend", "cpu", "--threads=1"];
+    let mut child = bench.spawn(&[&["tune", "--out", "r"], &flags[..], &blend].concat());
+    wait_until("a step is stored", || bench.path("r/checkpoint.safetensors").exists());
+    child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().code(), None, "ended before it was killed");
+    bench.tune(&["--resume", "r"]);
+    bench.tune(&[&["--out", "whole", "--blend", "0.4"], &flags[..]].concat());
+    assert!(bench.bytes("r/params.json") == bench.bytes("whole/params.json"));
+    let (code, _, error) = bench.run(&["tune", "--resume", "r", "--blend", "0.5"], "");
+    assert!(code == 2 && error.contains("--resume <DIR>' cannot be used with"), "{error}");
+}
+
 #[test]
 fn the_share_is_chosen_by_results() {
     let bench = bench();
