@@ -1,11 +1,13 @@
 //! Stockfish's plain text: six lines a position, as its tools write them beside binpack.
 //!
-//!     fen FEN
-//!     move e2e4
-//!     score 35
-//!     ply 0
-//!     result 1
-//!     e
+//! ```text
+//! fen FEN
+//! move e2e4
+//! score 35
+//! ply 0
+//! result 1
+//! e
+//! ```
 //!
 //! Score and result (1, 0 or -1) are the side to move's; 32002 stands for no score, `0000` for no move; `e` ends the
 //! record. Consecutive records form a game where each follows from the one before by its move.
