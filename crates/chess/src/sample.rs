@@ -109,26 +109,41 @@ impl Batch {
 
     /// Adds a position that belongs to no game, and its origin if that was asked for.
     pub fn push_single(&mut self, sample: Sample, origin: Option<Origin>) {
-        self.hold_against_material(&sample);
+        self.hold_against_material(&sample.board, sample.turn, sample.result, sample.score_cp);
         self.samples.push(sample);
         self.origins.extend(origin);
     }
 
+    /// Adds a position without castling rights and en passant square that belongs to no game.
+    pub fn push_bare(&mut self, board: &Board, turn: Color, result: f32, score_cp: f32) {
+        self.hold_against_material(board, turn, result, score_cp);
+        let key = board_key(board, turn, 0, None);
+        let board = board.clone();
+        self.samples.push(Sample {
+            board,
+            turn,
+            key,
+            leaf_key: key,
+            result,
+            score_cp,
+            move_number: 1,
+            game: None,
+        });
+    }
+
     /// Holds result and score of a labeled position against the material on its board.
-    fn hold_against_material(&mut self, sample: &Sample) {
-        let decisive = is_decisive(sample.result);
-        let scored = sample.score_cp.abs() >= TELLING_SCORE_CP;
+    fn hold_against_material(&mut self, board: &Board, turn: Color, result: f32, score_cp: f32) {
+        let decisive = is_decisive(result);
+        let scored = score_cp.abs() >= TELLING_SCORE_CP;
         if !decisive && !scored {
             return;
         }
-        let balance = material_balance(&sample.board);
-        if decisive
-            && let Some(agrees) = self.agreement.add_balance(balance, sample.turn, sample.result > 0.5)
-        {
-            self.tally.decisive(sample.result, agrees);
+        let balance = material_balance(board);
+        if decisive && let Some(agrees) = self.agreement.add_balance(balance, turn, result > 0.5) {
+            self.tally.decisive(result, agrees);
         }
         if scored {
-            self.score_agreement.add_balance(balance, sample.turn, sample.score_cp > 0.0);
+            self.score_agreement.add_balance(balance, turn, score_cp > 0.0);
         }
     }
 

@@ -118,8 +118,8 @@ impl<'c> Collector<'c> {
         self.batch.records += 1;
         self.batch.positions_read += 1;
         match judged {
-            Ok(sample) => self.batch.push_single(Sample { result, ..sample }, None),
-            Err(reason) => self.batch.left_out.add(reason),
+            None => self.batch.push_bare(board, turn, result, score_cp),
+            Some(reason) => self.batch.left_out.add(reason),
         }
         Ok(())
     }

@@ -59,6 +59,16 @@ impl Format {
         self != Self::Lichess
     }
 
+    /// Bytes of a chunk that make samples for the second-level cache rather than for the memory: those of
+    /// binary formats are several times as large as their records.
+    pub fn chunk_bytes(self) -> usize {
+        match self {
+            Self::Bulletformat | Self::Marlinformat => 1 << 17,
+            Self::Viriformat => 1 << 15,
+            Self::Binpack | Self::Plain | Self::Lichess => 1 << 20,
+        }
+    }
+
     /// Bytes within which a record, game or block ends.
     pub fn max_record_bytes(self) -> usize {
         match self {

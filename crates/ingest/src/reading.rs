@@ -304,7 +304,10 @@ fn split_into_chunks(
         let Ok(mut bytes) = buffers.recv() else { return Ok(false) };
         bytes.clear();
         bytes.append(&mut carried);
-        let mut size = CHUNK_BYTES;
+        let mut size = match records {
+            Records::Training(format) => format.chunk_bytes(),
+            Records::Games | Records::Lines => CHUNK_BYTES,
+        };
         let (end, filled) = loop {
             let filled = input.fill_member(&mut bytes, size)?;
             if filled != Filled::Full {
