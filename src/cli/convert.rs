@@ -58,7 +58,8 @@ impl ConversionArgs {
                 let extension = self.output.extension().and_then(|extension| extension.to_str());
                 extension.and_then(OutputFormat::of_extension).ok_or_else(|| {
                     gputexel::Error::Usage(format!(
-                        "{}: the ending names no format; --to does",
+                        "{}: the ending is none of .binpack, .bf, .vf, .marlin, .plain, .txt and .epd; --to names the \
+                         format",
                         self.output.display()
                     ))
                 })?

@@ -145,6 +145,10 @@ fn describe(report: &WdlReport, written: Option<&(&Path, Vec<&str>)>) -> String 
     }
     let _ = writeln!(out, "fitted by   maximum likelihood: {:.6} per position", fit.mean_log_likelihood);
     let independent = match fit.by_game {
+        true if reading.games == reading.counted.iter().sum::<u64>() => {
+            "positions counted as independent: games are unknown, so true errors may be several times as large"
+                .to_string()
+        }
         true if reading.games_for_errors < reading.games => {
             format!("games counted as independent, from a sample of {}", grouped(reading.games_for_errors))
         }

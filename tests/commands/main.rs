@@ -25,6 +25,7 @@ mod extract {
     mod archives;
     mod check;
     mod classical;
+    mod conversion;
     mod games;
     mod info;
     mod positions;

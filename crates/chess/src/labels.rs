@@ -138,7 +138,9 @@ pub fn parse_label(syntax: LabelSyntax, rest: &[u8], scale: ResultScale) -> Pars
             let at = memchr::memchr(b'|', value).ok_or(LabelError::Missing)?;
             let outcome = parse_outcome(&value[at + 1..])?;
             let pawns = parse_number(&value[..at]).ok_or(LabelError::Missing)?;
-            Ok(Label { outcome, score_cp: clamp_cp(100.0 * pawns), game: None })
+            // Pawns have few decimals; what single precision adds to them is not written there.
+            let score_cp = clamp_cp(((1e4 * f64::from(pawns)).round() / 100.0) as f32);
+            Ok(Label { outcome, score_cp, game: None })
         }),
         LabelSyntax::Ce => operation(rest, |name| name == b"ce", parse_outcome).map(plain),
         LabelSyntax::Brackets => bracketed(rest, parse_outcome).map(plain),

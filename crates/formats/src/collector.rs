@@ -4,7 +4,7 @@
 use gputexel_chess::fen::FenError;
 use gputexel_chess::sample::{Batch, Damage, Origin, Sample, position_key};
 use gputexel_chess::selection::{Criteria, Ply, Reason, draw};
-use shakmaty::{Board, Chess, Color, Position};
+use shakmaty::{Bitboard, Board, Chess, Color, Position, Rank};
 
 /// Collects the samples of a chunk.
 pub struct Collector<'c> {
@@ -57,7 +57,23 @@ impl<'c> Collector<'c> {
     /// Adds consecutive positions of a game, each with the move played in it and its score, and the game's
     /// result in White's view. They go on with the game before if they may: see [`Place::may_precede`]. Takes
     /// the positions out of `plies`, whose memory can be used again.
+    ///
+    /// A single position whose counters say that the game has just begun, while its pieces say otherwise, comes
+    /// from a format without counters and moves, and is judged as such: as a position that belongs to no game.
     pub fn game(&mut self, plies: &mut Vec<Ply>, result: f32) {
+        if let [ply] = &plies[..]
+            && has_no_counters(&ply.position)
+        {
+            let (position, next, score_cp) = (ply.position.clone(), ply.next, ply.score_cp);
+            plies.clear();
+            let number = self.batch.records;
+            let kept = self.batch.origins.len();
+            self.position(&position, score_cp, result, number);
+            if let Some(origin) = self.batch.origins.get_mut(kept) {
+                origin.next = next;
+            }
+            return;
+        }
         let identity = if self.criteria.draws_by_game() { identity(plies) } else { 0 };
         let batch = &mut self.batch;
         batch.records += 1;
@@ -148,6 +164,15 @@ impl<'c> Collector<'c> {
     pub fn finish(self) -> Batch {
         self.batch
     }
+}
+
+/// Whether a position claims to be the first of a game, or the one after it, and cannot be.
+fn has_no_counters(position: &Chess) -> bool {
+    let begun = position.fullmoves().get() == 1 && position.halfmoves() == 0;
+    let homes = Bitboard::from_rank(Rank::First) | Bitboard::from_rank(Rank::Second);
+    let initial = homes | Bitboard(homes.0.swap_bytes());
+    // One move changes at most two squares of a side, or four of a king and a rook.
+    begun && (position.board().occupied() ^ initial).count() > 4
 }
 
 /// A number that depends on the first position and the moves alone.

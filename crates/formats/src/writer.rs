@@ -94,7 +94,8 @@ impl FromStr for OutputFormat {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
+        let named = Self::ALL.into_iter().find(|format| format.name() == text);
+        named.or_else(|| Self::of_extension(text)).ok_or_else(|| {
             Error::Usage(format!("format '{text}': expected one of {}", Self::ALL.map(Self::name).join(", ")))
         })
     }
@@ -117,6 +118,8 @@ pub struct Losses {
     pub invented_moves: u64,
     /// Positions without a known move that have the null move.
     pub null_moves: u64,
+    /// Positions without a score that got the default one.
+    pub default_scores: u64,
     /// Left out: the last position of a game, in which no move was played.
     pub without_move: u64,
     /// Left out: no score.
@@ -139,6 +142,7 @@ impl Losses {
             &mut self.rounded,
             &mut self.invented_moves,
             &mut self.null_moves,
+            &mut self.default_scores,
             &mut self.without_move,
             &mut self.without_score,
             &mut self.without_result,
@@ -150,7 +154,7 @@ impl Losses {
     }
 
     /// The counts with what they count, in words.
-    pub fn listed(&self) -> [(u64, &'static str); 11] {
+    pub fn listed(&self) -> [(u64, &'static str); 12] {
         [
             (self.rights, "positions lost their castling rights or en passant capture"),
             (self.clocks, "positions lost their move number or the plies without progress"),
@@ -162,6 +166,7 @@ impl Losses {
                 "positions have no known move and got some legal one, which the format demands",
             ),
             (self.null_moves, "positions have no known move and got the null move"),
+            (self.default_scores, "positions have no score and got the one given for them"),
             (self.without_move, "last positions of games left out: no move was played in them"),
             (self.without_score, "positions left out: they have no score, which the format demands"),
             (self.without_result, "positions left out: their result is neither a loss, a draw nor a win"),
@@ -219,6 +224,7 @@ impl Writer {
                 return false;
             };
             origin.to_mut().score_cp = score_cp;
+            self.losses.default_scores += 1;
         }
         if ![0.0, 0.5, 1.0].contains(&result) && !format.has_fractions() {
             self.losses.without_result += 1;

@@ -85,7 +85,12 @@ impl Prober for Tablebases {
             SyzygyError::MissingTable { metric, material } => {
                 Fault::Missing(format!("{material} ({metric})"))
             }
-            error => Fault::Damaged(error.to_string()),
+            // Some errors go on with a backtrace.
+            error => {
+                let text = error.to_string();
+                let reason = text.split([':', '\n']).next().unwrap_or_default().trim();
+                Fault::Damaged(format!("a table of {}: {reason}", material_name(position)))
+            }
         })?;
         Ok(match AmbiguousWdl::from_dtz_and_halfmoves(answer, position.halfmoves()) {
             AmbiguousWdl::Win | AmbiguousWdl::Loss => Probe::Decided(answer.ignore_rounding().0),

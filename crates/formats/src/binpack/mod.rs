@@ -62,7 +62,13 @@ fn next_block(bytes: &[u8]) -> Option<usize> {
 
 /// Reads the blocks of a chunk whose first byte is at `offset` of the input.
 pub(crate) fn read(chunk: &[u8], offset: u64, criteria: Criteria<'_>) -> Batch {
-    let mut reader = Reader { out: Collector::new(criteria), plies: Vec::new(), result: 0, next_ply: None };
+    let mut reader = Reader {
+        out: Collector::new(criteria),
+        plies: Vec::new(),
+        result: 0,
+        next_ply: None,
+        cut_short: false,
+    };
     let mut at = 0;
     while at < chunk.len() {
         let here = offset + at as u64;
@@ -74,9 +80,12 @@ pub(crate) fn read(chunk: &[u8], offset: u64, criteria: Criteria<'_>) -> Batch {
             }
             Some(size) => {
                 let left = rest.len() - HEADER_BYTES;
-                // The complete chains of a block that is cut short can be read all the same.
+                let what = format!("the file ends after {left} of the {size} bytes of a block");
+                reader.out.damage(here, (size - left) as u64, what);
+                // The complete chains of a block that is cut short can be read all the same. That the last one
+                // is no longer complete is no damage of its own.
+                reader.cut_short = true;
                 reader.block(&rest[HEADER_BYTES..], here + HEADER_BYTES as u64);
-                reader.out.damage(here, 0, format!("the block ends after {left} of {size} bytes"));
                 at = chunk.len();
             }
             None => {
@@ -106,6 +115,8 @@ struct Reader<'c> {
     result: i16,
     /// The position and ply that the next chain begins with if it goes on with the game.
     next_ply: Option<(Chess, u16)>,
+    /// Whether the block being read is the beginning of one.
+    cut_short: bool,
 }
 
 impl Reader<'_> {
@@ -125,7 +136,7 @@ impl Reader<'_> {
             (bytes.first_chunk::<STEM_BYTES>(), bytes.get(STEM_BYTES..STEM_BYTES + 2))
         else {
             let left = bytes.len();
-            self.out.damage(offset, left as u64, format!("{left} bytes are left where a chain should begin"));
+            self.damage(offset, left as u64, format!("{left} bytes are left where a chain should begin"));
             return None;
         };
         let count = usize::from(u16::from_be_bytes([count[0], count[1]]));
@@ -145,7 +156,7 @@ impl Reader<'_> {
                     return Some(STEM_BYTES + 2);
                 }
                 let lost = bytes.len() as u64;
-                self.out.damage(offset, lost, format!("a chain of {} positions: {what}", count + 1));
+                self.damage(offset, lost, format!("a chain of {} positions: {what}", count + 1));
                 return None;
             }
         };
@@ -155,7 +166,7 @@ impl Reader<'_> {
             Err((read, what)) => {
                 let at = offset + (STEM_BYTES + 2) as u64;
                 let lost = text.len() as u64;
-                self.out.damage(at, lost, format!("{what} in move {} of {count} of a chain", read + 1));
+                self.damage(at, lost, format!("{what} in move {} of {count} of a chain", read + 1));
                 self.end_game();
                 None
             }
@@ -205,6 +216,12 @@ impl Reader<'_> {
             ply.score_cp = crate::white_score(score, position.turn());
         }
         self.plies.push(ply);
+    }
+
+    fn damage(&mut self, offset: u64, bytes: u64, what: String) {
+        if !self.cut_short {
+            self.out.damage(offset, bytes, what);
+        }
     }
 
     fn end_game(&mut self) {

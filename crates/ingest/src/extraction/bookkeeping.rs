@@ -36,8 +36,11 @@ impl<'a> Bookkeeping<'a> {
     /// Those of creating the list of skipped games.
     pub fn try_new(inputs: &[PathBuf], detected: &[Detected], settings: &'a ExtractSettings) -> Result<Self> {
         let game_rules = settings.selection.game_rules();
-        let reports =
-            inputs.iter().zip(detected).map(|(path, detected)| empty_report(path, detected, &game_rules));
+        let captures = !settings.selection.keep_captures;
+        let reports = inputs
+            .iter()
+            .zip(detected)
+            .map(|(path, detected)| empty_report(path, detected, &game_rules, captures));
         let skipped = settings.list_skipped.as_deref().map(|path| SkippedList::create(path, settings.force));
         Ok(Self {
             settings,
@@ -178,14 +181,17 @@ fn damaged(report: &SourceReport, damage: &Damage) -> Error {
         positions => format!("{positions} positions before it can be read"),
     };
     let reason = format!("damaged at byte {}: {}; {read}", damage.offset, damage.what);
-    let skipping = Advice::default().setting("skip-damaged", "").text(" leaves out what cannot be read");
+    let skipping = Advice::default()
+        .text("extract ")
+        .setting("skip-damaged", "")
+        .text(" leaves out what cannot be read");
     Error::input(&report.record.path, reason).advise(skipping)
 }
 
 /// Rules about games that only tags and comments of PGN can answer.
 const PGN_RULES: [&str; 6] = ["no_book", "min_elo", "max_elo", "min_time_s", "max_time_s", "termination"];
 
-fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str]) -> SourceReport {
+fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str], captures: bool) -> SourceReport {
     let (detected_letters, detection) = match detected {
         Detected::Games(detected_letters) => (detected_letters.as_ref(), None),
         Detected::Positions(detection) => (None, Some(detection)),
@@ -203,6 +209,11 @@ fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str]) -> Source
         }
         _ => ("labeled positions have no moves and tags", game_rules.to_vec()),
     };
+    if input_format.is_binary() && !input_format.has_moves() && captures {
+        warnings.push(
+            "records of this format have no moves, so positions before captures are not left out".to_string(),
+        );
+    }
     if !rules.is_empty() {
         warnings.push(format!("{lacking}, so these rules do not apply: {}", rules.join(", ")));
     }

@@ -143,6 +143,8 @@ impl SourceReport {
         );
         match self.verdict {
             Verdict::Agree | Verdict::CannotTell => None,
+            // Results of games are White's by definition; few games may look otherwise by chance.
+            Verdict::WrongPointOfView | Verdict::MixedPointOfView if self.format == InputFormat::Pgn => None,
             Verdict::Reversed => {
                 Some(format!("results contradict material, as if they were reversed: {rates}"))
             }

@@ -1,0 +1,124 @@
+//! `gputexel convert`, and `gputexel extract` on what it wrote.
+
+use crate::common::program::Bench;
+
+/// The first games of the sample, as PGN.
+fn games(bench: &Bench, count: usize) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst");
+    let text = String::from_utf8(zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap()).unwrap();
+    let end = text.match_indices("[Event ").nth(count).unwrap().0;
+    bench.write("games.pgn", &text[..end]);
+}
+
+const QUIET: [&str; 2] = ["--skip-plies", "12"];
+
+#[test]
+fn a_conversion_changes_no_dataset() {
+    let bench = Bench::new();
+    games(&bench, 60);
+    let (report, direct) = bench.extract(&[&["games.pgn", "--require-score"], &QUIET[..]].concat(), "");
+    let count = report["positions"].as_u64().unwrap();
+    assert!(count > 2000, "{report}");
+    // With moves, every rule of the selection applies as to the games, and folds stay games.
+    for name in ["a.binpack", "a.vf", "a.plain"] {
+        let told = bench.told(&["convert", "games.pgn", "-o", name]);
+        assert_eq!(told["losses"]["rights"], 0, "{told}");
+        let (report, data) = bench.extract(&[&[name, "--require-score"], &QUIET[..]].concat(), "");
+        assert_eq!(
+            (report["positions"].as_u64(), report["games"].as_u64()),
+            (Some(count), Some(60)),
+            "{name}"
+        );
+        assert_eq!(data.results(), direct.results(), "{name}");
+        assert_eq!(data.search_scores(), direct.search_scores(), "{name}");
+    }
+    // The others hold what was selected when they were written.
+    let (_, wanted) = bench.extract(&["games.pgn", "--require-score"], "");
+    for name in ["a.marlin", "a.txt", "a.epd", "a.bf"] {
+        let told = bench.told(&[
+            "convert",
+            "games.pgn",
+            "-o",
+            name,
+            "--require-score",
+            "--skip-plies=8",
+            "--keep-checks=false",
+            "--keep-captures=false",
+            "--keep-promotions=false",
+            "--duplicates=drop",
+        ]);
+        assert_eq!(told["positions"].as_u64(), Some(wanted.len() as u64), "{told}");
+        let (report, data) = bench.extract(&[name, "--duplicates", "keep", "--keep-checks"], "");
+        assert_eq!(data.len(), wanted.len(), "{name}: {report}");
+        let size = |data: &gputexel::Dataset| -> Vec<f32> {
+            data.search_scores().iter().map(|score| score.abs()).collect()
+        };
+        assert_eq!(size(&data), size(&wanted), "{name}");
+        // From the side to move, half of the positions are mirrored.
+        if name != "a.bf" {
+            assert_eq!(data.results(), wanted.results(), "{name}");
+        }
+        // Formats without counters and moves, and back to one that has both.
+        bench.told(&["convert", name, "-o", "back.vf", "--force"]);
+        let (report, data) = bench.extract(&["back.vf", "--duplicates", "keep"], "");
+        assert_eq!(data.len(), wanted.len(), "{name}: {report}");
+    }
+}
+
+#[test]
+fn what_is_lost_is_said() {
+    let bench = Bench::new();
+    games(&bench, 3);
+    let losses = |args: &[&str]| {
+        let told = bench.told(&[&["convert", "games.pgn", "--force"], args].concat());
+        (told["losses"].clone(), told["positions"].as_u64().unwrap())
+    };
+    let (lost, positions) = losses(&["-o", "a.bf"]);
+    assert!(lost["rights"].as_u64() > Some(0) && lost["sides"].as_u64() > Some(0), "{lost}");
+    assert_eq!((lost["moves"].as_u64(), lost["default_scores"].as_u64()), (Some(positions), Some(0)));
+    assert!(lost["without_score"].as_u64() >= Some(3), "{lost}");
+    let (lost, more) = losses(&["-o", "a.bf", "--default-score", "0"]);
+    assert_eq!(lost["default_scores"].as_u64(), Some(more - positions));
+    let error = bench.fails(&["convert", "games.pgn", "-o", "a.xyz"], 2);
+    assert!(error.contains("a.xyz: the ending is none of .binpack"), "{error}");
+    let error = bench.fails(&["convert", "games.pgn", "-o", "b.bf", "--sample", "5"], 2);
+    assert!(error.contains("sample"), "{error}");
+    assert!(!bench.path("b.bf").exists());
+}
+
+#[test]
+fn damage_is_refused_or_skipped() {
+    let bench = Bench::new();
+    games(&bench, 20);
+    for name in ["a.binpack", "a.vf", "a.bf", "a.marlin"] {
+        bench.told(&["convert", "games.pgn", "-o", name]);
+        let bytes = bench.bytes(name);
+        bench.write("cut", &bytes[..bytes.len() - 5]);
+        let error = bench.refuse(&["cut"], "", 1);
+        assert!(error.contains("cut: damaged at byte "), "{error}");
+        assert!(error.contains("--skip-damaged"), "{error}");
+        let (report, data) = bench.extract(&["cut", "--skip-damaged"], "");
+        assert!(data.len() > 300, "{name} {report}");
+        assert_eq!(report["sources"][0]["damages"], 1, "{report}");
+        bench.refuse(&["cut", "--format", "pgn"], "", 1);
+    }
+    let error = bench.refuse(&["a.bf", "--format", "marlinformat"], "", 1);
+    assert!(error.contains("a.bf: is bulletformat, not marlinformat"), "{error}");
+    // The bytes of numbers in the other order.
+    let mut swapped = bench.bytes("a.bf");
+    for record in swapped.chunks_exact_mut(32) {
+        record[..8].reverse();
+        record[24..26].reverse();
+    }
+    bench.write("swapped", swapped);
+    assert!(bench.refuse(&["swapped"], "", 1).contains("with the high bytes first"));
+    // Results that are none are counted like bad lines.
+    let mut wrong = bench.bytes("a.bf");
+    wrong[64 + 26] = 7;
+    bench.write("wrong", wrong);
+    let (report, _) = bench.extract(&["wrong"], "");
+    let complaint = report["sources"][0]["complaints"][0].as_str().unwrap();
+    assert!(complaint.contains("byte 64: the result is 7"), "{complaint}");
+    let error = bench.refuse(&["wrong", "--max-bad-share", "0"], "", 1);
+    assert!(error.contains("1 of ") && error.contains("records cannot be used"), "{error}");
+}
