@@ -55,7 +55,7 @@ impl<'c> Collector<'c> {
     }
 
     /// Adds consecutive positions of a game, each with the move played in it and its score, and the game's
-    /// result in White's view. They go on with the game before if they may: see [`Place::may_precede`]. Takes
+    /// result in White's view. They go on with the game before if plies, pieces and result allow it. Takes
     /// the positions out of `plies`, whose memory can be used again.
     ///
     /// A single position whose counters say that the game has just begun, while its pieces say otherwise, comes

@@ -49,13 +49,10 @@ impl Format {
                 "looks like bulletformat with the high bytes first; only low bytes first can be read",
             )),
             [] => Ok(None),
-            [one, other, ..] => Err(Error::input(
-                name,
-                format!("may be {} as well as {}", one.name(), other.name()),
-            )
-            .advise(
-                Advice::default().text("extract ").setting("format", one.name()).text(" names the format"),
-            )),
+            [one, other, ..] => {
+                Err(Error::input(name, format!("may be {} as well as {}", one.name(), other.name()))
+                    .advise(Advice::default().setting("format", one.name()).text(" names the format")))
+            }
         }
     }
 }

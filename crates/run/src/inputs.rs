@@ -26,8 +26,11 @@ fn begins_as_dataset(path: &Path) -> Result<bool> {
 pub fn are_datasets(inputs: &[PathBuf]) -> Result<bool> {
     let mut kinds = inputs.iter().map(|path| match path.as_os_str() == "-" {
         true => Ok(false),
-        // A `.bin` that is not a container is a damaged dataset, not a list of positions.
-        false => Ok(begins_as_dataset(path)? || path.extension().is_some_and(|e| e == "bin")),
+        // A `.bin` that is no container is a damaged dataset, not a list of positions, unless it is training data.
+        false => {
+            let named = path.extension().is_some_and(|e| e == "bin");
+            Ok(begins_as_dataset(path)? || (named && !extraction::is_training_data(path)?))
+        }
     });
     let first = kinds.next().transpose()?.unwrap_or(true);
     for kind in kinds {
@@ -41,6 +44,11 @@ pub fn are_datasets(inputs: &[PathBuf]) -> Result<bool> {
 /// The features used by [`extract`]: one value for each piece on each square.
 pub fn default_features() -> FeatureSet {
     FeatureSet::new(FeatureKind::Pst, PhaseSettings::default())
+}
+
+/// How inputs are read unless a run says otherwise.
+pub(crate) fn default_extraction() -> ExtractSettings {
+    ExtractSettings::new(default_features())
 }
 
 /// Extracts games or labeled positions, plain or compressed, with the default settings. See [`extraction`]
@@ -61,14 +69,18 @@ pub fn extract<P: AsRef<Path>>(inputs: &[P]) -> Result<Dataset> {
     let folder = temporary_folder()?;
     let path = folder.path().join("dataset.bin");
     let inputs: Vec<PathBuf> = inputs.iter().map(|path| path.as_ref().to_path_buf()).collect();
-    extract_to(&inputs, &path, &AtomicBool::new(false))?;
+    extract_to(&inputs, &default_extraction(), &path, &AtomicBool::new(false))?;
     read(&path)
 }
 
-/// Extracts to a file with the default settings.
-pub(crate) fn extract_to(inputs: &[PathBuf], output: &Path, cancel: &AtomicBool) -> Result<Report> {
-    let settings = ExtractSettings::new(default_features());
-    extraction::extract(inputs, &settings, output, &mut Hooks { cancel, progress: &mut |_| {} })
+/// Extracts to a file.
+pub(crate) fn extract_to(
+    inputs: &[PathBuf],
+    settings: &ExtractSettings,
+    output: &Path,
+    cancel: &AtomicBool,
+) -> Result<Report> {
+    extraction::extract(inputs, settings, output, &mut Hooks { cancel, progress: &mut |_| {} })
 }
 
 /// A folder that is deleted when dropped.

@@ -1,5 +1,6 @@
 //! Flags of `tune` that decide what a run computes, and what they mean.
 
+use gputexel::extraction::{ExtractSettings, Target};
 use gputexel::objective::LossKind;
 use gputexel::optimizer::{AdamGrid, AdamSettings, GaussNewtonSettings, LocalSettings, Schedule};
 use gputexel::run::{BlendShare, PriorStrength};
@@ -15,6 +16,20 @@ const MOST_FOLDS: usize = 100;
 #[derive(Debug, clap::Args)]
 #[group(id = "Fresh", multiple = true)]
 pub struct Fresh {
+    /// What inputs that are no datasets are: pgn, text, binpack, bulletformat, marlinformat, viriformat, plain or
+    /// lichess [default: detected]
+    #[arg(long, value_name = "NAME", help_heading = "Inputs")]
+    pub(super) format: Option<String>,
+    /// Leave out the parts of damaged training data that cannot be read [default: refuse the file]
+    #[arg(long, help_heading = "Inputs")]
+    pub(super) skip_damaged: bool,
+    /// What positions are labeled with when they are extracted: result, or score (the expected score of the
+    /// search score) [default: result]
+    #[arg(long, value_name = "NAME", help_heading = "Inputs")]
+    pub(super) target: Option<String>,
+    /// K of --target score [default: 1]
+    #[arg(long, value_name = "K", requires = "target", help_heading = "Inputs")]
+    pub(super) target_k: Option<f64>,
     /// Starting point and reference: material:P,N,B,R,Q, zero, or a params.json or
     /// the folder of a run
     /// [default: material:100,300,320,500,900]
@@ -111,6 +126,22 @@ pub struct Fresh {
 }
 
 impl Fresh {
+    /// How inputs are read, if anything was said of that.
+    ///
+    /// # Errors
+    /// Those of names and numbers.
+    pub(super) fn extraction(&self) -> Result<Option<ExtractSettings>> {
+        if self.format.is_none() && !self.skip_damaged && self.target.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(ExtractSettings {
+            format: parsed(&self.format)?,
+            skip_damaged: self.skip_damaged,
+            target: Target::new(self.target.as_deref().unwrap_or("result"), self.target_k)?,
+            ..ExtractSettings::default()
+        }))
+    }
+
     pub(super) fn optimizer(&self, loss: LossKind, parameters: usize) -> Result<OptimizerConfig> {
         let name = match self.optimizer.as_deref() {
             Some(name) => name,

@@ -128,6 +128,7 @@ fn start(args: &TuneArgs) -> Result<Tuner<'_>> {
         .round(fresh.rounding()?)
         .limits(fresh.limits())
         .uncertainty(args.uncertainty.request(UncertaintyRequest::default(), loss)?);
+    tuner = with(tuner, fresh.extraction()?, Tuner::extraction);
     tuner = with(tuner, parsed(&fresh.prior)?, Tuner::prior);
     tuner = with(tuner, fresh.blend()?, Tuner::blend);
     tuner = with(tuner, fresh.blend_k()?, Tuner::blend_k);

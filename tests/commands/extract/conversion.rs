@@ -122,3 +122,28 @@ fn damage_is_refused_or_skipped() {
     let error = bench.refuse(&["wrong", "--max-bad-share", "0"], "", 1);
     assert!(error.contains("1 of ") && error.contains("records cannot be used"), "{error}");
 }
+
+#[test]
+fn training_data_is_tuned_at_once() {
+    let bench = Bench::new();
+    games(&bench, 60);
+    // Trainers of networks call such files `.bin`, as datasets are called.
+    bench.told(&["convert", "games.pgn", "-o", "train.bin", "--to", "vf"]);
+    let whole = bench.tune(&["train.bin", "--out", "whole"]);
+    assert!(whole["loss"].as_f64() < whole["loss_before"].as_f64(), "{whole}");
+    let bytes = bench.bytes("train.bin");
+    bench.write("cut.vf", &bytes[..bytes.len() - 7]);
+    let tune = |args: &[&'static str]| Bench::tuning("cpu", args);
+    let error = bench.fails(&tune(&["cut.vf", "--out", "cut"]), 1);
+    assert!(error.contains("damaged at byte") && error.contains("--skip-damaged"), "{error}");
+    assert!(!bench.path("cut").exists());
+    let (code, _, err) = bench.run(&tune(&["cut.vf", "--skip-damaged", "--out", "cut"]), "");
+    assert_eq!(code, 0, "{err}");
+    assert!(err.contains("warning: cut.vf: damaged at 1 place"), "{err}");
+    let scored = bench.tune(&["train.bin", "--target", "score", "--out", "scored"]);
+    assert_ne!(scored["loss"], whole["loss"]);
+    let error = bench.fails(&tune(&["whole/dataset.bin", "--format", "viriformat"]), 2);
+    assert!(error.contains("these are datasets"), "{error}");
+    let error = bench.fails(&tune(&["train.bin", "--format", "bulletformat"]), 1);
+    assert!(error.contains("is viriformat, not bulletformat"), "{error}");
+}

@@ -30,7 +30,7 @@ fn foreign_formats_are_named() {
         (
             "g.jsonl",
             format!("{{\"fen\":\"{fen}\",\"evals\":[]}}\n"),
-            "g.jsonl: holds evaluations, but no results; extract --target score takes the scores instead",
+            "g.jsonl: holds evaluations, but no results; --target score takes the scores instead",
         ),
         ("h.bin", "BINP\0\0\0x".to_string(), "h.bin: damaged at byte 0: a block of impossible size"),
         ("i.pgn", "ab\0\u{1}".to_string(), "i.pgn: is binary data, but neither games"),

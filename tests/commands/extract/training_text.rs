@@ -70,9 +70,7 @@ fn evaluations_of_lichess_are_targets() {
     let bench = Bench::new();
     bench.write("x.jsonl", evaluations(700));
     assert!(
-        bench
-            .refuse(&["x.jsonl"], "", 1)
-            .contains("no results; extract --target score takes the scores instead")
+        bench.refuse(&["x.jsonl"], "", 1).contains("no results; --target score takes the scores instead")
     );
     let (report, data) = bench.extract(&["x.jsonl", "--target", "score"], "");
     assert_eq!(

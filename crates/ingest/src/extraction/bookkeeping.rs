@@ -181,10 +181,7 @@ fn damaged(report: &SourceReport, damage: &Damage) -> Error {
         positions => format!("{positions} positions before it can be read"),
     };
     let reason = format!("damaged at byte {}: {}; {read}", damage.offset, damage.what);
-    let skipping = Advice::default()
-        .text("extract ")
-        .setting("skip-damaged", "")
-        .text(" leaves out what cannot be read");
+    let skipping = Advice::default().setting("skip-damaged", "").text(" leaves out what cannot be read");
     Error::input(&report.record.path, reason).advise(skipping)
 }
 

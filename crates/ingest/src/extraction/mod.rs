@@ -34,6 +34,8 @@ pub use target::Target;
 
 pub use crate::reading::{Hooks, Progress};
 
+pub use sources::is_training_data;
+
 pub(crate) use bookkeeping::Bookkeeping;
 pub(crate) use pipeline::read_chunk;
 pub(crate) use plausibility::rates;

@@ -32,7 +32,7 @@ impl Detected {
         }
         let training_data = |format: Format| {
             if settings.target == Target::Result && !format.has_results() {
-                let advice = Advice::default().text("extract ").setting("target", "score");
+                let advice = Advice::default().setting("target", "score");
                 return Err(Error::input(path, "holds evaluations, but no results")
                     .advise(advice.text(" takes the scores instead")));
             }
@@ -105,6 +105,16 @@ impl Detected {
             Self::Training(format) => Records::Training(*format),
         }
     }
+}
+
+/// Whether a file begins like training data, of whichever format.
+///
+/// # Errors
+/// Those of opening it.
+pub fn is_training_data(path: &Path) -> Result<bool> {
+    let input = Input::open(path, Arc::default())?;
+    // Formats that are recognized and refused are training data, too.
+    Ok(!matches!(Format::detect(input.name(), input.head(), input.head_is_complete()), Ok(None)))
 }
 
 /// Examines the beginning of every input.

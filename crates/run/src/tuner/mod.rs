@@ -10,6 +10,7 @@ use gputexel_dataset::objective::LossKind;
 use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_evaluator::Backend;
 use gputexel_files::{Error, Result, StopFlag, check_present};
+use gputexel_ingest::extraction::ExtractSettings;
 use gputexel_model::Prior;
 use gputexel_optimizer::{Optimizer, Space};
 use gputexel_tuning::{Limits, OptimizerConfig, Rounding, ScaleMode, UncertaintyRequest};
@@ -48,6 +49,7 @@ type MakeOptimizer<'a> = Box<dyn FnOnce(&Space) -> Result<Box<dyn Optimizer>> + 
 /// ```
 pub struct Tuner<'a> {
     source: Source<'a>,
+    extraction: Option<ExtractSettings>,
     prior: Option<Prior>,
     basis: BasisSettings,
     k: Option<f64>,
@@ -97,6 +99,7 @@ impl<'a> Tuner<'a> {
     pub(crate) fn of(source: Source<'a>) -> Self {
         Self {
             source,
+            extraction: None,
             prior: None,
             basis: BasisSettings::default(),
             k: None,
@@ -123,6 +126,14 @@ impl<'a> Tuner<'a> {
             stop: StopFlag::new(),
             observer: Box::new(|_| Ok(())),
         }
+    }
+
+    /// How files that are not datasets are read, and the features that are extracted [default: detected,
+    /// [`default_features`](crate::default_features)].
+    #[must_use]
+    pub fn extraction(mut self, settings: ExtractSettings) -> Self {
+        self.extraction = Some(settings);
+        self
     }
 
     /// Starting point, and target of the regularization [default: that of the features].
@@ -373,6 +384,13 @@ impl<'a> Tuner<'a> {
             }
             Source::Files(paths) => {
                 let positions = match are_datasets(&paths)? {
+                    true if self.extraction.is_some() => {
+                        return Err(Error::Usage(
+                            "how inputs are read only applies to games, positions and training data, but these are \
+                             datasets"
+                                .to_string(),
+                        ));
+                    }
                     true => Some(Positions::Read(Box::new(dataset::read_many(&paths)?), paths.clone())),
                     false => None,
                 };
@@ -386,6 +404,7 @@ impl<'a> Tuner<'a> {
         let fresh = Self::of(Source::Files(Vec::new()));
         let basis = &self.basis;
         let changed = [
+            ("extraction", self.extraction.is_some()),
             ("prior", self.prior.is_some()),
             ("basis", basis.basis.is_some() || !basis.freeze.is_empty() || basis.radius.is_some()),
             ("basis", basis.unbounded || basis.integers || !basis.constraints.is_empty()),

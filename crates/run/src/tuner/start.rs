@@ -8,13 +8,14 @@ use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_evaluator::Backend;
 use gputexel_files::run_folder::{DATASET, Kind};
 use gputexel_files::{Error, Result, RunFolder, absolute};
+use gputexel_ingest::extraction::ExtractSettings;
 use gputexel_model::{Parameterization, Prior};
 use gputexel_tuning::{OptimizerConfig, RunConfig, RunRecord, exact_scores, fit_scale, space_of};
 
 use super::Tuner;
 use crate::blend::{self, Undecided};
 use crate::event::RunEvent;
-use crate::inputs::{default_features, extract_to, temporary_folder};
+use crate::inputs::{default_extraction, extract_to, temporary_folder};
 use crate::memory::check_swarms;
 use crate::requiesce::{First, Means};
 use crate::session::Session;
@@ -72,7 +73,8 @@ impl Tuner<'_> {
         inputs: &[PathBuf],
         backend: &Backend,
     ) -> Result<Tuned> {
-        let extracted = default_features();
+        let reading = self.extraction.clone().unwrap_or_else(default_extraction);
+        let extracted = reading.feature_set.clone();
         let set = positions.as_ref().map_or(&extracted, |positions| &positions.data().metadata().feature_set);
         let prior = self.prior.clone().unwrap_or_else(|| Prior::default_for(set));
         let theta = prior.theta(set)?;
@@ -97,7 +99,7 @@ impl Tuner<'_> {
             let (positions, prepared) = match (positions, prepared) {
                 (Some(positions), Some(prepared)) => (positions, prepared),
                 _ => {
-                    let mut positions = self.extract(inputs, folder.as_ref())?;
+                    let mut positions = self.extract(inputs, &reading, folder.as_ref())?;
                     let prepared = self.prepare(&mut positions, &prior, theta, basis)?;
                     (positions, prepared)
                 }
@@ -110,11 +112,16 @@ impl Tuner<'_> {
         result
     }
 
-    fn extract(&mut self, inputs: &[PathBuf], folder: Option<&RunFolder>) -> Result<Positions<'static>> {
+    fn extract(
+        &mut self,
+        inputs: &[PathBuf],
+        settings: &ExtractSettings,
+        folder: Option<&RunFolder>,
+    ) -> Result<Positions<'static>> {
         let Some(folder) = folder else {
             let temporary = temporary_folder()?;
             let path = temporary.path().join(DATASET);
-            let report = extract_to(inputs, &path, &self.stop)?;
+            let report = extract_to(inputs, settings, &path, &self.stop)?;
             (self.observer)(RunEvent::Extracted { report: &report, output: &path })?;
             return Ok(Positions::Read(Box::new(dataset::read(&path)?), Vec::new()));
         };
@@ -123,7 +130,7 @@ impl Tuner<'_> {
             folder.remove(DATASET)?;
         }
         folder.making(&[DATASET])?;
-        let report = extract_to(inputs, &path, &self.stop)?;
+        let report = extract_to(inputs, settings, &path, &self.stop)?;
         (self.observer)(RunEvent::Extracted { report: &report, output: &path })?;
         Ok(Positions::Read(Box::new(dataset::read(&path)?), vec![path]))
     }
