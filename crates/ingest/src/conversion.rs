@@ -3,8 +3,6 @@
 //! Chunks are read and written by several threads; what is written depends on the inputs and settings alone.
 //! Duplicates are dropped, if asked for, by the one thread that sees all chunks in order.
 
-use std::cell::RefCell;
-use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,19 +12,15 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::extraction::{
-    Bookkeeping, Detected, ExtractSettings, Hooks, SourceReport, Target, detect_inputs, evaluation_of,
-    read_chunk,
+    Bookkeeping, Detected, ExtractSettings, Hooks, Reader, SourceReport, detect_inputs, evaluation_of,
 };
+use crate::keys::KeySet;
 use crate::reading::{Chunk, Queue, Sink, read_all};
 use gputexel_chess::labels::MAX_SCORE_CP;
-use gputexel_chess::quiescence::Quiescence;
 use gputexel_chess::sample::{Batch, Origin, Sample};
-use gputexel_chess::selection::{
-    Criteria, Duplicates, LeftOut, NODE_LIMIT, PositionSearch, Reason, Selection,
-};
+use gputexel_chess::selection::{Duplicates, LeftOut, Reason, Selection};
 use gputexel_files::{AtomicFile, Error, Result};
 use gputexel_formats::{Losses, OutputFormat, Writer};
-use gputexel_model::TableEvaluation;
 
 /// What to convert and how.
 #[derive(Clone, Debug)]
@@ -150,23 +144,26 @@ pub fn convert_with<'a>(
         books: Bookkeeping::try_new(inputs, &detected, reading)?,
         file,
         output,
-        seen: drops.then(HashSet::new),
+        seen: drops.then(KeySet::default),
         plan: Plan::of(settings),
         relabel,
         positions: 0,
         losses: Losses::default(),
         output_bytes: 0,
     };
-    let work = Work {
-        detected,
-        selection: reading.selection.clone(),
-        evaluation,
-        plan: Plan::of(settings),
-        encodes,
-        target: reading.target,
-        named_games: if reading.list_skipped.is_some() { usize::MAX } else { Batch::NAMED_GAMES },
+    let reader = Reader::new(detected, reading, evaluation, true);
+    let plan = Plan::of(settings);
+    let worker = move |queue: &Queue<Converted>| {
+        reader.serve(queue, |detected, mut rest| {
+            let in_games = detected.format().has_moves();
+            let encoded = encodes.then(|| plan.encode(&rest, in_games));
+            if encoded.is_some() {
+                rest.samples = Vec::new();
+                rest.origins = Vec::new();
+            }
+            Converted { encoded, in_games, rest }
+        });
     };
-    let worker = move |queue: &Queue<Converted>| work.serve(queue);
     read_all(sources, &bytes_read, reading.threads, worker, &mut assembly, hooks)?;
     assembly.finish(settings.format, bytes_read.load(Ordering::Relaxed), start)
 }
@@ -214,50 +211,13 @@ struct Converted {
     rest: Batch,
 }
 
-/// Data shared by all workers.
-struct Work {
-    detected: Arc<[Detected]>,
-    selection: Selection,
-    evaluation: Option<TableEvaluation>,
-    plan: Plan,
-    encodes: bool,
-    target: Target,
-    named_games: usize,
-}
-
-impl Work {
-    fn serve(&self, queue: &Queue<Converted>) {
-        let search = self
-            .evaluation
-            .as_ref()
-            .map(|evaluation| RefCell::new(Quiescence::new(evaluation).with_node_limit(NODE_LIMIT)));
-        let criteria = Criteria {
-            selection: &self.selection,
-            search: search.as_ref().map(|search| search as &dyn PositionSearch),
-            named_games: self.named_games,
-            origins: true,
-        };
-        queue.process(|chunk| {
-            let detected = &self.detected[chunk.source];
-            let in_games = detected.format().has_moves();
-            let mut rest = read_chunk(detected, chunk, criteria, self.target);
-            let encoded = self.encodes.then(|| self.plan.encode(&rest, in_games));
-            if encoded.is_some() {
-                rest.samples = Vec::new();
-                rest.origins = Vec::new();
-            }
-            Converted { encoded, in_games, rest }
-        });
-    }
-}
-
 /// The steps that run in input order.
 struct Assembly<'a> {
     books: Bookkeeping<'a>,
     file: AtomicFile,
     output: &'a Path,
     /// Positions seen so far, if duplicates are dropped.
-    seen: Option<HashSet<u64>>,
+    seen: Option<KeySet>,
     plan: Plan,
     relabel: Option<&'a mut (dyn Relabel + 'a)>,
     positions: u64,
@@ -295,7 +255,7 @@ impl Sink for Assembly<'_> {
 }
 
 /// Takes positions out of a batch that were seen before, and says how many.
-fn drop_duplicates(batch: &mut Batch, seen: Option<&mut HashSet<u64>>) -> u64 {
+fn drop_duplicates(batch: &mut Batch, seen: Option<&mut KeySet>) -> u64 {
     let Some(seen) = seen else { return 0 };
     let before = batch.samples.len();
     let both = batch.samples.drain(..).zip(batch.origins.drain(..));

@@ -6,6 +6,7 @@ mod contents;
 pub mod conversion;
 pub mod extraction;
 mod game_numbers;
+mod keys;
 mod reading;
 mod refusals;
 pub mod trace;

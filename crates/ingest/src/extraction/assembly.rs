@@ -4,9 +4,8 @@
 //! Memory: about 8 bytes per distinct position if duplicates are dropped, 16 if they are averaged, plus 12
 //! for each that occurs again; 1 per position for a sample. Everything else is spooled by the writer.
 
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
 use std::path::{Path, PathBuf};
 
 use super::bookkeeping::Bookkeeping;
@@ -16,33 +15,12 @@ use super::sources::Detected;
 use super::weights::PhaseWeights;
 use super::{ExtractSettings, Leaf};
 use crate::game_numbers::GameNumbers;
+use crate::keys::{KeyMap, KeySet};
 use crate::reading::{Chunk, Sink};
 use crate::refusals::check_room;
 use gputexel_chess::selection::{Duplicates, LeftOut, Reason, Unit, draw};
 use gputexel_dataset::{DatasetWriter, PositionLabels};
 use gputexel_files::Result;
-
-/// Keys are hashes already.
-#[derive(Default)]
-struct KeyHasher(u64);
-
-impl Hasher for KeyHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
-        }
-    }
-
-    fn write_u64(&mut self, key: u64) {
-        self.0 = key;
-    }
-}
-
-type KeyMap<V> = HashMap<u64, V, BuildHasherDefault<KeyHasher>>;
 
 /// The later occurrences of a position.
 #[derive(Clone, Copy, Default)]
@@ -58,7 +36,7 @@ pub struct Assembly<'a> {
     books: Bookkeeping<'a>,
     results: Results,
     /// Positions seen so far, if duplicates are dropped.
-    seen: HashSet<u64, BuildHasherDefault<KeyHasher>>,
+    seen: KeySet,
     /// Rows of positions, if duplicates are averaged, and their later occurrences.
     rows: KeyMap<u32>,
     repeats: HashMap<u32, Repeats>,
@@ -97,7 +75,7 @@ impl<'a> Assembly<'a> {
             settings,
             books: Bookkeeping::try_new(inputs, detected, settings)?,
             results: Results::default(),
-            seen: HashSet::default(),
+            seen: KeySet::default(),
             rows: KeyMap::default(),
             repeats: HashMap::new(),
             source_ends: vec![0; inputs.len()],

@@ -14,6 +14,7 @@ mod format;
 mod piece_letters;
 mod pipeline;
 mod plausibility;
+mod reader;
 mod reextraction;
 mod report;
 mod scored;
@@ -37,8 +38,8 @@ pub use crate::reading::{Hooks, Progress};
 pub use sources::is_training_data;
 
 pub(crate) use bookkeeping::Bookkeeping;
-pub(crate) use pipeline::read_chunk;
 pub(crate) use plausibility::rates;
+pub(crate) use reader::Reader;
 pub(crate) use search::evaluation_of;
 pub(crate) use sources::{Detected, detect_inputs};
 

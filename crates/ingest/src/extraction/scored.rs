@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::bookkeeping::Bookkeeping;
-use super::pipeline::read_chunk;
+use super::reader::Reader;
 use super::sources::{Detected, detect_inputs};
 use super::{ExtractSettings, Hooks, SourceReport};
 use crate::reading::{Chunk, Queue, Sink, read_all};
 use gputexel_chess::sample::{Batch, Sample};
-use gputexel_chess::selection::Criteria;
 use gputexel_chess::selection::LeftOut;
 use gputexel_files::{Error, Result};
 
@@ -54,11 +53,8 @@ pub fn visit_scored(
     let detected: Arc<[Detected]> = detected.into();
     let books = Bookkeeping::try_new(inputs, &detected, &settings)?;
     let mut sink = Visits { books, visitor, visited: 0, last: None };
-    let (selection, target) = (settings.selection.clone(), settings.target);
-    let worker = move |queue: &Queue<Batch>| {
-        let criteria = Criteria::from(&selection);
-        queue.process(|chunk| read_chunk(&detected[chunk.source], chunk, criteria, target));
-    };
+    let reader = Reader::new(detected, &settings, None, false);
+    let worker = move |queue: &Queue<Batch>| reader.serve(queue, |_, batch| batch);
     read_all(sources, &bytes_read, settings.threads, worker, &mut sink, hooks)?;
     sink.books.conclude();
     match sink.visited {

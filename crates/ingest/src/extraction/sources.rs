@@ -8,7 +8,9 @@ use super::format::InputFormat;
 use super::piece_letters::{DetectedLetters, detect_letters};
 use super::{ExtractSettings, Target};
 use crate::reading::{self, Records};
-use gputexel_chess::detection::{Detection, InputKind, detect_kind, detect_text, unsupported_format};
+use gputexel_chess::detection::{
+    Detection, InputKind, TextOptions, detect_kind, detect_text, unsupported_format,
+};
 use gputexel_files::input::{Input, is_container};
 use gputexel_files::{Advice, Error, Result};
 use gputexel_formats::Format;
@@ -117,7 +119,7 @@ pub fn is_training_data(path: &Path) -> Result<bool> {
     Ok(!matches!(Format::detect(input.name(), input.head(), input.head_is_complete()), Ok(None)))
 }
 
-/// Examines the beginning of every input.
+/// Examines the beginning of every input. Settings of kinds of inputs that there are none of are refused.
 pub fn detect_inputs(
     inputs: &[PathBuf],
     settings: &ExtractSettings,
@@ -133,5 +135,17 @@ pub fn detect_inputs(
         })
     });
     let sources = sources.collect::<Result<Vec<_>>>()?;
+    let any_text = detected.iter().any(|one| one.format() == InputFormat::Text);
+    if !any_text && settings.asked() != TextOptions::default() {
+        return Err(Error::Usage(
+            "label syntax, scale of results and points of view only apply to labeled positions in text, of which there are none"
+                .to_string(),
+        ));
+    }
+    if settings.piece_letters.is_some() && !detected.iter().any(Detected::is_pgn) {
+        return Err(Error::Usage(
+            "piece letters only apply to games in PGN, of which there are none".to_string(),
+        ));
+    }
     Ok((sources, detected))
 }

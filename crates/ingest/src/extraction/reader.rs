@@ -1,0 +1,83 @@
+//! The work that all threads of a reading have in common: chunks become batches of what the selection keeps.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use super::ExtractSettings;
+use super::sources::Detected;
+use super::target::Target;
+use crate::reading::{Chunk, Queue};
+use gputexel_chess::pgn::read_pgn_with_letters;
+use gputexel_chess::quiescence::Quiescence;
+use gputexel_chess::sample::Batch;
+use gputexel_chess::selection::{Criteria, NODE_LIMIT, PositionSearch, Selection};
+use gputexel_chess::text::read_text;
+use gputexel_model::TableEvaluation;
+
+/// What the threads share.
+pub(crate) struct Reader {
+    /// What was detected about each source.
+    detected: Arc<[Detected]>,
+    selection: Selection,
+    evaluation: Option<TableEvaluation>,
+    target: Target,
+    named_games: usize,
+    origins: bool,
+}
+
+impl Reader {
+    /// A reader of inputs; `origins` says whether batches keep whole positions. `evaluation` is that of
+    /// [`evaluation_of`](super::search::evaluation_of).
+    pub fn new(
+        detected: Arc<[Detected]>,
+        settings: &ExtractSettings,
+        evaluation: Option<TableEvaluation>,
+        origins: bool,
+    ) -> Self {
+        Self {
+            detected,
+            selection: settings.selection.clone(),
+            evaluation,
+            target: settings.target,
+            named_games: if settings.list_skipped.is_some() { usize::MAX } else { Batch::NAMED_GAMES },
+            origins,
+        }
+    }
+
+    /// The work of one thread: `finish` turns the batch of each chunk into its result.
+    pub fn serve<T>(&self, queue: &Queue<T>, finish: impl Fn(&Detected, Batch) -> T) {
+        let search = self
+            .evaluation
+            .as_ref()
+            .map(|evaluation| RefCell::new(Quiescence::new(evaluation).with_node_limit(NODE_LIMIT)));
+        let criteria = Criteria {
+            selection: &self.selection,
+            search: search.as_ref().map(|search| search as &dyn PositionSearch),
+            named_games: self.named_games,
+            origins: self.origins,
+        };
+        queue.process(|chunk| {
+            let detected = &self.detected[chunk.source];
+            finish(detected, read_chunk(detected, chunk, criteria, self.target))
+        });
+    }
+}
+
+/// Reads a chunk of an input.
+fn read_chunk(detected: &Detected, chunk: &Chunk, criteria: Criteria<'_>, target: Target) -> Batch {
+    let mut batch = match detected {
+        Detected::Positions(detection) => {
+            read_text(&chunk.bytes, chunk.first_line, &detection.format, criteria)
+        }
+        Detected::Games(detected_letters) => {
+            let letters = detected_letters.as_ref().map(|detected_letters| &detected_letters.letters);
+            read_pgn_with_letters(&chunk.bytes, chunk.first_line, criteria, letters)
+        }
+        Detected::Training(format) => {
+            let place = if format.is_text() { chunk.first_line } else { chunk.offset };
+            format.read(&chunk.bytes, place, criteria)
+        }
+    };
+    target.apply(&mut batch);
+    batch
+}
