@@ -1,6 +1,7 @@
 //! Reading a dataset: a safetensors container, verified before it is used.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use half::f16;
 use safetensors::Dtype;
@@ -10,6 +11,7 @@ use super::coefficients::Coefficients;
 use super::stored::{ChecksumState, Stored};
 use super::{Dataset, Metadata};
 use gputexel_files::{Error, Result};
+use gputexel_model::program::{CompiledProgram, Program};
 
 /// Tensor names. All are one-dimensional.
 pub(super) mod names {
@@ -148,6 +150,7 @@ pub fn read(path: &Path) -> Result<Dataset> {
         evaluations: file.optional(names::EVALUATIONS, Dtype::F32, positions)?,
         games: file.optional(names::GAMES, Dtype::U32, positions)?,
         row_starts,
+        program: compile(&file.metadata, path)?,
         metadata: file.metadata,
     };
     validate(&dataset, path)?;
@@ -265,10 +268,17 @@ fn coefficients(file: &mut Stored<'_>, elements: usize) -> Result<Coefficients> 
     }
 }
 
+fn compile(metadata: &Metadata, path: &Path) -> Result<Option<Arc<CompiledProgram>>> {
+    let set = &metadata.feature_set;
+    let compile = |program: &Program| CompiledProgram::try_new(program.clone(), set.features.len());
+    let compiled = set.program.as_ref().map(compile).transpose();
+    compiled.map(|program| program.map(Arc::new)).map_err(|e| Error::input(path, e.to_string()))
+}
+
 fn validate(dataset: &Dataset, path: &Path) -> Result<()> {
     let broken = |what: &str| Err(Error::input(path, format!("broken: {what}")));
-    let features = dataset.feature_count();
-    if dataset.ids.iter().any(|&id| usize::from(id) >= features) {
+    let columns = dataset.column_count();
+    if dataset.ids.iter().any(|&id| usize::from(id) >= columns) {
         return broken("a feature id is out of range");
     }
     if dataset.phases.iter().any(|&phase| phase > dataset.phase_max()) {

@@ -9,12 +9,14 @@
 mod columns;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::Dataset;
 use crate::loss;
 use gputexel_files::{Error, Result};
+use gputexel_model::program::CompiledProgram;
 
 /// A training batch or the held-out set.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,6 +110,9 @@ impl Shape {
 #[derive(Clone, Debug)]
 pub struct Layout {
     features: usize,
+    /// As many as features, unless there is a program.
+    columns: usize,
+    program: Option<Arc<CompiledProgram>>,
     phase_max: u16,
     parts: Vec<Part>,
     buckets: Vec<Bucket>,
@@ -194,6 +199,8 @@ impl Layout {
 
         let mut layout = Self {
             features: dataset.feature_count(),
+            columns: dataset.column_count(),
+            program: dataset.program().cloned(),
             phase_max,
             parts: Vec::with_capacity(parts),
             buckets: Vec::new(),

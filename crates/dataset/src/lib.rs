@@ -31,11 +31,14 @@ pub use transpose::{Block, Run, Transpose};
 pub use writer::{DatasetWriter, ImportedPosition, PositionLabels, RowLabels, StoredRow};
 
 use self::coefficients::{Coefficients, RowCoefficients};
+use std::sync::Arc;
+
 use gputexel_files::{Error, Result};
+use gputexel_model::program::CompiledProgram;
 
 /// Positions in extraction order, with columns in memory.
 ///
-/// Invariants, checked on reading: ids are below the number of features, phases at most the maximum, results
+/// Invariants, checked on reading: ids are below the number of columns, phases at most the maximum, results
 /// in 0..=1, weights finite and positive, coefficients and offsets finite. They cannot be violated
 /// afterwards, because the columns, and the metadata that describe them, are read-only:
 ///
@@ -74,6 +77,8 @@ use gputexel_files::{Error, Result};
 pub struct Dataset {
     /// The meaning of the columns and their origin.
     metadata: Metadata,
+    /// The program of the evaluation, if it has one.
+    program: Option<Arc<CompiledProgram>>,
     /// Checksum of the container, hexadecimal; those of several files are joined by `+`.
     checksum: String,
     /// Start of each row in `ids`; one more entry than positions.
@@ -120,7 +125,8 @@ pub struct RowView<'a> {
 }
 
 impl RowView<'_> {
-    /// Feature ids with their coefficients.
+    /// Ids, which are those of features unless the dataset has a [program](Dataset::program), with their
+    /// coefficients.
     #[inline]
     pub fn entries(&self) -> impl Iterator<Item = (u16, f32)> {
         self.ids.iter().enumerate().map(|(i, &id)| (id, self.coefficients.get(i, self.plus)))
@@ -180,6 +186,28 @@ impl Dataset {
     #[inline]
     pub fn feature_count(&self) -> usize {
         self.metadata.feature_set.features.len()
+    }
+
+    /// Number of columns, which the ids of rows refer to: as many as features, unless there is a
+    /// [`program`](Self::program).
+    #[inline]
+    pub fn column_count(&self) -> usize {
+        self.program.as_ref().map_or(self.feature_count(), |program| program.columns())
+    }
+
+    /// The feature that a column of a row belongs to.
+    #[inline]
+    pub fn feature_of(&self, column: u16) -> u16 {
+        match &self.program {
+            None => column,
+            Some(program) => program.features_of_columns()[usize::from(column)],
+        }
+    }
+
+    /// The program of the evaluation; `None` if scores are sums of parameters.
+    #[inline]
+    pub fn program(&self) -> Option<&Arc<CompiledProgram>> {
+        self.program.as_ref()
     }
 
     /// Phase units of φ = 1.
@@ -291,7 +319,7 @@ impl Dataset {
         let mut last_seen = vec![usize::MAX; self.feature_count()];
         for n in 0..self.len() {
             for (id, coefficient) in self.row(n).entries() {
-                let id = usize::from(id);
+                let id = usize::from(self.feature_of(id));
                 if coefficient != 0.0 && last_seen[id] != n {
                     last_seen[id] = n;
                     counts[id] += 1;

@@ -3,13 +3,16 @@
 //!
 //! Score of position n (White's view, centipawns): s = b + Σ c_f · (φ · mg_f + (1 − φ) · ρ · eg_f), where the
 //! endgame scale factor ρ is 1 unless the dataset has such factors; expected score p = 1 / (1 + 10^(−K · s /
-//! 400)); loss L = Σ w · ℓ(p, y) / Σ w. See Österlund, "Texel's tuning method" (2014).
+//! 400)); loss L = Σ w · ℓ(p, y) / Σ w. See Österlund, "Texel's tuning method" (2014). If the dataset has a program,
+//! s is what that computes from sums of the same form, see [`gputexel_model::program`]; the Gauss–Newton matrix
+//! then has the derivatives of s in place of x.
 
 pub use crate::loss::*;
 
 use serde::{Deserialize, Serialize};
 
 use crate::Dataset;
+use gputexel_model::program::{CompiledProgram, Taper};
 
 /// The function to minimize, apart from the parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,13 +27,64 @@ pub struct Objective {
 pub fn score(dataset: &Dataset, theta: &[f64], n: usize) -> f64 {
     let (mg, eg) = theta.split_at(dataset.feature_count());
     let row = dataset.row(n);
+    let offset = f64::from(row.offset);
+    if let Some(program) = dataset.program() {
+        let (sums, present) = sums(dataset, program, theta, n);
+        return offset + program.score(&sums, present, taper(dataset, n));
+    }
     let (mg_share, eg_share) = dataset.shares(n);
-    let mut sum = f64::from(row.offset);
+    let mut sum = offset;
     for (id, coefficient) in row.entries() {
         let id = usize::from(id);
         sum += f64::from(coefficient) * (mg_share * mg[id] + eg_share * eg[id]);
     }
     sum
+}
+
+/// The sums of position `n` that the program of its evaluation computes with: the middlegame and the endgame value
+/// of each slot, and a bit for each slot that the position has entries of.
+pub fn sums(dataset: &Dataset, program: &CompiledProgram, theta: &[f64], n: usize) -> (Vec<[f64; 2]>, u32) {
+    let (mg, eg) = theta.split_at(dataset.feature_count());
+    let mut sums = vec![[0.0; 2]; program.slots()];
+    let mut present = 0;
+    for (column, coefficient) in dataset.row(n).entries().filter(|&(_, coefficient)| coefficient != 0.0) {
+        let slot = program.slot_of_column(usize::from(column));
+        let feature = usize::from(dataset.feature_of(column));
+        present |= 1 << slot;
+        sums[slot][0] += f64::from(coefficient) * mg[feature];
+        sums[slot][1] += f64::from(coefficient) * eg[feature];
+    }
+    (sums, present)
+}
+
+/// The shares of the values of position `n`.
+pub fn taper(dataset: &Dataset, n: usize) -> Taper {
+    let (mg, eg) = dataset.shares(n);
+    Taper { mg, eg }
+}
+
+/// Score of position `n`, with its derivatives by the parameters that have any, as (index in θ, derivative) in no
+/// order; an index may occur several times.
+pub fn score_and_slopes(dataset: &Dataset, theta: &[f64], n: usize, slopes: &mut Vec<(usize, f64)>) -> f64 {
+    let features = dataset.feature_count();
+    slopes.clear();
+    let row = dataset.row(n);
+    let mut push = |column: u16, coefficient: f32, [mg, eg]: [f64; 2]| {
+        let (feature, c) = (usize::from(dataset.feature_of(column)), f64::from(coefficient));
+        slopes.extend([(feature, c * mg), (features + feature, c * eg)]);
+    };
+    let Some(program) = dataset.program() else {
+        let (mg_share, eg_share) = dataset.shares(n);
+        row.entries().for_each(|(id, coefficient)| push(id, coefficient, [mg_share, eg_share]));
+        return score(dataset, theta, n);
+    };
+    let (sums, present) = sums(dataset, program, theta, n);
+    let mut by_sum = vec![[0.0; 2]; program.slots()];
+    let value = program.score_and_slopes(&sums, present, taper(dataset, n), &mut by_sum);
+    for (column, coefficient) in row.entries() {
+        push(column, coefficient, by_sum[program.slot_of_column(usize::from(column))]);
+    }
+    f64::from(row.offset) + value
 }
 
 /// Mean loss and gradient over a set of positions.
@@ -68,26 +122,23 @@ pub fn loss_and_gradient(
 ) -> Reference {
     let features = dataset.feature_count();
     let mut gradient = vec![0.0; 2 * features];
+    let mut slopes = Vec::new();
     let (mut sum, mut weights) = (0.0, 0.0);
     for n in which {
         let row = dataset.row(n);
         let (weight, y) = (f64::from(row.weight), f64::from(row.result));
-        let x = x_per_cp(objective.k) * score(dataset, theta, n);
+        let x = x_per_cp(objective.k) * score_and_slopes(dataset, theta, n, &mut slopes);
         sum += weight * objective.loss.value(x, y);
         weights += weight;
-        let slope = weight * objective.loss.slope(x, y);
-        let (mg_share, eg_share) = dataset.shares(n);
-        for (id, coefficient) in row.entries() {
-            gradient[usize::from(id)] += slope * f64::from(coefficient) * mg_share;
-            gradient[features + usize::from(id)] += slope * f64::from(coefficient) * eg_share;
-        }
+        let outer = weight * objective.loss.slope(x, y);
+        slopes.iter().for_each(|&(parameter, slope)| gradient[parameter] += outer * slope);
     }
     let per_cp = x_per_cp(objective.k);
     gradient.iter_mut().for_each(|g| *g *= per_cp / weights);
     Reference { loss: sum / weights, gradient }
 }
 
-/// The Gauss–Newton matrix Σ w h x xᵀ / Σ w of the positions `which`, per centipawn squared:
+/// The Gauss–Newton matrix Σ w h ∇s ∇sᵀ / Σ w of the positions `which`, per centipawn squared:
 /// symmetric, row-major, 2F × 2F.
 pub fn gauss_newton_matrix(
     dataset: &Dataset,
@@ -102,15 +153,9 @@ pub fn gauss_newton_matrix(
     let mut entries: Vec<(usize, f64)> = Vec::new();
     for n in which {
         let row = dataset.row(n);
-        let x = x_per_cp(objective.k) * score(dataset, theta, n);
+        let x = x_per_cp(objective.k) * score_and_slopes(dataset, theta, n, &mut entries);
         let h = f64::from(row.weight) * objective.loss.curvature(x, f64::from(row.result));
         weights += f64::from(row.weight);
-        let (mg_share, eg_share) = dataset.shares(n);
-        entries.clear();
-        for (id, coefficient) in row.entries() {
-            entries.push((usize::from(id), f64::from(coefficient) * mg_share));
-            entries.push((features + usize::from(id), f64::from(coefficient) * eg_share));
-        }
         for &(i, xi) in &entries {
             for &(j, xj) in &entries {
                 matrix[i * size + j] += h * xi * xj;

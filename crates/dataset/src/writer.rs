@@ -168,6 +168,7 @@ pub struct DatasetWriter {
     folder: PathBuf,
     metadata: Metadata,
     unit_rows: bool,
+    columns: usize,
     row_lengths: Column,
     white_counts: Column,
     ids: Column,
@@ -219,6 +220,7 @@ impl DatasetWriter {
             evaluations: column(names::EVALUATIONS, Dtype::F32)?,
             scale_one: metadata.feature_set.imported.as_ref().map_or(1, |imported| imported.scale_one),
             unit_rows: metadata.feature_set.unit_rows(),
+            columns: metadata.feature_set.columns(),
             path: path.to_path_buf(),
             folder,
             metadata,
@@ -313,11 +315,11 @@ impl DatasetWriter {
         if !fits || ids[0].len() + ids[1].len() > usize::from(u16::MAX) {
             return refuse(format!("a row is not one of the feature set '{}'", set.name()));
         }
-        let features = set.features.len();
+        let columns = self.columns;
         if let Some(id) =
-            ids.iter().filter_map(|ids| ids.iter().max()).find(|&&id| usize::from(id) >= features)
+            ids.iter().filter_map(|ids| ids.iter().max()).find(|&&id| usize::from(id) >= columns)
         {
-            return refuse(format!("feature id {id} is out of range: there are {features} features"));
+            return refuse(format!("feature id {id} is out of range: there are {columns} features"));
         }
         if phase > set.phase.max {
             return refuse(format!("phase {phase} is above the maximum of {}", set.phase.max));

@@ -6,6 +6,7 @@ use shakmaty::{Bitboard, Board, Color, Role, Square};
 
 use super::feature::{Feature, ROLE_NAMES};
 use super::imported::{ImportedParameter, MAX_FEATURES, check_name};
+use super::program::Program;
 use super::{Imported, classical, places};
 use gputexel_chess::PhaseSettings;
 use gputexel_files::{Error, Result};
@@ -63,6 +64,9 @@ pub struct FeatureSet {
     /// Declarations about the parameters of [`FeatureKind::Imported`]; none for other kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+    /// What is done with sums of parameters, if the score is not just their sum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Program>,
 }
 
 /// One position as features. Reused between positions so that extraction does not allocate.
@@ -110,7 +114,7 @@ impl FeatureSet {
             FeatureKind::Imported => Vec::new(),
             FeatureKind::Classical => classical::features(),
         };
-        Self { kind, phase, features, imported: None }
+        Self { kind, phase, features, imported: None, program: None }
     }
 
     /// The name of a parameter by its index in θ (mg of every feature, then eg of every feature): the names
@@ -141,7 +145,8 @@ impl FeatureSet {
         if self.kind == FeatureKind::Imported {
             return self.validate_imported();
         }
-        if self.imported.is_some() || self.features != Self::new(self.kind, self.phase.clone()).features {
+        let own = Self::new(self.kind, self.phase.clone());
+        if self.imported.is_some() || self.features != own.features || self.program != own.program {
             return Err(Error::Usage(format!(
                 "feature set '{}' lists other features than this version knows",
                 self.name()
@@ -250,8 +255,27 @@ impl FeatureSet {
     /// # Errors
     /// Those of [`validate`](Self::validate).
     pub fn try_imported(features: Vec<Feature>, phase: PhaseSettings, imported: Imported) -> Result<Self> {
-        let set = Self { kind: FeatureKind::Imported, phase, features, imported: Some(imported) };
+        Self::try_imported_program(features, phase, imported, None)
+    }
+
+    /// A feature set of imported features whose evaluation has a program.
+    ///
+    /// # Errors
+    /// Those of [`validate`](Self::validate).
+    pub fn try_imported_program(
+        features: Vec<Feature>,
+        phase: PhaseSettings,
+        imported: Imported,
+        program: Option<Program>,
+    ) -> Result<Self> {
+        let set = Self { kind: FeatureKind::Imported, phase, features, imported: Some(imported), program };
         set.validate().map(|()| set)
+    }
+
+    /// Number of columns that rows may refer to: features, and entries of accumulators.
+    pub fn columns(&self) -> usize {
+        let accumulators = self.program.iter().flat_map(|program| &program.accumulators);
+        self.features.len() + accumulators.map(|accumulator| accumulator.columns()).sum::<usize>()
     }
 
     /// Checks an imported feature set that was read from a file.
@@ -282,6 +306,7 @@ impl FeatureSet {
             }
             parameter.check().map_err(|reason| Error::Usage(format!("parameter '{name}': {reason}")))?;
         }
+        self.program.as_ref().map_or(Ok(()), |program| program.validate(count))?;
         places::check(&self.features, &imported.parameters)
     }
 

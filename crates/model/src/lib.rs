@@ -16,6 +16,7 @@ mod penalty;
 mod places;
 mod playing;
 mod prior;
+pub mod program;
 mod squares;
 mod structure;
 mod tables;

@@ -2,12 +2,26 @@
 
 use super::{Bucket, Layout, Part, Shape};
 use gputexel_files::{Error, Result};
+use gputexel_model::program::CompiledProgram;
 
 impl Layout {
     /// Number of features F.
     #[inline]
     pub fn features(&self) -> usize {
         self.features
+    }
+
+    /// Number of columns, which the ids refer to: as many as features, unless there is a
+    /// [`program`](Self::program).
+    #[inline]
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The program of the evaluation; `None` if scores are sums of parameters.
+    #[inline]
+    pub fn program(&self) -> Option<&CompiledProgram> {
+        self.program.as_deref()
     }
 
     /// The bucket units that represent a share of 1: the phase units of φ = 1, times the value that
@@ -35,7 +49,7 @@ impl Layout {
         &self.shapes
     }
 
-    /// Feature ids, each below [`features`](Self::features), rows concatenated, ascending within each sign. A
+    /// Ids of columns, each below [`columns`](Self::columns), rows concatenated, ascending within each sign. A
     /// row without coefficients repeats an id as often as its coefficient says, with one sign; other rows
     /// contain each id once.
     #[inline]
@@ -175,7 +189,7 @@ impl Layout {
     pub(super) fn check(self) -> Result<Self> {
         let broken = |what: &str| Err(Error::Usage(format!("the dataset is broken: {what}")));
         // A maximum and not `any`, because it is vectorized.
-        if self.ids.iter().max().is_some_and(|&id| usize::from(id) >= self.features) {
+        if self.ids.iter().max().is_some_and(|&id| usize::from(id) >= self.columns) {
             return broken("a feature id is out of range");
         }
         let (positions, entries) = (self.positions(), self.ids.len());
@@ -213,6 +227,8 @@ mod tests {
         let units = |bucket: usize| bucket as u16 % 3;
         Layout {
             features: length,
+            columns: length,
+            program: None,
             phase_max: 2,
             parts: vec![Part { positions: 0..positions, buckets: 0..sizes.len(), weight: positions as f64 }],
             buckets: (0..sizes.len())
@@ -251,7 +267,7 @@ mod tests {
     fn broken_layouts_are_refused() {
         type Break = fn(&mut Layout);
         let ways: [(Break, &str); 9] = [
-            (|layout| layout.features = 3, "a feature id is out of range"),
+            (|layout| layout.columns = 3, "a feature id is out of range"),
             (|layout| layout.ids[5] = 4, "a feature id is out of range"),
             (|layout| layout.coefficients = vec![1.0], "not as many coefficients"),
             (|layout| layout.targets.truncate(1), "differ in length"),

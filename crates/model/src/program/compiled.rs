@@ -1,0 +1,144 @@
+//! A program with its columns: where the entries of rows belong.
+
+use std::ops::Range;
+
+use super::{Input, Program};
+use gputexel_files::Result;
+
+/// Most sums of a program, the linear part included.
+pub const MAX_SLOTS: usize = 24;
+/// The slot of the linear part.
+pub const LINEAR: usize = 0;
+
+/// A program for a number of features, and the meaning of the *columns* that rows refer to.
+///
+/// Column f below the number of features is feature f in the linear part. Behind them, each accumulator has a
+/// column for every entry of each of its sums (White's first), in the order of accumulators. The columns of a sum,
+/// called a *slot*, are consecutive, so a sorted row has the entries of a slot side by side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompiledProgram {
+    program: Program,
+    features: usize,
+    /// First column of each slot, and the number of columns.
+    starts: Vec<u32>,
+    /// The feature of each column.
+    feature_of: Vec<u16>,
+    /// The first slot of each accumulator.
+    slot_of: Vec<usize>,
+}
+
+impl CompiledProgram {
+    /// A program for an evaluation of `features` features.
+    ///
+    /// # Errors
+    /// Those of [`Program::validate`].
+    pub fn try_new(program: Program, features: usize) -> Result<Self> {
+        program.validate(features)?;
+        let mut compiled = Self {
+            features,
+            starts: vec![0, features as u32],
+            feature_of: (0..features as u16).collect(),
+            slot_of: Vec::new(),
+            program,
+        };
+        for accumulator in &compiled.program.accumulators {
+            compiled.slot_of.push(compiled.starts.len() - 1);
+            for _ in 0..accumulator.slots() {
+                compiled.feature_of.extend_from_slice(&accumulator.features);
+                compiled.starts.push(compiled.feature_of.len() as u32);
+            }
+        }
+        Ok(compiled)
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Number of features F.
+    #[inline]
+    pub fn features(&self) -> usize {
+        self.features
+    }
+
+    /// Number of columns.
+    #[inline]
+    pub fn columns(&self) -> usize {
+        self.feature_of.len()
+    }
+
+    /// Number of slots: sums of columns.
+    #[inline]
+    pub fn slots(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The columns of a slot.
+    #[inline]
+    pub fn slot_columns(&self, slot: usize) -> Range<usize> {
+        self.starts[slot] as usize..self.starts[slot + 1] as usize
+    }
+
+    /// First column of each slot, and the number of columns.
+    #[inline]
+    pub fn slot_starts(&self) -> &[u32] {
+        &self.starts
+    }
+
+    /// The slot of a column.
+    #[inline]
+    pub fn slot_of_column(&self, column: usize) -> usize {
+        self.starts.partition_point(|&start| start as usize <= column) - 1
+    }
+
+    /// The feature of each column.
+    #[inline]
+    pub fn features_of_columns(&self) -> &[u16] {
+        &self.feature_of
+    }
+
+    /// The slot of an input for White (0) or Black (1), and which of its values.
+    #[inline]
+    pub fn slot(&self, input: Input, side: usize) -> (usize, usize) {
+        let both = usize::from(self.program.accumulators[input.accumulator].sides);
+        (self.slot_of[input.accumulator] + side * both, input.phase as usize)
+    }
+
+    /// The slots of an accumulator: White's and Black's, or one for both.
+    pub fn slots_of(&self, accumulator: usize) -> Range<usize> {
+        let first = self.slot_of[accumulator];
+        first..first + self.program.accumulators[accumulator].slots()
+    }
+
+    /// A name of a slot for people.
+    pub fn slot_name(&self, slot: usize) -> String {
+        let found = (0..self.slot_of.len()).find(|&a| self.slots_of(a).contains(&slot));
+        found.map_or_else(
+            || "linear".to_string(),
+            |index| {
+                let accumulator = &self.program.accumulators[index];
+                match (accumulator.sides, slot - self.slot_of[index]) {
+                    (false, _) => accumulator.name.clone(),
+                    (true, 0) => format!("{}.white", accumulator.name),
+                    (true, _) => format!("{}.black", accumulator.name),
+                }
+            },
+        )
+    }
+
+    /// θ (2 F values) as a table of (mg, eg) by column.
+    pub fn column_values(&self, theta: &[f64]) -> Vec<[f64; 2]> {
+        let (mg, eg) = theta.split_at(self.features);
+        self.feature_of.iter().map(|&f| [mg[usize::from(f)], eg[usize::from(f)]]).collect()
+    }
+
+    /// Adds slopes by column to those by parameter (2 F values).
+    pub fn add_to_parameters(&self, columns: &[[f64; 2]], parameters: &mut [f64]) {
+        let (mg, eg) = parameters.split_at_mut(self.features);
+        for (&feature, [a, b]) in self.feature_of.iter().zip(columns) {
+            mg[usize::from(feature)] += a;
+            eg[usize::from(feature)] += b;
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! The program of an evaluation: what is done with sums of parameters before they are a score.
+//!
+//! A linear evaluation is a sum of features. Strong ones send further sums, called *accumulators*, through
+//! something else: king danger through a square, complexity and a scale factor onto the endgame. All of them have
+//! one form, a fixed pipeline, which is held as data here:
+//!
+//! 1. accumulators, sums of parameters × coefficients like the linear part, for each side or for both together;
+//! 2. terms: functions of accumulators that are added to the middlegame or the endgame value;
+//! 3. adjustments, which pull a value toward or away from 0 and never across it;
+//! 4. a factor on the endgame value or on the whole score, chosen by the stronger side;
+//! 5. the taper, and the constant part of the position.
+//!
+//! This module owns the data and its rules. `value` computes scores, and their slopes by the sums; evaluators sum
+//! rows, find losses, and turn slopes by sums into slopes by parameters.
+
+mod compiled;
+mod scalar;
+mod value;
+
+use serde::{Deserialize, Serialize};
+
+use gputexel_files::{Error, Result};
+
+pub use compiled::{CompiledProgram, LINEAR, MAX_SLOTS};
+pub use scalar::{Dual, Scalar};
+pub use value::{Kink, Taper};
+
+/// Most terms of a program.
+pub const MAX_TERMS: usize = 64;
+/// Most adjustments of a program.
+pub const MAX_ADJUSTMENTS: usize = 4;
+/// Most alternatives of a factor.
+pub const MAX_ALTERNATIVES: usize = 4;
+
+/// The middlegame or the endgame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// The middlegame.
+    Mg,
+    /// The endgame.
+    Eg,
+}
+
+impl Phase {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        ["mg", "eg"][self as usize]
+    }
+}
+
+/// A sum of parameters × coefficients.
+///
+/// Like every feature, it has two values: the sum of the middlegame values of its parameters and that of their
+/// endgame values. A position whose row has no entry of it leaves out whatever is computed from it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Accumulator {
+    /// Its name.
+    pub name: String,
+    /// Whether each side has a sum of its own. Terms take White's less Black's; a factor that of the stronger side.
+    pub sides: bool,
+    /// The feature of each of its entries. A feature may occur in several accumulators and in the linear part.
+    pub features: Vec<u16>,
+}
+
+/// One of the two values of an accumulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Index of the accumulator.
+    pub accumulator: usize,
+    /// Which of its values.
+    pub phase: Phase,
+}
+
+/// A function of one number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operator {
+    /// x.
+    Identity,
+    /// max(0, x).
+    Relu,
+    /// max(0, x)².
+    Relu2,
+    /// x |x|.
+    Square,
+    /// 1 / (1 + e^−x).
+    Sigmoid,
+    /// Straight lines between knots (x, y) with ascending x; constant before the first and after the last.
+    Table(Vec<[f64; 2]>),
+}
+
+impl Operator {
+    /// Its name in files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Identity => "identity",
+            Self::Relu => "relu",
+            Self::Relu2 => "relu2",
+            Self::Square => "square",
+            Self::Sigmoid => "sigmoid",
+            Self::Table(_) => "table",
+        }
+    }
+
+    /// Whether the divisor of a term divides its argument; else it divides its value.
+    pub fn divides_argument(&self) -> bool {
+        matches!(self, Self::Sigmoid | Self::Table(_))
+    }
+}
+
+/// A function of an accumulator that is added to a value: `scale` · f(x + `shift`) · y / `divide`, or
+/// `scale` · f((x + `shift`) / `divide`) · y where the operator [divides its
+/// argument](Operator::divides_argument).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Term {
+    /// The value that it is added to.
+    pub target: Phase,
+    /// x.
+    pub input: Input,
+    /// f.
+    pub operator: Operator,
+    /// y, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<Input>,
+    /// Constant factor; −1 where the side's own sum counts against it.
+    pub scale: f64,
+    /// Constant that is added to x.
+    pub shift: f64,
+    /// The term is 0 unless x is above this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<f64>,
+    /// Divisor.
+    pub divide: f64,
+}
+
+/// A change of a value e to e + sgn(e) · max(C, −|e|), with an accumulator C.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Adjustment {
+    /// The value.
+    pub target: Phase,
+    /// C, the same for both sides.
+    pub by: Input,
+    /// With a constant k, min(C + k, 0) takes the place of C.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<f64>,
+}
+
+/// What a factor multiplies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FactorTarget {
+    /// The endgame value; its sign says who is stronger.
+    Eg,
+    /// The tapered score; its sign says who is stronger.
+    Score,
+}
+
+/// A factor clamp(min(S₁, S₂, …), `min`, `max`) / `one`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Factor {
+    /// What it multiplies.
+    pub target: FactorTarget,
+    /// S₁ and its alternatives, of which the smallest counts; those without entries are passed over. Sums of
+    /// sides are those of the stronger one.
+    pub by: Vec<Input>,
+    /// Smallest value.
+    pub min: f64,
+    /// Largest value.
+    pub max: f64,
+    /// The value that represents a factor of 1.
+    pub one: f64,
+}
+
+/// The program of an evaluation; see the module.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Program {
+    /// The sums.
+    pub accumulators: Vec<Accumulator>,
+    /// What is added.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub terms: Vec<Term>,
+    /// What is adjusted, in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub adjustments: Vec<Adjustment>,
+    /// The factor, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub factor: Option<Factor>,
+}
+
+impl Program {
+    /// Checks the program of an evaluation with `features` features.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] that names the accumulator or the part.
+    pub fn validate(&self, features: usize) -> Result<()> {
+        self.check(features).map_err(|reason| Error::Usage(format!("program of the evaluation: {reason}")))
+    }
+
+    fn check(&self, features: usize) -> std::result::Result<(), String> {
+        let mut names = std::collections::HashSet::new();
+        for Accumulator { name, features: own, .. } in &self.accumulators {
+            crate::check_name(name)?;
+            if !names.insert(name) {
+                return Err(format!("accumulator '{name}' is listed twice"));
+            }
+            if own.is_empty() {
+                return Err(format!("accumulator '{name}' has no parameters"));
+            }
+            if own.iter().any(|&feature| usize::from(feature) >= features) {
+                return Err(format!("accumulator '{name}' has a parameter that does not exist"));
+            }
+        }
+        if self.slots() > MAX_SLOTS {
+            return Err(format!("{} sums, of which there may be {MAX_SLOTS}", self.slots()));
+        }
+        let columns = features + self.accumulators.iter().map(Accumulator::columns).sum::<usize>();
+        if columns > crate::MAX_FEATURES {
+            let most = crate::MAX_FEATURES;
+            return Err(format!(
+                "{columns} entries of parameters and accumulators, of which there may be {most}"
+            ));
+        }
+        let lists = [
+            ("terms", self.terms.len(), MAX_TERMS),
+            ("adjustments", self.adjustments.len(), MAX_ADJUSTMENTS),
+            ("alternatives of a factor", self.factor.as_ref().map_or(0, |f| f.by.len()), MAX_ALTERNATIVES),
+        ];
+        for (what, count, most) in lists {
+            if count > most {
+                return Err(format!("{count} {what}, of which there may be {most}"));
+            }
+        }
+        self.terms.iter().try_for_each(|term| self.check_term(term))?;
+        for Adjustment { by, at_most, .. } in &self.adjustments {
+            let accumulator = self.input(*by)?;
+            if accumulator.sides {
+                return Err(format!("'{}' adjusts a value, but has a sum for each side", accumulator.name));
+            }
+            at_most.map_or(Ok(()), |value| finite(&accumulator.name, "at_most", value))?;
+        }
+        if let Some(factor) = &self.factor {
+            self.check_factor(factor)?;
+        }
+        let inputs: std::collections::HashSet<usize> = self.inputs().map(|input| input.accumulator).collect();
+        match self.accumulators.iter().enumerate().find(|(index, _)| !inputs.contains(index)) {
+            Some((_, unused)) => Err(format!("accumulator '{}' is not used", unused.name)),
+            None => Ok(()),
+        }
+    }
+
+    fn check_term(&self, term: &Term) -> std::result::Result<(), String> {
+        let accumulator = self.input(term.input)?;
+        let name = &accumulator.name;
+        for (what, value) in [("scale", term.scale), ("shift", term.shift), ("divide", term.divide)] {
+            finite(name, what, value)?;
+        }
+        term.over.map_or(Ok(()), |value| finite(name, "over", value))?;
+        if term.divide <= 0.0 {
+            return Err(format!("'{name}' is divided by {}: a divisor must be above 0", term.divide));
+        }
+        if let Some(times) = term.times {
+            let other = self.input(times)?;
+            if other.sides && !accumulator.sides {
+                return Err(format!(
+                    "'{name}' has one sum, but is multiplied by '{}', which has one a side",
+                    other.name
+                ));
+            }
+        }
+        if let Operator::Table(knots) = &term.operator {
+            if knots.len() < 2 || knots.len() > 64 {
+                return Err(format!("the table of '{name}' has {} knots: must be 2 to 64", knots.len()));
+            }
+            if knots.as_flattened().iter().any(|value| !value.is_finite()) {
+                return Err(format!("the table of '{name}' holds numbers that are not finite"));
+            }
+            if knots.windows(2).any(|pair| pair[0][0] >= pair[1][0]) {
+                return Err(format!("the knots of the table of '{name}' do not ascend"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_factor(&self, factor: &Factor) -> std::result::Result<(), String> {
+        let Some(first) = factor.by.first() else {
+            return Err("a factor of no accumulator".to_string());
+        };
+        let name = &self.input(*first)?.name;
+        for (what, value) in [("min", factor.min), ("max", factor.max), ("one", factor.one)] {
+            finite(name, what, value)?;
+        }
+        let sides = self.accumulators[first.accumulator].sides;
+        for by in &factor.by {
+            let other = self.input(*by)?;
+            if other.sides != sides {
+                return Err(format!(
+                    "of the factors '{name}' and '{}', one has a sum for each side",
+                    other.name
+                ));
+            }
+        }
+        if factor.min >= factor.max {
+            return Err(format!(
+                "the factor '{name}' is from {} to {}, which is empty",
+                factor.min, factor.max
+            ));
+        }
+        if factor.one <= 0.0 {
+            return Err(format!("the factor '{name}' is divided by {}: must be above 0", factor.one));
+        }
+        Ok(())
+    }
+
+    fn input(&self, input: Input) -> std::result::Result<&Accumulator, String> {
+        let known = self.accumulators.get(input.accumulator);
+        known.ok_or_else(|| format!("there is no accumulator {}", input.accumulator))
+    }
+
+    /// All values of accumulators that are used.
+    pub fn inputs(&self) -> impl Iterator<Item = Input> + '_ {
+        let terms = self.terms.iter().flat_map(|term| [Some(term.input), term.times].into_iter().flatten());
+        let adjustments = self.adjustments.iter().map(|adjustment| adjustment.by);
+        terms.chain(adjustments).chain(self.factor.iter().flat_map(|factor| factor.by.iter().copied()))
+    }
+
+    /// Number of sums: the linear part, and one or two for each accumulator.
+    pub fn slots(&self) -> usize {
+        1 + self.accumulators.iter().map(Accumulator::slots).sum::<usize>()
+    }
+}
+
+impl Accumulator {
+    /// Number of sums: one, or one for each side.
+    pub fn slots(&self) -> usize {
+        1 + usize::from(self.sides)
+    }
+
+    /// Number of columns: one for each entry of each sum.
+    pub fn columns(&self) -> usize {
+        self.slots() * self.features.len()
+    }
+}
+
+fn finite(name: &str, what: &str, value: f64) -> std::result::Result<(), String> {
+    match value.is_finite() && value.abs() <= 1e9 {
+        true => Ok(()),
+        false => Err(format!("{what} of '{name}' is {value}: must be a number up to 1e9")),
+    }
+}

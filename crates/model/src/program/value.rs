@@ -1,0 +1,374 @@
+//! Scores of a program, and their slopes by the sums that they are computed from.
+//!
+//! The slopes are those of reverse differentiation, derived once for the fixed pipeline and written generically.
+//! At kinks they take one side: a `relu` has no slope at 0, a factor has its full slope at its limits, so that
+//! it can leave them. Jumps (a gate, an adjustment where the value changes sign) have none.
+
+use super::{
+    Adjustment, CompiledProgram, FactorTarget, Input, LINEAR, MAX_ADJUSTMENTS, Operator, Scalar, Term,
+};
+
+/// The shares of the middlegame and the endgame value in a score.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Taper {
+    /// Of the middlegame value.
+    pub mg: f64,
+    /// Of the endgame value, with the position's own endgame scale factor.
+    pub eg: f64,
+}
+
+/// The nearest kink or jump of a score.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Kink {
+    /// How far the number is from the one at which the slope changes.
+    pub distance: f64,
+}
+
+/// What the forward pass leaves for the way back.
+struct Forward<T> {
+    /// Middlegame and endgame value after terms and adjustments.
+    values: [T; 2],
+    /// The value that each adjustment changed, as it was before.
+    before: [T; MAX_ADJUSTMENTS],
+    /// The factor.
+    factor: T,
+    /// The tapered score before a factor on it.
+    tapered: T,
+    score: T,
+}
+
+impl CompiledProgram {
+    /// The score without the position's constant part: centipawns, White's view. `sums` has the middlegame and the
+    /// endgame value of each slot, `present` a bit for each slot that the row has entries of.
+    #[inline(always)]
+    pub fn score<T: Scalar>(&self, sums: &[[T; 2]], present: u32, taper: Taper) -> T {
+        self.forward(sums, present, taper).score
+    }
+
+    /// The score, and in `slopes` its derivatives by the sums.
+    ///
+    /// # Panics
+    /// If there are fewer `slopes` than slots.
+    #[inline(always)]
+    pub fn score_and_slopes<T: Scalar>(
+        &self,
+        sums: &[[T; 2]],
+        present: u32,
+        taper: Taper,
+        slopes: &mut [[T; 2]],
+    ) -> T {
+        let forward = self.forward(sums, present, taper);
+        let slopes = &mut slopes[..self.slots()];
+        slopes.fill([T::zero(); 2]);
+        let (mg_share, eg_share) = (T::constant(taper.mg), T::constant(taper.eg));
+        let mut values = [mg_share, eg_share];
+        if let Some(factor) = &self.program().factor {
+            let (base, strength) = match factor.target {
+                FactorTarget::Eg => {
+                    values[1] = eg_share * forward.factor;
+                    (eg_share * forward.values[1], forward.values[1])
+                }
+                FactorTarget::Score => {
+                    values = [mg_share * forward.factor, eg_share * forward.factor];
+                    (forward.tapered, forward.tapered)
+                }
+            };
+            self.factor_slopes(sums, present, strength, base, slopes);
+        }
+        for (index, adjustment) in self.program().adjustments.iter().enumerate().rev() {
+            let Adjustment { target, by, at_most } = *adjustment;
+            let (slot, phase) = self.slot(by, 0);
+            if present >> slot & 1 == 0 {
+                continue;
+            }
+            let before = forward.before[index];
+            let (limited, by_limited) = limited(sums[slot][phase], at_most);
+            // Inside: e + sgn(e) C. Else the result is 0, whatever e and C are.
+            let inside = limited.above(-before.magnitude());
+            let outer = values[target as usize];
+            values[target as usize] = T::select(inside, outer, T::zero());
+            let own = T::select(inside, outer * before.sign() * by_limited, T::zero());
+            slopes[slot][phase] = slopes[slot][phase] + own;
+        }
+        for term in &self.program().terms {
+            self.term_slopes(term, sums, present, values[term.target as usize], slopes);
+        }
+        for (slope, value) in slopes[LINEAR].iter_mut().zip(values) {
+            *slope = *slope + value;
+        }
+        forward.score
+    }
+
+    #[inline(always)]
+    fn forward<T: Scalar>(&self, sums: &[[T; 2]], present: u32, taper: Taper) -> Forward<T> {
+        let mut values = sums[LINEAR];
+        for term in &self.program().terms {
+            let target = &mut values[term.target as usize];
+            *target = *target + self.term(term, sums, present);
+        }
+        let mut before = [T::zero(); MAX_ADJUSTMENTS];
+        for (index, Adjustment { target, by, at_most }) in self.program().adjustments.iter().enumerate() {
+            let (slot, phase) = self.slot(*by, 0);
+            if present >> slot & 1 == 0 {
+                continue;
+            }
+            let value = &mut values[*target as usize];
+            before[index] = *value;
+            let (limited, _) = limited(sums[slot][phase], *at_most);
+            *value = *value + value.sign() * limited.larger(-value.magnitude());
+        }
+        let (mg_share, eg_share) = (T::constant(taper.mg), T::constant(taper.eg));
+        let tapered = |eg: T| mg_share * values[0] + eg_share * eg;
+        let Some(factor) = &self.program().factor else {
+            let score = tapered(values[1]);
+            return Forward { values, before, factor: T::one(), tapered: score, score };
+        };
+        match factor.target {
+            FactorTarget::Eg => {
+                let factor = self.factor(sums, present, values[1]);
+                let score = tapered(values[1] * factor);
+                Forward { values, before, factor, tapered: score, score }
+            }
+            FactorTarget::Score => {
+                let tapered = tapered(values[1]);
+                let factor = self.factor(sums, present, tapered);
+                Forward { values, before, factor, tapered, score: tapered * factor }
+            }
+        }
+    }
+
+    /// The sides of a term that contribute, with the slots of x and y and the sign of the side.
+    #[inline(always)]
+    fn sides(&self, term: &Term, present: u32) -> impl Iterator<Item = (Slot, Option<Slot>, f64)> {
+        let sides = self.slots_of(term.input.accumulator).len();
+        let sides = [(0, 1.0), (1, -1.0)].into_iter().take(sides);
+        let (input, times) = (term.input, term.times);
+        sides.filter_map(move |(side, sign)| {
+            let x = self.slot(input, side);
+            let y = times.map(|times| self.slot(times, side));
+            let has = |slot: Slot| present >> slot.0 & 1 == 1;
+            (has(x) && y.is_none_or(has)).then_some((x, y, sign))
+        })
+    }
+
+    #[inline(always)]
+    fn term<T: Scalar>(&self, term: &Term, sums: &[[T; 2]], present: u32) -> T {
+        let mut total = T::zero();
+        for (x, y, sign) in self.sides(term, present) {
+            let value = term.function(sums[x.0][x.1]).0;
+            let value = y.map_or(value, |y| value * sums[y.0][y.1]);
+            total = total + value * T::constant(sign);
+        }
+        total
+    }
+
+    #[inline(always)]
+    fn term_slopes<T: Scalar>(
+        &self,
+        term: &Term,
+        sums: &[[T; 2]],
+        present: u32,
+        outer: T,
+        slopes: &mut [[T; 2]],
+    ) {
+        for (x, y, sign) in self.sides(term, present) {
+            let outer = outer * T::constant(sign);
+            let (value, slope) = term.function(sums[x.0][x.1]);
+            let by_x = match y {
+                None => slope,
+                Some(y) => {
+                    slopes[y.0][y.1] = slopes[y.0][y.1] + outer * value;
+                    slope * sums[y.0][y.1]
+                }
+            };
+            slopes[x.0][x.1] = slopes[x.0][x.1] + outer * by_x;
+        }
+    }
+
+    /// The factor, given the number whose sign says who is stronger.
+    #[inline(always)]
+    fn factor<T: Scalar>(&self, sums: &[[T; 2]], present: u32, strength: T) -> T {
+        let factor = self.program().factor.as_ref().expect("asked for");
+        let of = |side: usize| match self.smallest(&factor.by, side, sums, present) {
+            Some(sum) => {
+                let clamped = sum.larger(T::constant(factor.min)).smaller(T::constant(factor.max));
+                clamped * T::constant(1.0 / factor.one)
+            }
+            None => T::one(),
+        };
+        T::select(T::zero().above(strength), of(1), of(0))
+    }
+
+    /// The smallest of the alternatives that a side has.
+    #[inline(always)]
+    fn smallest<T: Scalar>(&self, by: &[Input], side: usize, sums: &[[T; 2]], present: u32) -> Option<T> {
+        let mut least: Option<T> = None;
+        for &input in by {
+            let (slot, phase) = self.slot(input, side);
+            if present >> slot & 1 == 1 {
+                let sum = sums[slot][phase];
+                least = Some(least.map_or(sum, |other| other.smaller(sum)));
+            }
+        }
+        least
+    }
+
+    /// Adds the slopes of a factor, whose own slope is `outer`, to those of its alternatives.
+    #[inline(always)]
+    fn factor_slopes<T: Scalar>(
+        &self,
+        sums: &[[T; 2]],
+        present: u32,
+        strength: T,
+        outer: T,
+        slopes: &mut [[T; 2]],
+    ) {
+        let factor = self.program().factor.as_ref().expect("asked for");
+        let (low, high) = (T::constant(factor.min), T::constant(factor.max));
+        let outer = outer * T::constant(1.0 / factor.one);
+        let black = T::zero().above(strength);
+        let (zero, sides) = (T::zero(), self.slots_of(factor.by[0].accumulator).len());
+        for side in 0..sides {
+            let Some(least) = self.smallest(&factor.by, side, sums, present) else { continue };
+            let mut outer = match (sides, side) {
+                (1, _) => outer,
+                (_, 0) => T::select(black, zero, outer),
+                _ => T::select(black, outer, zero),
+            };
+            // Limits included: a sum that starts at its maximum must be able to leave it.
+            outer = T::select(low.above(least), zero, T::select(least.above(high), zero, outer));
+            for &input in &factor.by {
+                let (slot, phase) = self.slot(input, side);
+                if present >> slot & 1 == 1 {
+                    // Of equal alternatives the first has the slope.
+                    let own = T::select(sums[slot][phase].above(least), zero, outer);
+                    slopes[slot][phase] = slopes[slot][phase] + own;
+                    outer = outer - own;
+                }
+            }
+        }
+    }
+
+    /// The distance of the nearest sum from a kink or jump, in centipawns of that sum.
+    pub fn nearest_kink(&self, sums: &[[f64; 2]], present: u32, taper: Taper) -> Option<Kink> {
+        let forward = self.forward(sums, present, taper);
+        let mut distances = Vec::new();
+        for term in &self.program().terms {
+            for (x, _, _) in self.sides(term, present) {
+                let value = sums[x.0][x.1];
+                distances.extend(term.over.map(|over| (value - over).abs()));
+                match &term.operator {
+                    Operator::Relu | Operator::Relu2 => distances.push((value + term.shift).abs()),
+                    Operator::Table(knots) => distances
+                        .extend(knots.iter().map(|[x, _]| ((value + term.shift) - x * term.divide).abs())),
+                    Operator::Identity | Operator::Square | Operator::Sigmoid => {}
+                }
+            }
+        }
+        for (index, Adjustment { by, at_most, .. }) in self.program().adjustments.iter().enumerate() {
+            let (slot, phase) = self.slot(*by, 0);
+            if present >> slot & 1 == 1 {
+                let (before, (limited, _)) = (forward.before[index], limited(sums[slot][phase], *at_most));
+                distances.extend([before.abs(), (limited + before.abs()).abs()]);
+                distances.extend(at_most.map(|k| (sums[slot][phase] + k).abs()));
+            }
+        }
+        if let Some(factor) = &self.program().factor {
+            let strength = match factor.target {
+                FactorTarget::Eg => forward.values[1],
+                FactorTarget::Score => forward.tapered,
+            };
+            let sides = self.slots_of(factor.by[0].accumulator).len();
+            if sides == 2 {
+                distances.push(strength.abs());
+            }
+            let side = usize::from(sides == 2 && strength < 0.0);
+            if let Some(least) = self.smallest(&factor.by, side, sums, present) {
+                distances.extend([(least - factor.min).abs(), (least - factor.max).abs()]);
+                let others = factor.by.iter().map(|&input| self.slot(input, side));
+                let others = others.filter(|(slot, _)| present >> slot & 1 == 1);
+                let mut others: Vec<f64> = others.map(|(slot, phase)| sums[slot][phase]).collect();
+                others.sort_by(f64::total_cmp);
+                distances.extend(others.get(1).map(|second| second - least));
+            }
+        }
+        distances.into_iter().min_by(f64::total_cmp).map(|distance| Kink { distance })
+    }
+}
+
+/// A slot and which of its values.
+type Slot = (usize, usize);
+
+/// C or min(C + k, 0), with its slope by C.
+#[inline(always)]
+fn limited<T: Scalar>(sum: T, at_most: Option<f64>) -> (T, T) {
+    match at_most {
+        None => (sum, T::one()),
+        Some(k) => {
+            let shifted = sum + T::constant(k);
+            let over = shifted.above(T::zero());
+            (T::select(over, T::zero(), shifted), T::select(over, T::zero(), T::one()))
+        }
+    }
+}
+
+impl Term {
+    /// The function of x, without y, and its slope.
+    #[inline(always)]
+    pub fn function<T: Scalar>(&self, sum: T) -> (T, T) {
+        let mut x = sum + T::constant(self.shift);
+        let mut scale = self.scale;
+        if self.operator.divides_argument() {
+            x = x * T::constant(1.0 / self.divide);
+        } else {
+            scale /= self.divide;
+        }
+        let (zero, one) = (T::zero(), T::one());
+        let (value, slope) = match &self.operator {
+            Operator::Identity => (x, one),
+            Operator::Relu => {
+                let on = x.above(zero);
+                (T::select(on, x, zero), T::select(on, one, zero))
+            }
+            Operator::Relu2 => {
+                let on = T::select(x.above(zero), x, zero);
+                (on * on, on + on)
+            }
+            Operator::Square => {
+                let magnitude = x.magnitude();
+                (x * magnitude, magnitude + magnitude)
+            }
+            Operator::Sigmoid => {
+                let value = x.sigmoid();
+                (value, value * (one - value) * T::constant(1.0 / self.divide))
+            }
+            Operator::Table(knots) => table(knots, x, 1.0 / self.divide),
+        };
+        let scale = T::constant(scale);
+        let (value, slope) = (value * scale, slope * scale);
+        match self.over {
+            None => (value, slope),
+            Some(over) => {
+                let on = sum.above(T::constant(over));
+                (T::select(on, value, zero), T::select(on, slope, zero))
+            }
+        }
+    }
+}
+
+/// Straight lines between knots, and the slope times `inner`.
+#[inline(always)]
+fn table<T: Scalar>(knots: &[[f64; 2]], x: T, inner: f64) -> (T, T) {
+    let [first, .., last] = knots else { unreachable!("a table has two knots or more") };
+    let mut value = T::constant(first[1]);
+    let mut slope = T::zero();
+    for pair in knots.windows(2) {
+        let [[x0, y0], [x1, y1]] = [pair[0], pair[1]];
+        let rise = (y1 - y0) / (x1 - x0);
+        let on = x.above(T::constant(x0));
+        value = T::select(on, T::constant(y0) + (x - T::constant(x0)) * T::constant(rise), value);
+        slope = T::select(on, T::constant(rise * inner), slope);
+    }
+    let beyond = x.above(T::constant(last[0]));
+    (T::select(beyond, T::constant(last[1]), value), T::select(beyond, T::zero(), slope))
+}
