@@ -130,7 +130,7 @@ fn random_program(seed: u64) -> Program {
         accumulators,
         terms,
         adjustments,
-        factor: (seed % 4 != 0).then_some(factor).or_else(|| {
+        factor: (!seed.is_multiple_of(4)).then_some(factor).or_else(|| {
             let by = vec![input(4), input(5)];
             Some(Factor { target: FactorTarget::Eg, by, min: -1e6, max: 1e6, one: 64.0 })
         }),
