@@ -6,6 +6,7 @@
 mod curvature;
 mod instruction_set;
 mod population;
+mod program;
 mod sigmoid;
 mod single;
 
@@ -17,6 +18,7 @@ use rayon::prelude::*;
 pub use instruction_set::InstructionSet;
 
 use self::population::{SharedScores, TileItem, TileParameters, TileSums, TileWidth, tile_kernel};
+use self::program::ProgramEvaluation;
 use self::sigmoid::with_lane_loss;
 use self::single::{MemberKernel, MemberParameters, MemberSums};
 use super::{Evaluations, Evaluator, Population, Request};
@@ -77,6 +79,10 @@ impl<'a> CpuEvaluator<'a> {
 
     /// Scores of the given positions under one θ, centipawns.
     fn scores_in(&self, theta: &[f64], positions: Range<usize>) -> Vec<f32> {
+        if let Some(program) = self.layout.program() {
+            let scores = ProgramEvaluation { evaluator: self, program }.scores(theta, positions);
+            return scores.into_iter().map(|score| score as f32).collect();
+        }
         let parameters = MemberParameters::new(theta, 1.0);
         let stripes: Vec<Vec<f32>> = split_into_stripes(positions, STRIPES_PER_CALL)
             .into_par_iter()
@@ -265,6 +271,9 @@ fn add(sum: &mut [f64], next: &[f64]) {
 impl Evaluator for CpuEvaluator<'_> {
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
         self.check(population, request)?;
+        if let Some(program) = self.layout.program() {
+            return Ok(ProgramEvaluation { evaluator: self, program }.evaluate(population, request));
+        }
         let (members, size) = (population.members(), 2 * self.layout.features());
         let weights: Vec<f64> =
             self.layout.parts()[request.parts.clone()].iter().map(|part| part.weight).collect();

@@ -130,6 +130,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> TileSums {
         let features = self.item.layout.features();
+        assert_eq!(features, self.item.layout.columns(), "ids are those of features");
         let width = V * S::F32_LANES;
         assert_eq!(self.item.parameters.width, width);
         let zero = Row([simd.splat_f32s(0.0); V]);

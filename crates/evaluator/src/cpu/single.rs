@@ -71,7 +71,11 @@ const ONES: [f32; TURN] = [1.0; TURN];
 /// that backends agree bit for bit wherever the sums are exact.
 #[inline(always)]
 pub(super) fn scores(layout: &Layout, shape: &Shape, table: &[f32], out: &mut [f32]) {
-    assert_eq!(table.len(), layout.features(), "a table of the layout");
+    assert_eq!(
+        (table.len(), layout.columns()),
+        (layout.features(), layout.features()),
+        "a table of the layout"
+    );
     let per_unit = 1.0 / f32::from(layout.phase_max());
     let length = shape.row_length();
     let ids = &layout.ids()[shape.first_entry..shape.first_entry + out.len() * length];
@@ -140,6 +144,7 @@ impl<L: LaneLoss> WithSimd for MemberKernel<'_, L> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> MemberSums {
         let features = self.layout.features();
+        assert_eq!(features, self.layout.columns(), "ids are those of features");
         let mut table = vec![0.0f32; features];
         // Two copies, so that neighbors rarely wait for each other's stores.
         let mut bucket_gradient = [(); 2].map(|()| vec![0.0f32; if self.gradients { features } else { 0 }]);

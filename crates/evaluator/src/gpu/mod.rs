@@ -94,6 +94,11 @@ impl<'a> GpuEvaluator<'a> {
                 layout.features()
             )));
         }
+        if layout.program().is_some() {
+            let reason =
+                "evaluations that are not linear are computed on the CPU: there are no shaders for them";
+            return Err(Error::Usage(reason.to_string()));
+        }
         options.validate()?;
         let gpu = Gpu::new(context, options.memory_bytes);
         let (store, budget) = memory::open(layout, &options, options.memory_bytes)?;
