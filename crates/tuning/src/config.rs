@@ -50,12 +50,27 @@ pub enum OptimizerConfig {
     },
 }
 
+/// What the choice of a method depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelSize {
+    /// Number of parameters, 2 F; 0 while it is unknown.
+    pub parameters: usize,
+    /// Whether scores are sums of parameters.
+    pub linear: bool,
+}
+
+impl ModelSize {
+    /// A model of which nothing is known yet.
+    pub const UNKNOWN: Self = Self { parameters: 0, linear: true };
+}
+
 impl OptimizerConfig {
-    /// The default method for a loss and a number of parameters: Gauss–Newton if the loss is smooth and the
-    /// matrix not too large, else Adam.
-    pub fn default_for(loss: LossKind, parameters: usize) -> Self {
-        match loss.is_smooth() && parameters <= GAUSS_NEWTON_LIMIT {
-            true => Self::GaussNewton(GaussNewtonSettings::default()),
+    /// The default method for a loss and a model: with matrices if the loss is smooth and they are not too large
+    /// (Gauss–Newton, followed by L-BFGS if scores are not linear), else Adam.
+    pub fn default_for(loss: LossKind, model: ModelSize) -> Self {
+        match loss.is_smooth() && model.parameters <= GAUSS_NEWTON_LIMIT {
+            true if model.linear => Self::GaussNewton(GaussNewtonSettings::default()),
+            true => Self::Hybrid(HybridSettings::default()),
             false => Self::adam(AdamSettings::default()),
         }
     }

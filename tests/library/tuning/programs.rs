@@ -43,8 +43,14 @@ fn exact_changes_are_differences_of_the_reference() {
     let data = program_dataset(&folder.path().join("d.bin"), 400, 1);
     let layout = Layout::whole(&data).unwrap();
     let prior: Vec<f64> = program_theta().iter().map(|value| value.round()).collect();
-    let whole = Parameterization::identity(&prior);
-    let coordinates = whole.coordinates.iter().map(|c| Coordinate { integer: true, ..c.clone() }).collect();
+    let coordinate = |(i, &start): (usize, &f64)| Coordinate {
+        name: format!("p{i}"),
+        start,
+        min: None,
+        max: None,
+        integer: true,
+    };
+    let coordinates = prior.iter().enumerate().map(coordinate).collect();
     let columns = (0..2 * FEATURES as u32).map(|i| vec![(i, 1.0)]).collect();
     let identity = Parameterization::try_new("whole", vec![0.0; prior.len()], coordinates, columns).unwrap();
     for basis in [identity, tied(&prior)] {
