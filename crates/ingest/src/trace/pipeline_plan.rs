@@ -40,6 +40,9 @@ impl Plan {
         let mut terms = Vec::new();
         for (accumulator, record) in schema.accumulators.iter().enumerate() {
             let name = &record.name;
+            if schema.accumulators[..accumulator].iter().any(|other| other.name == *name) {
+                return Err(Error::Usage(format!("accumulator '{name}' is listed twice")));
+            }
             if record.sign.abs() != 1.0 {
                 return Err(usage(name, &format!("its sign is {}: must be 1 or -1", record.sign)));
             }
