@@ -451,12 +451,6 @@ fn contradictions_are_named() {
             "\"knots\": [[0, 0], [1, 1]]",
             "accumulator 'power': has knots, but its operator is no table",
         ),
-        (
-            weiss,
-            "\"phase\": {\"middlegame\": 24, \"endgame\": 0},\n  \"columns\": {\"phase\": 1, ",
-            "\"columns\": {",
-            "",
-        ),
         (weiss, "\"division\": \"truncate\"", "\"division\": \"floor\"", "unknown variant `floor`"),
     ];
     for (schema, from, to, expected) in cases {
