@@ -504,9 +504,10 @@ fn sums_that_are_too_large_are_refused() {
     let schema = &examples()[0];
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("t.svm");
-    for (line, expected) in
-        [("1 qid:1 1:3 1000:3e37", "the sum of 'safety.white' is 1440000"), ("1 qid:1 1:3 1201:1e5", "the score is ")]
-    {
+    for (line, expected) in [
+        ("1 qid:1 1:3 1000:3e37", "the sum of 'safety.white' is 1440000"),
+        ("1 qid:1 1:3 1201:1e5", "the score is "),
+    ] {
         std::fs::write(&trace, format!("{line}\n")).unwrap();
         let settings = ImportSettings::new(compile(schema).unwrap());
         let cancel = AtomicBool::new(false);

@@ -98,7 +98,8 @@ fn a_trace_of_the_dataset_is_the_same_dataset() {
     import(&bench, &["t.svm"], "");
     let first = dataset::read(&bench.path("out.bin")).unwrap();
     bench.told(&["trace", "out.bin", "-o", "again.svm", "--schema", "again.json"]);
-    import(&bench, &["again.svm", "--schema", "again.json"], "");
+    bench.write("s.json", bench.bytes("again.json"));
+    import(&bench, &["again.svm"], "");
     let second = dataset::read(&bench.path("out.bin")).unwrap();
     assert_eq!(second.metadata().feature_set, first.metadata().feature_set);
     for n in 0..first.len() {
@@ -126,7 +127,7 @@ fn mistakes_are_named() {
         let told = refuse(&bench, &["t.svm", "--schema", "s.json"], 1);
         assert!(told.starts_with("gputexel: s.json") && told.contains(expected), "{to}: {told}");
     }
-    let bench = bench(format!("{}1 1:4 10:1e38\n", trace(3)), &schema());
+    let bench = bench(format!("{}1 qid:9 1:4 10:1e38\n", trace(3)), &schema());
     let told = refuse(&bench, &["t.svm", "--schema", "s.json", "--max-bad-share", "0"], 1);
     assert!(told.contains("t.svm:4: the sum of 'danger.white' is"), "{told}");
     // A schema whose danger is never above 0.

@@ -221,6 +221,11 @@ pub fn import_as(bytes: &[u8], path: &Path, like: Option<&Like>, check: &ArrayCh
     };
     notes.extend(about_precision(&theta, precision));
     let mut file = ParameterFile::of(&feature_set, phase, k, parameters);
+    // Its parameters are those of the other file, in the same order.
+    file.program = match like {
+        Some(Like::File(like)) => like.program.clone(),
+        _ => None,
+    };
     if let Some(header) = header {
         file.provenance = header.provenance;
     }
