@@ -76,11 +76,15 @@ struct Position {
 /// A position; the sums of a side are there in two of three.
 fn position(random: &mut Numbers) -> Position {
     let safety =
-        |random: &mut Numbers| (random.below(3) > 0).then(|| vec![random.below(4), random.below(9), 1]);
+        |random: &mut Numbers| (random.below(3) > 0).then(|| vec![random.below(13), random.below(9), 1]);
     let scaling = |random: &mut Numbers| (random.below(3) > 0).then(|| vec![1, random.below(9)]);
     Position {
         phase: random.below(25),
-        pieces: (0..5).map(|_| random.from(-2, 2)).collect(),
+        // Without pieces, the signs of the middlegame and the endgame often differ.
+        pieces: {
+            let only_pawns = random.below(2) == 0;
+            (0..5).map(|piece| if only_pawns && piece > 0 { 0 } else { random.from(-2, 2) }).collect()
+        },
         safety: [safety(random), safety(random)],
         complexity: (random.below(5) > 0).then(|| vec![random.below(17), 1]),
         scaling: [scaling(random), scaling(random)],
@@ -89,6 +93,11 @@ fn position(random: &mut Numbers) -> Position {
 
 /// The evaluation of Ethereal's example in integers.
 fn ethereal(position: &Position) -> i64 {
+    with_complexity(position, -157)
+}
+
+/// The same with another base of complexity.
+fn with_complexity(position: &Position, base: i64) -> i64 {
     let value = |values: [i64; 5]| position.pieces.iter().zip(values).map(|(c, v)| c * v).sum::<i64>();
     let mut mg = value([82, 426, 441, 627, 1292]);
     let mut eg = value([144, 475, 510, 803, 1623]);
@@ -98,7 +107,7 @@ fn ethereal(position: &Position) -> i64 {
             eg += sign * (total(&position.safety[side], &[41, 34, -26]).unwrap().max(0) / 20);
         }
     }
-    if let Some(complexity) = total(&position.complexity, &[8, -157]) {
+    if let Some(complexity) = total(&position.complexity, &[8, base]) {
         eg += eg.signum() * complexity.max(-eg.abs());
     }
     let strong = usize::from(eg < 0);
@@ -155,6 +164,22 @@ fn evaluations_are_those_of_an_engine_with_integers() {
     let wrong = schema.replace("\"sign\": -1", "\"sign\": 1");
     let (report, _) = read(&wrong, &text, Division::Truncate, 1.0);
     assert!(report.comparison.differing > 1000, "{}", report.comparison.differing);
+}
+
+/// Complexity above 0 pushes a value away from 0, to the side on which rounding left it.
+#[test]
+fn rounding_near_a_jump_is_told_apart() {
+    let mut random = Numbers(3);
+    let positions: Vec<Position> = (0..4000).map(|_| position(&mut random)).collect();
+    let text: String = positions.iter().map(|one| line(one, 1, with_complexity(one, 60), "")).collect();
+    let schema = examples()[0].replace("\"prior\": -157", "\"prior\": 60");
+    let (report, _) = read(&schema, &text, Division::Truncate, 0.0);
+    assert_eq!(report.comparison.differing, 0);
+    let (report, _) = read(&schema, &text, Division::Exact, 3.0);
+    let found = &report.comparison;
+    assert_eq!(found.differing, 0, "{:?}", found.worst);
+    assert!((1..80).contains(&found.near_kinks), "{}", found.near_kinks);
+    assert!(found.largest_near_kink > 20.0, "{}", found.largest_near_kink);
 }
 
 #[test]
@@ -513,7 +538,8 @@ fn sums_that_are_too_large_are_refused() {
         let cancel = AtomicBool::new(false);
         let mut hooks = Hooks { cancel: &cancel, progress: &mut |_| {} };
         let output = folder.path().join("out.bin");
-        let told = import(&[trace.clone()], &settings, &output, &mut hooks).unwrap_err().to_string();
+        let told =
+            import(std::slice::from_ref(&trace), &settings, &output, &mut hooks).unwrap_err().to_string();
         assert!(told.contains(expected), "{told}");
         assert!(!output.exists());
     }
