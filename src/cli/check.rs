@@ -129,6 +129,13 @@ fn describe(checked: &Checked, args: &CheckArgs) -> String {
             found.at,
             if found.agrees() { "OK" } else { "WRONG" }
         );
+        if let Some(share) = found.near_kinks {
+            let share = 100.0 * share;
+            let _ = writeln!(
+                text,
+                "            {share:.1} % of all positions are near a kink or jump and left out"
+            );
+        }
     }
     text
 }
@@ -152,6 +159,13 @@ fn describe_evaluation(text: &mut String, findings: &Findings, args: &CheckArgs)
         "            mean absolute difference {:.3} cp, mean difference {:+.3} cp",
         found.mean_size_cp, found.mean_difference_cp
     );
+    if let (Some(count @ 1..), Some(largest)) = (found.near_kinks, found.largest_near_kink_cp) {
+        let _ = writeln!(
+            text,
+            "            {} more differ near a kink or jump, by up to {largest:.1} cp: rounding may be the cause",
+            grouped(count)
+        );
+    }
     if let Some(hint) = &found.hint {
         let _ = writeln!(text, "            {hint}");
     }

@@ -1,4 +1,4 @@
-//! Duplicate positions: to a linear evaluation, equal rows are the same position.
+//! Duplicate positions: to an evaluation, equal rows are the same position.
 
 use std::collections::HashMap;
 

@@ -73,7 +73,7 @@ impl FeatureFindings {
             // The third with the most material first.
             let third = ((max - u32::from(row.phase)) * 3 / (max + 1)) as usize;
             for (id, coefficient) in row.entries() {
-                let id = usize::from(id);
+                let id = usize::from(data.feature_of(id));
                 if coefficient != 0.0 && last_seen[id] != n {
                     last_seen[id] = n;
                     counts[id][third] += 1;

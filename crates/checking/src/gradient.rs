@@ -8,6 +8,7 @@ use gputexel_dataset::{Dataset, Layout};
 use gputexel_evaluator::cpu::CpuEvaluator;
 use gputexel_evaluator::{Evaluator, Population, Request};
 use gputexel_files::Result;
+use gputexel_model::program::CompiledProgram;
 
 /// Number of parameters whose derivative is compared.
 pub const PARAMETERS: usize = 64;
@@ -15,12 +16,29 @@ pub const PARAMETERS: usize = 64;
 pub const TOLERANCE: f64 = 1e-4;
 /// Step of central differences, centipawns.
 const STEP_CP: f64 = 0.05;
+/// A number that a program tests may move by several of the sums that move: this often by one of them.
+const REACH: f64 = 4.0;
+
+/// Positions whose scores are smooth for a step of any parameter.
+fn smooth_positions(data: &Dataset, program: &CompiledProgram, theta: &[f64]) -> Vec<usize> {
+    let is_smooth = |n: &usize| {
+        let largest = data.row(*n).entries().fold(1.0f32, |most, (_, c)| most.max(c.abs()));
+        let (sums, present) = objective::sums(data, program, theta, *n);
+        let kink = program.nearest_kink(&sums, present, objective::taper(data, *n));
+        kink.is_none_or(|kink| kink.distance > REACH * STEP_CP * f64::from(largest))
+    };
+    (0..data.len()).filter(is_smooth).collect()
+}
 
 /// Results of comparing derivatives.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GradientFindings {
     /// Positions of the sample.
     pub positions: usize,
+    /// Of an evaluation that is not linear, the share of positions so near a kink or jump that finite differences
+    /// may cross it; they are not in the sample.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub near_kinks: Option<f64>,
     /// Number of parameters compared: evenly spaced among those that occur in the sample.
     pub parameters: usize,
     /// Largest absolute derivative, per centipawn.
@@ -33,12 +51,16 @@ pub struct GradientFindings {
 
 impl GradientFindings {
     pub(super) fn new(data: &Dataset, theta: &[f64], settings: CheckSettings) -> Result<Option<Self>> {
-        let wanted = settings.sample.min(data.len());
+        let smooth = data.program().map(|program| smooth_positions(data, program, theta));
+        let available = smooth.as_ref().map_or(data.len(), Vec::len);
+        let wanted = settings.sample.min(available);
         if wanted == 0 {
             return Ok(None);
         }
         // Evenly spaced, so that all parts of the input are covered.
-        let chosen: Vec<usize> = (0..wanted).map(|i| i * data.len() / wanted).collect();
+        let place = |i: usize| i * available / wanted;
+        let chosen: Vec<usize> =
+            (0..wanted).map(|i| smooth.as_ref().map_or(place(i), |all| all[place(i)])).collect();
         let mut part = vec![1usize; data.len()];
         chosen.iter().for_each(|&n| part[n] = 0);
         let parts = if wanted == data.len() { 1 } else { 2 };
@@ -49,7 +71,7 @@ impl GradientFindings {
 
         let mut present = vec![false; data.feature_count()];
         for &n in &chosen {
-            data.row(n).entries().for_each(|(id, _)| present[usize::from(id)] = true);
+            data.row(n).entries().for_each(|(id, _)| present[usize::from(data.feature_of(id))] = true);
         }
         let features = data.feature_count();
         let candidates: Vec<usize> = (0..2 * features).filter(|&at| present[at % features]).collect();
@@ -57,6 +79,7 @@ impl GradientFindings {
         let objective = Objective { k: settings.k, loss: settings.loss };
         let mut found = Self {
             positions: wanted,
+            near_kinks: smooth.map(|all| 1.0 - all.len() as f64 / data.len() as f64),
             parameters: count,
             largest_derivative: 0.0,
             largest_difference: 0.0,

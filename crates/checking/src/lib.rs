@@ -25,7 +25,7 @@ pub use scores::{ScoreRow, ScoresAgainstResults};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::{self, LossKind};
 use gputexel_files::Result;
-use gputexel_ingest::trace::{Comparison, Outlier, Reference};
+use gputexel_ingest::trace::{Comparison, Outlier, Reference, is_near_kink};
 
 /// Computed evaluations compared with those printed by the engine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -34,6 +34,13 @@ pub struct EvaluationFindings {
     pub compared: u64,
     /// Those that differ by more than the tolerance.
     pub differing: u64,
+    /// Of an evaluation that is not linear, those that differ as much near one of its kinks or jumps, where the
+    /// engine's rounding may be the cause.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub near_kinks: Option<u64>,
+    /// The largest of their differences, centipawns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub largest_near_kink_cp: Option<f64>,
     /// Largest difference that still counts as equal, centipawns.
     pub tolerance_cp: f64,
     /// Mean of computed − printed, centipawns.
@@ -51,7 +58,7 @@ pub struct EvaluationFindings {
 }
 
 impl EvaluationFindings {
-    fn new(comparison: &Comparison, tolerance_cp: f64) -> Option<Self> {
+    fn new(comparison: &Comparison, linear: bool, tolerance_cp: f64) -> Option<Self> {
         let count = comparison.compared;
         if count == 0 {
             return None;
@@ -71,6 +78,8 @@ impl EvaluationFindings {
         Some(Self {
             compared: count,
             differing: comparison.differing,
+            near_kinks: (!linear).then_some(comparison.near_kinks),
+            largest_near_kink_cp: (!linear).then_some(comparison.largest_near_kink),
             tolerance_cp,
             mean_difference_cp: comparison.sum / count as f64,
             mean_size_cp: comparison.sum_absolute / count as f64,
@@ -115,15 +124,23 @@ pub struct CheckSettings {
     pub sample: usize,
 }
 
+/// Whether the engine's rounding may lead to another score than that of position `n`.
+fn near_kink(data: &Dataset, theta: &[f64], n: usize) -> bool {
+    data.program().is_some_and(|program| {
+        let (sums, present) = objective::sums(data, program, theta, n);
+        is_near_kink(program, &sums, present, objective::taper(data, n))
+    })
+}
+
 /// Compares a dataset's evaluations under θ with printed ones, if it has any, and with results. A dataset
 /// does not record the side to move.
 pub fn compare(data: &Dataset, theta: &[f64], reference: &Reference) -> Comparison {
     let mut comparison = Comparison::default();
     for n in 0..data.len() {
-        let score = objective::score(data, theta, n);
+        let computed = (objective::score(data, theta, n), near_kink(data, theta, n));
         let printed = data.static_evaluations().get(n).copied().filter(|value| !value.is_nan());
         let result = f64::from(data.results()[n]);
-        comparison.add(reference, score, printed.map(f64::from), result, None, n as u64, b"");
+        comparison.add(reference, computed, printed.map(f64::from), result, None, n as u64, b"");
     }
     comparison
 }
@@ -140,7 +157,7 @@ pub fn check(
     reference: &Reference,
     settings: CheckSettings,
 ) -> Result<Findings> {
-    let evaluation = EvaluationFindings::new(comparison, reference.tolerance_cp);
+    let evaluation = EvaluationFindings::new(comparison, data.program().is_none(), reference.tolerance_cp);
     let labels = LabelFindings::new(data, theta, comparison);
     let gradient = GradientFindings::new(data, theta, settings)?;
     let mut faults = Vec::new();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::FeatureSet;
+use crate::program::Program;
 use gputexel_chess::PhaseSettings;
 use gputexel_files::run_folder::PARAMETERS;
 use gputexel_files::{Error, Result};
@@ -181,6 +182,9 @@ pub struct ParameterFile {
     pub uncertainty: Option<UncertaintyRecord>,
     /// Values in id order.
     pub parameters: Vec<ParameterRecord>,
+    /// The program of the evaluation, if it is not linear.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Program>,
     /// Origin of the values.
     #[serde(default)]
     pub provenance: Provenance,
@@ -217,6 +221,7 @@ impl ParameterFile {
             k,
             uncertainty: None,
             parameters,
+            program: set.program.clone(),
             provenance: Provenance::default(),
         }
     }
@@ -236,6 +241,7 @@ impl ParameterFile {
             k,
             uncertainty: None,
             parameters,
+            program: None,
             provenance: Provenance::default(),
         }
     }
@@ -305,6 +311,9 @@ impl ParameterFile {
                     format!("parameter '{}' is not a finite number", record.name),
                 ));
             }
+        }
+        if let Some(program) = &file.program {
+            program.validate(file.parameters.len()).map_err(|error| Error::input(path, error.to_string()))?;
         }
         if file.k.is_some_and(|k| !k.is_finite() || k <= 0.0) {
             return Err(Error::input(path, "k must be a positive number"));

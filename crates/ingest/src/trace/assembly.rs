@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use half::f16;
 
-use super::compiled_schema::Column;
+use super::compiled_schema::{Column, CompiledSchema};
 use super::line::Batch;
 use super::report::{ImportReport, SourceReport};
 use super::{Comparison, ImportSettings, MAX_SCALES};
@@ -21,11 +21,14 @@ use gputexel_chess::sample::{Agreement, Verdict};
 use gputexel_chess::scale::ResultTally;
 use gputexel_dataset::{DatasetWriter, SourceRecord};
 use gputexel_files::{Advice, Error, Result};
+use gputexel_model::program::{Operator, Term};
 
 /// Number of lines before the share of bad ones is first checked.
 const LINES_BEFORE_JUDGING: u64 = 1000;
 /// With fewer lines, the absence of draws says nothing about the scale of results.
 const LINES_BEFORE_MARKS: u64 = 20;
+/// A term that is switched on in fewer positions than this is warned of.
+const MIN_ACTIVE_SHARE: f64 = 0.01;
 /// Maximum number of complaints shown.
 const COMPLAINTS: usize = 5;
 
@@ -53,6 +56,8 @@ pub(super) struct Assembly<'a> {
     tally: ResultTally,
     /// For the current source: agreement of results with material.
     agreement: Agreement,
+    /// For the current source: the number of positions in which each term is switched on.
+    active: Vec<u64>,
     contents: Contents,
 }
 
@@ -84,13 +89,14 @@ impl<'a> Assembly<'a> {
             columns_seen: [false; Column::COUNT],
             tally: ResultTally::default(),
             agreement: Agreement::default(),
+            active: Vec::new(),
             contents: Contents::default(),
         }
     }
 
     /// Writes the positions of a chunk.
     fn write(&mut self, path: &str, batch: &Batch) -> Result<()> {
-        let features = &self.settings.schema.feature_set().features;
+        let schema = &self.settings.schema;
         batch.for_each(|mut position, game| {
             if *self.numbered.get_or_insert(game.is_some()) || game.is_some() {
                 if self.numbered == Some(false) {
@@ -111,7 +117,7 @@ impl<'a> Assembly<'a> {
                 let mut entries = position.ids.iter().zip(position.coefficients);
                 let inexact = entries.find(|(_, c)| f16::from_f32(**c).to_f32() != **c);
                 self.first_inexact =
-                    inexact.map(|(&id, c)| format!("{path}: {c} of '{}'", features[usize::from(id)].name));
+                    inexact.map(|(&id, c)| format!("{path}: {c} of '{}'", schema.column_name(id)));
             }
             Ok(())
         })
@@ -169,6 +175,7 @@ impl Sink for Assembly<'_> {
             self.columns_seen = [false; Column::COUNT];
             self.tally = ResultTally::default();
             self.agreement = Agreement::default();
+            self.active.clear();
         }
         if let (Some(line), 1) = (batch.zero_at, schema.base) {
             let reason =
@@ -189,6 +196,8 @@ impl Sink for Assembly<'_> {
         }
         check_room(&self.writer)?;
         self.comparison.merge(&batch.comparison, source);
+        self.active.resize(self.active.len().max(batch.active.len()), 0);
+        self.active.iter_mut().zip(&batch.active).for_each(|(all, own)| *all += own);
 
         let report = &mut self.reports[source];
         report.record.records += batch.records;
@@ -262,11 +271,32 @@ impl Sink for Assembly<'_> {
                 ),
             ));
         }
+        if last {
+            report.warnings.extend(dead_terms(schema, &self.active, report.record.positions));
+        }
         if last && schema.base == 0 && !self.zero && schema.uses_zero() && report.record.positions > 0 {
             report.warnings.push("index 0 never occurs: does the file count from 1?".to_string());
         }
         Ok(())
     }
+}
+
+/// Warnings of terms that are switched off nearly everywhere.
+fn dead_terms(schema: &CompiledSchema, active: &[u64], positions: u64) -> Vec<String> {
+    let Some((program, _)) = &schema.program else { return Vec::new() };
+    let terms = program.program().terms.iter().zip(active);
+    let switched =
+        |term: &Term| term.over.is_some() || matches!(term.operator, Operator::Relu | Operator::Relu2);
+    let few = |active: u64| (active as f64) < MIN_ACTIVE_SHARE * positions as f64;
+    let dead = terms.filter(|(term, active)| switched(term) && few(**active));
+    dead.map(|(term, active)| {
+        let name = &program.program().accumulators[term.input.accumulator].name;
+        let (operator, target) = (term.operator.name(), term.target.name());
+        format!(
+            "the {operator} of '{name}' in {target} is switched on in {active} of {positions} positions under the priors: in the others, tuning cannot see its parameters"
+        )
+    })
+    .collect()
 }
 
 /// Why results are not accepted as they are.

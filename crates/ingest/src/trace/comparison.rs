@@ -3,10 +3,17 @@
 use serde::Serialize;
 use shakmaty::Color;
 
+use super::row_sums::RowSums;
+use super::schema::Division;
+use super::truncation::{Shares, truncated_score};
+use gputexel_files::Result;
 use gputexel_model::FeatureSet;
+use gputexel_model::program::{CompiledProgram, Taper};
 
 /// Maximum number of differences that are kept.
 pub const WORST: usize = 10;
+/// Rounding of an engine changes a sum by about as much as there are divisions before it.
+const KINK_CP: f64 = 3.0;
 /// Maximum number of bytes of a comment that are kept.
 const COMMENT_BYTES: usize = 120;
 
@@ -15,6 +22,10 @@ const COMMENT_BYTES: usize = 120;
 pub struct Reference {
     theta: Vec<f64>,
     features: usize,
+    /// The program of the evaluation, if it has one, and the values of its columns.
+    program: Option<(CompiledProgram, Vec<[f64; 2]>)>,
+    /// How the engine divides.
+    division: Division,
     /// Largest difference that still counts as equal, centipawns.
     pub tolerance_cp: f64,
 }
@@ -22,21 +33,68 @@ pub struct Reference {
 impl Reference {
     /// Parameters θ, mg of every feature, then eg.
     ///
+    /// # Errors
+    /// Those of the feature set's program.
+    ///
     /// # Panics
     /// If the length of θ does not match the feature set.
-    pub fn new(set: &FeatureSet, theta: Vec<f64>, tolerance_cp: f64) -> Self {
-        assert_eq!(theta.len(), 2 * set.features.len());
-        Self { features: set.features.len(), theta, tolerance_cp }
+    pub fn try_new(set: &FeatureSet, theta: Vec<f64>, tolerance_cp: f64) -> Result<Self> {
+        let features = set.features.len();
+        assert_eq!(theta.len(), 2 * features);
+        let program = set.program.clone().map(|program| CompiledProgram::try_new(program, features));
+        let program = program.transpose()?.map(|program| {
+            let values = program.column_values(&theta);
+            (program, values)
+        });
+        Ok(Self { theta, features, program, division: Division::default(), tolerance_cp })
+    }
+
+    /// The same for an engine that divides like this.
+    #[must_use]
+    pub fn with_division(self, division: Division) -> Self {
+        Self { division, ..self }
+    }
+
+    /// The score of a row of columns, without the constant offset, and whether it is so near a kink or jump that
+    /// the rounding of an engine may lead to another score.
+    pub(super) fn score(
+        &self,
+        row: impl Iterator<Item = (u16, f64)>,
+        shares: Shares,
+        sums: &mut RowSums,
+    ) -> (f64, bool) {
+        let Some((program, values)) = &self.program else {
+            return (self.sum(row, shares), false);
+        };
+        sums.add_up(program, values, row);
+        if self.division == Division::Truncate {
+            return (truncated_score(program, sums, shares), false);
+        }
+        let (mg, eg) = shares.pair();
+        let taper = Taper { mg, eg };
+        let score = program.score(&sums.sums, sums.present, taper);
+        (score, is_near_kink(program, &sums.sums, sums.present, taper))
     }
 
     /// Σ coefficient · (share · mg + share · eg), without the constant offset.
-    pub fn sum(&self, row: impl Iterator<Item = (u16, f64)>, (mg, eg): (f64, f64)) -> f64 {
-        row.map(|(id, coefficient)| {
-            let id = usize::from(id);
-            coefficient * (mg * self.theta[id] + eg * self.theta[self.features + id])
-        })
-        .sum()
+    fn sum(&self, row: impl Iterator<Item = (u16, f64)>, shares: Shares) -> f64 {
+        let values = |id: u16| (self.theta[usize::from(id)], self.theta[self.features + usize::from(id)]);
+        if self.division == Division::Truncate {
+            let mut sums = [0.0; 2];
+            row.for_each(|(id, coefficient)| {
+                sums[0] += coefficient * values(id).0;
+                sums[1] += coefficient * values(id).1;
+            });
+            return shares.truncated(sums, None);
+        }
+        let (mg, eg) = shares.pair();
+        row.map(|(id, coefficient)| coefficient * (mg * values(id).0 + eg * values(id).1)).sum()
     }
+}
+
+/// Whether a sum is so near a kink or jump that the rounding of an engine may lead to another score.
+pub fn is_near_kink(program: &CompiledProgram, sums: &[[f64; 2]], present: u32, taper: Taper) -> bool {
+    program.nearest_kink(sums, present, taper).is_some_and(|kink| kink.distance <= KINK_CP)
 }
 
 /// Sums for a correlation coefficient (Pearson's).
@@ -115,8 +173,13 @@ impl Outlier {
 pub struct Comparison {
     /// Positions with a printed evaluation.
     pub compared: u64,
-    /// Those that differ by more than the tolerance.
+    /// Those that differ by more than the tolerance, except near kinks.
     pub differing: u64,
+    /// Those that differ by more than the tolerance near a kink or jump of the evaluation, where rounding may be
+    /// the cause.
+    pub near_kinks: u64,
+    /// Largest absolute difference of those, centipawns.
+    pub largest_near_kink: f64,
     /// Number of these that agree when the sign of the printed evaluation is reversed.
     pub turned: u64,
     /// Sum of the differences, computed − printed.
@@ -132,12 +195,12 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Adds a position.
+    /// Adds a position; `near_kink` says whether its score may have crossed a kink or jump by rounding.
     #[allow(clippy::too_many_arguments, reason = "a position has that many sides")]
     pub fn add(
         &mut self,
         reference: &Reference,
-        computed_cp: f64,
+        (computed_cp, near_kink): (f64, bool),
         printed_cp: Option<f64>,
         result: f64,
         turn: Option<Color>,
@@ -152,6 +215,11 @@ impl Comparison {
         self.sum += difference;
         self.sum_absolute += difference.abs();
         self.evaluations.add(printed_cp, computed_cp);
+        if near_kink && difference.abs() > reference.tolerance_cp {
+            self.near_kinks += 1;
+            self.largest_near_kink = self.largest_near_kink.max(difference.abs());
+            return;
+        }
         if difference.abs() > reference.tolerance_cp {
             self.differing += 1;
             self.turned += u64::from((computed_cp + printed_cp).abs() <= reference.tolerance_cp);
@@ -171,6 +239,8 @@ impl Comparison {
     pub fn merge(&mut self, other: &Self, source: usize) {
         self.compared += other.compared;
         self.differing += other.differing;
+        self.near_kinks += other.near_kinks;
+        self.largest_near_kink = self.largest_near_kink.max(other.largest_near_kink);
         self.turned += other.turned;
         self.sum += other.sum;
         self.sum_absolute += other.sum_absolute;

@@ -1,14 +1,18 @@
 //! A schema compiled for reading: the role of each index, and the resulting feature set.
 
+use std::ops::Range;
 use std::path::Path;
 
+use super::accumulators::{AccumulatorEntry, AccumulatorRecord, SharedParameter, SideIndices};
+use super::parameters::{SchemaParameter, Values};
+use super::pipeline_plan::Plan;
 use super::places::places_of;
 use super::schema::{
-    Columns, Comment, GameColumn, PhaseRecord, PhaseWord, Results, Schema, SchemaParameter, Values, View,
-    Views,
+    Columns, Comment, Division, GameColumn, PhaseRecord, PhaseWord, Results, Schema, View, Views,
 };
 use gputexel_chess::PhaseSettings;
 use gputexel_files::{Error, Result};
+use gputexel_model::program::{Accumulator, CompiledProgram, Factor, Program};
 use gputexel_model::{Feature, FeatureSet, Imported, ImportedParameter, MAX_FEATURES, Phases};
 
 /// Maximum index.
@@ -36,7 +40,7 @@ pub(super) enum Action {
     Ignore,
     /// It is a property of the position.
     Column(Column),
-    /// It is a coefficient.
+    /// It is the coefficient of a column, see [`CompiledProgram`]: of a feature unless accumulators have it.
     Feature(u16, Half),
 }
 
@@ -94,6 +98,10 @@ pub struct CompiledSchema {
     pub(super) merges: bool,
     /// Whether all numbers are kept from the side to move's view.
     pub(super) relative: bool,
+    /// How the engine divides.
+    pub(super) division: Division,
+    /// The program, and the starting values of each column.
+    pub(super) program: Option<(CompiledProgram, Vec<[f64; 2]>)>,
     feature_set: FeatureSet,
 }
 
@@ -132,8 +140,15 @@ impl CompiledSchema {
             builder.place(index, Action::Ignore, "ignore")?;
         }
         for record in &schema.parameters {
-            builder.parameter(record)?;
+            if record.at.is_some() {
+                let text = "has a place (\"at\"), which only parameters of accumulators have";
+                return usage(format!("parameter '{}': {text}", record.name));
+            }
+            let ids = builder.parameter(record)?;
+            builder.tables.push((record.name.clone(), ids));
         }
+        let (turned, relative) = views_of(schema)?;
+        let program = builder.program(schema, turned[1])?;
         let Builder { actions, features, parameters, mut required, declared, .. } = builder;
         // Ids are in the order of indices as long as every feature has one index, larger than all before.
         let ids = actions.iter().filter_map(|action| match action {
@@ -146,8 +161,16 @@ impl CompiledSchema {
         }
         let qid = matches!(schema.columns.game, Some(GameColumn::Qid(_)));
         required.retain(|(column, _)| !matches!(column, Column::Offset | Column::Score | Column::Eval));
-        let (turned, relative) = views_of(schema)?;
         let imported = Imported { scale_one, parameters };
+        let feature_set = FeatureSet::try_imported_program(features, settings, imported, program)?;
+        let program = match (&feature_set.program, feature_set.imported_prior()) {
+            (Some(program), Some(prior)) => {
+                let program = CompiledProgram::try_new(program.clone(), feature_set.features.len())?;
+                let values = program.column_values(&prior);
+                Some((program, values))
+            }
+            _ => None,
+        };
         Ok(Self {
             base: schema.index_base,
             actions,
@@ -162,13 +185,30 @@ impl CompiledSchema {
             turned,
             merges,
             relative,
-            feature_set: FeatureSet::try_imported(features, settings, imported)?,
+            division: schema.division,
+            program,
+            feature_set,
         })
     }
 
     /// The feature set of a dataset imported with this schema.
     pub fn feature_set(&self) -> &FeatureSet {
         &self.feature_set
+    }
+
+    /// How the engine divides.
+    pub fn division(&self) -> Division {
+        self.division
+    }
+
+    /// The name of the feature of a column.
+    pub(super) fn column_name(&self, column: u16) -> &str {
+        let features = &self.feature_set.features;
+        let feature = match &self.program {
+            Some((program, _)) => program.features_of_columns()[usize::from(column)],
+            None => column,
+        };
+        &features[usize::from(feature)].name
     }
 
     /// The largest index that the schema declares.
@@ -269,6 +309,15 @@ fn views_of(schema: &Schema) -> Result<([bool; 5], bool)> {
     }
 }
 
+/// The first index of each sum of an accumulator.
+fn starts(record: &AccumulatorRecord) -> Result<Vec<u32>> {
+    match (record.index, record.sides) {
+        (Some(index), None) => Ok(vec![index]),
+        (None, Some(SideIndices { white, black })) => Ok(vec![white, black]),
+        _ => Err(Error::Usage(format!("accumulator '{}': needs either index or sides", record.name))),
+    }
+}
+
 struct Builder {
     base: u32,
     untapered: bool,
@@ -277,6 +326,8 @@ struct Builder {
     features: Vec<Feature>,
     parameters: Vec<ImportedParameter>,
     required: Vec<(Column, u32)>,
+    /// The parameters of each entry of the schema.
+    tables: Vec<(String, Range<usize>)>,
 }
 
 impl Builder {
@@ -289,6 +340,7 @@ impl Builder {
             features: Vec::new(),
             parameters: Vec::new(),
             required: Vec::new(),
+            tables: Vec::new(),
         }
     }
 
@@ -339,11 +391,16 @@ impl Builder {
         Ok(())
     }
 
-    fn parameter(&mut self, record: &SchemaParameter) -> Result<()> {
+    /// Adds the parameters of an entry, and returns their ids.
+    fn parameter(&mut self, record: &SchemaParameter) -> Result<Range<usize>> {
         let name = record.name.as_str();
         let usage = |text: &str| Err(Error::Usage(format!("parameter '{name}': {text}")));
-        let ways =
-            [record.index.is_some(), !record.indices.is_empty(), record.mg.is_some() || record.eg.is_some()];
+        let ways = [
+            record.index.is_some(),
+            !record.indices.is_empty(),
+            record.mg.is_some() || record.eg.is_some(),
+            record.at.is_some(),
+        ];
         if ways.iter().filter(|way| **way).count() != 1 {
             return usage("needs either index, indices, or mg and eg");
         }
@@ -407,6 +464,106 @@ impl Builder {
             for &index in &record.indices {
                 self.place(index, Action::Feature(id, Half::Both), &whose)?;
             }
+        }
+        Ok(self.features.len() - count..self.features.len())
+    }
+
+    /// The program of a schema, whose accumulators' parameters follow the others; `None` if it has none.
+    fn program(&mut self, schema: &Schema, turned: bool) -> Result<Option<Program>> {
+        let Plan { terms, adjustments, factor, phases, unlimited } =
+            Plan::try_new(schema, self.untapered, turned)?;
+        let mut places = Vec::new();
+        for (record, phases) in schema.accumulators.iter().zip(phases) {
+            places.push(self.own_parameters(record, phases)?);
+        }
+        for (record, places) in schema.accumulators.iter().zip(&mut places) {
+            self.shared_parameters(record, places)?;
+            // In the order of indices, so that rows need no sorting.
+            places.sort_by_key(|&(at, _)| at);
+        }
+        if schema.accumulators.is_empty() {
+            return Ok(None);
+        }
+        let mut accumulators = Vec::new();
+        let mut column = self.features.len();
+        for (record, places) in schema.accumulators.iter().zip(&places) {
+            let starts = starts(record)?;
+            for &start in &starts {
+                for &(at, feature) in places {
+                    let whose = format!("accumulator '{}', '{}'", record.name, self.features[feature].name);
+                    let Ok(id) = u16::try_from(column) else {
+                        return Err(Error::Usage(format!(
+                            "{whose}: more than {MAX_FEATURES} entries of parameters and accumulators"
+                        )));
+                    };
+                    self.place(start.saturating_add(at), Action::Feature(id, Half::Both), &whose)?;
+                    column += 1;
+                }
+            }
+            accumulators.push(Accumulator {
+                name: record.name.clone(),
+                sides: starts.len() == 2,
+                features: places.iter().map(|&(_, feature)| feature as u16).collect(),
+            });
+        }
+        if let Some(factor) = factor.as_ref().filter(|_| unlimited) {
+            self.check_scale(factor, &accumulators)?;
+        }
+        Ok(Some(Program { accumulators, terms, adjustments, factor }))
+    }
+
+    /// Refuses a factor whose scale nothing determines: with all its parameters doubled and those of the endgame
+    /// halved, every score would be the same.
+    fn check_scale(&self, factor: &Factor, accumulators: &[Accumulator]) -> Result<()> {
+        for by in &factor.by {
+            let Accumulator { name, features, .. } = &accumulators[by.accumulator];
+            if !features.iter().any(|&feature| self.parameters[usize::from(feature)].frozen) {
+                return Err(Error::Usage(format!(
+                    "factor '{name}': its scale is not determined; it needs a \"max\", or one of its parameters must be frozen"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the parameters that an accumulator declares, and returns their places behind its index and ids.
+    fn own_parameters(&mut self, record: &AccumulatorRecord, phases: Phases) -> Result<Vec<(u32, usize)>> {
+        let mut places = Vec::new();
+        for entry in &record.parameters {
+            let AccumulatorEntry::Own(own) = entry else { continue };
+            let usage = |text: &str| Err(Error::Usage(format!("parameter '{}': {text}", own.name)));
+            let indices = [own.index, own.mg, own.eg, own.indices.first().copied()];
+            let Some(at) = own.at.filter(|_| indices == [None; 4]) else {
+                return usage("is one of an accumulator, which needs its place there (\"at\") and no index");
+            };
+            if own.phases.is_some_and(|said| said != phases && !matches!(phases, Phases::Both)) {
+                return usage(&format!("phases contradict those of accumulator '{}'", record.name));
+            }
+            let mut own = SchemaParameter::clone(own);
+            own.group.get_or_insert_with(|| record.name.clone());
+            if !self.untapered {
+                own.phases.get_or_insert(phases);
+            }
+            let ids = self.parameter(&own)?;
+            self.tables.push((own.name.clone(), ids.clone()));
+            places.extend(ids.enumerate().map(|(i, id)| (at.saturating_add(i as u32), id)));
+        }
+        Ok(places)
+    }
+
+    /// Adds the places of the parameters that an accumulator shares.
+    fn shared_parameters(&self, record: &AccumulatorRecord, places: &mut Vec<(u32, usize)>) -> Result<()> {
+        for entry in &record.parameters {
+            let AccumulatorEntry::Use(SharedParameter { name, at }) = entry else { continue };
+            let single = self.features.iter().position(|feature| feature.name == *name).map(|id| id..id + 1);
+            let table = || self.tables.iter().find(|(table, _)| table == name).map(|(_, ids)| ids.clone());
+            let Some(ids) = single.or_else(table) else {
+                return Err(Error::Usage(format!(
+                    "accumulator '{}' uses '{name}', which is no parameter",
+                    record.name
+                )));
+            };
+            places.extend(ids.enumerate().map(|(i, id)| (at.saturating_add(i as u32), id)));
         }
         Ok(())
     }

@@ -3,11 +3,10 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use super::parameters::{LineRecord, Priors, SchemaParameter, Values};
+use super::pipeline_plan::describe;
 use super::places::table_at;
-use super::schema::{
-    Columns, GameColumn, LineRecord, PhaseRecord, Priors, QidWord, ScaleRecord, Schema, SchemaParameter,
-    Values,
-};
+use super::schema::{Columns, GameColumn, PhaseRecord, QidWord, ScaleRecord, Schema};
 use gputexel_dataset::Dataset;
 use gputexel_files::{AtomicFile, Error, Result, write_atomically};
 use gputexel_model::{Phases, Place, Prior};
@@ -113,6 +112,9 @@ fn schema_of(dataset: &Dataset) -> Result<(Schema, u32)> {
         schema.scale = Some(ScaleRecord { one: f64::from(one), steps: Some(one) });
     }
     schema.columns = columns;
+    if let Some(program) = dataset.program() {
+        describe(program, &set.features, next, &mut schema);
+    }
     Ok((schema, next))
 }
 

@@ -10,12 +10,15 @@ use shakmaty::Color;
 use super::comparison::{Comparison, Reference};
 use super::compiled_schema::{Action, Column, CompiledSchema, Half, PhaseSource};
 use super::number::parse_number;
+use super::row_sums::{RowSums, exchanged, is_usable};
 use super::schema::Results;
+use super::truncation::Shares;
 use gputexel_chess::fen::parse_fen;
 use gputexel_chess::sample::Agreement;
 use gputexel_chess::scale::ResultTally;
 use gputexel_chess::text::significant_lines;
 use gputexel_dataset::{ImportedPosition, PositionLabels};
+use gputexel_model::program::Taper;
 
 /// Maximum number of complaints kept per chunk.
 const COMPLAINTS: usize = 5;
@@ -61,6 +64,8 @@ pub struct Batch {
     pub(super) columns_seen: [bool; Column::COUNT],
     /// Computed evaluations compared with those printed by the engine, if requested.
     pub comparison: Comparison,
+    /// For each term of the program, the number of positions in which it is switched on.
+    pub(super) active: Vec<u64>,
 }
 
 /// Number of lines per chunk whose results are compared with material although their FEN is not otherwise
@@ -99,6 +104,7 @@ pub fn read_lines(
         reference,
         pending: Vec::new(),
         values: [None; Column::COUNT],
+        sums: RowSums::default(),
         largest: None,
         zero: false,
     };
@@ -131,6 +137,8 @@ struct Reader<'a> {
     /// Entries to be sorted and merged.
     pending: Vec<(u16, Half, f64)>,
     values: [Option<f64>; Column::COUNT],
+    /// Sums of the line.
+    sums: RowSums,
     /// The largest index so far.
     largest: Option<u32>,
     /// Whether the line has index 0.
@@ -262,7 +270,7 @@ impl Reader<'_> {
                 |half: Half| own.iter().filter(|entry| entry.1 == half).map(|entry| entry.2).sum::<f64>();
             let (mg, eg) = (sum(Half::Mg), sum(Half::Eg));
             if mg != eg {
-                let name = &self.schema.feature_set().features[usize::from(own[0].0)].name;
+                let name = self.schema.column_name(own[0].0);
                 return fault(
                     "unequal halves",
                     format!(
@@ -362,8 +370,10 @@ impl Reader<'_> {
             schema.turned.map(|turned| turned && black);
         let signed = |value: f64, turn: bool| if turn { -value } else { value };
         if of_coefficients {
-            batch.coefficients[first_entry..].iter_mut().for_each(|coefficient| *coefficient = -*coefficient);
+            reverse(schema, batch, first_entry);
         }
+        let shares = shares(schema, phase, scale);
+        self.check_sums(shares, first_entry, batch)?;
         let entries = batch.ids.len() - first_entry;
         let column = |column: Column, turn: bool| self.value(column).map(|value| signed(value, turn));
         let offset = column(Column::Offset, of_offset).unwrap_or(0.0);
@@ -398,11 +408,33 @@ impl Reader<'_> {
         if let Some(reference) = self.reference {
             let ids = &batch.ids[first_entry..];
             let row = ids.iter().zip(&batch.coefficients[first_entry..]);
-            let shares = shares(schema, phase, scale);
-            let score = offset + reference.sum(row.map(|(&id, &c)| (id, f64::from(c))), shares);
-            batch.comparison.add(reference, score, evaluation, result_of(&label), turn, number, comment);
+            let row = row.map(|(&id, &c)| (id, f64::from(c)));
+            let (score, near_kink) = reference.score(row, shares, &mut self.sums);
+            let computed = (offset + score, near_kink);
+            batch.comparison.add(reference, computed, evaluation, result_of(&label), turn, number, comment);
         }
         batch.labels.push(label);
+        Ok(())
+    }
+
+    /// Refuses a line whose sums are too large under the priors, and counts the terms that they switch on.
+    fn check_sums(&mut self, shares: Shares, first_entry: usize, batch: &mut Batch) -> Result<(), Fault> {
+        let Some((program, values)) = &self.schema.program else { return Ok(()) };
+        let row = batch.ids[first_entry..].iter().zip(&batch.coefficients[first_entry..]);
+        self.sums.add_up(program, values, row.map(|(&id, &c)| (id, f64::from(c))));
+        if let Some((slot, sum)) = self.sums.excess() {
+            let name = program.slot_name(slot);
+            return fault(
+                "bad sum",
+                format!("the sum of '{name}' is {sum}, at most 1e9 can be computed with"),
+            );
+        }
+        let (mg, eg) = shares.pair();
+        let score = program.score(&self.sums.sums, self.sums.present, Taper { mg, eg });
+        if !is_usable(score) {
+            return fault("bad sum", format!("the score is {score}, at most 1e9 can be computed with"));
+        }
+        self.sums.count_active(program, &mut batch.active);
         Ok(())
     }
 
@@ -430,10 +462,29 @@ fn result_of(label: &Label) -> f64 {
     f64::from(label.result)
 }
 
-fn shares(schema: &CompiledSchema, phase: u16, scale: u16) -> (f64, f64) {
-    let phi = f64::from(phase) / f64::from(schema.feature_set().phase.max);
+fn shares(schema: &CompiledSchema, phase: u16, scale: u16) -> Shares {
     let one = schema.feature_set().imported.as_ref().map_or(1, |imported| imported.scale_one);
-    (phi, (1.0 - phi) * (f64::from(scale) / f64::from(one)))
+    Shares { phase, max: schema.feature_set().phase.max, scale, one }
+}
+
+/// Turns the last row of a batch, seen by Black, to White's view: the linear part changes its sign, sides are
+/// exchanged, and sums for both stay.
+fn reverse(schema: &CompiledSchema, batch: &mut Batch, first_entry: usize) {
+    let coefficients = &mut batch.coefficients[first_entry..];
+    let Some((program, _)) = &schema.program else {
+        coefficients.iter_mut().for_each(|coefficient| *coefficient = -*coefficient);
+        return;
+    };
+    let ids = &mut batch.ids[first_entry..];
+    let entries = ids.iter().zip(coefficients.iter()).map(|(&id, &coefficient)| {
+        let (id, negated) = exchanged(program, id);
+        (id, if negated { -coefficient } else { coefficient })
+    });
+    let mut entries: Vec<(u16, f32)> = entries.collect();
+    entries.sort_unstable_by_key(|&(id, _)| id);
+    for ((id, coefficient), entry) in ids.iter_mut().zip(coefficients).zip(entries) {
+        (*id, *coefficient) = entry;
+    }
 }
 
 /// A whole number from 0 to `max`, within the precision of decimal fractions.

@@ -4,29 +4,38 @@
 //! Owns the schema file, the reader of lines, and the import and export of traces. Only the engine that
 //! printed a trace knows what its features mean. `docs/import.md` describes both formats in full.
 
+mod accumulators;
 mod assembly;
 mod comparison;
 mod compiled_schema;
 mod export;
 mod line;
 mod number;
+mod parameters;
 mod pipeline;
+mod pipeline_plan;
 mod places;
 mod report;
+mod row_sums;
 mod schema;
 mod survey;
+mod truncation;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use comparison::{Comparison, Correlation, Outlier, Reference, WORST, bounded};
+pub use accumulators::{
+    AccumulatorEntry, AccumulatorRecord, AdjustmentOperator, AdjustmentRecord, FactorRecord, OneOrMany,
+    OperatorRecord, SharedParameter, SideIndices, TermRecord,
+};
+pub use comparison::{Comparison, Correlation, Outlier, Reference, WORST, bounded, is_near_kink};
 pub use compiled_schema::CompiledSchema;
 pub use export::{export, export_files};
 pub use line::{Batch, read_lines};
+pub use parameters::{LineRecord, Priors, SchemaParameter, Values};
 pub use report::{ImportReport, SourceReport};
 pub use schema::{
-    Columns, Comment, GameColumn, LineRecord, PhaseRecord, Priors, Results, ScaleRecord, Schema,
-    SchemaParameter, Values, View, Views,
+    Columns, Comment, Division, GameColumn, PhaseRecord, Results, ScaleRecord, Schema, View, Views,
 };
 pub use survey::{Survey, survey};
 

@@ -2,7 +2,7 @@
 //!
 //! Owns what an entry of a schema says by itself; whether entries fit together is checked with the feature set.
 
-use super::schema::{LineRecord, SchemaParameter};
+use super::parameters::{LineRecord, SchemaParameter};
 use gputexel_files::{Error, Result};
 use gputexel_model::{FeatureSet, ImportedParameter, Place, SquareOrder};
 

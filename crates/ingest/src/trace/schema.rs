@@ -6,8 +6,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::accumulators::{AccumulatorRecord, AdjustmentRecord, FactorRecord};
+use super::parameters::SchemaParameter;
 use gputexel_files::{Error, Result};
-use gputexel_model::Phases;
 
 const FORMAT: &str = "gputexel-schema";
 const VERSION: u32 = 1;
@@ -46,6 +47,35 @@ pub struct Schema {
     pub ignore: Vec<u32>,
     /// The parameters, in the order of reports.
     pub parameters: Vec<SchemaParameter>,
+    /// Sums that do more than being added to the score.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accumulators: Vec<AccumulatorRecord>,
+    /// What accumulators adjust, in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub adjust: Vec<AdjustmentRecord>,
+    /// The factor that accumulators are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub factor: Option<FactorRecord>,
+    /// How the engine divides.
+    #[serde(default, skip_serializing_if = "Division::is_exact")]
+    pub division: Division,
+}
+
+/// How the engine that printed a trace divides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Division {
+    /// As real numbers do, or nobody knows.
+    #[default]
+    Exact,
+    /// Toward 0, as integers in C, after each term, the factor and the taper.
+    Truncate,
+}
+
+impl Division {
+    fn is_exact(&self) -> bool {
+        *self == Self::Exact
+    }
 }
 
 /// The meaning of the first number of a line.
@@ -210,98 +240,6 @@ pub struct Columns {
     pub turn: Option<u32>,
 }
 
-/// One value for both phases, or one for each.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "expected a number or [middlegame, endgame]")]
-pub enum Values {
-    /// One value for both phases.
-    Both(f64),
-    /// Middlegame and endgame value.
-    Each([f64; 2]),
-}
-
-impl Values {
-    /// Middlegame and endgame.
-    pub fn pair(self) -> [f64; 2] {
-        match self {
-            Self::Both(value) => [value; 2],
-            Self::Each(pair) => pair,
-        }
-    }
-}
-
-/// Starting values of a parameter, or of each parameter of a table.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Priors(pub Vec<Values>);
-
-/// The line that a parameter, or each parameter of a table, is in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "expected true, false or the name of a line")]
-pub enum LineRecord {
-    /// Whether a table is a line of its own, which has the table's name.
-    Own(bool),
-    /// The line of that name.
-    Named(String),
-}
-
-/// A parameter, or a table of consecutive parameters.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SchemaParameter {
-    /// Its name, or that of the table.
-    pub name: String,
-    /// The table it belongs to; for a table, its own name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub group: Option<String>,
-    /// The index of its coefficient, or the first index of a table.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub index: Option<u32>,
-    /// Indices that share the parameter: their coefficients are added up.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub indices: Vec<u32>,
-    /// The index of the coefficient of its middlegame value alone, or the first index of a table.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mg: Option<u32>,
-    /// The index of the coefficient of its endgame value alone, or the first index of a table.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub eg: Option<u32>,
-    /// Number of parameters in a table.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub count: Option<u32>,
-    /// Names of a table's parameters; if absent, they are numbered from 0.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub names: Vec<String>,
-    /// Which of its two values it has.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub phases: Option<Phases>,
-    /// Starting value, centipawns; 0 if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prior: Option<Values>,
-    /// Starting values of a table.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub priors: Option<Priors>,
-    /// Lower bound.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min: Option<Values>,
-    /// Upper bound.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max: Option<Values>,
-    /// Whether it keeps its starting value.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub frozen: bool,
-    /// Whether only whole numbers are allowed.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub integer: bool,
-    /// The line in which its parameters follow those listed before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub line: Option<LineRecord>,
-    /// The corner of the board on which a table begins: a1, h1, a8 or h8. Tables have all 64 squares, the first
-    /// four of every rank (32), or all but the first and last rank (48).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub board: Option<String>,
-}
-
 impl Schema {
     /// A schema with indices from `index_base` on, and defaults for everything else.
     pub fn new(index_base: u32, parameters: Vec<SchemaParameter>) -> Self {
@@ -318,6 +256,10 @@ impl Schema {
             columns: Columns::default(),
             ignore: Vec::new(),
             parameters,
+            accumulators: Vec::new(),
+            adjust: Vec::new(),
+            factor: None,
+            division: Division::default(),
         }
     }
 
@@ -353,14 +295,14 @@ impl Schema {
         Ok(schema)
     }
 
-    /// The file as JSON, one parameter per line, with a final newline.
+    /// The file as JSON, one parameter or accumulator per line, with a final newline.
     pub fn to_json(&self) -> String {
         let json = |value: &serde_json::Value| value.to_string();
         let whole = serde_json::to_value(self).expect("plain data serializes");
         let mut lines = Vec::new();
         for (key, value) in whole.as_object().expect("a schema is an object") {
             let text = match value.as_array() {
-                Some(list) if key == "parameters" => {
+                Some(list) if key == "parameters" || key == "accumulators" => {
                     let rows: Vec<String> = list.iter().map(|row| format!("    {}", json(row))).collect();
                     format!("[\n{}\n  ]", rows.join(",\n"))
                 }

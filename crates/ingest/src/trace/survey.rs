@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::number::parse_number;
-use super::schema::{Comment, GameColumn, PhaseRecord, PhaseWord, QidWord, Results, Schema, SchemaParameter};
+use super::parameters::SchemaParameter;
+use super::schema::{Comment, GameColumn, PhaseRecord, PhaseWord, QidWord, Results, Schema};
 use crate::reading::Records;
 use gputexel_chess::fen::parse_fen;
 use gputexel_chess::text::significant_lines;

@@ -15,6 +15,7 @@
 
 mod compiled;
 mod scalar;
+mod text;
 mod value;
 
 use serde::{Deserialize, Serialize};

@@ -84,6 +84,11 @@ impl Header {
             true => format!(
             "Phase: {pawn}knight {knight}, bishop {bishop}, rook {rook}, queen {queen}, at most {max}; score = (mg * phase + eg * ({max} - phase)) / {max}."
         )});
+        if let Some(program) = &file.program {
+            let names: Vec<&str> = program.accumulators.iter().map(|one| one.name.as_str()).collect();
+            lines.push(escape_unseen(&format!("Not linear: {} are summed up apart.", names.join(", "))));
+            lines.extend(program.formulas().iter().map(|formula| escape_unseen(&format!("  {formula}"))));
+        }
         let Provenance { datasets, positions, loss, loss_kind, changed, .. } = &self.provenance;
         let mut parts = vec![format!("{} parameters ({})", 2 * file.parameters.len(), self.feature_set)];
         if !datasets.is_empty() {

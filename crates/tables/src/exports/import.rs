@@ -221,6 +221,13 @@ pub fn import_as(bytes: &[u8], path: &Path, like: Option<&Like>, check: &ArrayCh
     };
     notes.extend(about_precision(&theta, precision));
     let mut file = ParameterFile::of(&feature_set, phase, k, parameters);
+    if let Some(Like::File(like)) = like {
+        // A program names parameters by their place.
+        let names = |file: &ParameterFile| -> Vec<String> {
+            file.parameters.iter().map(|record| record.name.clone()).collect()
+        };
+        file.program = like.program.clone().filter(|_| names(&file) == names(like));
+    }
     if let Some(header) = header {
         file.provenance = header.provenance;
     }

@@ -190,6 +190,17 @@ pub fn export(file: &ParameterFile, options: &ExportOptions) -> Result<Exported>
         }
     }
     let rounding = options.rounding;
+    if file.program.is_some() {
+        let multiplied = [
+            (options.normalization.is_some(), "normalized"),
+            (matches!(rounding, Rounding::Fixed(_)), "written in parts of a centipawn"),
+        ];
+        if let Some((_, what)) = multiplied.into_iter().find(|(asked, _)| *asked) {
+            return Err(Error::Usage(format!(
+                "the evaluation is not linear, so its values cannot be {what}: a multiple of them is another evaluation"
+            )));
+        }
+    }
     let (values, old_k) = (2 * file.parameters.len(), file.k);
     let mut factor = None;
     let mut changes: Vec<String> = file.provenance.changed.take().into_iter().collect();

@@ -1,0 +1,246 @@
+//! The program that a schema describes: names become indices, and values are chosen.
+//!
+//! Owns what terms, adjustments and the factor say by themselves. Which parameters accumulators have is not known
+//! here; `CompiledProgram` checks the whole.
+
+use super::accumulators::{
+    AccumulatorEntry, AccumulatorRecord, AdjustmentOperator, AdjustmentRecord, FactorRecord, OneOrMany,
+    OperatorRecord, SharedParameter, SideIndices, TermRecord,
+};
+use super::schema::Schema;
+use gputexel_files::{Error, Result};
+use gputexel_model::program::{
+    Adjustment, CompiledProgram, Factor, FactorTarget, Input, LINEAR, Operator, Phase, Program, Term,
+};
+use gputexel_model::{Feature, Phases};
+
+/// The maximum of a factor without one.
+const NO_MAXIMUM: f64 = 1e9;
+
+/// What a schema computes with its accumulators.
+pub(super) struct Plan {
+    pub(super) terms: Vec<Term>,
+    pub(super) adjustments: Vec<Adjustment>,
+    pub(super) factor: Option<Factor>,
+    /// Which values the parameters of each accumulator have, if they do not say otherwise.
+    pub(super) phases: Vec<Phases>,
+    /// Whether nothing limits the factor.
+    pub(super) unlimited: bool,
+}
+
+impl Plan {
+    /// The plan of a schema's accumulators. `untapered` evaluations have no phase, and `turned` coefficients are
+    /// reversed when Black is to move.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] that names the accumulator.
+    pub(super) fn try_new(schema: &Schema, untapered: bool, turned: bool) -> Result<Self> {
+        let mut names = Names { accumulators: &schema.accumulators, used: Vec::new() };
+        names.used = vec![[false; 2]; schema.accumulators.len()];
+        let mut terms = Vec::new();
+        for (accumulator, record) in schema.accumulators.iter().enumerate() {
+            let name = &record.name;
+            if schema.accumulators[..accumulator].iter().any(|other| other.name == *name) {
+                return Err(Error::Usage(format!("accumulator '{name}' is listed twice")));
+            }
+            if record.sign.abs() != 1.0 {
+                return Err(usage(name, &format!("its sign is {}: must be 1 or -1", record.sign)));
+            }
+            if record.sign < 0.0 && record.mg.0.is_empty() && record.eg.0.is_empty() {
+                return Err(usage(name, "has a sign, but adds nothing to the score"));
+            }
+            for (target, own) in [(Phase::Mg, &record.mg.0), (Phase::Eg, &record.eg.0)] {
+                if untapered && target == Phase::Eg && !own.is_empty() {
+                    return Err(no_endgame(name));
+                }
+                if turned && record.sides.is_none() && !own.is_empty() {
+                    return Err(usage(
+                        name,
+                        "has one sum, which is added to the score: with coefficients of the side to move it needs one for each side",
+                    ));
+                }
+                for term in own {
+                    terms.push(names.term(accumulator, target, term)?);
+                }
+            }
+        }
+        let mut adjustments = Vec::new();
+        for record in &schema.adjust {
+            let AdjustmentRecord { target, op: AdjustmentOperator::Bounded, by, at_most } = record;
+            if untapered && *target == Phase::Eg {
+                return Err(no_endgame(by));
+            }
+            let by = names.input(by, *target)?;
+            adjustments.push(Adjustment { target: *target, by, at_most: *at_most });
+        }
+        let mut unlimited = false;
+        let factor = match &schema.factor {
+            None => None,
+            Some(FactorRecord { target, by, min, max, one }) => {
+                if untapered && *target == FactorTarget::Eg {
+                    let name = by.0.first().map_or("", String::as_str);
+                    return Err(no_endgame(name));
+                }
+                let value = match target {
+                    FactorTarget::Eg => Phase::Eg,
+                    FactorTarget::Score => Phase::Mg,
+                };
+                let by = by.0.iter().map(|name| names.input(name, value)).collect::<Result<Vec<_>>>()?;
+                unlimited = max.is_none();
+                let max = max.unwrap_or(NO_MAXIMUM);
+                Some(Factor { target: *target, by, min: *min, max, one: *one })
+            }
+        };
+        let phases = (0..schema.accumulators.len()).map(|index| names.phases(index, untapered));
+        let phases = phases.collect::<Result<_>>()?;
+        Ok(Self { terms, adjustments, factor, phases, unlimited })
+    }
+}
+
+struct Names<'a> {
+    accumulators: &'a [AccumulatorRecord],
+    /// Which values of each accumulator are used.
+    used: Vec<[bool; 2]>,
+}
+
+impl Names<'_> {
+    fn term(&mut self, accumulator: usize, target: Phase, record: &TermRecord) -> Result<Term> {
+        let AccumulatorRecord { name, sign, .. } = &self.accumulators[accumulator];
+        let operator = match (record.op, record.knots.is_empty()) {
+            (OperatorRecord::Table, _) => Operator::Table(record.knots.clone()),
+            (_, false) => return Err(usage(name, "has knots, but its operator is no table")),
+            (OperatorRecord::Identity, _) => Operator::Identity,
+            (OperatorRecord::Relu, _) => Operator::Relu,
+            (OperatorRecord::Relu2, _) => Operator::Relu2,
+            (OperatorRecord::Square, _) => Operator::Square,
+            (OperatorRecord::Sigmoid, _) => Operator::Sigmoid,
+        };
+        let scale = sign * record.scale;
+        let input = self.choose(accumulator, record.value, target)?;
+        let times = record.times.as_ref().map(|name| self.input(name, target)).transpose()?;
+        let TermRecord { shift, over, divide, .. } = *record;
+        Ok(Term { target, input, operator, times, scale, shift, over, divide })
+    }
+
+    /// The value that `NAME`, `NAME.mg` or `NAME.eg` stands for, `otherwise` where only the name is given.
+    fn input(&mut self, text: &str, otherwise: Phase) -> Result<Input> {
+        let (name, said) = match (text.strip_suffix(".mg"), text.strip_suffix(".eg")) {
+            (Some(name), _) => (name, Some(Phase::Mg)),
+            (_, Some(name)) => (name, Some(Phase::Eg)),
+            _ => (text, None),
+        };
+        match self.accumulators.iter().position(|accumulator| accumulator.name == name) {
+            Some(accumulator) => self.choose(accumulator, said, otherwise),
+            None => Err(Error::Usage(format!("there is no accumulator '{name}'"))),
+        }
+    }
+
+    fn choose(&mut self, accumulator: usize, said: Option<Phase>, otherwise: Phase) -> Result<Input> {
+        let record = &self.accumulators[accumulator];
+        let only = match record.phases {
+            Some(Phases::Mg) => Some(Phase::Mg),
+            Some(Phases::Eg) => Some(Phase::Eg),
+            Some(Phases::Both | Phases::Untapered) | None => None,
+        };
+        let phase = said.or(only).unwrap_or(otherwise);
+        if only.is_some_and(|only| only != phase) {
+            let text = format!("has no {} value, but that is used", phase.name());
+            return Err(usage(&record.name, &text));
+        }
+        self.used[accumulator][phase as usize] = true;
+        Ok(Input { accumulator, phase })
+    }
+
+    /// Which values the parameters of an accumulator have.
+    fn phases(&self, accumulator: usize, untapered: bool) -> Result<Phases> {
+        let record = &self.accumulators[accumulator];
+        let used = self.used[accumulator];
+        match (record.phases, used) {
+            _ if untapered => Ok(record.phases.unwrap_or(Phases::Untapered)),
+            (Some(Phases::Both), [true, false] | [false, true]) => {
+                let unused = Phase::name([Phase::Eg, Phase::Mg][usize::from(used[1])]);
+                let text = format!("its {unused} value is not used, so that \"phases\" cannot be \"both\"");
+                Err(usage(&record.name, &text))
+            }
+            (Some(said), _) => Ok(said),
+            (None, [true, false]) => Ok(Phases::Mg),
+            (None, [false, true]) => Ok(Phases::Eg),
+            (None, _) => Ok(Phases::Both),
+        }
+    }
+}
+
+fn usage(name: &str, text: &str) -> Error {
+    Error::Usage(format!("accumulator '{name}': {text}"))
+}
+
+fn no_endgame(name: &str) -> Error {
+    usage(name, "concerns the endgame, but the schema does not say how the phase is known")
+}
+
+/// Writes a program into a schema, the inverse of the above. The parameters of accumulators are those of
+/// `features`; the coefficient of each column has the index `first` + column.
+pub(super) fn describe(program: &CompiledProgram, features: &[Feature], first: u32, schema: &mut Schema) {
+    let columns = program;
+    let Program { accumulators, terms, adjustments, factor } = program.program();
+    let named = |input: &Input| format!("{}.{}", accumulators[input.accumulator].name, input.phase.name());
+    let record = |(at, accumulator): (usize, &gputexel_model::program::Accumulator)| {
+        let indices: Vec<u32> =
+            columns.slots_of(at).map(|slot| first + columns.slot_columns(slot).start as u32).collect();
+        let of = |target: Phase| {
+            let own = terms.iter().filter(|term| term.target == target && term.input.accumulator == at);
+            OneOrMany(own.map(|term| term_record(term, term.times.as_ref().map(named))).collect())
+        };
+        let used = accumulator.features.iter().enumerate().map(|(at, &feature)| {
+            let name = features[usize::from(feature)].name.clone();
+            AccumulatorEntry::Use(SharedParameter { name, at: at as u32 })
+        });
+        AccumulatorRecord {
+            name: accumulator.name.clone(),
+            index: (indices.len() == 1).then(|| indices[0]),
+            sides: (indices.len() == 2).then(|| SideIndices { white: indices[0], black: indices[1] }),
+            sign: 1.0,
+            phases: None,
+            mg: of(Phase::Mg),
+            eg: of(Phase::Eg),
+            parameters: used.collect(),
+        }
+    };
+    schema.accumulators = accumulators.iter().enumerate().map(record).collect();
+    let adjustment = |Adjustment { target, by, at_most }: &Adjustment| AdjustmentRecord {
+        target: *target,
+        op: AdjustmentOperator::Bounded,
+        by: named(by),
+        at_most: *at_most,
+    };
+    schema.adjust = adjustments.iter().map(adjustment).collect();
+    schema.factor = factor.as_ref().map(|Factor { target, by, min, max, one }| FactorRecord {
+        target: *target,
+        by: OneOrMany(by.iter().map(named).collect()),
+        min: *min,
+        max: Some(*max),
+        one: *one,
+    });
+    debug_assert_eq!(columns.slot_columns(LINEAR).len(), features.len());
+}
+
+fn term_record(term: &Term, times: Option<String>) -> TermRecord {
+    let (op, knots) = match &term.operator {
+        Operator::Identity => (OperatorRecord::Identity, Vec::new()),
+        Operator::Relu => (OperatorRecord::Relu, Vec::new()),
+        Operator::Relu2 => (OperatorRecord::Relu2, Vec::new()),
+        Operator::Square => (OperatorRecord::Square, Vec::new()),
+        Operator::Sigmoid => (OperatorRecord::Sigmoid, Vec::new()),
+        Operator::Table(knots) => (OperatorRecord::Table, knots.clone()),
+    };
+    TermRecord {
+        op,
+        divide: term.divide,
+        shift: term.shift,
+        over: term.over,
+        scale: term.scale,
+        times,
+        knots,
+        value: Some(term.input.phase),
+    }
+}

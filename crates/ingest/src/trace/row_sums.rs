@@ -1,0 +1,81 @@
+//! The sums of a row that a program computes with.
+
+use gputexel_model::program::{CompiledProgram, LINEAR, Operator};
+
+/// Largest magnitude of a sum or score, centipawns: f32, in which evaluators compute, has its squares.
+const MAX_SUM: f64 = 1e9;
+
+/// The sums of a row under some parameters.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct RowSums {
+    /// The middlegame and the endgame value of each slot.
+    pub(super) sums: Vec<[f64; 2]>,
+    /// A bit for each slot that the row has entries of.
+    pub(super) present: u32,
+}
+
+impl RowSums {
+    /// Sums up a row of columns and coefficients; `values` are those of the columns.
+    pub(super) fn add_up(
+        &mut self,
+        program: &CompiledProgram,
+        values: &[[f64; 2]],
+        row: impl Iterator<Item = (u16, f64)>,
+    ) {
+        self.sums.clear();
+        self.sums.resize(program.slots(), [0.0; 2]);
+        self.present = 0;
+        for (column, coefficient) in row {
+            let column = usize::from(column);
+            let slot = program.slot_of_column(column);
+            self.present |= 1 << slot;
+            for (sum, value) in self.sums[slot].iter_mut().zip(values[column]) {
+                *sum += coefficient * value;
+            }
+        }
+    }
+
+    /// A slot whose sum is too large to compute with, and that sum.
+    pub(super) fn excess(&self) -> Option<(usize, f64)> {
+        let mut all = self.sums.iter().enumerate().flat_map(|(slot, pair)| pair.map(|sum| (slot, sum)));
+        all.find(|(_, sum)| sum.is_nan() || sum.abs() > MAX_SUM)
+    }
+
+    /// Adds to `counts`, one for each term, whether a term that can be switched off is switched on.
+    pub(super) fn count_active(&self, program: &CompiledProgram, counts: &mut Vec<u64>) {
+        let terms = &program.program().terms;
+        counts.resize(terms.len(), 0);
+        for (term, count) in terms.iter().zip(counts) {
+            let sides = program.slots_of(term.input.accumulator);
+            let on = |slot: usize| {
+                let sum = self.sums[slot][term.input.phase as usize];
+                let relu = matches!(term.operator, Operator::Relu | Operator::Relu2);
+                self.present >> slot & 1 == 1
+                    && term.over.is_none_or(|over| sum > over)
+                    && !(relu && sum + term.shift <= 0.0)
+            };
+            *count += u64::from(sides.into_iter().any(on));
+        }
+    }
+}
+
+/// Whether a score is one that can be computed with.
+pub(super) fn is_usable(score: f64) -> bool {
+    score.abs() <= MAX_SUM
+}
+
+/// The column that takes the place of `column` when the sides are exchanged, and whether its coefficient changes
+/// its sign.
+pub(super) fn exchanged(program: &CompiledProgram, column: u16) -> (u16, bool) {
+    let slot = program.slot_of_column(usize::from(column));
+    if slot == LINEAR {
+        return (column, true);
+    }
+    let both = (0..program.program().accumulators.len()).map(|index| program.slots_of(index));
+    let both = both.filter(|slots| slots.len() == 2 && slots.contains(&slot));
+    let shift = both.map(|slots| {
+        let width = program.slot_columns(slot).len();
+        if slot == slots.start { width as i32 } else { -(width as i32) }
+    });
+    ((i32::from(column) + shift.sum::<i32>()) as u16, false)
+}

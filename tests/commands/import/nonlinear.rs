@@ -1,0 +1,139 @@
+//! Evaluations that are not linear: from a schema and a trace to a check, a dataset and back.
+
+use super::{HEAD, bench, import, refuse};
+use gputexel::dataset;
+
+/// An engine with danger, complexity and a factor.
+fn schema() -> String {
+    format!(
+        r#"{HEAD}"index_base": 1, "phase": {{"middlegame": 24, "endgame": 0}},
+  "columns": {{"phase": 1, "eval": 2, "game": "qid"}}, "division": "truncate",
+  "parameters": [
+    {{"name": "pawn", "index": 3, "prior": [80, 110]}},
+    {{"name": "rook", "index": 4, "prior": [480, 520]}}],
+  "accumulators": [
+    {{"name": "danger", "sides": {{"white": 10, "black": 20}}, "sign": -1,
+      "mg": {{"op": "relu2", "divide": 720}}, "eg": {{"op": "relu", "divide": 20}},
+      "parameters": [{{"name": "attack", "at": 0, "prior": [48, 41]}}, {{"name": "base", "at": 1, "prior": [-74, -26]}}]}},
+    {{"name": "complexity", "index": 30,
+      "parameters": [{{"name": "pawns", "at": 0, "prior": 9}}, {{"name": "start", "at": 1, "prior": -100}}]}},
+    {{"name": "factor", "sides": {{"white": 40, "black": 50}},
+      "parameters": [{{"name": "few", "at": 0, "prior": 36}}, {{"name": "each", "at": 1, "prior": 7}}]}}],
+  "adjust": [{{"target": "eg", "op": "bounded", "by": "complexity"}}],
+  "factor": {{"target": "eg", "by": "factor", "max": 64, "one": 64}}}}"#
+    )
+}
+
+/// Lines of that engine, in integers.
+fn trace(lines: i64) -> String {
+    let line = |n: i64| {
+        let mixed = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let digit = |place: u32, count: i64| (mixed >> (20 + place)).rem_euclid(count);
+        let (phase, pawn, rook) = (digit(0, 25), digit(3, 7) - 3, digit(7, 3) - 1);
+        let attacks = [digit(11, 6), digit(15, 6)];
+        let (open, pawns, own) = (digit(19, 4) > 0, digit(23, 17), [digit(27, 9), digit(31, 9)]);
+        let (mut mg, mut eg) = (80 * pawn + 480 * rook, 110 * pawn + 520 * rook);
+        let mut text = String::new();
+        for (side, sign) in [(0, -1), (1, 1)] {
+            let attacks = attacks[side];
+            if attacks > 1 {
+                let (danger, late) = ((48 * attacks - 74).max(0), (41 * attacks - 26).max(0));
+                mg += sign * (danger * danger / 720);
+                eg += sign * (late / 20);
+                text += &format!(" {}:{attacks} {}:1", 10 + 10 * side, 11 + 10 * side);
+            }
+        }
+        if open {
+            eg += eg.signum() * (9 * pawns - 100).max(-eg.abs());
+            text += &format!(" 30:{pawns} 31:1");
+        }
+        text += &format!(" 40:1 41:{} 50:1 51:{}", own[0], own[1]);
+        let factor = (36 + 7 * own[usize::from(eg < 0)]).min(64);
+        let eval = (mg * phase + eg * (24 - phase) * factor / 64) / 24;
+        // Results follow the evaluation, but for every fifth.
+        let wins = (eval > 0) != (n % 5 == 0);
+        let result = if eval.abs() < 40 {
+            "0.5"
+        } else if wins {
+            "1"
+        } else {
+            "0"
+        };
+        format!("{result} qid:{} 1:{phase} 2:{eval} 3:{pawn} 4:{rook}{text}\n", n / 8)
+    };
+    (0..lines).map(line).collect()
+}
+
+#[test]
+fn an_engine_with_danger_complexity_and_factor_is_imported_and_checked() {
+    let bench = bench(trace(6000), &schema());
+    let (code, out, err) = bench.run(&["check", "t.svm", "--schema", "s.json", "--tolerance", "0"], "");
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.contains("0 of 6,000 differ by more than 0 cp from the engine's own: OK"), "{out}");
+    assert!(out.contains("of all positions are near a kink or jump and left out"), "{out}");
+    let report = bench.told(&["check", "t.svm", "--schema", "s.json"]);
+    assert!(report["gradient"]["near_kinks"].as_f64().unwrap() < 0.7, "{report}");
+    assert!(report["gradient"]["largest_difference"].as_f64().unwrap() < 1e-4, "{report}");
+    assert!(report["gradient"]["parameters"].as_u64().unwrap() >= 10, "{report}");
+    assert_eq!(report["evaluation"]["near_kinks"], 0);
+
+    // Computed with real numbers, what crosses a jump by rounding is told apart.
+    bench.write("s.json", schema().replace("\"division\": \"truncate\",", ""));
+    let report = bench.told(&["check", "t.svm", "--schema", "s.json", "--tolerance", "3"]);
+    assert_eq!(report["evaluation"]["differing"], 0);
+    let found = import(&bench, &["t.svm"], "");
+    assert_eq!((found["positions"].as_u64(), found["features"].as_u64()), (Some(6000), Some(8)));
+    let report = bench.told(&["check", "out.bin", "--tolerance", "3"]);
+    assert_eq!(report["evaluation"]["differing"], 0);
+
+    // A divisor that is not the engine's is found.
+    bench.write("wrong.json", schema().replace("\"divide\": 720", "\"divide\": 512"));
+    let (code, out, err) = bench.run(&["check", "t.svm", "--schema", "wrong.json"], "");
+    assert!(code == 1 && err.contains("of 6000 evaluations differ by more than 1 cp"), "{out} {err}");
+}
+
+#[test]
+fn a_trace_of_the_dataset_is_the_same_dataset() {
+    let bench = bench(trace(500), &schema());
+    import(&bench, &["t.svm"], "");
+    let first = dataset::read(&bench.path("out.bin")).unwrap();
+    bench.told(&["trace", "out.bin", "-o", "again.svm", "--schema", "again.json"]);
+    bench.write("s.json", bench.bytes("again.json"));
+    import(&bench, &["again.svm"], "");
+    let second = dataset::read(&bench.path("out.bin")).unwrap();
+    assert_eq!(second.metadata().feature_set, first.metadata().feature_set);
+    for n in 0..first.len() {
+        let row = |data: &dataset::Dataset| data.row(n).entries().collect::<Vec<_>>();
+        assert_eq!(row(&second), row(&first), "{n}");
+    }
+}
+
+#[test]
+fn mistakes_are_named() {
+    let cases = [
+        ("\"relu2\"", "\"cube\"", "s.json:8: not a schema: unknown variant `cube`"),
+        ("\"by\": \"complexity\"", "\"by\": \"c\"", "s.json: there is no accumulator 'c'"),
+        ("\"divide\": 20", "\"divide\": 0", "s.json: program of the evaluation: 'danger' is divided by 0"),
+        (
+            "\"black\": 20",
+            "\"black\": 11",
+            "s.json: accumulator 'danger', 'attack': index 11 is taken already",
+        ),
+        ("\"max\": 64, ", "", "s.json: factor 'factor': its scale is not determined"),
+        ("\"at\": 1, \"prior\": 7", "\"prior\": 7", "s.json: parameter 'each': is one of an accumulator"),
+    ];
+    for (from, to, expected) in cases {
+        let bench = bench(trace(3), &schema().replacen(from, to, 1));
+        let told = refuse(&bench, &["t.svm", "--schema", "s.json"], 1);
+        assert!(told.starts_with("gputexel: s.json") && told.contains(expected), "{to}: {told}");
+    }
+    let bench = bench(format!("{}1 qid:9 1:4 10:1e38\n", trace(3)), &schema());
+    let told = refuse(&bench, &["t.svm", "--schema", "s.json", "--max-bad-share", "0"], 1);
+    assert!(told.contains("t.svm:4: the sum of 'danger.white' is"), "{told}");
+    // A schema whose danger is never above 0.
+    bench.write("t.svm", trace(300));
+    bench.write("s.json", schema().replace("[48, 41]", "0"));
+    let report = import(&bench, &["t.svm"], "");
+    let warning = report["sources"][0]["warnings"][0].as_str().unwrap();
+    assert!(warning.starts_with("the relu2 of 'danger' in mg is switched on in 0 of 300"), "{warning}");
+}
