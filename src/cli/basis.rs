@@ -84,7 +84,7 @@ pub struct BasisCommand {
     /// identity, mirrored, tied, mirrored+tied, madchess, madchess-2018, schema, or a file to check
     #[arg(value_name = "NAME|FILE")]
     basis: String,
-    /// The feature set: pst, material or classical [default: pst]
+    /// The feature set: pst, material, classical or full [default: pst]
     #[arg(long, value_name = "NAME", conflicts_with = "dataset")]
     model: Option<String>,
     /// Use the feature set of this dataset

@@ -38,8 +38,9 @@ pub struct ExtractArgs {
     /// Replace the output if it exists
     #[arg(long)]
     force: bool,
-    /// Features: pst (a parameter for each piece on each square), material, or classical (the
-    /// usual terms of a hand-crafted evaluation)
+    /// Features: pst (a parameter for each piece on each square), material, classical (the usual
+    /// terms of a hand-crafted evaluation), or full (those and king danger, complexity and an
+    /// endgame factor, which are not linear)
     #[arg(long, value_name = "NAME", default_value = "pst", help_heading = "Features")]
     model: String,
     /// Phase units of knight, bishop, rook and queen, and their maximum

@@ -15,7 +15,7 @@ use super::{Context, say};
 Every feature has a middlegame and an endgame parameter, such as knight_mobility_4.mg. The names of \
 features and groups are the ones used by --freeze, bases, `spsa` and `uci`.")]
 pub struct FeaturesArgs {
-    /// The feature set: pst, material or classical
+    /// The feature set: pst, material, classical or full
     #[arg(value_name = "MODEL", default_value = "classical")]
     model: String,
     /// List only the features of this group, by name

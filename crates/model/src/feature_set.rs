@@ -7,7 +7,7 @@ use shakmaty::{Bitboard, Board, Color, Role, Square};
 use super::feature::{Feature, ROLE_NAMES};
 use super::imported::{ImportedParameter, MAX_FEATURES, check_name};
 use super::program::Program;
-use super::{Imported, classical, places};
+use super::{Imported, classical, full, places};
 use gputexel_chess::PhaseSettings;
 use gputexel_files::{Error, Result};
 
@@ -24,11 +24,18 @@ pub enum FeatureKind {
     /// The usual terms of a hand-written evaluation, see [`classical`]; coefficients are whole numbers,
     /// expressed by repeating ids in a row.
     Classical,
+    /// Those of [`classical`] and a program: danger of kings, complexity and a factor on the endgame, see [`full`].
+    Full,
 }
 
 impl FeatureKind {
     /// The feature sets that are computed from a position.
-    pub const COMPUTED: [Self; 3] = [Self::Pst, Self::Material, Self::Classical];
+    pub const COMPUTED: [Self; 4] = [Self::Pst, Self::Material, Self::Classical, Self::Full];
+
+    /// Whether its first features are the piece-square tables of all pieces, pawns first.
+    pub(crate) fn has_boards(self) -> bool {
+        matches!(self, Self::Pst | Self::Classical | Self::Full)
+    }
 
     /// Its name on the command line and in files.
     pub fn name(self) -> &'static str {
@@ -36,6 +43,7 @@ impl FeatureKind {
             Self::Material => "material",
             Self::Pst => "pst",
             Self::Classical => "classical",
+            Self::Full => "full",
             Self::Imported => "imported",
         }
     }
@@ -71,7 +79,8 @@ pub struct FeatureSet {
 
 /// One position as features. Reused between positions so that extraction does not allocate.
 ///
-/// Unit rows list White's ids (coefficient +1) and Black's (−1). Coefficient rows have all ids in
+/// Unit rows list White's ids (coefficient +1) and Black's (−1). Columns of accumulators are among White's, whosoever
+/// they are. Coefficient rows have all ids in
 /// `plus`, one coefficient each, and an empty `minus`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FeatureRow {
@@ -113,8 +122,10 @@ impl FeatureSet {
                 .collect(),
             FeatureKind::Imported => Vec::new(),
             FeatureKind::Classical => classical::features(),
+            FeatureKind::Full => full::features(),
         };
-        Self { kind, phase, features, imported: None, program: None }
+        let program = (kind == FeatureKind::Full).then(full::program);
+        Self { kind, phase, features, imported: None, program }
     }
 
     /// The name of a parameter by its index in θ (mg of every feature, then eg of every feature): the names
@@ -133,7 +144,7 @@ impl FeatureSet {
     /// Whether every entry has coefficient ±1, so that rows store ids only; an id may occur several times.
     #[inline]
     pub fn unit_rows(&self) -> bool {
-        matches!(self.kind, FeatureKind::Pst | FeatureKind::Classical)
+        self.kind.has_boards()
     }
 
     /// Checks a feature set read from a file against the one this version computes.
@@ -166,6 +177,7 @@ impl FeatureSet {
             FeatureKind::Material => Some("Pieces of a kind, White's less Black's."),
             // Piece-square tables are the same in both.
             FeatureKind::Pst | FeatureKind::Classical => classical::definition(group),
+            FeatureKind::Full => full::definition(group),
             FeatureKind::Imported => None,
         }
     }
@@ -217,7 +229,11 @@ impl FeatureSet {
                 // Their piece-square tables come first and have the same ids.
                 piece_squares(board, row);
                 let passed = classical::pawn_structure(board, &mut row.plus, &mut row.minus);
-                classical::terms(board, turn, passed, &mut row.plus, &mut row.minus);
+                classical::terms(board, turn, passed, &mut row.plus, &mut row.minus, |_, _| {});
+            }
+            FeatureKind::Full => {
+                piece_squares(board, row);
+                full::compute(board, turn, &mut row.plus, &mut row.minus);
             }
             FeatureKind::Imported => {}
         }

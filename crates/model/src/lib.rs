@@ -8,6 +8,7 @@ mod basis;
 pub mod classical;
 mod feature;
 mod feature_set;
+pub mod full;
 mod groups;
 mod imported;
 mod parameterization;

@@ -5,7 +5,9 @@ use std::str::FromStr as _;
 
 use shakmaty::{Chess, Color, Move, Position, Role, Square};
 
-use super::classical::{PawnCache, Tapered, Values};
+use super::classical::{self, PawnCache, Tapered, Values};
+use super::full::FurtherValues;
+use super::program::Taper;
 use super::{FeatureKind, FeatureSet, ParameterFile, Prior};
 use gputexel_chess::PhaseSettings;
 use gputexel_chess::evaluation::{Evaluation, MAX_EVALUATION_CP};
@@ -30,13 +32,15 @@ struct SquareValue {
 }
 
 /// An evaluation with a middlegame and an endgame value, interpolated by phase: piece-square tables (the
-/// models `pst` and `material`) and the terms of `classical`.
+/// models `pst` and `material`), the terms of `classical`, and the sums of `full`.
 #[derive(Clone, Debug)]
 pub struct TableEvaluation {
     /// By color, role and square; Black's values are negative.
     entries: Box<[[[SquareValue; 64]; 6]; 2]>,
-    /// Values of the features of `classical`, including its piece-square tables, which are not used here.
+    /// Values of the features of `classical`, which `full` has too, including its piece-square tables, which are not used here.
     terms: Option<Values>,
+    /// What `full` has besides.
+    further: Option<FurtherValues>,
     /// Phase units by role.
     phase: [i32; 6],
     max_phase: i32,
@@ -77,7 +81,7 @@ impl TableEvaluation {
             for square in 0..64 {
                 let feature = match set.kind {
                     FeatureKind::Material | FeatureKind::Imported => role,
-                    FeatureKind::Pst | FeatureKind::Classical => 64 * role + square,
+                    FeatureKind::Pst | FeatureKind::Classical | FeatureKind::Full => 64 * role + square,
                 };
                 let (mg, eg) = (fixed(theta[feature]), fixed(theta[count + feature]));
                 entries[Color::White as usize][role][square] = SquareValue { mg, eg };
@@ -85,11 +89,20 @@ impl TableEvaluation {
             }
         }
         let tapered = |id: usize| Tapered::new(fixed(theta[id]), fixed(theta[count + id]));
-        let terms =
-            (set.kind == FeatureKind::Classical).then(|| Values::new((0..count).map(tapered).collect()));
+        let values: Vec<Tapered> = (0..count).map(tapered).collect();
+        let has_terms = matches!(set.kind, FeatureKind::Classical | FeatureKind::Full);
+        let terms = has_terms.then(|| Values::new(values[..classical::COUNT].to_vec()));
+        let further = (set.kind == FeatureKind::Full).then(|| FurtherValues::new(&values));
         let PhaseSettings { pawn, knight, bishop, rook, queen, max } = set.phase;
         let phase = [pawn, knight, bishop, rook, queen, 0].map(i32::from);
-        Ok(Self { entries, terms, phase, max_phase: i32::from(max), scale: 1.0 / (f64::from(max) * UNITS) })
+        Ok(Self {
+            entries,
+            terms,
+            further,
+            phase,
+            max_phase: i32::from(max),
+            scale: 1.0 / (f64::from(max) * UNITS),
+        })
     }
 
     /// (mg · phase + eg · (maximum − phase)) / maximum, rounded half away from zero, from the side to move's
@@ -99,11 +112,40 @@ impl TableEvaluation {
         let phase = state.phase.min(self.max_phase);
         let (mg, eg) = (state.mg.saturating_add(terms.mg()), state.eg.saturating_add(terms.eg()));
         let blended = i64::from(mg) * i64::from(phase) + i64::from(eg) * i64::from(self.max_phase - phase);
-        let score = blended as f64 * self.scale;
+        self.rounded_stm(blended as f64 * self.scale, turn)
+    }
+
+    /// A score from White's view, rounded half away from zero, from the side to move's view.
+    #[inline]
+    fn rounded_stm(&self, score: f64, turn: Color) -> i32 {
         // Conversions truncate; `round` is a library call on processors without SSE 4.1.
         let rounded = (score + if score < 0.0 { -0.5 } else { 0.5 }) as i32;
         let score = rounded.clamp(-MAX_EVALUATION_CP, MAX_EVALUATION_CP);
         if turn.is_white() { score } else { -score }
+    }
+
+    /// The score of `full`, whose program takes over the sums.
+    fn program_stm(
+        &self,
+        further: &FurtherValues,
+        state: &TableSums,
+        position: &Chess,
+        cache: Option<&mut PawnCache>,
+    ) -> i32 {
+        let (Some(terms), board, turn) = (&self.terms, position.board(), position.turn()) else { return 0 };
+        let mut sums = None;
+        let linear = match cache {
+            Some(cache) => {
+                terms.total_cached(board, turn, cache, |sides| sums = Some(further.sums(sides, turn)))
+            }
+            None => terms.total(board, turn, |sides| sums = Some(further.sums(sides, turn))),
+        };
+        let sum = |own: i32, terms: i32| (f64::from(own) + f64::from(terms)) / UNITS;
+        let linear = [sum(state.mg, linear.mg()), sum(state.eg, linear.eg())];
+        let mg = f64::from(state.phase.min(self.max_phase)) / f64::from(self.max_phase);
+        let taper = Taper { mg, eg: 1.0 - mg };
+        let score = sums.map_or(0.0, |sums| further.score(linear, &sums, 1.0 / UNITS, taper));
+        self.rounded_stm(score, turn)
     }
 
     #[inline]
@@ -206,16 +248,23 @@ impl Evaluation for TableEvaluation {
 
     #[inline]
     fn score_stm(&self, state: &TableSums, position: &Chess) -> i32 {
+        if let Some(further) = &self.further {
+            return self.program_stm(further, state, position, None);
+        }
         let (board, turn) = (position.board(), position.turn());
-        let terms = self.terms.as_ref().map_or_else(Tapered::default, |terms| terms.total(board, turn));
+        let terms =
+            self.terms.as_ref().map_or_else(Tapered::default, |terms| terms.total(board, turn, |_| {}));
         self.blend_stm(state, terms, turn)
     }
 
     #[inline]
     fn score_cached_stm(&self, state: &TableSums, position: &Chess, cache: &mut PawnCache) -> i32 {
+        if let Some(further) = &self.further {
+            return self.program_stm(further, state, position, Some(cache));
+        }
         let (board, turn) = (position.board(), position.turn());
         let terms = match &self.terms {
-            Some(terms) => terms.total_cached(board, turn, cache),
+            Some(terms) => terms.total_cached(board, turn, cache, |_| {}),
             None => Tapered::default(),
         };
         self.blend_stm(state, terms, turn)
@@ -226,6 +275,7 @@ impl Evaluation for TableEvaluation {
 mod tests {
     use super::*;
     use crate::FeatureRow;
+    use crate::program::CompiledProgram;
     use rand::prelude::*;
     use rand_xoshiro::Xoshiro256PlusPlus;
     use shakmaty::CastlingMode;
@@ -251,7 +301,17 @@ mod tests {
         for kind in FeatureKind::COMPUTED {
             let set = FeatureSet::new(kind, PhaseSettings::parse("5,5,11,22").unwrap());
             let count = set.features.len();
-            let theta: Vec<f64> = (0..2 * count).map(|_| random.random_range(-400.0..400.0)).collect();
+            // What is squared has values of about their usual size, and those of a program are whole units: squares
+            // and products would magnify the errors of fixed point.
+            let draw = |index: usize| {
+                let most = if index % count < classical::COUNT { 400.0 } else { 40.0 };
+                let value: f64 = random.random_range(-most..most);
+                if set.program.is_some() { (value * UNITS).round() / UNITS } else { value }
+            };
+            let theta: Vec<f64> = (0..2 * count).map(draw).collect();
+            let program = set.program.clone().map(|own| CompiledProgram::try_new(own, count).unwrap());
+            let columns = program.as_ref().map(|program| program.column_values(&theta));
+            let (mut active, mut reduced) = (0, 0);
             let evaluation = TableEvaluation::try_new(&set, &theta).unwrap();
             let mut row = FeatureRow::default();
             let mut cache = PawnCache::default();
@@ -275,9 +335,27 @@ mod tests {
                         phi * theta[usize::from(*id)] + (1.0 - phi) * theta[count + usize::from(*id)]
                     };
                     let coefficient = |i: usize| row.coefficients.get(i).map_or(1.0, |c| c.to_f64());
-                    let plus: f64 =
-                        row.plus.iter().enumerate().map(|(i, id)| coefficient(i) * value(id)).sum();
-                    let score = plus - row.minus.iter().map(value).sum::<f64>();
+                    let score = match program.as_ref().zip(columns.as_ref()) {
+                        None => {
+                            let plus: f64 =
+                                row.plus.iter().enumerate().map(|(i, id)| coefficient(i) * value(id)).sum();
+                            plus - row.minus.iter().map(value).sum::<f64>()
+                        }
+                        Some((program, values)) => {
+                            let mut sums = vec![[0.0; 2]; program.slots()];
+                            let mut present = 1;
+                            let signed = row.plus.iter().map(|id| (id, 1.0));
+                            for (&id, sign) in signed.chain(row.minus.iter().map(|id| (id, -1.0))) {
+                                let slot = program.slot_of_column(usize::from(id));
+                                present |= 1 << slot;
+                                let [mg, eg] = values[usize::from(id)];
+                                sums[slot] = [sums[slot][0] + sign * mg, sums[slot][1] + sign * eg];
+                            }
+                            active += usize::from(sums[1][0] > 0.0 || sums[2][0] > 0.0);
+                            reduced += usize::from((1.0..64.0).contains(&sums[4][1]));
+                            program.score(&sums, present, Taper { mg: phi, eg: 1.0 - phi })
+                        }
+                    };
                     let stm = if after.turn().is_white() { score } else { -score };
                     let error = (f64::from(evaluation.score_stm(&state, after)) - stm).abs();
                     assert!(error < 0.57, "{error}");
@@ -286,6 +364,7 @@ mod tests {
                 });
             }
             assert!(special > 50 && castled > 3, "{special} {castled}");
+            assert!(program.is_none() || active > 500 && reduced > 500, "{active} {reduced}");
         }
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::{Feature, FeatureSet, ParameterFile, ROLE_NAMES};
+use super::{Feature, FeatureKind, FeatureSet, ParameterFile, ROLE_NAMES, full};
 use gputexel_files::{Error, Result};
 
 /// The origin of the starting values.
@@ -81,25 +81,41 @@ impl std::fmt::Display for Prior {
 }
 
 impl Prior {
-    /// θ₀: mg of every feature, then eg of every feature; kings are worth 0.
+    /// θ₀: mg of every feature, then eg of every feature; kings are worth 0. The sums of [`full`], which would have no
+    /// slopes at 0, start from values of their own, unless a parameter file of that feature set has others. Files of
+    /// `classical` also serve [`full`].
     ///
     /// # Errors
     /// Those of [`ParameterFile::read`] and [`ParameterFile::theta`]; [`Error::Usage`] for the schema of a
     /// feature set that has none, and for piece values of one without pieces.
     pub fn theta(&self, set: &FeatureSet) -> Result<Vec<f64>> {
         let count = set.features.len();
-        match self {
-            Self::Zero => Ok(vec![0.0; 2 * count]),
+        let mut theta = match self {
+            Self::Zero => vec![0.0; 2 * count],
             Self::Schema => set.imported_prior().ok_or_else(|| {
                 let name = set.name();
                 Error::Usage(format!(
                     "prior 'schema' is that of imported datasets, not of feature set '{name}'"
                 ))
-            }),
-            Self::File(path) => ParameterFile::read(path)?.theta(set, path),
-            Self::Material(_) if set.imported.is_some() => Err(Error::Usage(format!(
-                "prior '{self}': imported features are not pieces; give schema, zero or a parameter file"
-            ))),
+            })?,
+            Self::File(path) => {
+                let file = ParameterFile::read(path)?;
+                if set.kind != FeatureKind::Full || file.feature_set != FeatureKind::Classical.name() {
+                    return file.theta(set, path);
+                }
+                let classical = FeatureSet::new(FeatureKind::Classical, set.phase.clone());
+                let values = file.theta(&classical, path)?;
+                let (mg, eg) = values.split_at(classical.features.len());
+                let mut theta = vec![0.0; 2 * count];
+                theta[..mg.len()].copy_from_slice(mg);
+                theta[count..][..eg.len()].copy_from_slice(eg);
+                theta
+            }
+            Self::Material(_) if set.imported.is_some() => {
+                return Err(Error::Usage(format!(
+                    "prior '{self}': imported features are not pieces; give schema, zero or a parameter file"
+                )));
+            }
             Self::Material(values) => {
                 // Only a piece's own feature or its piece-square table gets the piece value; other features
                 // named after a piece start at 0.
@@ -108,9 +124,13 @@ impl Prior {
                     ROLE_NAMES.iter().position(is).and_then(|i| values.get(i)).copied().unwrap_or(0.0)
                 };
                 let half: Vec<f64> = set.features.iter().map(value).collect();
-                Ok([half.clone(), half].concat())
+                [half.clone(), half].concat()
             }
+        };
+        if set.kind == FeatureKind::Full {
+            full::fill_start(&mut theta);
         }
+        Ok(theta)
     }
 }
 

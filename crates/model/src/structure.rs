@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use crate::arrangement::Arrangement;
-use crate::{FeatureKind, FeatureSet, Phases, classical, places};
+use crate::{FeatureKind, FeatureSet, Phases, classical, full, places};
 
 /// The structure of a feature set.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +49,7 @@ impl FeatureSet {
                         FeatureKind::Material | FeatureKind::Imported => Arrangement::None,
                         FeatureKind::Pst => Arrangement::Board(ids.iter().copied().map(Some).collect()),
                         FeatureKind::Classical => classical::arrangement(name, &ids),
+                        FeatureKind::Full => full::arrangement(name, &ids),
                     };
                     (name.to_string(), ids, layout)
                 })
@@ -61,9 +62,10 @@ impl FeatureSet {
     fn part(&self, name: String, ids: &[u32], layout: Arrangement) -> Part {
         let of = |id: u32| self.imported.as_ref().map(|imported| &imported.parameters[id as usize]);
         // Pawns never stand on the first and last rank: what neighbors say of them would mean nothing.
-        let possible = |id: u32| !(name == "pawn" && self.has_boards() && matches!(id % 64, 0..8 | 56..64));
+        let possible =
+            |id: u32| !(name == "pawn" && self.kind.has_boards() && matches!(id % 64, 0..8 | 56..64));
         let tuned = |&id: &u32| match of(id) {
-            None => (id, [possible(id); 2]),
+            None => (id, self.used(id).map(|used| used && possible(id))),
             Some(parameter) => (id, [parameter.moves(0), parameter.moves(1)]),
         };
         let features = ids.iter().map(tuned).collect();
@@ -92,8 +94,11 @@ impl FeatureSet {
         words.into_iter().map(join).collect()
     }
 
-    /// Whether its first features are the piece-square tables of all pieces, pawns first.
-    fn has_boards(&self) -> bool {
-        matches!(self.kind, FeatureKind::Pst | FeatureKind::Classical)
+    /// Whether scores depend on the middlegame and the endgame value of a computed feature.
+    fn used(&self, id: u32) -> [bool; 2] {
+        match self.kind {
+            FeatureKind::Full => full::phases(id as usize),
+            _ => [true; 2],
+        }
     }
 }

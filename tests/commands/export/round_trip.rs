@@ -170,7 +170,7 @@ fn bad_requests_are_refused() {
     refused(&["import-params", "."], 1, "is a folder");
     refused(&["import-params", "none.h"], 1, "none.h: ");
     refused(&["import-params", "p.json", "-o", "there.h"], 2, "there.h: exists");
-    refused(&["import-params", "p.json", "--model", "x"], 2, "expected pst, material or classical");
+    refused(&["import-params", "p.json", "--model", "x"], 2, "expected pst, material, classical or full");
     refused(&["import-params", "p.json", "--model", "material"], 1, "'pawn_a1' is not a parameter of");
     assert_eq!(bench.bytes("there.h"), b"keep me\n");
 }

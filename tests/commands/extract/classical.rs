@@ -98,7 +98,7 @@ fn features_are_listed() {
         "classical: 1 features, 2 parameters\n\nbishop_pair (1)\n  The side has at least two bishops.\n    bishop_pair\n"
     );
     assert!(bench.told(&["features", "material"]).to_string().contains("\"queen\""));
-    assert!(bench.fails(&["features", "clasical"], 2).contains("expected pst, material or classical"));
+    assert!(bench.fails(&["features", "clasical"], 2).contains("expected pst, material, classical or full"));
     assert!(bench.fails(&["features", "pst", "--group", "tempo"], 2).contains("has no such group"));
 }
 

@@ -59,15 +59,13 @@ impl NamedBasis {
         }
         let fits = match self {
             Self::Values { mirrored: false, .. } => true,
-            Self::Values { mirrored: true, .. } => {
-                matches!(set.kind, FeatureKind::Pst | FeatureKind::Classical)
-            }
+            Self::Values { mirrored: true, .. } => set.kind.has_boards(),
             Self::MadChess | Self::MadChess2018 => set.kind == FeatureKind::Pst,
             Self::Schema => true,
         };
         if !fits {
             let has = match set.kind {
-                FeatureKind::Classical => "more than those",
+                FeatureKind::Classical | FeatureKind::Full => "more than those",
                 _ => "none",
             };
             return Err(Error::Usage(format!(

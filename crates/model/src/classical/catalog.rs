@@ -14,8 +14,18 @@ pub struct Span {
 
 impl Span {
     /// The `len` features that follow this range.
-    const fn then(self, len: usize) -> Self {
+    pub(crate) const fn then(self, len: usize) -> Self {
         Self { first: self.first + self.len, len }
+    }
+
+    /// The first `len` features after those of this feature set.
+    pub(crate) const fn after_classical(len: usize) -> Self {
+        Self { first: COUNT, len }
+    }
+
+    /// Id of the first feature.
+    pub(crate) const fn first(self) -> usize {
+        self.first
     }
 
     /// Id of one of the features.
@@ -82,7 +92,7 @@ pub struct Group {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Labels {
+pub(crate) enum Labels {
     /// A piece-square table.
     Squares,
     /// Numbers from a first one on: mobility 0, 1, ….
@@ -104,7 +114,7 @@ enum Labels {
     Names(&'static [&'static str]),
 }
 
-const fn group(name: &'static str, span: Span, labels: Labels, about: &'static str) -> Group {
+pub(crate) const fn group(name: &'static str, span: Span, labels: Labels, about: &'static str) -> Group {
     Group { name, span, labels, about }
 }
 
@@ -254,6 +264,12 @@ pub static GROUPS: &[Group] = &[
 ];
 
 impl Group {
+    /// Id of its first feature.
+    #[cfg(test)]
+    pub(crate) fn first(&self) -> usize {
+        self.span.first
+    }
+
     /// Number of features.
     pub fn features(&self) -> usize {
         self.span.len
@@ -261,7 +277,7 @@ impl Group {
 
     /// What neighbors what among its features, whose ids begin at `first`. Shelters are ordered by rank and
     /// by the distance of the file from the edge; distances of kings by distance and by the pawn's rank.
-    pub(super) fn arrangement(&self, first: u32) -> Arrangement {
+    pub(crate) fn arrangement(&self, first: u32) -> Arrangement {
         let line = |from: usize, step: usize, len: usize| -> Vec<u32> {
             (0..len).map(|i| first + (from + i * step) as u32).collect()
         };
@@ -314,11 +330,16 @@ impl Group {
 
 /// All features in id order.
 pub fn features() -> Vec<Feature> {
+    features_of(GROUPS)
+}
+
+/// The features of some groups.
+pub(crate) fn features_of(groups: &[Group]) -> Vec<Feature> {
     let feature = |group: &Group, index: usize| Feature {
         name: group.feature_name(index),
         group: group.name.to_string(),
     };
-    GROUPS.iter().flat_map(|group| (0..group.features()).map(move |i| feature(group, i))).collect()
+    groups.iter().flat_map(|group| (0..group.features()).map(move |i| feature(group, i))).collect()
 }
 
 #[cfg(test)]

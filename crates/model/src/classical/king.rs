@@ -10,36 +10,74 @@ use super::view::{AttackMap, View, bishop_attacks, king_attacks, knight_attacks,
 #[derive(Clone, Copy, Debug)]
 pub struct KingAttack {
     /// The king's square, the adjacent ones, and those in front of them.
-    zone: u64,
-    /// Sum of the weights of the pieces that attack the zone.
-    units: usize,
+    pub zone: u64,
+    /// The [`KingAttacker`]s that attack the zone, added up.
+    total: u64,
+}
+
+/// What a piece adds to an attack on a king: its attack units in the lowest byte, and 1 in the byte of its kind, so
+/// that one addition counts both. No board has so many pieces that a byte overflows.
+#[derive(Clone, Copy, Debug)]
+pub struct KingAttacker(u64);
+
+impl KingAttacker {
+    pub const KNIGHT: Self = Self::new(0, 2);
+    pub const BISHOP: Self = Self::new(1, 2);
+    pub const ROOK: Self = Self::new(2, 3);
+    pub const QUEEN: Self = Self::new(3, 4);
+
+    const fn new(kind: usize, units: u64) -> Self {
+        Self(units | 1 << (8 * (kind + 1)))
+    }
 }
 
 impl KingAttack {
     pub fn new(view: &View) -> Self {
         let near = view.their.king | king_attacks(view.their.king_square());
-        Self { zone: near | down(near), units: 0 }
+        Self { zone: near | down(near), total: 0 }
     }
 
     /// Adds the attacks of a piece.
-    pub fn add(&mut self, attacks: u64, weight: usize) {
+    #[inline]
+    pub fn add(&mut self, attacks: u64, attacker: KingAttacker) {
         if attacks & self.zone != 0 {
-            self.units += weight;
+            self.total += attacker.0;
         }
     }
+
+    /// Sum of the units of the pieces that attack the zone.
+    fn units(&self) -> usize {
+        (self.total & 0xff) as usize
+    }
+
+    /// Number of pieces of a kind, knight 0 to queen 3, that attack the zone.
+    #[inline]
+    pub fn attackers(&self, kind: usize) -> usize {
+        (self.total >> (8 * (kind + 1)) & 0xff) as usize
+    }
+}
+
+/// For each of three files at the own king: the index of the rearmost own pawn and that of the rearmost enemy pawn in
+/// tables of 28, seven entries for each distance of a file from the edge, the first of them for no pawn.
+#[inline]
+pub fn shelter_files(view: &View) -> [[usize; 2]; 3] {
+    let king = view.own.king_square();
+    let above = fill_up(rank(king / 8));
+    let middle = (king % 8).clamp(1, 6);
+    let lowest = |pawns: u64| if pawns == 0 { 0 } else { pawns.trailing_zeros() as usize / 8 };
+    [middle - 1, middle, middle + 1].map(|index| {
+        let table = 7 * from_edge(index);
+        let squares = file(index) & above;
+        [table + lowest(view.own.pawns & squares), table + lowest(view.their.pawns & squares)]
+    })
 }
 
 /// Adds the features of pawns around the own king and of open files next to it.
 pub fn shelter(view: &View, out: &mut impl Collector) {
     let king = view.own.king_square();
-    let above = fill_up(rank(king / 8));
-    let middle = (king % 8).clamp(1, 6);
-    let lowest = |pawns: u64| if pawns == 0 { 0 } else { pawns.trailing_zeros() as usize / 8 };
-    for index in middle - 1..=middle + 1 {
-        let table = 7 * from_edge(index);
-        let squares = file(index) & above;
-        out.add(KING_SHIELD.id(table + lowest(view.own.pawns & squares)));
-        out.add(KING_STORM.id(table + lowest(view.their.pawns & squares)));
+    for [shield, storm] in shelter_files(view) {
+        out.add(KING_SHIELD.id(shield));
+        out.add(KING_STORM.id(storm));
     }
     for index in (king % 8).saturating_sub(1)..=(king % 8 + 1).min(7) {
         let beside = 2 * usize::from(index != king % 8);
@@ -74,14 +112,14 @@ pub fn attack(
         lines & own.rook,
         (diagonals | lines) & own.queen,
     ];
-    let mut units = king_attack.units;
+    let mut units = king_attack.units();
     for (index, squares) in checks.into_iter().enumerate() {
         if squares != 0 {
             out.add(SAFE_CHECK.id(index));
             units += 3;
         }
     }
-    if king_attack.units > 0 {
+    if king_attack.total > 0 {
         units += count(their.king & own.all & !their.twice);
         // Every piece counts at least 2.
         out.add(KING_ATTACK.id_or_last(units - 2));

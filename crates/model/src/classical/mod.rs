@@ -5,22 +5,23 @@
 //! alike, so that what is played is what was tuned. Each side has its own view of the board (`view`) in which
 //! its pawns move up, so that every term is written once. Values, tuning and search are left to others.
 
-mod bits;
-mod catalog;
-mod king;
+pub(crate) mod bits;
+pub(crate) mod catalog;
+pub(crate) mod king;
 mod pawns;
 mod pieces;
 mod playing;
 mod threats;
-mod view;
+pub(crate) mod view;
 
 use shakmaty::{Board, Color};
 
 use crate::arrangement::Arrangement;
 pub use catalog::{COUNT, GROUPS, Group, features};
+use king::KingAttack;
 pub use playing::PawnCache;
 pub(super) use playing::{Tapered, Values};
-use view::View;
+use view::{AttackMap, View};
 
 /// What the features of a group count, for one side; `None` for unknown groups.
 pub fn definition(group: &str) -> Option<&'static str> {
@@ -63,19 +64,57 @@ pub(super) fn pawn_structure<C: Collector>(board: &Board, white: &mut C, black: 
     }
 }
 
-/// Adds all other features except pieces on squares.
-pub(super) fn terms<C: Collector>(board: &Board, turn: Color, passed: Passed, white: &mut C, black: &mut C) {
+/// What the terms of a side were computed from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Side<'a> {
+    /// The board as the side sees it.
+    pub view: &'a View,
+    /// What it attacks.
+    pub own: &'a AttackMap,
+    /// What the other side attacks.
+    pub their: &'a AttackMap,
+    /// Its attack on the enemy king.
+    pub king_attack: &'a KingAttack,
+    /// Its passed pawns.
+    pub passed: u64,
+}
+
+/// Adds all other features except pieces on squares. `further` receives what they were computed from, White's first,
+/// so that a feature set with more of them computes attacks once.
+#[inline]
+pub(super) fn terms<C: Collector>(
+    board: &Board,
+    turn: Color,
+    passed: Passed,
+    white: &mut C,
+    black: &mut C,
+    further: impl FnOnce(&[Side<'_>; 2], &mut C),
+) {
     let (own, their) = (View::new(board, Color::White), View::new(board, Color::Black));
     let (attack_map, king_attack) = pieces::pieces(&own, passed.white, white);
     let (their_attack_map, their_king_attack) = pieces::pieces(&their, passed.black, black);
-    for (view, own, other, king_attack, passed, out) in [
-        (&own, &attack_map, &their_attack_map.flipped(), &king_attack, passed.white, &mut *white),
-        (&their, &their_attack_map, &attack_map.flipped(), &their_king_attack, passed.black, &mut *black),
-    ] {
-        pawns::passed(view, other, passed, out);
-        king::shelter(view, out);
-        king::attack(view, own, other, king_attack, out);
-        threats::threats(view, own, other, out);
+    let sides = [
+        Side {
+            view: &own,
+            own: &attack_map,
+            their: &their_attack_map.flipped(),
+            king_attack: &king_attack,
+            passed: passed.white,
+        },
+        Side {
+            view: &their,
+            own: &their_attack_map,
+            their: &attack_map.flipped(),
+            king_attack: &their_king_attack,
+            passed: passed.black,
+        },
+    ];
+    for (side, out) in sides.iter().zip([&mut *white, &mut *black]) {
+        pawns::passed(side.view, side.their, side.passed, out);
+        king::shelter(side.view, out);
+        king::attack(side.view, side.own, side.their, side.king_attack, out);
+        threats::threats(side.view, side.own, side.their, out);
     }
-    if turn.is_white() { white } else { black }.add(catalog::TEMPO.id(0));
+    if turn.is_white() { &mut *white } else { black }.add(catalog::TEMPO.id(0));
+    further(&sides, white);
 }

@@ -6,7 +6,7 @@ use super::catalog::{
     BISHOP_MOBILITY, BISHOP_PAIR, BISHOP_PAWNS, KNIGHT_MOBILITY, OUTPOST, QUEEN_MOBILITY, ROOK_FILE,
     ROOK_MOBILITY, Span,
 };
-use super::king::KingAttack;
+use super::king::{KingAttack, KingAttacker};
 use super::pawns::{on_color, on_file, outposts};
 use super::view::{AttackMap, View, bishop_attacks, king_attacks, knight_attacks, rook_attacks};
 
@@ -29,16 +29,16 @@ pub fn pieces<C: Collector>(view: &View, passed: u64, out: &mut C) -> (AttackMap
     let outposts = outposts(view);
     let behind_pawns = down(view.own.pawns | view.their.pawns);
 
-    let mut visit = |attacks: u64, span: Span, weight: usize, out: &mut C| {
+    let mut visit = |attacks: u64, span: Span, attacker: KingAttacker, out: &mut C| {
         attack_map.add(attacks);
-        king_attack.add(attacks, weight);
+        king_attack.add(attacks, attacker);
         out.add(span.id(count(attacks & area)));
     };
     let (mut knights, mut bishops, mut rooks, mut queens_reach) = (0, 0, 0, 0);
     for square in squares(view.own.knights) {
         let attacks = knight_attacks(square);
         knights |= attacks;
-        visit(attacks, KNIGHT_MOBILITY, 2, out);
+        visit(attacks, KNIGHT_MOBILITY, KingAttacker::KNIGHT, out);
         if outposts >> square & 1 == 1 {
             out.add(OUTPOST.id(0));
         } else if attacks & outposts & !view.own.all != 0 {
@@ -48,7 +48,7 @@ pub fn pieces<C: Collector>(view: &View, passed: u64, out: &mut C) -> (AttackMap
     for square in squares(view.own.bishops) {
         let attacks = bishop_attacks(square, view.occupied & !queens);
         bishops |= attacks;
-        visit(attacks, BISHOP_MOBILITY, 2, out);
+        visit(attacks, BISHOP_MOBILITY, KingAttacker::BISHOP, out);
         if outposts >> square & 1 == 1 {
             out.add(OUTPOST.id(1));
         }
@@ -65,7 +65,7 @@ pub fn pieces<C: Collector>(view: &View, passed: u64, out: &mut C) -> (AttackMap
     for square in squares(view.own.rooks) {
         let attacks = rook_attacks(square, view.occupied & !see_through);
         rooks |= attacks;
-        visit(attacks, ROOK_MOBILITY, 3, out);
+        visit(attacks, ROOK_MOBILITY, KingAttacker::ROOK, out);
         match on_file(view, square % 8) {
             (false, false) => out.add(ROOK_FILE.id(0)),
             (false, true) => out.add(ROOK_FILE.id(1)),
@@ -81,7 +81,7 @@ pub fn pieces<C: Collector>(view: &View, passed: u64, out: &mut C) -> (AttackMap
     for square in squares(view.own.queens) {
         let attacks = bishop_attacks(square, view.occupied) | rook_attacks(square, view.occupied);
         queens_reach |= attacks;
-        visit(attacks, QUEEN_MOBILITY, 4, out);
+        visit(attacks, QUEEN_MOBILITY, KingAttacker::QUEEN, out);
     }
     (attack_map.knight, attack_map.bishop, attack_map.rook, attack_map.queen) =
         (knights, bishops, rooks, queens_reach);

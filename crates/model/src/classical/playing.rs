@@ -2,12 +2,11 @@
 
 use shakmaty::{Board, Color};
 
-use super::{COUNT, Collector, Passed, pawn_structure, terms};
+use super::{COUNT, Collector, Passed, Side, pawn_structure, terms};
 
 /// The middlegame sum in the upper half, the endgame sum in the lower one.
 /// A side has fewer than 200 features at a time, and values are at most 30,000 centipawns of 256 units each,
 /// so sums fit in 32 bits.
-/// units, so that sums stay within 32 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tapered(i64);
 
@@ -16,6 +15,12 @@ impl Tapered {
     #[inline]
     pub fn new(mg: i32, eg: i32) -> Self {
         Self((i64::from(mg) << 32) + i64::from(eg))
+    }
+
+    /// Adds both halves.
+    #[inline]
+    pub fn add(&mut self, other: Self) {
+        self.0 += other.0;
     }
 
     /// The middlegame half.
@@ -90,19 +95,34 @@ impl Values {
         }
     }
 
-    fn with_structure(&self, board: &Board, turn: Color, structure: &Structure) -> Tapered {
+    fn with_structure(
+        &self,
+        board: &Board,
+        turn: Color,
+        structure: &Structure,
+        further: impl FnOnce(&[Side<'_>; 2]),
+    ) -> Tapered {
         let [mut white, mut black] = self.sums();
-        terms(board, turn, structure.passed, &mut white, &mut black);
+        terms(board, turn, structure.passed, &mut white, &mut black, |sides, _| further(sides));
         Tapered(structure.value + white.total - black.total)
     }
 
-    /// The sum over all features except pieces on squares, White − Black.
-    pub fn total(&self, board: &Board, turn: Color) -> Tapered {
-        self.with_structure(board, turn, &self.structure(board))
+    /// The sum over all features except pieces on squares, White − Black. `further` receives what they were computed
+    /// from.
+    #[inline]
+    pub fn total(&self, board: &Board, turn: Color, further: impl FnOnce(&[Side<'_>; 2])) -> Tapered {
+        self.with_structure(board, turn, &self.structure(board), further)
     }
 
     /// The same, using a cache of pawn structures, which must belong to these values.
-    pub fn total_cached(&self, board: &Board, turn: Color, cache: &mut PawnCache) -> Tapered {
+    #[inline]
+    pub fn total_cached(
+        &self,
+        board: &Board,
+        turn: Color,
+        cache: &mut PawnCache,
+        further: impl FnOnce(&[Side<'_>; 2]),
+    ) -> Tapered {
         if cache.0.is_empty() {
             // Zero entries are valid: without pawns, the structure is worth 0.
             cache.0.resize(STRUCTURES, Structure::default());
@@ -115,7 +135,7 @@ impl Values {
             *entry = self.structure(board);
         }
         let structure = *entry;
-        self.with_structure(board, turn, &structure)
+        self.with_structure(board, turn, &structure, further)
     }
 }
 

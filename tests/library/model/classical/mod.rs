@@ -9,7 +9,7 @@ use crate::common;
 use crate::common::classical::{classical, played};
 use crate::common::position;
 use gputexel::model::classical::GROUPS;
-use gputexel::model::{FeatureRow, FeatureSet, TableEvaluation};
+use gputexel::model::{FeatureRow, FeatureSet, TableEvaluation, full};
 use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use reference::Counts;
@@ -219,8 +219,17 @@ fn every_group_is_documented() {
     let total = format!("{} features, {} parameters", set.features.len(), 2 * set.features.len());
     assert!(text.contains(&total), "docs/features.md does not say \"{total}\"");
     // Nothing is documented that there is not.
-    let rows = text.lines().filter(|line| line.starts_with("| `")).count();
-    assert_eq!(rows, GROUPS.len());
+    let rows = |text: &str| text.lines().filter(|line| line.starts_with("| `")).count();
+    assert_eq!(rows(text), GROUPS.len());
+
+    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/full.md"));
+    for group in full::GROUPS {
+        let row = format!("| `{}` | {} | {} |", group.name, group.features(), group.about);
+        assert!(text.contains(&row), "docs/full.md lacks the row\n{row}");
+    }
+    let total = format!("{} features, {} parameters", full::COUNT, 2 * full::COUNT);
+    assert!(text.contains(&total), "docs/full.md does not say \"{total}\"");
+    assert_eq!(rows(text), full::GROUPS.len());
 }
 
 #[test]
