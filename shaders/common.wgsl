@@ -1,5 +1,5 @@
 // Shared by the kernels that walk positions: bindings 1 to 4, the score of a row, what a position
-// counts, and the loss with its derivatives. No kernel by itself; joined to them by concatenation.
+// counts. No kernel by itself; joined to them, and to the loss in `loss_math`, by concatenation.
 // Prepended by the host: `Real` (f32, or vec4<f32> for four members per lane) and `Word` (u32s of the
 // same shape); `UNIT` (all coefficients are +1 or -1), `BLENDS`, `RESAMPLES`, `SHARED` (one table
 // serves all members). Members are stored as `stride` Reals a row, member fastest.
@@ -17,8 +17,6 @@
 
 // Reals a tile of members; a power of two that divides WORKGROUP.
 override LANES: u32 = 1u;
-// 0 squared, 1 cross-entropy, 2 power.
-override LOSS: u32 = 0u;
 override SLOTS: u32 = WORKGROUP / LANES;
 
 // What differs by member, apart from the tables.
@@ -80,25 +78,6 @@ fn score(n: u32, place: vec4<u32>, column: u32) -> Real {
     return result;
 }
 
-// How often a game counts under each seed; integers throughout, so equal to the host's.
-fn poisson(game: u32, seed: Word) -> Real {
-    var h = Word(game * 0x9e3779b1u) ^ (seed * 0x85ebca77u);
-    h = (h ^ (h >> Word(16u))) * 0x85ebca6bu;
-    h = (h ^ (h >> Word(13u))) * 0xc2b2ae35u;
-    h = h ^ (h >> Word(16u));
-    var count = Real(0.0);
-    count += select(Real(0.0), Real(1.0), h < Word(2714937127u));
-    count += select(Real(0.0), Real(1.0), h < Word(1134906959u));
-    count += select(Real(0.0), Real(1.0), h < Word(344891874u));
-    count += select(Real(0.0), Real(1.0), h < Word(81553513u));
-    count += select(Real(0.0), Real(1.0), h < Word(15718922u));
-    count += select(Real(0.0), Real(1.0), h < Word(2552004u));
-    count += select(Real(0.0), Real(1.0), h < Word(357518u));
-    count += select(Real(0.0), Real(1.0), h < Word(44020u));
-    count += select(Real(0.0), Real(1.0), h < Word(4833u));
-    return count;
-}
-
 // Weight of a position for each member, resampling included.
 fn weight_of(n: u32, place: vec4<u32>, member: Member) -> Real {
     var weight = Real(bitcast<f32>(place.w));
@@ -116,41 +95,4 @@ fn target_of(n: u32, place: vec4<u32>, member: Member) -> Real {
         value += member.blend * (bitcast<f32>(positions[2u * n + 1u].y) - result);
     }
     return value;
-}
-
-struct Outcome {
-    loss: Real,
-    // d loss / dx.
-    slope: Real,
-    // Gauss-Newton curvature in x.
-    curvature: Real,
-}
-
-// Loss of x = kappa * score against the target y. Everything rests on e^-|x|, which cannot
-// overflow; p and 1 - p are both formed without cancellation, so both tails keep their digits.
-fn outcome(x: Real, y: Real) -> Outcome {
-    let tail = exp(-abs(x));
-    let near = Real(1.0) / (Real(1.0) + tail);
-    let far = tail * near;
-    let up = x >= Real(0.0);
-    let p = select(far, near, up);
-    let rest = select(near, far, up);
-    let difference = p * (Real(1.0) - y) - rest * y;
-    let dp = near * far;
-    if LOSS == 0u {
-        return Outcome(difference * difference, 2.0 * difference * dp, 2.0 * dp * dp);
-    }
-    if LOSS == 1u {
-        // ln(1 + e^x) - x y.
-        return Outcome(max(x, Real(0.0)) - x * y + log(Real(1.0) + tail), difference, dp);
-    }
-    let q = uniforms.power;
-    let distance = abs(difference);
-    let nothing = distance == Real(0.0);
-    let value = select(pow(distance, Real(q)), Real(0.0), nothing);
-    let derivative = select(pow(distance, Real(q - 1.0)), Real(0.0), nothing);
-    let at_zero = Real(select(0.0, 1.0, q == 2.0));
-    let second = q * (q - 1.0) * select(pow(distance, Real(q - 2.0)), at_zero, nothing);
-    let slope = q * derivative * sign(difference) * dp;
-    return Outcome(value, slope, second * dp * dp);
 }

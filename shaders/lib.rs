@@ -11,21 +11,27 @@ shaders! {
     /// Blends θ of every member into the tables of all phase buckets.
     BLEND = "structs" "blend";
     /// Losses of positions, summed.
-    LOSS = "structs" "common" "loss";
+    LOSS = "structs" "loss_math" "common" "loss";
     /// Losses and gradients in phase units.
-    GRADIENT = "structs" "common" "gradient";
+    GRADIENT = "structs" "loss_math" "common" "gradient";
     /// Adds partial sums of gradients and maps them to θ.
     REDUCE = "structs" "reduce";
     /// Adds partial sums of losses.
     TOTAL = "structs" "total";
     /// Curvatures of the loss by score, position by position.
-    LOSS_CURVATURE = "structs" "common" "loss_curvature";
+    LOSS_CURVATURE = "structs" "loss_math" "common" "loss_curvature";
     /// Gauss–Newton matrices in phase units, by buckets.
     HESSIAN_SLAB = "structs" "hessian_slab";
     /// Splits the matrices of buckets into the blocks of both phases.
     HESSIAN_EXPAND = "structs" "hessian_expand";
     /// Steps of Adam.
     ADAM = "structs" "adam";
+    /// Losses of positions and slopes by the sums of a program, which its author writes as `program`.
+    PROGRAM_POSITIONS = "program_structs" "loss_math" "program_positions";
+    /// Sums of the losses of a program's positions.
+    PROGRAM_LOSSES = "program_structs" "program_losses";
+    /// Slopes by columns from those by sums.
+    PROGRAM_GRADIENT = "program_structs" "program_gradient";
     /// SPSA's random walks: classic and constant gains.
     SPSA_WALK = "spsa_common" "spsa_walk";
     /// Bayesian SPSA with one variance a parameter.

@@ -5,7 +5,7 @@ use gputexel_files::Result;
 use gputexel_gpu::Stats;
 
 use crate::cpu::CpuEvaluator;
-use crate::gpu::{BackendChoice, GpuContext, GpuEvaluator, GpuOptions, list_adapters};
+use crate::gpu::{BackendChoice, GpuContext, GpuEvaluator, GpuOptions, GpuProgramEvaluator, list_adapters};
 use crate::{DeviceSteps, Evaluations, Evaluator, FallbackEvaluator, Population, Request};
 
 /// Called when an evaluator is dropped, with its description and its statistics, if it keeps any.
@@ -109,10 +109,16 @@ impl Backend {
         let cpu = move || opened(stats, Box::new(CpuEvaluator::new(layout)));
         if let Some(context) = &self.gpu {
             let options = GpuOptions { memory_bytes: self.memory, ..GpuOptions::new(context) };
-            match GpuEvaluator::with_options(context, layout, options) {
+            let gpu: Result<Box<dyn Evaluator + 'a>> = match layout.program() {
+                None => GpuEvaluator::with_options(context, layout, options).map(|gpu| Box::new(gpu) as _),
+                Some(_) => {
+                    GpuProgramEvaluator::with_options(context, layout, options).map(|gpu| Box::new(gpu) as _)
+                }
+            };
+            match gpu {
                 Ok(gpu) => {
                     let line = format!("{} ({why})", gpu.describe());
-                    let gpu = opened(stats, Box::new(gpu));
+                    let gpu = opened(stats, gpu);
                     return Ok(match self.choice {
                         BackendChoice::Auto => (Box::new(FallbackEvaluator::new(gpu, cpu)), line),
                         _ => (gpu, line),

@@ -241,7 +241,7 @@ fn split_into_stripes(positions: Range<usize>, count: usize) -> Vec<Range<usize>
 
 /// Sets losses to NaN if the parameters are not finite: not every SIMD implementation's minimum propagates
 /// NaN.
-fn nan_unless_finite(population: &Population, member: usize, losses: &mut [f64]) {
+pub(crate) fn nan_unless_finite(population: &Population, member: usize, losses: &mut [f64]) {
     let finite = population.member(member).iter().fold(true, |all, value| all & value.is_finite());
     if !(finite && population.k[member].is_finite()) {
         losses.fill(f64::NAN);
@@ -249,7 +249,12 @@ fn nan_unless_finite(population: &Population, member: usize, losses: &mut [f64])
 }
 
 /// Appends a member's losses, given its sums and weights by part, and returns its total weight.
-fn push_means(evaluations: &mut Evaluations, losses: &[f64], weights: &[f64], part_weights: &[f32]) -> f64 {
+pub(crate) fn push_means(
+    evaluations: &mut Evaluations,
+    losses: &[f64],
+    weights: &[f64],
+    part_weights: &[f32],
+) -> f64 {
     let (mut loss, mut weight) = (0.0, 0.0);
     for (part, (&sum, &total)) in losses.iter().zip(weights).enumerate() {
         evaluations.part_losses.push(sum / total);

@@ -12,6 +12,7 @@ mod curvature;
 pub mod kernels;
 mod memory;
 mod plan;
+pub mod program;
 mod segment_plan;
 mod shard;
 mod steps;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 
 pub use gputexel_gpu::{AdapterSummary, BackendChoice, GpuContext, list_adapters};
 pub use plan::GpuOptions;
+pub use program::GpuProgramEvaluator;
 
 use self::call::{Buffers, Sums};
 use self::kernels::Pipelines;
@@ -95,8 +97,7 @@ impl<'a> GpuEvaluator<'a> {
             )));
         }
         if layout.program().is_some() {
-            let reason =
-                "evaluations that are not linear are computed on the CPU: there are no shaders for them";
+            let reason = "this evaluator takes sums of parameters; GpuProgramEvaluator takes programs";
             return Err(Error::Usage(reason.to_string()));
         }
         options.validate()?;

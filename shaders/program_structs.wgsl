@@ -1,0 +1,37 @@
+// What the kernels of programs share. No kernel by itself. The host prepends `SLOTS` and `STARTS`: the number of
+// sums, and the first column of each, with the number of columns last.
+// Rust twin: `Uniforms` of the module `gpu::program`.
+
+struct Uniforms {
+    // Threads for each position: the members of a tile, padded to a power of two up to 64.
+    members: u32,
+    // Positions of this slab.
+    positions: u32,
+    // Segments of this slab.
+    segments: u32,
+    // Segments of earlier slabs.
+    first_segment: u32,
+    // Parts of the request: from this one on …
+    first_part: u32,
+    // … and before this one.
+    end_part: u32,
+    // Whether games are resampled.
+    resamples: u32,
+    // Whether slopes are wanted.
+    gradients: u32,
+    // Exponent of the power loss.
+    power: f32,
+    // To a multiple of 16 bytes.
+    padding_a: u32,
+    padding_b: u32,
+    padding_c: u32,
+}
+
+@group(0) @binding(0) var<uniform> uniforms: Uniforms;
+
+alias Real = f32;
+alias Word = u32;
+
+override WORKGROUP: u32 = 64u;
+// Groups in the first dimension, beyond which a dispatch goes on in the second.
+const GROUPS = 32768u;
