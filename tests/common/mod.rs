@@ -8,6 +8,7 @@ pub mod games;
 pub mod gpu;
 pub mod players;
 pub mod program;
+pub mod programs;
 pub mod requirement;
 pub mod spsa;
 pub mod traces;

@@ -72,6 +72,13 @@ impl GaussNewton {
         self.stage == Stage::Matrix
     }
 
+    /// The last matrix, the damping and the gradient at the accepted point, for a method that goes on from it;
+    /// `None` before there is a matrix. This one cannot go on afterwards.
+    pub fn take_model(&mut self) -> Option<(Vec<f64>, f64, Vec<f64>)> {
+        let known = !self.matrix.is_empty();
+        known.then(|| (std::mem::take(&mut self.matrix), self.damping, self.gradient.clone()))
+    }
+
     /// Starts at the start of `space` and stays within its bounds.
     ///
     /// # Errors

@@ -9,9 +9,8 @@ use gputexel_evaluator::cpu::CpuEvaluator;
 use gputexel_files::run_folder::Kind;
 use gputexel_files::{Error, Result, RunFolder};
 use gputexel_model::{FeatureSet, Parameterization, Penalty, parse_penalties};
-use gputexel_optimizer::GaussNewtonSettings;
 use gputexel_tuning::{
-    Limits, OptimizerConfig, RunConfig, RunRecord, ScaleMode, ScaleRecord, StopReason, Strength,
+    Limits, ModelSize, OptimizerConfig, RunConfig, RunRecord, ScaleMode, ScaleRecord, StopReason, Strength,
     StrengthRequest, Tuning, choose_strength, score_ratio, strength_obstacle,
 };
 
@@ -188,7 +187,8 @@ impl Decision<'_, '_> {
             decided.scale = Some(ScaleRecord { mode, on_prior });
         }
         let whole = config.parameterization().coordinates.iter().any(|coordinate| coordinate.integer);
-        if matches!(config.optimizer, OptimizerConfig::GaussNewton(_)) && !whole {
+        if matches!(config.optimizer, OptimizerConfig::GaussNewton(_) | OptimizerConfig::Hybrid(_)) && !whole
+        {
             config.begin = start;
         }
         Ok(decided)
@@ -212,10 +212,8 @@ impl Decision<'_, '_> {
     fn fit_scale(&mut self, config: &mut RunConfig, start: Option<Vec<f64>>) -> Result<Vec<f64>> {
         Self::check_joint(config)?;
         let layout = Layout::try_new(self.data, self.split.parts(), |n| self.split.part_of(n))?;
-        let method = OptimizerConfig::GaussNewton(GaussNewtonSettings {
-            l2: config.optimizer.l2(0),
-            ..Default::default()
-        });
+        let model = ModelSize { parameters: config.prior_theta.len(), linear: self.data.program().is_none() };
+        let method = OptimizerConfig::default_for(config.loss, model).with_l2(config.optimizer.l2(0));
         let mut parameterization = match start {
             Some(z) => config.parameterization().with_start(&z),
             None => config.parameterization(),

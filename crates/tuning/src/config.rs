@@ -8,8 +8,8 @@ use gputexel_dataset::{Blend, Dataset};
 use gputexel_files::{Advice, Error, Result};
 use gputexel_model::{Coordinate, Parameterization, Penalty, Prior};
 use gputexel_optimizer::{
-    Adam, AdamSettings, GaussNewton, GaussNewtonSettings, Local, LocalSettings, Optimizer, ParticleSwarm,
-    ParticleSwarmSettings, Schedule, Space,
+    Adam, AdamSettings, GaussNewton, GaussNewtonSettings, Hybrid, HybridSettings, Local, LocalSettings,
+    Optimizer, ParticleSwarm, ParticleSwarmSettings, Schedule, Space,
 };
 
 /// With more parameters than this, the Gauss–Newton matrix and its factorization take too long.
@@ -21,6 +21,8 @@ pub const GAUSS_NEWTON_LIMIT: usize = 4096;
 pub enum OptimizerConfig {
     /// Gauss–Newton with Levenberg–Marquardt damping.
     GaussNewton(GaussNewtonSettings),
+    /// Some steps of Gauss–Newton, then L-BFGS with its matrix.
+    Hybrid(HybridSettings),
     /// Adam, one or more runs side by side.
     Adam {
         /// Settings of every run.
@@ -48,12 +50,27 @@ pub enum OptimizerConfig {
     },
 }
 
+/// What the choice of a method depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelSize {
+    /// Number of parameters, 2 F; 0 while it is unknown.
+    pub parameters: usize,
+    /// Whether scores are sums of parameters.
+    pub linear: bool,
+}
+
+impl ModelSize {
+    /// A model of which nothing is known yet.
+    pub const UNKNOWN: Self = Self { parameters: 0, linear: true };
+}
+
 impl OptimizerConfig {
-    /// The default method for a loss and a number of parameters: Gauss–Newton if the loss is smooth and the
-    /// matrix not too large, else Adam.
-    pub fn default_for(loss: LossKind, parameters: usize) -> Self {
-        match loss.is_smooth() && parameters <= GAUSS_NEWTON_LIMIT {
-            true => Self::GaussNewton(GaussNewtonSettings::default()),
+    /// The default method for a loss and a model: with matrices if the loss is smooth and they are not too large
+    /// (Gauss–Newton, followed by L-BFGS if scores are not linear), else Adam.
+    pub fn default_for(loss: LossKind, model: ModelSize) -> Self {
+        match loss.is_smooth() && model.parameters <= GAUSS_NEWTON_LIMIT {
+            true if model.linear => Self::GaussNewton(GaussNewtonSettings::default()),
+            true => Self::Hybrid(HybridSettings::default()),
             false => Self::adam(AdamSettings::default()),
         }
     }
@@ -68,6 +85,7 @@ impl OptimizerConfig {
     pub fn with_l2(mut self, l2: f64) -> Self {
         match &mut self {
             Self::GaussNewton(settings) => settings.l2 = l2,
+            Self::Hybrid(settings) => settings.gauss_newton.l2 = l2,
             Self::Adam { runs, .. } => runs.iter_mut().for_each(|run| run.l2 = l2),
             Self::Local(settings) => settings.l2 = l2,
             Self::ParticleSwarm { settings, .. } => settings.l2 = l2,
@@ -79,7 +97,11 @@ impl OptimizerConfig {
     /// Mini-batches per epoch.
     pub fn batches(&self) -> usize {
         match self {
-            Self::GaussNewton(_) | Self::Local(_) | Self::ParticleSwarm { .. } | Self::Custom { .. } => 1,
+            Self::GaussNewton(_)
+            | Self::Hybrid(_)
+            | Self::Local(_)
+            | Self::ParticleSwarm { .. }
+            | Self::Custom { .. } => 1,
             Self::Adam { batches, .. } => *batches,
         }
     }
@@ -88,6 +110,7 @@ impl OptimizerConfig {
     pub fn regularizes(&self) -> bool {
         match self {
             Self::GaussNewton(settings) => settings.l2 > 0.0,
+            Self::Hybrid(settings) => settings.gauss_newton.l2 > 0.0,
             Self::Adam { runs, .. } => runs.iter().any(|run| run.l2 > 0.0),
             Self::Local(settings) => settings.l2 > 0.0,
             Self::ParticleSwarm { settings, .. } => settings.l2 > 0.0,
@@ -99,6 +122,7 @@ impl OptimizerConfig {
     pub fn l2(&self, member: usize) -> f64 {
         match self {
             Self::GaussNewton(settings) => settings.l2,
+            Self::Hybrid(settings) => settings.gauss_newton.l2,
             Self::Adam { runs, .. } => runs[member].l2,
             Self::Local(settings) => settings.l2,
             Self::ParticleSwarm { settings, .. } => settings.l2,
@@ -113,6 +137,7 @@ impl OptimizerConfig {
     pub fn build(&self, space: &Space, epochs: u64) -> Result<Box<dyn Optimizer>> {
         Ok(match self {
             Self::GaussNewton(settings) => Box::new(GaussNewton::try_new(space, *settings)?),
+            Self::Hybrid(settings) => Box::new(Hybrid::try_new(space, *settings)?),
             Self::Adam { runs, schedule, batches } => {
                 Box::new(Adam::try_new(space, runs.clone(), *schedule, epochs, *batches as u64)?)
             }
@@ -149,6 +174,8 @@ impl Limits {
     pub fn for_method(self, optimizer: &OptimizerConfig) -> Stopping {
         let (epochs, improvement, window, patience) = match optimizer {
             OptimizerConfig::GaussNewton(_) => (50, 1e-8, 1, Some(5)),
+            // Steps of L-BFGS gain unevenly.
+            OptimizerConfig::Hybrid(_) => (400, 1e-7, 10, Some(30)),
             // Swarms often stagnate for a long time and then improve again.
             OptimizerConfig::ParticleSwarm { .. } => (400, 0.0, 1, None),
             _ => (500, 0.0, 50, Some(50)),
@@ -327,7 +354,9 @@ impl RunConfig {
             let names: Vec<String> = basis.coordinates.iter().map(|c| c.name.clone()).collect();
             space_of(basis).validate(&names)?;
         }
-        if matches!(self.optimizer, OptimizerConfig::GaussNewton(_)) && !self.loss.is_smooth() {
+        let needs_matrices =
+            matches!(self.optimizer, OptimizerConfig::GaussNewton(_) | OptimizerConfig::Hybrid(_));
+        if needs_matrices && !self.loss.is_smooth() {
             return Err(rough_loss(self.loss));
         }
         if matches!(self.optimizer, OptimizerConfig::ParticleSwarm { .. }) {

@@ -29,7 +29,7 @@ mod uncertainty;
 mod values;
 
 pub use checkpoint::{Checkpoint, Progress};
-pub use config::{GAUSS_NEWTON_LIMIT, Limits, OptimizerConfig, RunConfig, space_of};
+pub use config::{GAUSS_NEWTON_LIMIT, Limits, ModelSize, OptimizerConfig, RunConfig, space_of};
 pub use diagnostics::{
     Calibration, CalibrationBin, Diagnostics, Residual, ScaleNeighborhood, SetDiagnostics, diagnose,
     paired_difference,

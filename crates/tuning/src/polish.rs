@@ -4,12 +4,11 @@ use std::time::Instant;
 
 use gputexel_dataset::objective::Objective;
 use gputexel_files::{Error, Result};
-use gputexel_optimizer::GaussNewtonSettings;
 
 use super::{
-    ExactProblem, GAUSS_NEWTON_LIMIT, OptimizerConfig, Outcome, Rounded, Rounding, RoundingOutcome,
-    RunConfig, RunParts, SingleSteps, StopReason, Stopping, Tuning, exact_loss, gauss_newton_matrix, round,
-    space_of,
+    ExactProblem, GAUSS_NEWTON_LIMIT, ModelSize, OptimizerConfig, Outcome, Rounded, Rounding,
+    RoundingOutcome, RunConfig, RunParts, SingleSteps, StopReason, Stopping, Tuning, exact_loss,
+    gauss_newton_matrix, round, space_of,
 };
 
 /// The result of polishing. Losses are exact training losses including regularization.
@@ -56,10 +55,11 @@ pub fn polish(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Polish> {
     if config.loss.is_smooth() && basis.parameters() <= GAUSS_NEWTON_LIMIT {
         let smooth = RunConfig {
             basis: Some(basis.clone().with_start(&outcome.z)),
-            optimizer: OptimizerConfig::GaussNewton(GaussNewtonSettings {
-                l2: problem.l2,
-                ..Default::default()
-            }),
+            optimizer: OptimizerConfig::default_for(
+                config.loss,
+                ModelSize { parameters: basis.parameters(), linear: layout.program().is_none() },
+            )
+            .with_l2(problem.l2),
             stopping: Stopping { epochs: 50, seconds: None, improvement: 1e-9, ..config.stopping },
             ..config.clone()
         };

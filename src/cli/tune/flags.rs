@@ -2,9 +2,11 @@
 
 use gputexel::extraction::{ExtractSettings, Target};
 use gputexel::objective::LossKind;
-use gputexel::optimizer::{AdamGrid, AdamSettings, GaussNewtonSettings, LocalSettings, Schedule};
+use gputexel::optimizer::{
+    AdamGrid, AdamSettings, GaussNewtonSettings, HybridSettings, LocalSettings, Schedule,
+};
 use gputexel::run::{BlendShare, PriorStrength};
-use gputexel::tuning::{GAUSS_NEWTON_LIMIT, Limits, OptimizerConfig, Rounding};
+use gputexel::tuning::{Limits, ModelSize, OptimizerConfig, Rounding};
 use gputexel::{Error, Result};
 
 use super::super::parsed;
@@ -68,8 +70,9 @@ pub struct Fresh {
     /// Random seed [default: 1]
     #[arg(long, value_name = "N", help_heading = "Objective")]
     pub(super) seed: Option<u64>,
-    /// gauss-newton, adam, or local (search on integers) [default: gauss-newton if the loss is
-    /// differentiable and there are not too many parameters]
+    /// gauss-newton, gn-lbfgs (its first steps, then L-BFGS with its matrix), adam, or local (search on integers)
+    /// [default: gauss-newton, gn-lbfgs if scores are not linear; adam if the loss is not differentiable or there
+    /// are too many parameters]
     #[arg(long, value_name = "NAME", help_heading = "Optimizer")]
     pub(super) optimizer: Option<String>,
     /// Gauss-Newton: initial damping, relative to the diagonal [default: 0.0001]
@@ -142,25 +145,33 @@ impl Fresh {
         }))
     }
 
-    pub(super) fn optimizer(&self, loss: LossKind, parameters: usize) -> Result<OptimizerConfig> {
+    pub(super) fn optimizer(&self, loss: LossKind, model: ModelSize) -> Result<OptimizerConfig> {
         let name = match self.optimizer.as_deref() {
             Some(name) => name,
-            None if loss.is_smooth() && parameters <= GAUSS_NEWTON_LIMIT && !self.names_adam() => {
-                "gauss-newton"
-            }
-            None => "adam",
+            None if self.names_adam() => "adam",
+            None => match OptimizerConfig::default_for(loss, model) {
+                OptimizerConfig::GaussNewton(_) => "gauss-newton",
+                OptimizerConfig::Hybrid(_) => "gn-lbfgs",
+                _ => "adam",
+            },
         };
         if name != "local" && !self.step.is_empty() {
             return Err(Error::Usage("--step only applies to --optimizer local".to_string()));
         }
         match name {
-            "gauss-newton" => {
+            "gauss-newton" | "gn-lbfgs" => {
                 if self.names_adam() {
                     return Err(Error::Usage("some of the flags only apply to --optimizer adam".to_string()));
                 }
                 let l2 = self.one_l2(name)?;
                 let damping = self.damping.unwrap_or(GaussNewtonSettings::default().damping);
-                Ok(OptimizerConfig::GaussNewton(GaussNewtonSettings { l2, damping }))
+                let gauss_newton = GaussNewtonSettings { l2, damping };
+                Ok(match name {
+                    "gauss-newton" => OptimizerConfig::GaussNewton(gauss_newton),
+                    _ => {
+                        OptimizerConfig::Hybrid(HybridSettings { gauss_newton, ..HybridSettings::default() })
+                    }
+                })
             }
             "adam" => {
                 if self.damping.is_some() {
@@ -180,7 +191,9 @@ impl Fresh {
                 }
                 Ok(OptimizerConfig::Local(self.local()?))
             }
-            other => Err(Error::Usage(format!("optimizer '{other}': expected gauss-newton, adam or local"))),
+            other => Err(Error::Usage(format!(
+                "optimizer '{other}': expected gauss-newton, gn-lbfgs, adam or local"
+            ))),
         }
     }
 

@@ -123,7 +123,7 @@ fn start(args: &TuneArgs) -> Result<Tuner<'_>> {
         .basis(basis)
         .holdout(fresh.holdout.unwrap_or(0.0))
         .seed(fresh.seed())
-        .optimizer_by(move |parameters| fresh.optimizer(loss, parameters))
+        .optimizer_by(move |model| fresh.optimizer(loss, model))
         .ablate(fresh.ablate)
         .round(fresh.rounding()?)
         .limits(fresh.limits())

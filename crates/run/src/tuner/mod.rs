@@ -13,7 +13,7 @@ use gputexel_files::{Error, Result, StopFlag, check_present};
 use gputexel_ingest::extraction::ExtractSettings;
 use gputexel_model::Prior;
 use gputexel_optimizer::{Optimizer, Space};
-use gputexel_tuning::{Limits, OptimizerConfig, Rounding, ScaleMode, UncertaintyRequest};
+use gputexel_tuning::{Limits, ModelSize, OptimizerConfig, Rounding, ScaleMode, UncertaintyRequest};
 
 use crate::basis::BasisSettings;
 use crate::blend::{BlendSettings, BlendShare};
@@ -25,7 +25,7 @@ use crate::strength::PriorStrength;
 use crate::tuned::Tuned;
 use start::Positions;
 
-type OptimizerOf<'a> = Box<dyn Fn(usize) -> Result<OptimizerConfig> + 'a>;
+type OptimizerOf<'a> = Box<dyn Fn(ModelSize) -> Result<OptimizerConfig> + 'a>;
 type MakeOptimizer<'a> = Box<dyn FnOnce(&Space) -> Result<Box<dyn Optimizer>> + 'a>;
 
 /// Tunes parameters: a builder for the settings that differ from the defaults.
@@ -224,10 +224,9 @@ impl<'a> Tuner<'a> {
         self.optimizer_by(move |_| Ok(optimizer.clone()))
     }
 
-    /// The method and its settings, chosen by the number of parameters. First called with 0, when that number
-    /// is still unknown, so that invalid settings are refused before anything is read.
+    /// The method and its settings, chosen by the model. First called with [`ModelSize::UNKNOWN`], so that invalid settings are refused before anything is read.
     #[must_use]
-    pub fn optimizer_by(mut self, choose: impl Fn(usize) -> Result<OptimizerConfig> + 'a) -> Self {
+    pub fn optimizer_by(mut self, choose: impl Fn(ModelSize) -> Result<OptimizerConfig> + 'a) -> Self {
         self.optimizer = Some(Box::new(choose));
         self
     }
@@ -449,7 +448,7 @@ impl<'a> Tuner<'a> {
                 None => Ok(()),
             };
         }
-        let optimizer = self.method(0)?;
+        let optimizer = self.method(ModelSize::UNKNOWN)?;
         if matches!(self.strength, Some(PriorStrength::Auto { .. })) && optimizer.regularizes() {
             let reason = "is either given or chosen with the strength of the prior".to_string();
             return Err(Error::Setting { setting: "l2", value: None, reason });
@@ -464,11 +463,11 @@ impl<'a> Tuner<'a> {
         }
     }
 
-    fn method(&self, parameters: usize) -> Result<OptimizerConfig> {
+    fn method(&self, model: ModelSize) -> Result<OptimizerConfig> {
         let optimizer = match (&self.custom, &self.optimizer) {
             (Some((name, _)), _) => OptimizerConfig::Custom { name: name.clone(), l2: 0.0 },
-            (_, Some(choose)) => choose(parameters)?,
-            _ => OptimizerConfig::default_for(self.loss, parameters),
+            (_, Some(choose)) => choose(model)?,
+            _ => OptimizerConfig::default_for(self.loss, model),
         };
         Ok(match self.l2 {
             Some(l2) => optimizer.with_l2(l2),

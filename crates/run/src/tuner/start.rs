@@ -10,7 +10,7 @@ use gputexel_files::run_folder::{DATASET, Kind};
 use gputexel_files::{Error, Result, RunFolder, absolute};
 use gputexel_ingest::extraction::ExtractSettings;
 use gputexel_model::{Parameterization, Prior};
-use gputexel_tuning::{OptimizerConfig, RunConfig, RunRecord, exact_scores, fit_scale, space_of};
+use gputexel_tuning::{ModelSize, OptimizerConfig, RunConfig, RunRecord, exact_scores, fit_scale, space_of};
 
 use super::Tuner;
 use crate::blend::{self, Undecided};
@@ -80,7 +80,7 @@ impl Tuner<'_> {
         let theta = prior.theta(set)?;
         // A mistake in the weights is found before anything is extracted.
         self.strength.as_ref().map_or(Ok(Vec::new()), |strength| strength.given(set))?;
-        let is_swarm = matches!(self.method(0)?, OptimizerConfig::ParticleSwarm { .. });
+        let is_swarm = matches!(self.method(ModelSize::UNKNOWN)?, OptimizerConfig::ParticleSwarm { .. });
         let default = if is_swarm { "madchess" } else { "identity" };
         let basis = self.basis.resolve(default, is_swarm, set, &theta)?;
         // Existing files are checked before anything is written.
@@ -149,7 +149,8 @@ impl Tuner<'_> {
                 None => Error::Usage("the dataset contains no positions".to_string()),
             });
         }
-        let optimizer = self.method(theta.len())?;
+        let model = ModelSize { parameters: theta.len(), linear: data.program().is_none() };
+        let optimizer = self.method(model)?;
         if let OptimizerConfig::ParticleSwarm { settings, .. } = &optimizer {
             let dimension = basis.as_ref().map_or(theta.len(), Parameterization::dimension);
             check_swarms(settings, dimension)?;

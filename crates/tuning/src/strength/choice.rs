@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::model::FoldModel;
 use super::pulled::Pulled;
 use super::search::{Limits, minimize};
+use super::start::near_optimum;
 use crate::diagnostics::clustered_mean;
 use crate::{GAUSS_NEWTON_LIMIT, RunConfig, exact_scores, space_of};
 use gputexel_dataset::objective::{Objective, x_per_cp};
@@ -295,7 +296,16 @@ pub(super) fn choose_with_folds(
         kinds: &kinds,
         stop,
     };
-    let mut best = chooser.search()?;
+    let start = match data.program() {
+        None => chooser.parameterization.start(),
+        Some(_) => {
+            let weight = START / folded.clusters as f64;
+            let all = kinds.iter().flat_map(|(_, list)| list.iter());
+            let all = all.map(|penalty| Penalty { weight, ..penalty.clone() }).collect();
+            near_optimum(config, all, data, split, backend, stop)?
+        }
+    };
+    let mut best = chooser.search(start)?;
     let of_prior = folded.losses(data, data.results(), objective, |_| &config.prior_theta);
     let mut against = chooser.against(data, &of_prior, &best.at.without);
     if chooser.strengthen(&mut best, &against)? {
@@ -409,10 +419,10 @@ impl Chooser<'_> {
         RANGE * START / self.folded.clusters as f64
     }
 
-    fn search(&mut self) -> Result<Found> {
+    /// Searches from a point z.
+    fn search(&mut self, mut z: Vec<f64>) -> Result<Found> {
         let start = START / self.folded.clusters as f64;
         let mut logarithms = vec![start.ln(); self.kinds.len()];
-        let mut z = self.parameterization.start();
         let space = space_of(&self.parameterization);
         let mut held = vec![false; z.len()];
         let mut best: Option<Found> = None;

@@ -6,6 +6,7 @@
 
 mod bootstrap;
 mod inverse;
+mod program_sums;
 mod sandwich;
 mod sums;
 

@@ -21,6 +21,7 @@ use faer::{Accum, Mat, MatRef, Par};
 use serde::{Deserialize, Serialize};
 
 use super::inverse::{invert, positive};
+use super::program_sums::program_sums;
 use super::sums::{Sums, sums};
 use super::{Fit, MIN_CLUSTERS, is_determined, rows_of};
 use crate::{Regularization, space_of};
@@ -101,7 +102,7 @@ pub struct Sandwich {
 /// [`Error::Numeric`] when sums are not finite.
 pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
     fit.validate()?;
-    let mut sums = sums(fit);
+    let mut sums = sums_of(fit);
     let by_game = !fit.layout.games().is_empty();
     if (sums.clusters.count as u64) < MIN_CLUSTERS {
         let what = if by_game { "games" } else { "positions" };
@@ -146,7 +147,7 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
         negative => {
             drop(negative);
             if gauss_newton.is_empty() {
-                gauss_newton = objective(super::sums::sums(fit).gauss_newton);
+                gauss_newton = objective(sums_of(fit).gauss_newton);
             }
             (invert(&gauss_newton, size, &free, scale)?, Curvature::GaussNewton)
         }
@@ -300,5 +301,12 @@ impl<'a> Covariance<'a> {
         let size = self.half.nrows();
         let row = self.inverse[j * size..][..size].iter();
         self.half.col_as_slice(i).iter().zip(row).map(|(a, b)| a * b).sum()
+    }
+}
+/// The sums of a fit, by the kind of its evaluation.
+fn sums_of(fit: &Fit<'_>) -> Sums {
+    match fit.layout.program() {
+        None => sums(fit),
+        Some(program) => program_sums(fit, program),
     }
 }

@@ -57,7 +57,7 @@ pub(super) struct Clusters {
 }
 
 impl Clusters {
-    fn new(size: usize) -> Self {
+    pub(super) fn new(size: usize) -> Self {
         Self {
             gradient: vec![0.0; size],
             products: vec![0.0; size * size],
@@ -67,7 +67,7 @@ impl Clusters {
         }
     }
 
-    fn add(mut self, other: &Self) -> Self {
+    pub(super) fn add(mut self, other: &Self) -> Self {
         self.count += other.count;
         add(&mut self.gradient, &other.gradient);
         add(&mut self.products, &other.products);
@@ -134,22 +134,22 @@ pub(super) fn sums(fit: &Fit<'_>) -> Sums {
 }
 
 /// Maximum number of stripes holding `matrices` matrices each.
-fn stripe_count(size: usize, matrices: usize) -> usize {
+pub(super) fn stripe_count(size: usize, matrices: usize) -> usize {
     (STRIPE_BYTES / (8 * matrices * size * size).max(1)).clamp(1, STRIPES)
 }
 
 /// Divides 0..length into at most `count` ranges of about equal length.
-fn cut(length: usize, count: usize) -> Vec<Range<usize>> {
+pub(super) fn cut(length: usize, count: usize) -> Vec<Range<usize>> {
     let count = count.min(length).max(1);
     (0..count).map(|i| length * i / count..length * (i + 1) / count).collect()
 }
 
-fn add(sum: &mut [f64], next: &[f64]) {
+pub(super) fn add(sum: &mut [f64], next: &[f64]) {
     sum.iter_mut().zip(next).for_each(|(sum, next)| *sum += next);
 }
 
 /// Copies the lower triangle to the upper one.
-fn mirror(matrix: &mut [f64], size: usize) {
+pub(super) fn mirror(matrix: &mut [f64], size: usize) {
     for i in 0..size {
         for j in i + 1..size {
             matrix[i * size + j] = matrix[j * size + i];
@@ -270,7 +270,7 @@ fn clusters_of(layout: &Layout, positions: &[Position], games: &[&[(u32, u32)]])
     let mut sum = vec![0.0; size];
     let mut seen = vec![false; size];
     let mut touched: Vec<u32> = Vec::new();
-    let mut block = Block { rows: Vec::new(), size };
+    let mut block = RowBlock::new(size);
     for game in games {
         let mut weight = 0.0;
         for &(_, i) in *game {
@@ -319,20 +319,24 @@ fn clusters_of(layout: &Layout, positions: &[Position], games: &[&[(u32, u32)]])
 }
 
 /// Rows u whose outer products u uᵀ are added together.
-struct Block {
+pub(super) struct RowBlock {
     rows: Vec<f64>,
     size: usize,
 }
 
-impl Block {
-    fn push(&mut self, row: &[f64], products: &mut [f64]) {
+impl RowBlock {
+    pub(super) fn new(size: usize) -> Self {
+        Self { rows: Vec::new(), size }
+    }
+
+    pub(super) fn push(&mut self, row: &[f64], products: &mut [f64]) {
         self.rows.extend_from_slice(row);
         if self.rows.len() == BLOCK * self.size {
             self.flush(products);
         }
     }
 
-    fn flush(&mut self, products: &mut [f64]) {
+    pub(super) fn flush(&mut self, products: &mut [f64]) {
         if self.rows.is_empty() {
             return;
         }

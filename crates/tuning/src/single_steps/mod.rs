@@ -4,13 +4,17 @@
 //! (feature → positions) gives the exact loss change of every single step in one pass over the entries. This
 //! proves that a point is a minimum on the integer grid, or leads to one. Everything is f64, in phase units,
 //! so that integer parameters give exact scores however many steps were taken. Knows neither optimizers nor
-//! devices; the caller decides where the search starts, see [`Rounding`](super::Rounding).
+//! devices; the caller decides where the search starts, see [`Rounding`](super::Rounding). Of an evaluation with a
+//! program, `sums` keeps the sums that it computes scores from.
+
+mod sums;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
+use self::sums::ProgramSums;
 use super::Regularization;
 use gputexel_dataset::objective::{Objective, x_per_cp};
 use gputexel_dataset::{Layout, Shape};
@@ -114,7 +118,7 @@ struct Index {
 pub struct SingleSteps<'a> {
     problem: ExactProblem<'a>,
     regularization: Regularization,
-    index: Index,
+    effects: Effects<'a>,
     pulls: Vec<Vec<Pull>>,
     /// Whether stepping each coordinate changes anything.
     alive: Vec<bool>,
@@ -131,6 +135,14 @@ pub struct SingleSteps<'a> {
     /// w · ℓ of each position.
     losses: Vec<f64>,
     taken: u64,
+}
+
+/// What a step of a parameter changes.
+enum Effects<'a> {
+    /// Scores, by as much in every position with the same entry.
+    Scores(Index),
+    /// Sums, of which a program makes scores.
+    Sums(Box<ProgramSums<'a>>),
 }
 
 impl Index {
@@ -237,11 +249,17 @@ impl<'a> SingleSteps<'a> {
         };
         let weights = wide(layout.weights());
         let weight = if weights.is_empty() { range.len() as f64 } else { weights.iter().sum() };
-        let index = Index::new(layout, &range);
+        let effects = match layout.program() {
+            None => Effects::Scores(Index::new(layout, &range)),
+            Some(program) => Effects::Sums(Box::new(ProgramSums::new(layout, program, &range))),
+        };
         let pulls = pulls_of(basis, layout.features());
-        let touches = |pull: &Pull| {
-            let positions = index.feature(pull.feature).0;
-            positions.iter().any(|&n| units[n as usize].blend(pull.mg, pull.eg) != 0.0)
+        let touches = |pull: &Pull| match &effects {
+            Effects::Sums(sums) => sums.has(pull.feature),
+            Effects::Scores(index) => {
+                let positions = index.feature(pull.feature).0;
+                positions.iter().any(|&n| units[n as usize].blend(pull.mg, pull.eg) != 0.0)
+            }
         };
         let regularization = problem.regularization();
         let pulled = |pull: &Pull| {
@@ -253,7 +271,7 @@ impl<'a> SingleSteps<'a> {
             alive,
             regularization,
             pulls,
-            index,
+            effects,
             units,
             targets: wide(layout.targets()),
             weights,
@@ -280,7 +298,25 @@ impl<'a> SingleSteps<'a> {
         }
         self.z = z.to_vec();
         self.theta = self.problem.parameterization.theta(z);
+        self.scores = self.scores_of_theta();
+        self.losses = (0..self.scores.len())
+            .into_par_iter()
+            .with_min_len(CHUNK)
+            .map(|n| self.value(n, self.scores[n]))
+            .collect();
+        match self.loss().is_finite() {
+            true => Ok(()),
+            false => Err(Error::Numeric("the loss at the starting point is not finite".to_string())),
+        }
+    }
+
+    /// Scores of all positions under the current θ, in phase units.
+    fn scores_of_theta(&mut self) -> Vec<f64> {
         let layout = self.problem.layout;
+        if let Effects::Sums(sums) = &mut self.effects {
+            let max = f64::from(layout.phase_max());
+            return sums.set(&self.theta).into_iter().map(|score| score * max).collect();
+        }
         let first = layout.parts()[self.problem.parts.start].positions.start;
         let last = layout.parts()[self.problem.parts.end - 1].positions.end;
         let (mg, eg) = self.theta.split_at(layout.features());
@@ -312,16 +348,7 @@ impl<'a> SingleSteps<'a> {
         };
         let starts: Vec<usize> = (first..last).step_by(CHUNK).collect();
         let chunks: Vec<Vec<f64>> = starts.into_par_iter().map(chunk).collect();
-        self.scores = chunks.concat();
-        self.losses = (0..self.scores.len())
-            .into_par_iter()
-            .with_min_len(CHUNK)
-            .map(|n| self.value(n, self.scores[n]))
-            .collect();
-        match self.loss().is_finite() {
-            true => Ok(()),
-            false => Err(Error::Numeric("the loss at the starting point is not finite".to_string())),
-        }
+        chunks.concat()
     }
 
     /// The current point.
@@ -348,15 +375,29 @@ impl<'a> SingleSteps<'a> {
         self.weights.get(position).map_or(value, |weight| weight * value)
     }
 
+    /// Calls `call` for every position whose score may change with the step, with its new score in phase units, in
+    /// ascending order.
+    fn each_score(&self, coordinate: usize, by: f64, mut call: impl FnMut(usize, f64)) {
+        match &self.effects {
+            Effects::Scores(index) => {
+                self.each_change(index, coordinate, by, |n, change| call(n, self.scores[n] + change));
+            }
+            Effects::Sums(sums) => {
+                let max = f64::from(self.problem.layout.phase_max());
+                sums.each_change(&self.pulls[coordinate], by, |n, score, _| call(n, score * max));
+            }
+        }
+    }
+
     /// Calls `call` for every position whose score changes with the step, with the change in phase units, in
     /// ascending order.
-    fn each_change(&self, coordinate: usize, by: f64, mut call: impl FnMut(usize, f64)) {
+    fn each_change(&self, index: &Index, coordinate: usize, by: f64, mut call: impl FnMut(usize, f64)) {
         let change = |pull: &Pull, position: u32, coefficient: f32| {
             by * f64::from(coefficient) * self.units[position as usize].blend(pull.mg, pull.eg)
         };
         let pulls = &self.pulls[coordinate];
         if let [pull] = &pulls[..] {
-            let (positions, coefficients) = self.index.feature(pull.feature);
+            let (positions, coefficients) = index.feature(pull.feature);
             for (&position, &coefficient) in positions.iter().zip(coefficients) {
                 let change = change(pull, position, coefficient);
                 if change != 0.0 {
@@ -365,15 +406,14 @@ impl<'a> SingleSteps<'a> {
             }
             return;
         }
-        let mut next: Vec<usize> = pulls.iter().map(|pull| self.index.starts[pull.feature]).collect();
+        let mut next: Vec<usize> = pulls.iter().map(|pull| index.starts[pull.feature]).collect();
         let mut block = [0.0; BLOCK];
         for first in (0..self.scores.len()).step_by(BLOCK) {
             for (pull, next) in pulls.iter().zip(&mut next) {
-                let end = self.index.starts[pull.feature + 1];
-                while *next < end && (self.index.positions[*next] as usize) < first + BLOCK {
-                    let position = self.index.positions[*next];
-                    block[position as usize - first] +=
-                        change(pull, position, self.index.coefficients[*next]);
+                let end = index.starts[pull.feature + 1];
+                while *next < end && (index.positions[*next] as usize) < first + BLOCK {
+                    let position = index.positions[*next];
+                    block[position as usize - first] += change(pull, position, index.coefficients[*next]);
                     *next += 1;
                 }
             }
@@ -388,9 +428,7 @@ impl<'a> SingleSteps<'a> {
     /// Exact change of the loss by a step, including regularization.
     pub fn change(&self, coordinate: usize, by: f64) -> f64 {
         let mut sum = 0.0;
-        self.each_change(coordinate, by, |n, change| {
-            sum += self.value(n, self.scores[n] + change) - self.losses[n];
-        });
+        self.each_score(coordinate, by, |n, score| sum += self.value(n, score) - self.losses[n]);
         sum / self.weight + self.regularization_change(coordinate, by)
     }
 
@@ -413,7 +451,12 @@ impl<'a> SingleSteps<'a> {
     /// Takes a step.
     pub fn take(&mut self, coordinate: usize, by: f64) {
         let mut changed = Vec::new();
-        self.each_change(coordinate, by, |n, change| changed.push((n, self.scores[n] + change)));
+        self.each_score(coordinate, by, |n, score| changed.push((n, score)));
+        if let Effects::Sums(sums) = &mut self.effects {
+            let mut kept = Vec::new();
+            sums.each_change(&self.pulls[coordinate], by, |n, _, new| kept.push((n, new.to_vec())));
+            kept.iter().for_each(|(n, new)| sums.keep(*n, new));
+        }
         for (n, score) in changed {
             self.losses[n] = self.value(n, score);
             self.scores[n] = score;

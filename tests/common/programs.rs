@@ -1,0 +1,136 @@
+//! Datasets of evaluations that are not linear.
+
+use std::path::Path;
+
+use gputexel::chess::PhaseSettings;
+use gputexel::dataset::{self, Dataset, DatasetWriter, ImportedPosition, Metadata, PositionLabels};
+use gputexel::model::program::{
+    Accumulator, Adjustment, CompiledProgram, Factor, FactorTarget, Input, Operator, Phase, Program, Term,
+};
+use gputexel::model::{Feature, FeatureSet, Imported, ImportedParameter};
+use gputexel::objective;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Number of features of [`program_dataset`].
+pub const FEATURES: usize = 14;
+
+/// King danger through a square and a sigmoid, complexity, and a factor on the endgame; the first feature also
+/// counts in the danger.
+pub fn program() -> Program {
+    use Phase::{Eg, Mg};
+    let accumulator = |name: &str, sides: bool, features: &[u16]| Accumulator {
+        name: name.to_string(),
+        sides,
+        features: features.to_vec(),
+    };
+    let input = |accumulator, phase| Input { accumulator, phase };
+    let term = |target, from, operator, divide, scale| Term {
+        target,
+        input: from,
+        operator,
+        times: None,
+        scale,
+        shift: 0.0,
+        over: None,
+        divide,
+    };
+    Program {
+        accumulators: vec![
+            accumulator("danger", true, &[5, 6, 7, 0]),
+            accumulator("complexity", false, &[8, 9]),
+            accumulator("factor", true, &[10, 11, 12]),
+            accumulator("room", true, &[13, 7]),
+        ],
+        terms: vec![
+            term(Mg, input(0, Mg), Operator::Relu2, 120.0, -1.0),
+            term(Eg, input(0, Eg), Operator::Relu, 2.0, -1.0),
+            term(Mg, input(3, Mg), Operator::Sigmoid, 40.0, 90.0),
+            Term { times: Some(input(3, Eg)), ..term(Eg, input(0, Mg), Operator::Identity, 200.0, 1.0) },
+        ],
+        adjustments: vec![Adjustment { target: Eg, by: input(1, Eg), at_most: None }],
+        factor: Some(Factor {
+            target: FactorTarget::Eg,
+            by: vec![input(2, Eg)],
+            min: 0.0,
+            max: 96.0,
+            one: 64.0,
+        }),
+    }
+}
+
+/// θ from which the results of [`program_dataset`] are drawn.
+pub fn program_theta() -> Vec<f64> {
+    let mg = [30.0, 60.0, 25.0, 90.0, -20.0, 40.0, 30.0, -20.0, 0.0, 0.0, 0.0, 0.0, 0.0, 30.0];
+    let eg = [35.0, 70.0, 30.0, 80.0, -10.0, 30.0, 20.0, -10.0, 12.0, -15.0, 40.0, 20.0, -15.0, 20.0];
+    mg.into_iter().chain(eg).collect()
+}
+
+/// Writes a dataset of random rows, ten a game, to `path` and reads it back.
+pub fn program_dataset(path: &Path, positions: usize, seed: u64) -> Dataset {
+    let rng = &mut Xoshiro256PlusPlus::seed_from_u64(seed);
+    let names = (0..FEATURES).map(|i| Feature {
+        name: format!("f{i}"),
+        group: ["plain", "nonlinear"][usize::from(i >= 5)].to_string(),
+    });
+    let parameters = vec![ImportedParameter::default(); FEATURES];
+    let imported = Imported { scale_one: 1, parameters };
+    let compiled = CompiledProgram::try_new(program(), FEATURES).unwrap();
+    let set = FeatureSet::try_imported_program(
+        names.collect(),
+        PhaseSettings::default(),
+        imported,
+        Some(program()),
+    )
+    .unwrap();
+    let write = |results: &[f32], rng: &mut Xoshiro256PlusPlus| {
+        let mut writer = DatasetWriter::create(path, Metadata::new(set.clone()), true).unwrap();
+        for n in 0..positions {
+            let mut ids: Vec<u16> = (0..5).filter(|_| rng.random_bool(0.6)).collect();
+            for slot in 1..compiled.slots() {
+                let open = rng.random_bool(0.8);
+                let columns = compiled.slot_columns(slot).filter(|_| rng.random_bool(0.7) && open);
+                ids.extend(columns.map(|column| column as u16));
+            }
+            let coefficient = |id: u16, rng: &mut Xoshiro256PlusPlus| match usize::from(id) < FEATURES {
+                true => f32::from([-2i8, -1, 1, 2][rng.random_range(0..4)]),
+                false => f32::from([1i8, 1, 2, 3][rng.random_range(0..4)]),
+            };
+            let coefficients: Vec<f32> = ids.iter().map(|&id| coefficient(id, rng)).collect();
+            let position = ImportedPosition {
+                ids: &ids,
+                coefficients: &coefficients,
+                phase: rng.random_range(0..=24),
+                scale: 1,
+                offset_cp: 0.0,
+                evaluation_cp: None,
+                labels: PositionLabels {
+                    result: results.get(n).copied().unwrap_or(0.5),
+                    score_cp: None,
+                    weight: 1.0,
+                    game: Some(n as u32 / 10),
+                },
+            };
+            writer.push_imported(&position).unwrap();
+        }
+        writer.finish(Vec::new(), []).unwrap();
+        dataset::read(path).unwrap()
+    };
+    let rows = rng.clone();
+    let unlabeled = write(&[], &mut rows.clone());
+    let theta = program_theta();
+    let results: Vec<f32> = (0..positions)
+        .map(|n| {
+            let expected = 1.0 / (1.0 + (-objective::score(&unlabeled, &theta, n) / 120.0).exp());
+            let draw: f64 = rng.random_range(0.0..1.0);
+            if draw < expected - 0.15 {
+                1.0
+            } else if draw > expected + 0.15 {
+                0.0
+            } else {
+                0.5
+            }
+        })
+        .collect();
+    write(&results, &mut rows.clone())
+}
