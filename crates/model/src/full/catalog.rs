@@ -201,7 +201,7 @@ pub static GROUPS: &[Group] = &[
         "factor_pawns",
         FACTOR_PAWNS,
         Labels::From(0),
-        "The number of pawns of the stronger side. Features whose names begin with factor count for the side that the endgame value favors; their sum, from 0 to 128, is what remains of 64 parts of the endgame value.",
+        "The number of pawns of the stronger side. Features whose names begin with factor count for the side that the endgame value favors; their sum, from 0 to 192, is what remains of 64 parts of the endgame value.",
     ),
     group(
         "factor_their_pawns",
