@@ -73,6 +73,7 @@ pub fn shelter_files(view: &View) -> [[usize; 2]; 3] {
 }
 
 /// Adds the features of pawns around the own king and of open files next to it.
+#[inline(always)]
 pub fn shelter(view: &View, out: &mut impl Collector) {
     let king = view.own.king_square();
     for [shield, storm] in shelter_files(view) {
@@ -95,6 +96,7 @@ pub fn shelter(view: &View, out: &mut impl Collector) {
 /// of piece with a safe check counts 3. Each square next to the king that is attacked, even if only by pawns
 /// or the own king, and defended by the king alone, counts 1. Unless a piece attacks the zone, there is no
 /// attack.
+#[inline(always)]
 pub fn attack(
     view: &View,
     own: &AttackMap,

@@ -35,6 +35,7 @@ fn by_rank(span: Span, first: usize, pawns: u64, out: &mut impl Collector) {
 }
 
 /// Adds the features of passed pawns that depend on other pieces.
+#[inline(always)]
 pub fn passed(view: &View, their_attack_map: &AttackMap, pawns: u64, out: &mut impl Collector) {
     let (king, their_king) = (view.own.king_square(), view.their.king_square());
     for square in squares(pawns) {

@@ -14,6 +14,7 @@ fn kind(side: &SidePieces, square: usize) -> usize {
 }
 
 /// Adds the threats of a side.
+#[inline(always)]
 pub fn threats(view: &View, own: &AttackMap, their: &AttackMap, out: &mut impl Collector) {
     let side = &view.their;
     let pieces = side.knights | side.bishops | side.rooks | side.queens;

@@ -154,7 +154,7 @@ pub static GROUPS: &[Group] = &[
         "complexity_pawns",
         PAWNS,
         Labels::From(0),
-        "The number of pawns of both sides. Features whose names begin with complexity count once in a position; their sum is added to the size of the endgame value, which it cannot turn.",
+        "The number of pawns of both sides. Features whose names begin with complexity count once in a position; their sums are added to the sizes of the middlegame and the endgame value, which they cannot turn.",
     ),
     group(
         "complexity_flanks",
@@ -201,7 +201,7 @@ pub static GROUPS: &[Group] = &[
         "factor_pawns",
         FACTOR_PAWNS,
         Labels::From(0),
-        "The number of pawns of the stronger side. Features whose names begin with factor count for the side that the endgame value favors; their sum, from 0 to 96, is what remains of 64 parts of the endgame value.",
+        "The number of pawns of the stronger side. Features whose names begin with factor count for the side that the endgame value favors; their sum, from 0 to 192, is what remains of 64 parts of the endgame value.",
     ),
     group(
         "factor_their_pawns",

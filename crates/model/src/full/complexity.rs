@@ -1,4 +1,4 @@
-//! How easily an endgame advantage can be used: the same for both sides.
+//! How easily an advantage can be used: the same for both sides.
 
 use super::catalog::{BOTH_FLANKS, INFILTRATION, KINGS, OUTFLANKING, PASSED, PAWNS, PIECES};
 use crate::classical::bits::{FILE_A, count};

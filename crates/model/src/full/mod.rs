@@ -1,6 +1,6 @@
 //! The feature set `full`: all of `classical`, and three sums that act on its values in other ways.
 //!
-//! The danger of each king counts by its square, complexity moves the endgame value toward 0 or away from it, and a
+//! The danger of each king counts by its square, complexity moves both values toward 0 or away from it, and a
 //! factor takes what the material leaves of an endgame advantage. Owns the definition of their features, the program
 //! that uses them and the values from which tuning starts. Like those of `classical`, the features are found by one
 //! function for datasets and for playing.
@@ -28,8 +28,9 @@ pub(super) use start::fill as fill_start;
 const DANGER_DIVISOR: f64 = 720.0;
 /// The sum that represents a factor of 1.
 const FACTOR_ONE: f64 = 64.0;
-/// The largest factor.
-const FACTOR_MAX: f64 = 96.0;
+/// The largest sum of a factor that counts. Limits of 1.5, 2 and 3 times the value of 1 left ever less loss on held-out
+/// positions: the endgame values of one material are not to the scale of another's.
+const FACTOR_MAX: f64 = 192.0;
 
 /// All features in id order; the first are those of `classical`.
 pub fn features() -> Vec<Feature> {
@@ -54,7 +55,7 @@ pub(crate) fn arrangement(group: &str, ids: &[u32]) -> Arrangement {
 
 /// Whether the middlegame and the endgame value of a feature are used.
 pub(crate) fn phases(feature: usize) -> [bool; 2] {
-    [feature < COMPLEXITY.start, true]
+    [feature < FACTOR.start, true]
 }
 
 /// What is done with the sums.
@@ -75,7 +76,8 @@ pub fn program() -> Program {
         over: None,
         divide: DANGER_DIVISOR,
     };
-    let endgame = |accumulator: usize| Input { accumulator, phase: Phase::Eg };
+    let complexity =
+        |phase: Phase| Adjustment { target: phase, by: Input { accumulator: 1, phase }, at_most: None };
     Program {
         accumulators: vec![
             accumulator("danger", true, DANGER),
@@ -83,10 +85,10 @@ pub fn program() -> Program {
             accumulator("factor", true, FACTOR),
         ],
         terms: vec![danger(Phase::Mg), danger(Phase::Eg)],
-        adjustments: vec![Adjustment { target: Phase::Eg, by: endgame(1), at_most: None }],
+        adjustments: vec![complexity(Phase::Mg), complexity(Phase::Eg)],
         factor: Some(Factor {
             target: FactorTarget::Eg,
-            by: vec![endgame(2)],
+            by: vec![Input { accumulator: 2, phase: Phase::Eg }],
             min: 0.0,
             max: FACTOR_MAX,
             one: FACTOR_ONE,

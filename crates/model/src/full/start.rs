@@ -3,12 +3,13 @@
 //! Danger has to be above 0 in sharp positions and below 0 in quiet ones, since its square has no slope below 0. Sums of
 //! the factor are at their limit of 1 unless the material says otherwise.
 
+use super::FACTOR_ONE;
 use super::catalog::{
-    ALWAYS, ATTACKER, BOTH_FLANKS, COUNT, DEFENDER, ESCAPES, FACTOR_BISHOPS, FACTOR_ENDING, FACTOR_MATERIAL,
-    FACTOR_PAWNS, FACTOR_ROOKS, INFILTRATION, KINGS, LINES, NO_QUEEN, OUTFLANKING, PASSED, PAWN_ATTACKS,
-    PAWNS, PIECES, RING_ATTACKS, RING_TWICE, SAFE_CHECKS, SHIELD, STORM, TO_MOVE, UNSAFE_CHECK, WEAK,
+    ALWAYS, ATTACKER, BOTH_FLANKS, COUNT, DANGER, DEFENDER, ESCAPES, FACTOR_BISHOPS, FACTOR_ENDING,
+    FACTOR_MATERIAL, FACTOR_PAWNS, FACTOR_ROOKS, INFILTRATION, KINGS, LINES, NO_QUEEN, OUTFLANKING, PASSED,
+    PAWN_ATTACKS, PAWNS, PIECES, RING_ATTACKS, RING_TWICE, SAFE_CHECKS, SHIELD, STORM, TO_MOVE, UNSAFE_CHECK,
+    WEAK,
 };
-use super::{FACTOR_ONE, phases};
 use crate::classical::COUNT as CLASSICAL;
 use crate::classical::catalog::Span;
 
@@ -58,9 +59,9 @@ pub fn start() -> Vec<[f64; 2]> {
     set(FACTOR_ENDING, 0, &[8.0, 4.0, 0.0, -24.0, 0.0, 0.0, -6.0, 0.0, -8.0, -4.0]);
     set(FACTOR_BISHOPS, 0, &[-8.0, -4.0, 0.0, 8.0]);
     set(FACTOR_ROOKS, 0, &[-4.0, 0.0, 4.0, 6.0]);
-    let both = |id: usize| match phases(id) {
-        [true, _] => [values[id], ENDGAME_DANGER * values[id]],
-        [false, _] => [0.0, values[id]],
+    let both = |id: usize| match DANGER.contains(&id) {
+        true => [values[id], ENDGAME_DANGER * values[id]],
+        false => [0.0, values[id]],
     };
     (CLASSICAL..COUNT).map(both).collect()
 }
@@ -79,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_without_danger_have_no_middlegame_value() {
+    fn only_danger_starts_with_middlegame_values() {
         let start = start();
         assert!(start[COMPLEXITY.start - CLASSICAL..].iter().all(|value| value[0] == 0.0));
         assert!(start.iter().flatten().all(|value| value.is_finite() && value.abs() < 200.0));
