@@ -45,17 +45,13 @@ pub fn reference(data: &Dataset, layout: &Layout, population: &Population, reque
                 let result = f64::from(row.result);
                 let search = layout.search().get(position).map_or(result, |&search| f64::from(search));
                 let y = result + blend * (search - result);
-                let x = kappa * objective::score(data, theta, n);
+                let mut entries = Vec::new();
+                let x = kappa * objective::score_and_slopes(data, theta, n, &mut entries);
                 s += weight * request.loss.value(x, y);
                 w += weight;
-                let phi = f64::from(row.phase) / f64::from(data.phase_max());
                 let slope = factor * weight * request.loss.slope(x, y) * kappa;
-                let mut entries = Vec::new();
-                for (id, c) in row.entries() {
-                    let (id, c) = (usize::from(id), f64::from(c));
-                    gradient[id] += slope * c * phi;
-                    gradient[features + id] += slope * c * (1.0 - phi);
-                    entries.extend([(id, c * phi), (features + id, c * (1.0 - phi))]);
+                for &(i, by_parameter) in &entries {
+                    gradient[i] += slope * by_parameter;
                 }
                 if request.curvature {
                     let h = factor * weight * request.loss.curvature(x, y) * kappa * kappa;

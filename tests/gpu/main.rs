@@ -8,4 +8,5 @@ mod backends;
 mod evaluator;
 mod memory;
 mod population;
+mod programs;
 mod spsa;

@@ -3,7 +3,10 @@
 
 use std::mem::offset_of;
 
+use crate::common::programs::{FEATURES, program};
 use gputexel::evaluator::gpu::kernels::{Kernel, Segment, Shape, Uniforms};
+use gputexel::evaluator::gpu::program::program_sources;
+use gputexel::model::program::CompiledProgram;
 use gputexel::spsa::MethodKind;
 use gputexel::spsa::simulator::gpu::{Parameter, Sizes, kernel_source};
 use wgpu::naga::front::wgsl;
@@ -51,6 +54,12 @@ fn every_variant_validates_within_what_webgpu_promises() {
             let [vector, unit, blends, resamples, shared, weighted] = std::array::from_fn(|n| bit(n as u32));
             let (module, _) = module(kernel, Shape { vector, unit, blends, resamples, shared, weighted });
             check_entry(kernel.name(), &module);
+        }
+    }
+    for unit in [true, false] {
+        let compiled_program = CompiledProgram::try_new(program(), FEATURES).unwrap();
+        for (name, source) in program_sources(&compiled_program, unit) {
+            check_entry(name, &compiled(name, &source).0);
         }
     }
     for (name, source) in simulator_kernels() {
