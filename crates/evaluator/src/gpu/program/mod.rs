@@ -268,7 +268,8 @@ impl<'a> GpuProgramEvaluator<'a> {
                 }
                 gradient.extend_from_slice(slopes);
             })?;
-            if self.gpu.has_room(slabs::bytes(self.layout, &range, request.gradients)) {
+            // The next slab needs room beside it; twice, as slabs differ.
+            if self.gpu.has_room(2 * slabs::bytes(self.layout, &range, request.gradients)) {
                 self.kept.insert(index, slab);
             }
         }
@@ -336,6 +337,31 @@ impl Evaluator for GpuProgramEvaluator<'_> {
         population.validate(self.layout)?;
         request.validate(self.layout)?;
         self.gpu.context().check()?;
+        self.gpu.take_refusal();
+        match self.try_evaluate(population, request) {
+            // Slabs that were kept leave no room for a larger population.
+            Err(_) if self.gpu.take_refusal() && !self.kept.is_empty() => {
+                self.kept.clear();
+                let idle = self.gpu.submit(None)?;
+                self.gpu.wait(idle)?;
+                self.try_evaluate(population, request)
+            }
+            answer => answer,
+        }
+    }
+
+    fn describe(&self) -> String {
+        let summary = self.gpu.context().summary();
+        format!("GPU: {} ({}, {}, matrices on the CPU)", summary.name, summary.kind, summary.backend)
+    }
+
+    fn stats(&self) -> Option<Stats> {
+        Some(self.gpu.stats())
+    }
+}
+
+impl GpuProgramEvaluator<'_> {
+    fn try_evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
         let members = population.members();
         let features = self.program.features();
         let parts = self.layout.parts();
@@ -373,14 +399,5 @@ impl Evaluator for GpuProgramEvaluator<'_> {
             out.curvatures = self.cpu.evaluate(population, &matrices)?.curvatures;
         }
         Ok(out)
-    }
-
-    fn describe(&self) -> String {
-        let summary = self.gpu.context().summary();
-        format!("GPU: {} ({}, {}, matrices on the CPU)", summary.name, summary.kind, summary.backend)
-    }
-
-    fn stats(&self) -> Option<Stats> {
-        Some(self.gpu.stats())
     }
 }
