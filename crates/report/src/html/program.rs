@@ -1,0 +1,272 @@
+//! What is not linear in an evaluation: what its parts are worth, response curves over the distributions of their
+//! sums, and the factor by what positions have.
+
+use maud::{Markup, html};
+
+use super::bars::bar;
+use super::number::grouped;
+use super::plot::{Axis, Plot, Series, Style};
+use super::stacked;
+use gputexel_files::Result;
+use gputexel_tuning::{
+    AdjustmentDiagnostics, FactorDiagnostics, FactorGroup, Histogram, ProgramDiagnostics, SumDiagnostics,
+    TermDiagnostics, Worth,
+};
+
+/// Groups of a factor's parameters that are shown without a click.
+const OPEN: usize = 24;
+
+/// The section; `reference` is what the result is compared with.
+///
+/// # Errors
+/// When a picture cannot be drawn.
+pub(super) fn section(program: &ProgramDiagnostics, reference: &str) -> Result<Markup> {
+    let responses = responses(program, reference)?;
+    let adjustments = program.adjustments.iter().enumerate();
+    let adjustments: Vec<Markup> = adjustments
+        .map(|(index, adjustment)| adjustment_figure(adjustment, index, reference))
+        .collect::<Result<_>>()?;
+    let factor = program.factor.as_ref().map(|factor| factor_part(factor, reference)).transpose()?;
+    Ok(html! {
+        p.note {
+            "Of sums that act through a function, an adjustment or a factor. Shares and distributions are of "
+            (grouped(program.positions)) " positions, which count alike."
+        }
+        (worth(&program.worth))
+        @if !program.terms.is_empty() {
+            h3 { "Terms" }
+            (terms(&program.terms))
+            p.note { "Above, what a term adds in centipawns by the sum that it is computed from; below, how often these sums occur" @if program.sums.iter().any(|sum| sum.sides) { ", those of both sides together" } ". Sums are in units of their own. The first and last interval include what is beyond." }
+            div.figures { @for figure in responses { (figure) } }
+        }
+        @if !adjustments.is_empty() {
+            h3 { "Adjustments" }
+            div.figures { @for figure in adjustments { (figure) } }
+        }
+        @if let Some(factor) = factor { h3 { "Factor" } (factor) }
+    })
+}
+
+fn worth(worth: &Worth) -> Markup {
+    let full = worth.parts.iter().map(|part| part.cost.abs()).fold(0.0, f64::max);
+    let below = worth.parts.iter().any(|part| part.cost < 0.0);
+    let which =
+        if worth.held_out { "held-out positions" } else { "training positions, as none are held out" };
+    html! {
+        @if !worth.parts.is_empty() {
+            div.scroll { table.bars {
+                caption {
+                    "What each part is worth"
+                    span.soft { "By how much the loss rises without it on " (grouped(worth.positions)) " " (which) ". The rest stays as tuned; tuned again, it would win back some of it." }
+                }
+                thead { tr { th scope="col" { "without" } th scope="col" { "loss" } th scope="col" { "±" } } }
+                tbody { @for part in &worth.parts { tr {
+                    th scope="row" { (part.name) }
+                    td { (format!("{:+.8}", part.cost)) (bar(part.cost, full, below)) }
+                    td { (format!("{:.8}", part.error)) }
+                } } }
+            } }
+        }
+    }
+}
+
+/// A share in percent.
+fn percent(share: f64) -> String {
+    match share {
+        share if !share.is_finite() => "–".to_string(),
+        share if share > 0.0 && share < 0.001 => "under 0.1 %".to_string(),
+        share => format!("{:.1} %", 100.0 * share),
+    }
+}
+
+/// Two numbers, of which the second is the result's.
+fn change(pair: [f64; 2], text: impl Fn(f64) -> String) -> Markup {
+    let [before, after] = pair.map(text);
+    html! { (before) @if before != after { " → " (after) } }
+}
+
+fn size(value: f64) -> String {
+    if value.is_finite() { format!("{value:.1}") } else { "–".to_string() }
+}
+
+fn terms(terms: &[TermDiagnostics]) -> Markup {
+    html! {
+        div.scroll { table {
+            thead { tr {
+                th scope="col" { "term" } th scope="col" { "on in" } th scope="col" { "mean size, centipawns" }
+            } }
+            tbody { @for term in terms { tr {
+                th.words scope="row" {
+                    code { (term.formula) }
+                    @if term.activity[1].is_dead() { span.soft { "hardly ever on: its parameters cannot be tuned" } }
+                }
+                td { (change([0, 1].map(|which| term.activity[which].share()), percent)) }
+                td { (change(term.mean_size, size)) }
+            } } }
+        } }
+    }
+}
+
+/// Shares of a histogram at the middles of its intervals, in percent.
+fn distribution(histogram: &Histogram, reference: &str, axis: &str) -> Plot {
+    let middles = || histogram.edges.windows(2).map(|pair| f64::midpoint(pair[0], pair[1]));
+    let series = |name: &str, shares: &[f64]| Series {
+        name: name.to_string(),
+        points: middles().zip(shares.iter().map(|share| 100.0 * share)).collect(),
+        errors: Vec::new(),
+        style: Style::Line,
+    };
+    let [before, after] = &histogram.shares;
+    Plot {
+        title: "Distribution".to_string(),
+        description: String::new(),
+        x: Axis::linear(axis),
+        y: Axis::linear("% of them"),
+        series: vec![series(&format!("with {reference}"), before), series("with the result", after)],
+        mark: None,
+        guide: Vec::new(),
+    }
+}
+
+fn responses(program: &ProgramDiagnostics, reference: &str) -> Result<Vec<Markup>> {
+    let mut figures = Vec::new();
+    for (index, sum) in program.sums.iter().enumerate() {
+        let terms: Vec<&TermDiagnostics> = program.terms.iter().filter(|term| term.sum == index).collect();
+        // As many curves as there are colors; the lines of further ones could not be told apart.
+        for (part, terms) in terms.chunks(2).enumerate() {
+            let upper = response(sum, terms, reference);
+            let lower = distribution(&sum.histogram, reference, &sum.name);
+            figures.push(stacked::figure(&upper, &lower, &format!("response-{index}-{part}"))?);
+        }
+    }
+    Ok(figures)
+}
+
+fn response(sum: &SumDiagnostics, terms: &[&TermDiagnostics], reference: &str) -> Plot {
+    let line = |name: String, values: &[f64]| Series {
+        name,
+        points: sum.histogram.edges.iter().copied().zip(values.iter().copied()).collect(),
+        errors: Vec::new(),
+        style: Style::Line,
+    };
+    let mut series = Vec::new();
+    for term in terms {
+        let activity = &term.activity[1];
+        let name = format!("{} in {}", activity.operator, activity.target.name());
+        let [before, after] = &term.response;
+        if before == after {
+            series.push(line(name, after));
+        } else {
+            series.push(line(format!("{name}, the other sum at its mean"), after));
+            series.push(line(format!("{name}, with {reference}"), before));
+        }
+    }
+    let whose = if sum.sides { " for its side" } else { "" };
+    let on: Vec<String> = terms
+        .iter()
+        .map(|term| format!("{} is on in {} of positions", term.formula, percent(term.activity[1].share())))
+        .collect();
+    Plot {
+        title: format!("Response to {}", sum.name),
+        description: format!(
+            "Centipawns by the sum {}, and the distribution of the sum below. {} of positions have it. {}.",
+            sum.name,
+            percent(sum.present),
+            on.join("; ")
+        ),
+        x: Axis::linear(&sum.name),
+        y: Axis::linear(&format!("centipawns{whose}")),
+        series,
+        mark: None,
+        guide: Vec::new(),
+    }
+}
+
+fn adjustment_figure(adjustment: &AdjustmentDiagnostics, index: usize, reference: &str) -> Result<Markup> {
+    let histogram = &adjustment.histogram;
+    let plot = Plot {
+        title: "Amount of the adjustment".to_string(),
+        description: format!(
+            "{}. {} of positions have it; with the result it makes the value 0 in {} of these.",
+            adjustment.formula,
+            percent(adjustment.present),
+            percent(adjustment.cut[1])
+        ),
+        ..distribution(histogram, reference, "change of the size of the value, centipawns")
+    };
+    let figure = plot.figure(&format!("adjustment-{index}"))?;
+    Ok(html! {
+        div {
+            p { code { (adjustment.formula) } }
+            dl.record {
+                dt { "positions that have it" } dd { (percent(adjustment.present)) }
+                dt { "value made 0" } dd { (change(adjustment.cut, percent)) }
+                dt { "mean, centipawns" } dd { (change(histogram.means, size)) }
+            }
+            (figure)
+        }
+    })
+}
+
+fn factor_part(factor: &FactorDiagnostics, reference: &str) -> Result<Markup> {
+    let histogram = &factor.histogram;
+    let share = |value: f64| if value.is_finite() { format!("{value:.3}") } else { "–".to_string() };
+    let plot = Plot {
+        title: "Distribution of the factor".to_string(),
+        description: format!(
+            "{}. {} of positions have it, with the result a mean of {}.",
+            factor.formula,
+            percent(factor.present),
+            share(histogram.means[1])
+        ),
+        ..distribution(histogram, reference, "factor; 1 leaves the value as it is")
+    };
+    let figure = plot.figure("factor")?;
+    let prefix = common_prefix(&factor.parameters);
+    let rows = |groups: &[FactorGroup], first: &str| {
+        let full = groups.iter().flat_map(|group| group.means).fold(1.0, f64::max);
+        html! {
+            div.scroll { table.bars {
+                thead { tr { th scope="col" { (first) } th scope="col" { "positions" } th scope="col" { "mean factor" } } }
+                tbody { @for group in groups { tr {
+                    th scope="row" { (group.names.iter().map(|name| &name[prefix..]).collect::<Vec<_>>().join(", ")) @if group.names.is_empty() { "none" } }
+                    td { (grouped(group.positions)) }
+                    td { (change(group.means, share)) (bar(group.means[1], full, false)) }
+                } } }
+            } }
+        }
+    };
+    let (listed, all) = (factor.combinations.len(), factor.combination_count);
+    let prefix_name = factor.parameters.first().map_or("", |group| &group.names[0][..prefix]);
+    Ok(html! {
+        p { code { (factor.formula) } }
+        div.figures {
+            div { dl.record {
+                dt { "positions that have it" } dd { (percent(factor.present)) }
+                dt { "mean" } dd { (change(histogram.means, share)) }
+                dt { "at its smallest value" } dd { (change(factor.at_min, percent)) }
+                dt { "at its largest value" } dd { (change(factor.at_max, percent)) }
+            } }
+            (figure)
+        }
+        @if prefix > 0 { p.note { "Below, names are without “" (prefix_name) "”; factors are those of " (reference) " → the result, and bars those of the result." } }
+        details.list open {
+            summary { "By what positions have together" span.soft { " " @if listed < all { "the " (listed) " most frequent of " (grouped(all as u64)) } @else { (listed) } " combinations" } }
+            (rows(&factor.combinations, "parameters"))
+        }
+        details.list open[factor.parameters.len() <= OPEN] {
+            summary { "By parameter" span.soft { " " (factor.parameters.len()) " parameters" } }
+            (rows(&factor.parameters, "parameter"))
+        }
+    })
+}
+
+/// Bytes of what all names begin with, up to and with an underscore or another mark between words.
+fn common_prefix(groups: &[FactorGroup]) -> usize {
+    let names: Vec<&str> = groups.iter().flat_map(|group| &group.names).map(String::as_str).collect();
+    let (Some(first), true) = (names.first(), names.len() > 1) else { return 0 };
+    let ends = first.char_indices().filter(|(_, c)| ['_', '.', '-'].contains(c)).map(|(at, _)| at + 1);
+    let shared =
+        ends.filter(|&end| names.iter().all(|name| name.len() > end && name.starts_with(&first[..end])));
+    shared.last().unwrap_or(0)
+}
