@@ -28,7 +28,11 @@ pub fn lines(program: &ProgramDiagnostics) -> String {
     }
     if let Some(factor) = factor {
         let [before, after] = factor.histogram.means;
-        let _ = writeln!(out, "factor      mean {before:.3} -> {after:.3}");
+        let [full_before, full_after] = factor.at_max.map(|share| 100.0 * share);
+        let _ = writeln!(
+            out,
+            "factor      mean {before:.3} -> {after:.3}, at its largest value in {full_before:.1} % -> {full_after:.1} % of positions"
+        );
     }
     for activity in terms.iter().map(|term| &term.activity[1]).filter(|activity| activity.is_dead()) {
         let _ = writeln!(

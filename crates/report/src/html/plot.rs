@@ -230,7 +230,15 @@ impl Plot {
     /// # Errors
     /// [`Error::Numeric`](gputexel_files::Error::Numeric) when it cannot be drawn.
     pub(super) fn figure(&self, id: &str) -> Result<Markup> {
-        let picture = self.svg(id)?;
+        self.figure_from(id, 0)
+    }
+
+    /// The same with the colors from the one with an index on.
+    ///
+    /// # Errors
+    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when it cannot be drawn.
+    pub(super) fn figure_from(&self, id: &str, first: usize) -> Result<Markup> {
+        let picture = self.svg(id, first)?;
         Ok(html! {
             figure {
                 figcaption { strong { (self.title) } @if let Some((at, what)) = &self.mark {
@@ -239,16 +247,16 @@ impl Plot {
                 (picture)
                 @if self.series.len() > 1 || self.series.iter().any(|s| s.style != Style::Line) {
                     ul.legend {
-                        @for (i, series) in self.series.iter().enumerate() { li { (swatch(i, series.style)) " " (series.name) } }
+                        @for (i, series) in self.series.iter().enumerate() { li { (swatch(first + i, series.style)) " " (series.name) } }
                     }
                 }
-                (self.numbers())
+                (self.numbers("Numbers"))
             }
         })
     }
 
-    /// The numbers as a table.
-    pub(super) fn numbers(&self) -> Markup {
+    /// The numbers as a table, under a name to click on.
+    pub(super) fn numbers(&self, name: &str) -> Markup {
         let longest = self.series.iter().map(|series| series.points.len()).max().unwrap_or(0);
         let stride = longest.div_ceil(ROWS).max(1);
         let shared = self.series.windows(2).all(|pair| {
@@ -265,7 +273,7 @@ impl Plot {
         let chosen = |n: usize| (0..n).filter(move |i| i % stride == 0 || i + 1 == n);
         html! {
             details.numbers {
-                summary { "Numbers" }
+                summary { (name) }
                 div.scroll { table {
                     caption { (self.title) @if stride > 1 { ", every " (stride) "th point" } }
                     @if shared {
@@ -310,9 +318,9 @@ impl Plot {
         Drawn::over(&self.y, points.chain(errors).chain(self.guide.iter().map(|p| p.1)), false)
     }
 
-    fn svg(&self, id: &str) -> Result<Markup> {
+    fn svg(&self, id: &str, first: usize) -> Result<Markup> {
         let (x, y) = (self.across(), self.up());
-        let frame = Frame { texts: y.text_width(LABELS), labels: LABELS, first: 0, below: true };
+        let frame = Frame { texts: y.text_width(LABELS), labels: LABELS, first, below: true };
         let document =
             draw_clear(Size { width: WIDTH, height: HEIGHT }, |root| self.draw(root, x, y, frame))?;
         Ok(named(&document, id, &self.title, &self.description))

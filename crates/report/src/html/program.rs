@@ -41,7 +41,7 @@ pub(super) fn section(program: &ProgramDiagnostics, reference: &str) -> Result<M
         }
         @if !adjustments.is_empty() {
             h3 { "Adjustments" }
-            div.figures { @for figure in adjustments { (figure) } }
+            @for adjustment in adjustments { (adjustment) }
         }
         @if let Some(factor) = factor { h3 { "Factor" } (factor) }
     })
@@ -108,7 +108,7 @@ fn terms(terms: &[TermDiagnostics]) -> Markup {
 }
 
 /// Shares of a histogram at the middles of its intervals, in percent.
-fn distribution(histogram: &Histogram, reference: &str, axis: &str) -> Plot {
+fn distribution(histogram: &Histogram, reference: &str, axis: &str, of: &str) -> Plot {
     let middles = || histogram.edges.windows(2).map(|pair| f64::midpoint(pair[0], pair[1]));
     let series = |name: &str, shares: &[f64]| Series {
         name: name.to_string(),
@@ -121,7 +121,7 @@ fn distribution(histogram: &Histogram, reference: &str, axis: &str) -> Plot {
         title: "Distribution".to_string(),
         description: String::new(),
         x: Axis::linear(axis),
-        y: Axis::linear("% of them"),
+        y: Axis::linear(&format!("% of {of}")),
         series: vec![series(&format!("with {reference}"), before), series("with the result", after)],
         mark: None,
         guide: Vec::new(),
@@ -135,7 +135,7 @@ fn responses(program: &ProgramDiagnostics, reference: &str) -> Result<Vec<Markup
         // As many curves as there are colors; the lines of further ones could not be told apart.
         for (part, terms) in terms.chunks(2).enumerate() {
             let upper = response(sum, terms, reference);
-            let lower = distribution(&sum.histogram, reference, &sum.name);
+            let lower = distribution(&sum.histogram, reference, &sum.name, "sums");
             figures.push(stacked::figure(&upper, &lower, &format!("response-{index}-{part}"))?);
         }
     }
@@ -192,17 +192,17 @@ fn adjustment_figure(adjustment: &AdjustmentDiagnostics, index: usize, reference
             percent(adjustment.present),
             percent(adjustment.cut[1])
         ),
-        ..distribution(histogram, reference, "change of the size of the value, centipawns")
+        ..distribution(histogram, reference, "change of the size of the value, centipawns", "positions")
     };
-    let figure = plot.figure(&format!("adjustment-{index}"))?;
+    let figure = plot.figure_from(&format!("adjustment-{index}"), stacked::LOWER_COLOR)?;
     Ok(html! {
-        div {
-            p { code { (adjustment.formula) } }
-            dl.record {
+        p { code { (adjustment.formula) } }
+        div.figures {
+            div { dl.record {
                 dt { "positions that have it" } dd { (percent(adjustment.present)) }
                 dt { "value made 0" } dd { (change(adjustment.cut, percent)) }
                 dt { "mean, centipawns" } dd { (change(histogram.means, size)) }
-            }
+            } }
             (figure)
         }
     })
@@ -219,9 +219,9 @@ fn factor_part(factor: &FactorDiagnostics, reference: &str) -> Result<Markup> {
             percent(factor.present),
             share(histogram.means[1])
         ),
-        ..distribution(histogram, reference, "factor; 1 leaves the value as it is")
+        ..distribution(histogram, reference, "factor; 1 leaves the value as it is", "positions")
     };
-    let figure = plot.figure("factor")?;
+    let figure = plot.figure_from("factor", stacked::LOWER_COLOR)?;
     let prefix = common_prefix(&factor.parameters);
     let rows = |groups: &[FactorGroup], first: &str| {
         let full = groups.iter().flat_map(|group| group.means).fold(1.0, f64::max);
@@ -249,6 +249,7 @@ fn factor_part(factor: &FactorDiagnostics, reference: &str) -> Result<Markup> {
             } }
             (figure)
         }
+        @if factor.at_max[1] > 0.5 { p.note { "In most positions the factor is at its largest value: these positions say nothing of its parameters." } }
         @if prefix > 0 { p.note { "Below, names are without “" (prefix_name) "”; factors are those of " (reference) " → the result, and bars those of the result." } }
         details.list open {
             summary { "By what positions have together" span.soft { " " @if listed < all { "the " (listed) " most frequent of " (grouped(all as u64)) } @else { (listed) } " combinations" } }

@@ -10,8 +10,8 @@ use gputexel_files::Result;
 const LOWER: u32 = 150;
 /// Texts of its vertical axis.
 const LOWER_LABELS: usize = 3;
-/// The color of its first series, so that those of the upper chart are others.
-const LOWER_COLOR: usize = 2;
+/// The color of a distribution's first series, so that those of the curves above are others.
+pub(super) const LOWER_COLOR: usize = 2;
 
 /// The figure, `id` being unique in the page. The upper chart gives title, description and the horizontal axis.
 ///
@@ -39,8 +39,8 @@ pub(super) fn figure(upper: &Plot, lower: &Plot, id: &str) -> Result<Markup> {
             figcaption { strong { (upper.title) } }
             (named(&document, id, &upper.title, &upper.description))
             ul.legend { (legend(upper, 0)) (legend(lower, LOWER_COLOR)) }
-            (upper.numbers())
-            (lower.numbers())
+            (upper.numbers("Numbers"))
+            (lower.numbers("Numbers of the distribution"))
         }
     })
 }
