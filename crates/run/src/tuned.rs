@@ -236,6 +236,7 @@ impl Tuned {
             record: Some(&self.record),
             checkpoint: self.checkpoint.as_ref(),
             parameters: Some(&parameters),
+            program: self.program.as_ref(),
             note: "Calibration and residuals need the positions of the run.",
             ..InHand::default()
         };
