@@ -39,6 +39,7 @@ mod report {
     mod compare;
     mod live;
     mod pictures;
+    mod program;
     mod run;
     mod strength;
 }

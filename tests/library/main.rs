@@ -40,6 +40,7 @@ mod tuning {
     mod coverage;
     mod diagnostics;
     mod penalties;
+    mod program_diagnostics;
     mod programs;
     mod real_data;
     mod resume;

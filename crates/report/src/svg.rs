@@ -13,8 +13,10 @@ pub(super) struct Size {
     pub height: u32,
 }
 
-type Sheet<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type DrawingError<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
+/// What is drawn on.
+pub(super) type Sheet<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+/// Why drawing failed.
+pub(super) type DrawingError<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
 
 /// A document with what `paint` draws on white.
 pub(super) fn draw<F>(size: Size, paint: F) -> Result<String>

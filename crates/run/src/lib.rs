@@ -28,8 +28,8 @@ pub use requiesce::MAX_ROUNDS;
 pub use resume::Finished;
 pub use strength::PriorStrength;
 pub use summary::{
-    BlendSummary, BootstrapSummary, FindingsSummary, MemberSummary, PolishSummary, SwarmSummary, TuneSummary,
-    UncertaintySummary,
+    BlendSummary, BootstrapSummary, FactorSummary, FindingsSummary, MemberSummary, PolishSummary,
+    ProgramSummary, SwarmSummary, TermSummary, TuneSummary, UncertaintySummary,
 };
 pub use tuned::{AgainstResults, FAR_CP, SwarmLosses, Tuned, WEAK_SUPPORT};
 pub use tuner::Tuner;

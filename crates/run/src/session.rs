@@ -12,7 +12,8 @@ use gputexel_optimizer::Optimizer;
 use gputexel_report::InHand;
 use gputexel_tuning::{
     Checkpoint, EpochRecord, Event, OptimizerConfig, Outcome, RunParts, RunRecord, StopReason, Tuning,
-    ablate, exact_loss, loss_against_results, polish, round_outcome, training_score_ratio,
+    ablate, diagnose_program, exact_loss, loss_against_results, polish, round_outcome, term_activity,
+    training_score_ratio,
 };
 
 use crate::event::{RunEvent, RunObserver, Start};
@@ -62,6 +63,7 @@ impl Session<'_, '_> {
             let in_hand = InHand {
                 record: Some(self.record),
                 positions: Some((self.data, self.split)),
+                program: result.as_ref().ok().and_then(|tuned| tuned.program.as_ref()),
                 ..InHand::default()
             };
             leave_report(folder, &in_hand, self.observe)?;
@@ -129,6 +131,7 @@ impl Session<'_, '_> {
                     after: of(&outcome.parameters),
                 })
             }),
+            program: diagnose_program(data, split, objective, &outcome.parameters, &config.prior_theta),
             score_ratio: training_score_ratio(config, data, split, &outcome.parameters),
             outcome,
             rounding,
@@ -185,6 +188,15 @@ impl Session<'_, '_> {
         };
         let mut metrics = folder.map(|folder| folder.metrics(kept)).transpose()?;
         let observe = &mut *self.observe;
+        if resumed.is_none() {
+            for term in term_activity(data, &config.prior_theta).iter().filter(|term| term.is_dead()) {
+                let warning = format!(
+                    "{} at the start: in the others, tuning cannot see its parameters; start from larger values of them",
+                    term.describe()
+                );
+                observe(RunEvent::Warning(&warning))?;
+            }
+        }
         observe(RunEvent::Started(Start {
             folder,
             config,

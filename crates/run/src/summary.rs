@@ -4,7 +4,8 @@ use std::path::Path;
 
 use gputexel_report::median;
 use gputexel_tuning::{
-    Ablation, BlendRecord, Curvature, ErrorStatus, Polish, RoundRecord, RoundingSummary, StopReason, Strength,
+    Ablation, BlendRecord, Curvature, ErrorStatus, Polish, ProgramDiagnostics, RoundRecord, RoundingSummary,
+    StopReason, Strength, TermDiagnostics, Worth,
 };
 use serde::{Serialize, Serializer};
 
@@ -82,6 +83,9 @@ pub struct TuneSummary<'a> {
     /// What each group of features is worth, where that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ablation: Option<&'a Ablation>,
+    /// What is not linear in the evaluation, if anything is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramSummary<'a>>,
     /// Rounds of resolving positions again.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub rounds: &'a [RoundRecord],
@@ -192,7 +196,62 @@ impl<'a> TuneSummary<'a> {
             blend: BlendSummary::new(tuned),
             strength: tuned.record.strength.as_ref(),
             ablation: tuned.ablation.as_ref(),
+            program: tuned.program.as_ref().map(ProgramSummary::new),
             rounds: &tuned.rounds,
+        }
+    }
+}
+
+/// What the program of an evaluation does. Pairs have the prior's first.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProgramSummary<'a> {
+    /// What each part is worth.
+    pub worth: &'a Worth,
+    /// How often terms are on.
+    pub terms: Vec<TermSummary<'a>>,
+    /// The factor, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub factor: Option<FactorSummary>,
+}
+
+/// How often a term does anything.
+#[derive(Clone, Debug, Serialize)]
+pub struct TermSummary<'a> {
+    /// What it computes.
+    pub formula: &'a str,
+    /// Share of positions in which it is on for either side.
+    pub active: [f64; 2],
+    /// Whether it is on so rarely that its parameters can hardly be tuned.
+    pub dead: [bool; 2],
+}
+
+/// What a factor is.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct FactorSummary {
+    /// Its mean.
+    pub mean: [f64; 2],
+    /// Share of positions in which it is at its smallest value.
+    pub at_min: [f64; 2],
+    /// Share of positions in which it is at its largest value.
+    pub at_max: [f64; 2],
+}
+
+impl<'a> ProgramSummary<'a> {
+    /// Sums up diagnostics.
+    pub fn new(program: &'a ProgramDiagnostics) -> Self {
+        let term = |term: &'a TermDiagnostics| TermSummary {
+            formula: &term.formula,
+            active: [0, 1].map(|which| term.activity[which].share()),
+            dead: [0, 1].map(|which| term.activity[which].is_dead()),
+        };
+        Self {
+            worth: &program.worth,
+            terms: program.terms.iter().map(term).collect(),
+            factor: program.factor.as_ref().map(|factor| FactorSummary {
+                mean: factor.histogram.means,
+                at_min: factor.at_min,
+                at_max: factor.at_max,
+            }),
         }
     }
 }

@@ -9,8 +9,8 @@ use gputexel_model::{FeatureSet, ParameterFile, Provenance};
 use gputexel_report::{InHand, RunReport};
 use gputexel_tables::{Language, tables};
 use gputexel_tuning::{
-    Ablation, Checkpoint, CoordinatesFile, EpochRecord, Outcome, Polish, RoundRecord, RoundingOutcome,
-    RunConfig, RunParts, RunRecord, exact_loss,
+    Ablation, Checkpoint, CoordinatesFile, EpochRecord, Outcome, Polish, ProgramDiagnostics, RoundRecord,
+    RoundingOutcome, RunConfig, RunParts, RunRecord, exact_loss,
 };
 
 use crate::event::{RunEvent, RunObserver};
@@ -68,6 +68,8 @@ pub struct Tuned {
     pub uncertainty: Answer,
     /// What each group of features is worth, where that was asked; `ablation.json`.
     pub ablation: Option<Ablation>,
+    /// What the program of an evaluation does that is not linear.
+    pub program: Option<ProgramDiagnostics>,
     /// By how much scores are larger than the prior's on the training positions, see
     /// [`score_ratio`](gputexel_tuning::score_ratio).
     pub score_ratio: Option<f64>,
@@ -234,6 +236,7 @@ impl Tuned {
             record: Some(&self.record),
             checkpoint: self.checkpoint.as_ref(),
             parameters: Some(&parameters),
+            program: self.program.as_ref(),
             note: "Calibration and residuals need the positions of the run.",
             ..InHand::default()
         };

@@ -13,6 +13,7 @@ mod exact;
 mod file_loss;
 mod parts;
 mod polish;
+mod program_diagnostics;
 mod records;
 mod regularization;
 mod rounding;
@@ -39,6 +40,11 @@ pub use exact::{exact_loss, exact_scores, loss_against_results};
 pub use file_loss::{FileLoss, ScaleOrigin};
 pub use parts::RunParts;
 pub use polish::{Polish, polish};
+pub use program_diagnostics::{
+    AdjustmentDiagnostics, FactorDiagnostics, FactorGroup, Histogram, MIN_ACTIVE_SHARE, PartWorth,
+    ProgramDiagnostics, SumDiagnostics, TermActivity, TermDiagnostics, Worth, diagnose_program,
+    term_activity,
+};
 pub use records::{
     CoordinateRecord, CoordinateUncertainty, CoordinatesFile, EpochRecord, MetricsLine, read_metrics,
 };

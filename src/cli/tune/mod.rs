@@ -2,6 +2,7 @@
 
 mod flags;
 mod output;
+mod program;
 mod requiesce;
 mod uncertainty;
 

@@ -141,6 +141,9 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
         }
         Answer::Found(findings) => out += &describe(findings, tuned),
     }
+    if let Some(program) = &tuned.program {
+        out += &super::program::lines(program);
+    }
     if let Some(ablation) = &tuned.ablation {
         out += &ablation_table(ablation);
     }

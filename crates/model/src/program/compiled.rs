@@ -56,6 +56,11 @@ impl CompiledProgram {
         &self.program
     }
 
+    /// The program, for changes that leave its accumulators alone and add nothing.
+    pub(super) fn program_mut(&mut self) -> &mut Program {
+        &mut self.program
+    }
+
     /// Number of features F.
     #[inline]
     pub fn features(&self) -> usize {

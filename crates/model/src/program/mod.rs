@@ -14,6 +14,7 @@
 //! rows, find losses, and turn slopes by sums into slopes by parameters.
 
 mod compiled;
+mod parts;
 mod scalar;
 mod text;
 mod value;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use gputexel_files::{Error, Result};
 
 pub use compiled::{CompiledProgram, LINEAR, MAX_SLOTS};
+pub use parts::{AdjustmentEffect, FactorEffect, Part, TermEffect};
 pub use scalar::{Dual, Scalar};
 pub use value::{Kink, Taper};
 

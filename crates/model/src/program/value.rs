@@ -25,15 +25,15 @@ pub struct Kink {
 }
 
 /// What the forward pass leaves for the way back.
-struct Forward<T> {
+pub(super) struct Forward<T> {
     /// Middlegame and endgame value after terms and adjustments.
-    values: [T; 2],
+    pub(super) values: [T; 2],
     /// The value that each adjustment changed, as it was before.
-    before: [T; MAX_ADJUSTMENTS],
+    pub(super) before: [T; MAX_ADJUSTMENTS],
     /// The factor.
-    factor: T,
+    pub(super) factor: T,
     /// The tapered score before a factor on it.
-    tapered: T,
+    pub(super) tapered: T,
     score: T,
 }
 
@@ -100,7 +100,7 @@ impl CompiledProgram {
     }
 
     #[inline(always)]
-    fn forward<T: Scalar>(&self, sums: &[[T; 2]], present: u32, taper: Taper) -> Forward<T> {
+    pub(super) fn forward<T: Scalar>(&self, sums: &[[T; 2]], present: u32, taper: Taper) -> Forward<T> {
         let mut values = sums[LINEAR];
         for term in &self.program().terms {
             let target = &mut values[term.target as usize];
@@ -139,7 +139,7 @@ impl CompiledProgram {
 
     /// The sides of a term that contribute, with the slots of x and y and the sign of the side.
     #[inline(always)]
-    fn sides(&self, term: &Term, present: u32) -> impl Iterator<Item = (Slot, Option<Slot>, f64)> {
+    pub(super) fn sides(&self, term: &Term, present: u32) -> impl Iterator<Item = (Slot, Option<Slot>, f64)> {
         let sides = self.slots_of(term.input.accumulator).len();
         let sides = [(0, 1.0), (1, -1.0)].into_iter().take(sides);
         let (input, times) = (term.input, term.times);
@@ -201,7 +201,13 @@ impl CompiledProgram {
 
     /// The smallest of the alternatives that a side has.
     #[inline(always)]
-    fn smallest<T: Scalar>(&self, by: &[Input], side: usize, sums: &[[T; 2]], present: u32) -> Option<T> {
+    pub(super) fn smallest<T: Scalar>(
+        &self,
+        by: &[Input],
+        side: usize,
+        sums: &[[T; 2]],
+        present: u32,
+    ) -> Option<T> {
         let mut least: Option<T> = None;
         for &input in by {
             let (slot, phase) = self.slot(input, side);
@@ -297,11 +303,11 @@ impl CompiledProgram {
 }
 
 /// A slot and which of its values.
-type Slot = (usize, usize);
+pub(super) type Slot = (usize, usize);
 
 /// C or min(C + k, 0), with its slope by C.
 #[inline(always)]
-fn limited<T: Scalar>(sum: T, at_most: Option<f64>) -> (T, T) {
+pub(super) fn limited<T: Scalar>(sum: T, at_most: Option<f64>) -> (T, T) {
     match at_most {
         None => (sum, T::one()),
         Some(k) => {

@@ -4,7 +4,7 @@ use crate::{Table, grouped};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::ScaleForms;
 use gputexel_model::ParameterFile;
-use gputexel_tuning::{OptimizerConfig, RunConfig, RunRecord};
+use gputexel_tuning::{OptimizerConfig, ProgramDiagnostics, RunConfig, RunRecord};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -30,6 +30,17 @@ pub fn warnings(config: &RunConfig, theta: &[f64], positions: usize) -> Vec<Stri
         ));
     }
     warnings
+}
+
+/// Warnings of terms that are off nearly everywhere with the result.
+pub fn dead_terms(program: &ProgramDiagnostics) -> impl Iterator<Item = String> {
+    let after = program.terms.iter().map(|term| &term.activity[1]);
+    after.filter(|activity| activity.is_dead()).map(|activity| {
+        let clause = activity.describe().replacen("the", "The", 1);
+        format!(
+            "{clause}: in the others, tuning cannot see its parameters. Start from larger values of them."
+        )
+    })
 }
 
 /// Where standard errors come from.

@@ -7,7 +7,9 @@ use gputexel_dataset::objective::{Objective, ScaleForms};
 use gputexel_files::run_folder::{Kind, PARAMETERS, RunFolder};
 use gputexel_files::{Result, counted};
 use gputexel_model::{Feature, ParameterFile};
-use gputexel_tuning::{Checkpoint, OptimizerConfig, RunConfig, RunRecord, diagnose, training_score_ratio};
+use gputexel_tuning::{
+    Checkpoint, OptimizerConfig, RunConfig, RunRecord, diagnose, diagnose_program, training_score_ratio,
+};
 use serde_json::Value;
 
 use super::{InHand, record, strength};
@@ -61,14 +63,22 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
     let diagnostics = positions.zip(theta.as_ref()).map(|((data, split), theta)| {
         diagnose(data, split, Objective { k: config.k, loss: config.loss }, theta, &config.prior_theta)
     });
+    let program = match known.program {
+        Some(program) => Some(program.clone()),
+        None => positions.zip(theta.as_ref()).and_then(|((data, split), theta)| {
+            let objective = Objective { k: config.k, loss: config.loss };
+            diagnose_program(data, split, objective, theta, &config.prior_theta)
+        }),
+    };
     let score_ratio = positions
         .zip(theta.as_ref())
         .and_then(|((data, split), theta)| training_score_ratio(config, data, split, theta));
     let ablation = strength::ablation(folder)?;
-    let warnings = match (&theta, &positions) {
+    let mut warnings = match (&theta, &positions) {
         (Some(theta), Some((data, _))) => record::warnings(config, theta, data.len()),
         _ => Vec::new(),
     };
+    warnings.extend(program.iter().flat_map(record::dead_terms));
     let command = if swarm { "pso" } else { "tune" };
     let last = steps.last().map_or(0, |step| step.number);
     let status = match finished {
@@ -95,6 +105,7 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
         errors_note: file.map(record::errors_note).unwrap_or_default(),
         diagnostics_note: if diagnostics.is_none() { known.note.to_string() } else { String::new() },
         diagnostics,
+        program,
         warnings,
         rounds: record::rounds(record),
         configuration: record::configuration(record, file),

@@ -10,7 +10,7 @@ use super::number::{centipawns, grouped, signed};
 const ROWS: usize = 3000;
 
 /// A bar from zero, on a scale from `-full` to `full` or from 0 where nothing is below.
-fn bar(value: f64, full: f64, below: bool) -> Markup {
+pub(super) fn bar(value: f64, full: f64, below: bool) -> Markup {
     let share = if full > 0.0 { (value / full).clamp(-1.0, 1.0) } else { 0.0 };
     let (zero, scale) = if below { (50.0, 50.0) } else { (0.0, 100.0) };
     let (left, width) =

@@ -1,7 +1,7 @@
 //! What a page shows, as plain data: names, numbers and texts. Nothing here is decided, and nothing
 //! is escaped; the page does that.
 
-use gputexel_tuning::Diagnostics;
+use gputexel_tuning::{Diagnostics, ProgramDiagnostics};
 
 /// Everything that a report shows. What is empty or `None` is left out, or its absence is told.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,6 +36,8 @@ pub struct RunReport {
     pub errors_note: String,
     /// What the result does on the positions.
     pub diagnostics: Option<Diagnostics>,
+    /// What is not linear in the evaluation, if anything is.
+    pub program: Option<ProgramDiagnostics>,
     /// Why there are no diagnostics.
     pub diagnostics_note: String,
     /// The sweep, where this is one.

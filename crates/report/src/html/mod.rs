@@ -15,6 +15,8 @@ mod number;
 mod palette;
 mod plot;
 mod positions;
+mod program;
+mod stacked;
 mod strength;
 mod support;
 mod sweep;
@@ -154,6 +156,9 @@ impl RunReport {
         if let Some(strength) = &self.strength {
             let section = strength::section(strength, &self.parameters)?;
             sections.push(("strength", "Strength of the prior", section));
+        }
+        if let Some(program) = &self.program {
+            sections.push(("program", "Nonlinear terms", program::section(program, &self.reference)?));
         }
         match &self.diagnostics {
             Some(diagnostics) => {

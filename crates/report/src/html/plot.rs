@@ -7,7 +7,7 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
 use super::super::curve::short;
-use super::super::svg::{Size, draw_clear};
+use super::super::svg::{DrawingError, Sheet, Size, draw_clear};
 use super::palette::{GRID, INK, SERIES, SOFT};
 use gputexel_files::Result;
 
@@ -102,8 +102,10 @@ pub(super) struct Plot {
 const POINTS: usize = 600;
 /// Rows of the table of a picture.
 const ROWS: usize = 40;
-const WIDTH: u32 = 420;
-const HEIGHT: u32 = 270;
+pub(super) const WIDTH: u32 = 420;
+pub(super) const HEIGHT: u32 = 270;
+/// Texts of an axis.
+pub(super) const LABELS: usize = 6;
 const FONT: i32 = 15; // plotters draws texts a quarter smaller than it says
 
 /// Points that say the same as all.
@@ -126,7 +128,7 @@ fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 
 /// An axis as it is drawn: texts at round numbers.
 #[derive(Clone)]
-struct Drawn {
+pub(super) struct Drawn {
     axis: Axis,
     low: f64,
     high: f64,
@@ -134,7 +136,7 @@ struct Drawn {
 }
 
 impl Drawn {
-    fn over(axis: &Axis, values: impl Iterator<Item = f64>, tight: bool) -> Self {
+    pub(super) fn over(axis: &Axis, values: impl Iterator<Item = f64>, tight: bool) -> Self {
         let values = values.map(|v| axis.place(v)).filter(|v| v.is_finite());
         let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
         let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
@@ -167,6 +169,11 @@ impl Drawn {
             decades.step_by(stride).flat_map(|d| digits.iter().map(move |m| m.log10() + f64::from(d)));
         let ticks: Vec<f64> = ticks.filter(|tick| (self.low..=self.high).contains(tick)).collect();
         if ticks.len() >= 2 { ticks } else { plain() }
+    }
+
+    /// Characters of the longest text.
+    pub(super) fn text_width(&self, most: usize) -> usize {
+        self.ticks(most).iter().map(|tick| self.text(*tick).len()).max().unwrap_or(1)
     }
 
     fn text(&self, place: f64) -> String {
@@ -204,13 +211,34 @@ impl ValueFormatter<f64> for Drawn {
     }
 }
 
+/// How a chart is framed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    /// Characters of the texts to the left.
+    pub texts: usize,
+    /// Most texts to the left.
+    pub labels: usize,
+    /// The color of the first series.
+    pub first: usize,
+    /// Whether the horizontal axis has its texts.
+    pub below: bool,
+}
+
 impl Plot {
     /// The picture with its legend and its numbers as a table, `id` being unique in the page.
     ///
     /// # Errors
     /// [`Error::Numeric`](gputexel_files::Error::Numeric) when it cannot be drawn.
     pub(super) fn figure(&self, id: &str) -> Result<Markup> {
-        let picture = self.svg(id)?;
+        self.figure_from(id, 0)
+    }
+
+    /// The same with the colors from the one with an index on.
+    ///
+    /// # Errors
+    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when it cannot be drawn.
+    pub(super) fn figure_from(&self, id: &str, first: usize) -> Result<Markup> {
+        let picture = self.svg(id, first)?;
         Ok(html! {
             figure {
                 figcaption { strong { (self.title) } @if let Some((at, what)) = &self.mark {
@@ -219,16 +247,16 @@ impl Plot {
                 (picture)
                 @if self.series.len() > 1 || self.series.iter().any(|s| s.style != Style::Line) {
                     ul.legend {
-                        @for (i, series) in self.series.iter().enumerate() { li { (swatch(i, series.style)) " " (series.name) } }
+                        @for (i, series) in self.series.iter().enumerate() { li { (swatch(first + i, series.style)) " " (series.name) } }
                     }
                 }
-                (self.numbers())
+                (self.numbers("Numbers"))
             }
         })
     }
 
-    /// The numbers as a table.
-    fn numbers(&self) -> Markup {
+    /// The numbers as a table, under a name to click on.
+    pub(super) fn numbers(&self, name: &str) -> Markup {
         let longest = self.series.iter().map(|series| series.points.len()).max().unwrap_or(0);
         let stride = longest.div_ceil(ROWS).max(1);
         let shared = self.series.windows(2).all(|pair| {
@@ -245,7 +273,7 @@ impl Plot {
         let chosen = |n: usize| (0..n).filter(move |i| i % stride == 0 || i + 1 == n);
         html! {
             details.numbers {
-                summary { "Numbers" }
+                summary { (name) }
                 div.scroll { table {
                     caption { (self.title) @if stride > 1 { ", every " (stride) "th point" } }
                     @if shared {
@@ -274,73 +302,89 @@ impl Plot {
         }
     }
 
-    fn svg(&self, id: &str) -> Result<Markup> {
-        let points = || self.series.iter().flat_map(|series| &series.points);
+    /// The horizontal axis over everything that is drawn.
+    pub(super) fn across(&self) -> Drawn {
+        let points = self.series.iter().flat_map(|series| &series.points);
         let mark = self.mark.iter().map(|mark| mark.0);
-        let x = Drawn::over(
-            &self.x,
-            points().map(|p| p.0).chain(self.guide.iter().map(|p| p.0)).chain(mark),
-            true,
-        );
+        Drawn::over(&self.x, points.map(|p| p.0).chain(self.guide.iter().map(|p| p.0)).chain(mark), true)
+    }
+
+    /// The vertical axis over everything that is drawn.
+    pub(super) fn up(&self) -> Drawn {
+        let points = self.series.iter().flat_map(|series| &series.points).map(|p| p.1);
         let errors = self.series.iter().flat_map(|series| {
             series.points.iter().zip(&series.errors).flat_map(|(p, e)| [p.1 - e, p.1 + e])
         });
-        let guide = self.guide.iter().map(|p| p.1);
-        let y = Drawn::over(&self.y, points().map(|p| p.1).chain(errors).chain(guide), false);
-        let widest = y.ticks(6).iter().map(|tick| y.text(*tick).len()).max().unwrap_or(1);
+        Drawn::over(&self.y, points.chain(errors).chain(self.guide.iter().map(|p| p.1)), false)
+    }
+
+    fn svg(&self, id: &str, first: usize) -> Result<Markup> {
+        let (x, y) = (self.across(), self.up());
+        let frame = Frame { texts: y.text_width(LABELS), labels: LABELS, first, below: true };
+        let document =
+            draw_clear(Size { width: WIDTH, height: HEIGHT }, |root| self.draw(root, x, y, frame))?;
+        Ok(named(&document, id, &self.title, &self.description))
+    }
+
+    /// Draws on a sheet, or a part of one.
+    pub(super) fn draw<'a>(
+        &self,
+        root: &Sheet<'a>,
+        x: Drawn,
+        y: Drawn,
+        frame: Frame,
+    ) -> std::result::Result<(), DrawingError<'a>> {
         let place = |p: &(f64, f64)| (self.x.place(p.0), self.y.place(p.1));
         let finite = |p: &(f64, f64)| p.0.is_finite() && p.1.is_finite();
-        let (low, high) = (y.low, y.high);
-        let document = draw_clear(Size { width: WIDTH, height: HEIGHT }, |root| {
-            let mut chart = ChartBuilder::on(root)
-                .margin_top(8)
-                .margin_right(14)
-                .margin_left(2)
-                .x_label_area_size(40)
-                .y_label_area_size(26 + 7 * widest as u32)
-                .build_cartesian_2d(x.clone(), y.clone())?;
-            chart
-                .configure_mesh()
-                .light_line_style(TRANSPARENT)
-                .bold_line_style(GRID)
-                .axis_style(SOFT)
-                .x_labels(6)
-                .y_labels(6)
-                .x_desc(&self.x.name)
-                .y_desc(&self.y.name)
-                .axis_desc_style(("sans-serif", FONT).into_font().color(&SOFT))
-                .label_style(("sans-serif", FONT).into_font().color(&INK))
-                .draw()?;
-            if !self.guide.is_empty() {
-                chart.draw_series(LineSeries::new(self.guide.iter().map(place), SOFT.stroke_width(1)))?;
+        let (low, high, texts) = (y.low, y.high, x.clone());
+        let mut chart = ChartBuilder::on(root)
+            .margin_top(8)
+            .margin_right(14)
+            .margin_left(2)
+            .x_label_area_size(if frame.below { 40 } else { 4 })
+            .y_label_area_size(26 + 7 * frame.texts as u32)
+            .build_cartesian_2d(x, y)?;
+        chart
+            .configure_mesh()
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(GRID)
+            .axis_style(SOFT)
+            .x_labels(LABELS)
+            .y_labels(frame.labels)
+            .x_label_formatter(&|place| if frame.below { texts.text(*place) } else { String::new() })
+            .x_desc(if frame.below { self.x.name.as_str() } else { "" })
+            .y_desc(&self.y.name)
+            .axis_desc_style(("sans-serif", FONT).into_font().color(&SOFT))
+            .label_style(("sans-serif", FONT).into_font().color(&INK))
+            .draw()?;
+        if !self.guide.is_empty() {
+            chart.draw_series(LineSeries::new(self.guide.iter().map(place), SOFT.stroke_width(1)))?;
+        }
+        if let Some((at, _)) = &self.mark {
+            let at = self.x.place(*at);
+            chart.draw_series(LineSeries::new([(at, low), (at, high)], SOFT.stroke_width(1)))?;
+        }
+        for (i, series) in self.series.iter().enumerate() {
+            let color = SERIES[(frame.first + i) % SERIES.len()];
+            let bars = series.points.iter().zip(&series.errors).filter(|(p, e)| finite(p) && e.is_finite());
+            chart.draw_series(bars.map(|(p, e)| {
+                let ends = [p.1 - e, p.1 + e].map(|y| place(&(p.0, y)));
+                PathElement::new(ends.to_vec(), color.stroke_width(1))
+            }))?;
+            let drawn: Vec<(f64, f64)> = series.points.iter().map(place).filter(finite).collect();
+            if series.style != Style::Line {
+                match frame.first + i {
+                    0 => chart.draw_series(drawn.iter().map(|p| Circle::new(*p, 3, color.filled())))?,
+                    _ => {
+                        chart.draw_series(drawn.iter().map(|p| Circle::new(*p, 4, color.stroke_width(2))))?
+                    }
+                };
             }
-            if let Some((at, _)) = &self.mark {
-                let at = self.x.place(*at);
-                chart.draw_series(LineSeries::new([(at, low), (at, high)], SOFT.stroke_width(1)))?;
+            if series.style != Style::Points {
+                chart.draw_series(LineSeries::new(thinned(drawn), color.stroke_width(2)))?;
             }
-            for (i, series) in self.series.iter().enumerate() {
-                let color = SERIES[i % SERIES.len()];
-                let bars =
-                    series.points.iter().zip(&series.errors).filter(|(p, e)| finite(p) && e.is_finite());
-                chart.draw_series(bars.map(|(p, e)| {
-                    let ends = [p.1 - e, p.1 + e].map(|y| place(&(p.0, y)));
-                    PathElement::new(ends.to_vec(), color.stroke_width(1))
-                }))?;
-                let drawn: Vec<(f64, f64)> = series.points.iter().map(place).filter(finite).collect();
-                if series.style != Style::Line {
-                    match i {
-                        0 => chart.draw_series(drawn.iter().map(|p| Circle::new(*p, 3, color.filled())))?,
-                        _ => chart
-                            .draw_series(drawn.iter().map(|p| Circle::new(*p, 4, color.stroke_width(2))))?,
-                    };
-                }
-                if series.style != Style::Points {
-                    chart.draw_series(LineSeries::new(thinned(drawn), color.stroke_width(2)))?;
-                }
-            }
-            Ok(())
-        })?;
-        Ok(named(&document, id, &self.title, &self.description))
+        }
+        Ok(())
     }
 }
 
@@ -359,7 +403,7 @@ pub(super) fn named(document: &str, id: &str, title: &str, description: &str) ->
 }
 
 /// A sample of a series for the legend.
-fn swatch(i: usize, style: Style) -> Markup {
+pub(super) fn swatch(i: usize, style: Style) -> Markup {
     let color = SERIES[i % SERIES.len()];
     let color = format!("#{:02X}{:02X}{:02X}", color.0, color.1, color.2);
     html! {

@@ -1,0 +1,156 @@
+//! The parts of a program one by one: what each of them does in a position, and the program without some of them.
+
+use super::value::limited;
+use super::{CompiledProgram, FactorTarget, Input, Operator, Taper, Term};
+
+/// A part of a program, by its index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// A term.
+    Term(usize),
+    /// An adjustment.
+    Adjustment(usize),
+    /// The factor.
+    Factor,
+}
+
+/// What a term does in a position for one side.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TermEffect {
+    /// Its sum x, without the shift.
+    pub sum: f64,
+    /// The sum y that it is multiplied by, if there is one.
+    pub times: Option<f64>,
+    /// What it adds for this side, before Black's is taken from White's: centipawns.
+    pub value: f64,
+    /// Whether it has a slope there or a value: x is where a `relu` and `over` let it through.
+    pub active: bool,
+}
+
+/// What an adjustment does in a position.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AdjustmentEffect {
+    /// C, or min(C + k, 0).
+    pub amount: f64,
+    /// The value that it changes, as it was before.
+    pub before: f64,
+    /// Whether the value would change its sign, so that the result is 0.
+    pub cut: bool,
+}
+
+/// What a factor does in a position.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FactorEffect {
+    /// The side whose sum counts: 0 for White, 1 for Black; 0 if there is one for both.
+    pub side: usize,
+    /// The smallest of the sums, before it is limited; `None` if the position has none, and the factor is 1.
+    pub sum: Option<f64>,
+    /// The factor, 1 for what is left as it is.
+    pub factor: f64,
+}
+
+impl Term {
+    /// Whether a sum is where the term does something: above `over`, and above 0 with its shift where the operator
+    /// is a `relu`.
+    pub fn active(&self, sum: f64) -> bool {
+        let rectifies = self.rectifies();
+        self.over.is_none_or(|over| sum > over) && (!rectifies || sum + self.shift > 0.0)
+    }
+
+    /// Whether the operator is 0 for all numbers below 0.
+    pub fn rectifies(&self) -> bool {
+        matches!(self.operator, Operator::Relu | Operator::Relu2)
+    }
+}
+
+impl CompiledProgram {
+    /// All parts, in the order in which they are computed and [described](super::Program::formulas).
+    pub fn parts(&self) -> Vec<Part> {
+        let program = self.program();
+        let terms = (0..program.terms.len()).map(Part::Term);
+        let adjustments = (0..program.adjustments.len()).map(Part::Adjustment);
+        terms.chain(adjustments).chain(program.factor.iter().map(|_| Part::Factor)).collect()
+    }
+
+    /// The values that a part is computed from.
+    ///
+    /// # Panics
+    /// If there is no such part.
+    pub fn inputs_of(&self, part: Part) -> Vec<Input> {
+        let program = self.program();
+        match part {
+            Part::Term(index) => {
+                let term = &program.terms[index];
+                std::iter::once(term.input).chain(term.times).collect()
+            }
+            Part::Adjustment(index) => vec![program.adjustments[index].by],
+            Part::Factor => program.factor.iter().flat_map(|factor| factor.by.clone()).collect(),
+        }
+    }
+
+    /// The program without some of its parts, for the same columns; sums that nothing uses are still there.
+    #[must_use]
+    pub fn without(&self, parts: &[Part]) -> Self {
+        let mut rest = self.clone();
+        let program = rest.program_mut();
+        let kept = |part: Part| !parts.contains(&part);
+        let terms = std::mem::take(&mut program.terms).into_iter().enumerate();
+        program.terms = terms.filter(|(i, _)| kept(Part::Term(*i))).map(|(_, term)| term).collect();
+        let adjustments = std::mem::take(&mut program.adjustments).into_iter().enumerate();
+        program.adjustments = adjustments
+            .filter(|(i, _)| kept(Part::Adjustment(*i)))
+            .map(|(_, adjustment)| adjustment)
+            .collect();
+        if parts.contains(&Part::Factor) {
+            program.factor = None;
+        }
+        rest
+    }
+
+    /// What a term does: for White and for Black, or once if its sum is that of both. `None` for a side that has
+    /// no entries of what it is computed from.
+    pub fn term_effects(&self, term: &Term, sums: &[[f64; 2]], present: u32) -> [Option<TermEffect>; 2] {
+        let mut effects = [None; 2];
+        for (x, y, sign) in self.sides(term, present) {
+            let (sum, times) = (sums[x.0][x.1], y.map(|y| sums[y.0][y.1]));
+            let value = term.function(sum).0 * times.unwrap_or(1.0);
+            effects[usize::from(sign < 0.0)] =
+                Some(TermEffect { sum, times, value, active: term.active(sum) });
+        }
+        effects
+    }
+
+    /// What each adjustment does; `None` for those whose sum has no entries.
+    pub fn adjustment_effects(
+        &self,
+        sums: &[[f64; 2]],
+        present: u32,
+        taper: Taper,
+    ) -> Vec<Option<AdjustmentEffect>> {
+        let forward = self.forward(sums, present, taper);
+        let adjustments = self.program().adjustments.iter().enumerate();
+        let effect = |(index, adjustment): (usize, &super::Adjustment)| {
+            let (slot, phase) = self.slot(adjustment.by, 0);
+            (present >> slot & 1 == 1).then(|| {
+                let before: f64 = forward.before[index];
+                let amount = limited(sums[slot][phase], adjustment.at_most).0;
+                AdjustmentEffect { amount, before, cut: amount <= -before.abs() }
+            })
+        };
+        adjustments.map(effect).collect()
+    }
+
+    /// What the factor does, if there is one.
+    pub fn factor_effect(&self, sums: &[[f64; 2]], present: u32, taper: Taper) -> Option<FactorEffect> {
+        let factor = self.program().factor.as_ref()?;
+        let forward = self.forward(sums, present, taper);
+        let strength = match factor.target {
+            FactorTarget::Eg => forward.values[1],
+            FactorTarget::Score => forward.tapered,
+        };
+        let sides = self.slots_of(factor.by[0].accumulator).len();
+        let side = usize::from(sides == 2 && strength < 0.0);
+        let sum = self.smallest(&factor.by, side, sums, present);
+        Some(FactorEffect { side, sum, factor: forward.factor })
+    }
+}

@@ -1,0 +1,46 @@
+//! Two charts over one horizontal axis: a curve, and below it, how often its arguments occur.
+
+use maud::{Markup, html};
+
+use super::super::svg::{Size, draw_clear};
+use super::plot::{Drawn, Frame, HEIGHT, LABELS, Plot, Style, WIDTH, named, swatch};
+use gputexel_files::Result;
+
+/// Height of the lower chart, pixels.
+const LOWER: u32 = 150;
+/// Texts of its vertical axis.
+const LOWER_LABELS: usize = 3;
+/// The color of a distribution's first series, so that those of the curves above are others.
+pub(super) const LOWER_COLOR: usize = 2;
+
+/// The figure, `id` being unique in the page. The upper chart gives title, description and the horizontal axis.
+///
+/// # Errors
+/// [`Error::Numeric`](gputexel_files::Error::Numeric) when it cannot be drawn.
+pub(super) fn figure(upper: &Plot, lower: &Plot, id: &str) -> Result<Markup> {
+    let points = |plot: &Plot| plot.series.iter().flat_map(|s| s.points.clone()).map(|p| p.0).collect();
+    let (above, under): (Vec<f64>, Vec<f64>) = (points(upper), points(lower));
+    let x = Drawn::over(&lower.x, above.into_iter().chain(under), true);
+    let (upper_y, lower_y) = (upper.up(), lower.up());
+    let texts = upper_y.text_width(LABELS).max(lower_y.text_width(LOWER_LABELS));
+    let upper_frame = Frame { texts, labels: LABELS, first: 0, below: false };
+    let lower_frame = Frame { texts, labels: LOWER_LABELS, first: LOWER_COLOR, below: true };
+    let height = HEIGHT - 40;
+    let document = draw_clear(Size { width: WIDTH, height: height + LOWER }, |root| {
+        let (top, bottom) = root.split_vertically(height);
+        upper.draw(&top, x.clone(), upper_y, upper_frame)?;
+        lower.draw(&bottom, x, lower_y, lower_frame)
+    })?;
+    let legend = |plot: &Plot, first: usize| {
+        html! { @for (i, series) in plot.series.iter().enumerate() { li { (swatch(first + i, Style::Line)) " " (series.name) } } }
+    };
+    Ok(html! {
+        figure {
+            figcaption { strong { (upper.title) } }
+            (named(&document, id, &upper.title, &upper.description))
+            ul.legend { (legend(upper, 0)) (legend(lower, LOWER_COLOR)) }
+            (upper.numbers("Numbers"))
+            (lower.numbers("Numbers of the distribution"))
+        }
+    })
+}

@@ -1,0 +1,237 @@
+//! Diagnostics of evaluations that are not linear: where their sums are, what their terms, adjustments and factor
+//! make of them, and what each part is worth.
+//!
+//! All in f64, on at most [`MOST_POSITIONS`] positions, which count alike whatever their weights; only what parts
+//! are worth is a loss, and so weighted. Everything is computed for the prior and for the result.
+
+mod activity;
+mod factor;
+mod histogram;
+mod worth;
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use gputexel_dataset::objective::{self, Objective};
+use gputexel_dataset::{Dataset, Split};
+use gputexel_model::program::{CompiledProgram, Input, Part, Taper, Term};
+
+pub use activity::{MIN_ACTIVE_SHARE, TermActivity, term_activity};
+pub use factor::{FactorDiagnostics, FactorGroup};
+pub use histogram::Histogram;
+pub use worth::{PartWorth, Worth};
+
+/// Maximum number of positions that are looked at: of more, every n-th.
+pub const MOST_POSITIONS: usize = 1 << 17;
+
+/// What a program does under the prior and under the result. Pairs have the prior's first.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProgramDiagnostics {
+    /// Number of positions that were looked at, for everything but [`worth`](Self::worth).
+    pub positions: u64,
+    /// The sums that terms are functions of.
+    pub sums: Vec<SumDiagnostics>,
+    /// The terms.
+    pub terms: Vec<TermDiagnostics>,
+    /// The adjustments, in their order.
+    pub adjustments: Vec<AdjustmentDiagnostics>,
+    /// The factor, if there is one.
+    pub factor: Option<FactorDiagnostics>,
+    /// What the parts are worth.
+    pub worth: Worth,
+}
+
+/// How a value of an accumulator is distributed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SumDiagnostics {
+    /// Accumulator and value, such as `danger.mg`.
+    pub name: String,
+    /// Whether each side has a sum of its own; both are pooled.
+    pub sides: bool,
+    /// Share of positions in which either side has it.
+    pub present: f64,
+    /// The sums of those that have it, in their own units.
+    pub histogram: Histogram,
+}
+
+/// What a term does.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TermDiagnostics {
+    /// What it computes.
+    pub formula: String,
+    /// Index of its sum among the [sums](ProgramDiagnostics::sums).
+    pub sum: usize,
+    /// How often it does anything.
+    pub activity: [TermActivity; 2],
+    /// What it adds for White at the edges of its sum's histogram, centipawns. The two differ only if it is a
+    /// product, whose other factor is at its mean.
+    pub response: [Vec<f64>; 2],
+    /// Mean size of what it adds for a side that has it, centipawns; NaN if none has.
+    pub mean_size: [f64; 2],
+}
+
+/// What an adjustment does.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AdjustmentDiagnostics {
+    /// What it computes.
+    pub formula: String,
+    /// Share of positions that have its sum.
+    pub present: f64,
+    /// Of those, the share in which it makes the value 0.
+    pub cut: [f64; 2],
+    /// Distribution of the amount by which it changes the size of the value, centipawns, before it is cut.
+    pub histogram: Histogram,
+}
+
+/// A sum of a side, or of both, under the two parameter vectors.
+type Pair = [f64; 2];
+
+/// The sums of a position under prior and result.
+struct Observed {
+    sums: [Vec<[f64; 2]>; 2],
+    present: u32,
+    taper: Taper,
+}
+
+fn observe(data: &Dataset, program: &CompiledProgram, thetas: [&[f64]; 2], n: usize) -> Observed {
+    // What is present depends on the row alone.
+    let [(before, present), (after, _)] = thetas.map(|theta| objective::sums(data, program, theta, n));
+    Observed { sums: [before, after], present, taper: objective::taper(data, n) }
+}
+
+/// Every n-th of the positions, at most [`MOST_POSITIONS`].
+fn thinned(which: Vec<u32>) -> Vec<u32> {
+    let stride = which.len().div_ceil(MOST_POSITIONS).max(1);
+    which.into_iter().step_by(stride).collect()
+}
+
+/// Computes what the program of an evaluation does under a result θ and under the prior; `None` if there is no
+/// program or no position.
+///
+/// # Panics
+/// If the length of θ or the prior is not twice the number of features.
+pub fn diagnose_program(
+    data: &Dataset,
+    split: &Split,
+    objective: Objective,
+    theta: &[f64],
+    prior: &[f64],
+) -> Option<ProgramDiagnostics> {
+    let program = data.program()?;
+    let which = thinned((0..data.len() as u32).collect());
+    if which.is_empty() {
+        return None;
+    }
+    let observed: Vec<Observed> = which
+        .par_iter()
+        .with_min_len(1 << 10)
+        .map(|&n| observe(data, program, [prior, theta], n as usize))
+        .collect();
+    let formulas = program.program().formulas();
+    let formula_of = |part: Part| {
+        let place = program.parts().iter().position(|own| *own == part);
+        place.and_then(|place| formulas.get(place)).cloned().unwrap_or_default()
+    };
+    let mut inputs: Vec<Input> = Vec::new();
+    for term in &program.program().terms {
+        if !inputs.contains(&term.input) {
+            inputs.push(term.input);
+        }
+    }
+    let sums: Vec<SumDiagnostics> = inputs.iter().map(|&input| sum_of(program, &observed, input)).collect();
+    let terms = program.program().terms.iter().enumerate().map(|(index, term)| {
+        let sum = inputs.iter().position(|input| *input == term.input).unwrap_or(0);
+        let edges = &sums[sum].histogram.edges;
+        term_of(program, &observed, term, (sum, edges), formula_of(Part::Term(index)))
+    });
+    Some(ProgramDiagnostics {
+        positions: which.len() as u64,
+        terms: terms.collect(),
+        adjustments: adjustments(program, &observed, formula_of),
+        factor: factor::diagnose(data, program, &which, &observed, formula_of(Part::Factor)),
+        worth: worth::of_parts(data, program, split, objective, theta),
+        sums,
+    })
+}
+
+fn sum_of(program: &CompiledProgram, observed: &[Observed], input: Input) -> SumDiagnostics {
+    let accumulator = &program.program().accumulators[input.accumulator];
+    let slots = program.slots_of(input.accumulator);
+    let phase = input.phase as usize;
+    let (mut values, mut present): (Vec<Pair>, u64) = (Vec::new(), 0);
+    for position in observed {
+        let own = slots.clone().filter(|slot| position.present >> slot & 1 == 1);
+        let before = values.len();
+        values.extend(own.map(|slot| [0, 1].map(|which| position.sums[which][slot][phase])));
+        present += u64::from(values.len() > before);
+    }
+    SumDiagnostics {
+        name: format!("{}.{}", accumulator.name, input.phase.name()),
+        sides: accumulator.sides,
+        present: present as f64 / observed.len() as f64,
+        histogram: Histogram::of(&values),
+    }
+}
+
+fn term_of(
+    program: &CompiledProgram,
+    observed: &[Observed],
+    term: &Term,
+    (sum, edges): (usize, &[f64]),
+    formula: String,
+) -> TermDiagnostics {
+    let of = |which: usize| {
+        let mut activity = TermActivity::new(program, term);
+        let (mut size, mut times, mut count) = (0.0, 0.0, 0u64);
+        for position in observed {
+            let effects = program.term_effects(term, &position.sums[which], position.present);
+            activity.add(effects);
+            for effect in effects.iter().flatten() {
+                size += effect.value.abs();
+                times += effect.times.unwrap_or(1.0);
+                count += 1;
+            }
+        }
+        let mean_times = if count > 0 { times / count as f64 } else { 1.0 };
+        let response: Vec<f64> = edges.iter().map(|&x| term.function(x).0 * mean_times).collect();
+        (activity, response, size / count as f64)
+    };
+    let [before, after] = [0, 1].map(of);
+    TermDiagnostics {
+        formula,
+        sum,
+        activity: [before.0, after.0],
+        response: [before.1, after.1],
+        mean_size: [before.2, after.2],
+    }
+}
+
+fn adjustments(
+    program: &CompiledProgram,
+    observed: &[Observed],
+    formula_of: impl Fn(Part) -> String,
+) -> Vec<AdjustmentDiagnostics> {
+    let count = program.program().adjustments.len();
+    if count == 0 {
+        return Vec::new();
+    }
+    let mut amounts: Vec<Vec<Pair>> = vec![Vec::new(); count];
+    let mut cut = vec![[0u64; 2]; count];
+    for position in observed {
+        let [before, after] = [0, 1]
+            .map(|which| program.adjustment_effects(&position.sums[which], position.present, position.taper));
+        for (index, pair) in before.into_iter().zip(after).enumerate() {
+            let (Some(before), Some(after)) = pair else { continue };
+            amounts[index].push([before.amount, after.amount]);
+            cut[index][0] += u64::from(before.cut);
+            cut[index][1] += u64::from(after.cut);
+        }
+    }
+    let of = |(index, (amounts, cut)): (usize, (Vec<Pair>, [u64; 2]))| AdjustmentDiagnostics {
+        formula: formula_of(Part::Adjustment(index)),
+        present: amounts.len() as f64 / observed.len() as f64,
+        cut: cut.map(|cut| cut as f64 / amounts.len() as f64),
+        histogram: Histogram::of(&amounts),
+    };
+    amounts.into_iter().zip(cut).enumerate().map(of).collect()
+}

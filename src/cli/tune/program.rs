@@ -1,0 +1,45 @@
+//! What `tune` shows of evaluations that are not linear.
+
+use std::fmt::Write as _; // to strings, which cannot fail
+
+use gputexel::tuning::ProgramDiagnostics;
+
+use super::super::table::grouped;
+
+/// What each part is worth, how often terms are on, and warnings of terms that hardly ever are.
+pub fn lines(program: &ProgramDiagnostics) -> String {
+    let ProgramDiagnostics { worth, terms, factor, .. } = program;
+    let mut out = String::new();
+    if !worth.parts.is_empty() {
+        let which = if worth.held_out { "held-out" } else { "training" };
+        let positions = grouped(worth.positions);
+        let _ = writeln!(
+            out,
+            "worth       rise of the loss on {positions} {which} positions, all else as tuned; without"
+        );
+        let width = worth.parts.iter().map(|part| part.name.chars().count()).max().unwrap_or(0);
+        for part in &worth.parts {
+            let _ = writeln!(out, "  {:<width$}  {:+.8} +- {:.8}", part.name, part.cost, part.error);
+        }
+    }
+    for term in terms.iter().filter(|term| term.activity[1].can_be_off) {
+        let [before, after] = [0, 1].map(|which| 100.0 * term.activity[which].share());
+        let _ = writeln!(out, "on in       {before:.1} % -> {after:.1} % of positions: {}", term.formula);
+    }
+    if let Some(factor) = factor {
+        let [before, after] = factor.histogram.means;
+        let [full_before, full_after] = factor.at_max.map(|share| 100.0 * share);
+        let _ = writeln!(
+            out,
+            "factor      mean {before:.3} -> {after:.3}, at its largest value in {full_before:.1} % -> {full_after:.1} % of positions"
+        );
+    }
+    for activity in terms.iter().map(|term| &term.activity[1]).filter(|activity| activity.is_dead()) {
+        let _ = writeln!(
+            out,
+            "warning     {} with the result: in the others, tuning cannot see its parameters; start from larger values of them",
+            activity.describe()
+        );
+    }
+    out
+}
