@@ -267,8 +267,9 @@ fn common_prefix(groups: &[FactorGroup]) -> usize {
     let names: Vec<&str> = groups.iter().flat_map(|group| &group.names).map(String::as_str).collect();
     let (Some(first), true) = (names.first(), names.len() > 1) else { return 0 };
     let ends = first.char_indices().filter(|(_, c)| ['_', '.', '-'].contains(c)).map(|(at, _)| at + 1);
-    let shared = |&end: &usize| names.iter().all(|name| name.len() > end && name.starts_with(&first[..end]));
-    ends.rev().find(shared).unwrap_or(0)
+    let mut shared =
+        ends.filter(|&end| names.iter().all(|name| name.len() > end && name.starts_with(&first[..end])));
+    shared.next_back().unwrap_or(0)
 }
 
 #[cfg(test)]
