@@ -1,5 +1,6 @@
 //! The result of a run, and the files that it is written to.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use gputexel_dataset::objective::Objective;
@@ -147,12 +148,17 @@ impl Tuned {
         features.filter(|(_, count)| wanted(**count)).map(|(feature, _)| feature.name.as_str()).collect()
     }
 
-    /// Features with a value that is more than [`FAR_CP`] away from its prior.
+    /// Features with a value that is more than [`FAR_CP`] away from its prior. Parameters of accumulators are left
+    /// out, because their values are not centipawns.
     pub fn far(&self) -> Vec<&str> {
+        let accumulators = self.features.program.iter().flat_map(|program| &program.accumulators);
+        let other_units: HashSet<u16> =
+            accumulators.flat_map(|accumulator| &accumulator.features).copied().collect();
         let (features, prior) = (&self.features.features, &self.config().prior_theta);
         let distance = |i: usize| (self.parameters()[i] - prior[i]).abs();
         let farther = |id: usize| distance(id).max(distance(features.len() + id));
-        let far = (0..features.len()).filter(|&id| farther(id) > FAR_CP);
+        let in_centipawns = |&id: &usize| !other_units.contains(&(id as u16));
+        let far = (0..features.len()).filter(in_centipawns).filter(|&id| farther(id) > FAR_CP);
         far.map(|id| features[id].name.as_str()).collect()
     }
 

@@ -108,6 +108,62 @@ fn a_trace_of_the_dataset_is_the_same_dataset() {
     }
 }
 
+/// The source of that engine. Of some parameters only the endgame value counts.
+const SOURCE: &str = r#"// gputexel: rook
+const int Rook = S(480, 520);
+// gputexel: attack
+const int Attack = S(48, 41000);
+// gputexel: pawns
+const int Pawns = S(0, 9);
+enum {
+    FEW = 36, // gputexel: few.eg
+    ONE = 64,
+};
+"#;
+
+#[test]
+fn parameters_of_accumulators_are_tuned_and_written_back() {
+    // The endgame's danger has a unit of its own, a thousandth of what it was.
+    let schema = schema()
+        .replace("[48, 41]", "[48, 41000]")
+        .replace("[-74, -26]", "[-74, -26000]")
+        .replace("\"divide\": 20}", "\"divide\": 20000}");
+    let bench = bench(trace(3000), &schema);
+    import(&bench, &["t.svm"], "");
+    let args =
+        ["tune", "out.bin", "--backend", "cpu", "--l2", "0", "--k", "1", "--round", "naive", "-o", "run"];
+    let (code, out, err) = bench.run(&args, "");
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let tuned: serde_json::Value = serde_json::from_slice(&bench.bytes("run/params.json")).unwrap();
+    let value = |name: &str, phase: &str| {
+        let all = tuned["parameters"].as_array().unwrap();
+        let found = all.iter().find(|parameter| parameter["name"] == name).unwrap();
+        found[phase].as_f64().unwrap()
+    };
+    // It went far in its unit, but not in centipawns.
+    assert!((value("attack", "eg") - 41000.0).abs() > 1000.0, "{}", value("attack", "eg"));
+    assert!(!out.contains("centipawns from the prior"), "{out}");
+
+    bench.write("half.c", SOURCE.replace("few.eg", "few"));
+    let (code, _, err) = bench.run(&["patch", "tables", "run", "half.c", "--no-backup"], "");
+    assert!(
+        code == 1 && err.contains("half.c:8: the array has 1 number, 'few' has 2, [2]; '.mg' or '.eg'"),
+        "{err}"
+    );
+    bench.write("engine.c", SOURCE);
+    let (code, out, err) = bench.run(&["patch", "tables", "run", "engine.c", "--no-backup"], "");
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let source = String::from_utf8(bench.bytes("engine.c")).unwrap();
+    for expected in [
+        format!("Rook = S({}, {});", value("rook", "mg"), value("rook", "eg")),
+        format!("Attack = S({}, {});", value("attack", "mg"), value("attack", "eg")),
+        format!("Pawns = S(0, {});", value("pawns", "eg")),
+        format!("FEW = {}, // gputexel: few.eg\n    ONE = 64,", value("few", "eg")),
+    ] {
+        assert!(source.contains(&expected), "{expected} in\n{source}");
+    }
+}
+
 #[test]
 fn mistakes_are_named() {
     let cases = [

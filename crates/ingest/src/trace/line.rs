@@ -333,7 +333,15 @@ impl Reader<'_> {
                 let value = self.value(Column::Phase).unwrap_or(*endgame);
                 let max = schema.feature_set().phase.max;
                 whole((value - endgame) * factor, max).ok_or_else(|| {
-                    let text = format!("phase {value} is not one of the steps from middlegame to endgame");
+                    let middlegame = endgame + f64::from(max) / factor;
+                    let between = endgame.min(middlegame)..=endgame.max(middlegame);
+                    // With promoted pieces, engines that do not limit their phase go beyond the middlegame.
+                    let text = match between.contains(&value) {
+                        true => format!("phase {value} is not one of the steps from middlegame to endgame"),
+                        false => format!(
+                            "phase {value} is not between {middlegame} (middlegame) and {endgame} (endgame)"
+                        ),
+                    };
                     Fault("bad column", text)
                 })?
             }

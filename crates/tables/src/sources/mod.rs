@@ -382,9 +382,14 @@ fn arrange<'a>(
         let shape = if shape.is_empty() { String::new() } else { format!(", {shape}") };
         let plural = if count == 1 { "" } else { "s" };
         let (what, own) = (&marking.what, content.count());
+        // Such as a parameter that only has an endgame value.
+        let one_phase = match content.phases.len() == 2 && 2 * count == own {
+            true => "; '.mg' or '.eg' behind the name takes one of its values",
+            false => "",
+        };
         return Err((
             array.start,
-            format!("the array has {count} number{plural}, '{what}' has {own}{shape}"),
+            format!("the array has {count} number{plural}, '{what}' has {own}{shape}{one_phase}"),
         ));
     }
     let order = Order::of(array.shape.as_deref(), &content).map_err(|why| (array.start, why))?;

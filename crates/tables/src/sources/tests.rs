@@ -138,6 +138,10 @@ fn what_does_not_fit_is_said_with_file_and_line() {
             "dir/a.cpp:2: the array has 3 numbers, 'queen.e4.mg' has 1",
         ),
         (
+            "#define A 5 // gputexel: queen.e4",
+            "dir/a.cpp:1: the array has 1 number, 'queen.e4' has 2, [2]; '.mg' or '.eg' behind the name takes one of its values",
+        ),
+        (
             "// gputexel: material\nint a[] = {1,2,3,4,5,6,7,8,9,10,11,12};",
             "dir/a.cpp:2: the array has no pairs of a middlegame and an endgame value; there are '.mg' and '.eg'",
         ),
