@@ -170,10 +170,14 @@ fn matrices(
 fn clusters(fit: &Fit<'_>, program: &CompiledProgram, theta: &[f64], all: Range<usize>) -> Clusters {
     let layout = fit.layout;
     let size = 2 * program.features();
-    let mut places = Vec::with_capacity(all.len());
-    for (bucket, positions) in layout.buckets_in(all.clone()) {
-        for shape in layout.shapes_in(positions) {
-            places.extend((0..shape.positions.len()).map(|i| (bucket, shape.clone(), i)));
+    // Bucket and shape of each position; parts are made of whole ones.
+    let mut places: Vec<[u32; 2]> = Vec::with_capacity(all.len());
+    for (index, bucket) in layout.buckets().iter().enumerate() {
+        if all.contains(&bucket.positions.start) {
+            for shape in bucket.shapes.clone() {
+                let length = layout.shapes()[shape].positions.len();
+                places.extend(std::iter::repeat_n([index as u32, shape as u32], length));
+            }
         }
     }
     // Positions grouped by game, in layout order within a game.
@@ -192,9 +196,10 @@ fn clusters(fit: &Fit<'_>, program: &CompiledProgram, theta: &[f64], all: Range<
             let mut cluster_weight = 0.0;
             sum.fill(0.0);
             for &(_, place) in *game {
-                let (bucket, shape, i) = &places[place as usize];
-                let n = shape.positions.start + i;
-                let (score, _) = row.read(bucket, shape, *i);
+                let [bucket, shape] = places[place as usize].map(|index| index as usize);
+                let (bucket, shape) = (&layout.buckets()[bucket], &layout.shapes()[shape]);
+                let n = all.start + place as usize;
+                let (score, _) = row.read(bucket, shape, n - shape.positions.start);
                 let weight = f64::from(layout.weights().get(n).copied().unwrap_or(1.0));
                 cluster_weight += weight;
                 let slope = fit.objective.loss.slope(per_cp * score, f64::from(layout.targets()[n]));
