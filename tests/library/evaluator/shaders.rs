@@ -77,8 +77,10 @@ fn every_shader_file_has_a_header_and_belongs_to_a_kernel() {
         let text = std::fs::read_to_string(&path).unwrap();
         let header = text.lines().take_while(|line| line.starts_with("//")).count();
         assert!((2..=8).contains(&header), "{}: {header} lines of header", path.display());
+        let of_program = CompiledProgram::try_new(program(), FEATURES).unwrap();
         assert!(
             Kernel::ALL.iter().any(|kernel| kernel.source(Shape::default()).contains(&text))
+                || program_sources(&of_program, true).iter().any(|(_, source)| source.contains(&text))
                 || simulator_kernels().any(|(_, source)| source.contains(&text)),
             "{} is used by no kernel",
             path.display()
