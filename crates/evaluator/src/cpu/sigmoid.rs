@@ -17,7 +17,8 @@ const MIN_POWER: f32 = -116.0;
 /// 2^r on [−1/2, 1/2] with 2^0 = 1 exactly; relative error below 1.1e-7 (fitted for this file by
 /// iteratively reweighted least squares toward the minimax polynomial).
 #[allow(clippy::approx_constant, reason = "a fitted coefficient near ln 2, not ln 2")]
-const EXP2: [f32; 6] = [1.0, 0.693_147, 0.240_222_42, 0.055_507_336, 0.009_671_513, 0.001_326_472_7];
+pub(super) const EXP2: [f32; 6] =
+    [1.0, 0.693_147, 0.240_222_42, 0.055_507_336, 0.009_671_513, 0.001_326_472_7];
 
 /// Number of vectors processed together if there are only 16 registers.
 pub(super) const IN_STEP: usize = 4;
