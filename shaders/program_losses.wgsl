@@ -4,7 +4,7 @@
 // Positions of each segment: first and end.
 @group(0) @binding(1) var<storage, read> segments: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read> outcomes: array<vec2<f32>>;
-// [segment of all slabs][member].
+// [segment][member].
 @group(0) @binding(3) var<storage, read_write> totals: array<vec2<f32>>;
 
 @compute @workgroup_size(WORKGROUP)
@@ -21,5 +21,5 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     for (var n = range.x; n < range.y; n += 1u) {
         sum += outcomes[n * members + member];
     }
-    totals[(uniforms.first_segment + segment) * members + member] = sum;
+    totals[segment * members + member] = sum;
 }

@@ -9,8 +9,6 @@ struct Uniforms {
     positions: u32,
     // Segments of this slab.
     segments: u32,
-    // Segments of earlier slabs.
-    first_segment: u32,
     // Parts of the request: from this one on …
     first_part: u32,
     // … and before this one.
@@ -21,10 +19,6 @@ struct Uniforms {
     gradients: u32,
     // Exponent of the power loss.
     power: f32,
-    // To a multiple of 16 bytes.
-    padding_a: u32,
-    padding_b: u32,
-    padding_c: u32,
 }
 
 @group(0) @binding(0) var<uniform> uniforms: Uniforms;

@@ -25,7 +25,7 @@ fn smooth_positions(data: &Dataset, program: &CompiledProgram, theta: &[f64]) ->
         let largest = data.row(*n).entries().fold(1.0f32, |most, (_, c)| most.max(c.abs()));
         let (sums, present) = objective::sums(data, program, theta, *n);
         let kink = program.nearest_kink(&sums, present, objective::taper(data, *n));
-        kink.is_none_or(|kink| kink.distance > REACH * STEP_CP * f64::from(largest))
+        kink.is_none_or(|distance| distance > REACH * STEP_CP * f64::from(largest))
     };
     (0..data.len()).filter(is_smooth).collect()
 }

@@ -46,14 +46,13 @@ pub fn score(dataset: &Dataset, theta: &[f64], n: usize) -> f64 {
 pub fn sums(dataset: &Dataset, program: &CompiledProgram, theta: &[f64], n: usize) -> (Vec<[f64; 2]>, u32) {
     let (mg, eg) = theta.split_at(dataset.feature_count());
     let mut sums = vec![[0.0; 2]; program.slots()];
-    let mut present = 0;
-    for (column, coefficient) in dataset.row(n).entries().filter(|&(_, coefficient)| coefficient != 0.0) {
-        let slot = program.slot_of_column(usize::from(column));
-        let feature = usize::from(dataset.feature_of(column));
-        present |= 1 << slot;
-        sums[slot][0] += f64::from(coefficient) * mg[feature];
-        sums[slot][1] += f64::from(coefficient) * eg[feature];
-    }
+    let row = dataset.row(n);
+    let entries = row.entries().map(|(column, coefficient)| (column, f64::from(coefficient)));
+    let value_of = |column: usize| {
+        let feature = usize::from(program.features_of_columns()[column]);
+        [mg[feature], eg[feature]]
+    };
+    let present = program.sum_up(entries, value_of, &mut sums);
     (sums, present)
 }
 

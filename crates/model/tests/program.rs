@@ -163,7 +163,7 @@ fn slopes_are_those_of_dual_numbers() {
             let mut slopes = vec![[7.0; 2]; program.slots()];
             let score = program.score_and_slopes(&sums, present, taper, &mut slopes);
             assert_eq!(score, program.score(&sums, present, taper));
-            let kink = program.nearest_kink(&sums, present, taper).map_or(f64::MAX, |kink| kink.distance);
+            let kink = program.nearest_kink(&sums, present, taper).unwrap_or(f64::MAX);
             for slot in 0..program.slots() {
                 for phase in 0..2 {
                     let along = |value: f64, s: usize, p: usize| {

@@ -187,8 +187,7 @@ impl Decision<'_, '_> {
             decided.scale = Some(ScaleRecord { mode, on_prior });
         }
         let whole = config.parameterization().coordinates.iter().any(|coordinate| coordinate.integer);
-        if matches!(config.optimizer, OptimizerConfig::GaussNewton(_) | OptimizerConfig::Hybrid(_)) && !whole
-        {
+        if config.optimizer.uses_matrices() && !whole {
             config.begin = start;
         }
         Ok(decided)

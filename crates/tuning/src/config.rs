@@ -106,6 +106,11 @@ impl OptimizerConfig {
         }
     }
 
+    /// Whether it solves with Gauss–Newton matrices.
+    pub fn uses_matrices(&self) -> bool {
+        matches!(self, Self::GaussNewton(_) | Self::Hybrid(_))
+    }
+
     /// Whether the loss includes regularization toward the prior.
     pub fn regularizes(&self) -> bool {
         match self {
@@ -354,9 +359,7 @@ impl RunConfig {
             let names: Vec<String> = basis.coordinates.iter().map(|c| c.name.clone()).collect();
             space_of(basis).validate(&names)?;
         }
-        let needs_matrices =
-            matches!(self.optimizer, OptimizerConfig::GaussNewton(_) | OptimizerConfig::Hybrid(_));
-        if needs_matrices && !self.loss.is_smooth() {
+        if self.optimizer.uses_matrices() && !self.loss.is_smooth() {
             return Err(rough_loss(self.loss));
         }
         if matches!(self.optimizer, OptimizerConfig::ParticleSwarm { .. }) {

@@ -82,7 +82,7 @@ pub fn training_score_ratio(config: &RunConfig, data: &Dataset, split: &Split, t
 }
 
 /// All, or so many of them at even distances.
-fn at_most(which: Vec<u32>, most: usize) -> Vec<u32> {
+pub(crate) fn at_most(which: Vec<u32>, most: usize) -> Vec<u32> {
     let every = which.len().div_ceil(most).max(1);
     which.into_iter().step_by(every).collect()
 }

@@ -227,6 +227,37 @@ fn hessian_groups(features: usize) -> usize {
     1 << (RESIDUALS / features.max(1)).clamp(1, WORKGROUP / HESSIAN_LANES).ilog2()
 }
 
+/// Compiles a kernel whose entry point is `main`.
+///
+/// # Errors
+/// [`Error::Gpu`](gputexel_files::Error::Gpu) when the device rejects the shader.
+pub fn compile(
+    context: &GpuContext,
+    name: &str,
+    source: String,
+    constants: &[(&str, f64)],
+) -> Result<wgpu::ComputePipeline> {
+    let device = context.device();
+    context.guard(|| {
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some(name),
+            source: wgpu::ShaderSource::Wgsl(source.into()),
+        });
+        device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(name),
+            layout: None,
+            module: &module,
+            entry_point: Some("main"),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                constants,
+                // Every element is written before it is read.
+                zero_initialize_workgroup_memory: false,
+            },
+            cache: None,
+        })
+    })
+}
+
 /// Compiled pipelines.
 #[derive(Debug, Default)]
 pub struct Pipelines {
@@ -260,26 +291,7 @@ impl Pipelines {
             constants.push(("BLOCK", block_length(variant.tile) as f64));
         }
         let source = variant.kernel.source(variant.shape);
-        let label = Some(variant.kernel.name());
-        let device = context.device();
-        let pipeline = context.guard(|| {
-            let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-                label,
-                source: wgpu::ShaderSource::Wgsl(source.into()),
-            });
-            device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                label,
-                layout: None,
-                module: &module,
-                entry_point: Some("main"),
-                compilation_options: wgpu::PipelineCompilationOptions {
-                    constants: &constants,
-                    // Every element is written before it is read.
-                    zero_initialize_workgroup_memory: false,
-                },
-                cache: None,
-            })
-        })?;
+        let pipeline = compile(context, variant.kernel.name(), source, &constants)?;
         self.compiled.insert(variant, pipeline.clone());
         Ok(pipeline)
     }

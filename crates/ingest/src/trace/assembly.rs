@@ -21,14 +21,12 @@ use gputexel_chess::sample::{Agreement, Verdict};
 use gputexel_chess::scale::ResultTally;
 use gputexel_dataset::{DatasetWriter, SourceRecord};
 use gputexel_files::{Advice, Error, Result};
-use gputexel_model::program::{Operator, Term};
+use gputexel_model::program::TermActivity;
 
 /// Number of lines before the share of bad ones is first checked.
 const LINES_BEFORE_JUDGING: u64 = 1000;
 /// With fewer lines, the absence of draws says nothing about the scale of results.
 const LINES_BEFORE_MARKS: u64 = 20;
-/// A term that is switched on in fewer positions than this is warned of.
-const MIN_ACTIVE_SHARE: f64 = 0.01;
 /// Maximum number of complaints shown.
 const COMPLAINTS: usize = 5;
 
@@ -284,17 +282,13 @@ impl Sink for Assembly<'_> {
 /// Warnings of terms that are switched off nearly everywhere.
 fn dead_terms(schema: &CompiledSchema, active: &[u64], positions: u64) -> Vec<String> {
     let Some((program, _)) = &schema.program else { return Vec::new() };
-    let terms = program.program().terms.iter().zip(active);
-    let switched =
-        |term: &Term| term.over.is_some() || matches!(term.operator, Operator::Relu | Operator::Relu2);
-    let few = |active: u64| (active as f64) < MIN_ACTIVE_SHARE * positions as f64;
-    let dead = terms.filter(|(term, active)| switched(term) && few(**active));
-    dead.map(|(term, active)| {
-        let name = &program.program().accumulators[term.input.accumulator].name;
-        let (operator, target) = (term.operator.name(), term.target.name());
-        format!(
-            "the {operator} of '{name}' in {target} is switched on in {active} of {positions} positions under the priors: in the others, tuning cannot see its parameters"
-        )
+    let program = program.program();
+    let all = program.terms.iter().zip(active);
+    let activity =
+        all.map(|(term, &active)| TermActivity { active, positions, ..TermActivity::new(program, term) });
+    let dead = activity.filter(TermActivity::is_dead);
+    dead.map(|term| {
+        format!("{} under the priors: in the others, tuning cannot see its parameters", term.describe())
     })
     .collect()
 }

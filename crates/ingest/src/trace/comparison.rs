@@ -94,7 +94,7 @@ impl Reference {
 
 /// Whether a sum is so near a kink or jump that the rounding of an engine may lead to another score.
 pub fn is_near_kink(program: &CompiledProgram, sums: &[[f64; 2]], present: u32, taper: Taper) -> bool {
-    program.nearest_kink(sums, present, taper).is_some_and(|kink| kink.distance <= KINK_CP)
+    program.nearest_kink(sums, present, taper).is_some_and(|distance| distance <= KINK_CP)
 }
 
 /// Sums for a correlation coefficient (Pearson's).

@@ -1,6 +1,6 @@
 //! The sums of a row that a program computes with.
 
-use gputexel_model::program::{CompiledProgram, LINEAR, Operator};
+use gputexel_model::program::{CompiledProgram, LINEAR};
 
 /// Largest magnitude of a sum or score, centipawns: f32, in which evaluators compute, has its squares.
 const MAX_SUM: f64 = 1e9;
@@ -24,15 +24,7 @@ impl RowSums {
     ) {
         self.sums.clear();
         self.sums.resize(program.slots(), [0.0; 2]);
-        self.present = 0;
-        for (column, coefficient) in row {
-            let column = usize::from(column);
-            let slot = program.slot_of_column(column);
-            self.present |= 1 << slot;
-            for (sum, value) in self.sums[slot].iter_mut().zip(values[column]) {
-                *sum += coefficient * value;
-            }
-        }
+        self.present = program.sum_up(row, |column| values[column], &mut self.sums);
     }
 
     /// A slot whose sum is too large to compute with, and that sum.
@@ -47,13 +39,8 @@ impl RowSums {
         counts.resize(terms.len(), 0);
         for (term, count) in terms.iter().zip(counts) {
             let sides = program.slots_of(term.input.accumulator);
-            let on = |slot: usize| {
-                let sum = self.sums[slot][term.input.phase as usize];
-                let relu = matches!(term.operator, Operator::Relu | Operator::Relu2);
-                self.present >> slot & 1 == 1
-                    && term.over.is_none_or(|over| sum > over)
-                    && !(relu && sum + term.shift <= 0.0)
-            };
+            let sum = |slot: usize| self.sums[slot][term.input.phase as usize];
+            let on = |slot: usize| self.present >> slot & 1 == 1 && term.active(sum(slot));
             *count += u64::from(sides.into_iter().any(on));
         }
     }

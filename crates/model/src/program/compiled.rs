@@ -132,6 +132,26 @@ impl CompiledProgram {
         )
     }
 
+    /// Adds the entries of a row, columns and coefficients, to the sums of its slots; returns a bit for each slot
+    /// that it has entries of. `value_of` gives (mg, eg) of a column. Coefficients of 0 are no entries.
+    pub fn sum_up(
+        &self,
+        row: impl Iterator<Item = (u16, f64)>,
+        value_of: impl Fn(usize) -> [f64; 2],
+        sums: &mut [[f64; 2]],
+    ) -> u32 {
+        let mut present = 0;
+        for (column, coefficient) in row.filter(|&(_, coefficient)| coefficient != 0.0) {
+            let column = usize::from(column);
+            let slot = self.slot_of_column(column);
+            present |= 1 << slot;
+            for (sum, value) in sums[slot].iter_mut().zip(value_of(column)) {
+                *sum += coefficient * value;
+            }
+        }
+        present
+    }
+
     /// θ (2 F values) as a table of (mg, eg) by column.
     pub fn column_values(&self, theta: &[f64]) -> Vec<[f64; 2]> {
         let (mg, eg) = theta.split_at(self.features);

@@ -13,6 +13,7 @@
 //! This module owns the data and its rules. `value` computes scores, and their slopes by the sums; evaluators sum
 //! rows, find losses, and turn slopes by sums into slopes by parameters.
 
+mod activity;
 mod compiled;
 mod parts;
 mod scalar;
@@ -23,10 +24,11 @@ use serde::{Deserialize, Serialize};
 
 use gputexel_files::{Error, Result};
 
+pub use activity::{MIN_ACTIVE_SHARE, TermActivity};
 pub use compiled::{CompiledProgram, LINEAR, MAX_SLOTS};
 pub use parts::{AdjustmentEffect, FactorEffect, Part, TermEffect};
 pub use scalar::{Dual, Scalar};
-pub use value::{Kink, Taper};
+pub use value::Taper;
 
 /// Most terms of a program.
 pub const MAX_TERMS: usize = 64;

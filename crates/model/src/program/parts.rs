@@ -1,7 +1,7 @@
 //! The parts of a program one by one: what each of them does in a position, and the program without some of them.
 
 use super::value::limited;
-use super::{CompiledProgram, FactorTarget, Input, Operator, Taper, Term};
+use super::{CompiledProgram, Input, Operator, Taper, Term};
 
 /// A part of a program, by its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -57,8 +57,13 @@ impl Term {
         self.over.is_none_or(|over| sum > over) && (!rectifies || sum + self.shift > 0.0)
     }
 
+    /// Whether there are sums for which the term does nothing.
+    pub fn can_be_off(&self) -> bool {
+        self.over.is_some() || self.rectifies()
+    }
+
     /// Whether the operator is 0 for all numbers below 0.
-    pub fn rectifies(&self) -> bool {
+    fn rectifies(&self) -> bool {
         matches!(self.operator, Operator::Relu | Operator::Relu2)
     }
 }
@@ -144,12 +149,7 @@ impl CompiledProgram {
     pub fn factor_effect(&self, sums: &[[f64; 2]], present: u32, taper: Taper) -> Option<FactorEffect> {
         let factor = self.program().factor.as_ref()?;
         let forward = self.forward(sums, present, taper);
-        let strength = match factor.target {
-            FactorTarget::Eg => forward.values[1],
-            FactorTarget::Score => forward.tapered,
-        };
-        let sides = self.slots_of(factor.by[0].accumulator).len();
-        let side = usize::from(sides == 2 && strength < 0.0);
+        let side = self.stronger_side(factor, forward.strength);
         let sum = self.smallest(&factor.by, side, sums, present);
         Some(FactorEffect { side, sum, factor: forward.factor })
     }

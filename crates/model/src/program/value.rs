@@ -5,7 +5,7 @@
 //! it can leave them. Jumps (a gate, an adjustment where the value changes sign) have none.
 
 use super::{
-    Adjustment, CompiledProgram, FactorTarget, Input, LINEAR, MAX_ADJUSTMENTS, Operator, Scalar, Term,
+    Adjustment, CompiledProgram, Factor, FactorTarget, Input, LINEAR, MAX_ADJUSTMENTS, Operator, Scalar, Term,
 };
 
 /// The shares of the middlegame and the endgame value in a score.
@@ -17,23 +17,14 @@ pub struct Taper {
     pub eg: f64,
 }
 
-/// The nearest kink or jump of a score.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Kink {
-    /// How far the number is from the one at which the slope changes.
-    pub distance: f64,
-}
-
 /// What the forward pass leaves for the way back.
 pub(super) struct Forward<T> {
-    /// Middlegame and endgame value after terms and adjustments.
-    pub(super) values: [T; 2],
     /// The value that each adjustment changed, as it was before.
     pub(super) before: [T; MAX_ADJUSTMENTS],
     /// The factor.
     pub(super) factor: T,
-    /// The tapered score before a factor on it.
-    pub(super) tapered: T,
+    /// The number whose sign tells the factor which side is the stronger one.
+    pub(super) strength: T,
     score: T,
 }
 
@@ -63,17 +54,17 @@ impl CompiledProgram {
         let (mg_share, eg_share) = (T::constant(taper.mg), T::constant(taper.eg));
         let mut values = [mg_share, eg_share];
         if let Some(factor) = &self.program().factor {
-            let (base, strength) = match factor.target {
+            let by_factor = match factor.target {
                 FactorTarget::Eg => {
                     values[1] = eg_share * forward.factor;
-                    (eg_share * forward.values[1], forward.values[1])
+                    eg_share * forward.strength
                 }
                 FactorTarget::Score => {
                     values = [mg_share * forward.factor, eg_share * forward.factor];
-                    (forward.tapered, forward.tapered)
+                    forward.strength
                 }
             };
-            self.factor_slopes(sums, present, strength, base, slopes);
+            self.factor_slopes(sums, present, forward.strength, by_factor, slopes);
         }
         for (index, adjustment) in self.program().adjustments.iter().enumerate().rev() {
             let Adjustment { target, by, at_most } = *adjustment;
@@ -121,18 +112,18 @@ impl CompiledProgram {
         let tapered = |eg: T| mg_share * values[0] + eg_share * eg;
         let Some(factor) = &self.program().factor else {
             let score = tapered(values[1]);
-            return Forward { values, before, factor: T::one(), tapered: score, score };
+            return Forward { before, factor: T::one(), strength: score, score };
         };
         match factor.target {
             FactorTarget::Eg => {
                 let factor = self.factor(sums, present, values[1]);
                 let score = tapered(values[1] * factor);
-                Forward { values, before, factor, tapered: score, score }
+                Forward { before, factor, strength: values[1], score }
             }
             FactorTarget::Score => {
                 let tapered = tapered(values[1]);
                 let factor = self.factor(sums, present, tapered);
-                Forward { values, before, factor, tapered, score: tapered * factor }
+                Forward { before, factor, strength: tapered, score: tapered * factor }
             }
         }
     }
@@ -256,7 +247,7 @@ impl CompiledProgram {
     }
 
     /// The distance of the nearest sum from a kink or jump, in centipawns of that sum.
-    pub fn nearest_kink(&self, sums: &[[f64; 2]], present: u32, taper: Taper) -> Option<Kink> {
+    pub fn nearest_kink(&self, sums: &[[f64; 2]], present: u32, taper: Taper) -> Option<f64> {
         let forward = self.forward(sums, present, taper);
         let mut distances = Vec::new();
         for term in &self.program().terms {
@@ -280,15 +271,10 @@ impl CompiledProgram {
             }
         }
         if let Some(factor) = &self.program().factor {
-            let strength = match factor.target {
-                FactorTarget::Eg => forward.values[1],
-                FactorTarget::Score => forward.tapered,
-            };
-            let sides = self.slots_of(factor.by[0].accumulator).len();
-            if sides == 2 {
-                distances.push(strength.abs());
+            if self.slots_of(factor.by[0].accumulator).len() == 2 {
+                distances.push(forward.strength.abs());
             }
-            let side = usize::from(sides == 2 && strength < 0.0);
+            let side = self.stronger_side(factor, forward.strength);
             if let Some(least) = self.smallest(&factor.by, side, sums, present) {
                 distances.extend([(least - factor.min).abs(), (least - factor.max).abs()]);
                 let others = factor.by.iter().map(|&input| self.slot(input, side));
@@ -298,7 +284,12 @@ impl CompiledProgram {
                 distances.extend(others.get(1).map(|second| second - least));
             }
         }
-        distances.into_iter().min_by(f64::total_cmp).map(|distance| Kink { distance })
+        distances.into_iter().min_by(f64::total_cmp)
+    }
+
+    /// The side whose sum is the factor: 0 for White, 1 for Black; 0 if there is one sum for both.
+    pub(super) fn stronger_side(&self, factor: &Factor, strength: f64) -> usize {
+        usize::from(self.slots_of(factor.by[0].accumulator).len() == 2 && strength < 0.0)
     }
 }
 

@@ -12,12 +12,14 @@ mod worth;
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::scale_ratio::at_most;
 use gputexel_dataset::objective::{self, Objective};
 use gputexel_dataset::{Dataset, Split};
 use gputexel_model::program::{CompiledProgram, Input, Part, Taper, Term};
 
-pub use activity::{MIN_ACTIVE_SHARE, TermActivity, term_activity};
+pub use activity::term_activity;
 pub use factor::{FactorDiagnostics, FactorGroup};
+pub use gputexel_model::program::{MIN_ACTIVE_SHARE, TermActivity};
 pub use histogram::Histogram;
 pub use worth::{PartWorth, Worth};
 
@@ -99,12 +101,6 @@ fn observe(data: &Dataset, program: &CompiledProgram, thetas: [&[f64]; 2], n: us
     Observed { sums: [before, after], present, taper: objective::taper(data, n) }
 }
 
-/// Every n-th of the positions, at most [`MOST_POSITIONS`].
-fn thinned(which: Vec<u32>) -> Vec<u32> {
-    let stride = which.len().div_ceil(MOST_POSITIONS).max(1);
-    which.into_iter().step_by(stride).collect()
-}
-
 /// Computes what the program of an evaluation does under a result θ and under the prior; `None` if there is no
 /// program or no position.
 ///
@@ -118,7 +114,7 @@ pub fn diagnose_program(
     prior: &[f64],
 ) -> Option<ProgramDiagnostics> {
     let program = data.program()?;
-    let which = thinned((0..data.len() as u32).collect());
+    let which = at_most((0..data.len() as u32).collect(), MOST_POSITIONS);
     if which.is_empty() {
         return None;
     }
@@ -181,11 +177,11 @@ fn term_of(
     formula: String,
 ) -> TermDiagnostics {
     let of = |which: usize| {
-        let mut activity = TermActivity::new(program, term);
+        let mut activity = TermActivity::new(program.program(), term);
         let (mut size, mut times, mut count) = (0.0, 0.0, 0u64);
         for position in observed {
             let effects = program.term_effects(term, &position.sums[which], position.present);
-            activity.add(effects);
+            activity.add(activity::is_on(effects));
             for effect in effects.iter().flatten() {
                 size += effect.value.abs();
                 times += effect.times.unwrap_or(1.0);

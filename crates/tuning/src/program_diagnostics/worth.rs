@@ -4,7 +4,8 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::super::diagnostics::clustered_mean;
-use super::thinned;
+use super::MOST_POSITIONS;
+use crate::scale_ratio::at_most;
 use gputexel_dataset::objective::{self, Objective, x_per_cp};
 use gputexel_dataset::{Dataset, Split};
 use gputexel_model::program::{CompiledProgram, Part};
@@ -95,7 +96,8 @@ pub(super) fn of_parts(
 ) -> Worth {
     let held_out: Vec<u32> = split.held_out().map(|n| n as u32).collect();
     let judged = !held_out.is_empty();
-    let mut which = thinned(if judged { held_out } else { split.training().map(|n| n as u32).collect() });
+    let all = if judged { held_out } else { split.training().map(|n| n as u32).collect() };
+    let mut which = at_most(all, MOST_POSITIONS);
     // In the order of games, as the standard errors need them.
     which.sort_by_key(|&n| data.game(n as usize));
     let groups = groups(program);

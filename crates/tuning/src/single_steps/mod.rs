@@ -451,11 +451,19 @@ impl<'a> SingleSteps<'a> {
     /// Takes a step.
     pub fn take(&mut self, coordinate: usize, by: f64) {
         let mut changed = Vec::new();
-        self.each_score(coordinate, by, |n, score| changed.push((n, score)));
-        if let Effects::Sums(sums) = &mut self.effects {
-            let mut kept = Vec::new();
-            sums.each_change(&self.pulls[coordinate], by, |n, _, new| kept.push((n, new.to_vec())));
-            kept.iter().for_each(|(n, new)| sums.keep(*n, new));
+        match &mut self.effects {
+            Effects::Scores(_) => self.each_score(coordinate, by, |n, score| changed.push((n, score))),
+            Effects::Sums(sums) => {
+                let max = f64::from(self.problem.layout.phase_max());
+                let mut kept = Vec::new();
+                sums.each_change(&self.pulls[coordinate], by, |n, score, new| {
+                    changed.push((n, score * max));
+                    kept.extend_from_slice(new);
+                });
+                let slots = kept.len() / changed.len().max(1);
+                let positions = changed.iter().map(|(n, _)| *n);
+                positions.zip(kept.chunks_exact(slots.max(1))).for_each(|(n, new)| sums.keep(n, new));
+            }
         }
         for (n, score) in changed {
             self.losses[n] = self.value(n, score);

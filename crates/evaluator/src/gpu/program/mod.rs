@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use bytemuck::{Pod, Zeroable};
 
 use self::slabs::Slab;
-use super::GpuOptions;
+use super::{GpuOptions, kernels};
 use crate::cpu::{CpuEvaluator, nan_unless_finite, push_means};
 use crate::{Evaluations, Evaluator, Population, Request, Stats};
 use gputexel_dataset::Layout;
@@ -38,13 +38,11 @@ struct Uniforms {
     members: u32,
     positions: u32,
     segments: u32,
-    first_segment: u32,
     first_part: u32,
     end_part: u32,
     resamples: u32,
     gradients: u32,
     power: f32,
-    padding: [u32; 3],
 }
 
 /// A kernel.
@@ -143,25 +141,7 @@ impl<'a> GpuProgramEvaluator<'a> {
         if kernel == Kernel::Positions {
             constants.push(("LOSS", f64::from(code)));
         }
-        let context = self.gpu.context();
-        let device = context.device();
-        let pipeline = context.guard(|| {
-            let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-                label: Some(name),
-                source: wgpu::ShaderSource::Wgsl(source.into()),
-            });
-            device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                label: Some(name),
-                layout: None,
-                module: &module,
-                entry_point: Some("main"),
-                compilation_options: wgpu::PipelineCompilationOptions {
-                    constants: &constants,
-                    zero_initialize_workgroup_memory: false,
-                },
-                cache: None,
-            })
-        })?;
+        let pipeline = kernels::compile(self.gpu.context(), name, source, &constants)?;
         self.pipelines.insert((kernel, code), pipeline.clone());
         Ok(pipeline)
     }
@@ -232,13 +212,11 @@ impl<'a> GpuProgramEvaluator<'a> {
                 members: width as u32,
                 positions: slab.length as u32,
                 segments: slab.parts.len() as u32,
-                first_segment: 0,
                 first_part: request.parts.start as u32,
                 end_part: request.parts.end as u32,
                 resamples: u32::from(resamples),
                 gradients: u32::from(request.gradients),
                 power: if let LossKind::Power(power) = request.loss { power as f32 } else { 0.0 },
-                padding: [0; 3],
             };
             let totals = self.slab(&slab, uniforms, request)?;
             let bytes = slab.parts.len() as u64 * row;
