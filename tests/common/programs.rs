@@ -68,12 +68,19 @@ pub fn program_theta() -> Vec<f64> {
 
 /// Writes a dataset of random rows, ten a game, to `path` and reads it back.
 pub fn program_dataset(path: &Path, positions: usize, seed: u64) -> Dataset {
+    program_dataset_from(path, positions, seed, &[0.0; 2 * FEATURES])
+}
+
+/// As [`program_dataset`], with other starting values than 0.
+pub fn program_dataset_from(path: &Path, positions: usize, seed: u64, prior: &[f64]) -> Dataset {
     let rng = &mut Xoshiro256PlusPlus::seed_from_u64(seed);
     let names = (0..FEATURES).map(|i| Feature {
         name: format!("f{i}"),
         group: ["plain", "nonlinear"][usize::from(i >= 5)].to_string(),
     });
-    let parameters = vec![ImportedParameter::default(); FEATURES];
+    let starting =
+        |f: usize| ImportedParameter { prior: [prior[f], prior[FEATURES + f]], ..Default::default() };
+    let parameters = (0..FEATURES).map(starting).collect();
     let imported = Imported { scale_one: 1, parameters };
     let compiled = CompiledProgram::try_new(program(), FEATURES).unwrap();
     let set = FeatureSet::try_imported_program(

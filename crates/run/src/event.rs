@@ -5,7 +5,9 @@ use std::path::Path;
 use gputexel_dataset::{Dataset, Split};
 use gputexel_files::{Error, Result, RunFolder};
 use gputexel_ingest::extraction::{LeafChanges, Report};
-use gputexel_tuning::{BlendRecord, EpochRecord, RoundRecord, RunConfig, ScaleRecord, Strength};
+use gputexel_tuning::{
+    BlendRecord, EpochRecord, RoundRecord, RunConfig, ScaleRecord, StartsRecord, Strength,
+};
 
 /// Receives [`RunEvent`]s; an error ends the run.
 pub type RunObserver<'a> = dyn FnMut(RunEvent<'_>) -> Result<()> + 'a;
@@ -82,6 +84,8 @@ pub struct Start<'a> {
     pub folder: Option<&'a RunFolder>,
     /// Its configuration.
     pub config: &'a RunConfig,
+    /// From how many points it was to begin, if not only from the prior.
+    pub starts: Option<&'a StartsRecord>,
     /// How the weights of its penalties were chosen, if they were.
     pub strength: Option<&'a Strength>,
     /// How K was found, unless it was given.

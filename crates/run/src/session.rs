@@ -190,8 +190,12 @@ impl Session<'_, '_> {
         let observe = &mut *self.observe;
         if resumed.is_none() {
             for term in term_activity(data, &config.prior_theta).iter().filter(|term| term.is_dead()) {
+                let remedy = match &self.record.starts {
+                    Some(starts) => format!("of {} starts, the best goes on", starts.losses.len()),
+                    None => "start from larger values of them, or from several points".to_string(),
+                };
                 let warning = format!(
-                    "{} at the start: in the others, tuning cannot see its parameters; start from larger values of them",
+                    "{} under the prior: in the others, tuning cannot see its parameters; {remedy}",
                     term.describe()
                 );
                 observe(RunEvent::Warning(&warning))?;
@@ -200,6 +204,7 @@ impl Session<'_, '_> {
         observe(RunEvent::Started(Start {
             folder,
             config,
+            starts: self.record.starts.as_ref(),
             strength: self.record.strength.as_ref(),
             scale: self.record.scale,
             blend: self.record.blend.as_ref(),

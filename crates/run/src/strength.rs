@@ -10,8 +10,9 @@ use gputexel_files::run_folder::Kind;
 use gputexel_files::{Error, Result, RunFolder};
 use gputexel_model::{FeatureSet, Parameterization, Penalty, parse_penalties};
 use gputexel_tuning::{
-    Limits, ModelSize, OptimizerConfig, RunConfig, RunRecord, ScaleMode, ScaleRecord, StopReason, Strength,
-    StrengthRequest, Tuning, choose_strength, score_ratio, strength_obstacle,
+    Limits, ModelSize, OptimizerConfig, RunConfig, RunRecord, ScaleMode, ScaleRecord, StartsRecord,
+    StopReason, Strength, StrengthRequest, Tuning, choose_start, choose_strength, default_starts,
+    score_ratio, starts_obstacle, strength_obstacle,
 };
 
 use crate::event::{RunEvent, RunObserver};
@@ -120,16 +121,37 @@ fn not_joint(reason: String) -> Error {
 /// What was decided beside the configuration.
 #[derive(Default)]
 pub(crate) struct Decided {
+    pub starts: Option<StartsRecord>,
     pub strength: Option<Strength>,
     pub scale: Option<ScaleRecord>,
 }
 
 impl Decision<'_, '_> {
+    /// Chooses where the run begins, out of `starts` points.
+    fn choose_start(
+        &mut self,
+        config: &mut RunConfig,
+        starts: Option<usize>,
+    ) -> Result<Option<StartsRecord>> {
+        if let (Some(2..), Some(reason)) = (starts, starts_obstacle(config, self.data)) {
+            let value = starts.map(|count| count.to_string());
+            return Err(Error::Setting { setting: "starts", value, reason: reason.to_string() });
+        }
+        let count = starts.unwrap_or_else(|| default_starts(config, self.data));
+        if count < 2 {
+            return Ok(None);
+        }
+        let choice = choose_start(config, self.data, self.split, self.backend, count, self.stop)?;
+        config.begin = Some(choice.z);
+        Ok(Some(choice.record))
+    }
+
     /// Decides; `asked` tells whether the choice was asked for and not the default, `mode` is `None` if K was
     /// given.
     pub fn decide(
         mut self,
         config: &mut RunConfig,
+        starts: Option<usize>,
         strength: &PriorStrength,
         asked: bool,
         mode: Option<ScaleMode>,
@@ -137,8 +159,8 @@ impl Decision<'_, '_> {
         if mode == Some(ScaleMode::Joint) {
             Self::check_joint(config)?;
         }
-        let mut decided = Decided::default();
-        let mut start = None;
+        let mut decided = Decided { starts: self.choose_start(config, starts)?, ..Decided::default() };
+        let mut start = config.begin.clone();
         if let PriorStrength::Auto { folds } = *strength {
             match strength_obstacle(config) {
                 Some(reason) if asked => {

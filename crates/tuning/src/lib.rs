@@ -23,6 +23,7 @@ mod scale;
 mod scale_curve;
 mod scale_ratio;
 mod single_steps;
+mod starts;
 mod stopping;
 mod strength;
 pub mod sweep;
@@ -58,6 +59,9 @@ pub use scale::{ScaleFit, fit_scale};
 pub use scale_curve::{MinimumAt, ScaleCurve, scale_curve};
 pub use scale_ratio::{ScaleMode, ScaleRecord, score_ratio, training_score_ratio};
 pub use single_steps::{ExactProblem, SingleSteps, Step, Survey, TIE};
+pub use starts::{
+    DEFAULT_STARTS, MOST_STARTS, StartChoice, StartsRecord, choose_start, default_starts, starts_obstacle,
+};
 pub use stopping::{StopReason, Stopping};
 pub use strength::{
     Ablation, BLENDS, BlendCandidate, BlendChoice, HeldOutGain, KindStrength, LeftOut, Strength,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BlendChoice, RunConfig, ScaleRecord, Strength};
+use super::{BlendChoice, RunConfig, ScaleRecord, StartsRecord, Strength};
 
 /// Which uncertainty estimates of the result to compute, see [`sandwich`](super::sandwich) and
 /// [`bootstrap`](super::bootstrap).
@@ -31,6 +31,9 @@ pub struct RunRecord {
     /// Whether to find out what each group of features is worth, see [`ablate`](super::ablate).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ablate: bool,
+    /// From how many points it was to begin, if not only from the prior.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts: Option<StartsRecord>,
     /// How the weights of the penalties were chosen, if they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strength: Option<Strength>,
@@ -114,6 +117,7 @@ impl RunRecord {
             config,
             uncertainty: UncertaintyRequest::default(),
             ablate: false,
+            starts: None,
             strength: None,
             scale: None,
             blend: None,

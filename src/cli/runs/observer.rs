@@ -17,7 +17,7 @@ use super::super::table::{grouped, percent};
 use super::super::{Context, say, shows_progress};
 use super::blend::blend_lines;
 use super::chart::LossChart;
-use super::strength::{scale_line, strength_lines};
+use super::strength::{scale_line, starts_line, strength_lines};
 
 /// Time between two drawings of the chart.
 const CHART_EVERY: Duration = Duration::from_millis(500);
@@ -60,6 +60,7 @@ fn print_opening(start: &Start<'_>) -> Result<()> {
     }
     out += &blend_lines(start);
     out += &scale_line(start);
+    out += &starts_line(start);
     out += &strength_lines(start);
     if let Some(epochs) = resumed {
         let _ = writeln!(out, "resumed     after {epochs} epochs");

@@ -4,7 +4,7 @@ use std::fmt::Write as _; // to strings, which cannot fail
 
 use gputexel::model::Penalty;
 use gputexel::run::Start;
-use gputexel::tuning::{HeldOutGain, ScaleMode, Strength};
+use gputexel::tuning::{HeldOutGain, ScaleMode, StartsRecord, Strength};
 
 use super::super::scale::scale_forms;
 use super::super::table::grouped;
@@ -57,6 +57,20 @@ pub fn strength_lines(start: &Start<'_>) -> String {
     let (effective, all) = (strength.effective, grouped(strength.coordinates as u64));
     let _ = writeln!(out, "            {effective:.0} effective of {all} parameters");
     out
+}
+
+/// The line about where the run begins, if there was a choice.
+pub fn starts_line(start: &Start<'_>) -> String {
+    let Some(StartsRecord { losses, best }) = start.starts else { return String::new() };
+    let from = match best {
+        0 => "the prior".to_string(),
+        _ => format!("{:.6} from point {}", losses[*best], best + 1),
+    };
+    format!(
+        "starts      {}, a short fit from each: loss {:.6} from the prior; goes on from {from}\n",
+        losses.len(),
+        losses[0]
+    )
 }
 
 /// The line about the scale constant.

@@ -75,6 +75,10 @@ pub struct Fresh {
     /// are too many parameters]
     #[arg(long, value_name = "NAME", help_heading = "Optimizer")]
     pub(super) optimizer: Option<String>,
+    /// Points to begin from if scores are not linear: the best after a short fit from each, the prior among them, goes
+    /// on [default: 1, or 5 if a term is off in nearly all positions under the prior]
+    #[arg(long, value_name = "N", help_heading = "Optimizer")]
+    pub(super) starts: Option<usize>,
     /// Gauss-Newton: initial damping, relative to the diagonal [default: 0.0001]
     #[arg(long, value_name = "MU", help_heading = "Optimizer")]
     pub(super) damping: Option<f64>,

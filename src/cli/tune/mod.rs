@@ -134,6 +134,7 @@ fn start(args: &TuneArgs) -> Result<Tuner<'_>> {
     tuner = with(tuner, fresh.blend()?, Tuner::blend);
     tuner = with(tuner, fresh.blend_k()?, Tuner::blend_k);
     tuner = with(tuner, fresh.prior_strength()?, Tuner::prior_strength);
+    tuner = with(tuner, fresh.starts, Tuner::starts);
     tuner = with(tuner, args.scale.given()?, Tuner::k);
     tuner = with(tuner, args.scale.mode(), Tuner::scale);
     runs::in_folder(args.requiesce.apply(tuner)?, args.out.as_deref(), args.force)

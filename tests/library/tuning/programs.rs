@@ -1,12 +1,14 @@
 //! Tuning evaluations that are not linear: exact steps, standard errors, whole runs.
 
-use crate::common::programs::{FEATURES, program_dataset, program_theta};
+use crate::common::programs::{FEATURES, program_dataset, program_dataset_from, program_theta};
+use crate::common::random_dataset;
 use faer::Mat;
 use faer::linalg::solvers::DenseSolveCore;
 use gputexel::dataset::{Dataset, Layout};
-use gputexel::model::{Coordinate, Parameterization};
+use gputexel::model::{Coordinate, FeatureKind, Parameterization};
 use gputexel::objective::{self, LossKind, Objective};
-use gputexel::tuning::{Curvature, ExactProblem, Fit, SingleSteps, sandwich, space_of};
+use gputexel::run::Tuner;
+use gputexel::tuning::{Curvature, DEFAULT_STARTS, ExactProblem, Fit, SingleSteps, sandwich, space_of};
 
 const OBJECTIVE: Objective = Objective { k: 0.9, loss: LossKind::Squared };
 
@@ -162,4 +164,45 @@ fn standard_errors_are_those_of_finite_differences() {
         }
     }
     assert!(compared >= 15, "{compared}");
+}
+
+#[test]
+fn several_starts_revive_terms_that_are_off_everywhere() {
+    let folder = tempfile::tempdir().unwrap();
+    // Sums far below 0, where neither term of the danger has a slope.
+    let mut prior = program_theta();
+    [5, 6, 7].iter().for_each(|f| [0, FEATURES].iter().for_each(|phase| prior[f + phase] = -400.0));
+    let data = program_dataset_from(&folder.path().join("d.bin"), 6000, 3, &prior);
+    let tune = |starts: Option<usize>| {
+        let tuner = Tuner::builder(&data).k(OBJECTIVE.k).l2(1e-9).seed(5);
+        starts.into_iter().fold(tuner, Tuner::starts).run().unwrap()
+    };
+    let alone = tune(Some(1));
+    assert_eq!(alone.record.starts, None);
+    let several = tune(Some(5));
+    let record = several.record.starts.clone().unwrap();
+    assert_eq!(record.losses.len(), DEFAULT_STARTS);
+    assert!(record.best > 0 && record.losses.iter().all(|&loss| loss >= record.losses[record.best]));
+    let again = tune(Some(5));
+    assert_eq!(again.record.starts, several.record.starts, "starts depend on the seed alone");
+    assert_eq!(again.outcome.parameters, several.outcome.parameters);
+    // Where a term is off in nearly all positions, nobody needs to ask.
+    prior[0] = -400.0;
+    let dead = program_dataset_from(&folder.path().join("e.bin"), 500, 3, &prior);
+    let run = Tuner::builder(&dead).k(OBJECTIVE.k).l2(1e-9).epochs(1).run().unwrap();
+    assert_eq!(run.record.starts.unwrap().losses.len(), DEFAULT_STARTS);
+    let of_truth = objective::loss(&data, OBJECTIVE, &program_theta(), 0..data.len());
+    let (alone, several) = (alone.loss.unwrap(), several.loss.unwrap());
+    assert!(several < of_truth, "{several} at the optimum, {of_truth} where results were drawn from");
+    assert!(alone > several + 1e-4, "{alone} alone, {several} of several");
+}
+
+#[test]
+fn several_starts_of_linear_scores_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 50, 1);
+    let error = Tuner::builder(&data).starts(2).run().unwrap_err();
+    assert!(error.to_string().contains("the scores are linear"), "{error}");
+    let error = Tuner::builder(&data).starts(0).run().unwrap_err();
+    assert!(error.to_string().contains("at least 1 and at most 64"), "{error}");
 }

@@ -62,6 +62,12 @@ impl Term {
         self.over.is_some() || self.rectifies()
     }
 
+    /// The sum above which the term does something; −∞ if it always does.
+    pub fn threshold(&self) -> f64 {
+        let over = self.over.unwrap_or(f64::NEG_INFINITY);
+        if self.rectifies() { over.max(-self.shift) } else { over }
+    }
+
     /// Whether the operator is 0 for all numbers below 0.
     fn rectifies(&self) -> bool {
         matches!(self.operator, Operator::Relu | Operator::Relu2)

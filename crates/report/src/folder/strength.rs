@@ -5,7 +5,8 @@ use gputexel_files::run_folder::{ABLATION, RunFolder};
 use gputexel_files::{Error, RECORD_BYTES, Result};
 use gputexel_model::{Penalty, PenaltyKind};
 use gputexel_tuning::{
-    Ablation, HeldOutGain, LeftOut, OptimizerConfig, RunConfig, RunRecord, ScaleMode, ScaleRecord, Strength,
+    Ablation, HeldOutGain, LeftOut, OptimizerConfig, RunConfig, RunRecord, ScaleMode, ScaleRecord,
+    StartsRecord, Strength,
 };
 
 /// Groups that are named; of more, how many they are is told.
@@ -47,6 +48,7 @@ pub(super) fn of_record(
         None => report.notes.push(without_penalties(config)),
     }
     let notes = [
+        record.starts.as_ref().map(starts_note),
         record.scale.map(|scale| scale_note(&scale, config.k)),
         ratio.map(|ratio| ratio_note(record, ratio)),
     ];
@@ -188,6 +190,20 @@ fn without_penalties(config: &RunConfig) -> String {
             "No penalties, and no regularization: nothing holds the parameters to the prior.".to_string()
         }
     }
+}
+
+/// Where the run began.
+fn starts_note(starts: &StartsRecord) -> String {
+    let StartsRecord { losses, best } = starts;
+    let count = losses.len();
+    let from = match best {
+        0 => "the prior, from which the loss was the smallest".to_string(),
+        _ => format!("the best of them, where it was {:.6}", losses[*best]),
+    };
+    let prior = losses[0];
+    format!(
+        "Of {count} starts, a short fit from the prior had the training loss {prior:.6}. The run went on from {from}."
+    )
 }
 
 /// What K was fitted on.

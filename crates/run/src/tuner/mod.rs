@@ -13,7 +13,9 @@ use gputexel_files::{Error, Result, StopFlag, check_present};
 use gputexel_ingest::extraction::ExtractSettings;
 use gputexel_model::Prior;
 use gputexel_optimizer::{Optimizer, Space};
-use gputexel_tuning::{Limits, ModelSize, OptimizerConfig, Rounding, ScaleMode, UncertaintyRequest};
+use gputexel_tuning::{
+    Limits, MOST_STARTS, ModelSize, OptimizerConfig, Rounding, ScaleMode, UncertaintyRequest,
+};
 
 use crate::basis::BasisSettings;
 use crate::blend::{BlendSettings, BlendShare};
@@ -55,6 +57,7 @@ pub struct Tuner<'a> {
     k: Option<f64>,
     scale_mode: ScaleMode,
     strength: Option<PriorStrength>,
+    starts: Option<usize>,
     loss: LossKind,
     blend: BlendSettings,
     l2: Option<f64>,
@@ -105,6 +108,7 @@ impl<'a> Tuner<'a> {
             k: None,
             scale_mode: ScaleMode::Auto,
             strength: None,
+            starts: None,
             loss: LossKind::default(),
             blend: BlendSettings::default(),
             l2: None,
@@ -272,6 +276,15 @@ impl<'a> Tuner<'a> {
         self
     }
 
+    /// Begins an evaluation that is not linear from the best of several points, the prior among them, after a short
+    /// fit from each, see [`choose_start`](gputexel_tuning::choose_start) [default: only from the prior, or
+    /// [`DEFAULT_STARTS`](gputexel_tuning::DEFAULT_STARTS) if a term is off there in nearly all positions].
+    #[must_use]
+    pub fn starts(mut self, count: usize) -> Self {
+        self.starts = Some(count);
+        self
+    }
+
     /// Finds out what each group of features is worth on held-out positions [default: no].
     #[must_use]
     pub fn ablate(mut self, ablate: bool) -> Self {
@@ -413,6 +426,7 @@ impl<'a> Tuner<'a> {
             ("blend-k", self.blend.k.is_some()),
             ("l2", self.l2.is_some()),
             ("prior-strength", self.strength.is_some()),
+            ("starts", self.starts.is_some()),
             ("k", self.scale_mode != fresh.scale_mode),
             ("holdout", self.holdout != fresh.holdout),
             ("seed", self.seed != fresh.seed),
@@ -437,6 +451,10 @@ impl<'a> Tuner<'a> {
         Split::check_share(self.holdout)?;
         self.blend.validate()?;
         self.rounds.map_or(Ok(()), RoundSettings::validate)?;
+        if let Some(count) = self.starts.filter(|count| !(1..=MOST_STARTS).contains(count)) {
+            let reason = format!("must be at least 1 and at most {MOST_STARTS}");
+            return Err(Error::Setting { setting: "starts", value: Some(count.to_string()), reason });
+        }
         if self.rounds.is_some() && self.folder.is_none() {
             return Err(Error::Usage("rounds need a folder to write to".to_string()));
         }

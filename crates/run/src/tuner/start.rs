@@ -205,8 +205,8 @@ impl Tuner<'_> {
         let decision =
             Decision { data, split: &split, backend, stop: &self.stop, observe: &mut *self.observer };
         let mode = if self.k.is_none() { Some(self.scale_mode) } else { None };
-        let Decided { strength, scale } =
-            decision.decide(&mut config, &strength, self.strength.is_some(), mode)?;
+        let Decided { starts, strength, scale } =
+            decision.decide(&mut config, self.starts, &strength, self.strength.is_some(), mode)?;
         let custom = match self.custom.take() {
             Some((_, make)) => Some(make(&space_of(&config.parameterization()))?),
             None => None,
@@ -214,6 +214,7 @@ impl Tuner<'_> {
         let mut record = RunRecord {
             uncertainty: self.uncertainty,
             ablate: self.ablate,
+            starts,
             strength,
             scale,
             blend: blend.map(|blend| blend.record),

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::model::FoldModel;
 use super::pulled::Pulled;
 use super::search::{Limits, minimize};
-use super::start::near_optimum;
 use crate::diagnostics::clustered_mean;
+use crate::starts::near_optimum;
 use crate::{GAUSS_NEWTON_LIMIT, RunConfig, exact_scores, space_of};
 use gputexel_dataset::objective::{Objective, x_per_cp};
 use gputexel_dataset::{Dataset, Folds, Layout, Split};
@@ -302,7 +302,7 @@ pub(super) fn choose_with_folds(
             let weight = START / folded.clusters as f64;
             let all = kinds.iter().flat_map(|(_, list)| list.iter());
             let all = all.map(|penalty| Penalty { weight, ..penalty.clone() }).collect();
-            near_optimum(config, all, data, split, backend, stop)?
+            near_optimum(config, all, data, split, backend, stop)?.0
         }
     };
     let mut best = chooser.search(start)?;

@@ -12,7 +12,6 @@ mod choice;
 mod model;
 mod pulled;
 mod search;
-mod start;
 
 pub use ablation::{Ablation, LeftOut, ablate};
 pub use blend::{BLENDS, BlendCandidate, BlendChoice, choose_blend};
