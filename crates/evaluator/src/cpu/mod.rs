@@ -9,15 +9,20 @@ mod population;
 mod program;
 mod sigmoid;
 mod single;
+mod wide;
 
 use std::f64::consts::LOG2_E;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
 pub use instruction_set::InstructionSet;
 
-use self::population::{SharedScores, TileItem, TileParameters, TileSums, TileWidth, tile_kernel};
+use self::population::{
+    Columns, Groups, SharedScores, TileItem, TileParameters, TileSums, TileWidth, WovenItem, tile_kernel,
+    woven_kernel,
+};
 use self::program::ProgramEvaluation;
 use self::sigmoid::with_lane_loss;
 use self::single::{MemberKernel, MemberParameters, MemberSums};
@@ -42,6 +47,9 @@ pub struct CpuEvaluator<'a> {
     layout: &'a Layout,
     instruction_set: InstructionSet,
     tile_width: usize,
+    /// Made when a population first needs them; none if the layout does not allow it.
+    groups: OnceLock<Option<Groups>>,
+    columns: OnceLock<Columns>,
 }
 
 impl<'a> CpuEvaluator<'a> {
@@ -53,7 +61,7 @@ impl<'a> CpuEvaluator<'a> {
     /// An evaluator with the given SIMD implementation.
     pub fn with_instruction_set(layout: &'a Layout, instruction_set: InstructionSet) -> Self {
         let tile_width = instruction_set.dispatch(TileWidth);
-        Self { layout, instruction_set, tile_width }
+        Self { layout, instruction_set, tile_width, groups: OnceLock::new(), columns: OnceLock::new() }
     }
 
     /// Scores of all positions under one θ (2 F values), in layout order: centipawns, White's view, in single
@@ -103,42 +111,99 @@ impl<'a> CpuEvaluator<'a> {
         stripes.concat()
     }
 
+    /// The layout in groups, if it has a form that the kernel of groups can take.
+    fn groups(&self) -> Option<&Groups> {
+        let make = || Groups::try_new(self.layout, self.tile_width * size_of::<f32>());
+        self.groups.get_or_init(make).as_ref()
+    }
+
     /// Sums of complete tiles, in tile order.
     fn tiles(&self, population: &Population, tiles: usize, request: &Request) -> Vec<TileSums> {
+        if tiles == 0 {
+            return Vec::new();
+        }
+        let bare = self.layout.weights().is_empty()
+            && population.blends.is_empty()
+            && population.resamples.is_empty();
+        if !population.is_shared()
+            && let Some(groups) = self.groups()
+        {
+            let plain = bare && self.layout.offsets().is_empty();
+            return self.woven_tiles(groups, population, tiles, request, plain);
+        }
         let positions = self.positions(&request.parts);
-        let stripes = split_into_stripes(positions.clone(), STRIPES_PER_CALL / tiles.max(1));
-        let shared = (tiles > 0 && population.is_shared()).then(|| SharedScores {
+        let stripes = split_into_stripes(positions.clone(), STRIPES_PER_CALL / tiles);
+        let shared = population.is_shared().then(|| SharedScores {
             first: positions.start,
             scores: self.scores_in(population.member(0), positions),
         });
-        let plain = self.layout.unit_rows()
-            && self.layout.weights().is_empty()
-            && (shared.is_some() || self.layout.offsets().is_empty())
-            && population.blends.is_empty()
-            && population.resamples.is_empty();
+        let plain = bare && self.layout.unit_rows() && (shared.is_some() || self.layout.offsets().is_empty());
+        self.each_tile(population, tiles, &request.parts, &stripes, |parameters, positions| {
+            let set = self.instruction_set;
+            let item = TileItem {
+                layout: self.layout,
+                parts: request.parts.clone(),
+                positions: positions.clone(),
+                parameters,
+                shared: shared.as_ref(),
+            };
+            with_lane_loss!(request.loss, loss => match (plain, request.gradients) {
+                (true, true) => set.dispatch(tile_kernel::<_, true, true>(item, loss)),
+                (true, false) => set.dispatch(tile_kernel::<_, true, false>(item, loss)),
+                (false, true) => set.dispatch(tile_kernel::<_, false, true>(item, loss)),
+                (false, false) => set.dispatch(tile_kernel::<_, false, false>(item, loss)),
+            })
+        })
+    }
+
+    /// [`tiles`](Self::tiles) by the kernel of groups.
+    fn woven_tiles(
+        &self,
+        groups: &Groups,
+        population: &Population,
+        tiles: usize,
+        request: &Request,
+        plain: bool,
+    ) -> Vec<TileSums> {
+        let columns =
+            request.gradients.then(|| self.columns.get_or_init(|| Columns::new(self.layout, groups)));
+        let positions = self.positions(&request.parts);
+        let count = (STRIPES_PER_CALL / tiles).clamp(1, (positions.len() / MIN_STRIPE).max(1));
+        let stripes = split(groups.blocks_of(positions), count);
+        self.each_tile(population, tiles, &request.parts, &stripes, |parameters, blocks| {
+            let set = self.instruction_set;
+            let item = WovenItem {
+                layout: self.layout,
+                groups,
+                columns,
+                parts: request.parts.clone(),
+                blocks: blocks.clone(),
+                parameters,
+            };
+            with_lane_loss!(request.loss, loss => match (plain, request.gradients) {
+                (true, true) => set.dispatch(woven_kernel::<_, true, true>(item, loss)),
+                (true, false) => set.dispatch(woven_kernel::<_, true, false>(item, loss)),
+                (false, true) => set.dispatch(woven_kernel::<_, false, true>(item, loss)),
+                (false, false) => set.dispatch(woven_kernel::<_, false, false>(item, loss)),
+            })
+        })
+    }
+
+    /// Computes each tile stripe by stripe and adds the stripes up, in order.
+    fn each_tile(
+        &self,
+        population: &Population,
+        tiles: usize,
+        parts: &Range<usize>,
+        stripes: &[Range<usize>],
+        compute: impl Fn(&TileParameters, &Range<usize>) -> TileSums + Sync,
+    ) -> Vec<TileSums> {
         (0..tiles)
             .into_par_iter()
             .map(|tile| {
-                let parameters = self.tile_parameters(population, tile, &request.parts);
-                let item = |positions: &Range<usize>| TileItem {
-                    layout: self.layout,
-                    parts: request.parts.clone(),
-                    positions: positions.clone(),
-                    parameters: &parameters,
-                    shared: shared.as_ref(),
-                };
-                let partial: Vec<TileSums> = stripes
-                    .par_iter()
-                    .map(|positions| {
-                        let (set, item) = (self.instruction_set, item(positions));
-                        with_lane_loss!(request.loss, loss => match (plain, request.gradients) {
-                            (true, true) => set.dispatch(tile_kernel::<_, true, true>(item, loss)),
-                            (true, false) => set.dispatch(tile_kernel::<_, true, false>(item, loss)),
-                            (false, true) => set.dispatch(tile_kernel::<_, false, true>(item, loss)),
-                            (false, false) => set.dispatch(tile_kernel::<_, false, false>(item, loss)),
-                        })
-                    })
-                    .collect();
+                let parameters = self.tile_parameters(population, tile, parts);
+                let partial: Vec<TileSums> =
+                    stripes.par_iter().map(|stripe| compute(&parameters, stripe)).collect();
                 partial
                     .into_iter()
                     .reduce(|mut sum, next| {
@@ -234,8 +299,13 @@ impl<'a> CpuEvaluator<'a> {
 
 /// Divides positions into at most `count` stripes of about equal length.
 fn split_into_stripes(positions: Range<usize>, count: usize) -> Vec<Range<usize>> {
-    let (first, length) = (positions.start, positions.len());
-    let count = count.clamp(1, (length / MIN_STRIPE).max(1));
+    let count = count.clamp(1, (positions.len() / MIN_STRIPE).max(1));
+    split(positions, count)
+}
+
+/// Divides a range into `count` of about equal length.
+fn split(range: Range<usize>, count: usize) -> Vec<Range<usize>> {
+    let (first, length) = (range.start, range.len());
     (0..count).map(|i| first + length * i / count..first + length * (i + 1) / count).collect()
 }
 

@@ -1,0 +1,145 @@
+//! Rows in groups of four positions: the entries of a group lie side by side, so that one load finds the rows of
+//! four positions, and their sums hide each other's latency.
+//!
+//! Positions are in layout order. A group ends with its bucket; where its rows differ in length, the shorter ones
+//! go on with a row of zeros.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use gputexel_dataset::Layout;
+
+/// Positions of a group.
+pub(super) const GROUP: usize = 4;
+/// Most positions of a block: slopes of a block and the rows they are added to fit the first-level cache, measured.
+pub(super) const BLOCK: usize = 384;
+
+/// Consecutive positions of one bucket.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Block {
+    /// The bucket that contains it.
+    pub bucket: usize,
+    /// Its positions, in layout order.
+    pub positions: Range<usize>,
+    /// Its runs.
+    pub runs: Range<usize>,
+    /// Its first entry; runs follow without gaps.
+    pub first_entry: usize,
+}
+
+/// Consecutive groups of equal length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    /// Number of groups.
+    pub groups: u32,
+    /// Entries of each group that are added.
+    pub plus: u16,
+    /// Entries of each group that are subtracted.
+    pub minus: u16,
+}
+
+/// A layout in groups.
+#[derive(Debug)]
+pub(in crate::cpu) struct Groups {
+    blocks: Vec<Block>,
+    runs: Vec<Run>,
+    /// Entries: four offsets of table rows in units of eight bytes, the first in the lowest bits.
+    entries: Vec<u64>,
+    /// Length of a table row in those units.
+    unit: usize,
+}
+
+impl Groups {
+    /// The groups of a layout for table rows of `row_bytes` bytes; `None` if their offsets would not fit.
+    pub fn try_new(layout: &Layout, row_bytes: usize) -> Option<Self> {
+        let unit = row_bytes / 8;
+        if !layout.unit_rows() || layout.features() * unit > usize::from(u16::MAX) {
+            return None;
+        }
+        let mut blocks = Vec::new();
+        for (bucket, own) in layout.buckets().iter().enumerate() {
+            let starts = own.positions.clone().step_by(BLOCK);
+            blocks.extend(starts.map(|start| {
+                let positions = start..(start + BLOCK).min(own.positions.end);
+                Block { bucket, positions, runs: 0..0, first_entry: 0 }
+            }));
+        }
+        let pieces: Vec<Self> = blocks
+            .par_chunks(64)
+            .map(|chunk| {
+                let mut piece = Self { blocks: Vec::new(), runs: Vec::new(), entries: Vec::new(), unit };
+                chunk.iter().for_each(|block| piece.push(layout, block.clone()));
+                piece
+            })
+            .collect();
+        let mut all = Self { blocks: Vec::new(), runs: Vec::new(), entries: Vec::new(), unit };
+        for piece in pieces {
+            let (runs, entries) = (all.runs.len(), all.entries.len());
+            all.blocks.extend(piece.blocks.into_iter().map(|block| Block {
+                runs: block.runs.start + runs..block.runs.end + runs,
+                first_entry: block.first_entry + entries,
+                ..block
+            }));
+            all.runs.extend(piece.runs);
+            all.entries.extend(piece.entries);
+        }
+        Some(all)
+    }
+
+    fn push(&mut self, layout: &Layout, block: Block) {
+        let (first_run, first_entry) = (self.runs.len(), self.entries.len());
+        let zero = layout.features() as u16;
+        let mut rows: Vec<(&[u16], &[u16])> = Vec::with_capacity(BLOCK);
+        for shape in layout.shapes_in(block.positions.clone()) {
+            for i in 0..shape.positions.len() {
+                let row = &layout.ids()[shape.first_entry + i * shape.row_length()..][..shape.row_length()];
+                rows.push(row.split_at(shape.plus));
+            }
+        }
+        for group in rows.chunks(GROUP) {
+            let plus = group.iter().map(|(plus, _)| plus.len()).max().unwrap_or(0);
+            let minus = group.iter().map(|(_, minus)| minus.len()).max().unwrap_or(0);
+            let offset = |row: Option<&u16>| u64::from(*row.unwrap_or(&zero)) * self.unit as u64;
+            let of =
+                |rows: [Option<&u16>; GROUP]| (0..GROUP).fold(0, |all, i| all | offset(rows[i]) << (16 * i));
+            let row = |i: usize| group.get(i).copied().unwrap_or_default();
+            let rows: [(&[u16], &[u16]); GROUP] = std::array::from_fn(row);
+            self.entries.extend((0..plus).map(|e| of(rows.map(|(plus, _)| plus.get(e)))));
+            self.entries.extend((0..minus).map(|e| of(rows.map(|(_, minus)| minus.get(e)))));
+            let run = Run { groups: 1, plus: plus as u16, minus: minus as u16 };
+            match self.runs[first_run..].last_mut() {
+                Some(last) if (last.plus, last.minus) == (run.plus, run.minus) => last.groups += 1,
+                _ => self.runs.push(run),
+            }
+        }
+        self.blocks.push(Block { runs: first_run..self.runs.len(), first_entry, ..block });
+    }
+
+    /// The blocks of positions that begin and end with buckets.
+    pub fn blocks_of(&self, positions: Range<usize>) -> Range<usize> {
+        let at = |position: usize| self.blocks.partition_point(|block| block.positions.start < position);
+        at(positions.start)..at(positions.end)
+    }
+
+    /// Length of a table row in units of eight bytes.
+    pub(super) fn unit(&self) -> usize {
+        self.unit
+    }
+
+    /// Blocks in layout order; no block crosses the border of a bucket.
+    pub(super) fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// The runs of a block with their entries: all of a group, those that are added first, then the next group.
+    pub(super) fn runs(&self, block: &Block) -> impl Iterator<Item = (Run, &[u64])> {
+        let mut entries = &self.entries[block.first_entry..];
+        self.runs[block.runs.clone()].iter().map(move |&run| {
+            let length = usize::from(run.plus) + usize::from(run.minus);
+            let (own, rest) = entries.split_at(run.groups as usize * length);
+            entries = rest;
+            (run, own)
+        })
+    }
+}
