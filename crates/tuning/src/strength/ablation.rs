@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::choice::Folded;
+use super::folded::Folded;
 use super::model::{FoldModel, LeaveOut};
 use super::pulled::Pulled;
 use crate::RunParts;

@@ -29,6 +29,11 @@ impl Pulled {
         Self { matrix: SparseSymmetric::of_terms(dimension, &terms, per_cp2), linear }
     }
 
+    /// Its change by a step.
+    pub fn value(&self, step: &[f64]) -> f64 {
+        self.matrix.times(step).iter().zip(&self.linear).zip(step).map(|((m, l), d)| d * (m + 2.0 * l)).sum()
+    }
+
     /// Its gradient after a step.
     pub fn gradient(&self, step: &[f64]) -> Vec<f64> {
         self.matrix.times(step).iter().zip(&self.linear).map(|(m, l)| 2.0 * (m + l)).collect()
