@@ -6,7 +6,6 @@ use super::chooser::{Chooser, LARGEST, START};
 use super::descent::STRONG;
 use super::folded::{FOLDS, Folded};
 use super::outcome::StrengthChoice;
-use crate::starts::near_optimum;
 use crate::{GAUSS_NEWTON_LIMIT, RunConfig};
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, Split};
@@ -110,17 +109,8 @@ pub(super) fn choose_with_folds(
     let mut best = match data.program() {
         None => chooser.search(chooser.parameterization.start())?,
         Some(_) => {
-            let refit = |z: Option<&[f64]>, weights: &[f64]| {
-                let begin = z.map(<[f64]>::to_vec).or_else(|| config.begin.clone());
-                let weighted = kinds.iter().zip(weights).flat_map(|((_, list), &weight)| {
-                    list.iter().map(move |penalty| Penalty { weight, ..penalty.clone() })
-                });
-                let from = RunConfig { begin, ..config.clone() };
-                Ok(near_optimum(&from, weighted.collect(), data, split, backend, stop)?.0)
-            };
-            let weight = (STRONG * START / folded.clusters as f64).min(LARGEST);
-            let z = refit(None, &vec![weight; kinds.len()])?;
-            chooser.descend(z, weight, &mut |z, weights| refit(Some(z), weights))?
+            let z = config.begin.clone().unwrap_or_else(|| chooser.parameterization.start());
+            chooser.descend(z, (STRONG * START / folded.clusters as f64).min(LARGEST))?
         }
     };
     let of_prior = folded.losses(data, data.results(), objective, |_| &config.prior_theta);

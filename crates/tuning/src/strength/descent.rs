@@ -2,7 +2,7 @@
 //!
 //! There, a quadratic model only holds near its point. So the search begins where strong penalties keep everything
 //! near the prior, and lets go step by step: each round changes weights by a limited factor, shortens steps that the
-//! exact loss does not confirm, and fits again before the next one.
+//! exact loss does not confirm, and makes the next model where they lead.
 
 use std::sync::atomic::Ordering;
 
@@ -18,18 +18,15 @@ const FACTOR: f64 = 20.0;
 /// Evaluations of the model in a round.
 const EVALUATIONS: usize = 6;
 /// Rounds.
-const ROUNDS: usize = 6;
+const ROUNDS: usize = 8;
 /// The search ends when a round lowers the held-out loss by less than this share.
 const GAIN: f64 = 3e-4;
 /// A round ends when the model promises less than this share.
 const PROMISE: f64 = 1e-4;
 
-/// Fits z with some weights, from a point on.
-pub(super) type Refit<'a> = dyn FnMut(&[f64], &[f64]) -> Result<Vec<f64>> + 'a;
-
 impl Chooser<'_> {
-    /// Searches from strong weights to weaker ones; `z` is near the optimum with the former.
-    pub(super) fn descend(&mut self, mut z: Vec<f64>, start: f64, refit: &mut Refit<'_>) -> Result<Found> {
+    /// Searches from strong weights, `start` each, to weaker ones, and from a point z near the optimum with the former.
+    pub(super) fn descend(&mut self, mut z: Vec<f64>, start: f64) -> Result<Found> {
         let mut logarithms = vec![start.ln(); self.kinds.len()];
         let mut best: Option<Found> = None;
         // The folds' own points, which have never seen them.
@@ -74,8 +71,7 @@ impl Chooser<'_> {
             let at = self.place(&model, &pulled, &z, &weights, Some(&origins))?;
             origins.clone_from(&at.without);
             let before = best.as_ref().map_or(f64::INFINITY, |best| best.at.exact);
-            let around = z;
-            z = refit(&at.z, &weights)?;
+            let around = std::mem::replace(&mut z, at.z.clone());
             let exact = at.exact;
             if exact < before {
                 best = Some(Found { weights, around, model, pulled, at });
