@@ -24,6 +24,8 @@ pub enum RunEvent<'a> {
         /// The dataset that was written.
         output: &'a Path,
     },
+    /// Something is being decided before the run begins, which may take a while: what, on one line.
+    Deciding(&'a str),
     /// The optimizer is about to take its first step; reported again in each round.
     Started(Start<'a>),
     /// An epoch is done, and recorded if there is a folder.

@@ -141,6 +141,8 @@ impl Decision<'_, '_> {
         if count < 2 {
             return Ok(None);
         }
+        let text = format!("where to begin: a short fit from each of {count} points");
+        (self.observe)(RunEvent::Deciding(&text))?;
         let choice = choose_start(config, self.data, self.split, self.backend, count, self.stop)?;
         config.begin = Some(choice.z);
         Ok(Some(choice.record))
@@ -178,6 +180,7 @@ impl Decision<'_, '_> {
                     let choose = |backend: &Backend| {
                         choose_strength(config, self.data, self.split, backend, request, self.stop)
                     };
+                    (self.observe)(RunEvent::Deciding("the strength of the prior, by held-out loss"))?;
                     let choice = match choose(self.backend) {
                         // Matrices take more memory than the run may need.
                         Err(Error::Gpu(reason)) => {
@@ -203,6 +206,7 @@ impl Decision<'_, '_> {
             let other = ratio.is_some_and(|ratio| !(1.0 / OTHER_SCALE..=OTHER_SCALE).contains(&ratio));
             let joint = mode == ScaleMode::Joint || other;
             if joint {
+                (self.observe)(RunEvent::Deciding("K together with the parameters"))?;
                 start = Some(self.fit_scale(config, start)?);
             }
             let mode = if joint { ScaleMode::Joint } else { ScaleMode::Prior };

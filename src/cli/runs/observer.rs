@@ -10,7 +10,7 @@ use gputexel::report::EventWriter;
 use gputexel::run::{RunEvent, Start};
 use gputexel::tuning::{EpochRecord, Stopping};
 use gputexel::{Error, Result};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
 use super::super::live::Watch;
 use super::super::table::{grouped, percent};
@@ -76,6 +76,8 @@ pub struct Observer<'a> {
     context: &'a Context,
     watch: &'a Watch,
     progress: Option<Progress>,
+    /// What is being decided before the run.
+    deciding: Option<ProgressBar>,
     /// The bar of a bootstrap.
     resamples: Option<ProgressBar>,
     /// The folder from which a run that was interrupted can be resumed.
@@ -85,7 +87,7 @@ pub struct Observer<'a> {
 impl<'a> Observer<'a> {
     /// Begins to watch.
     pub fn new(context: &'a Context, watch: &'a Watch) -> Self {
-        Self { context, watch, progress: None, resamples: None, resumable: None }
+        Self { context, watch, progress: None, deciding: None, resamples: None, resumable: None }
     }
 
     /// Takes note of an event.
@@ -99,7 +101,12 @@ impl<'a> Observer<'a> {
             RunEvent::Extracted { report, output } => {
                 print_extraction(self.context, report, &output.display().to_string())?;
             }
+            RunEvent::Deciding(what) => {
+                let spinner = self.deciding.get_or_insert_with(|| decision_spinner(self.context));
+                spinner.set_message(what.to_string());
+            }
             RunEvent::Started(start) => {
+                self.deciding = None;
                 if talks {
                     print_opening(&start)?;
                 }
@@ -172,11 +179,25 @@ impl<'a> Observer<'a> {
 
     fn warn(&self, text: &str) {
         let print = || eprintln!("gputexel: warning: {text}");
-        match self.resamples.as_ref().or(self.progress.as_ref().map(|progress| &progress.bar)) {
+        let bar = self.resamples.as_ref().or(self.progress.as_ref().map(|progress| &progress.bar));
+        match bar.or(self.deciding.as_ref()) {
             Some(bar) => bar.suspend(print),
             None => print(),
         }
     }
+}
+
+/// A spinner for what is being decided; it clears itself when dropped.
+fn decision_spinner(context: &Context) -> ProgressBar {
+    let spinner = match shows_progress(context) {
+        true => ProgressBar::new_spinner(),
+        false => ProgressBar::hidden(),
+    };
+    if let Ok(style) = ProgressStyle::with_template("{spinner} choosing {msg}, {elapsed}") {
+        spinner.set_style(style);
+    }
+    spinner.enable_steady_tick(Duration::from_millis(200));
+    spinner.with_finish(ProgressFinish::AndClear)
 }
 
 fn resample_bar(context: &Context, members: usize) -> ProgressBar {
