@@ -81,7 +81,7 @@ pub fn program_dataset_from(path: &Path, positions: usize, seed: u64, prior: &[f
     let starting =
         |f: usize| ImportedParameter { prior: [prior[f], prior[FEATURES + f]], ..Default::default() };
     let parameters = (0..FEATURES).map(starting).collect();
-    let imported = Imported { scale_one: 1, parameters };
+    let imported = Imported::new(1, parameters);
     let compiled = CompiledProgram::try_new(program(), FEATURES).unwrap();
     let set = FeatureSet::try_imported_program(
         names.collect(),

@@ -21,7 +21,7 @@ const LABELS: PositionLabels = PositionLabels { result: 0.5, score_cp: None, wei
 
 fn imported(features: usize) -> Result<FeatureSet, Error> {
     let names = (0..features).map(|i| Feature { name: format!("f{i}"), group: "g".to_string() });
-    let imported = Imported { scale_one: 4, parameters: vec![ImportedParameter::default(); features] };
+    let imported = Imported::new(4, vec![ImportedParameter::default(); features]);
     FeatureSet::try_imported(names.collect(), PhaseSettings::default(), imported)
 }
 

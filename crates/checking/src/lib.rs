@@ -23,9 +23,9 @@ pub use request::{CheckRequest, Checked};
 pub use scores::{ScoreRow, ScoresAgainstResults};
 
 use gputexel_dataset::Dataset;
-use gputexel_dataset::objective::{self, LossKind};
+use gputexel_dataset::objective::LossKind;
 use gputexel_files::Result;
-use gputexel_ingest::trace::{Comparison, Outlier, Reference, is_near_kink};
+use gputexel_ingest::trace::{Comparison, Outlier, Reference};
 
 /// Computed evaluations compared with those printed by the engine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -124,20 +124,12 @@ pub struct CheckSettings {
     pub sample: usize,
 }
 
-/// Whether the engine's rounding may lead to another score than that of position `n`.
-fn near_kink(data: &Dataset, theta: &[f64], n: usize) -> bool {
-    data.program().is_some_and(|program| {
-        let (sums, present) = objective::sums(data, program, theta, n);
-        is_near_kink(program, &sums, present, objective::taper(data, n))
-    })
-}
-
-/// Compares a dataset's evaluations under θ with printed ones, if it has any, and with results. A dataset
-/// does not record the side to move.
-pub fn compare(data: &Dataset, theta: &[f64], reference: &Reference) -> Comparison {
+/// Compares a dataset's evaluations with printed ones, if it has any, and with results. A dataset does not record
+/// the side to move.
+pub fn compare(data: &Dataset, reference: &Reference) -> Comparison {
     let mut comparison = Comparison::default();
     for n in 0..data.len() {
-        let computed = (objective::score(data, theta, n), near_kink(data, theta, n));
+        let computed = reference.score_of(data, n);
         let printed = data.static_evaluations().get(n).copied().filter(|value| !value.is_nan());
         let result = f64::from(data.results()[n]);
         comparison.add(reference, computed, printed.map(f64::from), result, None, n as u64, b"");

@@ -96,7 +96,7 @@ impl CheckRequest {
         let set = &data.metadata().feature_set;
         let theta = self.theta(parameters, set)?;
         let reference = Reference::try_new(set, theta.clone(), self.tolerance_cp)?;
-        let comparison = compare(&data, &theta, &reference);
+        let comparison = compare(&data, &reference);
         Ok(Read { data, theta, reference, comparison, sources: None })
     }
 
@@ -110,8 +110,7 @@ impl CheckRequest {
         let mut settings = ImportSettings::new(CompiledSchema::read(schema)?);
         let set = settings.schema.feature_set();
         let theta = self.theta(parameters, set)?;
-        let reference = Reference::try_new(set, theta.clone(), self.tolerance_cp)?
-            .with_division(settings.schema.division());
+        let reference = Reference::try_new(set, theta.clone(), self.tolerance_cp)?;
         settings.reference = Some(reference.clone());
         settings.max_bad_share = self.max_bad_share;
         let folder = tempfile::tempdir().map_err(|e| Error::io(std::env::temp_dir(), e))?;

@@ -60,7 +60,7 @@ fn imported(folder: &Path, positions: usize, features: u16) -> Dataset {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(positions as u64 + 1);
     let names = (0..features).map(|i| Feature { name: format!("f{i}"), group: "g".to_string() });
     let parameters = vec![ImportedParameter::default(); usize::from(features)];
-    let imported = Imported { scale_one: 4, parameters };
+    let imported = Imported::new(4, parameters);
     let set = FeatureSet::try_imported(names.collect(), PhaseSettings::default(), imported).unwrap();
     let path = folder.join("imported.bin");
     let mut writer = DatasetWriter::create(&path, Metadata::new(set), true).unwrap();

@@ -64,7 +64,7 @@ fn dataset(folder: &Path, positions: usize, target: FactorTarget) -> Dataset {
     let rng = &mut Xoshiro256PlusPlus::seed_from_u64(positions as u64);
     let names = (0..FEATURES).map(|i| Feature { name: format!("f{i}"), group: "g".to_string() });
     let parameters = vec![ImportedParameter::default(); usize::from(FEATURES)];
-    let imported = Imported { scale_one: 4, parameters };
+    let imported = Imported::new(4, parameters);
     let program = program(target);
     let compiled = CompiledProgram::try_new(program.clone(), usize::from(FEATURES)).unwrap();
     let set =

@@ -142,7 +142,10 @@ fn evaluations_are_those_of_an_engine_with_integers() {
     let positions: Vec<Position> = (0..4000).map(|_| position(&mut random)).collect();
     let text: String = positions.iter().map(|one| line(one, 1, ethereal(one), "")).collect();
     let schema = &examples()[0];
-    assert_eq!(compile(schema).unwrap().division(), Division::Truncate);
+    assert_eq!(
+        compile(schema).unwrap().feature_set().imported.as_ref().unwrap().division,
+        Division::Truncate
+    );
     let (report, data) = read(schema, &text, Division::Truncate, 0.0);
     let found = &report.comparison;
     assert_eq!((found.compared, found.differing, found.near_kinks), (4000, 0, 0), "{:?}", found.worst);
@@ -522,6 +525,36 @@ fn contradictions_are_named() {
     assert!(many(19).is_ok());
     let told = many(20).unwrap_err().to_string();
     assert!(told.contains("25 sums, of which there may be 24"), "{told}");
+}
+
+/// Of two factors that are both free, one may grow while the other shrinks.
+#[test]
+fn products_without_a_scale_are_warned_of() {
+    let weiss = &examples()[3];
+    let line = "1 1:3 2:10 3:1 100:2 202:1\n";
+    let warnings = |schema: &str| {
+        let (report, _) = read(schema, line, Division::Exact, 1e9);
+        report.sources[0].warnings.clone()
+    };
+    assert_eq!(warnings(weiss), [""; 0]);
+    let free = weiss.replace(", \"frozen\": true", "");
+    let told = warnings(&free);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("the scale of 'power' times 'modifier' in mg is not determined"), "{told:?}");
+    // A frozen 0 has no scale, one that is frozen in the other accumulator does, and so has what counts by itself too.
+    let powers = "\"priors\": [36, 22, 23, 78]";
+    assert_eq!(warnings(&weiss.replace("\"prior\": 113, \"frozen\"", "\"prior\": 0, \"frozen\"")).len(), 1);
+    assert_eq!(warnings(&free.replace(powers, &format!("{powers}, \"frozen\": true"))), [""; 0]);
+    assert_eq!(
+        warnings(
+            &free.replace(
+                "\"mg\": {\"divide\": 100,",
+                "\"eg\": {\"value\": \"mg\"}, \"mg\": {\"divide\": 100,"
+            )
+        ),
+        [""; 0]
+    );
+    assert_eq!(warnings(&free.replace("{\"divide\": 100,", "{\"shift\": 5, \"divide\": 100,")), [""; 0]);
 }
 
 #[test]

@@ -116,13 +116,41 @@ impl ImportedParameter {
     }
 }
 
+/// How the engine that computes an evaluation divides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Division {
+    /// As real numbers do, or nobody knows.
+    #[default]
+    Exact,
+    /// Toward 0, as integers in C, after each term, the factor and the taper.
+    Truncate,
+}
+
+impl Division {
+    /// Whether nothing is lost, or nobody knows.
+    pub fn is_exact(&self) -> bool {
+        *self == Self::Exact
+    }
+}
+
 /// What a dataset stores of the schema it was imported with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Imported {
     /// The value of endgame scale factors that represents 1.
     pub scale_one: u16,
+    /// How the engine divides. It concerns only comparisons with its evaluations.
+    #[serde(default, skip_serializing_if = "Division::is_exact")]
+    pub division: Division,
     /// One entry per feature.
     pub parameters: Vec<ImportedParameter>,
+}
+
+impl Imported {
+    /// Declarations without [division](Self::division).
+    pub fn new(scale_one: u16, parameters: Vec<ImportedParameter>) -> Self {
+        Self { scale_one, division: Division::default(), parameters }
+    }
 }
 
 /// Checks that a name can be used for a parameter or group wherever names are read back.

@@ -30,7 +30,7 @@ pub use basis::{
 pub use feature::{Feature, ROLE_NAMES};
 pub use feature_set::{FeatureGroup, FeatureKind, FeatureRow, FeatureSet};
 pub use groups::{ParameterGroups, resolve as resolve_parameters};
-pub use imported::{Imported, ImportedParameter, MAX_FEATURES, Phases, Place, check_name};
+pub use imported::{Division, Imported, ImportedParameter, MAX_FEATURES, Phases, Place, check_name};
 pub use parameterization::{Coordinate, Parameterization};
 pub use parameters::{
     BothPhases, Interval, ParameterFile, ParameterRecord, Provenance, RoundingRecord, SingleStepsRecord,

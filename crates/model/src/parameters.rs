@@ -191,6 +191,19 @@ pub struct ParameterFile {
 }
 
 impl ParameterFile {
+    /// Whether nothing is computed with the middlegame and the endgame value of a parameter: they are 0, and no
+    /// accumulator that it is in uses them.
+    ///
+    /// # Panics
+    /// If there is no such parameter.
+    pub fn unread(&self, id: usize) -> [bool; 2] {
+        let record = &self.parameters[id];
+        match self.program.as_ref().and_then(|program| program.reads(id as u16)) {
+            Some([mg, eg]) => [!mg && record.mg == 0.0, !eg && record.eg == 0.0],
+            None => [false; 2],
+        }
+    }
+
     /// Names the values of θ (mg of every feature, then eg of every feature).
     ///
     /// # Panics

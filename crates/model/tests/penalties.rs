@@ -27,7 +27,7 @@ fn board(table: &str, group: &str, squares: impl Iterator<Item = u8>) -> Vec<(Fe
 
 fn set(parameters: Vec<(Feature, ImportedParameter)>) -> FeatureSet {
     let (features, parameters) = parameters.into_iter().unzip();
-    let imported = Imported { scale_one: 1, parameters };
+    let imported = Imported::new(1, parameters);
     FeatureSet::try_imported(features, PhaseSettings::default(), imported).unwrap()
 }
 
@@ -386,7 +386,7 @@ fn places_that_contradict_each_other_are_refused() {
     ];
     for (parameters, expected) in cases {
         let (features, parameters) = parameters.into_iter().unzip();
-        let imported = Imported { scale_one: 1, parameters };
+        let imported = Imported::new(1, parameters);
         let told = FeatureSet::try_imported(features, PhaseSettings::default(), imported).unwrap_err();
         assert_eq!(told.to_string(), expected);
     }

@@ -5,7 +5,7 @@ use std::ops::{Add, Mul, Neg, Sub};
 
 use gputexel_model::program::{
     Accumulator, Adjustment, CompiledProgram, Dual, Factor, FactorTarget, Input, Operator, Phase, Program,
-    Scalar, Taper, Term,
+    Scalar, Taper, Term, ValueKind,
 };
 use num_dual::{Dual64, DualNum};
 use rand::prelude::*;
@@ -380,4 +380,52 @@ fn bad_programs_are_named() {
         let message = CompiledProgram::try_new(program, 8).unwrap_err().to_string();
         assert!(message.contains(what), "{message} ({what})");
     }
+}
+
+/// A value that is 0 anyway is not cut.
+#[test]
+fn an_adjustment_makes_only_other_values_0() {
+    let program = Program {
+        accumulators: vec![both("complexity", false)],
+        adjustments: vec![Adjustment { target: Phase::Eg, by: input(0, Phase::Eg), at_most: None }],
+        ..Program::default()
+    };
+    let program = CompiledProgram::try_new(program, 1).unwrap();
+    let cut = |eg: f64, complexity: f64| {
+        let sums = [[0.0, eg], [0.0, complexity]];
+        program.adjustment_effects(&sums, 0b11, Taper { mg: 0.0, eg: 1.0 })[0].unwrap().cut
+    };
+    assert!(cut(30.0, -30.0) && cut(-30.0, -40.0));
+    assert!(!cut(30.0, -29.0) && !cut(0.0, 0.0) && !cut(0.0, -5.0));
+}
+
+/// Scales of products by exponents: x² y and x y together leave none.
+#[test]
+fn products_with_a_scale_of_their_own_are_told_from_others() {
+    let product = |target, times: usize, operator| Term {
+        times: Some(input(times, Phase::Mg)),
+        ..term(target, 0, Phase::Mg, operator, 1.0)
+    };
+    let of = |terms: Vec<Term>, kind: &dyn Fn(u16, Phase) -> ValueKind| {
+        let one =
+            |at: u16| Accumulator { features: vec![2 * at, 2 * at + 1], ..both(&format!("a{at}"), true) };
+        let accumulators = (0..3).map(one).collect();
+        Program { accumulators, terms, ..Program::default() }.undetermined_products(kind)
+    };
+    let free = |feature: u16, phase: Phase| ValueKind::Tuned(2 * usize::from(feature) + phase as usize);
+    let squared = product(Phase::Mg, 1, Operator::Relu2);
+    let plain = product(Phase::Eg, 1, Operator::Relu);
+    assert_eq!(of(vec![squared.clone()], &free).len(), 1);
+    assert_eq!(of(vec![plain.clone(), plain.clone()], &free).len(), 1);
+    assert_eq!(of(vec![squared.clone(), plain.clone()], &free).len(), 0);
+    // With another factor each, both are open.
+    assert_eq!(of(vec![squared.clone(), product(Phase::Eg, 2, Operator::Relu)], &free).len(), 2);
+    // One is enough to fix both.
+    let fixed = |feature: u16, phase| if feature == 4 { ValueKind::Fixed } else { free(feature, phase) };
+    assert_eq!(of(vec![squared.clone(), product(Phase::Eg, 2, Operator::Relu)], &fixed).len(), 0);
+    assert_eq!(of(vec![product(Phase::Eg, 1, Operator::Sigmoid)], &free).len(), 0);
+    // A value that both share grows and shrinks with neither.
+    let shared = |feature: u16, phase| free(if feature == 3 { 0 } else { feature }, phase);
+    assert_eq!(of(vec![plain.clone()], &shared).len(), 0);
+    assert_eq!(of(vec![Term { over: Some(10.0), ..plain }], &free).len(), 0);
 }

@@ -13,7 +13,7 @@ use gputexel_report::InHand;
 use gputexel_tuning::{
     Checkpoint, EpochRecord, Event, OptimizerConfig, Outcome, RunParts, RunRecord, StopReason, Tuning,
     ablate, diagnose_program, exact_loss, loss_against_results, polish, round_outcome, term_activity,
-    training_score_ratio,
+    training_score_ratio, undetermined_products,
 };
 
 use crate::event::{RunEvent, RunObserver, Start};
@@ -198,6 +198,9 @@ impl Session<'_, '_> {
                     "{} under the prior: in the others, tuning cannot see its parameters; {remedy}",
                     term.describe()
                 );
+                observe(RunEvent::Warning(&warning))?;
+            }
+            for warning in undetermined_products(data, config) {
                 observe(RunEvent::Warning(&warning))?;
             }
         }

@@ -126,8 +126,10 @@ pub struct FindingsSummary {
     pub undetermined: usize,
     /// Parameters that have errors.
     pub estimated: usize,
-    /// Coordinates that no position depends on.
+    /// Coordinates of what no position has.
     pub unsupported: usize,
+    /// Coordinates of what positions have, but that no score changes with.
+    pub ineffective: usize,
     /// Coordinates that too few games depend on.
     pub rare: usize,
     /// Coordinates that are held by a bound.
@@ -269,6 +271,7 @@ impl FindingsSummary {
             undetermined: sandwich.undetermined,
             estimated,
             unsupported: findings.count(ErrorStatus::Unsupported),
+            ineffective: findings.count(ErrorStatus::Ineffective),
             rare: findings.count(ErrorStatus::Rare),
             at_bound: findings.count(ErrorStatus::AtBound),
             not_determined: sandwich.not_determined,

@@ -44,7 +44,7 @@ pub use polish::{Polish, polish};
 pub use program_diagnostics::{
     AdjustmentDiagnostics, FactorDiagnostics, FactorGroup, Histogram, MIN_ACTIVE_SHARE, PartWorth,
     ProgramDiagnostics, SumDiagnostics, TermActivity, TermDiagnostics, Worth, diagnose_program,
-    term_activity,
+    term_activity, undetermined_products,
 };
 pub use records::{
     CoordinateRecord, CoordinateUncertainty, CoordinatesFile, EpochRecord, MetricsLine, read_metrics,

@@ -142,7 +142,7 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
         Answer::Found(findings) => out += &describe(findings, tuned),
     }
     if let Some(program) = &tuned.program {
-        out += &super::program::lines(program);
+        out += &super::program::lines(program, set.imported.is_some());
     }
     if let Some(ablation) = &tuned.ablation {
         out += &ablation_table(ablation);

@@ -6,8 +6,9 @@ use gputexel::tuning::ProgramDiagnostics;
 
 use super::super::table::grouped;
 
-/// What each part is worth, how often terms are on, and warnings of terms that hardly ever are.
-pub fn lines(program: &ProgramDiagnostics) -> String {
+/// What each part is worth, how often terms are on, and warnings of terms that hardly ever are and of a factor that is
+/// often at its maximum. `imported` evaluations have a schema that can be changed.
+pub fn lines(program: &ProgramDiagnostics, imported: bool) -> String {
     let ProgramDiagnostics { worth, terms, factor, .. } = program;
     let mut out = String::new();
     if !worth.parts.is_empty() {
@@ -24,7 +25,7 @@ pub fn lines(program: &ProgramDiagnostics) -> String {
     }
     for term in terms.iter().filter(|term| term.activity[1].can_be_off) {
         let [before, after] = [0, 1].map(|which| 100.0 * term.activity[which].share());
-        let _ = writeln!(out, "on in       {before:.1} % -> {after:.1} % of positions: {}", term.formula);
+        let _ = writeln!(out, "switched on {before:>4.1} % -> {after:>4.1} % of positions: {}", term.formula);
     }
     if let Some(factor) = factor {
         let [before, after] = factor.histogram.means;
@@ -33,6 +34,18 @@ pub fn lines(program: &ProgramDiagnostics) -> String {
             out,
             "factor      mean {before:.3} -> {after:.3}, at its largest value in {full_before:.1} % -> {full_after:.1} % of positions"
         );
+        if factor.is_often_at_max() {
+            let remedy = if imported {
+                "a larger \"max\" in the schema, or --freeze those that count only there"
+            } else {
+                "--freeze those that count only there"
+            };
+            let _ = writeln!(
+                out,
+                "warning     the factor is at its largest value in {full_after:.1} % of the positions where it counts: \
+                 there, nothing is known of its parameters; {remedy}"
+            );
+        }
     }
     for activity in terms.iter().map(|term| &term.activity[1]).filter(|activity| activity.is_dead()) {
         let _ = writeln!(

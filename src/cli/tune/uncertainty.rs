@@ -51,11 +51,14 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
     let sandwich = &findings.sandwich;
     let mut out = String::new();
     let clusters = grouped(sandwich.clusters as u64);
+    let units = if set.program.is_some() { " (of accumulators in units of their sums)" } else { "" };
     let _ = match sandwich.by_game {
-        true => writeln!(out, "errors      standard errors in centipawns, clustered by {clusters} games"),
+        true => {
+            writeln!(out, "errors      standard errors in centipawns{units}, clustered by {clusters} games")
+        }
         false => writeln!(
             out,
-            "errors      standard errors in centipawns; no games: {clusters} positions are treated as independent"
+            "errors      standard errors in centipawns{units}; no games: {clusters} positions are treated as independent"
         ),
     };
     out += &aligned(&medians(findings, set), 12);
@@ -81,6 +84,7 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
     let what = if sandwich.by_game { "games" } else { "positions" };
     let without = [
         (findings.count(ErrorStatus::Unsupported), "that never occur".to_string()),
+        (findings.count(ErrorStatus::Ineffective), "that occur, but change no score there".to_string()),
         (findings.count(ErrorStatus::Rare), format!("in fewer than {MIN_CLUSTERS} {what}")),
         (findings.count(ErrorStatus::AtBound), "at a bound".to_string()),
         (

@@ -382,7 +382,7 @@ fn many_features(bench: &Bench, features: u16) {
     let set = FeatureSet::try_imported(
         (0..features).map(|n| Feature { name: format!("f{n}"), group: "all".to_string() }).collect(),
         PhaseSettings::default(),
-        Imported { scale_one: 1, parameters: (0..features).map(|_| parameter()).collect() },
+        Imported::new(1, (0..features).map(|_| parameter()).collect()),
     )
     .unwrap();
     let mut writer = DatasetWriter::create(&bench.path("many.bin"), Metadata::new(set), true).unwrap();

@@ -77,6 +77,14 @@ fn an_engine_with_danger_complexity_and_factor_is_imported_and_checked() {
     assert!(report["gradient"]["parameters"].as_u64().unwrap() >= 10, "{report}");
     assert_eq!(report["evaluation"]["near_kinks"], 0);
 
+    // The dataset knows how the engine divides, and so does a trace of it.
+    import(&bench, &["t.svm"], "");
+    bench.told(&["trace", "out.bin", "-o", "again.svm", "--schema", "again.json"]);
+    for input in [&["out.bin"][..], &["again.svm", "--schema", "again.json"]] {
+        let (code, out, err) = bench.run(&[&["check", "--tolerance", "0"], input].concat(), "");
+        assert_eq!((code, err.as_str()), (0, ""), "{out}");
+        assert!(out.contains("0 of 6,000 differ by more than 0 cp from the engine's own: OK"), "{out}");
+    }
     // Computed with real numbers, what crosses a jump by rounding is told apart.
     bench.write("s.json", schema().replace("\"division\": \"truncate\",", ""));
     let report = bench.told(&["check", "t.svm", "--schema", "s.json", "--tolerance", "3"]);
@@ -85,6 +93,8 @@ fn an_engine_with_danger_complexity_and_factor_is_imported_and_checked() {
     assert_eq!((found["positions"].as_u64(), found["features"].as_u64()), (Some(6000), Some(8)));
     let report = bench.told(&["check", "out.bin", "--tolerance", "3"]);
     assert_eq!(report["evaluation"]["differing"], 0);
+    // As before divisions were stored, which datasets without one look like.
+    assert!(!String::from_utf8_lossy(&bench.bytes("out.bin")).contains("division"));
 
     // A divisor that is not the engine's is found.
     bench.write("wrong.json", schema().replace("\"divide\": 720", "\"divide\": 512"));
@@ -192,4 +202,32 @@ fn mistakes_are_named() {
     let report = import(&bench, &["t.svm"], "");
     let warning = report["sources"][0]["warnings"][0].as_str().unwrap();
     assert!(warning.starts_with("the relu2 of 'danger' in mg is switched on in 0 of 300"), "{warning}");
+}
+
+#[test]
+fn a_product_whose_scale_is_open_is_warned_of_when_it_is_imported_and_tuned() {
+    let schema = format!(
+        r#"{HEAD}"index_base": 1, "phase": {{"middlegame": 24, "endgame": 0}}, "columns": {{"phase": 1}},
+  "parameters": [{{"name": "pawn", "index": 2, "prior": [80, 110]}}],
+  "accumulators": [
+    {{"name": "power", "sides": {{"white": 10, "black": 20}}, "mg": {{"divide": 100, "times": "modifier"}},
+      "parameters": [{{"name": "attack", "at": 0, "count": 2, "prior": 30}}]}},
+    {{"name": "modifier", "sides": {{"white": 30, "black": 40}},
+      "parameters": [{{"name": "number", "at": 0, "prior": 90}}]}}]}}"#
+    );
+    let line = |n: i64| {
+        let (pawns, attacks) = (n % 5 - 2, [n % 3, n % 4]);
+        let result = ["0", "0.5", "1"][(n * 7 + pawns + 2).rem_euclid(3) as usize];
+        format!("{result} 1:{} 2:{pawns} 10:{} 11:1 20:{} 21:2 30:1 40:1\n", n % 25, attacks[0], attacks[1])
+    };
+    let bench = bench((0..500).map(line).collect::<String>(), &schema);
+    let report = import(&bench, &["t.svm"], "");
+    let warning = "the scale of 'power' times 'modifier' in mg is not determined, because one can grow while the other \
+                   shrinks; freeze a parameter of either";
+    assert_eq!(report["sources"][0]["warnings"], serde_json::json!([warning]));
+    let args = ["tune", "out.bin", "--backend", "cpu", "--k", "1", "--epochs", "1", "-o"];
+    let (code, _, err) = bench.run(&[&args[..], &["run"]].concat(), "");
+    assert!(code == 0 && err.matches(warning).count() == 1, "{err}");
+    let (code, _, err) = bench.run(&[&args[..], &["frozen", "--freeze", "number"]].concat(), "");
+    assert!(code == 0 && !err.contains("is not determined"), "{err}");
 }

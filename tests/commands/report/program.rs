@@ -74,14 +74,49 @@ fn dead_terms_are_warned_of() {
     assert_eq!(warnings.len(), 2, "{err}");
     assert!(
         warnings[0]
-            .contains("the relu2 of 'danger' in mg is switched on in 0 of 3000 positions at the start"),
+            .contains("the relu2 of 'danger' in mg is switched on in 0 of 3000 positions under the prior"),
         "{err}"
     );
     assert!(out.contains("all else as tuned; without") && out.contains("training positions"), "{out}");
     let (code, out, err) = bench.run(&[&arguments[..], &["good", "--prior", "start.json"]].concat(), "");
-    assert!(code == 0 && !err.contains("switched on") && !out.contains("switched on"), "{err}{out}");
-    assert!(out.contains("on in       ") && out.contains("factor      mean "), "{out}");
+    assert!(code == 0 && !err.contains("is switched on") && !out.contains("is switched on"), "{err}{out}");
+    assert!(out.contains("\nswitched on ") && out.contains("factor      mean "), "{out}");
     assert!(out.contains("  adjustment of eg by complexity.eg  "), "{out}");
+}
+
+#[test]
+fn a_factor_that_is_often_at_its_maximum_is_warned_of() {
+    let bench = bench();
+    let mut file = ParameterFile::parse(
+        &String::from_utf8(bench.bytes("start.json")).unwrap(),
+        &bench.path("start.json"),
+    )
+    .unwrap();
+    let mut told = |values: [f64; 3], out: &str| {
+        for (record, value) in file.parameters[10..13].iter_mut().zip(values) {
+            record.eg = value;
+        }
+        bench.write("start.json", file.to_json());
+        let arguments =
+            ["tune", "d.bin", "--epochs", "1", "--backend", "cpu", "--k", "0.9", "--l2", "1e-6", "--errors"];
+        let (code, out, err) =
+            bench.run(&[&arguments[..], &["--prior", "start.json", "--out", out]].concat(), "");
+        assert_eq!(code, 0, "{err}");
+        out
+    };
+    let warning =
+        "of the positions where it counts: there, nothing is known of its parameters; a larger \"max\"";
+    let low = told([10.0, 1.0, -1.0], "low");
+    // The middlegame values of complexity and factor are not used.
+    assert!(!low.contains(warning) && low.contains("  5 that occur, but change no score there"), "{low}");
+    let high = told([200.0; 3], "high");
+    assert!(
+        high.contains("warning     the factor is at its largest value in 100.0 % ") && high.contains(warning),
+        "{high}"
+    );
+    // Three more occur only where the factor is at its maximum.
+    assert!(high.contains("8 that occur, but change no score there"), "{high}");
+    assert!(!high.contains("that never occur"), "{high}");
 }
 
 #[test]

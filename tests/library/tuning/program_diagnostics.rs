@@ -145,8 +145,10 @@ fn every_number_is_that_of_the_formulas() {
         // The adjustment.
         let amounts: Vec<f64> = all.iter().filter_map(|s| s.complexity).map(|c| c[1]).collect();
         check_histogram(&found.adjustments[0].histogram, which, &amounts);
-        let cut =
-            all.iter().zip(&values).filter(|(s, v)| s.complexity.is_some_and(|c| c[1] <= -v.before.abs()));
+        let cut = all
+            .iter()
+            .zip(&values)
+            .filter(|(s, v)| v.before != 0.0 && s.complexity.is_some_and(|c| c[1] <= -v.before.abs()));
         assert!(near(found.adjustments[0].cut[which], cut.count() as f64 / amounts.len() as f64));
     }
     check_factor(&data, [&prior, &theta], found.factor.as_ref().unwrap());

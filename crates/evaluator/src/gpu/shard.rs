@@ -257,7 +257,7 @@ pub(super) mod tests {
     /// A layout with one bucket per part, of the given sizes; each row has all of the `features`.
     pub(in crate::gpu) fn layout_of(sizes: &[usize], features: usize) -> Layout {
         let names = (0..features).map(|i| Feature { name: format!("f{i}"), group: "g".to_string() });
-        let imported = Imported { scale_one: 1, parameters: vec![ImportedParameter::default(); features] };
+        let imported = Imported::new(1, vec![ImportedParameter::default(); features]);
         let phase = PhaseSettings { max: 2, ..PhaseSettings::default() };
         let set = FeatureSet::try_imported(names.collect(), phase, imported).unwrap();
         let folder = tempfile::tempdir().unwrap();

@@ -270,6 +270,9 @@ impl Sink for Assembly<'_> {
             ));
         }
         if last {
+            if source == 0 {
+                report.warnings.extend(schema.undetermined_products());
+            }
             report.warnings.extend(dead_terms(schema, &self.active, report.record.positions));
         }
         if last && schema.base == 0 && !self.zero && schema.uses_zero() && report.record.positions > 0 {

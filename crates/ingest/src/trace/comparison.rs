@@ -4,11 +4,11 @@ use serde::Serialize;
 use shakmaty::Color;
 
 use super::row_sums::RowSums;
-use super::schema::Division;
 use super::truncation::{Shares, truncated_score};
+use gputexel_dataset::Dataset;
 use gputexel_files::Result;
-use gputexel_model::FeatureSet;
 use gputexel_model::program::{CompiledProgram, Taper};
+use gputexel_model::{Division, FeatureSet};
 
 /// Maximum number of differences that are kept.
 pub const WORST: usize = 10;
@@ -31,7 +31,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Parameters θ, mg of every feature, then eg.
+    /// Parameters θ, mg of every feature, then eg, of an engine that divides as its schema says.
     ///
     /// # Errors
     /// Those of the feature set's program.
@@ -46,13 +46,29 @@ impl Reference {
             let values = program.column_values(&theta);
             (program, values)
         });
-        Ok(Self { theta, features, program, division: Division::default(), tolerance_cp })
+        let division = set.imported.as_ref().map_or_else(Division::default, |imported| imported.division);
+        Ok(Self { theta, features, program, division, tolerance_cp })
     }
 
-    /// The same for an engine that divides like this.
+    /// The same for an engine that divides otherwise.
     #[must_use]
     pub fn with_division(self, division: Division) -> Self {
         Self { division, ..self }
+    }
+
+    /// The score of position `n` of a dataset with the same feature set, in centipawns from White's view, and
+    /// whether it is so near a kink or jump that the rounding of an engine may lead to another score.
+    ///
+    /// # Panics
+    /// If there is no such position.
+    pub fn score_of(&self, data: &Dataset, n: usize) -> (f64, bool) {
+        let row = data.row(n);
+        let one = data.endgame_scale_one();
+        let scale = data.endgame_scales().get(n).copied().unwrap_or(one);
+        let shares = Shares { phase: row.phase, max: data.phase_max(), scale, one };
+        let entries = row.entries().map(|(column, coefficient)| (column, f64::from(coefficient)));
+        let (score, near_kink) = self.score(entries, shares, &mut RowSums::default());
+        (f64::from(row.offset) + score, near_kink)
     }
 
     /// The score of a row of columns, without the constant offset, and whether it is so near a kink or jump that
@@ -93,7 +109,7 @@ impl Reference {
 }
 
 /// Whether a sum is so near a kink or jump that the rounding of an engine may lead to another score.
-pub fn is_near_kink(program: &CompiledProgram, sums: &[[f64; 2]], present: u32, taper: Taper) -> bool {
+fn is_near_kink(program: &CompiledProgram, sums: &[[f64; 2]], present: u32, taper: Taper) -> bool {
     program.nearest_kink(sums, present, taper).is_some_and(|distance| distance <= KINK_CP)
 }
 

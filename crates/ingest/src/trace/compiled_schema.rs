@@ -7,12 +7,10 @@ use super::accumulators::{AccumulatorEntry, AccumulatorRecord, SharedParameter, 
 use super::parameters::{SchemaParameter, Values};
 use super::pipeline_plan::Plan;
 use super::places::places_of;
-use super::schema::{
-    Columns, Comment, Division, GameColumn, PhaseRecord, PhaseWord, Results, Schema, View, Views,
-};
+use super::schema::{Columns, Comment, GameColumn, PhaseRecord, PhaseWord, Results, Schema, View, Views};
 use gputexel_chess::PhaseSettings;
 use gputexel_files::{Error, Result};
-use gputexel_model::program::{Accumulator, CompiledProgram, Factor, Program};
+use gputexel_model::program::{Accumulator, CompiledProgram, Factor, Program, ValueKind};
 use gputexel_model::{Feature, FeatureSet, Imported, ImportedParameter, MAX_FEATURES, Phases};
 
 /// Maximum index.
@@ -98,11 +96,11 @@ pub struct CompiledSchema {
     pub(super) merges: bool,
     /// Whether all numbers are kept from the side to move's view.
     pub(super) relative: bool,
-    /// How the engine divides.
-    pub(super) division: Division,
     /// The program, and the starting values of each column.
     pub(super) program: Option<(CompiledProgram, Vec<[f64; 2]>)>,
     feature_set: FeatureSet,
+    /// Number of features that are in the linear part; parameters of accumulators alone follow them.
+    linear: usize,
 }
 
 impl CompiledSchema {
@@ -148,6 +146,7 @@ impl CompiledSchema {
             builder.tables.push((record.name.clone(), ids));
         }
         let (turned, relative) = views_of(schema)?;
+        let linear = builder.features.len();
         let program = builder.program(schema, turned[1])?;
         let Builder { actions, features, parameters, mut required, declared, .. } = builder;
         // Ids are in the order of indices as long as every feature has one index, larger than all before.
@@ -161,7 +160,7 @@ impl CompiledSchema {
         }
         let qid = matches!(schema.columns.game, Some(GameColumn::Qid(_)));
         required.retain(|(column, _)| !matches!(column, Column::Offset | Column::Score | Column::Eval));
-        let imported = Imported { scale_one, parameters };
+        let imported = Imported { scale_one, division: schema.division, parameters };
         let feature_set = FeatureSet::try_imported_program(features, settings, imported, program)?;
         let program = match (&feature_set.program, feature_set.imported_prior()) {
             (Some(program), Some(prior)) => {
@@ -185,9 +184,9 @@ impl CompiledSchema {
             turned,
             merges,
             relative,
-            division: schema.division,
             program,
             feature_set,
+            linear,
         })
     }
 
@@ -196,9 +195,15 @@ impl CompiledSchema {
         &self.feature_set
     }
 
-    /// How the engine divides.
-    pub fn division(&self) -> Division {
-        self.division
+    /// Warnings of products whose scale nothing determines.
+    pub(super) fn undetermined_products(&self) -> Vec<String> {
+        let (Some((program, _)), Some(imported)) = (&self.program, &self.feature_set.imported) else {
+            return Vec::new();
+        };
+        program.program().undetermined_products(|feature, phase| match usize::from(feature) {
+            shared if shared < self.linear => ValueKind::Fixed,
+            own => ValueKind::of(&imported.parameters[own], feature, phase),
+        })
     }
 
     /// The name of the feature of a column.

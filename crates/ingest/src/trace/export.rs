@@ -9,7 +9,7 @@ use super::places::table_at;
 use super::schema::{Columns, GameColumn, PhaseRecord, QidWord, ScaleRecord, Schema};
 use gputexel_dataset::Dataset;
 use gputexel_files::{AtomicFile, Error, Result, write_atomically};
-use gputexel_model::{Phases, Place, Prior};
+use gputexel_model::{Division, Phases, Place, Prior};
 
 /// Writes the positions of a dataset as lines of a trace, and returns the matching schema. Indices start at
 /// 1, as in SVMlight: phase, then endgame scale, offset, weight, search score and static evaluation, if the
@@ -112,6 +112,7 @@ fn schema_of(dataset: &Dataset) -> Result<(Schema, u32)> {
         schema.scale = Some(ScaleRecord { one: f64::from(one), steps: Some(one) });
     }
     schema.columns = columns;
+    schema.division = set.imported.as_ref().map_or_else(Division::default, |imported| imported.division);
     if let Some(program) = dataset.program() {
         describe(program, &set.features, next, &mut schema);
     }

@@ -28,19 +28,18 @@ pub use accumulators::{
     AccumulatorEntry, AccumulatorRecord, AdjustmentOperator, AdjustmentRecord, FactorRecord, OneOrMany,
     OperatorRecord, SharedParameter, SideIndices, TermRecord,
 };
-pub use comparison::{Comparison, Correlation, Outlier, Reference, WORST, bounded, is_near_kink};
+pub use comparison::{Comparison, Correlation, Outlier, Reference, WORST, bounded};
 pub use compiled_schema::CompiledSchema;
 pub use export::{export, export_files};
 pub use line::{Batch, read_lines};
 pub use parameters::{LineRecord, Priors, SchemaParameter, Values};
 pub use report::{ImportReport, SourceReport};
-pub use schema::{
-    Columns, Comment, Division, GameColumn, PhaseRecord, Results, ScaleRecord, Schema, View, Views,
-};
+pub use schema::{Columns, Comment, GameColumn, PhaseRecord, Results, ScaleRecord, Schema, View, Views};
 pub use survey::{Survey, survey};
 
 use crate::reading::{Hooks, check_reading};
 use gputexel_files::Result;
+pub use gputexel_model::Division;
 
 /// Maximum number of distinct endgame scale factors: each combination with a phase is a bucket with its own
 /// table.

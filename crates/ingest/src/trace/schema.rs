@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::accumulators::{AccumulatorRecord, AdjustmentRecord, FactorRecord};
 use super::parameters::SchemaParameter;
 use gputexel_files::{Error, Result};
+use gputexel_model::Division;
 
 const FORMAT: &str = "gputexel-schema";
 const VERSION: u32 = 1;
@@ -59,23 +60,6 @@ pub struct Schema {
     /// How the engine divides.
     #[serde(default, skip_serializing_if = "Division::is_exact")]
     pub division: Division,
-}
-
-/// How the engine that printed a trace divides.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Division {
-    /// As real numbers do, or nobody knows.
-    #[default]
-    Exact,
-    /// Toward 0, as integers in C, after each term, the factor and the taper.
-    Truncate,
-}
-
-impl Division {
-    fn is_exact(&self) -> bool {
-        *self == Self::Exact
-    }
 }
 
 /// The meaning of the first number of a line.

@@ -58,7 +58,7 @@ mod tests {
         let features = (0..parameters.len())
             .map(|i| Feature { name: format!("p {i}"), group: "all".to_string() })
             .collect();
-        FeatureSet::try_imported(features, PhaseSettings::default(), Imported { scale_one: 1, parameters })
+        FeatureSet::try_imported(features, PhaseSettings::default(), Imported::new(1, parameters))
     }
 
     #[test]

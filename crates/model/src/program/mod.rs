@@ -17,6 +17,7 @@ mod activity;
 mod compiled;
 mod parts;
 mod scalar;
+mod scaling;
 mod text;
 mod value;
 
@@ -28,6 +29,7 @@ pub use activity::{MIN_ACTIVE_SHARE, TermActivity};
 pub use compiled::{CompiledProgram, LINEAR, MAX_SLOTS};
 pub use parts::{AdjustmentEffect, FactorEffect, Part, TermEffect};
 pub use scalar::{Dual, Scalar};
+pub use scaling::ValueKind;
 pub use value::Taper;
 
 /// Most terms of a program.
@@ -333,6 +335,19 @@ impl Program {
         let terms = self.terms.iter().flat_map(|term| [Some(term.input), term.times].into_iter().flatten());
         let adjustments = self.adjustments.iter().map(|adjustment| adjustment.by);
         terms.chain(adjustments).chain(self.factor.iter().flat_map(|factor| factor.by.iter().copied()))
+    }
+
+    /// Which values of a feature accumulators are computed with; `None` for a feature that is in none of them.
+    pub fn reads(&self, feature: u16) -> Option<[bool; 2]> {
+        let has: Vec<bool> =
+            self.accumulators.iter().map(|accumulator| accumulator.features.contains(&feature)).collect();
+        has.contains(&true).then(|| {
+            let mut reads = [false; 2];
+            self.inputs()
+                .filter(|input| has[input.accumulator])
+                .for_each(|input| reads[input.phase as usize] = true);
+            reads
+        })
     }
 
     /// Number of sums: the linear part, and one or two for each accumulator.

@@ -34,7 +34,7 @@ pub struct AdjustmentEffect {
     pub amount: f64,
     /// The value that it changes, as it was before.
     pub before: f64,
-    /// Whether the value would change its sign, so that the result is 0.
+    /// Whether the value would change its sign, so that the result is 0. Not of one that is 0 before.
     pub cut: bool,
 }
 
@@ -145,7 +145,7 @@ impl CompiledProgram {
             (present >> slot & 1 == 1).then(|| {
                 let before: f64 = forward.before[index];
                 let amount = limited(sums[slot][phase], adjustment.at_most).0;
-                AdjustmentEffect { amount, before, cut: amount <= -before.abs() }
+                AdjustmentEffect { amount, before, cut: before != 0.0 && amount <= -before.abs() }
             })
         };
         adjustments.map(effect).collect()

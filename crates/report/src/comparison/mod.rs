@@ -123,7 +123,7 @@ impl Differences {
         let only = [missing(&a.file.parameters, &in_b), missing(&b.file.parameters, &in_a)];
         let mut both = Vec::new();
         let mut changes = Vec::new();
-        for new in &b.file.parameters {
+        for (id, new) in b.file.parameters.iter().enumerate() {
             let Some(old) = in_a.get(&new.name).map(|&i| &a.file.parameters[i]) else { continue };
             let error = |record: &ParameterRecord, phase: usize| {
                 record.errors.and_then(|errors| if phase == 0 { errors.mg } else { errors.eg })
@@ -144,6 +144,7 @@ impl Differences {
                 reference: Some([old.mg, old.eg]),
                 errors: [of_both[0].error(), of_both[1].error()],
                 support: new.occurrences,
+                summed: b.file.program.as_ref().and_then(|program| program.reads(id as u16)),
             });
             changes.extend(of_both);
         }
@@ -227,6 +228,10 @@ impl Differences {
             ]
         };
         let [a, b] = [0, 1].map(|side| self.sides[side].name.clone());
+        let units = match self.both.iter().any(|parameter| parameter.summed.is_some()) {
+            true => "centipawns, those of accumulators in units of their sums",
+            false => "centipawns",
+        };
         let header = ["parameter", "A", "±", "B", "±", "change", "change / SE"];
         let (known, beyond) = self.beyond();
         let mut facts = vec![
@@ -253,7 +258,7 @@ impl Differences {
             losses: self.losses.as_ref().map(Losses::table),
             parameters: self.both.clone(),
             largest: Table {
-                caption: format!("The {} largest changes, centipawns", top.min(self.changes.len())),
+                caption: format!("The {} largest changes, {units}", top.min(self.changes.len())),
                 header: header.map(str::to_string).to_vec(),
                 rows: self.changes.iter().take(top).map(row).collect(),
             },

@@ -46,8 +46,9 @@ pub fn dead_terms(program: &ProgramDiagnostics) -> impl Iterator<Item = String> 
 /// Where standard errors come from.
 pub fn errors_note(file: &ParameterFile) -> String {
     let Some(record) = &file.uncertainty else { return String::new() };
+    let units = if file.program.is_some() { " (of accumulators in units of their sums)" } else { "" };
     let mut note = format!(
-        "± are standard errors in centipawns, {} {}s counted as independent.",
+        "± are standard errors in centipawns{units}, {} {}s counted as independent.",
         grouped(record.clusters),
         record.clustered_by
     );

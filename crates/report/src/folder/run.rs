@@ -6,7 +6,7 @@ use crate::{CoordinateValue, Parameter, RunReport, Step, Swarms, grouped};
 use gputexel_dataset::objective::{Objective, ScaleForms};
 use gputexel_files::run_folder::{Kind, PARAMETERS, RunFolder};
 use gputexel_files::{Result, counted};
-use gputexel_model::{Feature, ParameterFile};
+use gputexel_model::{Feature, FeatureSet, ParameterFile};
 use gputexel_tuning::{
     Checkpoint, OptimizerConfig, RunConfig, RunRecord, diagnose, diagnose_program, training_score_ratio,
 };
@@ -55,7 +55,7 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
     let features = known.features.or(known.positions.map(|(data, _)| &data.metadata().feature_set));
     let parameters = match (file, &theta, features) {
         (Some(file), Some(_), _) => of_file(file, config),
-        (None, Some(theta), Some(set)) => of_theta(&set.features, theta, config),
+        (None, Some(theta), Some(set)) => of_theta(set, theta, config),
         _ => Vec::new(),
     };
     let fits = |count: usize| count == config.prior_theta.len() / 2;
@@ -171,11 +171,13 @@ fn of_file(file: &ParameterFile, config: &RunConfig) -> Vec<Parameter> {
         reference: Some([mg[id], eg[id]]),
         errors: record.errors.map_or([None; 2], |errors| [errors.mg, errors.eg]),
         support: record.occurrences,
+        summed: file.program.as_ref().and_then(|program| program.reads(id as u16)),
     };
     file.parameters.iter().enumerate().map(parameter).collect()
 }
 
-fn of_theta(features: &[Feature], theta: &[f64], config: &RunConfig) -> Vec<Parameter> {
+fn of_theta(set: &FeatureSet, theta: &[f64], config: &RunConfig) -> Vec<Parameter> {
+    let features = &set.features;
     let count = features.len();
     let both = |all: &[f64], id: usize| [all[id], all[count + id]];
     let parameter = |(id, feature): (usize, &Feature)| Parameter {
@@ -183,6 +185,7 @@ fn of_theta(features: &[Feature], theta: &[f64], config: &RunConfig) -> Vec<Para
         group: feature.group.clone(),
         values: both(theta, id),
         reference: Some(both(&config.prior_theta, id)),
+        summed: set.program.as_ref().and_then(|program| program.reads(id as u16)),
         ..Parameter::default()
     };
     match theta.len() == 2 * count {

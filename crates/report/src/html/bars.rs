@@ -58,22 +58,23 @@ pub(super) fn lists(parameters: &[Parameter], groups: &[Group<'_>], reference: &
             @let ids: Vec<usize> = listed(group).into_iter().filter(|&id| least.is_none_or(|least| distance(id) > least)).collect();
             @if !ids.is_empty() {
                 @let single = untapered(parameters, ids.iter().copied());
+                @let phases: Vec<usize> = (0..if single { 1 } else { 2 }).filter(|&phase| single || !ids.iter().all(|&id| parameters[id].is_unread(phase))).collect();
                 @let values = ids.iter().flat_map(|&id| parameters[id].values);
                 @let (full, below) = scale(values);
                 details.list open[ids.len() <= 40] {
                     summary { (group.name) span.soft { " " (ids.len()) @if ids.len() == 1 { " parameter" } @else { " parameters" } } }
                     div.scroll { table.bars {
-                        caption { (group.name) ", centipawns" @if parameters[ids[0]].reference.is_some() { "; in gray: change against " (reference) } }
+                        caption { (group.name) ", " (parameters[ids[0]].unit()) @if parameters[ids[0]].reference.is_some() { "; in gray: change against " (reference) } }
                         thead { tr {
                             th scope="col" { "name" }
-                            @if single { th scope="col" { "value" } } @else { th scope="col" { "middlegame" } th scope="col" { "endgame" } }
+                            @if single { th scope="col" { "value" } } @else { @for &phase in &phases { th scope="col" { (["middlegame", "endgame"][phase]) } } }
                             @if parameters[ids[0]].support.is_some() { th scope="col" { "positions" } }
                         } }
                         tbody { @for &id in &ids {
                             @let Parameter { name, values, reference, errors, support, .. } = &parameters[id];
                             tr class=[(*support == Some(0)).then_some("u")] {
                                 th scope="row" { (name) }
-                                @for phase in 0..if single { 1 } else { 2 } { td {
+                                @for &phase in &phases { td {
                                     (centipawns(values[phase])) (plus_minus(errors[phase])) (change(values[phase], reference.map(|r| r[phase])))
                                     (bar(values[phase], full, below))
                                 } }
@@ -183,7 +184,26 @@ mod tests {
             reference: Some([10.0, 10.0]),
             errors: [Some(1.25), None],
             support: Some(support),
+            summed: None,
         }
+    }
+
+    #[test]
+    fn parameters_of_accumulators_have_units_of_their_own_and_the_values_that_are_used() {
+        let summed = |used: [bool; 2], values: [f64; 2]| Parameter {
+            name: "base".into(),
+            group: "scaling".into(),
+            values,
+            reference: Some([0.0; 2]),
+            summed: Some(used),
+            ..Parameter::default()
+        };
+        let of = |all: &[Parameter]| lists(all, &groups(all), "the prior").into_string();
+        let text = of(&[summed([false, true], [0.0, 96.0])]);
+        assert!(text.contains("scaling, in units of their sum") && !text.contains("centipawns"), "{text}");
+        assert!(text.contains(">endgame<") && !text.contains(">middlegame<"), "{text}");
+        let text = of(&[summed([true; 2], [0.0, 96.0])]);
+        assert!(text.contains(">endgame<") && text.contains(">middlegame<"), "{text}");
     }
 
     #[test]

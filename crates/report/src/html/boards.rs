@@ -251,6 +251,7 @@ mod tests {
             reference: Some([10.0, 100.0]),
             errors: [Some(2.5), None],
             support: Some(if i < 8 { 0 } else { 1000 * i as u64 }),
+            summed: None,
         };
         (0..64).map(parameter).collect()
     }

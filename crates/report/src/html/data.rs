@@ -84,7 +84,7 @@ pub struct Swarms {
     pub restarts: u64,
 }
 
-/// A feature and its two parameters, centipawns.
+/// A feature and its two parameters, centipawns unless it is [summed](Self::summed) apart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parameter {
     /// Its name.
@@ -99,6 +99,21 @@ pub struct Parameter {
     pub errors: [Option<f64>; 2],
     /// Positions that have the feature.
     pub support: Option<u64>,
+    /// Of a parameter of accumulators, whose values are in units of their sums: which of both values are used.
+    pub summed: Option<[bool; 2]>,
+}
+
+impl Parameter {
+    /// What its values are measured in.
+    pub fn unit(&self) -> &'static str {
+        if self.summed.is_some() { "in units of their sum" } else { "centipawns" }
+    }
+
+    /// Whether a value is one that nothing is computed with.
+    pub fn is_unread(&self, phase: usize) -> bool {
+        let is_0 = self.values[phase] == 0.0 && self.reference.is_none_or(|values| values[phase] == 0.0);
+        is_0 && self.summed.is_some_and(|used| !used[phase])
+    }
 }
 
 /// A coordinate of a basis.

@@ -249,7 +249,7 @@ fn factor_part(factor: &FactorDiagnostics, reference: &str) -> Result<Markup> {
             } }
             (figure)
         }
-        @if factor.at_max[1] > 0.5 { p.note { "In most positions the factor is at its largest value: these positions say nothing of its parameters." } }
+        @if factor.is_often_at_max() { p.note { "Where the factor is at its largest value, positions say nothing of its parameters." } }
         @if prefix > 0 { p.note { "Below, names are without “" (prefix_name) "”; factors are those of " (reference) " → the result, and bars those of the result." } }
         details.list open {
             summary { "By what positions have together" span.soft { " " @if listed < all { "the " (listed) " most frequent of " (grouped(all as u64)) } @else { (listed) } " combinations" } }
@@ -354,7 +354,7 @@ mod tests {
             "&lt;b&gt;, c",
             "names are without “sf_”",
             "1.000 → 0.500",
-            "at its largest value: these positions say nothing",
+            "is at its largest value, positions say nothing",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }

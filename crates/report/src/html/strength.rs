@@ -150,6 +150,7 @@ mod tests {
             group: EVIL.to_string(),
             values: [300.0 + i as f64, 300.0],
             support: Some(10),
+            summed: None,
             ..Parameter::default()
         };
         let other = |i: usize| Parameter { name: format!("x{i}"), group: "x".into(), ..Parameter::default() };

@@ -71,7 +71,11 @@ pub(super) fn section(parameters: &[Parameter], rare: u64, reference: &str) -> R
             "{what} of each parameter against the number of positions that have its feature."
         ),
         x: Axis::logarithmic("positions"),
-        y: Axis::logarithmic("centipawns"),
+        y: Axis::logarithmic(if known.iter().any(|(p, _)| p.summed.is_some()) {
+            "centipawns, or units of sums"
+        } else {
+            "centipawns"
+        }),
         series: vec![Series {
             name: "parameters".to_string(),
             points,

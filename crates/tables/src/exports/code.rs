@@ -37,6 +37,8 @@ struct Item<'a> {
     numbers: [Vec<String>; 2],
     /// The names of its numbers, where nothing else tells.
     notes: Option<Vec<&'a str>>,
+    /// Of which phases nothing is computed with any of its numbers.
+    unread: [bool; 2],
 }
 
 pub struct Writer<'a> {
@@ -78,7 +80,11 @@ impl<'a> Writer<'a> {
         let comment = language.comment();
         let items = self.items()?;
         let mut text = String::new();
+        // Without a header, it would not be known that they are 0.
+        let leaves_out = header.is_some() && !self.options.pairs;
         if let Some(header) = header {
+            let left_out = if leaves_out { self.left_out() } else { Vec::new() };
+            let header = Header { left_out, ..header.clone() };
             for line in header.lines(self.file, self.rounding).into_iter().chain(self.about_squares()) {
                 text += &format!("{comment} {line}\n");
             }
@@ -101,7 +107,7 @@ impl<'a> Writer<'a> {
             Language::Go => text += &format!("\npackage {module}\n"),
             Language::Rust | Language::Python => {}
         }
-        let code: String = items.iter().map(|item| self.declare(item)).collect();
+        let code: String = items.iter().map(|item| self.declare(item, leaves_out)).collect();
         text += &if header.is_none() && matches!(language, Language::Rust | Language::Python) {
             code.trim_start().to_string()
         } else {
@@ -222,6 +228,7 @@ impl<'a> Writer<'a> {
             numbers,
             // All six are those of the pieces, in their order.
             notes: several.then(|| ROLE_NAMES.to_vec()),
+            unread: [false; 2],
         })
     }
 
@@ -282,6 +289,7 @@ impl<'a> Writer<'a> {
             row: order.files,
             numbers,
             notes: None,
+            unread: self.unread(at),
         })
     }
 
@@ -304,7 +312,25 @@ impl<'a> Writer<'a> {
             row: 1,
             numbers,
             notes: (!alone || names[0] != table.name).then_some(names),
+            unread: self.unread(at),
         })
+    }
+
+    /// Of which phases nothing is computed with any value of a table.
+    fn unread(&self, at: usize) -> [bool; 2] {
+        let all = self.tables.0[at].ids.iter().map(|&id| self.file.unread(id));
+        all.fold([true; 2], |[mg, eg], own| [mg && own[0], eg && own[1]])
+    }
+
+    /// The arrays that are left out because nothing is computed with them, as their markers would name them.
+    fn left_out(&self) -> Vec<String> {
+        let tables = self.tables.0.iter().enumerate();
+        let of = |(at, table): (usize, &FeatureTable)| {
+            let unread = self.unread(at);
+            let phases = PHASES.iter().zip(unread).filter(|(_, unread)| *unread);
+            phases.map(|(phase, _)| format!("{}.{phase}", table.name)).collect::<Vec<_>>()
+        };
+        tables.flat_map(of).collect()
     }
 
     fn scale_option(&self) -> String {
@@ -336,8 +362,8 @@ impl<'a> Writer<'a> {
         Ok(self.rounding.text(fit(units, self.rounding, self.overflow, name)?))
     }
 
-    /// A declaration a phase, or one of pairs, with its marker.
-    fn declare(&self, item: &Item<'_>) -> String {
+    /// A declaration a phase, or one of pairs, with its marker; phases that nothing reads can be left out.
+    fn declare(&self, item: &Item<'_>, leaves_out: bool) -> String {
         let CodeOptions { language, pairs, style, .. } = self.options;
         let (indent, comment) = (language.indent(), language.comment());
         let mut text = String::new();
@@ -369,7 +395,8 @@ impl<'a> Writer<'a> {
         if *pairs {
             text += &one(None);
         } else {
-            (0..2).for_each(|phase| text += &one(Some(phase)));
+            let written = (0..2).filter(|&phase| !(leaves_out && item.unread[phase]));
+            written.for_each(|phase| text += &one(Some(phase)));
         }
         text
     }

@@ -34,6 +34,9 @@ pub struct Header {
     /// What names of UCI options begin with.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prefix: String,
+    /// Arrays that are not there because nothing is computed with their values, which are 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// Origin of the values.
     #[serde(default)]
     pub provenance: Provenance,
@@ -59,6 +62,7 @@ impl Header {
             scale: 1.0,
             style: None,
             prefix: String::new(),
+            left_out: Vec::new(),
             provenance: file.provenance.clone(),
         }
     }
@@ -67,6 +71,9 @@ impl Header {
     pub fn lines(&self, file: &ParameterFile, rounding: Rounding) -> Vec<String> {
         let units = match rounding {
             Rounding::Fixed(parts) => format!("1/{parts} centipawn"),
+            _ if file.program.is_some() => {
+                "centipawns, those of accumulators in units of their sums".to_string()
+            }
             _ => "centipawns".to_string(),
         };
         let mut lines = vec![format!(

@@ -14,7 +14,7 @@ use crate::Remedy;
 use crate::sources::{Precision, ReadAs, ReadTables, SourceLanguage, read, start_of, utf8};
 use gputexel_chess::PhaseSettings;
 use gputexel_files::{Error, Result};
-use gputexel_model::{Feature, FeatureKind, FeatureSet, ParameterFile, ParameterRecord};
+use gputexel_model::{Feature, FeatureKind, FeatureSet, FeatureTables, ParameterFile, ParameterRecord};
 
 /// Whose parameters an export has.
 #[derive(Clone, Debug, PartialEq)]
@@ -193,6 +193,7 @@ pub fn import_as(bytes: &[u8], path: &Path, like: Option<&Like>, check: &ArrayCh
             format!("has {} of the {} parameters that its header counts", features.len(), header.features);
         return Err(Error::input(path, reason).mended_by(Remedy::LendValues));
     }
+    let theta = with_left_out(&features, theta, header.as_ref());
     let theta = complete(&features, theta, like, path, &mut notes)?;
     let count = features.len();
     let record = |(id, feature): (usize, &Feature)| ParameterRecord {
@@ -483,6 +484,28 @@ fn whose(
             Ok((kind.map_or("imported", FeatureKind::name).to_string(), PhaseSettings::default()))
         }
     }
+}
+
+/// With 0 for the values of arrays that were left out because nothing is computed with them.
+fn with_left_out(features: &[Feature], mut theta: Vec<f64>, header: Option<&Header>) -> Vec<f64> {
+    let left_out = header.map_or(&[][..], |header| &header.left_out);
+    if left_out.is_empty() {
+        return theta;
+    }
+    let tables = FeatureTables::new(features);
+    for name in left_out {
+        let (table, offset) = match (name.strip_suffix(".mg"), name.strip_suffix(".eg")) {
+            (Some(table), _) => (table, 0),
+            (_, Some(table)) => (table, features.len()),
+            _ => continue,
+        };
+        let ids = tables.0.iter().filter(|own| own.name == table).flat_map(|own| &own.ids);
+        ids.for_each(|id| {
+            let value = &mut theta[offset + id];
+            *value = if value.is_nan() { 0.0 } else { *value };
+        });
+    }
+    theta
 }
 
 /// All values, those that are missing lent by a parameter file.

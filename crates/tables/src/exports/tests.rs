@@ -570,3 +570,48 @@ fn programs_are_explained() {
     let told = ParameterFile::parse(&wrong, Path::new("params.json")).unwrap_err().to_string();
     assert!(told.contains("params.json: program of the evaluation: 'danger' is divided by 0"), "{told}");
 }
+
+/// What nothing is computed with is left out, and comes back as 0.
+#[test]
+fn values_that_do_not_exist_are_not_written() {
+    use gputexel_model::program::{Accumulator, Adjustment, Input, Phase, Program};
+    let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
+    let mut file = ParameterFile::new(&set, &[7.0; 12], None, None);
+    file.feature_set = "imported".into();
+    file.parameters = vec![
+        record("pawn", "", 0.0, 90.0),
+        record("flanks", "complexity", 0.0, 10.0),
+        record("base", "complexity", 0.0, -100.0),
+    ];
+    file.program = Some(Program {
+        accumulators: vec![Accumulator { name: "complexity".into(), sides: false, features: vec![1, 2] }],
+        adjustments: vec![Adjustment {
+            target: Phase::Eg,
+            by: Input { accumulator: 0, phase: Phase::Eg },
+            at_most: None,
+        }],
+        ..Program::default()
+    });
+    for language in LANGUAGES {
+        let mut asked = code(CodeOptions { pairs: false, ..CodeOptions::new(language) }, Rounding::Whole);
+        let text = export(&file, &asked).unwrap().text;
+        assert!(
+            text.contains("gputexel: complexity.eg") && !text.contains("gputexel: complexity.mg"),
+            "{text}"
+        );
+        assert!(
+            text.contains("gputexel: pawn.mg")
+                && text.contains("those of accumulators in units of their sums"),
+            "{text}"
+        );
+        let back = read_back(&text, Format::Code(language), None);
+        assert_eq!(values(&back.file), values(&file), "{text}");
+        // Without a header they are needed, and what is not 0 always is.
+        asked.header = false;
+        assert!(export(&file, &asked).unwrap().text.contains("gputexel: complexity.mg"));
+        asked.header = true;
+        let mut other = file.clone();
+        other.parameters[2].mg = 1.0;
+        assert!(export(&other, &asked).unwrap().text.contains("gputexel: complexity.mg"));
+    }
+}

@@ -11,6 +11,9 @@ use gputexel_model::program::CompiledProgram;
 /// Maximum number of combinations of parameters that are listed.
 const COMBINATIONS: usize = 20;
 
+/// Share of positions above which a factor at its largest value is worth a warning.
+const MUCH: f64 = 1.0 / 3.0;
+
 /// What a factor does. Factors are shares: 1 leaves a value as it is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FactorDiagnostics {
@@ -30,6 +33,14 @@ pub struct FactorDiagnostics {
     pub combination_count: usize,
     /// Each parameter that counts anywhere, in the order of features.
     pub parameters: Vec<FactorGroup>,
+}
+
+impl FactorDiagnostics {
+    /// Whether the result has the factor at its largest value in more than a third of the positions that have it:
+    /// they say nothing of its parameters.
+    pub fn is_often_at_max(&self) -> bool {
+        self.at_max[1] > MUCH
+    }
 }
 
 /// Positions with the same parameters in the sum of the factor.

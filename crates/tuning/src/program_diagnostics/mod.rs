@@ -7,6 +7,7 @@
 mod activity;
 mod factor;
 mod histogram;
+mod products;
 mod worth;
 
 use rayon::prelude::*;
@@ -21,6 +22,7 @@ pub use activity::term_activity;
 pub use factor::{FactorDiagnostics, FactorGroup};
 pub use gputexel_model::program::{MIN_ACTIVE_SHARE, TermActivity};
 pub use histogram::Histogram;
+pub use products::undetermined_products;
 pub use worth::{PartWorth, Worth};
 
 /// Maximum number of positions that are looked at: of more, every n-th.
@@ -79,7 +81,7 @@ pub struct AdjustmentDiagnostics {
     pub formula: String,
     /// Share of positions that have its sum.
     pub present: f64,
-    /// Of those, the share in which it makes the value 0.
+    /// Of those, the share in which it makes a value 0 that was another.
     pub cut: [f64; 2],
     /// Distribution of the amount by which it changes the size of the value, centipawns, before it is cut.
     pub histogram: Histogram,

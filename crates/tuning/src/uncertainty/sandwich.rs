@@ -38,8 +38,11 @@ const SPARE_BYTES: usize = 1 << 26;
 pub enum ErrorStatus {
     /// It has one.
     Estimated,
-    /// No position depends on it.
+    /// No position has anything that it moves.
     Unsupported,
+    /// Positions have what it moves, but no score changes with it: a factor is at its limit, a `relu` below 0, or
+    /// the value is not used.
+    Ineffective,
     /// Fewer than [`MIN_CLUSTERS`] games depend on it.
     Rare,
     /// It is held at a bound.
@@ -137,8 +140,15 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
     let space = space_of(parameterization);
     let mut standing: Vec<ErrorStatus> =
         (0..size).map(|i| standing(&space, fit.z, &gradient, &support, i)).collect();
+    if support.contains(&0) {
+        for (i, occurs) in occurring(fit).into_iter().enumerate() {
+            if occurs && standing[i] == ErrorStatus::Unsupported {
+                standing[i] = ErrorStatus::Ineffective;
+            }
+        }
+    }
     let free: Vec<usize> = (0..size)
-        .filter(|&i| !matches!(standing[i], ErrorStatus::AtBound | ErrorStatus::Unsupported))
+        .filter(|&i| standing[i] != ErrorStatus::AtBound && support[i] > 0)
         .filter(|&i| diagonal[i] > 0.0)
         .collect();
     let scale = |i: usize| diagonal[i].sqrt();
@@ -155,8 +165,7 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
     let steps = match space.is_bounded() {
         true => {
             let matrix = if curvature == Curvature::GaussNewton { &gauss_newton } else { &hessian };
-            let supported: Vec<usize> =
-                (0..size).filter(|&i| standing[i] != ErrorStatus::Unsupported && diagonal[i] > 0.0).collect();
+            let supported: Vec<usize> = (0..size).filter(|&i| support[i] > 0 && diagonal[i] > 0.0).collect();
             positive(matrix, size, &supported, scale)?
         }
         false => Vec::new(),
@@ -243,6 +252,29 @@ fn support(fit: &Fit<'_>, sums: &Sums) -> Vec<u64> {
         }
     }
     support
+}
+
+/// Whether any position has an entry of what each z moves.
+fn occurring(fit: &Fit<'_>) -> Vec<bool> {
+    let layout = fit.layout;
+    let features = layout.features();
+    let parts = &layout.parts()[fit.parts.clone()];
+    let all = parts[0].positions.start..parts[parts.len() - 1].positions.end;
+    let mut seen = vec![false; features];
+    for shape in layout.buckets_in(all).flat_map(|(_, positions)| layout.shapes_in(positions)) {
+        let length = shape.positions.len() * shape.row_length();
+        for at in shape.first_entry..shape.first_entry + length {
+            let column = usize::from(layout.ids()[at]);
+            let feature =
+                layout.program().map_or(column, |program| program.features_of_columns()[column].into());
+            seen[feature] |= layout.coefficients().get(at).is_none_or(|&c| f64::from(c) != 0.0);
+        }
+    }
+    let mut occurs = vec![false; fit.parameterization.dimension()];
+    for (at, row) in rows_of(fit.parameterization).iter().enumerate() {
+        row.iter().for_each(|&(i, _)| occurs[i] |= seen[at % features]);
+    }
+    occurs
 }
 
 fn standing(space: &Space, z: &[f64], gradient: &[f64], support: &[u64], i: usize) -> ErrorStatus {
