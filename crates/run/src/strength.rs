@@ -22,7 +22,7 @@ use crate::event::{RunEvent, RunObserver};
 pub enum PriorStrength {
     /// Penalties whose weights are [chosen by held-out loss](gputexel_tuning::choose_strength).
     Auto {
-        /// Number of folds [default: 5, and 10 of fewer than 2,000 games].
+        /// Number of folds [default: 5, and 10 of fewer than 2,000 games if scores are linear].
         folds: Option<usize>,
     },
     /// Nothing but the L2 regularization of the optimizer.

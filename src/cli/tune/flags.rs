@@ -52,7 +52,7 @@ pub struct Fresh {
     /// docs/strength.md [default: auto, none with --l2]
     #[arg(long, value_name = "HOW", help_heading = "Objective")]
     pub(super) prior_strength: Option<String>,
-    /// Folds of games for --prior-strength auto [default: 5, or 10 for fewer than 2000 games]
+    /// Folds of games for --prior-strength auto [default: 5, or 10 for fewer than 2000 games if scores are linear]
     #[arg(long, value_name = "N", help_heading = "Objective")]
     pub(super) prior_folds: Option<usize>,
     /// What each group of features is worth: the held-out loss when it stays at the prior

@@ -16,7 +16,7 @@ use gputexel_model::{Penalty, PenaltyKind, penalties};
 /// How the weights are to be chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StrengthRequest {
-    /// Number of folds [default: 5, and 10 of fewer than 2,000 games].
+    /// Number of folds [default: 5, and 10 of fewer than 2,000 games if scores are linear].
     pub folds: Option<usize>,
     /// Whether to find out what each penalty is worth, and the curve.
     pub details: bool,
