@@ -105,6 +105,24 @@ fn layouts_are_kept() {
 }
 
 #[test]
+fn a_macro_above_an_array_is_no_part_of_its_type() {
+    let macros = "#define S(mg, eg) \\\n  ((int)((unsigned)(eg) << 16) + (mg))\n";
+    let values = values(FeatureKind::Material, |i| -(i as f64));
+    for (marker, array, expected) in [
+        ("pawn", "const int P = S(1, 2);", Ok("const int P = S(0, -6);")),
+        ("rook.mg", "const int A[1] = { 5 };", Ok("const int A[1] = { -3 };")),
+        ("rook.mg", "const unsigned A[1] = { 5 };", Err("-3 does not fit unsigned, the type of the array")),
+    ] {
+        let found = patched(&values, "a.c", &format!("{macros}// gputexel: {marker}\n{array}\n"));
+        match (&found, expected) {
+            (Ok(text), Ok(expected)) => assert!(text.contains(expected), "{text}"),
+            (Err(told), Err(expected)) => assert!(told.contains(expected), "{told}"),
+            _ => panic!("{array}: {found:?}"),
+        }
+    }
+}
+
+#[test]
 fn shapes_say_where_phases_are() {
     gives(
         "// gputexel: material\nint a[2][6] = {{1,2,3,4,5,6},{1,2,3,4,5,6}};",
