@@ -52,6 +52,14 @@ pub fn counted(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
+/// A number as a message shows it, in few digits even if it is gigantic or tiny.
+pub fn shown_number(value: f64) -> String {
+    match value.abs() {
+        size if size.is_finite() && (size >= 1e9 || (size > 0.0 && size < 1e-9)) => format!("{value:e}"),
+        _ => value.to_string(),
+    }
+}
+
 fn shortened(text: &str, most: usize) -> String {
     let mut out = String::new();
     let mut chars = text.chars();
@@ -134,6 +142,22 @@ mod tests {
         assert_eq!(shown(&"é".repeat(61)), format!("{}…", "é".repeat(60)));
         assert_eq!(shown("a\u{1b}[2Jb\r\n"), "a\\u{1b}[2Jb\\r\\n");
         assert_eq!(shown("a\u{202e}b"), "a\\u{202e}b");
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        for (number, expected) in [
+            (0.0, "0"),
+            (-2.5, "-2.5"),
+            (999_999_999.0, "999999999"),
+            (1e9, "1e9"),
+            (-1.5e20, "-1.5e20"),
+            (1e-300, "1e-300"),
+            (f64::NAN, "NaN"),
+            (f64::NEG_INFINITY, "-inf"),
+        ] {
+            assert_eq!(shown_number(number), expected);
+        }
     }
 
     #[test]
