@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Phase, Program, Term};
+use super::{Operator, Phase, Program, Term};
 
 /// Share of positions below which a term that can be off is called dead.
 pub const MIN_ACTIVE_SHARE: f64 = 0.01;
@@ -62,9 +62,14 @@ impl TermActivity {
     /// What is to be known of a dead term, as a clause.
     pub fn describe(&self) -> String {
         let Self { accumulator, operator, target, active, positions, .. } = self;
-        let target = target.name();
-        format!(
-            "the {operator} of '{accumulator}' in {target} is switched on in {active} of {positions} positions"
-        )
+        let term = called(accumulator, operator, *target);
+        format!("{term} is switched on in {active} of {positions} positions")
     }
+}
+
+/// What messages call a term: `the relu2 of 'danger' in mg`.
+pub(super) fn called(accumulator: &str, operator: &str, target: Phase) -> String {
+    // Schemas need not name the identity.
+    let operator = if operator == Operator::Identity.name() { "term" } else { operator };
+    format!("the {operator} of '{accumulator}' in {}", target.name())
 }
