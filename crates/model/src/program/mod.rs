@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use gputexel_files::{Error, Result, shown_number};
 
-pub use activity::{MIN_ACTIVE_SHARE, TermActivity};
+pub use activity::{MIN_ACTIVE_SHARE, TermActivity, dead_terms};
 pub use compiled::{CompiledProgram, LINEAR, MAX_SLOTS};
 pub use parts::{AdjustmentEffect, FactorEffect, Part, TermEffect};
 pub use scalar::{Dual, Scalar};
