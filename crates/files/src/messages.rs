@@ -52,6 +52,19 @@ pub fn counted(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
+/// A count with commas: `1234567` as `1,234,567`.
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// A number as a message shows it, in few digits even if it is gigantic or tiny.
 pub fn shown_number(value: f64) -> String {
     match value.abs() {
@@ -146,6 +159,7 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
+        assert_eq!([7, 999, 1000, 1_234_567].map(grouped), ["7", "999", "1,000", "1,234,567"]);
         for (number, expected) in [
             (0.0, "0"),
             (-2.5, "-2.5"),

@@ -1,5 +1,6 @@
 //! How often terms do anything: a `relu` whose sum is hardly ever above 0 has no slope there, and cannot be tuned.
 
+use gputexel_files::grouped;
 use serde::Serialize;
 
 use super::{Operator, Phase, Program, Term};
@@ -111,13 +112,6 @@ fn listed(parts: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// A count with a comma before each three digits.
-fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let comma = |at: usize| at > 0 && (digits.len() - at).is_multiple_of(3);
-    digits.chars().enumerate().flat_map(|(at, c)| comma(at).then_some(',').into_iter().chain([c])).collect()
-}
-
 /// What messages call a term: `the relu2 of 'danger' in mg`.
 pub(super) fn called(accumulator: &str, operator: &str, target: Phase) -> String {
     format!("the {} of '{accumulator}' in {}", shown(operator), target.name())
@@ -171,6 +165,5 @@ mod tests {
         let same =
             dead_terms(&[term("danger", "relu", Phase::Mg, 5), term("danger", "relu", Phase::Eg, 5)], "");
         assert!(same[0].contains("are switched on in 5 of 6,000 positions: in"), "{same:?}");
-        assert_eq!([7, 999, 1000, 1234567].map(grouped), ["7", "999", "1,000", "1,234,567"]);
     }
 }
