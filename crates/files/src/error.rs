@@ -127,6 +127,16 @@ impl Error {
         Self::Input { path: path.as_ref().to_path_buf(), line: Some(line), reason: reason.into() }
     }
 
+    /// A file whose JSON is not `what` it should be, at the line where that shows.
+    pub fn json(path: impl AsRef<Path>, what: &str, error: &serde_json::Error) -> Self {
+        let (line, column) = (error.line(), error.column());
+        let text = error.to_string();
+        // The line stands before the reason.
+        let reason = text.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&text);
+        let column = if column > 0 { format!(" (column {column})") } else { String::new() };
+        Self::line(path, line.max(1) as u64, format!("not {what}: {reason}{column}"))
+    }
+
     /// A setting with a value that makes no sense.
     pub fn setting(setting: &'static str, value: impl ToString, reason: impl Into<String>) -> Self {
         Self::Setting { setting, value: Some(value.to_string()), reason: reason.into() }
@@ -189,6 +199,17 @@ mod tests {
     #[derive(Debug, PartialEq)]
     struct Other;
     impl Remedy for Other {}
+
+    #[test]
+    fn places_in_json_are_told_once() {
+        let told = |text: &str| {
+            let error = serde_json::from_str::<[f64; 1]>(text).unwrap_err();
+            Error::json("s.json", "a schema", &error).to_string()
+        };
+        assert_eq!(told("[\n\n  1,]"), "s.json:3: not a schema: trailing comma (column 5)");
+        assert_eq!(told("[1\n"), "s.json:2: not a schema: EOF while parsing a list");
+        assert!(!told("[\"x\"]").contains("at line"), "{}", told("[\"x\"]"));
+    }
 
     #[test]
     fn remedies_are_found_by_their_type() {

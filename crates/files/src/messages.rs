@@ -52,6 +52,27 @@ pub fn counted(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
+/// A count with commas: `1234567` as `1,234,567`.
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number as a message shows it, in few digits even if it is gigantic or tiny.
+pub fn shown_number(value: f64) -> String {
+    match value.abs() {
+        size if size.is_finite() && (size >= 1e9 || (size > 0.0 && size < 1e-9)) => format!("{value:e}"),
+        _ => value.to_string(),
+    }
+}
+
 fn shortened(text: &str, most: usize) -> String {
     let mut out = String::new();
     let mut chars = text.chars();
@@ -134,6 +155,23 @@ mod tests {
         assert_eq!(shown(&"é".repeat(61)), format!("{}…", "é".repeat(60)));
         assert_eq!(shown("a\u{1b}[2Jb\r\n"), "a\\u{1b}[2Jb\\r\\n");
         assert_eq!(shown("a\u{202e}b"), "a\\u{202e}b");
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!([7, 999, 1000, 1_234_567].map(grouped), ["7", "999", "1,000", "1,234,567"]);
+        for (number, expected) in [
+            (0.0, "0"),
+            (-2.5, "-2.5"),
+            (999_999_999.0, "999999999"),
+            (1e9, "1e9"),
+            (-1.5e20, "-1.5e20"),
+            (1e-300, "1e-300"),
+            (f64::NAN, "NaN"),
+            (f64::NEG_INFINITY, "-inf"),
+        ] {
+            assert_eq!(shown_number(number), expected);
+        }
     }
 
     #[test]

@@ -179,9 +179,8 @@ impl RunFolder {
             ErrorKind::NotFound => no_record(&self.path, name, what),
             _ => Error::io(&record, e),
         })?;
-        serde_json::from_str(&text).map_err(|e| {
-            Error::line(&record, e.line() as u64, format!("not a valid record of a {what}: {e}"))
-        })
+        serde_json::from_str(&text)
+            .map_err(|error| Error::json(&record, &format!("a valid record of a {what}"), &error))
     }
 
     /// What has to be said where the folder could not be locked.

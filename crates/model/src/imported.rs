@@ -6,6 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use gputexel_files::shown_number;
+
 /// Maximum number of features: ids have 16 bits, and one more id pads rows.
 pub const MAX_FEATURES: usize = 65_534;
 /// Largest magnitude of a starting value or bound, centipawns.
@@ -73,7 +75,7 @@ impl ImportedParameter {
     pub fn check(&self) -> std::result::Result<(), String> {
         let numbers = self.prior.iter().chain(self.min.iter().flatten()).chain(self.max.iter().flatten());
         if let Some(bad) = numbers.into_iter().find(|value| !value.is_finite() || value.abs() > MAX_CP) {
-            return Err(format!("the value {bad} is not one from -1e6 to 1e6"));
+            return Err(format!("the value {bad} is not one from -1e6 to 1e6", bad = shown_number(*bad)));
         }
         let one_value = |pair: bool| if pair { Ok(()) } else { Err("is untapered, but has two values") };
         if self.phases == Phases::Untapered {
@@ -88,9 +90,10 @@ impl ImportedParameter {
             let high = self.max[phase].unwrap_or(f64::INFINITY);
             let prior = self.prior[phase];
             if low > high || (self.integer && low.ceil() > high.floor()) {
-                return Err(format!("the interval {low} to {high} is empty"));
+                return Err(format!("the interval {} to {} is empty", shown_number(low), shown_number(high)));
             }
             if !(low..=high).contains(&prior) {
+                let [low, high, prior] = [low, high, prior].map(shown_number);
                 return Err(format!("the bounds {low} to {high} exclude the prior {prior}"));
             }
             if self.integer && prior.fract() != 0.0 {

@@ -305,9 +305,8 @@ impl ParameterFile {
     /// # Errors
     /// [`Error::Input`] with the line when it is not a parameter file or contains a non-finite value.
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
-        let file: Self = serde_json::from_str(text).map_err(|error| {
-            Error::line(path, error.line() as u64, format!("not a parameter file: {error}"))
-        })?;
+        let file: Self =
+            serde_json::from_str(text).map_err(|error| Error::json(path, "a parameter file", &error))?;
         if file.format != FORMAT {
             return Err(Error::input(path, format!("format is '{}', expected '{FORMAT}'", file.format)));
         }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::{Feature, FeatureKind, FeatureSet, ParameterFile, ROLE_NAMES, full};
+use super::{Feature, FeatureKind, FeatureSet, ParameterFile, Provenance, ROLE_NAMES, full};
 use gputexel_files::{Error, Result};
 
 /// The origin of the starting values.
@@ -134,6 +134,33 @@ impl Prior {
     }
 }
 
+impl Prior {
+    /// These values as a parameter file with the parameters of another one, which `name` stands for in messages.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for values other than 0 where the parameters are those of a schema; those of
+    /// [`Self::theta`].
+    pub fn file_like(&self, other: &ParameterFile, name: &str) -> Result<ParameterFile> {
+        if let Some(kind) = FeatureKind::COMPUTED.into_iter().find(|kind| kind.name() == other.feature_set) {
+            other.phase.validate()?;
+            let set = FeatureSet::new(kind, other.phase.clone());
+            return Ok(ParameterFile::new(&set, &self.theta(&set)?, None, None));
+        }
+        if *self != Self::Zero {
+            return Err(Error::Usage(format!(
+                "'{self}': the parameters of {name} are those of a schema, whose values only a parameter file can give; there is 'zero'"
+            )));
+        }
+        let mut file = other.clone();
+        (file.k, file.uncertainty, file.provenance) = (None, None, Provenance::default());
+        for record in &mut file.parameters {
+            (record.mg, record.eg) = (0.0, 0.0);
+            (record.occurrences, record.errors, record.bootstrap) = (None, None, None);
+        }
+        Ok(file)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,6 +176,22 @@ mod tests {
             (theta[0], theta[64], theta[128 + 63], theta[383], theta[384 + 4 * 64]),
             (100.0, 300.0, 320.0, 0.0, 900.0)
         );
+    }
+
+    #[test]
+    fn words_give_values_to_the_parameters_of_a_file() {
+        let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
+        let tuned = ParameterFile::new(&set, &[7.0; 12], Some(&[1; 6]), Some(0.9));
+        let found = "material".parse::<Prior>().unwrap().file_like(&tuned, "run").unwrap();
+        assert_eq!((found.parameters[4].mg, found.parameters[4].eg, found.k), (900.0, 900.0, None));
+        // Parameters of a schema have no pieces.
+        let mut imported = tuned.clone();
+        imported.feature_set = "imported".to_string();
+        let found = Prior::Zero.file_like(&imported, "run").unwrap();
+        assert!(found.parameters.iter().all(|p| p.mg == 0.0 && p.eg == 0.0 && p.occurrences.is_none()));
+        assert_eq!((found.feature_set.as_str(), found.parameters.len(), found.k), ("imported", 6, None));
+        let told = Prior::default().file_like(&imported, "run").unwrap_err().to_string();
+        assert!(told.contains("the parameters of run are those of a schema"), "{told}");
     }
 
     #[test]

@@ -242,10 +242,7 @@ pub(super) fn short(value: f64) -> String {
     } else if (0.999e-3..1e5).contains(&magnitude) {
         let digits = (3 - magnitude.log10().floor() as i32).clamp(0, 6) as usize;
         let text = format!("{value:.digits$}");
-        match text.contains('.') {
-            true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
-            false => text,
-        }
+        trimmed(&text)
     } else {
         let text = format!("{value:.2e}");
         text.replace(".00e", "e").replace("0e", "e")
@@ -256,10 +253,13 @@ pub(super) fn short(value: f64) -> String {
 fn precise(value: f64) -> String {
     let digits = (6 - value.abs().max(1e-12).log10().floor() as i32).clamp(0, 12) as usize;
     let text = format!("{value:.digits$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
-        false => text,
-    }
+    trimmed(&text)
+}
+
+/// A decimal without the zeros at its end, and 0 without a sign.
+pub(super) fn trimmed(text: &str) -> String {
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text };
+    if text == "-0" { "0".to_string() } else { text.to_string() }
 }
 
 #[cfg(test)]

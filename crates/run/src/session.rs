@@ -8,6 +8,7 @@ use gputexel_dataset::{Dataset, Layout, Split};
 use gputexel_evaluator::Backend;
 use gputexel_files::run_folder::append_line;
 use gputexel_files::{Error, Result, RunFolder, counted};
+use gputexel_model::program::dead_terms;
 use gputexel_optimizer::Optimizer;
 use gputexel_report::InHand;
 use gputexel_tuning::{
@@ -189,15 +190,12 @@ impl Session<'_, '_> {
         let mut metrics = folder.map(|folder| folder.metrics(kept)).transpose()?;
         let observe = &mut *self.observe;
         if resumed.is_none() {
-            for term in term_activity(data, &config.prior_theta).iter().filter(|term| term.is_dead()) {
+            for clause in dead_terms(&term_activity(data, &config.prior_theta), "under the prior") {
                 let remedy = match &self.record.starts {
                     Some(starts) => format!("of {} starts, the best goes on", starts.losses.len()),
                     None => "start from larger values of them, or from several points".to_string(),
                 };
-                let warning = format!(
-                    "{} under the prior: in the others, tuning cannot see its parameters; {remedy}",
-                    term.describe()
-                );
+                let warning = format!("{clause}; {remedy}");
                 observe(RunEvent::Warning(&warning))?;
             }
             for warning in undetermined_products(data, config) {

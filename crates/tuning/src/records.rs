@@ -149,8 +149,7 @@ impl CoordinatesFile {
     /// [`Error::Io`] when it cannot be read, [`Error::Input`] when it is not of this format.
     pub fn read(path: &Path) -> Result<Self> {
         let text = read_whole_text(path, RECORD_BYTES).map_err(|e| Error::io(path, e))?;
-        serde_json::from_str(&text)
-            .map_err(|e| Error::line(path, e.line() as u64, format!("not the values of a basis: {e}")))
+        serde_json::from_str(&text).map_err(|error| Error::json(path, "the values of a basis", &error))
     }
 }
 

@@ -97,9 +97,8 @@ impl Constants {
     /// [`Error::Io`] when it cannot be read, [`Error::Input`] when it is not of this format or a is not positive.
     pub fn read(path: &Path) -> Result<Self> {
         let text = read_whole_text(path, RECORD_BYTES).map_err(|e| Error::io(path, e))?;
-        let file: File = serde_json::from_str(&text).map_err(|e| {
-            Error::line(path, e.line() as u64, format!("not the constants of a WDL model: {e}"))
-        })?;
+        let file: File = serde_json::from_str(&text)
+            .map_err(|error| Error::json(path, "the constants of a WDL model", &error))?;
         let wrong = |why: String| Err(Error::input(path, why));
         let File { by, low, high, target, mut a, mut b } = file;
         if a.is_empty() || a.len() > MAX_DEGREE + 1 || b.len() > MAX_DEGREE + 1 {

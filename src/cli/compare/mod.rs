@@ -16,10 +16,11 @@ use super::scale::ScaleArgs;
 Changes are from A to B. Parameters are matched by name, so feature sets that only partly overlap can be \
 compared, too.")]
 pub struct CompareArgs {
-    /// A parameter file, or the folder of a run
+    /// A parameter file, the folder of a run, or piece values for the parameters of B (material,
+    /// material:100,300,320,500,900, zero)
     #[arg(value_name = "A")]
     a: PathBuf,
-    /// The one to compare it with
+    /// The one to compare it with, likewise
     #[arg(value_name = "B")]
     b: PathBuf,
     /// Compute the losses of both on this dataset (if given several times, on all of them together)
@@ -80,7 +81,7 @@ pub fn run(args: &CompareArgs, context: &Context) -> anyhow::Result<()> {
     if args.top == 0 {
         return Err(Error::Usage("--top 0: must be at least 1".to_string()).into());
     }
-    let sides = [Side::read(&args.a)?, Side::read(&args.b)?];
+    let sides = Side::read_both([&args.a, &args.b])?;
     let mut found = Differences::try_new(sides, args.sort.into())?;
     args.board.as_deref().map_or(Ok(()), |board| found.check_board(board))?;
     if !args.dataset.is_empty() {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _; // to strings, which cannot fail
 
+use gputexel::model::program::dead_terms;
 use gputexel::tuning::ProgramDiagnostics;
 
 use super::super::table::grouped;
@@ -47,12 +48,8 @@ pub fn lines(program: &ProgramDiagnostics, imported: bool) -> String {
             );
         }
     }
-    for activity in terms.iter().map(|term| &term.activity[1]).filter(|activity| activity.is_dead()) {
-        let _ = writeln!(
-            out,
-            "warning     {} with the result: in the others, tuning cannot see its parameters; start from larger values of them",
-            activity.describe()
-        );
+    for clause in dead_terms(terms.iter().map(|term| &term.activity[1]), "with the result") {
+        let _ = writeln!(out, "warning     {clause}; start from larger values of them");
     }
     out
 }

@@ -178,12 +178,12 @@ fn parameters_of_accumulators_are_tuned_and_written_back() {
 fn mistakes_are_named() {
     let cases = [
         ("\"relu2\"", "\"cube\"", "s.json:8: not a schema: unknown variant `cube`"),
-        ("\"by\": \"complexity\"", "\"by\": \"c\"", "s.json: there is no accumulator 'c'"),
-        ("\"divide\": 20", "\"divide\": 0", "s.json: program of the evaluation: 'danger' is divided by 0"),
+        ("\"by\": \"complexity\"", "\"by\": \"c\"", "s.json: \"adjust\": there is no accumulator 'c'"),
+        ("\"divide\": 20", "\"divide\": 0", "s.json: the relu2 of 'danger' in mg is divided by 0"),
         (
             "\"black\": 20",
             "\"black\": 11",
-            "s.json: accumulator 'danger', 'attack': index 11 is taken already",
+            "s.json: accumulator 'danger' (black), 'attack': index 11 is taken already by accumulator 'danger' (white), ",
         ),
         ("\"max\": 64, ", "", "s.json: factor 'factor': its scale is not determined"),
         ("\"at\": 1, \"prior\": 7", "\"prior\": 7", "s.json: parameter 'each': is one of an accumulator"),
@@ -201,7 +201,12 @@ fn mistakes_are_named() {
     bench.write("s.json", schema().replace("[48, 41]", "0"));
     let report = import(&bench, &["t.svm"], "");
     let warning = report["sources"][0]["warnings"][0].as_str().unwrap();
-    assert!(warning.starts_with("the relu2 of 'danger' in mg is switched on in 0 of 300"), "{warning}");
+    assert!(
+        warning.starts_with(
+            "the relu2 in mg and the relu in eg of 'danger' are never switched on in 300 positions"
+        ),
+        "{warning}"
+    );
 }
 
 #[test]

@@ -112,10 +112,13 @@ fn schemas_that_contradict_themselves_are_named() {
         (format!("\"index_base\": 2, \"parameters\": [{a}]"), "index_base 2: must be 0 or 1"),
         (format!("\"parameters\": [{a}]"), "missing field `index_base`"),
         ("\"index_base\": 1, \"parameters\": []".to_string(), "no parameters"),
-        (format!("\"index_base\": 1, \"parameters\": [{a}, {a}]"), "parameter 'a': index 1 is taken already"),
+        (
+            format!("\"index_base\": 1, \"parameters\": [{a}, {a}]"),
+            "parameter 'a': index 1 is taken already by parameter 'a'",
+        ),
         (
             format!("\"index_base\": 1, \"columns\": {{\"eval\": 1}}, \"parameters\": [{a}]"),
-            "index 1 is taken",
+            "index 1 is taken already by column eval",
         ),
         (
             "\"index_base\": 1, \"parameters\": [{\"name\": \"a\", \"index\": 0}]".into(),
@@ -124,6 +127,11 @@ fn schemas_that_contradict_themselves_are_named() {
         (
             "\"index_base\": 1, \"parameters\": [{\"name\": \"a\"}]".into(),
             "needs either index, indices, or mg and eg",
+        ),
+        (
+            "\"index_base\": 1, \"parameters\": [{\"name\": \"a\", \"index\": 1, \"indices\": [2, 3]}]"
+                .into(),
+            "parameter 'a': has index and indices: needs only one of them",
         ),
         (
             "\"index_base\": 1, \"parameters\": [{\"name\": \"a\", \"index\": 1, \"color\": 3}]".into(),

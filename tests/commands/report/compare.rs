@@ -82,6 +82,51 @@ fn changes_losses_and_errors_are_those_of_the_files() {
 }
 
 #[test]
+fn piece_values_stand_for_parameters() {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Material, 2000, 7);
+    bench.tune(&["d.bin", "--out", "a", "--l2", "1e-3"]);
+    let tuned = bench.json("a/params.json");
+    let sum =
+        |of: &dyn Fn(&Value) -> f64| tuned["parameters"].as_array().unwrap().iter().map(of).sum::<f64>();
+    let size = |worth: &dyn Fn(&str) -> f64| {
+        let square =
+            |p: &Value, phase: &str| (number(&p[phase]) - worth(p["name"].as_str().unwrap())).powi(2);
+        (sum(&|p| square(p, "mg") + square(p, "eg")) / 12.0).sqrt()
+    };
+    let worth = |name: &str| match name {
+        "pawn" => 90.0,
+        "knight" => 310.0,
+        "bishop" => 330.0,
+        "rook" => 510.0,
+        "queen" => 980.0,
+        _ => 0.0,
+    };
+    for (word, expected) in [("zero", size(&|_| 0.0)), ("material:90,310,330,510,980", size(&worth))] {
+        for sides in [["a", word], [word, "a/params.json"]] {
+            let found = compare(&bench, &sides);
+            assert_eq!(found["values"], 12);
+            assert!((number(&found["rms"]) - expected).abs() < 1e-9, "{sides:?}: {found}");
+        }
+    }
+    // What tuning started from is no better.
+    let found = compare(&bench, &["material", "a", "--dataset", "d.bin"]);
+    assert!(number(&found["losses"]["difference"]["mean"]) < 0.0);
+    assert_eq!(found["losses"]["a"]["tuned_on_it"], false);
+    let (_, out, _) = bench.run(&["compare", "a", "material", "--html", "c.html"], "");
+    assert!(out.contains("material") && bench.path("c.html").is_file(), "{out}");
+    assert!(
+        bench
+            .fails(&["compare", "zero", "material"], 2)
+            .contains("one of the two has to be a parameter file")
+    );
+    assert!(
+        bench.fails(&["compare", "a", "schema"], 2).contains("prior 'schema' is that of imported datasets")
+    );
+    assert!(bench.fails(&["compare", "a", "material:1,2"], 2).contains("expected material:P,N,B,R,Q"));
+}
+
+#[test]
 fn words_boards_and_the_page_say_the_same() {
     let bench = bench();
     let (code, out, err) =

@@ -21,7 +21,7 @@ use gputexel_chess::sample::{Agreement, Verdict};
 use gputexel_chess::scale::ResultTally;
 use gputexel_dataset::{DatasetWriter, SourceRecord};
 use gputexel_files::{Advice, Error, Result};
-use gputexel_model::program::TermActivity;
+use gputexel_model::program::{self, TermActivity};
 
 /// Number of lines before the share of bad ones is first checked.
 const LINES_BEFORE_JUDGING: u64 = 1000;
@@ -287,13 +287,10 @@ fn dead_terms(schema: &CompiledSchema, active: &[u64], positions: u64) -> Vec<St
     let Some((program, _)) = &schema.program else { return Vec::new() };
     let program = program.program();
     let all = program.terms.iter().zip(active);
-    let activity =
-        all.map(|(term, &active)| TermActivity { active, positions, ..TermActivity::new(program, term) });
-    let dead = activity.filter(TermActivity::is_dead);
-    dead.map(|term| {
-        format!("{} under the priors: in the others, tuning cannot see its parameters", term.describe())
-    })
-    .collect()
+    let activity: Vec<TermActivity> = all
+        .map(|(term, &active)| TermActivity { active, positions, ..TermActivity::new(program, term) })
+        .collect();
+    program::dead_terms(&activity, "under the priors")
 }
 
 /// Why results are not accepted as they are.

@@ -3,13 +3,13 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::accumulators::{AccumulatorEntry, AccumulatorRecord, SharedParameter, SideIndices};
+use super::accumulators::{AccumulatorEntry, AccumulatorRecord, SharedParameter};
 use super::parameters::{SchemaParameter, Values};
-use super::pipeline_plan::Plan;
+use super::pipeline_plan::{Plan, starts};
 use super::places::places_of;
 use super::schema::{Columns, Comment, GameColumn, PhaseRecord, PhaseWord, Results, Schema, View, Views};
 use gputexel_chess::PhaseSettings;
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, Result, shown_number};
 use gputexel_model::program::{Accumulator, CompiledProgram, Factor, Program, ValueKind};
 use gputexel_model::{Feature, FeatureSet, Imported, ImportedParameter, MAX_FEATURES, Phases};
 
@@ -260,7 +260,9 @@ fn phase_of(schema: &Schema) -> Result<(PhaseSource, PhaseSettings)> {
             let max = steps.map_or(span.abs(), f64::from);
             if !(span.is_finite() && span != 0.0 && max.fract() == 0.0 && (1.0..=1024.0).contains(&max)) {
                 return Err(Error::Usage(format!(
-                    "phase from {endgame} to {middlegame}: must be two numbers with 1 to 1024 steps between them"
+                    "phase from {} to {}: must be two numbers with 1 to 1024 steps between them",
+                    shown_number(endgame),
+                    shown_number(middlegame)
                 )));
             }
             let settings = PhaseSettings { max: max as u16, ..none };
@@ -283,7 +285,7 @@ fn scale_of(schema: &Schema) -> Result<(u16, f64)> {
     if !(record.one.is_finite() && record.one > 0.0 && (1..=1024).contains(&steps)) {
         return Err(Error::Usage(format!(
             "scale: one is {}, steps {steps}: must be a positive number and 1 to 1024",
-            record.one
+            shown_number(record.one)
         )));
     }
     Ok((steps, f64::from(steps) / record.one))
@@ -314,15 +316,6 @@ fn views_of(schema: &Schema) -> Result<([bool; 5], bool)> {
     }
 }
 
-/// The first index of each sum of an accumulator.
-fn starts(record: &AccumulatorRecord) -> Result<Vec<u32>> {
-    match (record.index, record.sides) {
-        (Some(index), None) => Ok(vec![index]),
-        (None, Some(SideIndices { white, black })) => Ok(vec![white, black]),
-        _ => Err(Error::Usage(format!("accumulator '{}': needs either index or sides", record.name))),
-    }
-}
-
 struct Builder {
     base: u32,
     untapered: bool,
@@ -333,6 +326,8 @@ struct Builder {
     required: Vec<(Column, u32)>,
     /// The parameters of each entry of the schema.
     tables: Vec<(String, Range<usize>)>,
+    /// What messages call each column behind those of the features.
+    entries: Vec<String>,
 }
 
 impl Builder {
@@ -346,6 +341,7 @@ impl Builder {
             parameters: Vec::new(),
             required: Vec::new(),
             tables: Vec::new(),
+            entries: Vec::new(),
         }
     }
 
@@ -364,12 +360,25 @@ impl Builder {
         if at >= self.actions.len() {
             self.actions.resize(at + 1, Action::None);
         }
-        if self.actions[at] != Action::None {
-            return usage(format!("{whose}: index {index} is taken already"));
+        if let Some(owner) = self.owner(self.actions[at]) {
+            return usage(format!("{whose}: index {index} is taken already by {owner}"));
         }
         self.actions[at] = action;
         self.declared += 1;
         Ok(())
+    }
+
+    /// What messages call that whose role is an action; `None` if nothing has it.
+    fn owner(&self, action: Action) -> Option<String> {
+        match action {
+            Action::None => None,
+            Action::Ignore => Some("\"ignore\"".to_string()),
+            Action::Column(column) => Some(format!("column {}", column.name())),
+            Action::Feature(id, _) => Some(match self.features.get(usize::from(id)) {
+                Some(feature) => format!("parameter '{}'", feature.name),
+                None => self.entries[usize::from(id) - self.features.len()].clone(),
+            }),
+        }
     }
 
     fn columns(&mut self, columns: &Columns) -> Result<()> {
@@ -401,13 +410,16 @@ impl Builder {
         let name = record.name.as_str();
         let usage = |text: &str| Err(Error::Usage(format!("parameter '{name}': {text}")));
         let ways = [
-            record.index.is_some(),
-            !record.indices.is_empty(),
-            record.mg.is_some() || record.eg.is_some(),
-            record.at.is_some(),
+            ("index", record.index.is_some()),
+            ("indices", !record.indices.is_empty()),
+            ("mg or eg", record.mg.is_some() || record.eg.is_some()),
+            ("at", record.at.is_some()),
         ];
-        if ways.iter().filter(|way| **way).count() != 1 {
-            return usage("needs either index, indices, or mg and eg");
+        let given: Vec<&str> = ways.iter().filter(|(_, given)| *given).map(|(way, _)| *way).collect();
+        match given.len() {
+            0 => return usage("needs either index, indices, or mg and eg"),
+            1 => {}
+            _ => return usage(&format!("has {}: needs only one of them", given.join(" and "))),
         }
         let table = record.count.is_some() || !record.names.is_empty();
         let count = record.count.map_or(record.names.len().max(1), |count| count as usize);
@@ -493,15 +505,18 @@ impl Builder {
         let mut column = self.features.len();
         for (record, places) in schema.accumulators.iter().zip(&places) {
             let starts = starts(record)?;
-            for &start in &starts {
+            let sides = if starts.len() == 2 { [" (white)", " (black)"] } else { [""; 2] };
+            for (&start, side) in starts.iter().zip(sides) {
                 for &(at, feature) in places {
-                    let whose = format!("accumulator '{}', '{}'", record.name, self.features[feature].name);
+                    let name = &self.features[feature].name;
+                    let whose = format!("accumulator '{}'{side}, '{name}'", record.name);
                     let Ok(id) = u16::try_from(column) else {
                         return Err(Error::Usage(format!(
                             "{whose}: more than {MAX_FEATURES} entries of parameters and accumulators"
                         )));
                     };
                     self.place(start.saturating_add(at), Action::Feature(id, Half::Both), &whose)?;
+                    self.entries.push(whose);
                     column += 1;
                 }
             }

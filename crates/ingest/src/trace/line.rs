@@ -18,6 +18,7 @@ use gputexel_chess::sample::Agreement;
 use gputexel_chess::scale::ResultTally;
 use gputexel_chess::text::significant_lines;
 use gputexel_dataset::{ImportedPosition, PositionLabels};
+use gputexel_files::shown_number;
 use gputexel_model::program::Taper;
 
 /// Maximum number of complaints kept per chunk.
@@ -434,12 +435,13 @@ impl Reader<'_> {
             let name = program.slot_name(slot);
             return fault(
                 "bad sum",
-                format!("the sum of '{name}' is {sum}, at most 1e9 can be computed with"),
+                format!("the sum of '{name}' is {}, at most 1e9 can be computed with", shown_number(sum)),
             );
         }
         let (mg, eg) = shares.pair();
         let score = program.score(&self.sums.sums, self.sums.present, Taper { mg, eg });
         if !is_usable(score) {
+            let score = shown_number(score);
             return fault("bad sum", format!("the score is {score}, at most 1e9 can be computed with"));
         }
         self.sums.count_active(program, &mut batch.active);

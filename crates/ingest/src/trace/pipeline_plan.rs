@@ -8,7 +8,7 @@ use super::accumulators::{
     OperatorRecord, SharedParameter, SideIndices, TermRecord,
 };
 use super::schema::Schema;
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, Result, shown_number};
 use gputexel_model::program::{
     Adjustment, CompiledProgram, Factor, FactorTarget, Input, LINEAR, Operator, Phase, Program, Term,
 };
@@ -43,49 +43,55 @@ impl Plan {
             if schema.accumulators[..accumulator].iter().any(|other| other.name == *name) {
                 return Err(Error::Usage(format!("accumulator '{name}' is listed twice")));
             }
+            let whole = format!("accumulator '{name}'");
             if record.sign.abs() != 1.0 {
-                return Err(usage(name, &format!("its sign is {}: must be 1 or -1", record.sign)));
+                let sign = shown_number(record.sign);
+                return Err(usage(&whole, &format!("its sign is {sign}: must be 1 or -1")));
             }
             if record.sign < 0.0 && record.mg.0.is_empty() && record.eg.0.is_empty() {
-                return Err(usage(name, "has a sign, but adds nothing to the score"));
+                return Err(usage(&whole, "has a sign, but adds nothing to the score"));
             }
             for (target, own) in [(Phase::Mg, &record.mg.0), (Phase::Eg, &record.eg.0)] {
+                let list = format!("{whole}, \"{}\"", target.name());
                 if untapered && target == Phase::Eg && !own.is_empty() {
-                    return Err(no_endgame(name));
+                    return Err(no_endgame(&list));
                 }
                 if turned && record.sides.is_none() && !own.is_empty() {
                     return Err(usage(
-                        name,
+                        &whole,
                         "has one sum, which is added to the score: with coefficients of the side to move it needs one for each side",
                     ));
                 }
-                for term in own {
-                    terms.push(names.term(accumulator, target, term)?);
+                for (index, term) in own.iter().enumerate() {
+                    let place = numbered(&list, index, own.len());
+                    terms.push(names.term(&place, accumulator, target, term)?);
                 }
             }
         }
         let mut adjustments = Vec::new();
-        for record in &schema.adjust {
+        for (index, record) in schema.adjust.iter().enumerate() {
             let AdjustmentRecord { target, op: AdjustmentOperator::Bounded, by, at_most } = record;
+            let place = numbered("\"adjust\"", index, schema.adjust.len());
             if untapered && *target == Phase::Eg {
-                return Err(no_endgame(by));
+                return Err(no_endgame(&place));
             }
-            let by = names.input(by, *target)?;
+            let by = names.input(&place, by, *target)?;
             adjustments.push(Adjustment { target: *target, by, at_most: *at_most });
         }
         let mut unlimited = false;
         let factor = match &schema.factor {
             None => None,
             Some(FactorRecord { target, by, min, max, one }) => {
+                let place = "\"factor\"";
                 if untapered && *target == FactorTarget::Eg {
-                    let name = by.0.first().map_or("", String::as_str);
-                    return Err(no_endgame(name));
+                    return Err(no_endgame(place));
                 }
                 let value = match target {
                     FactorTarget::Eg => Phase::Eg,
                     FactorTarget::Score => Phase::Mg,
                 };
-                let by = by.0.iter().map(|name| names.input(name, value)).collect::<Result<Vec<_>>>()?;
+                let by =
+                    by.0.iter().map(|name| names.input(place, name, value)).collect::<Result<Vec<_>>>()?;
                 unlimited = max.is_none();
                 let max = max.unwrap_or(NO_MAXIMUM);
                 Some(Factor { target: *target, by, min: *min, max, one: *one })
@@ -104,11 +110,12 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
-    fn term(&mut self, accumulator: usize, target: Phase, record: &TermRecord) -> Result<Term> {
-        let AccumulatorRecord { name, sign, .. } = &self.accumulators[accumulator];
+    /// The term that stands at `place`, in words.
+    fn term(&mut self, place: &str, accumulator: usize, target: Phase, record: &TermRecord) -> Result<Term> {
+        let AccumulatorRecord { sign, .. } = &self.accumulators[accumulator];
         let operator = match (record.op, record.knots.is_empty()) {
             (OperatorRecord::Table, _) => Operator::Table(record.knots.clone()),
-            (_, false) => return Err(usage(name, "has knots, but its operator is no table")),
+            (_, false) => return Err(usage(place, "has knots, but its operator is no table")),
             (OperatorRecord::Identity, _) => Operator::Identity,
             (OperatorRecord::Relu, _) => Operator::Relu,
             (OperatorRecord::Relu2, _) => Operator::Relu2,
@@ -116,26 +123,33 @@ impl Names<'_> {
             (OperatorRecord::Sigmoid, _) => Operator::Sigmoid,
         };
         let scale = sign * record.scale;
-        let input = self.choose(accumulator, record.value, target)?;
-        let times = record.times.as_ref().map(|name| self.input(name, target)).transpose()?;
+        let input = self.choose(place, accumulator, record.value, target)?;
+        let times = record.times.as_ref().map(|name| self.input(place, name, target)).transpose()?;
         let TermRecord { shift, over, divide, .. } = *record;
         Ok(Term { target, input, operator, times, scale, shift, over, divide })
     }
 
     /// The value that `NAME`, `NAME.mg` or `NAME.eg` stands for, `otherwise` where only the name is given.
-    fn input(&mut self, text: &str, otherwise: Phase) -> Result<Input> {
+    /// It is used at `place`, in words.
+    fn input(&mut self, place: &str, text: &str, otherwise: Phase) -> Result<Input> {
         let (name, said) = match (text.strip_suffix(".mg"), text.strip_suffix(".eg")) {
             (Some(name), _) => (name, Some(Phase::Mg)),
             (_, Some(name)) => (name, Some(Phase::Eg)),
             _ => (text, None),
         };
         match self.accumulators.iter().position(|accumulator| accumulator.name == name) {
-            Some(accumulator) => self.choose(accumulator, said, otherwise),
-            None => Err(Error::Usage(format!("there is no accumulator '{name}'"))),
+            Some(accumulator) => self.choose(place, accumulator, said, otherwise),
+            None => Err(usage(place, &format!("there is no accumulator '{name}'"))),
         }
     }
 
-    fn choose(&mut self, accumulator: usize, said: Option<Phase>, otherwise: Phase) -> Result<Input> {
+    fn choose(
+        &mut self,
+        place: &str,
+        accumulator: usize,
+        said: Option<Phase>,
+        otherwise: Phase,
+    ) -> Result<Input> {
         let record = &self.accumulators[accumulator];
         let only = match record.phases {
             Some(Phases::Mg) => Some(Phase::Mg),
@@ -144,8 +158,8 @@ impl Names<'_> {
         };
         let phase = said.or(only).unwrap_or(otherwise);
         if only.is_some_and(|only| only != phase) {
-            let text = format!("has no {} value, but that is used", phase.name());
-            return Err(usage(&record.name, &text));
+            let text = format!("uses the {} value of '{}', which has none", phase.name(), record.name);
+            return Err(usage(place, &text));
         }
         self.used[accumulator][phase as usize] = true;
         Ok(Input { accumulator, phase })
@@ -160,7 +174,7 @@ impl Names<'_> {
             (Some(Phases::Both), [true, false] | [false, true]) => {
                 let unused = Phase::name([Phase::Eg, Phase::Mg][usize::from(used[1])]);
                 let text = format!("its {unused} value is not used, so that \"phases\" cannot be \"both\"");
-                Err(usage(&record.name, &text))
+                Err(usage(&format!("accumulator '{}'", record.name), &text))
             }
             (Some(said), _) => Ok(said),
             (None, [true, false]) => Ok(Phases::Mg),
@@ -170,12 +184,34 @@ impl Names<'_> {
     }
 }
 
-fn usage(name: &str, text: &str) -> Error {
-    Error::Usage(format!("accumulator '{name}': {text}"))
+/// The first index of each sum of an accumulator.
+///
+/// # Errors
+/// [`Error::Usage`] if that is said twice or not at all.
+pub(super) fn starts(record: &AccumulatorRecord) -> Result<Vec<u32>> {
+    let text = match (record.index, record.sides) {
+        (Some(index), None) => return Ok(vec![index]),
+        (None, Some(SideIndices { white, black })) => return Ok(vec![white, black]),
+        (Some(_), Some(_)) => "has both index and sides: needs only one of them",
+        (None, None) => "needs either index or sides",
+    };
+    Err(usage(&format!("accumulator '{}'", record.name), text))
 }
 
-fn no_endgame(name: &str) -> Error {
-    usage(name, "concerns the endgame, but the schema does not say how the phase is known")
+/// An entry of a list of the schema, with its number where there are several.
+fn numbered(list: &str, index: usize, count: usize) -> String {
+    match count {
+        0 | 1 => list.to_string(),
+        _ => format!("{list}, number {}", index + 1),
+    }
+}
+
+fn usage(place: &str, text: &str) -> Error {
+    Error::Usage(format!("{place}: {text}"))
+}
+
+fn no_endgame(place: &str) -> Error {
+    usage(place, "concerns the endgame, but the schema does not say how the phase is known")
 }
 
 /// Writes a program into a schema, the inverse of the above. The parameters of accumulators are those of

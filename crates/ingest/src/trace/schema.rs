@@ -267,8 +267,8 @@ impl Schema {
     /// # Errors
     /// [`Error::Input`] with the line when it is not a schema.
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
-        let schema: Self = serde_json::from_str(text)
-            .map_err(|e| Error::line(path, e.line() as u64, format!("not a schema: {e}")))?;
+        let schema: Self =
+            serde_json::from_str(text).map_err(|error| Error::json(path, "a schema", &error))?;
         if schema.format != FORMAT {
             return Err(Error::input(path, format!("format is '{}', expected '{FORMAT}'", schema.format)));
         }

@@ -179,8 +179,7 @@ impl BasisFile {
     /// # Errors
     /// [`Error::Input`] with the line when it is not a basis.
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
-        let file: Self = serde_json::from_str(text)
-            .map_err(|e| Error::line(path, e.line() as u64, format!("not a basis: {e}")))?;
+        let file: Self = serde_json::from_str(text).map_err(|error| Error::json(path, "a basis", &error))?;
         if file.format != FORMAT {
             return Err(Error::input(path, format!("format is '{}', expected '{FORMAT}'", file.format)));
         }

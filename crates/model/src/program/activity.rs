@@ -1,8 +1,9 @@
 //! How often terms do anything: a `relu` whose sum is hardly ever above 0 has no slope there, and cannot be tuned.
 
+use gputexel_files::grouped;
 use serde::Serialize;
 
-use super::{Phase, Program, Term};
+use super::{Operator, Phase, Program, Term};
 
 /// Share of positions below which a term that can be off is called dead.
 pub const MIN_ACTIVE_SHARE: f64 = 0.01;
@@ -58,13 +59,111 @@ impl TermActivity {
     pub fn is_dead(&self) -> bool {
         self.can_be_off && self.positions > 0 && self.share() < MIN_ACTIVE_SHARE
     }
+}
 
-    /// What is to be known of a dead term, as a clause.
-    pub fn describe(&self) -> String {
-        let Self { accumulator, operator, target, active, positions, .. } = self;
-        let target = target.name();
-        format!(
-            "the {operator} of '{accumulator}' in {target} is switched on in {active} of {positions} positions"
-        )
+/// What is to be known of those `terms` that are dead, a clause for each accumulator. `when` says under which values,
+/// such as "under the prior"; it may be empty.
+pub fn dead_terms<'a>(terms: impl IntoIterator<Item = &'a TermActivity>, when: &str) -> Vec<String> {
+    let mut groups: Vec<Vec<&TermActivity>> = Vec::new();
+    for term in terms.into_iter().filter(|term| term.is_dead()) {
+        match groups.iter_mut().find(|group| group[0].accumulator == term.accumulator) {
+            Some(group) => group.push(term),
+            None => groups.push(vec![term]),
+        }
+    }
+    groups.iter().map(|group| dead_group(group, when)).collect()
+}
+
+/// The clause of the dead terms of an accumulator, of which there is one at least.
+fn dead_group(group: &[&TermActivity], when: &str) -> String {
+    let TermActivity { accumulator, operator, target, positions, .. } = group[0];
+    let (names, is, its) = match group {
+        [_] => (called(accumulator, operator, *target), "is", "its"),
+        _ => {
+            let terms =
+                group.iter().map(|term| format!("the {} in {}", shown(term.operator), term.target.name()));
+            (format!("{} of '{accumulator}'", listed(terms)), "are", "their")
+        }
+    };
+    let plural = if *positions == 1 { "" } else { "s" };
+    let positions = format!("{} position{plural}", grouped(*positions));
+    let when = if when.is_empty() { String::new() } else { format!(" {when}") };
+    if group.iter().all(|term| term.active == 0) {
+        return format!(
+            "{names} {is} never switched on in {positions}{when}: tuning cannot see {its} parameters"
+        );
+    }
+    let mut counts: Vec<String> = group.iter().map(|term| grouped(term.active)).collect();
+    if counts.iter().all(|count| *count == counts[0]) {
+        counts.truncate(1);
+    }
+    let counts = listed(counts.into_iter());
+    format!(
+        "{names} {is} switched on in {counts} of {positions}{when}: in the others, tuning cannot see {its} parameters"
+    )
+}
+
+/// `a, b and c`.
+fn listed(parts: impl Iterator<Item = String>) -> String {
+    let parts: Vec<String> = parts.collect();
+    match parts.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => parts.concat(),
+    }
+}
+
+/// What messages call a term: `the relu2 of 'danger' in mg`.
+pub(super) fn called(accumulator: &str, operator: &str, target: Phase) -> String {
+    format!("the {} of '{accumulator}' in {}", shown(operator), target.name())
+}
+
+/// The name of an operator; schemas need not name the identity.
+fn shown(operator: &str) -> &str {
+    if operator == Operator::Identity.name() { "term" } else { operator }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dead_terms_are_told_of_by_accumulator() {
+        let term = |accumulator: &str, operator, target, active| TermActivity {
+            accumulator: accumulator.to_string(),
+            operator,
+            target,
+            can_be_off: true,
+            active,
+            positions: 6000,
+        };
+        let told = |terms: &[TermActivity]| dead_terms(terms, "under the prior");
+        let never = term("danger", "relu2", Phase::Mg, 0);
+        assert_eq!(
+            told(std::slice::from_ref(&never)),
+            [
+                "the relu2 of 'danger' in mg is never switched on in 6,000 positions under the prior: tuning cannot see its parameters"
+            ]
+        );
+        let all = [
+            never.clone(),
+            term("other", "identity", Phase::Eg, 3),
+            term("danger", "relu", Phase::Eg, 0),
+            term("danger", "relu", Phase::Eg, 3000),
+        ];
+        assert_eq!(
+            told(&all),
+            [
+                "the relu2 in mg and the relu in eg of 'danger' are never switched on in 6,000 positions under the prior: tuning cannot see their parameters",
+                "the term of 'other' in eg is switched on in 3 of 6,000 positions under the prior: in the others, tuning cannot see its parameters",
+            ]
+        );
+        let clauses = dead_terms(&[never.clone(), term("danger", "relu", Phase::Eg, 5)], "");
+        assert!(
+            clauses[0].contains("'danger' are switched on in 0 and 5 of 6,000 positions: in"),
+            "{clauses:?}"
+        );
+        let same =
+            dead_terms(&[term("danger", "relu", Phase::Mg, 5), term("danger", "relu", Phase::Eg, 5)], "");
+        assert!(same[0].contains("are switched on in 5 of 6,000 positions: in"), "{same:?}");
     }
 }

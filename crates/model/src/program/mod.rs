@@ -23,9 +23,9 @@ mod value;
 
 use serde::{Deserialize, Serialize};
 
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, Result, shown_number};
 
-pub use activity::{MIN_ACTIVE_SHARE, TermActivity};
+pub use activity::{MIN_ACTIVE_SHARE, TermActivity, dead_terms};
 pub use compiled::{CompiledProgram, LINEAR, MAX_SLOTS};
 pub use parts::{AdjustmentEffect, FactorEffect, Part, TermEffect};
 pub use scalar::{Dual, Scalar};
@@ -207,13 +207,13 @@ impl Program {
     /// # Errors
     /// [`Error::Usage`] that names the accumulator or the part.
     pub fn validate(&self, features: usize) -> Result<()> {
-        self.check(features).map_err(|reason| Error::Usage(format!("program of the evaluation: {reason}")))
+        self.check(features).map_err(Error::Usage)
     }
 
     fn check(&self, features: usize) -> std::result::Result<(), String> {
         let mut names = std::collections::HashSet::new();
         for Accumulator { name, features: own, .. } in &self.accumulators {
-            crate::check_name(name)?;
+            crate::check_name(name).map_err(|reason| format!("accumulators: {reason}"))?;
             if !names.insert(name) {
                 return Err(format!("accumulator '{name}' is listed twice"));
             }
@@ -244,13 +244,15 @@ impl Program {
                 return Err(format!("{count} {what}, of which there may be {most}"));
             }
         }
-        self.terms.iter().try_for_each(|term| self.check_term(term))?;
-        for Adjustment { by, at_most, .. } in &self.adjustments {
-            let accumulator = self.input(*by)?;
-            if accumulator.sides {
-                return Err(format!("'{}' adjusts a value, but has a sum for each side", accumulator.name));
+        (0..self.terms.len()).try_for_each(|index| self.check_term(index))?;
+        for Adjustment { target, by, at_most } in &self.adjustments {
+            let Accumulator { name, sides, .. } = self.input(*by, || "adjustments".to_string())?;
+            let target = target.name();
+            if *sides {
+                return Err(format!("'{name}' adjusts {target}, but has a sum for each side"));
             }
-            at_most.map_or(Ok(()), |value| finite(&accumulator.name, "at_most", value))?;
+            let whose = format!("the adjustment of {target} by '{name}'");
+            at_most.map_or(Ok(()), |value| finite(&whose, "at_most", value))?;
         }
         if let Some(factor) = &self.factor {
             self.check_factor(factor)?;
@@ -262,50 +264,68 @@ impl Program {
         }
     }
 
-    fn check_term(&self, term: &Term) -> std::result::Result<(), String> {
-        let accumulator = self.input(term.input)?;
-        let name = &accumulator.name;
+    fn check_term(&self, index: usize) -> std::result::Result<(), String> {
+        let term = &self.terms[index];
+        let accumulator = self.input(term.input, || format!("term {}", index + 1))?;
+        let whose = self.term_name(index);
         for (what, value) in [("scale", term.scale), ("shift", term.shift), ("divide", term.divide)] {
-            finite(name, what, value)?;
+            finite(&whose, what, value)?;
         }
-        term.over.map_or(Ok(()), |value| finite(name, "over", value))?;
+        term.over.map_or(Ok(()), |value| finite(&whose, "over", value))?;
         if term.divide <= 0.0 {
-            return Err(format!("'{name}' is divided by {}: a divisor must be above 0", term.divide));
+            let divisor = shown_number(term.divide);
+            return Err(format!("{whose} is divided by {divisor}: a divisor must be above 0"));
         }
         if let Some(times) = term.times {
-            let other = self.input(times)?;
+            let other = self.input(times, || whose.clone())?;
             if other.sides && !accumulator.sides {
                 return Err(format!(
-                    "'{name}' has one sum, but is multiplied by '{}', which has one a side",
+                    "{whose} has one sum, but is multiplied by '{}', which has one a side",
                     other.name
                 ));
             }
         }
         if let Operator::Table(knots) = &term.operator {
             if knots.len() < 2 || knots.len() > 64 {
-                return Err(format!("the table of '{name}' has {} knots: must be 2 to 64", knots.len()));
+                return Err(format!("{whose} has {} knots: must be 2 to 64", knots.len()));
             }
             if knots.as_flattened().iter().any(|value| !value.is_finite()) {
-                return Err(format!("the table of '{name}' holds numbers that are not finite"));
+                return Err(format!("{whose} holds numbers that are not finite"));
             }
             if knots.windows(2).any(|pair| pair[0][0] >= pair[1][0]) {
-                return Err(format!("the knots of the table of '{name}' do not ascend"));
+                return Err(format!("the knots of {whose} do not ascend"));
             }
         }
         Ok(())
+    }
+
+    /// What messages call a term whose accumulator exists, with a number where several would be called the same.
+    fn term_name(&self, index: usize) -> String {
+        let called = |term: &Term| {
+            let name = &self.accumulators.get(term.input.accumulator)?.name;
+            Some(activity::called(name, term.operator.name(), term.target))
+        };
+        let own = called(&self.terms[index]);
+        let alike = |terms: &[Term]| terms.iter().filter(|term| called(term) == own).count();
+        let number = match alike(&self.terms) {
+            0 | 1 => String::new(),
+            count => format!(" (number {} of {count})", 1 + alike(&self.terms[..index])),
+        };
+        own.unwrap_or_default() + &number
     }
 
     fn check_factor(&self, factor: &Factor) -> std::result::Result<(), String> {
         let Some(first) = factor.by.first() else {
             return Err("a factor of no accumulator".to_string());
         };
-        let name = &self.input(*first)?.name;
+        let place = || "factor".to_string();
+        let name = &self.input(*first, place)?.name;
         for (what, value) in [("min", factor.min), ("max", factor.max), ("one", factor.one)] {
-            finite(name, what, value)?;
+            finite(&format!("the factor '{name}'"), what, value)?;
         }
         let sides = self.accumulators[first.accumulator].sides;
         for by in &factor.by {
-            let other = self.input(*by)?;
+            let other = self.input(*by, place)?;
             if other.sides != sides {
                 return Err(format!(
                     "of the factors '{name}' and '{}', one has a sum for each side",
@@ -316,18 +336,21 @@ impl Program {
         if factor.min >= factor.max {
             return Err(format!(
                 "the factor '{name}' is from {} to {}, which is empty",
-                factor.min, factor.max
+                shown_number(factor.min),
+                shown_number(factor.max)
             ));
         }
         if factor.one <= 0.0 {
-            return Err(format!("the factor '{name}' is divided by {}: must be above 0", factor.one));
+            let one = shown_number(factor.one);
+            return Err(format!("the factor '{name}' is divided by {one}: must be above 0"));
         }
         Ok(())
     }
 
-    fn input(&self, input: Input) -> std::result::Result<&Accumulator, String> {
+    /// The accumulator of an input that `place` names.
+    fn input(&self, input: Input, place: impl Fn() -> String) -> std::result::Result<&Accumulator, String> {
         let known = self.accumulators.get(input.accumulator);
-        known.ok_or_else(|| format!("there is no accumulator {}", input.accumulator))
+        known.ok_or_else(|| format!("{}: there is no accumulator {}", place(), input.accumulator))
     }
 
     /// All values of accumulators that are used.
@@ -368,9 +391,9 @@ impl Accumulator {
     }
 }
 
-fn finite(name: &str, what: &str, value: f64) -> std::result::Result<(), String> {
+fn finite(whose: &str, what: &str, value: f64) -> std::result::Result<(), String> {
     match value.is_finite() && value.abs() <= 1e9 {
         true => Ok(()),
-        false => Err(format!("{what} of '{name}' is {value}: must be a number up to 1e9")),
+        false => Err(format!("{what} of {whose} is {}: must be a number up to 1e9", shown_number(value))),
     }
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use gputexel_files::{Error, Result};
-use gputexel_model::{ParameterFile, ParameterRecord};
+use gputexel_model::{ParameterFile, ParameterRecord, Prior};
 use serde_json::{Value, json};
 
 use crate::{Comparison, Parameter, Table, grouped};
@@ -64,6 +64,35 @@ impl Change {
 }
 
 impl Side {
+    /// Reads two sides, each a parameter file or the folder of a run. One of them may be
+    /// [values in words](Prior::is_word), such as `material`, for the parameters of the other.
+    ///
+    /// # Errors
+    /// Those of [`Side::read`] and [`Prior::file_like`]; [`Error::Usage`] if both are words.
+    pub fn read_both(paths: [&Path; 2]) -> Result<[Self; 2]> {
+        let word = |path: &Path| path.to_str().filter(|text| Prior::is_word(text)).map(str::to_string);
+        let in_words = |word: String, other: &Self| -> Result<Self> {
+            let file = word.parse::<Prior>()?.file_like(&other.file, &other.name)?;
+            Ok(Self { path: PathBuf::from(&word), name: word, file })
+        };
+        Ok(match paths.map(word) {
+            [None, None] => [Self::read(paths[0])?, Self::read(paths[1])?],
+            [Some(a), None] => {
+                let b = Self::read(paths[1])?;
+                [in_words(a, &b)?, b]
+            }
+            [None, Some(b)] => {
+                let a = Self::read(paths[0])?;
+                let b = in_words(b, &a)?;
+                [a, b]
+            }
+            [Some(a), Some(b)] => {
+                let why = "one of the two has to be a parameter file or the folder of a run";
+                return Err(Error::Usage(format!("'{a}' and '{b}': {why}")));
+            }
+        })
+    }
+
     /// Reads a parameter file, or that of a run's folder.
     ///
     /// # Errors

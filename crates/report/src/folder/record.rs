@@ -3,7 +3,7 @@
 use crate::{Table, grouped};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::ScaleForms;
-use gputexel_model::ParameterFile;
+use gputexel_model::{ParameterFile, program};
 use gputexel_tuning::{OptimizerConfig, ProgramDiagnostics, RunConfig, RunRecord};
 use serde::Serialize;
 use serde_json::Value;
@@ -33,13 +33,11 @@ pub fn warnings(config: &RunConfig, theta: &[f64], positions: usize) -> Vec<Stri
 }
 
 /// Warnings of terms that are off nearly everywhere with the result.
-pub fn dead_terms(program: &ProgramDiagnostics) -> impl Iterator<Item = String> {
-    let after = program.terms.iter().map(|term| &term.activity[1]);
-    after.filter(|activity| activity.is_dead()).map(|activity| {
-        let clause = activity.describe().replacen("the", "The", 1);
-        format!(
-            "{clause}: in the others, tuning cannot see its parameters. Start from larger values of them."
-        )
+pub fn dead_terms(diagnostics: &ProgramDiagnostics) -> impl Iterator<Item = String> {
+    let after = diagnostics.terms.iter().map(|term| &term.activity[1]);
+    program::dead_terms(after, "").into_iter().map(|clause| {
+        let clause = clause.replacen("the", "The", 1);
+        format!("{clause}. Start from larger values of them.")
     })
 }
 

@@ -1,5 +1,8 @@
 //! Numbers as texts of the page.
 
+use super::super::curve::trimmed;
+pub use gputexel_files::grouped;
+
 /// With its sign, without decimals; 0 has none.
 pub(super) fn signed(value: f64) -> String {
     if value.round() == 0.0 { "0".to_string() } else { format!("{value:+.0}") }
@@ -17,17 +20,26 @@ pub(super) fn count(number: u64) -> String {
     }
 }
 
-/// `1234567` as `1,234,567`.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
+/// Up to eight decimals; a dash for what is no number.
+pub(super) fn precise(value: f64) -> String {
+    if value.is_finite() { trimmed(&format!("{value:.8}")) } else { "–".to_string() }
+}
+
+/// The place of a number in a series: `second`, `third`, then `4th`, `21st`.
+pub(super) fn ordinal(number: usize) -> String {
+    let ending = match (number % 100, number % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    match number {
+        1 => "first".to_string(),
+        2 => "second".to_string(),
+        3 => "third".to_string(),
+        _ => format!("{number}{ending}"),
     }
-    text
 }
 
 /// Centipawns, with a decimal where the number is not whole.
@@ -72,6 +84,16 @@ mod tests {
         assert_eq!([1_500_000, 72_000_000, 3_000_000_000].map(count), ["1.5M", "72M", "3G"]);
         assert_eq!([0.4, -0.4, 3.0, -3.0].map(signed), ["0", "0", "+3", "-3"]);
         assert_eq!([1.0, -0.01, 2.25].map(centipawns), ["1", "0", "2.2"]);
-        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(
+            [0.0, -0.0, -1e-9, 1e-9, -2.5, 100.0, 0.123456789, f64::NAN].map(precise),
+            ["0", "0", "0", "0", "-2.5", "100", "0.12345679", "–"]
+        );
+        assert_eq!(
+            [1, 2, 3, 4, 11, 12, 13, 21, 22, 23, 101, 111, 112].map(ordinal),
+            [
+                "first", "second", "third", "4th", "11th", "12th", "13th", "21st", "22nd", "23rd", "101st",
+                "111th", "112th"
+            ]
+        );
     }
 }

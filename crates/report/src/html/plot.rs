@@ -8,6 +8,7 @@ use plotters::prelude::*;
 
 use super::super::curve::short;
 use super::super::svg::{DrawingError, Sheet, Size, draw_clear};
+use super::number::{ordinal, precise};
 use super::palette::{GRID, INK, SERIES, SOFT};
 use gputexel_files::Result;
 
@@ -263,19 +264,12 @@ impl Plot {
             pair[0].points.len() == pair[1].points.len()
                 && pair[0].points.iter().zip(&pair[1].points).all(|(a, b)| a.0 == b.0)
         });
-        let precise = |value: f64| {
-            if value.is_finite() {
-                format!("{value:.8}").trim_end_matches('0').trim_end_matches('.').to_string()
-            } else {
-                "–".into()
-            }
-        };
         let chosen = |n: usize| (0..n).filter(move |i| i % stride == 0 || i + 1 == n);
         html! {
             details.numbers {
                 summary { (name) }
                 div.scroll { table {
-                    caption { (self.title) @if stride > 1 { ", every " (stride) "th point" } }
+                    caption { (self.title) @if stride > 1 { ", every " (ordinal(stride)) " point" } }
                     @if shared {
                         thead { tr { th scope="col" { (self.x.name) } @for series in &self.series {
                             th scope="col" { (series.name) }
@@ -444,6 +438,23 @@ mod tests {
         assert!(text.contains("falls &amp; falls") && !text.contains("xmlns") && !text.contains("<of>"));
         assert!(text.len() < 40_000, "{}", text.len());
         assert_eq!(text.matches("<svg").count(), text.matches("</svg>").count());
+    }
+
+    #[test]
+    fn tables_of_numbers_say_which_they_have() {
+        for (count, expected) in [
+            (40, ""),
+            (41, ", every second point"),
+            (100, ", every third point"),
+            (830, ", every 21st point"),
+        ] {
+            let mut plot = plot();
+            plot.series[0].points.truncate(count);
+            plot.series[0].points[0].1 = -1e-10;
+            let text = plot.numbers("Numbers").into_string();
+            assert!(text.contains("<td>0</td>") && !text.contains("<td>-0"), "{text}");
+            assert!(text.contains(&format!("x&quot;{expected}</caption>")), "{text}");
+        }
     }
 
     #[test]

@@ -568,7 +568,7 @@ fn programs_are_explained() {
     assert_eq!(back.program, file.program);
     let wrong = file.to_json().replace("\"divide\": 720.0", "\"divide\": 0.0");
     let told = ParameterFile::parse(&wrong, Path::new("params.json")).unwrap_err().to_string();
-    assert!(told.contains("params.json: program of the evaluation: 'danger' is divided by 0"), "{told}");
+    assert!(told.contains("params.json: the relu2 of 'danger' in mg is divided by 0"), "{told}");
 }
 
 /// What nothing is computed with is left out, and comes back as 0.

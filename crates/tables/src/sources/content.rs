@@ -154,6 +154,18 @@ impl<'a> Content<'a> {
         self.pieces.len() * self.squares() * self.phases.len()
     }
 
+    /// Whether there are both phases, and each number is the same in both, as if there were but one.
+    pub fn is_untapered(&self) -> bool {
+        let count = self.values.features.len();
+        let same = |id: usize| self.values.theta[id] == self.values.theta[count + id];
+        let mut places =
+            (0..self.pieces.len()).flat_map(|piece| (0..self.squares()).map(move |square| (piece, square)));
+        self.phases == [0, 1]
+            && places.all(|(piece, square)| {
+                self.features(piece, square).is_none_or(|(ids, _)| ids.into_iter().all(same))
+            })
+    }
+
     /// Lengths as the user should read them.
     pub fn shape(&self) -> Vec<usize> {
         let colors = self.colors();

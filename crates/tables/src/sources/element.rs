@@ -30,7 +30,15 @@ impl ElementType {
             Kind::Mark(b';') => language != Language::Rust,
             _ => false,
         };
-        let header = code[..end].iter().rev().take(REACH).take_while(|token| !ends(token));
+        // Lines of the preprocessor before it are no part of a declaration, but one that holds the array is all of it.
+        let lines = Lines { source, code, language };
+        let own = lines.directive(start);
+        let header = code[..end]
+            .iter()
+            .rev()
+            .take_while(|token| own.is_none_or(|line| token.start >= line))
+            .filter(|token| own.is_some() || lines.directive(token.start).is_none());
+        let header = header.take(REACH).take_while(|token| !ends(token));
         let mut words: Vec<&str> = Vec::new();
         for token in header.filter(|token| token.kind == Kind::Word) {
             let word = &source[token.start..token.end];
@@ -61,6 +69,35 @@ impl ElementType {
     }
 }
 
+/// The lines of a source.
+struct Lines<'a> {
+    source: &'a str,
+    code: &'a [Token],
+    language: Language,
+}
+
+impl Lines<'_> {
+    /// Where the line of the preprocessor begins that byte `at` is on, lines joined by backslashes included; none
+    /// if it is on another line.
+    fn directive(&self, at: usize) -> Option<usize> {
+        let begin = self.begin(at);
+        let first = self.code.get(self.code.partition_point(|token| token.start < begin))?;
+        let knows = matches!(self.language, Language::C | Language::CSharp);
+        (knows && first.is(b'#') && first.start <= at).then_some(begin)
+    }
+
+    fn begin(&self, at: usize) -> usize {
+        let mut end = at;
+        loop {
+            let Some(newline) = self.source[..end].rfind('\n') else { return 0 };
+            if !self.source[..newline].trim_end_matches('\r').ends_with('\\') {
+                return newline + 1;
+            }
+            end = newline;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,6 +114,18 @@ mod tests {
             ("const B: i8 = 5; const A: [i16; 2] = [1, 2];", Language::Rust, Some("i16")),
             ("const B: i8 = 5; const A: [i32; 2] = [1, 2];", Language::Rust, None),
             ("static readonly sbyte[] A = {1, 2};", Language::CSharp, Some("sbyte")),
+            (
+                "#define S(m, e) ((int)((unsigned)(e) << 16) + (m))\nconst int A[1] = {S(1, 2)};",
+                Language::C,
+                None,
+            ),
+            ("int b;\n#define S(m) \\\n  ((unsigned)m)\nint A[1] = {S(1)};", Language::C, None),
+            ("#define S(m) \\\r\n  (uint8_t)m \\\r\n;\r\nint8_t A[1] = {S(1)};", Language::C, Some("int8_t")),
+            ("static const int8_t\n#if unsigned\nA[1] = {1};", Language::C, Some("int8_t")),
+            ("unsigned b = 1,\n#define A {1}", Language::C, None),
+            ("#define A (int8_t[2]) \\\n {1, 2}", Language::C, Some("int8_t")),
+            ("#pragma warning disable unsigned\nint[] A = {1, 2};", Language::CSharp, None),
+            ("#[repr(u8)] const A: [i32; 2] = [1, 2];", Language::Rust, None),
         ] {
             let tokens = lex(source, language);
             let start = source.rfind(['{', '[']).unwrap();

@@ -302,10 +302,15 @@ impl<'a> Survey<'a> {
                 );
             }
             let element = ElementType::before(source, &code, array.start, language);
-            let named = values.resolve(&marking.what).ok_or_else(|| {
+            let mut named = values.resolve(&marking.what).ok_or_else(|| {
                 let why = format!("'{}' is not a name in the parameter file", marking.what);
                 survey.wrong(at, why).mended_by(Remedy::ListNames)
             })?;
+            let content = Content::new(values, &named, &marking);
+            if 2 * array.entries.len() == content.count() && content.is_untapered() {
+                // One number for both phases is all that the engine has.
+                named.phases = vec![0];
+            }
             let job = Job { at, marking, named, array, element, source };
             job.check(values)
                 .map_err(|(place, why)| survey.wrong(if place == 0 { at } else { place }, why))?;

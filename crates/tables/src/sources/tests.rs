@@ -105,6 +105,48 @@ fn layouts_are_kept() {
 }
 
 #[test]
+fn a_macro_above_an_array_is_no_part_of_its_type() {
+    let macros = "#define S(mg, eg) \\\n  ((int)((unsigned)(eg) << 16) + (mg))\n";
+    let values = values(FeatureKind::Material, |i| -(i as f64));
+    for (marker, array, expected) in [
+        ("pawn", "const int P = S(1, 2);", Ok("const int P = S(0, -6);")),
+        ("rook.mg", "const int A[1] = { 5 };", Ok("const int A[1] = { -3 };")),
+        ("rook.mg", "const unsigned A[1] = { 5 };", Err("-3 does not fit unsigned, the type of the array")),
+    ] {
+        let found = patched(&values, "a.c", &format!("{macros}// gputexel: {marker}\n{array}\n"));
+        match (&found, expected) {
+            (Ok(text), Ok(expected)) => assert!(text.contains(expected), "{text}"),
+            (Err(told), Err(expected)) => assert!(told.contains(expected), "{told}"),
+            _ => panic!("{array}: {found:?}"),
+        }
+    }
+}
+
+#[test]
+fn one_number_is_enough_for_both_phases_if_they_are_the_same() {
+    let feature = |name: &str| gputexel_model::Feature { name: name.to_string(), group: "other".to_string() };
+    let values = |eg: f64| {
+        let theta = vec![12.0, 30.0, -4.0, eg, 35.0, -4.0];
+        TableValues::try_new(vec![feature("tempo"), feature("b"), feature("c")], theta).unwrap()
+    };
+    let source = |what: &str, array: &str| format!("// gputexel: {what}\nconst int A{array};\n");
+    let gives = |values: &TableValues, what: &str, array: &str| {
+        patched(values, "a.c", &source(what, array))
+            .map_err(|told| told.split(": ").nth(1).unwrap().to_string())
+    };
+    assert_eq!(gives(&values(12.0), "tempo", " = 9"), Ok(source("tempo", " = 12")));
+    assert_eq!(gives(&values(12.0), "tempo", "[2] = {9, 9}"), Ok(source("tempo", "[2] = {12, 12}")));
+    assert_eq!(gives(&values(12.0), "c", "[1] = {9}"), Ok(source("c", "[1] = {-4}")));
+    let told = gives(&values(13.0), "tempo", " = 9").unwrap_err();
+    assert_eq!(
+        told,
+        "the array has 1 number, 'tempo' has 2, [2]; '.mg' or '.eg' behind the name takes one of its values"
+    );
+    assert!(gives(&values(12.0), "other", "[3] = {1, 2, 3}").is_err());
+    assert_eq!(gives(&values(13.0), "tempo.mg", " = 9"), Ok(source("tempo.mg", " = 12")));
+}
+
+#[test]
 fn shapes_say_where_phases_are() {
     gives(
         "// gputexel: material\nint a[2][6] = {{1,2,3,4,5,6},{1,2,3,4,5,6}};",
