@@ -179,7 +179,7 @@ fn mistakes_are_named() {
     let cases = [
         ("\"relu2\"", "\"cube\"", "s.json:8: not a schema: unknown variant `cube`"),
         ("\"by\": \"complexity\"", "\"by\": \"c\"", "s.json: \"adjust\": there is no accumulator 'c'"),
-        ("\"divide\": 20", "\"divide\": 0", "s.json: the relu2 of 'danger' in mg is divided by 0"),
+        ("\"divide\": 20", "\"divide\": 0", "s.json: the relu of 'danger' in eg is divided by 0"),
         (
             "\"black\": 20",
             "\"black\": 11",
