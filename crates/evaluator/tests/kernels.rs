@@ -139,7 +139,7 @@ fn check(data: &Dataset, parts: usize, members: usize) {
 #[test]
 fn rows_without_coefficients() {
     let folder = tempfile::tempdir().unwrap();
-    for (positions, members) in [(1, 1), (7, 3), (300, 33), (4200, 2), (600, 17)] {
+    for (positions, members) in [(1, 1), (7, 3), (300, 33), (4200, 2), (600, 17), (9001, 19)] {
         for weighted in [false, true] {
             let data = unit(folder.path(), positions, weighted);
             check(&data, positions.min(2), members);
@@ -153,5 +153,14 @@ fn rows_with_coefficients() {
     for (positions, members, features) in [(1, 1, 1), (7, 2, 3), (500, 33, 31), (4200, 2, 64)] {
         let data = imported(folder.path(), positions, features);
         check(&data, positions.min(3), members);
+    }
+}
+
+/// More features than the offsets of groups can name with wide rows, or with any.
+#[test]
+fn rows_of_many_features() {
+    let folder = tempfile::tempdir().unwrap();
+    for features in [4094, 4095, 4200, 9000] {
+        check(&imported(folder.path(), 70, features), 2, 18);
     }
 }

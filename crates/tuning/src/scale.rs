@@ -20,6 +20,8 @@ pub struct ScaleFit {
 const RANGE: (f64, f64) = (0.01, 20.0);
 /// Points of the initial scan, evenly spaced in ln K.
 const SCAN: usize = 24;
+/// Number of positions that are enough to find the bracket, which is then checked on all of them.
+const SCANNED: usize = 1 << 15;
 /// Tolerance in ln K: about what f64 losses can resolve around a minimum.
 const TOLERANCE: f64 = 1e-9;
 
@@ -41,9 +43,18 @@ pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKin
     };
     let (low, high) = (RANGE.0.ln(), RANGE.1.ln());
     let at = |i: usize| low + (high - low) * i as f64 / (SCAN - 1) as f64;
-    let scan: Vec<f64> = (0..SCAN).map(|i| value(at(i))).collect();
-    let best = (0..SCAN).min_by(|&a, &b| scan[a].total_cmp(&scan[b])).unwrap_or(0);
-    if !scan[best].is_finite() {
+    let lowest = |scan: &[f64]| (0..SCAN).min_by(|&a, &b| scan[a].total_cmp(&scan[b])).unwrap_or(0);
+    let guess = sample(scores, which).map(|(scores, which)| {
+        let of = |i: usize| loss_of_scores(dataset, Objective { k: at(i).exp(), loss }, &scores, &which);
+        lowest(&(0..SCAN).map(of).collect::<Vec<f64>>())
+    });
+    let guess = guess.filter(|guess| (1..SCAN - 1).contains(guess)).filter(|&guess| {
+        let [before, own, after] = [guess - 1, guess, guess + 1].map(|i| value(at(i)));
+        own < before && own < after
+    });
+    let scan: Vec<f64> = if guess.is_some() { Vec::new() } else { (0..SCAN).map(|i| value(at(i))).collect() };
+    let best = guess.unwrap_or_else(|| lowest(&scan));
+    if guess.is_none() && !scan[best].is_finite() {
         return Err(Error::Numeric("K cannot be fitted: the loss is not a finite number".to_string()));
     }
     if best == 0 || best == SCAN - 1 {
@@ -56,6 +67,15 @@ pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKin
     let ln_k = brent(&mut value, at(best - 1), at(best), at(best + 1));
     let minimum = value(ln_k);
     Ok(ScaleFit { k: ln_k.exp(), loss: minimum, evaluations })
+}
+
+/// Every n-th position and its score, if there are many more than [`SCANNED`].
+fn sample(scores: &[f64], which: &[u32]) -> Option<(Vec<f64>, Vec<u32>)> {
+    let every = which.len() / SCANNED;
+    (every >= 4).then(|| {
+        let scores = scores.iter().step_by(every).copied().collect();
+        (scores, which.iter().step_by(every).copied().collect())
+    })
 }
 
 /// The minimum of `f` between `a` and `b`; `f(middle)` is lower than at both ends.

@@ -9,7 +9,6 @@ mod population;
 mod program;
 mod sigmoid;
 mod single;
-mod wide;
 
 use std::f64::consts::LOG2_E;
 use std::ops::Range;
@@ -128,7 +127,7 @@ impl<'a> CpuEvaluator<'a> {
         if !population.is_shared()
             && let Some(groups) = self.groups()
         {
-            let plain = bare && self.layout.offsets().is_empty();
+            let plain = bare && self.layout.unit_rows() && self.layout.offsets().is_empty();
             return self.woven_tiles(groups, population, tiles, request, plain);
         }
         let positions = self.positions(&request.parts);

@@ -1,12 +1,11 @@
 //! The sigmoid and the losses on SIMD lanes, in f32.
 //!
 //! As accurate as f32 itself (absolute error of p about 1e-7; tests compare with f64). Four sigmoids share one
-//! division, which costs as much as sixteen additions; two on processors with AVX-512, where more of them would
-//! wait for each other.
+//! division, which costs as much as sixteen additions; two of vectors of sixteen, where more of them would wait
+//! for each other.
 
 #![allow(clippy::needless_range_loop, reason = "iterators with closures would be called, see `exp2`")]
 
-use super::wide;
 use pulp::Simd;
 
 /// Largest |x log₂ e| that is distinguished: there the sigmoid is within 5e-10 of 0 and 1, and the product of
@@ -134,20 +133,15 @@ pub(super) fn sigmoid<S: Simd, const N: usize>(
 ) -> [Prediction<S::f32s>; N] {
     const { assert!(N.is_multiple_of(4), "a division is shared by four") };
     let one = simd.splat_f32s(1.0);
-    let e = match wide::exp2(simd, sums, scale.negative, LIMIT) {
-        Some(e) => e,
-        None => {
-            let lowest = simd.neg_f32s(scale.limit);
-            let mut limited = sums;
-            for i in 0..N {
-                limited[i] = simd.min_f32s(scale.limit, limited[i]);
-            }
-            for i in 0..N {
-                limited[i] = simd.max_f32s(lowest, limited[i]);
-            }
-            exp2(simd, limited, scale.negative)
-        }
-    };
+    let lowest = simd.neg_f32s(scale.limit);
+    let mut limited = sums;
+    for i in 0..N {
+        limited[i] = simd.min_f32s(scale.limit, limited[i]);
+    }
+    for i in 0..N {
+        limited[i] = simd.max_f32s(lowest, limited[i]);
+    }
+    let e = exp2(simd, limited, scale.negative);
     let mut d = e;
     for i in 0..N {
         d[i] = simd.add_f32s(one, e[i]);
@@ -157,7 +151,7 @@ pub(super) fn sigmoid<S: Simd, const N: usize>(
     for i in (0..N).step_by(2) {
         pairs[i] = simd.mul_f32s(d[i], d[i + 1]);
     }
-    if wide::is_avx512::<S>() {
+    if S::F32_LANES == 16 {
         for i in (0..N).step_by(2) {
             pairs[i] = simd.div_f32s(one, pairs[i]);
         }

@@ -33,6 +33,8 @@ pub(in crate::cpu) struct Columns {
     features: Vec<u16>,
     /// Four positions of a block, as offsets of slopes in units of eight bytes, the first in the lowest bits.
     quads: Vec<u64>,
+    /// Their coefficients; empty if they are ±1.
+    coefficients: Vec<[f32; QUAD]>,
 }
 
 impl Columns {
@@ -59,12 +61,19 @@ impl Columns {
             all.classes.extend(piece.classes);
             all.features.extend(piece.features);
             all.quads.extend(piece.quads);
+            all.coefficients.extend(piece.coefficients);
         }
         all
     }
 
     fn empty() -> Self {
-        Self { starts: Vec::new(), classes: Vec::new(), features: Vec::new(), quads: Vec::new() }
+        Self {
+            starts: Vec::new(),
+            classes: Vec::new(),
+            features: Vec::new(),
+            quads: Vec::new(),
+            coefficients: Vec::new(),
+        }
     }
 
     fn push(&mut self, lists: &mut Lists, unit: usize) {
@@ -88,20 +97,33 @@ impl Columns {
                 (0..QUAD).fold(0, |all, i| all | of(i) << (16 * i))
             }));
             positions.clear();
+            let coefficients = &mut lists.coefficients[usize::from(list)];
+            self.coefficients.extend(
+                coefficients
+                    .chunks(QUAD)
+                    .map(|quad| std::array::from_fn(|i| quad.get(i).copied().unwrap_or(0.0))),
+            );
+            coefficients.clear();
         }
         lists.touched.clear();
         self.starts.push([self.classes.len(), self.features.len(), self.quads.len()]);
     }
 
-    /// The classes of a block, with their features and lists.
-    pub(super) fn classes(&self, block: usize) -> impl Iterator<Item = (Class, &[u16], &[u64])> {
+    /// The classes of a block, with their features, lists, and coefficients, if there are any.
+    pub(super) fn classes(
+        &self,
+        block: usize,
+    ) -> impl Iterator<Item = (Class, &[u16], &[u64], &[[f32; QUAD]])> {
         let [first, end] = [self.starts[block], self.starts[block + 1]];
         let (mut features, mut quads) = (&self.features[first[1]..end[1]], &self.quads[first[2]..end[2]]);
+        let mut coefficients = self.coefficients.get(first[2]..end[2]).unwrap_or_default();
         self.classes[first[0]..end[0]].iter().map(move |&class| {
             let (own, others) = features.split_at(usize::from(class.features));
             let (lists, rest) = quads.split_at(own.len() * usize::from(class.quads));
             (features, quads) = (others, rest);
-            (class, own, lists)
+            let (scales, rest) = coefficients.split_at(lists.len().min(coefficients.len()));
+            coefficients = rest;
+            (class, own, lists, scales)
         })
     }
 }
@@ -109,26 +131,33 @@ impl Columns {
 /// The positions of a block that have each feature with each sign, by twice the feature plus 1 for −1.
 struct Lists {
     positions: Vec<Vec<u16>>,
+    /// Their coefficients, if rows have any.
+    coefficients: Vec<Vec<f32>>,
     /// Lists that are not empty.
     touched: Vec<u16>,
 }
 
 impl Lists {
     fn new(features: usize) -> Self {
-        Self { positions: vec![Vec::new(); 2 * features], touched: Vec::new() }
+        Self {
+            positions: vec![Vec::new(); 2 * features],
+            coefficients: vec![Vec::new(); 2 * features],
+            touched: Vec::new(),
+        }
     }
 
     fn fill(&mut self, layout: &Layout, block: &Block) {
         for shape in layout.shapes_in(block.positions.clone()) {
             for (i, position) in shape.positions.clone().enumerate() {
-                let row = &layout.ids()[shape.first_entry + i * shape.row_length()..][..shape.row_length()];
-                for (entry, &id) in row.iter().enumerate() {
+                let start = shape.first_entry + i * shape.row_length();
+                for (entry, &id) in layout.ids()[start..start + shape.row_length()].iter().enumerate() {
                     let list = 2 * id + u16::from(entry >= shape.plus);
                     let positions = &mut self.positions[usize::from(list)];
                     if positions.is_empty() {
                         self.touched.push(list);
                     }
                     positions.push((position - block.positions.start) as u16);
+                    self.coefficients[usize::from(list)].extend(layout.coefficients().get(start + entry));
                 }
             }
         }

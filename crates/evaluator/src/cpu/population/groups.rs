@@ -2,7 +2,7 @@
 //! four positions, and their sums hide each other's latency.
 //!
 //! Positions are in layout order. A group ends with its bucket; where its rows differ in length, the shorter ones
-//! go on with a row of zeros.
+//! go on with a row of zeros, and with coefficients of 0 if there are any.
 
 use std::ops::Range;
 
@@ -46,6 +46,8 @@ pub(in crate::cpu) struct Groups {
     runs: Vec<Run>,
     /// Entries: four offsets of table rows in units of eight bytes, the first in the lowest bits.
     entries: Vec<u64>,
+    /// Their coefficients; empty if they are ±1.
+    coefficients: Vec<[f32; GROUP]>,
     /// Length of a table row in those units.
     unit: usize,
 }
@@ -54,7 +56,7 @@ impl Groups {
     /// The groups of a layout for table rows of `row_bytes` bytes; `None` if their offsets would not fit.
     pub fn try_new(layout: &Layout, row_bytes: usize) -> Option<Self> {
         let unit = row_bytes / 8;
-        if !layout.unit_rows() || layout.features() * unit > usize::from(u16::MAX) {
+        if layout.features() * unit > usize::from(u16::MAX) {
             return None;
         }
         let mut blocks = Vec::new();
@@ -68,12 +70,12 @@ impl Groups {
         let pieces: Vec<Self> = blocks
             .par_chunks(64)
             .map(|chunk| {
-                let mut piece = Self { blocks: Vec::new(), runs: Vec::new(), entries: Vec::new(), unit };
+                let mut piece = Self::empty(unit);
                 chunk.iter().for_each(|block| piece.push(layout, block.clone()));
                 piece
             })
             .collect();
-        let mut all = Self { blocks: Vec::new(), runs: Vec::new(), entries: Vec::new(), unit };
+        let mut all = Self::empty(unit);
         for piece in pieces {
             let (runs, entries) = (all.runs.len(), all.entries.len());
             all.blocks.extend(piece.blocks.into_iter().map(|block| Block {
@@ -83,19 +85,33 @@ impl Groups {
             }));
             all.runs.extend(piece.runs);
             all.entries.extend(piece.entries);
+            all.coefficients.extend(piece.coefficients);
         }
         Some(all)
+    }
+
+    fn empty(unit: usize) -> Self {
+        Self { blocks: Vec::new(), runs: Vec::new(), entries: Vec::new(), coefficients: Vec::new(), unit }
     }
 
     fn push(&mut self, layout: &Layout, block: Block) {
         let (first_run, first_entry) = (self.runs.len(), self.entries.len());
         let zero = layout.features() as u16;
         let mut rows: Vec<(&[u16], &[u16])> = Vec::with_capacity(BLOCK);
+        let mut coefficients: Vec<&[f32]> = Vec::new();
         for shape in layout.shapes_in(block.positions.clone()) {
             for i in 0..shape.positions.len() {
-                let row = &layout.ids()[shape.first_entry + i * shape.row_length()..][..shape.row_length()];
-                rows.push(row.split_at(shape.plus));
+                let start = shape.first_entry + i * shape.row_length();
+                rows.push(layout.ids()[start..start + shape.row_length()].split_at(shape.plus));
+                coefficients.extend(layout.coefficients().get(start..start + shape.row_length()));
             }
+        }
+        // Rows with coefficients are all plus.
+        for group in coefficients.chunks(GROUP) {
+            let length = group.iter().map(|own| own.len()).max().unwrap_or(0);
+            let of = |row: usize, entry: usize| group.get(row).and_then(|own| own.get(entry)).copied();
+            let quads = (0..length).map(|entry| std::array::from_fn(|row| of(row, entry).unwrap_or(0.0)));
+            self.coefficients.extend(quads);
         }
         for group in rows.chunks(GROUP) {
             let plus = group.iter().map(|(plus, _)| plus.len()).max().unwrap_or(0);
@@ -132,14 +148,18 @@ impl Groups {
         &self.blocks
     }
 
-    /// The runs of a block with their entries: all of a group, those that are added first, then the next group.
-    pub(super) fn runs(&self, block: &Block) -> impl Iterator<Item = (Run, &[u64])> {
+    /// The runs of a block with their entries, all of a group, those that are added first, then the next group; and
+    /// their coefficients, if there are any.
+    pub(super) fn runs(&self, block: &Block) -> impl Iterator<Item = (Run, &[u64], &[[f32; GROUP]])> {
         let mut entries = &self.entries[block.first_entry..];
+        let mut coefficients = self.coefficients.get(block.first_entry..).unwrap_or_default();
         self.runs[block.runs.clone()].iter().map(move |&run| {
             let length = usize::from(run.plus) + usize::from(run.minus);
             let (own, rest) = entries.split_at(run.groups as usize * length);
             entries = rest;
-            (run, own)
+            let (scales, rest) = coefficients.split_at(own.len().min(coefficients.len()));
+            coefficients = rest;
+            (run, own, scales)
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Kernels for many members: SIMD lanes are members.
 //!
-//! `woven` is the one for rows without coefficients, which it has in groups of four (`groups`) and, for gradients,
-//! transposed (`columns`). `rows` takes rows with coefficients, and scores that all members share.
+//! `woven` is the one that most populations get. It has rows in groups of four (`groups`) and, for gradients,
+//! transposed (`columns`). `rows` takes scores that all members share, and more features than groups can name.
 
 #![allow(
     clippy::needless_range_loop,

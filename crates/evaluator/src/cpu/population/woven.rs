@@ -1,4 +1,4 @@
-//! The kernel for many members whose rows have no coefficients: SIMD lanes are members.
+//! The kernel for many members: SIMD lanes are members.
 //!
 //! Work item: consecutive blocks × a tile of `V` vectors of members. In each bucket one interpolated table serves
 //! all positions; a score is a sum of table rows. Sums are limited by loads, sigmoids by arithmetic: so the
@@ -33,7 +33,7 @@ pub(in crate::cpu) struct WovenItem<'a> {
     pub parameters: &'a TileParameters,
 }
 
-/// The kernel for one [`WovenItem`]. `PLAIN`: every weight is 1, every offset 0, and members neither blend targets
+/// The kernel for one [`WovenItem`]. `PLAIN`: every coefficient is ±1, every weight 1, every offset 0, and members neither blend targets
 /// nor resample.
 pub(in crate::cpu) struct WovenKernel<'a, L, const V: usize, const PLAIN: bool, const GRADIENTS: bool> {
     item: WovenItem<'a>,
@@ -125,8 +125,13 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
                 continue;
             }
             slopes[BLOCK] = zero;
-            for (class, own, lists) in columns.classes(index) {
-                gather::<S, V>(simd, class, own, lists, &slopes, &mut gradient);
+            for (class, own, lists, coefficients) in columns.classes(index) {
+                match coefficients.is_empty() {
+                    true => gather::<S, V>(simd, class, own, lists, &slopes, &mut gradient),
+                    false => {
+                        gather_scaled::<S, V>(simd, class, (own, lists, coefficients), &slopes, &mut gradient)
+                    }
+                }
             }
             unflushed += block.positions.len();
             let last = index + 1 == self.item.blocks.end || groups.blocks()[index + 1].bucket != bucket;
@@ -157,13 +162,16 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
         let start = block.positions.start;
         let mut position = start;
         let mut waiting = Group { sums: [[zero; GROUP]; V], first: start, slopes: 0 };
-        for (run, entries) in self.item.groups.runs(block) {
+        for (run, entries, coefficients) in self.item.groups.runs(block) {
             let (plus, length) = (usize::from(run.plus), usize::from(run.plus) + usize::from(run.minus));
             for g in 0..run.groups as usize {
                 let (added, subtracted) = entries[g * length..(g + 1) * length].split_at(plus);
                 let mut sums = [[zero; GROUP]; V];
                 let woven = position > start;
-                self.add_rows::<S, false>(simd, table, added, &mut sums);
+                match coefficients.get(g * length..(g + 1) * length) {
+                    Some(scales) if !PLAIN && length > 0 => add_scaled(simd, table, added, scales, &mut sums),
+                    _ => self.add_rows::<S, false>(simd, table, added, &mut sums),
+                }
                 if woven {
                     self.finish(simd, 0, &waiting, GROUP, scales[0], &mut out, slopes);
                 }
@@ -268,6 +276,53 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
                 let slope = self.loss.slope(simd, &predictions[j], y[j]);
                 slopes[group.slopes + j].0[v] = if PLAIN { slope } else { simd.mul_f32s(slope, w[j]) };
             }
+        }
+    }
+}
+
+/// Adds the rows of entries, times their coefficients, to the sums of a group.
+#[inline(always)]
+fn add_scaled<S: Simd, const V: usize>(
+    simd: S,
+    table: &[Row<S::f32s, V>],
+    entries: &[u64],
+    coefficients: &[[f32; GROUP]],
+    sums: &mut [[S::f32s; GROUP]; V],
+) {
+    for (&entry, scales) in entries.iter().zip(coefficients) {
+        for i in 0..GROUP {
+            let (row, scale) = (row_at(table, entry >> (16 * i) & 0xffff), simd.splat_f32s(scales[i]));
+            for v in 0..V {
+                sums[v][i] = simd.mul_add_e_f32s(row.0[v], scale, sums[v][i]);
+            }
+        }
+    }
+}
+
+/// [`gather`] for rows with coefficients.
+#[inline(always)]
+fn gather_scaled<S: Simd, const V: usize>(
+    simd: S,
+    class: Class,
+    (features, lists, coefficients): (&[u16], &[u64], &[[f32; GROUP]]),
+    slopes: &[Row<S::f32s, V>],
+    gradient: &mut [Row<S::f32s, V>],
+) {
+    let quads = usize::from(class.quads);
+    let lists = lists.chunks_exact(quads).zip(coefficients.chunks_exact(quads));
+    for (&feature, (list, scales)) in features.iter().zip(lists) {
+        let mut sums = [[simd.splat_f32s(0.0); V]; 2];
+        for (&quad, scales) in list.iter().zip(scales) {
+            for i in 0..GROUP {
+                let (row, scale) = (row_at(slopes, quad >> (16 * i) & 0xffff), simd.splat_f32s(scales[i]));
+                for v in 0..V {
+                    sums[i % 2][v] = simd.mul_add_e_f32s(row.0[v], scale, sums[i % 2][v]);
+                }
+            }
+        }
+        let row = row_at_mut(gradient, feature);
+        for v in 0..V {
+            row.0[v] = simd.add_f32s(row.0[v], simd.add_f32s(sums[0][v], sums[1][v]));
         }
     }
 }
