@@ -19,7 +19,8 @@ fn data() -> Dataset {
 }
 
 fn population(data: &Dataset, members: usize) -> Population {
-    let theta = Prior::default().theta(&data.metadata().feature_set).expect("the default prior fits");
+    let set = &data.metadata().feature_set;
+    let theta = Prior::default_for(set).theta(set).expect("the default prior fits");
     let spread =
         |member: usize| theta.iter().enumerate().map(move |(i, v)| v + ((member * 31 + i * 7) % 13) as f64);
     Population::new(data.feature_count(), (0..members).flat_map(spread).collect(), vec![0.82; members])
