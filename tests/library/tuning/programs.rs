@@ -206,3 +206,25 @@ fn several_starts_of_linear_scores_are_refused() {
     let error = Tuner::builder(&data).starts(0).run().unwrap_err();
     assert!(error.to_string().contains("at least 1 and at most 64"), "{error}");
 }
+
+#[test]
+fn the_strength_of_the_prior_is_judged_by_folds_that_were_not_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    // Values near those from which results are drawn, as engines have them.
+    let size = |i: usize| [0.6, 1.4, 0.8][i % 3];
+    let prior: Vec<f64> = program_theta().iter().enumerate().map(|(i, value)| size(i) * value).collect();
+    let fresh = program_dataset_from(&folder.path().join("fresh.bin"), 20_000, 77, &prior);
+    let of_fresh = |theta: &[f64]| objective::loss(&fresh, OBJECTIVE, theta, 0..fresh.len());
+    for (positions, most) in [(400, 0.006), (4000, 0.003)] {
+        let data = program_dataset_from(&folder.path().join("d.bin"), positions, 5, &prior);
+        let run = Tuner::builder(&data).k(OBJECTIVE.k).run().unwrap();
+        let strength = run.record.strength.clone().unwrap();
+        let gain = strength.gain.unwrap();
+        let (before, after) = (of_fresh(&prior), of_fresh(run.parameters()));
+        // With few positions nothing may be gained, but nothing is lost.
+        assert!(gain.after <= gain.before + 1e-9 || strength.keeps_prior);
+        assert!(after <= before + 1e-3, "{positions} positions made it worse: {before} -> {after}");
+        let promised = gain.before - gain.after;
+        assert!((promised - (before - after)).abs() < most, "{promised} promised, {} found", before - after);
+    }
+}
