@@ -132,6 +132,13 @@ impl RowView<'_> {
         self.ids.iter().enumerate().map(|(i, &id)| (id, self.coefficients.get(i, self.plus)))
     }
 
+    /// Ids of the entries with coefficient +1, and with −1, of a row [without other
+    /// coefficients](Dataset::unit_rows); all with +1 otherwise.
+    #[inline]
+    pub fn ids_by_sign(&self) -> (&[u16], &[u16]) {
+        self.ids.split_at(self.plus.min(self.ids.len()))
+    }
+
     /// Number of entries; for piece-square rows, the number of pieces.
     #[inline]
     pub fn entry_count(&self) -> usize {
@@ -231,6 +238,12 @@ impl Dataset {
     /// Whether any weight differs from 1.
     pub fn has_weights(&self) -> bool {
         !self.weights.is_empty()
+    }
+
+    /// Weights of positions in the loss; empty when all are 1.
+    #[inline]
+    pub fn weights(&self) -> &[f32] {
+        &self.weights
     }
 
     /// Whether scores have a constant part, which is not tuned.

@@ -7,6 +7,7 @@
 mod backend;
 pub mod cpu;
 mod device_steps;
+pub mod exact;
 mod fallback;
 pub mod gpu;
 

@@ -6,9 +6,9 @@
 
 use rayon::prelude::*;
 
-use super::exact::{exact_scores, loss_of_scores};
 use gputexel_dataset::objective::{Objective, sigmoid, x_per_cp};
 use gputexel_dataset::{Dataset, Split};
+use gputexel_evaluator::exact::{exact_scores, loss_of_scores};
 
 /// Predictions compared with results, for training and held-out positions.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,8 +8,8 @@ use gputexel_files::{Error, Result};
 use gputexel_model::ParameterFile;
 use serde::Serialize;
 
-use super::exact::{exact_loss, exact_scores};
 use super::scale::fit_scale;
+use gputexel_evaluator::exact::{exact_loss, exact_scores};
 
 /// Where a K comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,6 @@ mod checkpoint;
 mod config;
 mod diagnostics;
 mod driver;
-mod exact;
 mod file_loss;
 mod parts;
 mod polish;
@@ -37,8 +36,8 @@ pub use diagnostics::{
     paired_difference,
 };
 pub use driver::{Event, Outcome, Tuning};
-pub use exact::{exact_loss, exact_scores, loss_against_results};
 pub use file_loss::{FileLoss, ScaleOrigin};
+pub use gputexel_evaluator::exact::{exact_loss, exact_scores, loss_against_results};
 pub use parts::RunParts;
 pub use polish::{Polish, polish};
 pub use program_diagnostics::{

@@ -1,8 +1,8 @@
 //! Fits the scale constant K by one-dimensional minimization over scores computed once.
 
-use super::exact::loss_of_scores;
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::{LossKind, Objective};
+use gputexel_evaluator::exact::loss_of_scores;
 use gputexel_files::{Advice, Error, Result};
 
 /// A fitted K.

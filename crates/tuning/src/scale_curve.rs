@@ -1,10 +1,10 @@
 //! The loss as a function of the scale constant K: many values of K as one population that shares its θ, and
 //! the exact minimum between them.
 
-use super::exact::{exact_scores, loss_of_scores};
 use super::scale::{ScaleFit, brent};
 use gputexel_dataset::objective::{LossKind, Objective};
 use gputexel_dataset::{Dataset, Layout};
+use gputexel_evaluator::exact::{exact_scores, loss_of_scores};
 use gputexel_evaluator::{Evaluator, Population, Request};
 use gputexel_files::{Error, Result};
 

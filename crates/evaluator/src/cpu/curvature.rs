@@ -13,13 +13,14 @@ use gputexel_dataset::{Bucket, Layout, Shape, poisson_weight};
 
 /// Number of stripes; each has its own matrix while it runs.
 const STRIPES: usize = 8;
+/// Maximum number of positions that are added together: their rows stay in the L1 cache.
+const BLOCK: usize = 1 << 9;
 
 impl CpuEvaluator<'_> {
     /// Σ v w r h c_i c_j φ_i φ_j of a member, with part weights v and resampling counts r, per unit of the
     /// sigmoid's argument: symmetric, row-major, 2F × 2F.
     pub(super) fn curvature(&self, population: &Population, member: usize, request: &Request) -> Vec<f64> {
         let features = self.layout.features();
-        let size = 2 * features;
         let parameters = MemberParameters::new(population.member(member), population.k[member]);
         let targets = Targets {
             layout: self.layout,
@@ -28,39 +29,67 @@ impl CpuEvaluator<'_> {
             blend: population.blends.get(member).copied().unwrap_or(0.0),
             seed: population.resamples.get(member).copied(),
         };
-        let stripes: Vec<Vec<f64>> = super::split_into_stripes(self.positions(&request.parts), STRIPES)
+        let stripes: Vec<Triangle> = super::split_into_stripes(self.positions(&request.parts), STRIPES)
             .into_par_iter()
             .map(|positions| {
-                let mut matrix = vec![0.0f64; size * size];
-                let mut bucket_matrix = vec![0.0f32; features * features];
+                let mut sum = Triangle::new(features);
+                let mut of_bucket = BucketMatrix::new(self.layout);
                 let mut table = vec![0.0f32; features];
                 let mut curvatures: Vec<f32> = Vec::new();
                 for (bucket, positions) in self.layout.buckets_in(positions) {
                     let weight = population.part_weight(member, bucket.part, self.layout.parts().len());
                     parameters.blend(bucket, &mut table);
-                    for shape in self.layout.shapes_in(positions) {
-                        curvatures.resize(shape.positions.len(), 0.0);
-                        single::scores(self.layout, &shape, &table, &mut curvatures);
-                        targets.replace_scores(shape.positions.start, &mut curvatures);
-                        accumulate(self.layout, &shape, &curvatures, &mut bucket_matrix);
+                    for start in positions.clone().step_by(BLOCK) {
+                        let block = start..(start + BLOCK).min(positions.end);
+                        for shape in self.layout.shapes_in(block) {
+                            curvatures.resize(shape.positions.len(), 0.0);
+                            single::scores(self.layout, &shape, &table, &mut curvatures);
+                            targets.replace_scores(shape.positions.start, &mut curvatures);
+                            of_bucket.add(&shape, &curvatures);
+                        }
                     }
-                    flush(self.layout, bucket, weight, &mut bucket_matrix, &mut matrix);
+                    of_bucket.flush(bucket, weight, &mut sum);
                 }
-                matrix
+                sum
             })
             .collect();
         let mut stripes = stripes.into_iter();
         let mut sum = stripes.next().expect("there is at least one stripe");
         for stripe in stripes {
-            super::add(&mut sum, &stripe);
+            super::add(sum.values.as_flattened_mut(), stripe.values.as_flattened());
         }
-        // Only the lower triangle has been written.
-        for i in 0..size {
-            for j in i + 1..size {
-                sum[i * size + j] = sum[j * size + i];
+        sum.to_matrix(features)
+    }
+}
+
+/// The lower triangle of an F × F matrix, each value of which stands for three of the 2F × 2F matrix: those of
+/// middlegame values, of both, and of endgame values.
+struct Triangle {
+    values: Vec<[f64; 3]>,
+}
+
+impl Triangle {
+    fn new(features: usize) -> Self {
+        Self { values: vec![[0.0; 3]; features * (features + 1) / 2] }
+    }
+
+    /// The 2F × 2F matrix.
+    fn to_matrix(&self, features: usize) -> Vec<f64> {
+        let size = 2 * features;
+        let mut matrix = vec![0.0; size * size];
+        let mut values = self.values.iter();
+        for i in 0..features {
+            for j in 0..=i {
+                let &[mg, mixed, eg] = values.next().expect("a value for each pair of features");
+                let (i_eg, j_eg) = (features + i, features + j);
+                let cells = [(i, j, mg), (i_eg, j, mixed), (j_eg, i, mixed), (i_eg, j_eg, eg)];
+                for (row, column, value) in cells {
+                    matrix[row * size + column] = value;
+                    matrix[column * size + row] = value;
+                }
             }
         }
-        sum
+        matrix
     }
 }
 
@@ -92,46 +121,72 @@ impl Targets<'_> {
     }
 }
 
-/// Adds h x xᵀ of a shape's positions to the lower triangle of the bucket's matrix.
-fn accumulate(layout: &Layout, shape: &Shape, curvatures: &[f32], matrix: &mut [f32]) {
-    let features = layout.features();
-    let length = shape.row_length();
-    let mut entries: Vec<(u32, f32)> = Vec::with_capacity(length);
-    for (i, &h) in curvatures.iter().enumerate() {
-        let start = shape.first_entry + i * length;
-        // With ascending, distinct ids, each product lands in the lower triangle exactly once.
-        layout.merge_row(start..start + length, shape.plus, &mut entries);
-        for (n, &(row, a)) in entries.iter().enumerate() {
-            let scaled = h * a;
-            let row = &mut matrix[row as usize * features..][..features];
-            for &(column, b) in &entries[..=n] {
-                row[column as usize] += scaled * b;
+/// Σ h x xᵀ of the positions of a bucket. Each pair of entries of a row is added once, in the row of the later one:
+/// at (i, j) or at (j, i).
+struct BucketMatrix<'a> {
+    layout: &'a Layout,
+    /// F × F, row-major.
+    pairs: Vec<f32>,
+    /// Σ h c² of each feature's entries with themselves.
+    squares: Vec<f32>,
+}
+
+impl<'a> BucketMatrix<'a> {
+    fn new(layout: &'a Layout) -> Self {
+        let features = layout.features();
+        Self { layout, pairs: vec![0.0; features * features], squares: vec![0.0; features] }
+    }
+
+    /// Adds positions of one shape with their curvatures: the first entry of all rows, then the second, and so on.
+    /// Ids ascend, so entries at the same place of rows are of few features, whose rows of the matrix stay in fast
+    /// memory; and all loops are of the same length.
+    fn add(&mut self, shape: &Shape, curvatures: &[f32]) {
+        let (features, length) = (self.layout.features(), shape.row_length());
+        let entries = shape.first_entry..shape.first_entry + shape.positions.len() * length;
+        let ids = &self.layout.ids()[entries.clone()];
+        let coefficients = if self.layout.unit_rows() { &[] } else { &self.layout.coefficients()[entries] };
+        for own in 0..length {
+            // Entries before this one with the same coefficient, and with the opposite.
+            let (alike, other) =
+                if own < shape.plus { (0..own, 0..0) } else { (shape.plus..own, 0..shape.plus) };
+            for (n, &h) in curvatures.iter().enumerate() {
+                let ids = &ids[n * length..][..=own];
+                let feature = usize::from(ids[own]);
+                let row = &mut self.pairs[feature * features..][..features];
+                if coefficients.is_empty() {
+                    self.squares[feature] += h;
+                    ids[alike.clone()].iter().for_each(|&id| row[usize::from(id)] += h);
+                    ids[other.clone()].iter().for_each(|&id| row[usize::from(id)] -= h);
+                } else {
+                    let coefficients = &coefficients[n * length..][..=own];
+                    let scaled = h * coefficients[own];
+                    self.squares[feature] += scaled * coefficients[own];
+                    let before = ids[..own].iter().zip(coefficients);
+                    before.for_each(|(&id, c)| row[usize::from(id)] += scaled * c);
+                }
             }
         }
     }
-}
 
-/// Adds a bucket's matrix, times its part weight, to the blocks of the whole matrix (lower triangle), and
-/// clears it.
-fn flush(layout: &Layout, bucket: &Bucket, part_weight: f32, bucket_matrix: &mut [f32], matrix: &mut [f64]) {
-    let features = layout.features();
-    let size = 2 * features;
-    let scale = 1.0 / f64::from(layout.phase_max());
-    let (mg, eg) = (f64::from(bucket.mg_units) * scale, f64::from(bucket.eg_units) * scale);
-    for i in 0..features {
-        for j in 0..=i {
-            let value = std::mem::take(&mut bucket_matrix[i * features + j]);
-            if value == 0.0 {
-                continue;
+    /// Adds the bucket's matrix, times its part weight, to the whole one, and clears it.
+    fn flush(&mut self, bucket: &Bucket, part_weight: f32, sum: &mut Triangle) {
+        let features = self.layout.features();
+        let scale = 1.0 / f64::from(self.layout.phase_max());
+        let (mg, eg) = (f64::from(bucket.mg_units) * scale, f64::from(bucket.eg_units) * scale);
+        let factors = [mg * mg, mg * eg, eg * eg].map(|share| f64::from(part_weight) * share);
+        let mut add = |place: usize, value: f64| {
+            sum.values[place].iter_mut().zip(factors).for_each(|(sum, factor)| *sum += value * factor);
+        };
+        for i in 0..features {
+            let (row, first) = (i * features, i * (i + 1) / 2);
+            for j in 0..i {
+                let (own, other) = (self.pairs[row + j], self.pairs[j * features + i]);
+                add(first + j, f64::from(own) + f64::from(other));
             }
-            let value = f64::from(part_weight) * f64::from(value);
-            matrix[i * size + j] += value * mg * mg;
-            matrix[(features + i) * size + features + j] += value * eg * eg;
-            matrix[(features + i) * size + j] += value * mg * eg;
-            if i != j {
-                // The mixed block is symmetric, but lies entirely below the diagonal.
-                matrix[(features + j) * size + i] += value * mg * eg;
-            }
+            // Several entries of one feature in a row meet once as a pair, and are twice in the square of their sum.
+            add(first + i, f64::from(self.squares[i]) + 2.0 * f64::from(self.pairs[row + i]));
         }
+        self.pairs.fill(0.0);
+        self.squares.fill(0.0);
     }
 }

@@ -1,0 +1,82 @@
+//! Scores and losses in f64 on all threads: the reference of [`gputexel_dataset::objective`], in vectors and by
+//! chunks that are added in a fixed order. All reported losses are computed here. They have the same bits on
+//! every processor and with any number of threads.
+
+mod lanes;
+
+use lanes::{BLOCK, Block, LossSum};
+use rayon::prelude::*;
+
+use gputexel_dataset::Dataset;
+use gputexel_dataset::objective::{self, Objective, x_per_cp};
+
+/// Positions per chunk; fixed, so that sums do not depend on the number of threads.
+const CHUNK: usize = 1 << 14;
+
+/// Scores of the positions `which`, centipawns, White's view.
+pub fn exact_scores(dataset: &Dataset, theta: &[f64], which: &[u32]) -> Vec<f64> {
+    let chunks = which.par_iter().with_min_len(CHUNK);
+    if dataset.program().is_some() || !dataset.unit_rows() {
+        return chunks.map(|&n| objective::score(dataset, theta, n as usize)).collect();
+    }
+    // Both values of a feature side by side, and the taper applied to their sums: one load for each entry.
+    let (mg, eg) = theta.split_at(dataset.feature_count());
+    let values: Vec<[f64; 2]> = mg.iter().zip(eg).map(|(&mg, &eg)| [mg, eg]).collect();
+    let sum = |ids: &[u16]| {
+        ids.iter().fold([0.0; 2], |[mg, eg], &id| {
+            let value = values[usize::from(id)];
+            [mg + value[0], eg + value[1]]
+        })
+    };
+    let score = |&n: &u32| {
+        let row = dataset.row(n as usize);
+        let (plus, minus) = row.ids_by_sign();
+        let ([mg, eg], [minus_mg, minus_eg]) = (sum(plus), sum(minus));
+        let (mg_share, eg_share) = dataset.shares(n as usize);
+        f64::from(row.offset) + mg_share * (mg - minus_mg) + eg_share * (eg - minus_eg)
+    };
+    chunks.map(score).collect()
+}
+
+/// Mean loss over the positions `which`; NaN if there are none.
+pub fn exact_loss(dataset: &Dataset, objective: Objective, theta: &[f64], which: &[u32]) -> f64 {
+    loss_of_scores(dataset, objective, &exact_scores(dataset, theta, which), which)
+}
+
+/// Mean loss over the positions `which` against the results of the games, where targets may be
+/// [blended](Dataset::blend); NaN if there are none.
+pub fn loss_against_results(dataset: &Dataset, objective: Objective, theta: &[f64], which: &[u32]) -> f64 {
+    mean_loss(dataset, objective, &exact_scores(dataset, theta, which), which, dataset.game_results())
+}
+
+/// Mean loss over the positions `which` with known scores; NaN if there are none.
+pub fn loss_of_scores(dataset: &Dataset, objective: Objective, scores: &[f64], which: &[u32]) -> f64 {
+    mean_loss(dataset, objective, scores, which, dataset.results())
+}
+
+fn mean_loss(dataset: &Dataset, objective: Objective, scores: &[f64], which: &[u32], targets: &[f32]) -> f64 {
+    let x_per_cp = x_per_cp(objective.k);
+    let weights = dataset.weights();
+    let sum_up = |(scores, which): (&[f64], &[u32])| {
+        let (mut losses, mut sum_of_weights) = (LossSum::new(objective.loss, x_per_cp), 0.0);
+        for (scores, which) in scores.chunks(BLOCK).zip(which.chunks(BLOCK)) {
+            let mut block = Block::EMPTY;
+            block.scores[..scores.len()].copy_from_slice(scores);
+            for (i, &n) in which.iter().enumerate() {
+                block.targets[i] = f64::from(targets[n as usize]);
+                block.weights[i] = weights.get(n as usize).map_or(1.0, |&weight| f64::from(weight));
+                sum_of_weights += block.weights[i];
+            }
+            losses.add(&block);
+        }
+        (losses.total(), sum_of_weights)
+    };
+    let arch = pulp::Arch::new();
+    let chunks: Vec<(f64, f64)> = scores
+        .par_chunks(CHUNK)
+        .zip(which.par_chunks(CHUNK))
+        .map(|chunk| arch.dispatch(|| sum_up(chunk)))
+        .collect();
+    let (sum, weights) = chunks.iter().fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
+    sum / weights
+}
