@@ -278,10 +278,11 @@ fn compile(metadata: &Metadata, path: &Path) -> Result<Option<Arc<CompiledProgra
 fn validate(dataset: &Dataset, path: &Path) -> Result<()> {
     let broken = |what: &str| Err(Error::input(path, format!("broken: {what}")));
     let columns = dataset.column_count();
-    if dataset.ids.iter().any(|&id| usize::from(id) >= columns) {
+    // Maxima and not `any`, because they are vectorized.
+    if dataset.ids.iter().max().is_some_and(|&id| usize::from(id) >= columns) {
         return broken("a feature id is out of range");
     }
-    if dataset.phases.iter().any(|&phase| phase > dataset.phase_max()) {
+    if dataset.phases.iter().max().is_some_and(|&phase| phase > dataset.phase_max()) {
         return broken("a phase is above the maximum");
     }
     if dataset.results.iter().any(|result| !(0.0..=1.0).contains(result)) {

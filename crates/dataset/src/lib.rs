@@ -33,6 +33,8 @@ pub use writer::{DatasetWriter, ImportedPosition, PositionLabels, RowLabels, Sto
 use self::coefficients::{Coefficients, RowCoefficients};
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use gputexel_files::{Error, Result};
 use gputexel_model::program::CompiledProgram;
 
@@ -124,7 +126,7 @@ pub struct RowView<'a> {
     pub offset: f32,
 }
 
-impl RowView<'_> {
+impl<'a> RowView<'a> {
     /// Ids, which are those of features unless the dataset has a [program](Dataset::program), with their
     /// coefficients.
     #[inline]
@@ -135,7 +137,7 @@ impl RowView<'_> {
     /// Ids of the entries with coefficient +1, and with −1, of a row [without other
     /// coefficients](Dataset::unit_rows); all with +1 otherwise.
     #[inline]
-    pub fn ids_by_sign(&self) -> (&[u16], &[u16]) {
+    pub fn ids_by_sign(&self) -> (&'a [u16], &'a [u16]) {
         self.ids.split_at(self.plus.min(self.ids.len()))
     }
 
@@ -328,16 +330,26 @@ impl Dataset {
 
     /// Number of positions with a nonzero coefficient of each feature, by feature id.
     pub fn occurrences(&self) -> Vec<u64> {
-        let mut counts = vec![0u64; self.feature_count()];
-        let mut last_seen = vec![usize::MAX; self.feature_count()];
-        for n in 0..self.len() {
-            for (id, coefficient) in self.row(n).entries() {
-                let id = usize::from(self.feature_of(id));
-                if coefficient != 0.0 && last_seen[id] != n {
-                    last_seen[id] = n;
-                    counts[id] += 1;
+        const PIECE: usize = 1 << 16;
+        let features = self.feature_count();
+        let of_piece = |first: usize| {
+            // The count of each feature, and the position that it was last seen in.
+            let mut seen = vec![(0u64, usize::MAX); features];
+            for n in first..(first + PIECE).min(self.len()) {
+                for (id, coefficient) in self.row(n).entries() {
+                    let (count, last) = &mut seen[usize::from(self.feature_of(id))];
+                    if coefficient != 0.0 {
+                        *count += u64::from(*last != n);
+                        *last = n;
+                    }
                 }
             }
+            seen
+        };
+        let pieces: Vec<_> = (0..self.len()).into_par_iter().step_by(PIECE).map(of_piece).collect();
+        let mut counts = vec![0; features];
+        for piece in pieces {
+            counts.iter_mut().zip(piece).for_each(|(sum, (count, _))| *sum += count);
         }
         counts
     }

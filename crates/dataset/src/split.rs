@@ -42,6 +42,8 @@ impl Split {
                 if share > 0.0 && uniform(seed, b'h', dataset.game(n)) < share {
                     held_out += 1;
                     batches as u32
+                } else if batches == 1 {
+                    0
                 } else {
                     (uniform(seed, b'b', n as u32) * batches as f64) as u32
                 }

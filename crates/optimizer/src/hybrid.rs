@@ -1,7 +1,7 @@
-//! A few Gauss–Newton steps, then L-BFGS with the last matrix: for scores that are not linear.
+//! A few Gauss–Newton steps, then L-BFGS with the last matrix.
 //!
-//! Gauss–Newton needs a matrix for every step, which takes as long as dozens of gradients, and where scores bend it
-//! needs many. After its first steps the matrix hardly changes, so its Cholesky factor becomes the initial matrix of
+//! Gauss–Newton needs a matrix for every step, which takes as long as several gradients, and dozens where scores are not
+//! linear. After its first steps the matrix hardly changes, so its Cholesky factor becomes the initial matrix of
 //! L-BFGS (Nocedal and Wright, "Numerical optimization", 2006, chapter 7), which learns from gradients alone what
 //! the matrix leaves out. Coordinates at a bound that the gradient pushes against rest; the others move along the
 //! projection of the direction onto the box.
@@ -25,6 +25,14 @@ pub struct HybridSettings {
 impl Default for HybridSettings {
     fn default() -> Self {
         Self { gauss_newton: GaussNewtonSettings::default(), matrices: 4 }
+    }
+}
+
+impl HybridSettings {
+    /// The settings for scores that are sums of parameters, or not: of sums, the matrix hardly changes after the
+    /// first steps.
+    pub fn for_scores(linear: bool) -> Self {
+        Self { matrices: if linear { 2 } else { 4 }, ..Self::default() }
     }
 }
 

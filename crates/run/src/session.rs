@@ -12,8 +12,8 @@ use gputexel_model::program::dead_terms;
 use gputexel_optimizer::Optimizer;
 use gputexel_report::InHand;
 use gputexel_tuning::{
-    Checkpoint, EpochRecord, Event, OptimizerConfig, Outcome, RunParts, RunRecord, StopReason, Tuning,
-    ablate, diagnose_program, exact_loss, loss_against_results, polish, round_outcome, term_activity,
+    Checkpoint, EpochRecord, Event, OptimizerConfig, Outcome, RunParts, RunRecord, RunScores, StopReason,
+    Tuning, ablate, diagnose_program, loss_against_results, polish, round_outcome, term_activity,
     training_score_ratio, undetermined_products,
 };
 
@@ -56,7 +56,8 @@ impl Session<'_, '_> {
         resuming: bool,
         fitted_loss: Option<f64>,
     ) -> Result<Tuned> {
-        let result = self.compute(checkpoint, resuming, fitted_loss);
+        let mut scores = None;
+        let result = self.compute(checkpoint, resuming, fitted_loss, &mut scores);
         let interrupted = matches!(result, Err(Error::Interrupted(_)));
         if let Some(folder) = self.folder
             && (result.is_ok() || interrupted)
@@ -64,6 +65,7 @@ impl Session<'_, '_> {
             let in_hand = InHand {
                 record: Some(self.record),
                 positions: Some((self.data, self.split)),
+                scores: scores.as_ref(),
                 program: result.as_ref().ok().and_then(|tuned| tuned.program.as_ref()),
                 ..InHand::default()
             };
@@ -75,11 +77,13 @@ impl Session<'_, '_> {
         result
     }
 
+    /// Leaves the scores of all positions in `scores` if there is a result.
     fn compute(
         &mut self,
         checkpoint: Option<Checkpoint>,
         resuming: bool,
         fitted_loss: Option<f64>,
+        scores: &mut Option<RunScores>,
     ) -> Result<Tuned> {
         let (record, data, split) = (self.record, self.data, self.split);
         let config = &record.config;
@@ -108,9 +112,9 @@ impl Session<'_, '_> {
         let objective = Objective { k: config.k, loss: config.loss };
         let training: Vec<u32> = split.training().map(|n| n as u32).collect();
         let held_out: Vec<u32> = split.held_out().map(|n| n as u32).collect();
-        let loss = |theta: &[f64], which: &[u32]| {
-            (!which.is_empty()).then(|| exact_loss(data, objective, theta, which))
-        };
+        let scores = scores.insert(RunScores::new(data, &config.prior_theta, &outcome.parameters));
+        let [losses, held_out_losses] =
+            [&training, &held_out].map(|which| scores.losses(data, objective, which));
         if let Some(checkpoint) = &mut checkpoint {
             checkpoint.slim();
         }
@@ -119,10 +123,10 @@ impl Session<'_, '_> {
             features: data.metadata().feature_set.clone(),
             positions: data.len() as u64,
             occurrences: data.occurrences(),
-            loss_before: loss(&config.prior_theta, &training),
-            loss: loss(&outcome.parameters, &training),
-            held_out_before: loss(&config.prior_theta, &held_out),
-            held_out: loss(&outcome.parameters, &held_out),
+            loss_before: losses.map(|[before, _]| before),
+            loss: losses.map(|[_, after]| after),
+            held_out_before: held_out_losses.map(|[before, _]| before),
+            held_out: held_out_losses.map(|[_, after]| after),
             against_results: config.blend.and_then(|_| {
                 let which = if held_out.is_empty() { &training } else { &held_out };
                 let of = |theta: &[f64]| loss_against_results(data, objective, theta, which);
@@ -133,7 +137,7 @@ impl Session<'_, '_> {
                 })
             }),
             program: diagnose_program(data, split, objective, &outcome.parameters, &config.prior_theta),
-            score_ratio: training_score_ratio(config, data, split, &outcome.parameters),
+            score_ratio: training_score_ratio(data, config.k, split, scores),
             outcome,
             rounding,
             polish: polished,

@@ -10,9 +10,9 @@ use gputexel_files::run_folder::Kind;
 use gputexel_files::{Error, Result, RunFolder};
 use gputexel_model::{FeatureSet, Parameterization, Penalty, parse_penalties};
 use gputexel_tuning::{
-    Limits, ModelSize, OptimizerConfig, RunConfig, RunRecord, ScaleMode, ScaleRecord, StartsRecord,
-    StopReason, Strength, StrengthRequest, Tuning, choose_start, choose_strength, default_starts,
-    score_ratio, starts_obstacle, strength_obstacle,
+    Limits, ModelSize, OptimizerConfig, RunConfig, RunRecord, RunScores, ScaleMode, ScaleRecord,
+    StartsRecord, StopReason, Strength, StrengthRequest, Tuning, choose_start, choose_strength,
+    default_starts, score_ratio, starts_obstacle, strength_obstacle,
 };
 
 use crate::event::{RunEvent, RunObserver};
@@ -221,7 +221,8 @@ impl Decision<'_, '_> {
 
     fn ratio(&self, config: &RunConfig, theta: &[f64]) -> Option<f64> {
         let which: Vec<u32> = self.split.training().map(|n| n as u32).collect();
-        score_ratio(self.data, config.k, &config.prior_theta, theta, &which)
+        let scores = RunScores::new(self.data, &config.prior_theta, theta);
+        score_ratio(self.data, config.k, &scores, &which)
     }
 
     /// Refuses to fit K with the parameters where the loss has no matrix.

@@ -66,11 +66,10 @@ impl ModelSize {
 
 impl OptimizerConfig {
     /// The default method for a loss and a model: with matrices if the loss is smooth and they are not too large
-    /// (Gauss–Newton, followed by L-BFGS if scores are not linear), else Adam.
+    /// (Gauss–Newton, followed by L-BFGS), else Adam.
     pub fn default_for(loss: LossKind, model: ModelSize) -> Self {
         match loss.is_smooth() && model.parameters <= GAUSS_NEWTON_LIMIT {
-            true if model.linear => Self::GaussNewton(GaussNewtonSettings::default()),
-            true => Self::Hybrid(HybridSettings::default()),
+            true => Self::Hybrid(HybridSettings::for_scores(model.linear)),
             false => Self::adam(AdamSettings::default()),
         }
     }

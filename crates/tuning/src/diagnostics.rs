@@ -6,9 +6,11 @@
 
 use rayon::prelude::*;
 
+use super::clustered::{Cell, Clustered, Position};
+use crate::RunScores;
 use gputexel_dataset::objective::{Objective, sigmoid, x_per_cp};
 use gputexel_dataset::{Dataset, Split};
-use gputexel_evaluator::exact::{exact_scores, loss_of_scores};
+use gputexel_evaluator::exact::{exact_scores, loss_at};
 
 /// Predictions compared with results, for training and held-out positions.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,80 +106,10 @@ const SCALE_REACH: f64 = 2.5;
 const BINS: usize = 10;
 /// Minimum number of positions per bin.
 const FEWEST: usize = 20;
-
-/// Sums of one cell of a table, clustered by game.
-#[derive(Clone, Copy, Default)]
-struct Cell {
-    positions: u64,
-    weight: f64,
-    predicted: f64,
-    actual: f64,
-    loss: f64,
-    prior_loss: f64,
-    plain: Clustered,
-    turned: Clustered,
-}
-
-/// A weighted mean whose terms are correlated within games.
-#[derive(Clone, Copy, Default)]
-struct Clustered {
-    game: Option<u32>,
-    /// Σ w r and Σ w of the current game.
-    open: (f64, f64),
-    /// Sums over all games of S, W, S², S W and W².
-    sums: [f64; 5],
-}
-
-impl Clustered {
-    fn add(&mut self, game: u32, weight: f64, value: f64) {
-        if self.game != Some(game) {
-            self.close();
-            self.game = Some(game);
-        }
-        self.open.0 += weight * value;
-        self.open.1 += weight;
-    }
-
-    fn close(&mut self) {
-        let (s, w) = std::mem::take(&mut self.open);
-        for (sum, term) in self.sums.iter_mut().zip([s, w, s * s, s * w, w * w]) {
-            *sum += term;
-        }
-    }
-
-    /// The mean and its clustered standard error: √Σ (S − mean W)² / Σ W over the games.
-    fn finish(mut self) -> (f64, f64) {
-        self.close();
-        let [s, w, ss, sw, ww] = self.sums;
-        let mean = s / w;
-        (mean, (ss - 2.0 * mean * sw + mean * mean * ww).max(0.0).sqrt() / w)
-    }
-}
-
-impl Cell {
-    fn bin(self) -> CalibrationBin {
-        CalibrationBin {
-            positions: self.positions,
-            predicted: self.predicted / self.weight,
-            actual: self.actual / self.weight,
-            error: self.plain.finish().1,
-        }
-    }
-
-    fn residual(self, key: u32) -> Residual {
-        let ((mean, error), (boldness, boldness_error)) = (self.plain.finish(), self.turned.finish());
-        Residual {
-            key,
-            positions: self.positions,
-            mean,
-            error,
-            boldness,
-            boldness_error,
-            loss: self.loss / self.weight,
-            prior_loss: self.prior_loss / self.weight,
-        }
-    }
-}
+/// Classes of predictions that deciles are made of.
+const CLASSES: usize = 1 << 12;
+/// Positions that are added up by themselves, at least.
+const PIECE: usize = 1 << 15;
 
 /// Opening, middlegame and endgame as ranges of phase units, each a third of the maximum.
 fn bands(max: u16) -> [(u16, u16); 3] {
@@ -186,29 +118,46 @@ fn bands(max: u16) -> [(u16, u16); 3] {
 }
 
 /// Writes the prediction decile of each position of `which` to `into`; other entries are unchanged.
-fn deciles(predictions: &[f64], which: &mut [u32], into: &mut [u8]) {
-    which.par_sort_unstable_by(|&a, &b| {
-        predictions[a as usize].total_cmp(&predictions[b as usize]).then(a.cmp(&b))
-    });
+fn deciles(predictions: &[f64], which: &[u32], into: &mut [u8]) {
+    // Sorted into narrow classes; only those that the limit of a decile may lie in are sorted further.
+    let class = |n: u32| ((predictions[n as usize] * CLASSES as f64) as usize).min(CLASSES);
+    let mut counts = vec![0; CLASSES + 1];
+    which.iter().for_each(|&n| counts[class(n)] += 1);
     let bins = (which.len() / FEWEST).clamp(1, BINS);
-    for (place, &n) in which.iter().enumerate() {
-        into[n as usize] = (place * bins / which.len()) as u8;
+    let bin = |place: usize| (place * bins / which.len()) as u8;
+    let mut place = 0;
+    let (mut of_class, mut mixed) = (vec![u8::MAX; CLASSES + 1], Vec::new());
+    for (class, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        match bin(place) == bin(place + count - 1) {
+            true => of_class[class] = bin(place),
+            false => mixed.push((class, place, Vec::with_capacity(count))),
+        }
+        place += count;
+    }
+    for &n in which {
+        let class = class(n);
+        match of_class[class] {
+            u8::MAX => {
+                let at = mixed.binary_search_by_key(&class, |mixed| mixed.0).expect("collected above");
+                mixed[at].2.push(n);
+            }
+            bin => into[n as usize] = bin,
+        }
+    }
+    for (_, place, members) in &mut mixed {
+        members.sort_unstable_by(|&a, &b| {
+            predictions[a as usize].total_cmp(&predictions[b as usize]).then(a.cmp(&b))
+        });
+        members.iter().zip(*place..).for_each(|(&n, place)| into[n as usize] = bin(place));
     }
 }
 
-/// Computes diagnostics of a result θ on all positions of a split, in comparison with the prior.
+/// Computes diagnostics of a result on all positions of a split, in comparison with the prior.
 ///
 /// # Panics
-/// If the length of θ or the prior is not twice the number of features.
-pub fn diagnose(
-    data: &Dataset,
-    split: &Split,
-    objective: Objective,
-    theta: &[f64],
-    prior: &[f64],
-) -> Diagnostics {
-    let all: Vec<u32> = (0..data.len() as u32).collect();
-    let (scores, prior_scores) = (exact_scores(data, theta, &all), exact_scores(data, prior, &all));
+/// Unless there is a score for each position.
+pub fn diagnose(data: &Dataset, split: &Split, objective: Objective, scores: &RunScores) -> Diagnostics {
+    let (prior_scores, scores) = (&scores.prior, &scores.result);
     let x_per_cp = x_per_cp(objective.k);
     let predictions: Vec<f64> = scores.par_iter().map(|score| sigmoid(x_per_cp * score)).collect();
     let training: Vec<u32> = split.training().map(|n| n as u32).collect();
@@ -220,13 +169,11 @@ pub fn diagnose(
     let scale = {
         let stride = training.len().div_ceil(SCALE_POSITIONS).max(1);
         let which: Vec<u32> = training.iter().step_by(stride).copied().collect();
-        let of = |scores: &[f64]| -> Vec<f64> { which.iter().map(|&n| scores[n as usize]).collect() };
-        let (of_result, of_prior) = (of(&scores), of(&prior_scores));
         let point = |i: i32| {
             let share = f64::from(2 * i - (SCALE_POINTS - 1)) / f64::from(SCALE_POINTS - 1);
             let at = Objective { k: objective.k * SCALE_REACH.powf(share), ..objective };
-            let loss = |scores: &[f64]| loss_of_scores(data, at, scores, &which);
-            (at.k, loss(&of_result), loss(&of_prior))
+            let loss = |scores: &[f64]| loss_at(data, at, scores, &which);
+            (at.k, loss(scores), loss(prior_scores))
         };
         ScaleNeighborhood {
             k: objective.k,
@@ -275,7 +222,7 @@ fn look(
     held_out: bool,
     which: &[u32],
     predictions: &[f64],
-    losses: impl Fn(u32) -> [f64; 2],
+    losses: impl Fn(u32) -> [f64; 2] + Sync,
 ) -> SetDiagnostics {
     const NONE: u8 = u8::MAX;
     let max = data.phase_max();
@@ -283,50 +230,58 @@ fn look(
     let band_of = |phase: u16| bands.iter().position(|&(low, high)| (low..=high).contains(&phase));
     let mut overall = vec![NONE; data.len()];
     let mut in_band = vec![NONE; data.len()];
-    deciles(predictions, &mut which.to_vec(), &mut overall);
+    deciles(predictions, which, &mut overall);
     for &(low, high) in &bands {
-        let mut of_band: Vec<u32> =
+        let of_band: Vec<u32> =
             which.iter().copied().filter(|&n| (low..=high).contains(&data.phases()[n as usize])).collect();
-        deciles(predictions, &mut of_band, &mut in_band);
+        deciles(predictions, &of_band, &mut in_band);
     }
     // Sorted by game, because datasets of several sources may interleave games.
     let mut order = which.to_vec();
-    order.sort_by_key(|&n| data.game(n as usize));
-    let mut total = Cell::default();
-    let mut calibration = vec![[Cell::default(); BINS]; 1 + bands.len()];
-    let mut by_phase = vec![Cell::default(); usize::from(max) + 1];
-    let mut by_pieces: Vec<Cell> = Vec::new();
-    for &n in &order {
+    if data.has_games() {
+        order.sort_by_key(|&n| data.game(n as usize));
+    }
+    let add = |cells: &mut Cells, n: u32| {
         let at = n as usize;
         let row = data.row(at);
-        let (weight, y, p) = (f64::from(row.weight), f64::from(row.result), predictions[at]);
-        let ([loss, prior_loss], game) = (losses(n), data.game(at));
-        let side = if p > 0.5 { 1.0 } else { -1.0 };
-        let add = |cell: &mut Cell| {
-            cell.positions += 1;
-            cell.weight += weight;
-            cell.predicted += weight * p;
-            cell.actual += weight * y;
-            cell.loss += weight * loss;
-            cell.prior_loss += weight * prior_loss;
-            cell.plain.add(game, weight, y - p);
-            cell.turned.add(game, weight, side * (y - p));
+        let position = Position {
+            game: data.game(at),
+            weight: f64::from(row.weight),
+            result: f64::from(row.result),
+            prediction: predictions[at],
+            losses: losses(n),
         };
-        add(&mut total);
-        add(&mut calibration[0][usize::from(overall[at])]);
+        cells.total.add(&position);
+        cells.calibration[0][usize::from(overall[at])].add(&position);
         if let Some(band) = band_of(row.phase) {
-            add(&mut calibration[1 + band][usize::from(in_band[at])]);
+            cells.calibration[1 + band][usize::from(in_band[at])].add(&position);
         }
-        add(&mut by_phase[usize::from(row.phase)]);
+        cells.by_phase[usize::from(row.phase)].add(&position);
         // Only rows of pieces on squares give the number of pieces.
         if data.unit_rows() {
             let pieces = row.entry_count();
-            if by_pieces.len() <= pieces {
-                by_pieces.resize(pieces + 1, Cell::default());
+            if cells.by_pieces.len() <= pieces {
+                cells.by_pieces.resize(pieces + 1, Cell::default());
             }
-            add(&mut by_pieces[pieces]);
+            cells.by_pieces[pieces].add(&position);
         }
-    }
+    };
+    let empty = || Cells {
+        total: Cell::default(),
+        calibration: vec![[Cell::default(); BINS]; 1 + bands.len()],
+        by_phase: vec![Cell::default(); usize::from(max) + 1],
+        by_pieces: Vec::new(),
+    };
+    // In pieces of whole games, whose lengths do not depend on the number of threads.
+    let pieces: Vec<Cells> = whole_games(data, &order)
+        .into_par_iter()
+        .map(|piece| {
+            let mut cells = empty();
+            piece.iter().for_each(|&n| add(&mut cells, n));
+            cells
+        })
+        .collect();
+    let Cells { total, calibration, by_phase, by_pieces } = pieces.into_iter().fold(empty(), Cells::joined);
     let phases = std::iter::once((0, max)).chain(bands);
     let bins = |cells: &[Cell]| cells.iter().filter(|c| c.positions > 0).map(|c| c.bin()).collect();
     let residuals = |cells: &[Cell]| {
@@ -347,6 +302,46 @@ fn look(
     }
 }
 
+/// Sums of the positions of some games.
+struct Cells {
+    total: Cell,
+    /// Over all phases, then by band; in deciles.
+    calibration: Vec<[Cell; BINS]>,
+    by_phase: Vec<Cell>,
+    by_pieces: Vec<Cell>,
+}
+
+impl Cells {
+    /// The sums of both, which share no game.
+    fn joined(mut self, mut other: Self) -> Self {
+        let most = self.by_pieces.len().max(other.by_pieces.len());
+        self.by_pieces.resize(most, Cell::default());
+        other.by_pieces.resize(most, Cell::default());
+        self.total.join(&other.total);
+        let calibration =
+            self.calibration.as_flattened_mut().iter_mut().zip(other.calibration.as_flattened());
+        let phases = self.by_phase.iter_mut().zip(&other.by_phase);
+        let pieces = self.by_pieces.iter_mut().zip(&other.by_pieces);
+        calibration.chain(phases).chain(pieces).for_each(|(cell, other)| cell.join(other));
+        self
+    }
+}
+
+/// Cuts positions that are in the order of their games into pieces of about [`PIECE`], between games.
+fn whole_games<'a>(data: &Dataset, mut order: &'a [u32]) -> Vec<&'a [u32]> {
+    let mut pieces = Vec::new();
+    while !order.is_empty() {
+        let mut end = PIECE.min(order.len());
+        while end < order.len() && data.game(order[end] as usize) == data.game(order[end - 1] as usize) {
+            end += 1;
+        }
+        let (piece, rest) = order.split_at(end);
+        pieces.push(piece);
+        order = rest;
+    }
+    pieces
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -363,19 +358,26 @@ mod tests {
         assert_eq!(bands(24), [(17, 24), (9, 16), (0, 8)]);
     }
 
-    /// The definition, computed game by game.
     #[test]
-    fn clustered_errors_are_those_of_the_definition() {
-        let terms = [(1, 1.0, 0.5), (1, 2.0, 0.25), (4, 1.0, -1.0), (7, 0.5, 0.125), (7, 1.0, 0.75)];
-        let mut sums = Clustered::default();
-        terms.iter().for_each(|&(game, weight, value)| sums.add(game, weight, value));
-        let (mean, error) = sums.finish();
-        let total: f64 = terms.iter().map(|t| t.1).sum();
-        let expected = terms.iter().map(|t| t.1 * t.2).sum::<f64>() / total;
-        let of_game =
-            |game: u32| -> f64 { terms.iter().filter(|t| t.0 == game).map(|t| t.1 * (t.2 - expected)).sum() };
-        let squares: f64 = [1, 4, 7].map(|game| of_game(game).powi(2)).iter().sum();
-        assert!((mean - expected).abs() < 1e-15);
-        assert!((error - squares.sqrt() / total).abs() < 1e-15, "{error}");
+    fn deciles_are_those_of_the_sorted_list() {
+        for (count, spread) in [(1, 10), (19, 5), (45, 3), (997, 7), (5000, 10_000)] {
+            let mut state = 7u64;
+            let mut next = || {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 33) % spread
+            };
+            let predictions: Vec<f64> = (0..2 * count).map(|_| next() as f64 / spread as f64).collect();
+            let mut which: Vec<u32> = (0..count as u32).map(|n| 2 * n).collect();
+            let mut into = vec![99; predictions.len()];
+            deciles(&predictions, &which, &mut into);
+            which.sort_by(|&a, &b| {
+                predictions[a as usize].total_cmp(&predictions[b as usize]).then(a.cmp(&b))
+            });
+            let bins = (count / FEWEST).clamp(1, BINS);
+            for (place, &n) in which.iter().enumerate() {
+                assert_eq!(usize::from(into[n as usize]), place * bins / count, "{place} of {count}");
+            }
+            assert!(into.iter().skip(1).step_by(2).all(|&bin| bin == 99), "others stay");
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 mod ahead;
 mod checkpoint;
+mod clustered;
 mod config;
 mod diagnostics;
 mod driver;
@@ -18,6 +19,7 @@ mod regularization;
 mod rounding;
 mod rounding_outcome;
 mod run_record;
+mod run_scores;
 mod scale;
 mod scale_curve;
 mod scale_ratio;
@@ -54,6 +56,7 @@ pub use rounding_outcome::{
     RoundedSummary, RoundingOutcome, RoundingSummary, SurveySummary, gauss_newton_matrix, round_outcome,
 };
 pub use run_record::{BlendRecord, RequiesceRecord, RoundRecord, RunRecord, UncertaintyRequest};
+pub use run_scores::RunScores;
 pub use scale::{ScaleFit, fit_scale};
 pub use scale_curve::{MinimumAt, ScaleCurve, scale_curve};
 pub use scale_ratio::{ScaleMode, ScaleRecord, score_ratio, training_score_ratio};

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::{RunConfig, exact_scores};
+use crate::RunScores;
 use gputexel_dataset::objective::x_per_cp;
 use gputexel_dataset::{Dataset, Split};
 
@@ -49,22 +49,21 @@ impl std::str::FromStr for ScaleMode {
 
 /// By how much tuned scores are larger than the prior's: the slope of their regression through 0 over the
 /// positions `which`, weighted by how open a position is, p (1 − p). `None` if the prior scores all of them 0.
-pub fn score_ratio(data: &Dataset, k: f64, prior: &[f64], theta: &[f64], which: &[u32]) -> Option<f64> {
-    let [before, after] = [prior, theta].map(|theta| exact_scores(data, theta, which));
+pub fn score_ratio(data: &Dataset, k: f64, scores: &RunScores, which: &[u32]) -> Option<f64> {
     let x_per_cp = x_per_cp(k);
     let open = |score: f64| {
         let p = 1.0 / (1.0 + (-x_per_cp * score).exp());
         p * (1.0 - p)
     };
     // In chunks of fixed size, so that sums do not depend on the number of threads.
-    let sums: Vec<(f64, f64)> = before
+    let weights = data.weights();
+    let sums: Vec<(f64, f64)> = which
         .par_chunks(1 << 14)
-        .zip(after.par_chunks(1 << 14))
-        .zip(which.par_chunks(1 << 14))
-        .map(|((before, after), which)| {
-            let terms = before.iter().zip(after).zip(which).map(|((b, a), &n)| {
-                let weight = f64::from(data.row(n as usize).weight) * open(*b);
-                (weight * a * b, weight * b * b)
+        .map(|which| {
+            let terms = which.iter().map(|&n| {
+                let (before, after) = (scores.prior[n as usize], scores.result[n as usize]);
+                let weight = weights.get(n as usize).map_or(1.0, |&w| f64::from(w)) * open(before);
+                (weight * after * before, weight * before * before)
             });
             terms.fold((0.0, 0.0), |(x, y), (a, b)| (x + a, y + b))
         })
@@ -74,11 +73,11 @@ pub fn score_ratio(data: &Dataset, k: f64, prior: &[f64], theta: &[f64], which: 
     (ratio.is_finite() && ratio > 0.0).then_some(ratio)
 }
 
-/// The [`score_ratio`] of θ to the prior of a run on its training positions; of more than two million, on every
+/// The [`score_ratio`] of a run's result to its prior on its training positions; of more than two million, on every
 /// n-th.
-pub fn training_score_ratio(config: &RunConfig, data: &Dataset, split: &Split, theta: &[f64]) -> Option<f64> {
+pub fn training_score_ratio(data: &Dataset, k: f64, split: &Split, scores: &RunScores) -> Option<f64> {
     let which = at_most(split.training().map(|n| n as u32).collect(), MEASURED);
-    score_ratio(data, config.k, &config.prior_theta, theta, &which)
+    score_ratio(data, k, scores, &which)
 }
 
 /// All, or so many of them at even distances.

@@ -71,8 +71,7 @@ pub struct Fresh {
     #[arg(long, value_name = "N", help_heading = "Objective")]
     pub(super) seed: Option<u64>,
     /// gauss-newton, gn-lbfgs (its first steps, then L-BFGS with its matrix), adam, or local (search on integers)
-    /// [default: gauss-newton, gn-lbfgs if scores are not linear; adam if the loss is not differentiable or there
-    /// are too many parameters]
+    /// [default: gn-lbfgs; adam if the loss is not differentiable or there are too many parameters]
     #[arg(long, value_name = "NAME", help_heading = "Optimizer")]
     pub(super) optimizer: Option<String>,
     /// Points to begin from if scores are not linear: the best after a short fit from each, the prior among them, goes
@@ -172,9 +171,10 @@ impl Fresh {
                 let gauss_newton = GaussNewtonSettings { l2, damping };
                 Ok(match name {
                     "gauss-newton" => OptimizerConfig::GaussNewton(gauss_newton),
-                    _ => {
-                        OptimizerConfig::Hybrid(HybridSettings { gauss_newton, ..HybridSettings::default() })
-                    }
+                    _ => OptimizerConfig::Hybrid(HybridSettings {
+                        gauss_newton,
+                        ..HybridSettings::for_scores(model.linear)
+                    }),
                 })
             }
             "adam" => {

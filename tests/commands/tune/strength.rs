@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::common::program::{Bench, assert_one_line};
 use gputexel::model::FeatureKind;
+use gputexel::tuning::{RunScores, score_ratio};
 
 fn bench() -> Bench {
     Bench::with_positions(4000, 11)
@@ -119,7 +120,7 @@ fn k_may_be_fitted_with_the_parameters() {
     let theta = [values("mg"), values("eg")].concat();
     let all: Vec<u32> = (0..data.len() as u32).collect();
     let k = joint["k"].as_f64().unwrap();
-    let ratio = gputexel::tuning::score_ratio(&data, k, &prior, &theta, &all).unwrap();
+    let ratio = score_ratio(&data, k, &RunScores::new(&data, &prior, &theta), &all).unwrap();
     assert!((ratio - 1.0).abs() < 5e-3, "{ratio}");
 }
 

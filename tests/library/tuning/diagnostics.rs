@@ -6,7 +6,7 @@ use crate::common::weighted_dataset;
 use gputexel::dataset::{Dataset, Split};
 use gputexel::model::Prior;
 use gputexel::objective::{LossKind, Objective, expected_score, loss, score};
-use gputexel::tuning::{diagnose, paired_difference};
+use gputexel::tuning::{RunScores, diagnose, paired_difference};
 
 fn data(positions: usize) -> (Dataset, Vec<f64>, Vec<f64>) {
     let folder = tempfile::tempdir().unwrap();
@@ -38,7 +38,7 @@ fn near(a: f64, b: f64) -> bool {
 fn every_number_is_that_of_its_definition() {
     let (data, prior, theta) = data(3000);
     let split = Split::try_new(&data, 0.3, 1, 1).unwrap();
-    let diagnostics = diagnose(&data, &split, OBJECTIVE, &theta, &prior);
+    let diagnostics = diagnose(&data, &split, OBJECTIVE, &RunScores::new(&data, &prior, &theta));
     let p = |n: usize| expected_score(OBJECTIVE.k, score(&data, &theta, n));
     let y = |n: usize| f64::from(data.row(n).result);
     let sets: [Vec<usize>; 2] = [split.training().collect(), split.held_out().collect()];
@@ -103,7 +103,7 @@ fn few_positions_are_no_problem() {
     for positions in [1, 19, 41] {
         let (data, prior, theta) = data(positions);
         let split = Split::try_new(&data, 0.0, 1, 1).unwrap();
-        let diagnostics = diagnose(&data, &split, OBJECTIVE, &theta, &prior);
+        let diagnostics = diagnose(&data, &split, OBJECTIVE, &RunScores::new(&data, &prior, &theta));
         let bins = &diagnostics.sets[0].calibration[0].bins;
         assert_eq!((diagnostics.sets.len(), bins.len()), (1, (positions / 20).max(1)));
         assert!(bins.iter().all(|bin| bin.error.is_finite()));

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::single::{self, MemberParameters};
 use super::{CpuEvaluator, Request};
 use crate::Population;
+use crate::exact::lanes::openness;
 use gputexel_dataset::objective::{LossKind, x_per_cp};
 use gputexel_dataset::{Bucket, Layout, Shape, poisson_weight};
 
@@ -29,6 +30,7 @@ impl CpuEvaluator<'_> {
             blend: population.blends.get(member).copied().unwrap_or(0.0),
             seed: population.resamples.get(member).copied(),
         };
+        let arch = pulp::Arch::new();
         let stripes: Vec<Triangle> = super::split_into_stripes(self.positions(&request.parts), STRIPES)
             .into_par_iter()
             .map(|positions| {
@@ -44,7 +46,7 @@ impl CpuEvaluator<'_> {
                         for shape in self.layout.shapes_in(block) {
                             curvatures.resize(shape.positions.len(), 0.0);
                             single::scores(self.layout, &shape, &table, &mut curvatures);
-                            targets.replace_scores(shape.positions.start, &mut curvatures);
+                            arch.dispatch(|| targets.replace_scores(shape.positions.start, &mut curvatures));
                             of_bucket.add(&shape, &curvatures);
                         }
                     }
@@ -104,19 +106,33 @@ struct Targets<'a> {
 
 impl Targets<'_> {
     /// Replaces the scores of consecutive positions by their curvatures w r h.
+    #[inline(always)]
     fn replace_scores(&self, first: usize, values: &mut [f32]) {
         let x_per_cp = x_per_cp(self.k);
-        for (position, value) in (first..).zip(values) {
-            let x = x_per_cp * f64::from(*value);
-            let mut weight = self.layout.weights().get(position).copied().unwrap_or(1.0);
-            if let Some(seed) = self.seed {
-                weight *= poisson_weight(self.layout.game(position), seed) as f32;
+        let x = |score: f32| x_per_cp * f64::from(score);
+        match self.loss {
+            LossKind::Squared => values.iter_mut().for_each(|value| {
+                let openness = openness(x(*value));
+                *value = (2.0 * openness * openness) as f32;
+            }),
+            LossKind::CrossEntropy => values.iter_mut().for_each(|value| *value = openness(x(*value)) as f32),
+            LossKind::Power(_) => {
+                for (position, value) in (first..).zip(values.iter_mut()) {
+                    let mut target = self.layout.targets()[position];
+                    if let Some(search) = self.layout.search().get(position) {
+                        target += self.blend * (search - target);
+                    }
+                    *value = self.loss.curvature(x(*value), f64::from(target)) as f32;
+                }
             }
-            let mut target = self.layout.targets()[position];
-            if let Some(search) = self.layout.search().get(position) {
-                target += self.blend * (search - target);
-            }
-            *value = weight * self.loss.curvature(x, f64::from(target)) as f32;
+        }
+        if let Some(weights) = self.layout.weights().get(first..first + values.len()) {
+            values.iter_mut().zip(weights).for_each(|(value, weight)| *value *= weight);
+        }
+        if let Some(seed) = self.seed {
+            let games = (first..).map(|position| self.layout.game(position));
+            let counts = games.map(|game| poisson_weight(game, seed) as f32);
+            values.iter_mut().zip(counts).for_each(|(value, count)| *value *= count);
         }
     }
 }

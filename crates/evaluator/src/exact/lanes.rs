@@ -39,6 +39,7 @@ impl LossSum {
         Self { loss, x_per_cp, sums: [0.0; LANES] }
     }
 
+    #[inline(always)]
     pub fn add(&mut self, block: &Block) {
         match self.loss {
             LossKind::Squared => self.add_values(block, squared),
@@ -77,6 +78,13 @@ fn squared(x: f64, y: f64) -> f64 {
 fn cross_entropy(x: f64, y: f64) -> f64 {
     let positive = if x < 0.0 { 0.0 } else { x };
     positive + ln_1p(exp(-x.abs())) - x * y
+}
+
+/// p (1 − p) with p = σ(x).
+#[inline(always)]
+pub(crate) fn openness(x: f64) -> f64 {
+    let e = exp(-x.abs());
+    e / ((1.0 + e) * (1.0 + e))
 }
 
 #[inline(always)]

@@ -2,7 +2,7 @@
 //! chunks that are added in a fixed order. All reported losses are computed here. They have the same bits on
 //! every processor and with any number of threads.
 
-mod lanes;
+pub(crate) mod lanes;
 
 use lanes::{BLOCK, Block, LossSum};
 use rayon::prelude::*;
@@ -46,23 +46,36 @@ pub fn exact_loss(dataset: &Dataset, objective: Objective, theta: &[f64], which:
 /// Mean loss over the positions `which` against the results of the games, where targets may be
 /// [blended](Dataset::blend); NaN if there are none.
 pub fn loss_against_results(dataset: &Dataset, objective: Objective, theta: &[f64], which: &[u32]) -> f64 {
-    mean_loss(dataset, objective, &exact_scores(dataset, theta, which), which, dataset.game_results())
+    let scores = exact_scores(dataset, theta, which);
+    mean_loss(dataset, objective, |place, _| scores[place], which, dataset.game_results())
 }
 
 /// Mean loss over the positions `which` with known scores; NaN if there are none.
 pub fn loss_of_scores(dataset: &Dataset, objective: Objective, scores: &[f64], which: &[u32]) -> f64 {
-    mean_loss(dataset, objective, scores, which, dataset.results())
+    mean_loss(dataset, objective, |place, _| scores[place], which, dataset.results())
 }
 
-fn mean_loss(dataset: &Dataset, objective: Objective, scores: &[f64], which: &[u32], targets: &[f32]) -> f64 {
+/// Mean loss over the positions `which` with the known scores of all positions; NaN if there are none.
+pub fn loss_at(dataset: &Dataset, objective: Objective, scores: &[f64], which: &[u32]) -> f64 {
+    mean_loss(dataset, objective, |_, n| scores[n as usize], which, dataset.results())
+}
+
+/// The score of a position is a function of its place in `which` and its number.
+fn mean_loss(
+    dataset: &Dataset,
+    objective: Objective,
+    score: impl Fn(usize, u32) -> f64 + Sync,
+    which: &[u32],
+    targets: &[f32],
+) -> f64 {
     let x_per_cp = x_per_cp(objective.k);
     let weights = dataset.weights();
-    let sum_up = |(scores, which): (&[f64], &[u32])| {
+    let sum_up = |(chunk, which): (usize, &[u32])| {
         let (mut losses, mut sum_of_weights) = (LossSum::new(objective.loss, x_per_cp), 0.0);
-        for (scores, which) in scores.chunks(BLOCK).zip(which.chunks(BLOCK)) {
+        for (start, which) in (chunk * CHUNK..).step_by(BLOCK).zip(which.chunks(BLOCK)) {
             let mut block = Block::EMPTY;
-            block.scores[..scores.len()].copy_from_slice(scores);
             for (i, &n) in which.iter().enumerate() {
+                block.scores[i] = score(start + i, n);
                 block.targets[i] = f64::from(targets[n as usize]);
                 block.weights[i] = weights.get(n as usize).map_or(1.0, |&weight| f64::from(weight));
                 sum_of_weights += block.weights[i];
@@ -72,11 +85,8 @@ fn mean_loss(dataset: &Dataset, objective: Objective, scores: &[f64], which: &[u
         (losses.total(), sum_of_weights)
     };
     let arch = pulp::Arch::new();
-    let chunks: Vec<(f64, f64)> = scores
-        .par_chunks(CHUNK)
-        .zip(which.par_chunks(CHUNK))
-        .map(|chunk| arch.dispatch(|| sum_up(chunk)))
-        .collect();
+    let chunks = which.par_chunks(CHUNK).enumerate();
+    let chunks: Vec<(f64, f64)> = chunks.map(|chunk| arch.dispatch(|| sum_up(chunk))).collect();
     let (sum, weights) = chunks.iter().fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
     sum / weights
 }

@@ -12,7 +12,7 @@ use gputexel_files::run_folder::{Kind, RunFolder};
 use gputexel_files::{Error, Result};
 use gputexel_model::{FeatureSet, ParameterFile};
 use gputexel_tuning::sweep::{Ranking, SweepOutcome, SweepRecord};
-use gputexel_tuning::{Checkpoint, ProgramDiagnostics, RunRecord};
+use gputexel_tuning::{Checkpoint, ProgramDiagnostics, RunRecord, RunScores};
 
 use crate::RunReport;
 
@@ -28,6 +28,8 @@ pub struct InHand<'a> {
     pub parameters: Option<&'a ParameterFile>,
     /// The positions and which of them are held out.
     pub positions: Option<(&'a Dataset, &'a Split)>,
+    /// Scores of the positions, if they are known already.
+    pub scores: Option<&'a RunScores>,
     /// What is not linear in the evaluation, if it was diagnosed already.
     pub program: Option<&'a ProgramDiagnostics>,
     /// Names of the parameters, for runs that have not written them yet.

@@ -8,7 +8,8 @@ use gputexel_files::run_folder::{Kind, PARAMETERS, RunFolder};
 use gputexel_files::{Result, counted};
 use gputexel_model::{Feature, FeatureSet, ParameterFile};
 use gputexel_tuning::{
-    Checkpoint, OptimizerConfig, RunConfig, RunRecord, diagnose, diagnose_program, training_score_ratio,
+    Checkpoint, OptimizerConfig, RunConfig, RunRecord, RunScores, diagnose, diagnose_program,
+    training_score_ratio,
 };
 use serde_json::Value;
 
@@ -60,8 +61,13 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
     };
     let fits = |count: usize| count == config.prior_theta.len() / 2;
     let positions = known.positions.filter(|(data, _)| fits(data.feature_count()) && !data.is_empty());
-    let diagnostics = positions.zip(theta.as_ref()).map(|((data, split), theta)| {
-        diagnose(data, split, Objective { k: config.k, loss: config.loss }, theta, &config.prior_theta)
+    let scores = positions.zip(theta.as_ref()).map(|((data, _), theta)| match known.scores {
+        Some(scores) => Cow::Borrowed(scores),
+        None => Cow::Owned(RunScores::new(data, &config.prior_theta, theta)),
+    });
+    let scored = positions.zip(scores.as_deref());
+    let diagnostics = scored.map(|((data, split), scores)| {
+        diagnose(data, split, Objective { k: config.k, loss: config.loss }, scores)
     });
     let program = match known.program {
         Some(program) => Some(program.clone()),
@@ -70,9 +76,8 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
             diagnose_program(data, split, objective, theta, &config.prior_theta)
         }),
     };
-    let score_ratio = positions
-        .zip(theta.as_ref())
-        .and_then(|((data, split), theta)| training_score_ratio(config, data, split, theta));
+    let score_ratio =
+        scored.and_then(|((data, split), scores)| training_score_ratio(data, config.k, split, scores));
     let ablation = strength::ablation(folder)?;
     let mut warnings = match (&theta, &positions) {
         (Some(theta), Some((data, _))) => record::warnings(config, theta, data.len()),

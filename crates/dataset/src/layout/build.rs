@@ -1,0 +1,238 @@
+//! From a dataset to its layout.
+
+use rayon::prelude::*;
+
+use super::super::Dataset;
+use super::canonical::{CHUNK, CanonicalRows};
+use super::{Bucket, Layout, Part, Shape};
+use gputexel_files::{Error, Result};
+
+/// Positions that are filled in together.
+const FILLED: usize = 1 << 13;
+
+/// What positions are sorted by: the part, phase and endgame scale factor, then the entries with either sign.
+type Key = (u32, u32, u16, u16);
+
+impl Layout {
+    /// Sorts a dataset whose position n belongs to part `part_of(n)`, of `parts` parts.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when a part would be empty, `part_of` returns an invalid part, or an id of the
+    /// dataset is not below its number of features.
+    pub fn try_new(dataset: &Dataset, parts: usize, part_of: impl Fn(usize) -> usize + Sync) -> Result<Self> {
+        let positions = dataset.len();
+        let too_few = || {
+            let text =
+                format!("{positions} positions are too few for {parts} batches or held-out sets of them");
+            Err(Error::Usage(text))
+        };
+        if parts > positions {
+            return too_few();
+        }
+        let chunks: Vec<CanonicalRows> = (0..positions.div_ceil(CHUNK))
+            .into_par_iter()
+            .map(|chunk| CanonicalRows::of_chunk(dataset, chunk))
+            .collect();
+
+        // The smallest units that represent all factors, so that sums of whole parameters stay exact as long
+        // as possible.
+        let scale_one = dataset.endgame_scale_one();
+        let divisor = dataset.scales.iter().fold(scale_one, |divisor, &scale| gcd(divisor, scale));
+        let reduced = |scale: u16| scale / divisor;
+        let phase_max = dataset.phase_max().checked_mul(reduced(scale_one)).ok_or_else(|| {
+            Error::Usage("phase and endgame scale have too many units together".to_string())
+        })?;
+
+        let row = |n: usize| chunks[n / CHUNK].rows[n % CHUNK];
+        let keys: Vec<Key> = (0..positions)
+            .into_par_iter()
+            .with_min_len(CHUNK)
+            .map(|n| {
+                let (_, plus, minus) = row(n);
+                let scale = dataset.scales.get(n).copied().unwrap_or(scale_one);
+                let taper = u32::from(dataset.phases[n]) << 16 | u32::from(scale);
+                (part_of(n).min(u32::MAX as usize) as u32, taper, plus, minus)
+            })
+            .collect();
+        if keys.par_iter().any(|key| key.0 as usize >= parts) {
+            return Err(Error::Usage(format!("a position belongs to none of the {parts} parts")));
+        }
+
+        let mut layout = Self {
+            features: dataset.feature_count(),
+            columns: dataset.column_count(),
+            program: dataset.program().cloned(),
+            phase_max,
+            parts: Vec::with_capacity(parts),
+            buckets: Vec::new(),
+            shapes: Vec::new(),
+            ids: Vec::new(),
+            coefficients: Vec::new(),
+            targets: Vec::new(),
+            weights: Vec::new(),
+            offsets: Vec::new(),
+            rows: sorted(&keys),
+            games: Vec::new(),
+            search: Vec::new(),
+        };
+        let mut last: Option<Key> = None;
+        let mut entries = 0;
+        for (index, &n) in layout.rows.iter().enumerate() {
+            let key @ (part, taper, plus, minus) = keys[n as usize];
+            let part = part as usize;
+            if last.is_none_or(|(part, taper, ..)| (part, taper) != (key.0, key.1)) {
+                last = None;
+                while layout.parts.len() <= part {
+                    let bucket = layout.buckets.len();
+                    layout.parts.push(Part { positions: index..index, buckets: bucket..bucket, weight: 0.0 });
+                }
+                let shapes = layout.shapes.len();
+                let phase = (taper >> 16) as u16;
+                layout.buckets.push(Bucket {
+                    part,
+                    mg_units: phase * reduced(scale_one),
+                    eg_units: (dataset.phase_max() - phase) * reduced(taper as u16),
+                    positions: index..index,
+                    shapes: shapes..shapes,
+                });
+                layout.parts[part].buckets.end = layout.buckets.len();
+            }
+            let bucket = layout.buckets.last_mut().expect("pushed above");
+            if last != Some(key) {
+                last = Some(key);
+                layout.shapes.push(Shape {
+                    positions: index..index,
+                    plus: usize::from(plus),
+                    minus: usize::from(minus),
+                    first_entry: entries,
+                });
+                bucket.shapes.end = layout.shapes.len();
+            }
+            bucket.positions.end = index + 1;
+            layout.shapes.last_mut().expect("pushed above").positions.end = index + 1;
+            let part = &mut layout.parts[part];
+            part.positions.end = index + 1;
+            part.weight += f64::from(dataset.weights.get(n as usize).copied().unwrap_or(1.0));
+            entries += usize::from(plus) + usize::from(minus);
+        }
+        drop(keys);
+        layout.fill(&chunks, entries);
+        drop(chunks);
+        let gather = |column: &[f32]| -> Vec<f32> {
+            let of_rows = layout.rows.par_iter().with_min_len(CHUNK);
+            if column.is_empty() { Vec::new() } else { of_rows.map(|&n| column[n as usize]).collect() }
+        };
+        layout.targets = gather(&dataset.results);
+        (layout.weights, layout.offsets) = (gather(&dataset.weights), gather(&dataset.offsets));
+        if dataset.has_games() {
+            layout.games = layout.rows.iter().map(|&n| dataset.game(n as usize)).collect();
+        }
+        if layout.parts.len() < parts || layout.parts.iter().any(|part| part.positions.is_empty()) {
+            return too_few();
+        }
+        layout.check()
+    }
+
+    /// Copies the rows, which have so many entries, in the order of the layout.
+    fn fill(&mut self, chunks: &[CanonicalRows], entries: usize) {
+        let has_coefficients = chunks.iter().any(|chunk| !chunk.coefficients.is_empty());
+        let mut ids = vec![0; entries];
+        let mut coefficients = vec![0.0; if has_coefficients { entries } else { 0 }];
+        let (mut free_ids, mut free_coefficients) = (&mut ids[..], &mut coefficients[..]);
+        let mut pieces = Vec::with_capacity(self.rows.len().div_ceil(FILLED));
+        let place = |n: u32| {
+            let chunk = &chunks[n as usize / CHUNK];
+            let (start, plus, minus) = chunk.rows[n as usize % CHUNK];
+            (chunk, start as usize..start as usize + usize::from(plus) + usize::from(minus))
+        };
+        for rows in self.rows.chunks(FILLED) {
+            let length = rows.iter().map(|&n| place(n).1.len()).sum();
+            let (of_ids, of_coefficients);
+            (of_ids, free_ids) = free_ids.split_at_mut(length);
+            (of_coefficients, free_coefficients) =
+                free_coefficients.split_at_mut(if has_coefficients { length } else { 0 });
+            pieces.push((rows, of_ids, of_coefficients));
+        }
+        pieces.into_par_iter().for_each(|(rows, ids, coefficients)| {
+            let mut at = 0;
+            for &n in rows {
+                let (chunk, range) = place(n);
+                let into = at..at + range.len();
+                ids[into.clone()].copy_from_slice(&chunk.ids[range.clone()]);
+                if has_coefficients {
+                    coefficients[into].copy_from_slice(&chunk.coefficients[range.clone()]);
+                }
+                at += range.len();
+            }
+        });
+        (self.ids, self.coefficients) = (ids, coefficients);
+    }
+}
+
+/// The positions sorted by their keys, and by number where these are equal.
+fn sorted(keys: &[Key]) -> Vec<u32> {
+    let (_, _, most_plus, most_minus) =
+        keys.iter().fold((0, 0, 0, 0), |most: Key, key| (0, 0, most.2.max(key.2), most.3.max(key.3)));
+    let mut last = None;
+    let mut outer: Vec<(u32, u32)> = Vec::new();
+    for &(part, taper, ..) in keys {
+        // Neighbors are often of one phase.
+        if last.replace((part, taper)) != Some((part, taper)) {
+            outer.push((part, taper));
+        }
+    }
+    outer.sort_unstable();
+    outer.dedup();
+    let (plus, minus) = (usize::from(most_plus) + 1, usize::from(most_minus) + 1);
+    let slots = outer.len() * plus * minus;
+    if slots > keys.len().max(1 << 16) {
+        let mut order: Vec<u32> = (0..keys.len() as u32).collect();
+        order.par_sort_unstable_by_key(|&n| (keys[n as usize], n));
+        return order;
+    }
+    // Counting sort: few keys occur.
+    let mut known = ((0, 0), usize::MAX);
+    let mut slot = |&(part, taper, of_plus, of_minus): &Key| {
+        if known.1 == usize::MAX || known.0 != (part, taper) {
+            let place = outer.binary_search(&(part, taper)).expect("collected above");
+            known = ((part, taper), place);
+        }
+        (known.1 * plus + usize::from(of_plus)) * minus + usize::from(of_minus)
+    };
+    let mut next = vec![0u32; slots];
+    keys.iter().for_each(|key| next[slot(key)] += 1);
+    let mut start = 0;
+    for next in &mut next {
+        (*next, start) = (start, start + *next);
+    }
+    let mut order = vec![0; keys.len()];
+    for (n, key) in keys.iter().enumerate() {
+        let next = &mut next[slot(key)];
+        order[*next as usize] = n as u32;
+        *next += 1;
+    }
+    order
+}
+
+fn gcd(a: u16, b: u16) -> u16 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_of_sorting_agree() {
+        let of = |n: u32, spread: u16| {
+            let hash = n.wrapping_mul(2_654_435_761);
+            (hash >> 30, hash >> 12 & 7, (hash >> 4) as u16 % spread, (hash >> 20) as u16 % spread)
+        };
+        for spread in [3, 900] {
+            let keys: Vec<Key> = (0..5000).map(|n| of(n, spread)).collect();
+            let mut wanted: Vec<u32> = (0..5000).collect();
+            wanted.sort_by_key(|&n| keys[n as usize]);
+            assert_eq!(sorted(&keys), wanted, "{spread}");
+        }
+    }
+}
