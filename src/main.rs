@@ -5,6 +5,7 @@ mod cli;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    return_large_blocks();
     gputexel::matches::client::supervise_engines();
     if std::env::var_os("XDG_RUNTIME_DIR").is_none_or(|folder| folder.is_empty()) {
         // Without that folder, a layer of Mesa that sorts GPUs by what a desktop prefers complains
@@ -13,4 +14,14 @@ fn main() -> ExitCode {
         unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
     }
     cli::main()
+}
+
+/// Has the allocator give large blocks back as soon as they are free. By itself glibc's keeps blocks of up to 32 MiB
+/// once some have been freed, a third of what a run of a million positions takes.
+fn return_large_blocks() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: a setting of the allocator, before any other thread runs.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 1 << 20);
+    }
 }

@@ -2,7 +2,7 @@
 
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::Objective;
-use gputexel_evaluator::exact::{exact_scores, loss_at};
+use gputexel_evaluator::exact::{all_scores, loss_at};
 
 /// Scores of all positions, centipawns, White's view.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,8 +19,7 @@ impl RunScores {
     /// # Panics
     /// If the length of one of the parameter vectors is not twice the number of features.
     pub fn new(data: &Dataset, prior: &[f64], theta: &[f64]) -> Self {
-        let all: Vec<u32> = (0..data.len() as u32).collect();
-        Self { prior: exact_scores(data, prior, &all), result: exact_scores(data, theta, &all) }
+        Self { prior: all_scores(data, prior), result: all_scores(data, theta) }
     }
 
     /// Mean losses of the positions `which` under the prior and the result; `None` if there are none.

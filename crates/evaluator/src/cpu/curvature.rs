@@ -18,9 +18,16 @@ const STRIPES: usize = 8;
 const BLOCK: usize = 1 << 9;
 
 impl CpuEvaluator<'_> {
-    /// Σ v w r h c_i c_j φ_i φ_j of a member, with part weights v and resampling counts r, per unit of the
-    /// sigmoid's argument: symmetric, row-major, 2F × 2F.
-    pub(super) fn curvature(&self, population: &Population, member: usize, request: &Request) -> Vec<f64> {
+    /// Appends scale · Σ v w r h c_i c_j φ_i φ_j of a member, with part weights v and resampling counts r, per unit
+    /// of the sigmoid's argument: symmetric, row-major, 2F × 2F.
+    pub(super) fn push_curvature(
+        &self,
+        population: &Population,
+        member: usize,
+        request: &Request,
+        scale: f64,
+        out: &mut Vec<f64>,
+    ) {
         let features = self.layout.features();
         let parameters = MemberParameters::new(population.member(member), population.k[member]);
         let targets = Targets {
@@ -60,7 +67,7 @@ impl CpuEvaluator<'_> {
         for stripe in stripes {
             super::add(sum.values.as_flattened_mut(), stripe.values.as_flattened());
         }
-        sum.to_matrix(features)
+        sum.push_matrix(features, scale, out);
     }
 }
 
@@ -75,10 +82,12 @@ impl Triangle {
         Self { values: vec![[0.0; 3]; features * (features + 1) / 2] }
     }
 
-    /// The 2F × 2F matrix.
-    fn to_matrix(&self, features: usize) -> Vec<f64> {
+    /// Appends the 2F × 2F matrix, times a factor.
+    fn push_matrix(&self, features: usize, scale: f64, out: &mut Vec<f64>) {
         let size = 2 * features;
-        let mut matrix = vec![0.0; size * size];
+        let start = out.len();
+        out.resize(start + size * size, 0.0);
+        let matrix = &mut out[start..];
         let mut values = self.values.iter();
         for i in 0..features {
             for j in 0..=i {
@@ -86,12 +95,11 @@ impl Triangle {
                 let (i_eg, j_eg) = (features + i, features + j);
                 let cells = [(i, j, mg), (i_eg, j, mixed), (j_eg, i, mixed), (i_eg, j_eg, eg)];
                 for (row, column, value) in cells {
-                    matrix[row * size + column] = value;
-                    matrix[column * size + row] = value;
+                    matrix[row * size + column] = scale * value;
+                    matrix[column * size + row] = scale * value;
                 }
             }
         }
-        matrix
     }
 }
 

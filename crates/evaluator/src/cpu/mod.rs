@@ -398,9 +398,8 @@ impl Evaluator for CpuEvaluator<'_> {
         }
         if request.curvature {
             for (member, weight) in totals.into_iter().enumerate() {
-                let matrix = self.curvature(population, member, request);
                 let scale = x_per_cp(population.k[member]).powi(2) / weight;
-                evaluations.curvatures.extend(matrix.into_iter().map(|value| value * scale));
+                self.push_curvature(population, member, request, scale, &mut evaluations.curvatures);
             }
         }
         Ok(evaluations)

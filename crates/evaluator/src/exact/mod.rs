@@ -15,9 +15,18 @@ const CHUNK: usize = 1 << 14;
 
 /// Scores of the positions `which`, centipawns, White's view.
 pub fn exact_scores(dataset: &Dataset, theta: &[f64], which: &[u32]) -> Vec<f64> {
-    let chunks = which.par_iter().with_min_len(CHUNK);
+    scores(dataset, theta, which.par_iter().map(|&n| n as usize))
+}
+
+/// Scores of all positions, centipawns, White's view.
+pub fn all_scores(dataset: &Dataset, theta: &[f64]) -> Vec<f64> {
+    scores(dataset, theta, (0..dataset.len()).into_par_iter())
+}
+
+fn scores(dataset: &Dataset, theta: &[f64], which: impl IndexedParallelIterator<Item = usize>) -> Vec<f64> {
+    let chunks = which.with_min_len(CHUNK);
     if dataset.program().is_some() || !dataset.unit_rows() {
-        return chunks.map(|&n| objective::score(dataset, theta, n as usize)).collect();
+        return chunks.map(|n| objective::score(dataset, theta, n)).collect();
     }
     // Both values of a feature side by side, and the taper applied to their sums: one load for each entry.
     let (mg, eg) = theta.split_at(dataset.feature_count());
@@ -28,11 +37,11 @@ pub fn exact_scores(dataset: &Dataset, theta: &[f64], which: &[u32]) -> Vec<f64>
             [mg + value[0], eg + value[1]]
         })
     };
-    let score = |&n: &u32| {
-        let row = dataset.row(n as usize);
+    let score = |n: usize| {
+        let row = dataset.row(n);
         let (plus, minus) = row.ids_by_sign();
         let ([mg, eg], [minus_mg, minus_eg]) = (sum(plus), sum(minus));
-        let (mg_share, eg_share) = dataset.shares(n as usize);
+        let (mg_share, eg_share) = dataset.shares(n);
         f64::from(row.offset) + mg_share * (mg - minus_mg) + eg_share * (eg - minus_eg)
     };
     chunks.map(score).collect()
