@@ -284,7 +284,7 @@ fn files_are_not_written_over_unasked() {
 #[test]
 fn sources_blends_and_losses_are_varied() {
     let bench = Bench::new();
-    // Two sources; the first one's results say nothing, the search scores say all.
+    // Two sources; the first one's results say nothing, the search scores nearly all.
     let set = gputexel::model::FeatureSet::new(FeatureKind::Material, Default::default());
     let mut writer = DatasetWriter::create(&bench.path("d.bin"), Metadata::new(set.clone()), true).unwrap();
     let mut rng = <rand_xoshiro::Xoshiro256PlusPlus as rand::SeedableRng>::seed_from_u64(3);
@@ -292,7 +292,8 @@ fn sources_blends_and_losses_are_varied() {
     for n in 0..3000u32 {
         set.compute(&common::random_board(&mut rng), shakmaty::Color::White, &mut row);
         let result = [0.0, 1.0][(n.wrapping_mul(2_654_435_761) >> 31) as usize];
-        let score = if n < 1000 { 0.0 } else { 400.0 * (result - 0.5) };
+        let right = if n % 50 == 0 { -1.0 } else { 1.0 };
+        let score = if n < 1000 { 0.0 } else { right * 400.0 * (result - 0.5) };
         let labels = PositionLabels { result, score_cp: Some(score), weight: 1.0, game: Some(n / 4) };
         writer.push(&row, labels).unwrap();
     }
