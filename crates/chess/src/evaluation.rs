@@ -31,6 +31,12 @@ pub trait Evaluation {
     /// `state` belongs to `position`.
     fn score_stm(&self, state: &Self::State, position: &Chess) -> i32;
 
+    /// The same score where the state alone decides it, so that the position need not be known; `turn` is the side to
+    /// move.
+    fn score_of_state_stm(&self, _state: &Self::State, _turn: Color) -> Option<i32> {
+        None
+    }
+
     /// The same score, found faster with what is remembered.
     fn score_cached_stm(&self, state: &Self::State, position: &Chess, cache: &mut Self::Cache) -> i32;
 }

@@ -247,6 +247,12 @@ impl Evaluation for TableEvaluation {
     }
 
     #[inline]
+    fn score_of_state_stm(&self, state: &TableSums, turn: Color) -> Option<i32> {
+        let only_tables = self.terms.is_none() && self.further.is_none();
+        only_tables.then(|| self.blend_stm(state, Tapered::default(), turn))
+    }
+
+    #[inline]
     fn score_stm(&self, state: &TableSums, position: &Chess) -> i32 {
         if let Some(further) = &self.further {
             return self.program_stm(further, state, position, None);

@@ -87,7 +87,7 @@ pub struct Quiescence<'a, E: Evaluation> {
     moves: Vec<Ranked>,
     /// The best line from each ply on.
     lines: Vec<Vec<Move>>,
-    /// The positions after the moves of the root.
+    /// The moves of the root.
     children: Vec<Child<E::State>>,
     cache: E::Cache,
 }
@@ -96,12 +96,19 @@ pub struct Quiescence<'a, E: Evaluation> {
 #[derive(Clone, Debug)]
 struct Child<S> {
     m: Move,
-    position: Chess,
     state: S,
     /// Static evaluation from the view of the side that moved.
     score: i32,
     /// Sorts first if smallest.
     order: (i32, u32),
+}
+
+/// The position after a legal move.
+#[inline]
+fn after(position: &Chess, m: Move) -> Chess {
+    let mut next = position.clone();
+    next.play_unchecked(m);
+    next
 }
 
 impl<'a, E: Evaluation> Quiescence<'a, E> {
@@ -190,7 +197,7 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
         let state = self.evaluation.state(position);
         let mut children = std::mem::take(&mut self.children);
         children.clear();
-        for m in position.legal_moves() {
+        for &m in &position.legal_moves() {
             children.push(self.child(position, &state, m));
         }
         children.sort_unstable_by_key(|child| child.order);
@@ -198,11 +205,11 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
         let mut failed = None;
         for child in &children {
             // The opponent stands pat, and the move is no better than another before it.
-            if child.score <= best && !child.position.is_check() {
+            if child.score <= best && !moves::gives_check(position, child.m) {
                 self.nodes += 1;
                 continue;
             }
-            match self.search::<true>(&child.position, child.state, 1, -INFINITE_CP, -best) {
+            match self.search::<true>(&after(position, child.m), child.state, 1, -INFINITE_CP, -best) {
                 Ok(score) if -score > best => {
                     best = -score;
                     self.extend_line(0, child.m);
@@ -230,12 +237,13 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
     }
 
     fn child(&mut self, position: &Chess, state: &E::State, m: Move) -> Child<E::State> {
-        let mut next = position.clone();
-        next.play_unchecked(m);
         let state = self.evaluation.after(state, position.turn(), m);
-        let score = -self.evaluation.score_cached_stm(&state, &next, &mut self.cache);
-        let order = (moves::hanging_cp(&next, m) - score, rank(m));
-        Child { m, position: next, state, score, order }
+        let of_state = self.evaluation.score_of_state_stm(&state, !position.turn());
+        let score_stm = of_state.unwrap_or_else(|| {
+            self.evaluation.score_cached_stm(&state, &after(position, m), &mut self.cache)
+        });
+        let order = (moves::hanging_cp(position, m) + score_stm, rank(m));
+        Child { m, state, score: -score_stm, order }
     }
 
     fn begin(&mut self) {
@@ -299,10 +307,21 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
         let end = self.moves.len();
         for at in first..end {
             let m = moves::next(&mut self.moves[at..end]);
-            let mut next = position.clone();
-            next.play_unchecked(m);
-            let after = self.evaluation.after(&state, turn, m);
-            let score = -self.search::<LINE>(&next, after, ply + 1, -beta, -alpha)?;
+            let next_state = self.evaluation.after(&state, turn, m);
+            // Where the opponent stands pat at once, the move need not be made.
+            if let Some(score_stm) = self.evaluation.score_of_state_stm(&next_state, !turn)
+                && -score_stm <= alpha
+                && !moves::gives_check(position, m)
+            {
+                self.nodes += 1;
+                if self.nodes > self.node_limit || ply + 1 >= MAX_PLY {
+                    return Err(NodeLimit);
+                }
+                best = best.max(-score_stm);
+                continue;
+            }
+            let next = after(position, m);
+            let score = -self.search::<LINE>(&next, next_state, ply + 1, -beta, -alpha)?;
             if score > best {
                 best = score;
                 if score > alpha {

@@ -1,6 +1,6 @@
 //! Legal captures, promotions and evasions, and the order in which they are tried.
 
-use shakmaty::{Bitboard, Board, Chess, Color, Move, Position as _, Role, Square, attacks};
+use shakmaty::{Bitboard, Board, Chess, Move, Piece, Position as _, Role, Square, attacks};
 
 /// A move with its place in the order of its node; the smallest comes first.
 #[derive(Clone, Copy, Debug)]
@@ -142,29 +142,111 @@ fn blockers(board: &Board, them: Bitboard, king: Square) -> Bitboard {
     blockers
 }
 
-/// Roughly what the opponent wins by capturing the piece that has just moved, centipawns.
-pub fn hanging_cp(next: &Chess, m: Move) -> i32 {
-    let (Some(_), false) = (m.from(), m.is_castle()) else { return 0 };
-    let board = next.board();
+/// Whether a legal move gives check.
+pub fn gives_check(position: &Chess, m: Move) -> bool {
+    let (board, turn) = (position.board(), position.turn());
+    let (Move::Normal { role, from, to, promotion, .. }, Some(king)) = (m, board.king_of(!turn)) else {
+        // Two pieces come or go.
+        let mut next = position.clone();
+        next.play_unchecked(m);
+        return next.is_check();
+    };
+    let occupied = board.occupied().without(from).with(to);
+    let piece = Piece { color: turn, role: promotion.unwrap_or(role) };
+    if attacks::attacks(to, piece, occupied).contains(king) {
+        return true;
+    }
+    // Otherwise a piece behind it does.
+    let behind = position.us().without(from);
+    attacks::queen_attacks(king, Bitboard::EMPTY).contains(from)
+        && ((attacks::rook_attacks(king, occupied) & board.rooks_and_queens() & behind).any()
+            || (attacks::bishop_attacks(king, occupied) & board.bishops_and_queens() & behind).any())
+}
+
+/// Roughly what the opponent wins by capturing the piece that is moved, centipawns.
+pub fn hanging_cp(position: &Chess, m: Move) -> i32 {
+    let (Some(from), false) = (m.from(), m.is_castle()) else { return 0 };
+    let (board, turn) = (position.board(), position.turn());
     let role = m.promotion().unwrap_or(m.role());
     if role == Role::King {
         return 0;
     }
-    let mover: Color = !next.turn();
     let to = m.to();
     let moved = 100 * value(role) as i32;
-    let attackers = board.attacks_to(to, next.turn(), board.occupied());
+    let taken = match m {
+        Move::EnPassant { .. } => Bitboard::from_square(Square::from_coords(to.file(), from.rank())),
+        _ => Bitboard::from_square(to),
+    };
+    let occupied = (board.occupied() & !taken).without(from).with(to);
+    let attackers = board.attacks_to(to, !turn, occupied) & !taken;
     if attackers.is_empty() {
         return 0;
     }
     let least = [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen]
         .into_iter()
         .find(|&role| (attackers & board.by_role(role)).any());
-    let protected = board.attacks_to(to, mover, board.occupied()).any();
+    let protected = board.attacks_to(to, turn, occupied).without(from).any();
     match least {
         // The king can capture only what nothing protects.
         None if protected => 0,
         Some(attacker) if protected => (moved - 100 * value(attacker) as i32).max(0),
         _ => moved,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The definitions, on the board after the move.
+    fn directly(next: &Chess, m: Move) -> (bool, i32) {
+        let (board, to) = (next.board(), m.to());
+        let role = m.promotion().unwrap_or(m.role());
+        let attackers = board.attacks_to(to, next.turn(), board.occupied());
+        if m.is_castle() || role == Role::King || attackers.is_empty() {
+            return (next.is_check(), 0);
+        }
+        let protected = board.attacks_to(to, !next.turn(), board.occupied()).any();
+        let least = attackers.into_iter().filter_map(|from| board.role_at(from)).min();
+        let moved = 100 * value(role) as i32;
+        let lost = match least {
+            Some(Role::King) if protected => 0,
+            Some(attacker) if attacker != Role::King && protected => {
+                (moved - 100 * value(attacker) as i32).max(0)
+            }
+            _ => moved,
+        };
+        (next.is_check(), lost)
+    }
+
+    #[test]
+    fn moves_are_judged_as_on_the_board_after_them() {
+        let mut state = 5u64;
+        let mut next = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        let (mut checks, mut promotions, mut en_passant) = (0, 0, 0);
+        for _ in 0..1000 {
+            let mut position = Chess::default();
+            for _ in 0..150 {
+                let legal = position.legal_moves();
+                if legal.is_empty() {
+                    break;
+                }
+                for &m in &legal {
+                    let mut after = position.clone();
+                    after.play_unchecked(m);
+                    let found = (gives_check(&position, m), hanging_cp(&position, m));
+                    assert_eq!(found, directly(&after, m), "{m:?} in {:?}", position.board());
+                    checks += usize::from(found.0);
+                    promotions += usize::from(m.is_promotion());
+                    en_passant += usize::from(m.is_en_passant());
+                }
+                let m = legal[next(legal.len())];
+                position.play_unchecked(m);
+            }
+        }
+        assert!(checks > 1000 && promotions > 100 && en_passant > 100, "{checks} {promotions} {en_passant}");
     }
 }
