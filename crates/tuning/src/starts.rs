@@ -14,7 +14,6 @@ use super::{Limits, ModelSize, OptimizerConfig, RunConfig, StopReason, Tuning, s
 use gputexel_dataset::{Dataset, Layout, Split, objective};
 use gputexel_evaluator::Backend;
 use gputexel_files::{Error, Result};
-use gputexel_model::Penalty;
 use gputexel_model::program::{CompiledProgram, Input, Term};
 
 /// Most starts of a run.
@@ -66,7 +65,7 @@ pub fn starts_obstacle(config: &RunConfig, data: &Dataset) -> Option<&'static st
         Some("the scores are linear, so every start leads to the same optimum")
     } else if parameterization.coordinates.iter().any(|coordinate| coordinate.integer) {
         Some("coordinates are integers")
-    } else if !matches!(config.optimizer, OptimizerConfig::Hybrid(_) | OptimizerConfig::GaussNewton(_)) {
+    } else if !config.optimizer.uses_matrices() {
         Some("only runs of gn-lbfgs and gauss-newton begin where they are told to")
     } else {
         None
@@ -95,7 +94,7 @@ pub fn choose_start(
             (_, Some(program)) => Some(drawn(config, data, program, split, &mut rng)),
         };
         let from = RunConfig { begin, ..config.clone() };
-        let (z, loss) = near_optimum(&from, config.penalties.clone(), data, split, backend, stop)?;
+        let (z, loss) = near_optimum(&from, data, split, backend, stop)?;
         if best.as_ref().is_none_or(|best| loss < losses[best.record.best]) {
             best = Some(StartChoice { z, record: StartsRecord { losses: Vec::new(), best: index } });
         }
@@ -106,13 +105,12 @@ pub fn choose_start(
     Ok(best)
 }
 
-/// z near the optimum of a run with some penalties, and the loss there with their cost.
+/// z near the optimum of a run, and the loss there with the cost of its penalties.
 ///
 /// # Errors
 /// [`Error::Interrupted`] when `stop` is set; those of the evaluator and the optimizer.
-pub(crate) fn near_optimum(
+fn near_optimum(
     config: &RunConfig,
-    penalties: Vec<Penalty>,
     data: &Dataset,
     split: &Split,
     backend: &Backend,
@@ -121,7 +119,7 @@ pub(crate) fn near_optimum(
     let model = ModelSize { parameters: config.prior_theta.len(), linear: false };
     let optimizer = OptimizerConfig::default_for(config.loss, model).with_l2(config.optimizer.l2(0));
     let limits = Limits { epochs: Some(EPOCHS), improvement: Some(1e-4), ..Limits::default() };
-    let fit = RunConfig { penalties, stopping: limits.for_method(&optimizer), optimizer, ..config.clone() };
+    let fit = RunConfig { stopping: limits.for_method(&optimizer), optimizer, ..config.clone() };
     let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n))?;
     let (mut evaluator, _) = backend.evaluator(&layout)?;
     let outcome = Tuning::try_new(&fit, split)?.run(&mut *evaluator, stop, &mut |_| Ok(()))?;

@@ -131,14 +131,7 @@ impl Chooser<'_> {
         let mut held = vec![false; z.len()];
         let mut best: Option<Found> = None;
         for round in 0..ROUNDS {
-            let mut model = FoldModel::try_new(
-                &mut *self.evaluator,
-                &self.folded.layout,
-                self.folded.folds,
-                self.objective,
-                &self.parameterization,
-                &z,
-            )?;
+            let mut model = self.model(&z)?;
             model.hold(|i| held[i]);
             let pulled = self.pulled(&z);
             let gain = if round == 0 { FIRST_GAIN } else { GAIN };
@@ -240,6 +233,12 @@ impl Chooser<'_> {
         found.at =
             self.place(&found.model, &found.pulled, &found.around, &found.weights, origins.as_deref())?;
         Ok(true)
+    }
+
+    /// The losses of the folds around a point.
+    pub(super) fn model(&mut self, z: &[f64]) -> Result<FoldModel> {
+        let Folded { layout, folds, .. } = self.folded;
+        FoldModel::try_new(&mut *self.evaluator, layout, *folds, self.objective, &self.parameterization, z)
     }
 
     pub(super) fn pulled(&self, z: &[f64]) -> Vec<Pulled> {

@@ -7,7 +7,6 @@
 use std::sync::atomic::Ordering;
 
 use super::chooser::{Chooser, Found, LARGEST, weights};
-use super::model::FoldModel;
 use super::search::{Limits, minimize};
 use gputexel_files::{Error, Result};
 
@@ -32,14 +31,7 @@ impl Chooser<'_> {
         // The folds' own points, which have never seen them.
         let mut origins = vec![self.parameterization.start(); self.folded.folds];
         for _ in 0..ROUNDS {
-            let model = FoldModel::try_new(
-                &mut *self.evaluator,
-                &self.folded.layout,
-                self.folded.folds,
-                self.objective,
-                &self.parameterization,
-                &z,
-            )?;
+            let model = self.model(&z)?;
             let pulled = self.pulled(&z);
             let (low, high) = (self.least().ln(), LARGEST.ln());
             let moved = |by: &[f64]| -> Vec<f64> {

@@ -58,7 +58,8 @@ pub(super) fn shorten(
     let request = Request { parts: 0..folds, loss: objective.loss, gradients: false, curvature: false };
     let losses = evaluator.evaluate(&population, &request)?.part_losses;
     let parts = &folded.layout.parts()[..folds];
-    let value = |end: usize, trial: usize| {
+    let value = |trial: usize| {
+        let end = trial / SHARES.len();
         let own = &losses[trial * folds..][..folds];
         let counted = (0..folds).filter(|&part| part != end);
         let (sum, weight) = counted.fold((0.0, 0.0), |(sum, weight), part| {
@@ -68,11 +69,13 @@ pub(super) fn shorten(
         let penalty: f64 = pulled.iter().zip(weights).map(|(one, weight)| weight * one.value(&step)).sum();
         sum / weight + penalty
     };
-    let chosen: Vec<Vec<f64>> = (0..ends.len())
-        .map(|end| {
-            let own = end * SHARES.len()..(end + 1) * SHARES.len();
-            let finite = |trial: &usize| !value(end, *trial).is_nan();
-            let best = own.clone().filter(finite).min_by(|&a, &b| value(end, a).total_cmp(&value(end, b)));
+    let values: Vec<f64> = (0..trials.len()).map(value).collect();
+    let chosen: Vec<Vec<f64>> = (0..trials.len())
+        .step_by(SHARES.len())
+        .map(|first| {
+            let own = first..first + SHARES.len();
+            let finite = own.clone().filter(|&trial| !values[trial].is_nan());
+            let best = finite.min_by(|&a, &b| values[a].total_cmp(&values[b]));
             trials[best.unwrap_or(own.end - 1)].clone()
         })
         .collect();
