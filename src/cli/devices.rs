@@ -50,6 +50,9 @@ pub fn run(_args: &DevicesArgs, ctx: &Context) -> anyhow::Result<()> {
 fn write_adapter(out: &mut impl Write, index: usize, adapter: &AdapterSummary) -> std::io::Result<()> {
     const MIB: u64 = 1 << 20;
     writeln!(out, "{index}: {} ({}, {})", adapter.name, adapter.kind, adapter.backend)?;
+    if let Some(why) = &adapter.unusable {
+        writeln!(out, "   cannot be used    {why}")?;
+    }
     writeln!(out, "   driver            {}", adapter.driver)?;
     writeln!(out, "   largest buffer    {} MiB", adapter.max_buffer_bytes / MIB)?;
     writeln!(out, "   largest binding   {} MiB", adapter.max_binding_bytes / MIB)?;

@@ -1,153 +1,17 @@
-//! Adapters and the device: which GPU is used and why, its limits, and how its failures become
-//! [`Error::Gpu`] instead of a panic. Knows nothing of datasets or kernels.
+//! The open device, its limits, and how its failures become [`Error::Gpu`] instead of a panic. Knows
+//! nothing of datasets or kernels.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use serde::Serialize;
-use wgpu::{
-    Adapter, AdapterInfo, Backends, Device, DeviceDescriptor, DeviceType, ErrorFilter, Instance,
-    InstanceDescriptor, Limits, Queue,
-};
+use wgpu::{Device, DeviceDescriptor, ErrorFilter, Limits, Queue};
 
+use super::adapter::{AdapterSummary, BackendChoice, adapters, kernel_limits};
 use gputexel_files::{Error, Result};
 
 /// How long one slice may take before the device counts as hung. Slices are cut to well under a
 /// second; a software adapter on a busy machine is what needs the rest.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
-
-/// Which backend a user asks for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum BackendChoice {
-    /// A real GPU where there is one, otherwise the CPU.
-    #[default]
-    Auto,
-    /// The GPU, or a software adapter where there is no GPU.
-    Gpu,
-    /// The CPU.
-    Cpu,
-}
-
-impl std::str::FromStr for BackendChoice {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            "gpu" => Ok(Self::Gpu),
-            "cpu" => Ok(Self::Cpu),
-            _ => Err(Error::Usage(format!("backend '{text}': expected auto, gpu or cpu"))),
-        }
-    }
-}
-
-impl std::fmt::Display for BackendChoice {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::Gpu => "gpu",
-            Self::Cpu => "cpu",
-        })
-    }
-}
-
-impl BackendChoice {
-    /// The adapter that this choice takes from a list, and why, in a phrase; `None` for the CPU
-    /// backend, or for [`Self::Gpu`] on a machine without any adapter.
-    pub fn pick(self, adapters: &[AdapterSummary]) -> (Option<usize>, String) {
-        if self == Self::Cpu {
-            return (None, "the CPU was asked for".into());
-        }
-        let best = (0..adapters.len()).min_by_key(|&i| (adapters[i].rank(), i));
-        match best {
-            None if self == Self::Auto => (None, "no GPU adapter was found".into()),
-            None => (None, "there is no GPU adapter to use".into()),
-            Some(i) if !adapters[i].software => {
-                (Some(i), format!("it is the first {} in order of preference", adapters[i].kind))
-            }
-            Some(_) if self == Self::Auto => (None, "only a software adapter was found".into()),
-            Some(i) => (Some(i), "there is no real GPU; a software adapter is slower than the CPU".into()),
-        }
-    }
-}
-
-/// What there is to know about an adapter before it is opened.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct AdapterSummary {
-    /// Its name as its driver gives it.
-    pub name: String,
-    /// The programming interface behind it: `vulkan`, `metal` or `dx12`.
-    pub backend: String,
-    /// `discrete GPU`, `integrated GPU`, `virtual GPU`, `other` or `software`.
-    pub kind: String,
-    /// Whether it is a program that runs on the CPU.
-    pub software: bool,
-    /// Driver and version.
-    pub driver: String,
-    /// Largest buffer, bytes.
-    pub max_buffer_bytes: u64,
-    /// Largest part of a buffer that a kernel sees, bytes.
-    pub max_binding_bytes: u64,
-    /// Workgroup memory, bytes.
-    pub workgroup_memory_bytes: u32,
-    /// Threads a workgroup.
-    pub workgroup_threads: u32,
-    /// Least and largest subgroup size.
-    pub subgroup_sizes: (u32, u32),
-}
-
-impl AdapterSummary {
-    fn new(info: &AdapterInfo, limits: &Limits) -> Self {
-        Self {
-            name: info.name.clone(),
-            backend: info.backend.to_str().to_string(),
-            kind: kind_name(info.device_type).to_string(),
-            software: info.device_type == DeviceType::Cpu,
-            driver: format!("{} {}", info.driver, info.driver_info).trim().to_string(),
-            max_buffer_bytes: limits.max_buffer_size,
-            max_binding_bytes: limits.max_storage_buffer_binding_size,
-            workgroup_memory_bytes: limits.max_compute_workgroup_storage_size,
-            workgroup_threads: limits.max_compute_invocations_per_workgroup,
-            subgroup_sizes: (info.subgroup_min_size, info.subgroup_max_size),
-        }
-    }
-
-    fn rank(&self) -> usize {
-        KINDS.iter().position(|&(_, name)| name == self.kind).unwrap_or(KINDS.len())
-    }
-}
-
-/// Adapter types in order of preference.
-const KINDS: [(DeviceType, &str); 5] = [
-    (DeviceType::DiscreteGpu, "discrete GPU"),
-    (DeviceType::IntegratedGpu, "integrated GPU"),
-    (DeviceType::VirtualGpu, "virtual GPU"),
-    (DeviceType::Other, "other"),
-    (DeviceType::Cpu, "software"),
-];
-
-fn kind_name(kind: DeviceType) -> &'static str {
-    KINDS.iter().find(|&&(k, _)| k == kind).map_or("other", |&(_, name)| name)
-}
-
-/// Native backends only: OpenGL has neither the limits nor the speed.
-const BACKENDS: Backends = Backends::VULKAN.union(Backends::METAL).union(Backends::DX12);
-
-// Mesa's device-select layer tries to reach a Wayland display from here, and says so on standard
-// error where there is none ("XDG_RUNTIME_DIR is invalid"); NODEVICE_SELECT=1 keeps it quiet.
-fn adapters() -> Vec<Adapter> {
-    let instance = Instance::new(InstanceDescriptor {
-        backends: BACKENDS,
-        ..InstanceDescriptor::new_without_display_handle()
-    });
-    pollster::block_on(instance.enumerate_adapters(BACKENDS))
-}
-
-/// All adapters of this machine, software ones included.
-pub fn list_adapters() -> Vec<AdapterSummary> {
-    adapters().iter().map(|adapter| AdapterSummary::new(&adapter.get_info(), &adapter.limits())).collect()
-}
 
 /// An open device and its queue. Cheap to clone; clones share the device.
 #[derive(Clone, Debug)]
@@ -161,16 +25,12 @@ pub struct GpuContext {
 
 impl GpuContext {
     /// Opens the preferred adapter: discrete, integrated, virtual, other; a software adapter only
-    /// where `allow_software`. Buffers may be as large as the adapter allows.
+    /// where `allow_software`. Buffers and workgroup memory may be as large as the adapter allows.
     ///
     /// # Errors
     /// [`Error::Gpu`] when there is no such adapter or its driver refuses.
     pub fn try_new(allow_software: bool) -> Result<Self> {
-        Self::open(allow_software, |limits| Limits {
-            max_buffer_size: limits.max_buffer_size,
-            max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
-            ..Limits::default()
-        })
+        Self::open(allow_software, kernel_limits)
     }
 
     /// As [`try_new`](Self::try_new), but with no more than WebGPU promises everywhere.
@@ -189,6 +49,9 @@ impl GpuContext {
         let (Some(index), _) = choice.pick(&summaries) else {
             return Err(Error::Gpu(match summaries.first() {
                 None => "no adapter: no driver for Vulkan, Metal or Direct3D 12 was found".into(),
+                Some(AdapterSummary { name, unusable: Some(why), .. }) => {
+                    format!("no adapter: '{name}' cannot be used: {why}")
+                }
                 Some(first) => format!(
                     "no adapter: only the software adapter '{}' was found, which is slower than the CPU",
                     first.name
@@ -313,35 +176,4 @@ fn one_line(error: &dyn std::error::Error) -> String {
     }
     parts.truncate(4);
     parts.join(": ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn summary(kind: &str) -> AdapterSummary {
-        AdapterSummary {
-            name: kind.into(),
-            backend: "vulkan".into(),
-            kind: kind.into(),
-            software: kind == "software",
-            driver: String::new(),
-            max_buffer_bytes: 0,
-            max_binding_bytes: 0,
-            workgroup_memory_bytes: 0,
-            workgroup_threads: 0,
-            subgroup_sizes: (0, 0),
-        }
-    }
-
-    #[test]
-    fn software_is_never_chosen_silently() {
-        let all = ["software", "integrated GPU", "discrete GPU", "discrete GPU"].map(summary);
-        assert_eq!(BackendChoice::Auto.pick(&all).0, Some(2));
-        assert_eq!(BackendChoice::Auto.pick(&all[..2]).0, Some(1));
-        assert_eq!(BackendChoice::Auto.pick(&all[..1]).0, None);
-        assert_eq!(BackendChoice::Gpu.pick(&all[..1]).0, Some(0));
-        assert_eq!(BackendChoice::Gpu.pick(&[]).0, None);
-        assert_eq!(BackendChoice::Cpu.pick(&all).0, None);
-    }
 }
