@@ -18,7 +18,8 @@
 @group(0) @binding(7) var<storage, read_write> norms: array<atomic<u32>>;
 
 // The same number, of which a compiler does not know where it comes from: some of them take
-// (a + b) - a for b, which it is not.
+// (a + b) - a for b, which it is not. Metal's do unless told otherwise, and a bit pattern that depends
+// on a uniform is what every back end passes on.
 fn opaque(value: f32) -> f32 {
     return bitcast<f32>(bitcast<u32>(value) | (uniforms.chunk >> 31u));
 }
@@ -37,17 +38,17 @@ fn main(
         let member = i % members;
         let high = parameters[i];
         let low = state[i];
-        let distance = (high - prior[row]) + (low - prior[rows + row]);
+        let distance = opaque(high - prior[row]) + opaque(low - prior[rows + row]);
         let gradient = totals[i] * settings[6u * members + member] + settings[5u * members + member] * distance;
         let first = settings[member] * state[size + i] + settings[members + member] * gradient;
         let second = settings[2u * members + member] * state[2u * size + i]
             + settings[3u * members + member] * gradient * gradient;
         let root = sqrt(second * rates[members + member]);
-        let change = low - rates[member] * first / (root + settings[4u * members + member]);
+        let change = opaque(low - rates[member] * first / (root + settings[4u * members + member]));
         // The sum of two floats as a float and what it leaves out (Knuth).
         let sum = opaque(high + change);
         let part = opaque(sum - high);
-        let rest = (high - opaque(sum - part)) + (change - part);
+        let rest = opaque(high - opaque(sum - part)) + opaque(change - part);
         // What is left out is cut to 2^-47 of the sum, so that both fit a double of the host, and
         // a state that was there comes back to the bit.
         let power = bitcast<f32>(bitcast<u32>(sum) & 0x7f800000u);

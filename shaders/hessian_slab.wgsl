@@ -1,10 +1,10 @@
-// HessianSlab: slabs[segment of the slice][i][j <= i] = sum over the segment's positions of
-// curvatures * c_i * c_j. A workgroup has one row i of one segment: it walks the positions that have
-// i, GROUPS at a time, LANES threads each. A group has sums of its own in workgroup memory, and one
-// thread adds all entries of a feature, which are neighbors with one sign, so no two threads meet
-// between two barriers and the order is fixed. Dispatched (segments, F) by the curvature module. Bound: latency of the dependent loads
-// of entry, record and row, hidden by many workgroups; a multiply-add an entry of a position.
-// CPU twin: `objective::gauss_newton_matrix`.
+// HessianSlab: slabs[segment of the slice][i][j <= i] = sum over the segment's positions of curvatures * c_i * c_j. A
+// workgroup has one row i of one segment: it walks the positions that have i, GROUPS at a time, LANES threads each. A
+// group has sums of its own in workgroup memory, and one thread adds all entries of a feature, which are neighbors with
+// one sign, so no two threads meet between two barriers and the order is fixed. Dispatched (F, segments) by the
+// curvature module, so that the rows of one segment run side by side and find its positions in the cache. Bound:
+// latency of the dependent loads of entry, record and row, hidden by many workgroups; a multiply-add an entry of a
+// position. CPU twin: `objective::gauss_newton_matrix`.
 
 @group(0) @binding(1) var<storage, read> segments: array<Segment>;
 // Bindings 2 and 3: as in common.wgsl.
@@ -71,8 +71,8 @@ fn main(
     @builtin(local_invocation_index) thread: u32,
 ) {
     let features = uniforms.features;
-    let segment = segments[uniforms.first_segment + group.x];
-    let feature = group.y;
+    let segment = segments[uniforms.first_segment + group.y];
+    let feature = group.x;
     let lane = thread % LANES;
     let slot = thread / LANES;
     for (var i = thread; i < GROUPS * features; i += WORKGROUP) {
@@ -107,7 +107,7 @@ fn main(
             workgroupBarrier();
         }
     }
-    let base = (group.x * features + feature) * features;
+    let base = (group.y * features + feature) * features;
     for (var j = thread; j <= feature; j += WORKGROUP) {
         var sum = 0.0;
         for (var g = 0u; g < GROUPS; g += 1u) {

@@ -4,7 +4,7 @@ use crate::common;
 use crate::common::gpu::context;
 use gputexel::Error;
 use gputexel::dataset::{Dataset, Layout, Split};
-use gputexel::evaluator::gpu::{GpuEvaluator, GpuOptions};
+use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions};
 use gputexel::evaluator::{Evaluator, Population, Request};
 use gputexel::model::FeatureKind;
 use gputexel::objective::LossKind;
@@ -164,4 +164,42 @@ fn an_iteration_takes_as_many_dispatches_for_many_members_as_for_one() {
             assert_eq!(dispatches, wanted, "{members} members, gradients {gradients}");
         }
     }
+}
+
+#[test]
+fn a_device_compiles_once_and_buffers_are_bound_once() {
+    if context().is_none() {
+        return;
+    }
+    let context = GpuContext::with_default_limits(true).unwrap();
+    let data = dataset(FeatureKind::Pst, 600);
+    let layout = Layout::whole(&data).unwrap();
+    let population = population(&data, 5);
+    let mut evaluator = GpuEvaluator::try_new(&context, &layout).unwrap();
+    for gradients in [false, true] {
+        evaluator.evaluate(&population, &request(1, gradients)).unwrap();
+    }
+    let first = evaluator.stats().unwrap();
+    assert!(first.pipelines >= 5 && first.bind_groups >= 5, "{first:?}");
+    for gradients in [true, false] {
+        evaluator.evaluate(&population, &request(1, gradients)).unwrap();
+    }
+    let then = evaluator.stats().unwrap();
+    assert_eq!((then.pipelines, then.bind_groups), (first.pipelines, first.bind_groups));
+    assert!(then.dispatches >= first.dispatches + 6);
+    // Larger buffers are bound anew, and the old ones are let go.
+    let more = self::population(&data, 70);
+    let wanted = evaluator.evaluate(&more, &request(1, true)).unwrap();
+    assert!(evaluator.stats().unwrap().bind_groups > then.bind_groups);
+    let compiled = evaluator.stats().unwrap().pipelines;
+    // Another evaluator has buffers of its own, and the kernels of the first.
+    let mut other = GpuEvaluator::try_new(&context.clone(), &layout).unwrap();
+    assert!(other.evaluate(&more, &request(1, true)).unwrap() == wanted);
+    let stats = other.stats().unwrap();
+    assert!(stats.pipelines == 0 && stats.bind_groups > 0 && compiled > 0, "{stats:?}");
+    // A context of its own has nothing compiled.
+    let apart = GpuContext::with_default_limits(true).unwrap();
+    let mut alone = GpuEvaluator::try_new(&apart, &layout).unwrap();
+    alone.evaluate(&population, &request(1, false)).unwrap();
+    assert!(alone.stats().unwrap().pipelines > 0);
 }

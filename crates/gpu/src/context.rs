@@ -1,26 +1,39 @@
-//! The open device, its limits, and how its failures become [`Error::Gpu`] instead of a panic. Knows
-//! nothing of datasets or kernels.
+//! The open device, its limits and its kernels, and how its failures become [`Error::Gpu`] instead of a panic.
+//! Knows nothing of datasets, nor of what kernels compute.
 
+use std::cell::RefCell;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use wgpu::{Device, DeviceDescriptor, ErrorFilter, Limits, Queue};
+use wgpu::{ComputePipeline, Device, DeviceDescriptor, Limits, Queue, ShaderRuntimeChecks};
 
 use super::adapter::{AdapterSummary, BackendChoice, adapters, kernel_limits};
+use super::pipelines::{self, KernelSource, Pipelines};
 use gputexel_files::{Error, Result};
 
 /// How long one slice may take before the device counts as hung. Slices are cut to well under a
 /// second; a software adapter on a busy machine is what needs the rest.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// An open device and its queue. Cheap to clone; clones share the device.
+/// Switches the run-time checks of kernels on (`1`) or off (`0`), whatever the build.
+const CHECKS_VARIABLE: &str = "GPUTEXEL_SHADER_CHECKS";
+
+thread_local! {
+    /// The first error of the work that this thread guards; outer `None`: it guards nothing.
+    static GUARDED: RefCell<Option<Option<wgpu::Error>>> = const { RefCell::new(None) };
+}
+
+/// An open device, its queue and its compiled kernels. Cheap to clone; clones share them.
 #[derive(Clone, Debug)]
 pub struct GpuContext {
     device: Device,
     queue: Queue,
     summary: AdapterSummary,
-    /// Why the device was lost, or an error that no scope caught.
+    /// Why the device was lost, or an error that nobody guarded against.
     failure: Arc<Mutex<Option<String>>>,
+    pipelines: Arc<Pipelines>,
+    /// Whether trusted kernels are compiled with run-time checks all the same.
+    checks: bool,
 }
 
 impl GpuContext {
@@ -76,9 +89,35 @@ impl GpuContext {
             note(&slot, format!("device lost: {}", message.lines().next().unwrap_or_default()));
         });
         let slot = Arc::clone(&failure);
-        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| note(&slot, one_line(&error))));
+        // It is called on the thread that made the mistake, before the call that made it returns. Scopes would do the
+        // same at the cost of three, one for each kind of error, around every call.
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+            let unguarded = GUARDED.with_borrow_mut(|guarded| match guarded {
+                Some(first) => {
+                    first.get_or_insert(error);
+                    None
+                }
+                None => Some(error),
+            });
+            if let Some(error) = unguarded {
+                note(&slot, one_line(&error));
+            }
+        }));
         let summary = AdapterSummary::new(&device.adapter_info(), &device.limits());
-        Self { device, queue, summary, failure }
+        let checks = match std::env::var(CHECKS_VARIABLE).as_deref() {
+            Ok("0") => false,
+            Ok("1") => true,
+            _ => cfg!(debug_assertions),
+        };
+        Self { device, queue, summary, failure, pipelines: Arc::default(), checks }
+    }
+
+    /// The same device, whose [trusted kernels](Self::trusted_pipeline) are compiled from now on with run-time checks
+    /// or without. Builds with debug assertions have them; `GPUTEXEL_SHADER_CHECKS=1` switches them on in others.
+    #[must_use]
+    pub fn with_shader_checks(mut self, checks: bool) -> Self {
+        self.checks = checks;
+        self
     }
 
     /// The adapter, with the limits that hold on this device.
@@ -107,6 +146,44 @@ impl GpuContext {
         failure.as_ref().map_or(Ok(()), |message| Err(Error::Gpu(message.clone())))
     }
 
+    /// The pipeline of a kernel, compiled if it was not before, and whether it was compiled now.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when the device rejects the kernel.
+    pub fn pipeline(&self, kernel: &KernelSource<'_>) -> Result<(ComputePipeline, bool)> {
+        // SAFETY: everything is checked.
+        self.compiled(kernel, true, |device| unsafe {
+            pipelines::compile(device, kernel, ShaderRuntimeChecks::checked())
+        })
+    }
+
+    /// As [`pipeline`](Self::pipeline), but without checks of indices and without bounds on loops, unless the context
+    /// [has them](Self::with_shader_checks) for all kernels. Divisions by zero are still caught.
+    ///
+    /// # Errors
+    /// As [`pipeline`](Self::pipeline).
+    ///
+    /// # Safety
+    /// In every dispatch each index must be inside of its buffer or array, and each loop must end.
+    pub unsafe fn trusted_pipeline(&self, kernel: &KernelSource<'_>) -> Result<(ComputePipeline, bool)> {
+        let checks = ShaderRuntimeChecks {
+            bounds_checks: self.checks,
+            force_loop_bounding: self.checks,
+            ..ShaderRuntimeChecks::checked()
+        };
+        // SAFETY: as the caller promises.
+        self.compiled(kernel, self.checks, |device| unsafe { pipelines::compile(device, kernel, checks) })
+    }
+
+    fn compiled(
+        &self,
+        kernel: &KernelSource<'_>,
+        checked: bool,
+        compile: impl FnOnce(&Device) -> ComputePipeline,
+    ) -> Result<(ComputePipeline, bool)> {
+        self.pipelines.get(kernel, checked, || self.guard(|| compile(&self.device)))
+    }
+
     /// Runs `work` and turns what the device finds wrong with it into an error.
     ///
     /// # Errors
@@ -120,14 +197,10 @@ impl GpuContext {
     /// # Errors
     /// As [`guard`](Self::guard), but for memory that runs out.
     pub fn guard_memory<T>(&self, work: impl FnOnce() -> T) -> Result<Option<T>> {
-        let filters = [ErrorFilter::Internal, ErrorFilter::OutOfMemory, ErrorFilter::Validation];
-        let mut scopes: Vec<_> = filters.map(|filter| self.device.push_error_scope(filter)).into();
+        let guard = Guard { outer: GUARDED.replace(Some(None)) };
         let value = work();
-        let mut first = None;
-        // Scopes nest: the last one pushed is the first one popped.
-        while let Some(scope) = scopes.pop() {
-            first = first.or(pollster::block_on(scope.pop()));
-        }
+        let first = GUARDED.with_borrow_mut(|guarded| guarded.as_mut().and_then(Option::take));
+        drop(guard);
         if first.is_some() {
             self.check()?;
         }
@@ -157,6 +230,17 @@ impl GpuContext {
     }
 }
 
+/// Puts back what a thread guarded before, whatever becomes of the work.
+struct Guard {
+    outer: Option<Option<wgpu::Error>>,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        GUARDED.set(self.outer.take());
+    }
+}
+
 fn note(slot: &Mutex<Option<String>>, message: String) {
     slot.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(message);
 }
@@ -176,4 +260,35 @@ fn one_line(error: &dyn std::error::Error) -> String {
     }
     parts.truncate(4);
     parts.join(": ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_go_to_the_guard_of_their_thread_and_others_are_remembered() {
+        let (device, queue) = Device::noop(&DeviceDescriptor::default());
+        let context = GpuContext::from_device(device, queue);
+        let buffer = |bytes| {
+            let usage = wgpu::BufferUsages::STORAGE;
+            let size = bytes;
+            context.device().create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size,
+                usage,
+                mapped_at_creation: false,
+            })
+        };
+        let outer = context.guard(|| {
+            let inner = context.guard(|| buffer(u64::MAX / 2)).unwrap_err().to_string();
+            assert!(inner.starts_with("GPU: ") && inner.lines().count() == 1, "{inner}");
+        });
+        outer.unwrap();
+        context.guard(|| buffer(16)).unwrap();
+        context.check().unwrap();
+        buffer(u64::MAX / 2);
+        let first = context.check().unwrap_err().to_string();
+        assert!(first.contains("9223372036854775807"), "{first}");
+    }
 }

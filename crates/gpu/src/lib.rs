@@ -6,8 +6,10 @@ pub mod buffers;
 mod context;
 pub mod meter;
 pub mod pace;
+mod pipelines;
 mod stats;
 
 pub use adapter::{ALIGNMENT, AdapterSummary, BackendChoice, list_adapters};
 pub use context::{ANSWER_TIMEOUT, GpuContext};
+pub use pipelines::KernelSource;
 pub use stats::Stats;

@@ -1,14 +1,16 @@
 //! The device as one evaluator uses it: every buffer, transfer, dispatch and submission goes
 //! through here, is guarded, counted, and held to a limit of memory.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use wgpu::BufferUsages;
 
 use super::GpuContext;
-use crate::Stats;
+use crate::{KernelSource, Stats};
 use gputexel_files::{Error, Result};
 
 /// Bytes a piece of an upload: one large write would hold a second copy of the data in memory.
@@ -21,16 +23,38 @@ struct Counters {
     refused: AtomicBool,
     dispatches: AtomicU64,
     submissions: AtomicU64,
+    pipelines: AtomicU64,
+    bind_groups: AtomicU64,
     up: AtomicU64,
     down: AtomicU64,
     waited_ns: AtomicU64,
 }
 
-/// A device with its counters and its limit; clones share the counters.
+/// Bind groups that are kept; beyond, all are made anew.
+const MAX_BIND_GROUPS: usize = 4096;
+
+/// What a bind group is made of: its kernel, and of each binding the buffer, the offset and the size.
+type Bound = (wgpu::ComputePipeline, Vec<(wgpu::Buffer, u64, Option<NonZeroU64>)>);
+
+/// What clones share.
+#[derive(Debug, Default)]
+struct Shared {
+    counters: Counters,
+    /// Those of buffers that are in use.
+    bind_groups: Mutex<HashMap<Bound, wgpu::BindGroup>>,
+}
+
+impl Shared {
+    fn bind_groups(&self) -> MutexGuard<'_, HashMap<Bound, wgpu::BindGroup>> {
+        self.bind_groups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A device with its counters, its bind groups and its limit; clones share all but the limit.
 #[derive(Clone, Debug)]
 pub struct Gpu {
     context: GpuContext,
-    counters: Arc<Counters>,
+    shared: Arc<Shared>,
     limit: Option<u64>,
 }
 
@@ -38,7 +62,7 @@ pub struct Gpu {
 #[derive(Debug)]
 pub struct DeviceBuffer {
     buffer: wgpu::Buffer,
-    counters: Arc<Counters>,
+    shared: Arc<Shared>,
 }
 
 impl DeviceBuffer {
@@ -50,14 +74,18 @@ impl DeviceBuffer {
 
 impl Drop for DeviceBuffer {
     fn drop(&mut self) {
-        self.counters.used.fetch_sub(self.buffer.size(), Ordering::Relaxed);
+        // Bind groups would keep its memory.
+        self.shared
+            .bind_groups()
+            .retain(|(_, bound), _| bound.iter().all(|(buffer, ..)| *buffer != self.buffer));
+        self.shared.counters.used.fetch_sub(self.buffer.size(), Ordering::Relaxed);
     }
 }
 
 impl Gpu {
     /// A device whose buffers may take `limit` bytes together; `None`: as many as there are.
     pub fn new(context: &GpuContext, limit: Option<u64>) -> Self {
-        Self { context: context.clone(), counters: Arc::default(), limit }
+        Self { context: context.clone(), shared: Arc::default(), limit }
     }
 
     /// The open device behind it.
@@ -72,7 +100,7 @@ impl Gpu {
 
     /// Bytes that buffers take.
     pub fn used(&self) -> u64 {
-        self.counters.used.load(Ordering::Relaxed)
+        self.shared.counters.used.load(Ordering::Relaxed)
     }
 
     /// Whether the limit leaves room for some more bytes.
@@ -82,16 +110,18 @@ impl Gpu {
 
     /// Whether memory was refused since this was last asked.
     pub fn take_refusal(&self) -> bool {
-        self.counters.refused.swap(false, Ordering::Relaxed)
+        self.shared.counters.refused.swap(false, Ordering::Relaxed)
     }
 
     /// What was counted so far.
     pub fn stats(&self) -> Stats {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let c = &*self.counters;
+        let c = &self.shared.counters;
         Stats {
             dispatches: get(&c.dispatches),
             submissions: get(&c.submissions),
+            pipelines: get(&c.pipelines),
+            bind_groups: get(&c.bind_groups),
             bytes_up: get(&c.up),
             bytes_down: get(&c.down),
             peak_bytes: get(&c.peak),
@@ -101,7 +131,7 @@ impl Gpu {
 
     /// Counts bytes that were fetched from the device.
     pub fn count_down(&self, bytes: u64) {
-        self.counters.down.fetch_add(bytes, Ordering::Relaxed);
+        self.shared.counters.down.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// A new buffer.
@@ -111,30 +141,63 @@ impl Gpu {
     /// tells this from other failures.
     pub fn allocate(&self, label: &str, bytes: u64, usage: BufferUsages) -> Result<DeviceBuffer> {
         let bytes = bytes.max(16).next_multiple_of(16);
-        let refuse = |why: String| {
-            self.counters.refused.store(true, Ordering::Relaxed);
-            Err(Error::Gpu(why))
-        };
         let used = self.used();
         if self.limit.is_some_and(|limit| used + bytes > limit) {
-            return refuse(format!(
+            return Err(self.refuse(format!(
                 "{label} of {bytes} bytes beside {used} exceed the {} bytes allowed",
                 self.limit.unwrap_or(0)
-            ));
+            )));
         }
         let descriptor =
             wgpu::BufferDescriptor { label: Some(label), size: bytes, usage, mapped_at_creation: false };
         match self.context.guard_memory(|| self.context.device().create_buffer(&descriptor))? {
             Some(buffer) => {
-                let used = self.counters.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
-                self.counters.peak.fetch_max(used, Ordering::Relaxed);
-                Ok(DeviceBuffer { buffer, counters: Arc::clone(&self.counters) })
+                let used = self.shared.counters.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
+                self.shared.counters.peak.fetch_max(used, Ordering::Relaxed);
+                Ok(DeviceBuffer { buffer, shared: Arc::clone(&self.shared) })
             }
-            None => refuse(format!(
+            None => Err(self.refuse(format!(
                 "{} is out of memory: {label} of {bytes} bytes beside {used}",
                 self.context.summary().name
-            )),
+            ))),
         }
+    }
+
+    /// The error of memory that was refused, which [`take_refusal`](Self::take_refusal) then tells.
+    fn refuse(&self, why: String) -> Error {
+        self.shared.counters.refused.store(true, Ordering::Relaxed);
+        Error::Gpu(why)
+    }
+
+    /// As [`GpuContext::guard`]; memory that ran out counts as refused.
+    fn guard<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        let out = || self.refuse(format!("{} is out of memory", self.context.summary().name));
+        self.context.guard_memory(work)?.ok_or_else(out)
+    }
+
+    /// The pipeline of a kernel: see [`GpuContext::pipeline`].
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when the device rejects the kernel.
+    pub fn pipeline(&self, kernel: &KernelSource<'_>) -> Result<wgpu::ComputePipeline> {
+        Ok(self.count(self.context.pipeline(kernel)?))
+    }
+
+    /// As [`pipeline`](Self::pipeline), without run-time checks: see [`GpuContext::trusted_pipeline`].
+    ///
+    /// # Errors
+    /// As [`pipeline`](Self::pipeline).
+    ///
+    /// # Safety
+    /// That of [`GpuContext::trusted_pipeline`].
+    pub unsafe fn trusted_pipeline(&self, kernel: &KernelSource<'_>) -> Result<wgpu::ComputePipeline> {
+        // SAFETY: as the caller promises.
+        Ok(self.count(unsafe { self.context.trusted_pipeline(kernel)? }))
+    }
+
+    fn count(&self, (pipeline, compiled): (wgpu::ComputePipeline, bool)) -> wgpu::ComputePipeline {
+        self.shared.counters.pipelines.fetch_add(u64::from(compiled), Ordering::Relaxed);
+        pipeline
     }
 
     /// Queues a write at an offset in bytes, which the next submission begins with.
@@ -142,8 +205,8 @@ impl Gpu {
     /// # Errors
     /// [`Error::Gpu`] when the bytes do not fit the buffer, or the device is lost.
     pub fn write(&self, buffer: &wgpu::Buffer, offset: u64, bytes: &[u8]) -> Result<()> {
-        self.counters.up.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        self.context.guard(|| self.context.queue().write_buffer(buffer, offset, bytes))
+        self.shared.counters.up.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.guard(|| self.context.queue().write_buffer(buffer, offset, bytes))
     }
 
     /// A storage buffer that holds `bytes`; waits for each piece, so that little is held twice.
@@ -171,8 +234,8 @@ impl Gpu {
     /// # Errors
     /// [`Error::Gpu`] when the device refuses or is lost.
     pub fn submit(&self, encoder: Option<wgpu::CommandEncoder>) -> Result<wgpu::SubmissionIndex> {
-        self.counters.submissions.fetch_add(1, Ordering::Relaxed);
-        self.context.guard(|| self.context.queue().submit(encoder.map(wgpu::CommandEncoder::finish)))
+        self.shared.counters.submissions.fetch_add(1, Ordering::Relaxed);
+        self.guard(|| self.context.queue().submit(encoder.map(wgpu::CommandEncoder::finish)))
     }
 
     /// Waits until a submission is done; how long.
@@ -183,7 +246,7 @@ impl Gpu {
         let start = Instant::now();
         let outcome = self.context.wait(submission);
         let took = start.elapsed();
-        self.counters.waited_ns.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
+        self.shared.counters.waited_ns.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
         outcome.map(|()| took)
     }
 
@@ -198,7 +261,27 @@ impl Gpu {
         bindings: &[wgpu::BufferBinding<'_>],
         groups: [u32; 2],
     ) -> Result<()> {
-        self.counters.dispatches.fetch_add(1, Ordering::Relaxed);
+        self.shared.counters.dispatches.fetch_add(1, Ordering::Relaxed);
+        let group = self.bind_group(pipeline, bindings)?;
+        self.guard(|| {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            pass.set_pipeline(pipeline);
+            pass.set_bind_group(0, &group, &[]);
+            pass.dispatch_workgroups(groups[0], groups[1], 1);
+        })
+    }
+
+    /// The bind group of some buffers, made if there is none yet.
+    fn bind_group(
+        &self,
+        pipeline: &wgpu::ComputePipeline,
+        bindings: &[wgpu::BufferBinding<'_>],
+    ) -> Result<wgpu::BindGroup> {
+        let bound = bindings.iter().map(|binding| (binding.buffer.clone(), binding.offset, binding.size));
+        let bound = (pipeline.clone(), bound.collect());
+        if let Some(group) = self.shared.bind_groups().get(&bound) {
+            return Ok(group.clone());
+        }
         let entries: Vec<_> = (0..)
             .zip(bindings)
             .map(|(binding, resource)| wgpu::BindGroupEntry {
@@ -206,17 +289,20 @@ impl Gpu {
                 resource: wgpu::BindingResource::Buffer(resource.clone()),
             })
             .collect();
-        self.context.guard(|| {
-            let group = self.context.device().create_bind_group(&wgpu::BindGroupDescriptor {
+        let group = self.guard(|| {
+            self.context.device().create_bind_group(&wgpu::BindGroupDescriptor {
                 label: None,
                 layout: &pipeline.get_bind_group_layout(0),
                 entries: &entries,
-            });
-            let mut pass = encoder.begin_compute_pass(&Default::default());
-            pass.set_pipeline(pipeline);
-            pass.set_bind_group(0, &group, &[]);
-            pass.dispatch_workgroups(groups[0], groups[1], 1);
-        })
+            })
+        })?;
+        self.shared.counters.bind_groups.fetch_add(1, Ordering::Relaxed);
+        let mut groups = self.shared.bind_groups();
+        if groups.len() >= MAX_BIND_GROUPS {
+            groups.clear();
+        }
+        groups.insert(bound, group.clone());
+        Ok(group)
     }
 }
 

@@ -7,6 +7,10 @@ pub struct Stats {
     pub dispatches: u64,
     /// Batches of commands that were handed to the device.
     pub submissions: u64,
+    /// Kernels that were compiled, and not taken from what the device has compiled before.
+    pub pipelines: u64,
+    /// Sets of buffers that were bound for the first time.
+    pub bind_groups: u64,
     /// Bytes sent to the device.
     pub bytes_up: u64,
     /// Bytes fetched from it.

@@ -156,7 +156,7 @@ pub(super) struct Slice<'p> {
 impl GpuEvaluator<'_> {
     pub(super) fn pipeline(&mut self, kernel: Kernel, call: &Call) -> Result<wgpu::ComputePipeline> {
         let variant = Variant::new(kernel, call.tiling.tile, call.loss, call.shape);
-        self.pipelines.get(self.gpu.context(), variant)
+        self.pipelines.get(&self.gpu, variant)
     }
 
     /// Uploads the parameters, K and all other values per member; the input of `blend`.

@@ -148,7 +148,7 @@ impl GpuEvaluator<'_> {
         self.gpu.dispatch(encoder, &pipeline, &bindings, [count as u32, WORKGROUPS_PER_SEGMENT])?;
 
         let variant = Variant::new(Kernel::HessianSlab, 1, 0, call.shape).for_features(features);
-        let pipeline = self.pipelines.get(self.gpu.context(), variant)?;
+        let pipeline = self.pipelines.get(&self.gpu, variant)?;
         let bindings = [
             whole(&call.uniforms),
             whole(slice.buffer),
@@ -160,7 +160,8 @@ impl GpuEvaluator<'_> {
             whole(&entries),
             whole(&slabs),
         ];
-        self.gpu.dispatch(encoder, &pipeline, &bindings, [count as u32, features as u32])?;
+        // Features first: neighboring workgroups then visit one segment, which stays in the cache.
+        self.gpu.dispatch(encoder, &pipeline, &bindings, [features as u32, count as u32])?;
 
         let pipeline = self.pipeline(Kernel::HessianExpand, call)?;
         let chunks = (slice.ordinal + count).div_ceil(CHUNK) - slice.ordinal / CHUNK;

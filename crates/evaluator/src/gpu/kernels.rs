@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use bytemuck::{Pod, Zeroable};
 
 use gputexel_files::Result;
-use gputexel_gpu::GpuContext;
+use gputexel_gpu::KernelSource;
+use gputexel_gpu::meter::Gpu;
 
 /// Threads per workgroup; WebGPU guarantees 256.
 pub const WORKGROUP: usize = 256;
@@ -212,6 +213,27 @@ impl Variant {
     pub fn for_features(self, features: usize) -> Self {
         Self { features, ..self }
     }
+
+    /// Values of the `override` declarations of its source.
+    pub fn constants(&self) -> Vec<(&'static str, f64)> {
+        let mut constants = vec![("WORKGROUP", WORKGROUP as f64)];
+        if self.kernel == Kernel::HessianSlab {
+            let groups = hessian_groups(self.features);
+            constants = vec![
+                ("WORKGROUP", (groups * HESSIAN_LANES) as f64),
+                ("LANES", HESSIAN_LANES as f64),
+                ("SUMS", (groups * self.features) as f64),
+                ("BLOCK", MAX_BLOCK as f64),
+            ];
+        }
+        if self.kernel.walks() {
+            constants.extend([("LANES", self.tile.div_ceil(4) as f64), ("LOSS", f64::from(self.loss))]);
+        }
+        if self.kernel == Kernel::Gradient {
+            constants.push(("BLOCK", block_length(self.tile) as f64));
+        }
+        constants
+    }
 }
 
 /// Positions per block of the transposed dataset, for a tile of members.
@@ -227,72 +249,37 @@ fn hessian_groups(features: usize) -> usize {
     1 << (RESIDUALS / features.max(1)).clamp(1, WORKGROUP / HESSIAN_LANES).ilog2()
 }
 
-/// Compiles a kernel whose entry point is `main`.
+/// The pipeline of a kernel of this crate.
 ///
 /// # Errors
 /// [`Error::Gpu`](gputexel_files::Error::Gpu) when the device rejects the shader.
-pub fn compile(
-    context: &GpuContext,
+pub(super) fn pipeline(
+    gpu: &Gpu,
     name: &str,
-    source: String,
+    source: &str,
     constants: &[(&str, f64)],
 ) -> Result<wgpu::ComputePipeline> {
-    let device = context.device();
-    context.guard(|| {
-        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some(name),
-            source: wgpu::ShaderSource::Wgsl(source.into()),
-        });
-        device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some(name),
-            layout: None,
-            module: &module,
-            entry_point: Some("main"),
-            compilation_options: wgpu::PipelineCompilationOptions {
-                constants,
-                // Every element is written before it is read.
-                zero_initialize_workgroup_memory: false,
-            },
-            cache: None,
-        })
-    })
+    gpu.pipeline(&KernelSource { name, source, constants })
 }
 
-/// Compiled pipelines.
+/// The pipelines that an evaluator has used; the device keeps them for others.
 #[derive(Debug, Default)]
-pub struct Pipelines {
-    compiled: HashMap<Variant, wgpu::ComputePipeline>,
+pub(super) struct Pipelines {
+    used: HashMap<Variant, wgpu::ComputePipeline>,
 }
 
 impl Pipelines {
-    /// The pipeline of a variant, compiled on first use.
+    /// The pipeline of a variant.
     ///
     /// # Errors
     /// [`Error::Gpu`](gputexel_files::Error::Gpu) when the device rejects the shader.
-    pub fn get(&mut self, context: &GpuContext, variant: Variant) -> Result<wgpu::ComputePipeline> {
-        if let Some(pipeline) = self.compiled.get(&variant) {
+    pub(super) fn get(&mut self, gpu: &Gpu, variant: Variant) -> Result<wgpu::ComputePipeline> {
+        if let Some(pipeline) = self.used.get(&variant) {
             return Ok(pipeline.clone());
         }
-        let lanes = variant.tile.div_ceil(4) as f64;
-        let mut constants = vec![("WORKGROUP", WORKGROUP as f64)];
-        if variant.kernel == Kernel::HessianSlab {
-            let groups = hessian_groups(variant.features);
-            constants = vec![
-                ("WORKGROUP", (groups * HESSIAN_LANES) as f64),
-                ("LANES", HESSIAN_LANES as f64),
-                ("SUMS", (groups * variant.features) as f64),
-                ("BLOCK", MAX_BLOCK as f64),
-            ];
-        }
-        if variant.kernel.walks() {
-            constants.extend([("LANES", lanes), ("LOSS", f64::from(variant.loss))]);
-        }
-        if variant.kernel == Kernel::Gradient {
-            constants.push(("BLOCK", block_length(variant.tile) as f64));
-        }
-        let source = variant.kernel.source(variant.shape);
-        let pipeline = compile(context, variant.kernel.name(), source, &constants)?;
-        self.compiled.insert(variant, pipeline.clone());
+        let (kernel, source) = (variant.kernel, variant.kernel.source(variant.shape));
+        let pipeline = pipeline(gpu, kernel.name(), &source, &variant.constants())?;
+        self.used.insert(variant, pipeline.clone());
         Ok(pipeline)
     }
 }

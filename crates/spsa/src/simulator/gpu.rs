@@ -13,10 +13,10 @@ use super::{Scenario, random};
 use crate::MethodKind;
 use crate::variables::MIN_SHARE;
 use gputexel_files::{Error, Result};
-use gputexel_gpu::GpuContext;
 use gputexel_gpu::buffers::{GrowingBuffer, Readback};
 use gputexel_gpu::meter::{DeviceBuffer, Gpu, whole};
 use gputexel_gpu::pace::{Clock, Pace};
+use gputexel_gpu::{GpuContext, KernelSource};
 
 /// Threads a workgroup: few, so that some thousand repeats find their way to all cores.
 const WORKGROUP: usize = 32;
@@ -128,20 +128,7 @@ impl<'a> GpuRepeats<'a> {
         let parameters = parameters(scenario)?;
         let gpu = Gpu::new(context, None);
         let source = kernel_source(settings.method, settings.as_published);
-        let label = Some("spsa");
-        let device = context.device();
-        let pipeline = context.guard(|| {
-            let source = wgpu::ShaderSource::Wgsl(source.into());
-            let module = device.create_shader_module(wgpu::ShaderModuleDescriptor { label, source });
-            device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                label,
-                layout: None,
-                module: &module,
-                entry_point: Some("main"),
-                compilation_options: wgpu::PipelineCompilationOptions::default(),
-                cache: None,
-            })
-        })?;
+        let pipeline = gpu.pipeline(&KernelSource { name: "spsa", source: &source, constants: &[] })?;
         let n = parameters.len() as u64;
         let rows = match settings.method {
             MethodKind::Bspsa => (n * (n + 1) / 2).max(4 * n + 1),

@@ -141,7 +141,7 @@ impl<'a> GpuProgramEvaluator<'a> {
         if kernel == Kernel::Positions {
             constants.push(("LOSS", f64::from(code)));
         }
-        let pipeline = kernels::compile(self.gpu.context(), name, source, &constants)?;
+        let pipeline = kernels::pipeline(&self.gpu, name, &source, &constants)?;
         self.pipelines.insert((kernel, code), pipeline.clone());
         Ok(pipeline)
     }
