@@ -24,6 +24,8 @@ shaders! {
     HESSIAN_SLAB = "structs" "hessian_slab";
     /// Splits the matrices of buckets into the blocks of both phases.
     HESSIAN_EXPAND = "structs" "hessian_expand";
+    /// Matrices with rows and columns exchanged.
+    TRANSPOSE = "transpose";
     /// Steps of Adam.
     ADAM = "structs" "adam";
     /// Losses of positions and slopes by the sums of a program, which its author writes as `program`.

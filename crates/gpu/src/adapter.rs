@@ -113,7 +113,7 @@ impl AdapterSummary {
     }
 }
 
-/// Sizes of buffers and bindings are multiples of this many bytes, which no element exceeds, and which is the
+/// Offsets of bindings, and the largest sizes of buffers and bindings, are multiples of this many bytes, which no element exceeds, and which is the
 /// largest alignment that WebGPU asks for. Some drivers allow 2³¹ − 1 bytes; sizes rounded up would exceed that.
 pub const ALIGNMENT: u64 = 256;
 

@@ -136,7 +136,10 @@ impl Readback {
             .map_err(|e| failed(e.to_string()))?
             .map_err(|e| failed(e.to_string()))?;
         let value = match buffer.get_mapped_range(..used) {
-            Ok(view) => Ok(read(&bytemuck::pod_collect_to_vec::<u8, f32>(&view))),
+            Ok(view) => Ok(match bytemuck::try_cast_slice(&view) {
+                Ok(floats) => read(floats),
+                Err(_) => read(&bytemuck::pod_collect_to_vec::<u8, f32>(&view)),
+            }),
             Err(error) => Err(failed(error.to_string())),
         };
         buffer.unmap();

@@ -209,6 +209,25 @@ impl Gpu {
         self.guard(|| self.context.queue().write_buffer(buffer, offset, bytes))
     }
 
+    /// Queues a write of numbers as f32, from an offset in bytes on; without a copy of them all on the host.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_floats(&self, buffer: &wgpu::Buffer, offset: u64, values: &[f64]) -> Result<()> {
+        let Some(size) = NonZeroU64::new(4 * values.len() as u64) else { return Ok(()) };
+        self.shared.counters.up.fetch_add(size.get(), Ordering::Relaxed);
+        self.guard(|| {
+            let Some(mut view) = self.context.queue().write_buffer_with(buffer, offset, size) else { return };
+            let mut floats = [0f32; 1024];
+            for (i, values) in values.chunks(floats.len()).enumerate() {
+                let floats = &mut floats[..values.len()];
+                floats.iter_mut().zip(values).for_each(|(float, &value)| *float = value as f32);
+                let bytes: &[u8] = bytemuck::cast_slice(floats);
+                view.slice(4096 * i..4096 * i + bytes.len()).copy_from_slice(bytes);
+            }
+        })
+    }
+
     /// A storage buffer that holds `bytes`; waits for each piece, so that little is held twice.
     ///
     /// # Errors

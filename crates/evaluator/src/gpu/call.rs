@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::kernels::{Kernel, Segment, Shape, Uniforms, Variant, block_length};
+use super::kernels::{Kernel, Segment, Shape, Transposition, Uniforms, Variant, block_length};
 use super::plan::{Tiling, groups_for};
 use super::segment_plan::{SegmentPlan, Walk};
 use super::store::Array;
@@ -12,6 +12,7 @@ use super::{GpuEvaluator, Pass};
 use crate::{Population, Request};
 use gputexel_dataset::objective::{LossKind, x_per_cp};
 use gputexel_files::Result;
+use gputexel_gpu::ALIGNMENT;
 use gputexel_gpu::buffers::{GrowingBuffer, Readback};
 use gputexel_gpu::meter::{part, whole};
 use gputexel_gpu::pace::Clock;
@@ -26,6 +27,9 @@ const IN_FLIGHT: usize = 3;
 #[derive(Debug)]
 pub(super) struct Buffers {
     pub(super) uniforms: GrowingBuffer,
+    /// Member by member: first the parameters, then their gradients.
+    pub(super) by_member: GrowingBuffer,
+    pub(super) transpositions: GrowingBuffer,
     pub(super) parameters: GrowingBuffer,
     pub(super) tables: GrowingBuffer,
     pub(super) factors: GrowingBuffer,
@@ -40,6 +44,8 @@ impl Buffers {
     pub(super) fn new() -> Self {
         Self {
             uniforms: GrowingBuffer::uniform("uniforms"),
+            by_member: GrowingBuffer::state("parameters by member"),
+            transpositions: GrowingBuffer::uniform("transpositions"),
             parameters: GrowingBuffer::state("parameters"),
             tables: GrowingBuffer::storage("tables"),
             factors: GrowingBuffer::input("factors"),
@@ -59,8 +65,8 @@ pub(super) struct Sums {
     pub(super) losses: Vec<f64>,
     /// Σ w likewise, if games are resampled; else empty.
     pub(super) weights: Vec<f64>,
-    /// By side, feature, member; not yet scaled.
-    pub(super) gradients: Vec<f64>,
+    /// By member, side, feature; not yet scaled.
+    pub(super) gradients: Vec<f32>,
 }
 
 /// Buffers of one call, sized for it.
@@ -105,7 +111,37 @@ impl Call {
         wgpu::BufferBinding { offset: slice.sizes_at, ..part(&self.uniforms, size_of::<Uniforms>() as u64) }
     }
 
-    /// Sums losses by part, in the order of segments, and gradients.
+    /// Whether the host's order of parameters differs from that of the kernels.
+    fn is_transposed(&self) -> bool {
+        self.tiling.padded() > 1
+    }
+
+    /// Bytes of a value for each parameter and member, without padding.
+    fn by_member_bytes(&self) -> u64 {
+        8 * self.members as u64 * u64::from(self.sizes.features)
+    }
+
+    /// From the host's order of parameters to that of the kernels.
+    fn transposition(&self) -> Transposition {
+        Transposition {
+            rows: self.members as u32,
+            columns: 2 * self.sizes.features,
+            input_stride: 2 * self.sizes.features,
+            output_stride: self.tiling.padded() as u32,
+        }
+    }
+
+    /// And back, of gradients, without padding.
+    fn transposition_back(&self) -> Transposition {
+        Transposition {
+            rows: 2 * self.sizes.features,
+            columns: self.members as u32,
+            input_stride: self.tiling.padded() as u32,
+            output_stride: 2 * self.sizes.features,
+        }
+    }
+
+    /// Sums losses by part, in the order of segments; gradients come by member.
     pub(super) fn sums(
         &self,
         plan: &SegmentPlan,
@@ -126,11 +162,7 @@ impl Call {
         };
         let losses = by_part();
         let weights = if self.shape.resamples { by_part() } else { Vec::new() };
-        let mut sums = vec![0.0; gradients.len() / padded * members];
-        for (sums, row) in sums.chunks_exact_mut(members.max(1)).zip(gradients.chunks_exact(padded)) {
-            add(sums, row);
-        }
-        Sums { losses, weights, gradients: sums }
+        Sums { losses, weights, gradients: gradients.to_vec() }
     }
 
     /// Number of rows of losses and, if games are resampled, of weights.
@@ -183,32 +215,7 @@ impl GpuEvaluator<'_> {
             weighted: !population.part_weights.is_empty(),
         };
         self.extended |= shape.blends || shape.resamples;
-        // A shared value fills one Real, so that kernels can treat it like one value per member.
         let columns = if shape.shared { width } else { padded };
-        let mut parameters = vec![0f32; 2 * features * columns + 4 * padded];
-        let (theta, of_members) = parameters.split_at_mut(2 * features * columns);
-        if shape.shared {
-            for (row, &value) in theta.chunks_exact_mut(columns).zip(population.member(0)) {
-                row.fill(value as f32);
-            }
-        }
-        for (column, member) in members.clone().enumerate() {
-            if !shape.shared {
-                for (row, &value) in population.member(member).iter().enumerate() {
-                    theta[row * columns + column] = value as f32;
-                }
-            }
-            let seed = population.resamples.get(member).copied().unwrap_or(0);
-            let values = [
-                x_per_cp(population.k[member]) as f32,
-                population.blends.get(member).copied().unwrap_or(0.0),
-                (seed >> 16) as f32,
-                (seed & 0xffff) as f32,
-            ];
-            for (row, value) in values.into_iter().enumerate() {
-                of_members[row * padded + column] = value;
-            }
-        }
         let member_rows = self.tapers * (features + 1) * columns;
         let sizes = Uniforms {
             features: features as u32,
@@ -222,7 +229,24 @@ impl GpuEvaluator<'_> {
             ..Uniforms::default()
         };
         let gpu = &self.gpu;
-        let parameters = self.buffers.parameters.fill(gpu, bytemuck::cast_slice(&parameters))?;
+        let theta_bytes = 4 * (2 * features * columns) as u64;
+        let parameters = self.buffers.parameters.reserve(gpu, theta_bytes + 16 * padded as u64)?;
+        gpu.write(&parameters, theta_bytes, bytemuck::cast_slice(&of_members(population, &members, padded)))?;
+        let theta = match population.is_shared() {
+            true => population.member(0),
+            false => &population.parameters[2 * features * members.start..2 * features * members.end],
+        };
+        if shape.shared {
+            // A shared value fills one Real, so that kernels can treat it like one value per member.
+            let repeated: Vec<f64> =
+                theta.iter().flat_map(|&value| std::iter::repeat_n(value, columns)).collect();
+            gpu.write_floats(&parameters, 0, &repeated)?;
+        } else if padded == 1 {
+            gpu.write_floats(&parameters, 0, theta)?;
+        } else {
+            let by_member = self.buffers.by_member.reserve(gpu, 4 * theta.len() as u64)?;
+            gpu.write_floats(&by_member, 0, theta)?;
+        }
         let uniforms = self.buffers.uniforms.reserve(gpu, size_of::<Uniforms>() as u64)?;
         let tables = self.buffers.tables.reserve(gpu, 4 * (member_rows + 4 * padded) as u64)?;
         let factors = match shape.weighted && (request.gradients || request.curvature) {
@@ -238,7 +262,7 @@ impl GpuEvaluator<'_> {
             }
             false => tables.clone(),
         };
-        Ok(Call {
+        let call = Call {
             members: members.len(),
             tiling,
             gradients: request.gradients,
@@ -249,7 +273,55 @@ impl GpuEvaluator<'_> {
             parameters,
             tables,
             factors,
-        })
+        };
+        if call.is_transposed() {
+            let mut both = bytemuck::bytes_of(&call.transposition()).to_vec();
+            both.resize(ALIGNMENT as usize, 0);
+            both.extend(bytemuck::bytes_of(&call.transposition_back()));
+            self.buffers.transpositions.fill(&self.gpu, &both)?;
+        }
+        Ok(call)
+    }
+
+    /// Encodes the way of the parameters from the host's order to that of the kernels; once for each call.
+    pub(super) fn encode_parameters(
+        &mut self,
+        call: &Call,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<()> {
+        if call.shape.shared || !call.is_transposed() {
+            return Ok(());
+        }
+        let inputs = self.buffers.by_member.reserve(&self.gpu, call.by_member_bytes())?;
+        let outputs = call.parameters.clone();
+        self.encode_transposition(call, 0, call.transposition(), [&inputs, &outputs], encoder)
+    }
+
+    /// Encodes the way of the gradients back; returns where they are then.
+    fn encode_gradients(&mut self, call: &Call, encoder: &mut wgpu::CommandEncoder) -> Result<wgpu::Buffer> {
+        let totals = self.buffers.totals.reserve(&self.gpu, 0)?;
+        if !call.is_transposed() {
+            return Ok(totals);
+        }
+        // The parameters that were there have reached their place.
+        let outputs = self.buffers.by_member.reserve(&self.gpu, call.by_member_bytes())?;
+        self.encode_transposition(call, ALIGNMENT, call.transposition_back(), [&totals, &outputs], encoder)?;
+        Ok(outputs)
+    }
+
+    fn encode_transposition(
+        &mut self,
+        call: &Call,
+        offset: u64,
+        sizes: Transposition,
+        [inputs, outputs]: [&wgpu::Buffer; 2],
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<()> {
+        let pipeline = self.pipeline(Kernel::Transpose, call)?;
+        let uniforms = self.buffers.transpositions.reserve(&self.gpu, 0)?;
+        let uniforms = wgpu::BufferBinding { offset, ..part(&uniforms, size_of::<Transposition>() as u64) };
+        let bindings = [uniforms, whole(inputs), whole(outputs)];
+        self.gpu.dispatch(encoder, &pipeline, &bindings, sizes.groups())
     }
 
     pub(super) fn encode_blend(&mut self, call: &Call, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
@@ -388,6 +460,7 @@ impl GpuEvaluator<'_> {
                 self.write_sizes(&call, &slice, plan.total())?;
                 let mut encoder = self.gpu.encoder();
                 if !blended {
+                    self.encode_parameters(&call, &mut encoder)?;
                     self.encode_blend(&call, &mut encoder)?;
                     blended = true;
                 }
@@ -405,15 +478,15 @@ impl GpuEvaluator<'_> {
             }
         }
         if pass == Pass::Whole {
-            let rows = call.loss_rows(&plan);
-            let sides = if call.gradients { 2 * self.layout.features() as u64 } else { 0 };
-            self.buffers.readback.begin(&self.gpu, (rows + sides) * call.row())?;
+            let loss_bytes = call.loss_rows(&plan) * call.row();
+            let gradient_bytes = if call.gradients { call.by_member_bytes() } else { 0 };
+            self.buffers.readback.begin(&self.gpu, loss_bytes + gradient_bytes)?;
             let mut encoder = self.gpu.encoder();
             let losses = self.buffers.losses.reserve(&self.gpu, 0)?;
-            self.buffers.readback.push(&mut encoder, &losses, rows * call.row());
+            self.buffers.readback.push(&mut encoder, &losses, loss_bytes);
             if call.gradients {
-                let totals = self.buffers.totals.reserve(&self.gpu, 0)?;
-                self.buffers.readback.push(&mut encoder, &totals, sides * call.row());
+                let gradients = self.encode_gradients(&call, &mut encoder)?;
+                self.buffers.readback.push(&mut encoder, &gradients, gradient_bytes);
             }
             self.gpu.submit(Some(encoder))?;
         }
@@ -447,6 +520,24 @@ impl GpuEvaluator<'_> {
             call.sums(plan, request, losses, gradients)
         })
     }
+}
+
+/// What differs by member besides parameters: K, the share of the search score, and both halves of the seed.
+fn of_members(population: &Population, members: &Range<usize>, padded: usize) -> Vec<f32> {
+    let mut rows = vec![0f32; 4 * padded];
+    for (column, member) in members.clone().enumerate() {
+        let seed = population.resamples.get(member).copied().unwrap_or(0);
+        let values = [
+            x_per_cp(population.k[member]) as f32,
+            population.blends.get(member).copied().unwrap_or(0.0),
+            (seed >> 16) as f32,
+            (seed & 0xffff) as f32,
+        ];
+        for (row, value) in values.into_iter().enumerate() {
+            rows[row * padded + column] = value;
+        }
+    }
+    rows
 }
 
 /// Adds a row of floats to sums in f64, without the padding.

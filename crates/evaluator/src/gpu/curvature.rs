@@ -66,6 +66,7 @@ impl GpuEvaluator<'_> {
                 self.write_sizes(&call, &slice, plan.total())?;
                 let mut encoder = self.gpu.encoder();
                 if slice.ordinal == 0 {
+                    self.encode_parameters(&call, &mut encoder)?;
                     self.encode_blend(&call, &mut encoder)?;
                 }
                 self.encode_matrix(&call, &plan, shard, at..at + count, &mut encoder)?;

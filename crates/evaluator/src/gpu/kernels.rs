@@ -69,6 +69,30 @@ pub struct Segment {
     pub part: u32,
 }
 
+/// `Transposition` of `transpose.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct Transposition {
+    /// Rows of the inputs.
+    pub rows: u32,
+    /// Columns of the inputs.
+    pub columns: u32,
+    /// Floats per row of the inputs.
+    pub input_stride: u32,
+    /// Floats per row of the outputs: at least `rows`; what is more becomes 0.
+    pub output_stride: u32,
+}
+
+impl Transposition {
+    /// Edge of the squares, each of which a workgroup transposes.
+    const EDGE: u32 = 32;
+
+    /// Workgroups of its dispatch.
+    pub(super) fn groups(&self) -> [u32; 2] {
+        [self.columns.div_ceil(Self::EDGE), self.output_stride.div_ceil(Self::EDGE)]
+    }
+}
+
 /// A kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kernel {
@@ -88,13 +112,15 @@ pub enum Kernel {
     HessianSlab,
     /// Expands slabs to the blocks of the matrix.
     HessianExpand,
+    /// Exchanges rows and columns: what the host has member by member, kernels have side by side.
+    Transpose,
     /// An Adam step.
     Adam,
 }
 
 impl Kernel {
     /// All kernels.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Blend,
         Self::Loss,
         Self::Gradient,
@@ -103,6 +129,7 @@ impl Kernel {
         Self::LossCurvature,
         Self::HessianSlab,
         Self::HessianExpand,
+        Self::Transpose,
         Self::Adam,
     ];
 
@@ -117,6 +144,7 @@ impl Kernel {
             Self::LossCurvature => "loss_curvature",
             Self::HessianSlab => "hessian_slab",
             Self::HessianExpand => "hessian_expand",
+            Self::Transpose => "transpose",
             Self::Adam => "adam",
         }
     }
@@ -131,6 +159,7 @@ impl Kernel {
             Self::LossCurvature => gputexel_shaders::LOSS_CURVATURE,
             Self::HessianSlab => gputexel_shaders::HESSIAN_SLAB,
             Self::HessianExpand => gputexel_shaders::HESSIAN_EXPAND,
+            Self::Transpose => gputexel_shaders::TRANSPOSE,
             Self::Adam => gputexel_shaders::ADAM,
         }
     }
@@ -197,7 +226,7 @@ impl Variant {
                 Shape { vector, weighted: shape.weighted, ..Shape::default() }
             }
             Kernel::Blend | Kernel::Total => Shape { vector, ..Shape::default() },
-            Kernel::Adam => Shape::default(),
+            Kernel::Transpose | Kernel::Adam => Shape::default(),
         };
         Self {
             kernel,

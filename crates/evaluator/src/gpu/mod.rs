@@ -196,8 +196,10 @@ impl<'a> GpuEvaluator<'a> {
             if request.gradients {
                 let scale = x_per_cp(population.k[member]) / (f64::from(self.layout.phase_max()) * weight);
                 let scale = if finite { scale } else { f64::NAN };
-                let row = |row: usize| scale * sums.gradients[row * count + column];
-                out.gradients.extend((0..2 * self.layout.features()).map(row));
+                let size = 2 * self.layout.features();
+                // Beginning with 0, which has no sign then.
+                let value = |&sum: &f32| scale * (0.0 + f64::from(sum));
+                out.gradients.extend(sums.gradients[column * size..][..size].iter().map(value));
             }
             weights.push(weight);
         }

@@ -156,9 +156,10 @@ pub(super) fn max_members(options: &GpuOptions, budget: &Budget, sizes: Sizes) -
     let sides = if gradients { 2 * features } else { 0 };
     let table = tapers * (features + 1) + 4;
     let losses = 2 * segments;
-    // Parameters, tables, losses, totals, factors, and results being downloaded.
-    let all = 4 * (2 * features + 4 + table + 2 * (losses + sides) + parts) as u64;
-    let mut members = (options.binding_bytes / (4 * table.max(losses).max(sides)) as u64)
+    // Parameters in both orders, tables, losses, totals, factors, and results being downloaded.
+    let parameters = 2 * features + 4;
+    let all = 4 * (2 * parameters + table + 2 * (losses + sides) + parts) as u64;
+    let mut members = (options.binding_bytes / (4 * table.max(losses).max(parameters)) as u64)
         .min(budget.members / all)
         // Tiles of one member, if forced by the options, are workgroups in y.
         .min(65_535);

@@ -12,15 +12,13 @@ use crate::device_steps::{AdamBatch, AdamStep};
 use crate::{Evaluations, Population, Request};
 use gputexel_dataset::objective::x_per_cp;
 use gputexel_files::Result;
+use gputexel_gpu::ALIGNMENT;
 use gputexel_gpu::buffers::GrowingBuffer;
 use gputexel_gpu::meter::{part, whole};
 use gputexel_gpu::pace::Clock;
 
 /// Maximum bytes that a batch of steps accumulates on the device before they are downloaded.
 const HISTORY: u64 = 8 << 20;
-
-/// Alignment of binding offsets; WebGPU guarantees that this is sufficient.
-const ALIGNMENT: u64 = 256;
 
 /// Buffers of the steps.
 #[derive(Debug)]
@@ -77,6 +75,7 @@ impl GpuEvaluator<'_> {
         let mut encoder = self.gpu.encoder();
         let mut clock = Clock::start();
         let mut pairs = 0;
+        self.encode_parameters(&call, &mut encoder)?;
         for step in 0..steps {
             self.encode_blend(&call, &mut encoder)?;
             for (slice, more) in &slices {
