@@ -5,6 +5,7 @@ mod common;
 
 mod adam;
 mod backends;
+mod checks;
 mod evaluator;
 mod memory;
 mod population;

@@ -101,7 +101,7 @@ impl AdapterSummary {
             unusable: defect(&info.name, limits),
             driver: format!("{} {}", info.driver, info.driver_info).trim().to_string(),
             max_buffer_bytes: aligned(limits.max_buffer_size),
-            max_binding_bytes: aligned(limits.max_storage_buffer_binding_size),
+            max_binding_bytes: largest_binding(limits),
             workgroup_memory_bytes: limits.max_compute_workgroup_storage_size,
             workgroup_threads: limits.max_compute_invocations_per_workgroup,
             subgroup_sizes: (info.subgroup_min_size, info.subgroup_max_size),
@@ -119,6 +119,11 @@ pub const ALIGNMENT: u64 = 256;
 
 fn aligned(bytes: u64) -> u64 {
     bytes / ALIGNMENT * ALIGNMENT
+}
+
+/// The largest binding: kernels count its bytes in 32 bits, too, though some drivers allow more.
+fn largest_binding(limits: &Limits) -> u64 {
+    aligned(limits.max_storage_buffer_binding_size.min(limits.max_buffer_size).min(u32::MAX.into()))
 }
 
 /// Storage buffers that a kernel binds.
@@ -141,7 +146,7 @@ pub(crate) fn kernel_limits(adapter: &Limits) -> Limits {
         max_compute_workgroup_storage_size: memory.clamp(MIN_WORKGROUP_MEMORY, MAX_WORKGROUP_MEMORY),
         max_compute_workgroups_per_dimension: 65_535,
         max_buffer_size: aligned(adapter.max_buffer_size),
-        max_storage_buffer_binding_size: aligned(adapter.max_storage_buffer_binding_size),
+        max_storage_buffer_binding_size: largest_binding(adapter),
         ..Limits::downlevel_defaults().or_worse_values_from(adapter)
     }
 }
@@ -257,6 +262,9 @@ mod tests {
         assert_eq!(wanted.max_compute_workgroup_storage_size, MAX_WORKGROUP_MEMORY);
         assert_eq!((wanted.max_buffer_size, wanted.max_texture_dimension_2d), ((1 << 31) - 256, 7));
         assert!(wanted.max_storage_buffer_binding_size.next_multiple_of(16) < 1 << 31);
+        let more =
+            Limits { max_storage_buffer_binding_size: 1 << 40, max_buffer_size: 1 << 40, ..odd.clone() };
+        assert_eq!(kernel_limits(&more).max_storage_buffer_binding_size, (1 << 32) - 256);
         assert_eq!(defect("GPU", &odd), None);
         let small = Limits { max_storage_buffers_per_shader_stage: 4, ..odd };
         let why = defect("GPU", &small).unwrap();

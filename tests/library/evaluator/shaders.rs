@@ -4,7 +4,7 @@
 use std::mem::offset_of;
 
 use crate::common::programs::{FEATURES, program};
-use gputexel::evaluator::gpu::kernels::{Kernel, Segment, Shape, Uniforms};
+use gputexel::evaluator::gpu::kernels::{Kernel, Segment, Shape, Transposition, Uniforms};
 use gputexel::evaluator::gpu::program::program_sources;
 use gputexel::model::program::CompiledProgram;
 use gputexel::spsa::MethodKind;
@@ -120,6 +120,7 @@ fn shared_structs_have_the_layout_of_the_shaders() {
             power
         }),
         layout!(Segment { first, end, block, taper, part }),
+        layout!(Transposition { rows, columns, input_stride, output_stride }),
     ];
     for (name, layout) in wanted {
         let found: Vec<_> = Kernel::ALL

@@ -278,7 +278,7 @@ fn hessian_groups(features: usize) -> usize {
     1 << (RESIDUALS / features.max(1)).clamp(1, WORKGROUP / HESSIAN_LANES).ilog2()
 }
 
-/// The pipeline of a kernel of this crate.
+/// The pipeline of a kernel of this crate, without run-time checks in release builds.
 ///
 /// # Errors
 /// [`Error::Gpu`](gputexel_files::Error::Gpu) when the device rejects the shader.
@@ -288,7 +288,19 @@ pub(super) fn pipeline(
     source: &str,
     constants: &[(&str, f64)],
 ) -> Result<wgpu::ComputePipeline> {
-    gpu.pipeline(&KernelSource { name, source, constants })
+    // SAFETY: that indices stay inside of their buffers, and that loops end, rests on this:
+    // - Ids of features and columns, rows, position records, runs, entries, segments, tapers and parts are checked
+    //   where they are packed or planned for the device: `checks`, and `program::slabs` for programs. Heads are made of
+    //   runs that were checked. Nothing else writes to those buffers.
+    // - Tables, parameters, factors, losses, slabs, partial sums and totals are made by `call`, `curvature`, `steps`
+    //   and `program` for the sizes in the uniforms, features, members with padding, tapers, parts and segments, and
+    //   kernels compare every other index with those or with `arrayLength`. Workgroups beyond them return or do nothing.
+    // - Workgroup memory has an element for each thread, or the length that `Variant::constants` gives to both the
+    //   array and the kernel; positions in a block are checked to be below its length.
+    // - Loops go up by at least 1 to a bound that is a length, a count or an end from those buffers and uniforms, or
+    //   halve a number until it is below `LANES`, which is at least 1. Slots of a program end with the last column.
+    // - Buffers have less than 2^32 bytes a binding, and elements of at least 4, so that no index overflows.
+    unsafe { gpu.trusted_pipeline(&KernelSource { name, source, constants }) }
 }
 
 /// The pipelines that an evaluator has used; the device keeps them for others.

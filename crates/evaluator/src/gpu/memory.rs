@@ -3,7 +3,8 @@
 
 use super::GpuEvaluator;
 use super::call::Buffers;
-use super::kernels::{MAX_BLOCK, Segment};
+use super::checks::check_segments;
+use super::kernels::{MAX_BLOCK, Segment, block_length};
 use super::plan::{self, Budget, Chunks, GpuOptions, Sizes, Tiling};
 use super::segment_plan::{PlanKey, SegmentPlan, Walk};
 use super::steps::StepBuffers;
@@ -157,7 +158,17 @@ impl GpuEvaluator<'_> {
         if let Some(plan) = self.plans.get(key) {
             return Ok(std::sync::Arc::clone(plan));
         }
-        let plan = std::sync::Arc::new(SegmentPlan::upload(&self.gpu, self.segments(key))?);
+        let segments = self.segments(key);
+        // Losses alone are summed without transposed blocks.
+        let block = match key.walk {
+            Walk::Losses => None,
+            Walk::Gradients => Some(block_length(key.tiling.tile)),
+            Walk::Matrices => Some(MAX_BLOCK),
+        };
+        for (segments, spans) in segments.iter().zip(self.store.shards()) {
+            check_segments(segments, spans, block, self.tapers, self.layout.parts().len())?;
+        }
+        let plan = std::sync::Arc::new(SegmentPlan::upload(&self.gpu, segments)?);
         // Requests of a run differ only in their parts; a thousand mini-batches are a thousand plans.
         if self.plans.len() >= 1024 {
             self.plans.clear();

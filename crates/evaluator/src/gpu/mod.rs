@@ -8,6 +8,7 @@
 //! on one device give identical bytes.
 
 mod call;
+mod checks;
 mod curvature;
 pub mod kernels;
 mod memory;

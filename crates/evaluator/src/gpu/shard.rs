@@ -143,10 +143,23 @@ pub(super) fn pack_places(layout: &Layout, positions: Range<usize>, extended: bo
                 let search = layout.search().get(n).copied().unwrap_or(layout.targets()[n]);
                 places.extend([offset.to_bits(), search.to_bits(), layout.game(n), 0]);
             }
-            row += if layout.unit_rows() { length.div_ceil(4) } else { length };
+            row += elements(layout, length);
         }
     }
     places
+}
+
+/// Elements of a row in the kernels' format.
+fn elements(layout: &Layout, row_length: usize) -> usize {
+    if layout.unit_rows() { row_length.div_ceil(4) } else { row_length }
+}
+
+/// Elements of the rows of some positions.
+pub(super) fn row_elements(layout: &Layout, positions: Range<usize>) -> usize {
+    layout
+        .shapes_in(positions)
+        .map(|shape| shape.positions.len() * elements(layout, shape.row_length()))
+        .sum()
 }
 
 /// Rows: binding 3 of the kernels.

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use super::checks::{Extent, check_gather, check_places, check_rows};
 use super::kernels::MAX_BLOCK;
 use super::plan::{Budget, GpuOptions};
 use super::shard::{self, Gather, Limits, Span};
@@ -149,14 +150,27 @@ impl<'a> Store<'a> {
     fn pack(&self, index: usize, array: Array) -> Result<Vec<Packed>> {
         let positions = |index: usize| shard::positions(&self.shards[index]);
         let data = match array {
-            Array::Places(extended) => shard::pack_places(self.layout, positions(index), extended),
-            Array::Rows => shard::pack_rows(self.layout, positions(index)),
+            Array::Places(extended) => {
+                let places = shard::pack_places(self.layout, positions(index), extended);
+                check_places(&places, extended, self.extent(index))?;
+                places
+            }
+            Array::Rows => {
+                let rows = shard::pack_rows(self.layout, positions(index));
+                check_rows(&rows, self.extent(index))?;
+                rows
+            }
             Array::Runs(_) | Array::Entries(_) | Array::Heads => {
                 let length = array.block().unwrap_or(MAX_BLOCK);
                 let transpose = Transpose::new(self.layout, length);
                 let mut all = Vec::new();
                 for index in 0..self.shards.len() {
                     let gather = Gather::pack(&transpose, positions(index))?;
+                    let range = positions(index);
+                    let blocks =
+                        transpose.blocks.iter().filter(|block| range.contains(&block.positions.start));
+                    let lengths: Vec<usize> = blocks.map(|block| block.positions.len()).collect();
+                    check_gather(&gather, &lengths, self.extent(index))?;
                     if length == MAX_BLOCK {
                         all.push(((index, Array::Heads), gather.heads(self.layout.features())));
                     }
@@ -167,6 +181,17 @@ impl<'a> Store<'a> {
             }
         };
         Ok(vec![((index, array), data)])
+    }
+
+    /// What a shard contains.
+    fn extent(&self, index: usize) -> Extent {
+        let (layout, positions) = (self.layout, shard::positions(&self.shards[index]));
+        Extent {
+            features: layout.features(),
+            unit: layout.unit_rows(),
+            positions: positions.len(),
+            row_elements: shard::row_elements(layout, positions),
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use gputexel_dataset::Layout;
-use gputexel_files::Result;
+use gputexel_files::{Error, Result};
 use gputexel_gpu::meter::{DeviceBuffer, Gpu};
 
 /// Positions of a slab.
@@ -84,7 +84,17 @@ pub(super) fn upload(gpu: &Gpu, layout: &Layout, range: Range<usize>, gradients:
                 records.push([entries.len() as u32, counted, target.to_bits(), float(layout.weights(), 1.0)]);
                 let search = float(layout.search(), target);
                 records.push([float(layout.offsets(), 0.0), search, layout.game(n), taper as u32]);
-                for (entry, &id) in layout.ids()[from..from + length].iter().enumerate() {
+                // Kernels look up columns without a check, and have 16 bits for the length of a row.
+                let ids = &layout.ids()[from..from + length];
+                let wrong = ids.iter().find(|&&id| usize::from(id) >= layout.columns());
+                if length > usize::from(u16::MAX) || wrong.is_some() {
+                    return Err(Error::Gpu(format!(
+                        "the data for the device are damaged: position {n} has {length} entries, and column {wrong:?} \
+                         of {}",
+                        layout.columns()
+                    )));
+                }
+                for (entry, &id) in ids.iter().enumerate() {
                     let sign = if layout.unit_rows() && entry >= shape.plus { MINUS } else { 0 };
                     entries.push(u32::from(id) | sign);
                     starts[usize::from(id) + 1] += 1;
