@@ -17,9 +17,9 @@
 
 // Positions a transposed block; BLOCK * LANES Reals are at most 16 KiB and at least WORKGROUP.
 override BLOCK: u32 = 1024u;
-override RESIDUALS: u32 = BLOCK * LANES;
-
-var<workgroup> residuals: array<Real, RESIDUALS>;
+// Residuals, [BLOCK][LANES]; behind them the table where it is staged.
+override STAGE_FIRST: u32 = BLOCK * LANES;
+override SCRATCH: u32 = STAGE_FIRST + STAGE_ROWS * LANES;
 
 fn run_sum(run: vec2<u32>, lane: u32) -> Real {
     let count = run.y >> 16u;
@@ -31,13 +31,13 @@ fn run_sum(run: vec2<u32>, lane: u32) -> Real {
                 word = entries[run.x + (i >> 1u)];
             }
             let factor = select(1.0, -1.0, (word & 0x8000u) != 0u);
-            sum += factor * residuals[(word & 0x7fffu) * LANES + lane];
+            sum += factor * scratch[(word & 0x7fffu) * LANES + lane];
             word >>= 16u;
         }
     } else {
         for (var i = 0u; i < count; i += 1u) {
             let at = run.x + 2u * i;
-            sum += bitcast<f32>(entries[at + 1u]) * residuals[entries[at] * LANES + lane];
+            sum += bitcast<f32>(entries[at + 1u]) * scratch[entries[at] * LANES + lane];
         }
     }
     return sum;
@@ -45,11 +45,11 @@ fn run_sum(run: vec2<u32>, lane: u32) -> Real {
 
 // The residuals are done with where this is called; their memory serves the sums.
 fn add_up(thread: u32, value: Real) {
-    residuals[thread] = value;
+    scratch[thread] = value;
     for (var half = WORKGROUP / 2u; half >= LANES; half /= 2u) {
         workgroupBarrier();
         if thread < half {
-            residuals[thread] += residuals[thread + half];
+            scratch[thread] += scratch[thread + half];
         }
     }
 }
@@ -70,6 +70,7 @@ fn main(
     for (var feature = slot; feature < uniforms.features; feature += SLOTS) {
         slabs[slab + feature * stride] = Real(0.0);
     }
+    stage_table(thread, segment.taper, group.y * LANES);
     var loss = Real(0.0);
     var weights = Real(0.0);
     var block = segment.block;
@@ -79,10 +80,10 @@ fn main(
             let n = first + i;
             let place = positions[n * uniforms.record];
             let weight = weight_of(n, place, member);
-            let result = outcome(member.kappa * score(n, place, table), target_of(n, place, member));
+            let result = outcome(member.kappa * score(n, place, table, lane), target_of(n, place, member));
             loss += weight * result.loss;
             weights += weight;
-            residuals[i * LANES + lane] = weight * result.slope;
+            scratch[i * LANES + lane] = weight * result.slope;
         }
         // The slab too: another thread may have cleared or last updated the feature.
         storageBarrier();
@@ -99,13 +100,13 @@ fn main(
     let at = (uniforms.ordinal + group.x) * stride + column;
     add_up(thread, loss);
     if thread < LANES {
-        losses[at] = residuals[thread];
+        losses[at] = scratch[thread];
     }
     if RESAMPLES {
         workgroupBarrier();
         add_up(thread, weights);
         if thread < LANES {
-            losses[uniforms.total_segments * stride + at] = residuals[thread];
+            losses[uniforms.total_segments * stride + at] = scratch[thread];
         }
     }
 }

@@ -8,15 +8,17 @@
 
 @group(0) @binding(5) var<storage, read_write> losses: array<Real>;
 
-var<workgroup> sums: array<Real, WORKGROUP>;
+// The sums of all threads; before, the table where it is staged.
+override SCRATCH: u32 = WORKGROUP;
+override STAGE_FIRST: u32 = 0u;
 
 // Halving in fixed order keeps the lanes apart: distances are multiples of LANES.
 fn add_up(thread: u32, value: Real) {
-    sums[thread] = value;
+    scratch[thread] = value;
     for (var half = WORKGROUP / 2u; half >= LANES; half /= 2u) {
         workgroupBarrier();
         if thread < half {
-            sums[thread] += sums[thread + half];
+            scratch[thread] += scratch[thread + half];
         }
     }
 }
@@ -34,11 +36,12 @@ fn main(
     let member = member_at(column);
     var sum = Real(0.0);
     var weights = Real(0.0);
+    stage_table(thread, segment.taper, group.y * LANES);
     if SHARED {
         for (var first = segment.first; first < segment.end; first += WORKGROUP) {
             let own = first + thread;
             if own < segment.end {
-                sums[thread] = score(own, positions[own * uniforms.record], table);
+                scratch[thread] = score(own, positions[own * uniforms.record], table, lane);
             }
             workgroupBarrier();
             let count = min(WORKGROUP, segment.end - first);
@@ -46,7 +49,7 @@ fn main(
                 let n = first + i;
                 let place = positions[n * uniforms.record];
                 let weight = weight_of(n, place, member);
-                sum += weight * outcome(member.kappa * sums[i], target_of(n, place, member)).loss;
+                sum += weight * outcome(member.kappa * scratch[i], target_of(n, place, member)).loss;
                 weights += weight;
             }
             workgroupBarrier();
@@ -54,22 +57,25 @@ fn main(
     } else {
         for (var n = segment.first + slot; n < segment.end; n += SLOTS) {
             let place = positions[n * uniforms.record];
-            let x = member.kappa * score(n, place, table);
+            let x = member.kappa * score(n, place, table, lane);
             let weight = weight_of(n, place, member);
             sum += weight * outcome(x, target_of(n, place, member)).loss;
             weights += weight;
         }
     }
     let at = (uniforms.ordinal + group.x) * uniforms.stride + column;
+    if STAGE_ROWS > 0u {
+        workgroupBarrier();
+    }
     add_up(thread, sum);
     if thread < LANES {
-        losses[at] = sums[thread];
+        losses[at] = scratch[thread];
     }
     if RESAMPLES {
         workgroupBarrier();
         add_up(thread, weights);
         if thread < LANES {
-            losses[uniforms.total_segments * uniforms.stride + at] = sums[thread];
+            losses[uniforms.total_segments * uniforms.stride + at] = scratch[thread];
         }
     }
 }

@@ -4,6 +4,10 @@
 // Dispatched (segments, a few) by the curvature module, with Real = f32 and LANES = 1; workgroups of
 // one segment take turns. Bound: row data. CPU twin: `LossKind::curvature`.
 
+// Nothing is staged for one member.
+override SCRATCH: u32 = 1u;
+override STAGE_FIRST: u32 = 0u;
+
 @group(0) @binding(5) var<storage, read_write> curvatures: array<Real>;
 
 @compute @workgroup_size(WORKGROUP)
@@ -18,7 +22,7 @@ fn main(
     let step = WORKGROUP * groups.y;
     for (var n = segment.first + group.y * WORKGROUP + thread; n < segment.end; n += step) {
         let place = positions[n * uniforms.record];
-        let x = member.kappa * score(n, place, table);
+        let x = member.kappa * score(n, place, table, 0u);
         curvatures[n] = weight_of(n, place, member) * outcome(x, target_of(n, place, member)).curvature;
     }
 }

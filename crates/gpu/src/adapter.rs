@@ -77,6 +77,8 @@ pub struct AdapterSummary {
     pub software: bool,
     /// Why no choice takes it; `None` if it can be used.
     pub unusable: Option<String>,
+    /// Its vendor's PCI number, or 0.
+    pub vendor: u32,
     /// Driver and version.
     pub driver: String,
     /// Largest buffer, bytes: a multiple of [`ALIGNMENT`].
@@ -99,6 +101,7 @@ impl AdapterSummary {
             kind: kind_name(info.device_type).to_string(),
             software: info.device_type == DeviceType::Cpu,
             unusable: defect(&info.name, limits),
+            vendor: info.vendor,
             driver: format!("{} {}", info.driver, info.driver_info).trim().to_string(),
             max_buffer_bytes: aligned(limits.max_buffer_size),
             max_binding_bytes: largest_binding(limits),
@@ -216,6 +219,7 @@ mod tests {
             kind: kind.into(),
             software: kind == "software",
             unusable: None,
+            vendor: 0,
             driver: String::new(),
             max_buffer_bytes: 0,
             max_binding_bytes: 0,

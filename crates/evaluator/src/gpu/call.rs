@@ -191,6 +191,18 @@ impl GpuEvaluator<'_> {
         self.pipelines.get(&self.gpu, variant)
     }
 
+    /// The pipeline that walks the positions of a plan, with its table in workgroup memory where that is faster.
+    fn walk(&mut self, kernel: Kernel, call: &Call, plan: &SegmentPlan) -> Result<wgpu::ComputePipeline> {
+        let (features, tile) = (self.layout.features(), call.tiling.tile);
+        let positions: u64 = plan.segments().map(|segment| u64::from(segment.end - segment.first)).sum();
+        // Every workgroup copies the table; a position takes some ten rows of it.
+        let pays = positions * 2 >= (features * plan.total()) as u64 && !call.shape.shared;
+        let staged = pays && self.options.device.stages(self.options.choice, tile, features, call.gradients);
+        let variant = Variant::new(kernel, tile, call.loss, call.shape);
+        let variant = if staged { variant.for_features(features) } else { variant };
+        self.pipelines.get(&self.gpu, variant)
+    }
+
     /// Uploads the parameters, K and all other values per member; the input of `blend`.
     pub(super) fn begin_call(
         &mut self,
@@ -354,7 +366,7 @@ impl GpuEvaluator<'_> {
         let features = self.layout.features();
         let count = slice.segments.len();
         let kernel = if call.gradients { Kernel::Gradient } else { Kernel::Loss };
-        let walk = self.pipeline(kernel, call)?;
+        let walk = self.walk(kernel, call, plan)?;
         let losses = self.buffers.losses.reserve(&self.gpu, call.loss_rows(plan) * call.row())?;
         let places = self.store.array(&self.gpu, slice.shard, Array::Places(self.extended))?;
         let rows = self.store.array(&self.gpu, slice.shard, Array::Rows)?;

@@ -49,29 +49,45 @@ pub(super) fn check_places(places: &[u32], extended: bool, extent: Extent) -> Re
     Ok(())
 }
 
-/// Rows: ids are features, or the row of zeros behind them where rows are padded.
+/// Rows, given how many there are of which length: ids are features, and behind them, where rows are padded, the row of
+/// zeros.
 ///
 /// # Errors
 /// [`Error::Gpu`] with the first id that is wrong.
-pub(super) fn check_rows(rows: &[u32], extent: Extent) -> Result<()> {
+pub(super) fn check_rows(
+    rows: &[u32],
+    extent: Extent,
+    shapes: impl Iterator<Item = (usize, usize)>,
+) -> Result<()> {
     require(rows.len() == 2 * extent.row_elements, || {
         format!("{} words of {} elements of rows", rows.len(), extent.row_elements)
     })?;
-    let check = |id: u32, most: usize| {
-        require(id as usize <= most, || format!("feature {id} of {}", extent.features))
-    };
-    for element in rows.chunks_exact(2) {
-        if extent.unit {
-            for &pair in element {
-                check(pair & 0xffff, extent.features)?;
-                check(pair >> 16, extent.features)?;
+    let mut elements = rows.chunks_exact(2);
+    let mut missing = 0;
+    for (count, length) in shapes {
+        let each = if extent.unit { length.div_ceil(4) } else { length };
+        for _ in 0..count {
+            for at in 0..each {
+                let Some(element) = elements.next() else {
+                    missing += 1;
+                    continue;
+                };
+                let ids = [element[0] & 0xffff, element[0] >> 16, element[1] & 0xffff, element[1] >> 16];
+                let ids = if extent.unit { &ids[..] } else { &element[..1] };
+                for (k, &id) in ids.iter().enumerate() {
+                    let padding = extent.unit && 4 * at + k >= length;
+                    let wanted = if padding {
+                        id as usize == extent.features
+                    } else {
+                        (id as usize) < extent.features
+                    };
+                    require(wanted, || format!("feature {id} of {}", extent.features))?;
+                }
             }
-        } else {
-            require(extent.features > 0, || "rows without features".to_string())?;
-            check(element[0], extent.features - 1)?;
         }
     }
-    Ok(())
+    let left = elements.len();
+    require(missing == 0 && left == 0, || format!("{missing} elements of rows lacking, {left} left"))
 }
 
 /// Transposed blocks: runs inside of the list, their features and entries inside of theirs; a block is as long as
@@ -208,11 +224,12 @@ mod tests {
         refused(
             &rows,
             &[
-                (&|r| r[0] = 385, "feature 385 of 384"),
+                (&|r| r[0] = 384, "feature 384 of 384"),
                 (&|r| r[3] |= 0x8000 << 16, "feature 33152 of 384"),
+                (&|r| r[2] = r[2] & 0xffff | 3 << 16, "feature 3 of 384"),
                 (&|r| r.truncate(4), "elements"),
             ],
-            |r| check_rows(r, extent),
+            |r| check_rows(r, extent, [(2000, 5)].into_iter()),
         );
         let transpose = Transpose::new(&layout, 512);
         let gather = Gather::pack(&transpose, all.clone()).unwrap();
@@ -240,8 +257,10 @@ mod tests {
         });
         // Rows with coefficients.
         let extent = Extent { features: 6, unit: false, positions: 1, row_elements: 2 };
-        check_rows(&[5, 0, 0, 0], extent).unwrap();
-        assert!(check_rows(&[6, 0, 0, 0], extent).is_err());
+        let check = |rows: &[u32], length| check_rows(rows, extent, [(1, length)].into_iter());
+        check(&[5, 0, 0, 0], 2).unwrap();
+        assert!(check(&[6, 0, 0, 0], 2).is_err() && check(&[5, 0, 0, 0], 1).is_err());
+        assert!(check(&[5, 0, 0, 0], 3).is_err());
         let gather = |position| Gather { runs: vec![1, 2, 0, 1 << 16 | 5], entries: vec![position, 0] };
         check_gather(&gather(0), &[1], extent).unwrap();
         assert!(check_gather(&gather(1), &[1], extent).is_err());

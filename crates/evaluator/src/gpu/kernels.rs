@@ -207,7 +207,7 @@ pub struct Variant {
     pub tile: usize,
     /// Loss: 0 squared, 1 cross-entropy, 2 power.
     pub loss: u32,
-    /// Number of features if workgroup memory depends on it, else 0.
+    /// Number of features if workgroup memory depends on it, else 0. Losses and gradients then keep their table there.
     pub features: usize,
     /// Its source.
     pub shape: Shape,
@@ -256,13 +256,29 @@ impl Variant {
             ];
         }
         if self.kernel.walks() {
-            constants.extend([("LANES", self.tile.div_ceil(4) as f64), ("LOSS", f64::from(self.loss))]);
+            constants.extend([("LANES", lanes(self.tile) as f64), ("LOSS", f64::from(self.loss))]);
         }
         if self.kernel == Kernel::Gradient {
             constants.push(("BLOCK", block_length(self.tile) as f64));
         }
+        if matches!(self.kernel, Kernel::Loss | Kernel::Gradient) && self.features > 0 {
+            constants.push(("STAGE_ROWS", self.features as f64));
+            if self.kernel == Kernel::Loss {
+                constants.push(("SCRATCH", stage_length(self.tile, self.features) as f64));
+            }
+        }
         constants
     }
+}
+
+/// Reals per row of a tile: four members each, or one alone.
+pub(super) fn lanes(tile: usize) -> usize {
+    tile.div_ceil(4)
+}
+
+/// Reals of workgroup memory that the table of a tile takes: at least those of the sums that take its place.
+pub(super) fn stage_length(tile: usize, features: usize) -> usize {
+    (features * lanes(tile)).max(WORKGROUP)
 }
 
 /// Positions per block of the transposed dataset, for a tile of members.

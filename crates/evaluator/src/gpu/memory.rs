@@ -99,7 +99,8 @@ impl GpuEvaluator<'_> {
     /// [`Error::Gpu`] when not even one member fits; says how much memory would be enough.
     pub(super) fn chunks(&self, population: &Population, request: &Request) -> Result<Chunks> {
         let members = population.members();
-        let mut tiling = Tiling::new(&self.options, members.max(1), request.gradients);
+        let mut tiling =
+            Tiling::new(&self.options, members.max(1), self.layout.features(), request.gradients);
         loop {
             let segments =
                 self.segments(&self.key(request, tiling, Walk::of(request))).iter().map(Vec::len).sum();

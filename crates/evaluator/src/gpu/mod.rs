@@ -18,6 +18,7 @@ mod segment_plan;
 mod shard;
 mod steps;
 mod store;
+mod tiles;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 pub use gputexel_gpu::{AdapterSummary, BackendChoice, GpuContext, list_adapters};
 pub use plan::GpuOptions;
 pub use program::GpuProgramEvaluator;
+pub use tiles::{DeviceTraits, TileChoice};
 
 use self::call::{Buffers, Sums};
 use self::kernels::Pipelines;

@@ -3,8 +3,9 @@
 
 use std::ops::Range;
 
-use super::kernels::{MAX_BLOCK, Segment, WORKGROUP, block_length};
+use super::kernels::{MAX_BLOCK, Segment, WORKGROUP, block_length, lanes};
 use super::shard::Span;
+use super::tiles::{DeviceTraits, TILES, TileChoice};
 use gputexel_files::{Error, Result};
 use gputexel_gpu::GpuContext;
 
@@ -27,6 +28,11 @@ pub struct GpuOptions {
     pub workgroups: usize,
     /// Members per tile: 1, 4, 8, 16 or 32; chosen by the population's size if `None`.
     pub tile: Option<usize>,
+    /// The fastest tiles of large populations and whether tables are staged, if that was measured; estimated by the
+    /// kind of device if `None`. Tiles determine the order of sums, so results differ in their last digits.
+    pub choice: Option<TileChoice>,
+    /// What tiles are estimated by.
+    pub device: DeviceTraits,
     /// Positions of a bucket that shards never split; a multiple of 1,024.
     pub cell: usize,
 }
@@ -49,6 +55,8 @@ impl GpuOptions {
             pairs_per_dispatch: pairs,
             workgroups,
             tile: None,
+            choice: None,
+            device: DeviceTraits::new(summary),
             cell: 1 << 16,
         }
     }
@@ -60,6 +68,9 @@ impl GpuOptions {
     pub(super) fn validate(&self) -> Result<()> {
         if self.tile.is_some_and(|tile| ![1, 4, 8, 16, 32].contains(&tile)) {
             return Err(Error::Usage("a tile has 1, 4, 8, 16 or 32 members".into()));
+        }
+        if self.choice.is_some_and(|c| !TILES.contains(&c.loss) || !TILES.contains(&c.gradient)) {
+            return Err(Error::Usage("a chosen tile has 4, 8, 16 or 32 members".into()));
         }
         if self.cell == 0 || !self.cell.is_multiple_of(MAX_BLOCK) {
             return Err(Error::Usage(format!("a cell is a multiple of {MAX_BLOCK} positions")));
@@ -104,23 +115,12 @@ pub(super) struct Tiling {
 }
 
 impl Tiling {
-    /// The tiling of a population: little padding, and tiles as large as worthwhile. Larger tiles share the
-    /// loading of ids among more members; smaller ones have longer transposed blocks, so fewer slab updates.
-    /// The costs per padded member are estimated by counting loads. They are not measured by the clock,
-    /// because the tile determines the order of sums, and results would depend on timing.
-    pub(super) fn new(options: &GpuOptions, members: usize, gradients: bool) -> Self {
-        let costs: &[(usize, usize)] = if gradients {
-            &[(16, 100), (8, 105), (4, 125), (32, 120)]
-        } else {
-            &[(32, 100), (16, 110), (8, 125), (4, 160)]
-        };
+    /// The tiling of a population: see [`tiles`](super::tiles).
+    pub(super) fn new(options: &GpuOptions, members: usize, features: usize, gradients: bool) -> Self {
         let tile = match options.tile {
             Some(tile) => tile,
             None if members == 1 => 1,
-            None => {
-                let cost = |&&(tile, cost): &&(usize, usize)| members.div_ceil(tile) * tile * cost;
-                costs.iter().min_by_key(cost).map_or(4, |&(tile, _)| tile)
-            }
+            None => options.device.tile(options.choice, members, features, gradients),
         };
         Self { tile, tiles: members.div_ceil(tile) }
     }
@@ -183,7 +183,7 @@ pub(super) fn segments(
 ) -> Vec<Vec<Segment>> {
     let block = block_length(tiling.tile);
     // Without gradients, segments need not be complete blocks, only complete rounds of a workgroup.
-    let step = if gradients { block } else { WORKGROUP / tiling.tile.div_ceil(4) };
+    let step = if gradients { block } else { WORKGROUP / lanes(tiling.tile) };
     let per_slice = (options.pairs_per_dispatch as usize / tiling.padded()).max(block);
     let wanted = (options.workgroups / tiling.tiles).max(1);
     let per_segment = positions.len().min(per_slice).div_ceil(wanted).next_multiple_of(step);
@@ -234,6 +234,7 @@ pub(super) fn groups_for(elements: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tiles::Hardware;
     use super::*;
 
     const OPTIONS: GpuOptions = GpuOptions {
@@ -243,18 +244,20 @@ mod tests {
         pairs_per_dispatch: 1 << 20,
         workgroups: 64,
         tile: None,
+        choice: None,
+        device: DeviceTraits { hardware: Hardware::SOFTWARE, memory: 16 << 10 },
         cell: 4096,
     };
 
     #[test]
     fn tiles_cover_all_members_with_little_padding() {
         for gradients in [false, true] {
-            assert_eq!(Tiling::new(&OPTIONS, 1, gradients), Tiling { tile: 1, tiles: 1 });
+            assert_eq!(Tiling::new(&OPTIONS, 1, 384, gradients), Tiling { tile: 1, tiles: 1 });
             for members in 2..200 {
-                let tiling = Tiling::new(&OPTIONS, members, gradients);
+                let tiling = Tiling::new(&OPTIONS, members, 384, gradients);
                 assert!(tiling.padded() >= members && tiling.padded() < 2 * members + 4, "{tiling:?}");
             }
-            assert!(Tiling::new(&OPTIONS, 33, gradients).padded() < 64);
+            assert!(Tiling::new(&OPTIONS, 33, 384, gradients).padded() < 64);
         }
     }
 
@@ -269,7 +272,7 @@ mod tests {
         let two: Vec<&[Span]> = two.iter().map(Vec::as_slice).collect();
         for members in [1, 5, 64, 1000] {
             for (range, gradients) in [(0..40_000, true), (5000..9096, true), (0..40_000, false)] {
-                let tiling = Tiling::new(&OPTIONS, members, gradients);
+                let tiling = Tiling::new(&OPTIONS, members, 384, gradients);
                 let whole = segments(&OPTIONS, &[&one], range.clone(), tiling, gradients);
                 let parts = segments(&OPTIONS, &two, range.clone(), tiling, gradients);
                 let flat = |all: &[Vec<Segment>], starts: &[usize]| -> Vec<(usize, usize)> {

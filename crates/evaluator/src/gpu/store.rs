@@ -157,7 +157,9 @@ impl<'a> Store<'a> {
             }
             Array::Rows => {
                 let rows = shard::pack_rows(self.layout, positions(index));
-                check_rows(&rows, self.extent(index))?;
+                let shapes = self.layout.shapes_in(positions(index));
+                let shapes = shapes.map(|shape| (shape.positions.len(), shape.row_length()));
+                check_rows(&rows, self.extent(index), shapes)?;
                 rows
             }
             Array::Runs(_) | Array::Entries(_) | Array::Heads => {
