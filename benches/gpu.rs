@@ -3,15 +3,15 @@
 //! `walk/loss` and `walk/gradient` are the kernels alone, `whole` adds transfers and the host;
 //! `scale` is one θ under many K, `resampled` a bootstrap, `matrix` a Gauss–Newton matrix and `adam`
 //! 32 steps on the device, in positions per second. Runs on a software adapter too, on fewer
-//! positions; its numbers say nothing about GPUs. What it prints by tile is what the constants of
-//! `Tiling::new` should be taken from where a GPU is at hand.
+//! positions; its numbers say nothing about GPUs. What it prints by tile is what a `TileChoice` should be
+//! taken from where a GPU is at hand. `gpu/host` is what a call costs the host: on a device that computes nothing.
 
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use gputexel::chess::PhaseSettings;
 use gputexel::dataset::{self, DatasetWriter, Layout, Metadata, PositionLabels};
-use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, Pass};
+use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, Pass, TileChoice};
 use gputexel::evaluator::{AdamBatch, AdamMember, DeviceSteps, Evaluator, Population, Request};
 use gputexel::model::{FeatureKind, FeatureRow, FeatureSet, Prior};
 use gputexel::objective::LossKind;
@@ -69,6 +69,7 @@ fn bench(criterion: &mut Criterion) {
     );
     let prior = Prior::default().theta(&feature_set()).expect("material is known");
     single(criterion, &context, &layout, &prior);
+    host(criterion, &prior);
     for members in [1usize, 16, 64, 1024, 4096] {
         let parameters = prior.iter().copied().cycle().take(prior.len() * members).collect();
         let population = Population::new(layout.features(), parameters, vec![0.8; members]);
@@ -93,10 +94,12 @@ fn bench(criterion: &mut Criterion) {
         run("whole/gradient", usual, true, Pass::Whole);
         // Other tiles, to choose by measurement where a real GPU is at hand.
         if members > 1 && !summary.software {
-            for tile in [4, 8, 16, 32] {
-                let options = GpuOptions { tile: Some(tile), ..usual };
-                run(&format!("walk/loss/tile-{tile}"), options, false, Pass::Positions);
-                run(&format!("walk/gradient/tile-{tile}"), options, true, Pass::Positions);
+            for (tile, staged) in [4, 8, 16, 32].into_iter().flat_map(|tile| [(tile, false), (tile, true)]) {
+                let choice = Some(TileChoice { loss: tile, gradient: tile, staged });
+                let options = GpuOptions { tile: Some(tile), choice, ..usual };
+                let how = if staged { "staged" } else { "cached" };
+                run(&format!("walk/loss/tile-{tile}-{how}"), options, false, Pass::Positions);
+                run(&format!("walk/gradient/tile-{tile}-{how}"), options, true, Pass::Positions);
             }
         }
         let mut evaluator = GpuEvaluator::try_new(&context, &layout).expect("room");
@@ -112,6 +115,23 @@ fn bench(criterion: &mut Criterion) {
                 bencher.iter(|| evaluator.evaluate(population, &request).expect("a working device"));
             });
         }
+    }
+}
+
+/// Calls with 4,096 members on a device that copies but does not compute.
+fn host(criterion: &mut Criterion, prior: &[f64]) {
+    let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
+    let context = GpuContext::from_device(device, queue);
+    let layout = layout(2);
+    let members = 4096;
+    let population = Population::new(layout.features(), prior.repeat(members), vec![0.8; members]);
+    let mut evaluator = GpuEvaluator::try_new(&context, &layout).expect("room");
+    let mut group = criterion.benchmark_group("gpu/host");
+    for (name, gradients) in [("loss", false), ("gradient", true)] {
+        let request = Request { parts: 0..1, loss: LossKind::Squared, gradients, curvature: false };
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| evaluator.evaluate(&population, &request).expect("a device that agrees to all"));
+        });
     }
 }
 

@@ -4,7 +4,7 @@ use crate::common;
 use crate::common::gpu::context;
 use gputexel::Error;
 use gputexel::dataset::{self, Dataset, DatasetWriter, Layout, Metadata, PositionLabels, Split};
-use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions};
+use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, TileChoice};
 use gputexel::evaluator::{Evaluations, Evaluator, Population, Request};
 use gputexel::model::{FeatureKind, FeatureRow};
 use gputexel::objective::{self, LossKind, Objective};
@@ -319,6 +319,9 @@ fn wrong_requests_are_usage_errors() {
     let odd = Population::single(&[0.0; 3], 1.0);
     assert!(matches!(evaluator.evaluate(&odd, &asked), Err(Error::Usage(_))));
     let options = GpuOptions { tile: Some(5), ..GpuOptions::new(context) };
+    assert!(matches!(GpuEvaluator::with_options(context, &layout, options), Err(Error::Usage(_))));
+    let choice = Some(TileChoice { loss: 16, gradient: 2, staged: true });
+    let options = GpuOptions { choice, ..GpuOptions::new(context) };
     assert!(matches!(GpuEvaluator::with_options(context, &layout, options), Err(Error::Usage(_))));
     let nobody = Population::new(6, Vec::new(), Vec::new());
     assert!(evaluator.evaluate(&nobody, &asked).unwrap().losses.is_empty());

@@ -5,7 +5,9 @@ use gputexel_files::Result;
 use gputexel_gpu::Stats;
 
 use crate::cpu::CpuEvaluator;
-use crate::gpu::{BackendChoice, GpuContext, GpuEvaluator, GpuOptions, GpuProgramEvaluator, list_adapters};
+use crate::gpu::{
+    BackendChoice, GpuContext, GpuEvaluator, GpuOptions, GpuProgramEvaluator, TileChoice, list_adapters,
+};
 use crate::{DeviceSteps, Evaluations, Evaluator, FallbackEvaluator, Population, Request};
 
 /// Called when an evaluator is dropped, with its description and its statistics, if it keeps any.
@@ -37,6 +39,7 @@ pub struct Backend {
     gpu: Option<GpuContext>,
     custom: Option<Box<MakeEvaluator>>,
     memory: Option<u64>,
+    tiles: Option<TileChoice>,
     stats: Option<StatsObserver>,
     why: String,
 }
@@ -48,7 +51,8 @@ impl Backend {
     /// # Errors
     /// [`Error::Gpu`](gputexel_files::Error::Gpu) when a GPU was requested and is not available.
     pub fn open(choice: BackendChoice) -> Result<Self> {
-        let backend = |gpu, why| Ok(Self { choice, gpu, custom: None, memory: None, stats: None, why });
+        let backend =
+            |gpu, why| Ok(Self { choice, gpu, custom: None, memory: None, tiles: None, stats: None, why });
         if choice == BackendChoice::Cpu {
             return backend(None, "requested".to_string());
         }
@@ -82,13 +86,21 @@ impl Backend {
         make: impl for<'l> Fn(&'l Layout) -> Result<Box<dyn Evaluator + 'l>> + Send + Sync + 'static,
     ) -> Self {
         let (choice, custom) = (BackendChoice::Cpu, Some(Box::new(make) as Box<MakeEvaluator>));
-        Self { choice, gpu: None, custom, memory: None, stats: None, why: why.into() }
+        Self { choice, gpu: None, custom, memory: None, tiles: None, stats: None, why: why.into() }
     }
 
     /// Limits the memory used on the GPU, in bytes; a dataset that takes more than half of it is streamed.
     #[must_use]
     pub fn with_memory(mut self, bytes: Option<u64>) -> Self {
         self.memory = bytes;
+        self
+    }
+
+    /// The tiles that were found to be fastest on this GPU; estimated otherwise. They determine the order of sums, and so
+    /// the last digits of results.
+    #[must_use]
+    pub fn with_tiles(mut self, tiles: Option<TileChoice>) -> Self {
+        self.tiles = tiles;
         self
     }
 
@@ -108,7 +120,8 @@ impl Backend {
         let (mut why, stats) = (self.why.clone(), self.stats);
         let cpu = move || opened(stats, Box::new(CpuEvaluator::new(layout)));
         if let Some(context) = &self.gpu {
-            let options = GpuOptions { memory_bytes: self.memory, ..GpuOptions::new(context) };
+            let options =
+                GpuOptions { memory_bytes: self.memory, choice: self.tiles, ..GpuOptions::new(context) };
             let gpu: Result<Box<dyn Evaluator + 'a>> = match layout.program() {
                 None => GpuEvaluator::with_options(context, layout, options).map(|gpu| Box::new(gpu) as _),
                 Some(_) => {
