@@ -90,16 +90,21 @@ pub(super) fn check_rows(
     require(missing == 0 && left == 0, || format!("{missing} elements of rows lacking, {left} left"))
 }
 
-/// Transposed blocks: runs inside of the list, their features and entries inside of theirs; a block is as long as
-/// `lengths` says.
+/// Number of transposed blocks of a shard, as its segments count them.
+pub(super) fn block_count(spans: &[Span], block: usize) -> usize {
+    spans.iter().map(|span| span.positions.len().div_ceil(block)).sum()
+}
+
+/// Transposed blocks: as many as segments count, runs inside of the list, their features and entries inside of theirs;
+/// a block is as long as `lengths` says.
 ///
 /// # Errors
 /// [`Error::Gpu`] with the first run that is wrong.
-pub(super) fn check_gather(gather: &Gather, lengths: &[usize], extent: Extent) -> Result<()> {
+pub(super) fn check_gather(gather: &Gather, lengths: &[usize], blocks: usize, extent: Extent) -> Result<()> {
     let all = gather.runs.len() / 2;
     let pair = |i: usize| [gather.runs[2 * i] as usize, gather.runs[2 * i + 1] as usize];
-    require(gather.runs.len().is_multiple_of(2) && lengths.len() <= all, || {
-        format!("{} blocks in {all} runs", lengths.len())
+    require(gather.runs.len().is_multiple_of(2) && lengths.len() == blocks && blocks <= all, || {
+        format!("{} blocks of {blocks} in {all} runs", lengths.len())
     })?;
     for (block, &length) in lengths.iter().enumerate() {
         let [first, end] = pair(block);
@@ -247,13 +252,13 @@ mod tests {
             ],
             |r| {
                 let gather = Gather { runs: r.to_vec(), entries: gather.entries.clone() };
-                check_gather(&gather, &lengths, extent)
+                check_gather(&gather, &lengths, 5, extent)
             },
         );
         let last = gather.entries.len() - 1;
         refused(&gather.entries, &[(&|e| e[last] |= 276, "of 276"), (&|e| e[0] |= 512, "of 512")], |e| {
             let gather = Gather { runs: gather.runs.clone(), entries: e.to_vec() };
-            check_gather(&gather, &lengths, extent)
+            check_gather(&gather, &lengths, 5, extent)
         });
         // Rows with coefficients.
         let extent = Extent { features: 6, unit: false, positions: 1, row_elements: 2 };
@@ -262,8 +267,9 @@ mod tests {
         assert!(check(&[6, 0, 0, 0], 2).is_err() && check(&[5, 0, 0, 0], 1).is_err());
         assert!(check(&[5, 0, 0, 0], 3).is_err());
         let gather = |position| Gather { runs: vec![1, 2, 0, 1 << 16 | 5], entries: vec![position, 0] };
-        check_gather(&gather(0), &[1], extent).unwrap();
-        assert!(check_gather(&gather(1), &[1], extent).is_err());
+        check_gather(&gather(0), &[1], 1, extent).unwrap();
+        assert!(check_gather(&gather(1), &[1], 1, extent).is_err());
+        assert!(check_gather(&gather(0), &[1], 2, extent).is_err());
     }
 
     #[test]

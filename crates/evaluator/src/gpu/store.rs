@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::checks::{Extent, check_gather, check_places, check_rows};
+use super::checks::{Extent, block_count, check_gather, check_places, check_rows};
 use super::kernels::MAX_BLOCK;
 use super::plan::{Budget, GpuOptions};
 use super::shard::{self, Gather, Limits, Span};
@@ -172,7 +172,12 @@ impl<'a> Store<'a> {
                     let blocks =
                         transpose.blocks.iter().filter(|block| range.contains(&block.positions.start));
                     let lengths: Vec<usize> = blocks.map(|block| block.positions.len()).collect();
-                    check_gather(&gather, &lengths, self.extent(index))?;
+                    check_gather(
+                        &gather,
+                        &lengths,
+                        block_count(&self.shards[index], length),
+                        self.extent(index),
+                    )?;
                     if length == MAX_BLOCK {
                         all.push(((index, Array::Heads), gather.heads(self.layout.features())));
                     }
