@@ -152,13 +152,13 @@ fn an_iteration_takes_as_many_dispatches_for_many_members_as_for_one() {
     for (gradients, wanted) in [(false, 2), (true, 4)] {
         for members in [1, 2, 16, 64, 300] {
             let population = population(&data, members);
-            // The first calls compile, upload, and find the pace.
-            let mut dispatches = 0;
-            for _ in 0..3 {
+            // The first calls compile, upload, and find the pace; on a busy machine any call may be cut into slices.
+            let mut dispatches = u64::MAX;
+            for _ in 0..5 {
                 let before = evaluator.stats().unwrap();
                 evaluator.evaluate(&population, &request(1, gradients)).unwrap();
                 let after = evaluator.stats().unwrap();
-                dispatches = after.dispatches - before.dispatches;
+                dispatches = dispatches.min(after.dispatches - before.dispatches);
                 assert!(after.submissions > before.submissions && after.seconds > before.seconds);
             }
             // Members are brought side by side, and gradients back.
