@@ -5,10 +5,13 @@ use std::cell::RefCell;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use wgpu::{ComputePipeline, Device, DeviceDescriptor, Limits, Queue, ShaderRuntimeChecks};
+use wgpu::{
+    Adapter, ComputePipeline, Device, DeviceDescriptor, Features, Limits, Queue, ShaderRuntimeChecks,
+};
 
 use super::adapter::{AdapterSummary, BackendChoice, adapters, kernel_limits};
 use super::pipelines::{self, KernelSource, Pipelines};
+use super::timer::Timer;
 use gputexel_files::{Error, Result};
 
 /// How long one slice may take before the device counts as hung. Slices are cut to well under a
@@ -34,6 +37,8 @@ pub struct GpuContext {
     pipelines: Arc<Pipelines>,
     /// Whether trusted kernels are compiled with run-time checks all the same.
     checks: bool,
+    /// Only where times are wanted.
+    timer: Option<Arc<Timer>>,
 }
 
 impl GpuContext {
@@ -44,6 +49,22 @@ impl GpuContext {
     /// [`Error::Gpu`] when there is no such adapter or its driver refuses.
     pub fn try_new(allow_software: bool) -> Result<Self> {
         Self::open(allow_software, kernel_limits)
+    }
+
+    /// Opens one adapter of [`list_adapters`](super::list_adapters), by its index there.
+    ///
+    /// # Errors
+    /// As [`try_new`](Self::try_new).
+    pub fn try_at(index: usize) -> Result<Self> {
+        let adapters = adapters();
+        let Some(adapter) = adapters.get(index) else {
+            return Err(Error::Gpu(format!("there are {} adapters, none of number {index}", adapters.len())));
+        };
+        let summary = AdapterSummary::new(&adapter.get_info(), &adapter.limits());
+        match summary.unusable {
+            Some(why) => Err(Error::Gpu(format!("{} cannot be used: {why}", summary.name))),
+            None => Self::request(adapter, kernel_limits),
+        }
     }
 
     /// As [`try_new`](Self::try_new), but with no more than WebGPU promises everywhere.
@@ -71,12 +92,18 @@ impl GpuContext {
                 ),
             }));
         };
-        let (device, queue) = pollster::block_on(adapters[index].request_device(&DeviceDescriptor {
+        Self::request(&adapters[index], wanted)
+    }
+
+    fn request(adapter: &Adapter, wanted: impl Fn(&Limits) -> Limits) -> Result<Self> {
+        let (device, queue) = pollster::block_on(adapter.request_device(&DeviceDescriptor {
             label: Some("gputexel"),
-            required_limits: wanted(&adapters[index].limits()),
+            // For benchmarks; it costs nothing unless there is a timer.
+            required_features: adapter.features() & Features::TIMESTAMP_QUERY,
+            required_limits: wanted(&adapter.limits()),
             ..Default::default()
         }))
-        .map_err(|error| Error::Gpu(format!("{}: {}", summaries[index].name, one_line(&error))))?;
+        .map_err(|error| Error::Gpu(format!("{}: {}", adapter.get_info().name, one_line(&error))))?;
         Ok(Self::from_device(device, queue))
     }
 
@@ -109,7 +136,7 @@ impl GpuContext {
             Ok("1") => true,
             _ => cfg!(debug_assertions),
         };
-        Self { device, queue, summary, failure, pipelines: Arc::default(), checks }
+        Self { device, queue, summary, failure, pipelines: Arc::default(), checks, timer: None }
     }
 
     /// The same device, whose [trusted kernels](Self::trusted_pipeline) are compiled from now on with run-time checks
@@ -118,6 +145,27 @@ impl GpuContext {
     pub fn with_shader_checks(mut self, checks: bool) -> Self {
         self.checks = checks;
         self
+    }
+
+    /// The same device, on which the time of every dispatch is measured if it has timestamps.
+    #[must_use]
+    pub fn with_timer(mut self) -> Self {
+        self.timer = Timer::new(&self.device, &self.queue).map(Arc::new);
+        self
+    }
+
+    /// Its timer, if there is one.
+    pub(crate) fn timer(&self) -> Option<&Timer> {
+        self.timer.as_deref()
+    }
+
+    /// Seconds that kernels ran since this was last asked; `None` without a [timer](Self::with_timer), or where they
+    /// were too many to be timed.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when the device fails.
+    pub fn take_kernel_seconds(&self) -> Result<Option<f64>> {
+        self.timer.as_ref().map_or(Ok(None), |timer| timer.take(&self.device, &self.queue))
     }
 
     /// The adapter, with the limits that hold on this device.

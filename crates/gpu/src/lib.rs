@@ -1,5 +1,5 @@
 //! The GPU as a device, whatever runs on it: adapters ([`GpuContext`]), buffers, transfers and
-//! their metering, and slices of work by the clock.
+//! their metering, slices of work by the clock, and the time that kernels take.
 
 mod adapter;
 pub mod buffers;
@@ -8,6 +8,7 @@ pub mod meter;
 pub mod pace;
 mod pipelines;
 mod stats;
+mod timer;
 
 pub use adapter::{ALIGNMENT, AdapterSummary, BackendChoice, list_adapters};
 pub use context::{ANSWER_TIMEOUT, GpuContext};

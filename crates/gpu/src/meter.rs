@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use wgpu::BufferUsages;
 
 use super::GpuContext;
+use super::timer::Timer;
 use crate::{KernelSource, Stats};
 use gputexel_files::{Error, Result};
 
@@ -283,7 +284,9 @@ impl Gpu {
         self.shared.counters.dispatches.fetch_add(1, Ordering::Relaxed);
         let group = self.bind_group(pipeline, bindings)?;
         self.guard(|| {
-            let mut pass = encoder.begin_compute_pass(&Default::default());
+            let timestamp_writes = self.context.timer().and_then(Timer::writes);
+            let mut pass =
+                encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: None, timestamp_writes });
             pass.set_pipeline(pipeline);
             pass.set_bind_group(0, &group, &[]);
             pass.dispatch_workgroups(groups[0], groups[1], 1);
