@@ -56,6 +56,7 @@ pub use gputexel_datagen as datagen;
 pub use gputexel_dataset as dataset;
 pub use gputexel_dataset::Dataset;
 pub use gputexel_dataset::objective;
+pub use gputexel_devices as devices;
 pub use gputexel_engine as engine;
 pub use gputexel_evaluator as evaluator;
 pub use gputexel_evaluator::Backend;

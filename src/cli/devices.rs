@@ -1,24 +1,38 @@
-//! `gputexel devices`: the adapters of this machine, their limits, and what the backend choices
-//! would take. Opens no device.
+//! `gputexel devices`: the adapters of this machine, their limits, what the backend choices would take, and whether
+//! they compute what they should. Opens a device only to check it.
 
-use std::io::Write;
+use std::fmt::Write as _;
 
-use gputexel::evaluator::gpu::{AdapterSummary, BackendChoice, list_adapters};
+use gputexel::devices::{CheckReport, Checker, Depth, remember};
+use gputexel::evaluator::gpu::{AdapterSummary, BackendChoice, GpuContext, list_adapters};
+use gputexel::{Error, Result};
 use serde_json::json;
 
-use super::Context;
+use super::table::aligned;
+use super::{Context, say};
 
 /// Arguments of `gputexel devices`.
 #[derive(Debug, clap::Args)]
-pub struct DevicesArgs {}
+pub struct DevicesArgs {
+    /// Compute everything that the kernels can on 4,096 positions, three times, and compare it with 64-bit
+    /// arithmetic on the CPU
+    #[arg(long)]
+    check: bool,
+    /// Only the adapter with this number, or with this in its name
+    #[arg(long, value_name = "NAME")]
+    device: Option<String>,
+}
 
-/// Prints the adapters and the choices.
+/// Prints the adapters and the choices, or checks the adapters.
 ///
 /// # Errors
-/// When standard output cannot be written.
-pub fn run(_args: &DevicesArgs, ctx: &Context) -> anyhow::Result<()> {
+/// Adapters that there are not; with `--check`, adapters that compute wrongly.
+pub fn run(args: &DevicesArgs, ctx: &Context) -> anyhow::Result<()> {
     let adapters = list_adapters();
-    let mut out = std::io::stdout().lock();
+    let chosen = select(&adapters, args.device.as_deref())?;
+    if args.check {
+        return check(&adapters, &chosen, ctx);
+    }
     let choices = [BackendChoice::Auto, BackendChoice::Gpu].map(|choice| (choice, choice.pick(&adapters)));
     if ctx.json {
         let choices: serde_json::Map<_, _> = choices
@@ -27,14 +41,15 @@ pub fn run(_args: &DevicesArgs, ctx: &Context) -> anyhow::Result<()> {
                 (choice.to_string(), json!({ "adapter": index, "reason": reason }))
             })
             .collect();
-        writeln!(out, "{:#}", json!({ "adapters": adapters, "choices": choices }))?;
-        return Ok(());
+        let listed: Vec<&AdapterSummary> = chosen.iter().map(|&index| &adapters[index]).collect();
+        return Ok(say(&format!("{:#}\n", json!({ "adapters": listed, "choices": choices })))?);
     }
-    for (index, adapter) in adapters.iter().enumerate() {
-        write_adapter(&mut out, index, adapter)?;
+    let mut out = String::new();
+    for &index in &chosen {
+        describe(&mut out, index, &adapters[index]);
     }
     if adapters.is_empty() {
-        writeln!(out, "no adapter: no driver for Vulkan, Metal or Direct3D 12 was found")?;
+        out += "no adapter: no driver for Vulkan, Metal or Direct3D 12 was found\n";
     }
     for (choice, (index, reason)) in choices {
         let taken = match index {
@@ -42,22 +57,108 @@ pub fn run(_args: &DevicesArgs, ctx: &Context) -> anyhow::Result<()> {
             None if choice == BackendChoice::Auto => "the CPU backend".into(),
             None => "nothing: it fails".into(),
         };
-        writeln!(out, "--backend {choice} uses {taken}: {reason}")?;
+        let _ = writeln!(out, "--backend {choice} uses {taken}: {reason}");
     }
-    Ok(())
+    Ok(say(&out)?)
 }
 
-fn write_adapter(out: &mut impl Write, index: usize, adapter: &AdapterSummary) -> std::io::Result<()> {
-    const MIB: u64 = 1 << 20;
-    writeln!(out, "{index}: {} ({}, {})", adapter.name, adapter.kind, adapter.backend)?;
-    if let Some(why) = &adapter.unusable {
-        writeln!(out, "   cannot be used    {why}")?;
+/// The adapters that a user means, by their indices: all of them, or those of a number or a part of a name.
+///
+/// # Errors
+/// [`Error::Usage`] where there is none of that name.
+pub fn select(adapters: &[AdapterSummary], name: Option<&str>) -> Result<Vec<usize>> {
+    let Some(name) = name else { return Ok((0..adapters.len()).collect()) };
+    let lower = name.to_lowercase();
+    let chosen: Vec<usize> = match name.parse::<usize>() {
+        Ok(number) => (0..adapters.len()).filter(|&index| index == number).collect(),
+        Err(_) => (0..adapters.len()).filter(|&i| adapters[i].name.to_lowercase().contains(&lower)).collect(),
+    };
+    if chosen.is_empty() {
+        let names: Vec<String> =
+            adapters.iter().enumerate().map(|(i, a)| format!("{i}, {}", a.name)).collect();
+        let there = if names.is_empty() {
+            "there is none".to_string()
+        } else {
+            format!("there is {}", names.join("; "))
+        };
+        return Err(Error::Usage(format!("--device {name}: no such adapter; {there}")));
     }
-    writeln!(out, "   driver            {}", adapter.driver)?;
-    writeln!(out, "   largest buffer    {} MiB", adapter.max_buffer_bytes / MIB)?;
-    writeln!(out, "   largest binding   {} MiB", adapter.max_binding_bytes / MIB)?;
-    writeln!(out, "   workgroup memory  {} KiB", adapter.workgroup_memory_bytes / 1024)?;
-    writeln!(out, "   workgroup threads {}", adapter.workgroup_threads)?;
+    Ok(chosen)
+}
+
+fn describe(out: &mut String, index: usize, adapter: &AdapterSummary) {
+    const MIB: u64 = 1 << 20;
+    let _ = writeln!(out, "{index}: {} ({}, {})", adapter.name, adapter.kind, adapter.backend);
+    if let Some(why) = &adapter.unusable {
+        let _ = writeln!(out, "   cannot be used    {why}");
+    }
+    let _ = writeln!(out, "   driver            {}", adapter.driver);
+    let _ = writeln!(out, "   largest buffer    {} MiB", adapter.max_buffer_bytes / MIB);
+    let _ = writeln!(out, "   largest binding   {} MiB", adapter.max_binding_bytes / MIB);
+    let _ = writeln!(out, "   workgroup memory  {} KiB", adapter.workgroup_memory_bytes / 1024);
+    let _ = writeln!(out, "   workgroup threads {}", adapter.workgroup_threads);
     let (least, most) = adapter.subgroup_sizes;
-    writeln!(out, "   subgroup size     {least} to {most}")
+    let _ = writeln!(out, "   subgroup size     {least} to {most}");
+}
+
+/// Checks the chosen adapters thoroughly, and remembers what came of it.
+fn check(adapters: &[AdapterSummary], chosen: &[usize], ctx: &Context) -> anyhow::Result<()> {
+    if chosen.is_empty() {
+        return Err(Error::Gpu("there is no adapter to check".into()).into());
+    }
+    let mut faults: Vec<String> = Vec::new();
+    let mut reports = Vec::new();
+    // What cannot be used needs no check, unless it is asked for by name.
+    let usable = |&&index: &&usize| adapters[index].unusable.is_none() || chosen.len() == 1;
+    for &index in chosen.iter().filter(usable) {
+        let name = &adapters[index].name;
+        match GpuContext::try_at(index) {
+            Ok(context) => {
+                if !ctx.json && !ctx.quiet {
+                    say(&format!("{index}: {name} ({})\n", adapters[index].driver))?;
+                }
+                let report = Checker::new(&context, Depth::Thorough).run()?;
+                remember(context.summary(), &report);
+                if !ctx.json && !ctx.quiet {
+                    say(&table(&report))?;
+                }
+                faults.extend(report.fault().map(|fault| format!("{name}: {fault}")));
+                reports.push(json!(report));
+            }
+            // The others are checked all the same.
+            Err(error) => {
+                reports.push(json!({ "adapter": name, "error": error.to_string() }));
+                faults.push(error.to_string());
+            }
+        }
+    }
+    if ctx.json {
+        say(&format!("{}\n", serde_json::to_string(&json!({ "checks": reports, "faults": faults }))?))?;
+    }
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(Error::Gpu(format!("not to be used: {}", faults.join("; "))).into()),
+    }
+}
+
+/// The findings of a device, a line for each group.
+fn table(report: &CheckReport) -> String {
+    let mut rows = vec![["variants", "cases", "worst error", "bound", ""].map(String::from).to_vec()];
+    for finding in &report.findings {
+        rows.push(vec![
+            finding.group.name().to_string(),
+            finding.cases.to_string(),
+            format!("{:.1e}", finding.error),
+            format!("{:.0e}", finding.bound),
+            finding.fault.clone().unwrap_or_else(|| "ok".to_string()),
+        ]);
+    }
+    let mut text = aligned(&rows, 3);
+    let cases: usize = report.findings.iter().map(|finding| finding.cases).sum();
+    let end = match report.fault() {
+        Some(fault) => format!("this device computes wrongly and will not be used ({fault})"),
+        None => "everything agrees with 64-bit arithmetic, and repeats bit for bit".to_string(),
+    };
+    let _ = writeln!(text, "   {end}; {cases} cases in {:.0} s", report.seconds);
+    text
 }

@@ -159,7 +159,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("basis", &["gputexel basis madchess -o mine.json", "gputexel basis mirrored+tied --model pst"]),
     ("uci", &["gputexel uci --params runs/first/params.json"]),
-    ("devices", &["gputexel devices", "gputexel devices --json"]),
+    (
+        "devices",
+        &["gputexel devices", "gputexel devices --check", "gputexel devices --check --device radeon"],
+    ),
     (
         "completions",
         &[

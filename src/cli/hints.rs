@@ -1,6 +1,7 @@
 //! Which flags mend an error: the library says what would, and the flags are the command line's.
 
 use gputexel::datagen::rescore::{Begun, MissingTables};
+use gputexel::devices::FaultyDevice;
 use gputexel::run_folder::Occupied;
 use gputexel::{Error, patch, tables};
 
@@ -11,7 +12,11 @@ pub fn of(error: &Error) -> Option<String> {
     let folder = || error.remedy().copied().map(of_folder);
     let begun = || error.remedy().copied().map(of_begun);
     let missing = || error.remedy().map(|MissingTables| "; --skip-missing leaves such positions as they are");
-    let named = patch().or_else(tables).or_else(folder).or_else(begun).or_else(missing);
+    let faulty = || {
+        let text = "; 'gputexel devices --check' checks it again, --backend cpu works without it";
+        error.remedy().map(|FaultyDevice| text)
+    };
+    let named = patch().or_else(tables).or_else(folder).or_else(begun).or_else(missing).or_else(faulty);
     named.map(str::to_string).or_else(|| of_unfinished(error))
 }
 

@@ -117,7 +117,7 @@ enum Command {
     Wdl(Box<wdl::WdlArgs>),
     /// Play chess with tuned parameters in any UCI program
     Uci(uci::UciArgs),
-    /// List GPU adapters, and which one each backend choice would use
+    /// List GPU adapters and which one each backend choice would use, or check what they compute
     Devices(devices::DevicesArgs),
     /// Print shell completions
     Completions(completions::CompletionsArgs),

@@ -3,10 +3,11 @@
 //! are asked for in two ways.
 
 use crate::common;
-use crate::common::gpu::{context, reference};
+use crate::common::gpu::context;
 use crate::common::relative_difference;
 use gputexel::Error;
 use gputexel::dataset::{Dataset, Layout, POISSON_TAILS, Split, game_hash, poisson_weight};
+use gputexel::devices::reference;
 use gputexel::evaluator::gpu::GpuEvaluator;
 use gputexel::evaluator::{Evaluator, Population, Request};
 use gputexel::model::FeatureKind;

@@ -1,10 +1,11 @@
 //! Evaluations that are not linear, on the GPU: against f64, and against themselves where data are streamed.
 
 use crate::common;
-use crate::common::gpu::{context, reference};
+use crate::common::gpu::context;
 use crate::common::programs::{FEATURES, program_dataset, program_theta};
 use crate::common::relative_difference;
 use gputexel::dataset::{Dataset, Layout};
+use gputexel::devices::reference;
 use gputexel::evaluator::gpu::{GpuOptions, GpuProgramEvaluator};
 use gputexel::evaluator::{Evaluator, Population, Request};
 use gputexel::model::{FeatureKind, Prior};

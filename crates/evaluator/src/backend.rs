@@ -51,6 +51,14 @@ impl Backend {
     /// # Errors
     /// [`Error::Gpu`](gputexel_files::Error::Gpu) when a GPU was requested and is not available.
     pub fn open(choice: BackendChoice) -> Result<Self> {
+        Self::open_vetted(choice, |_| Ok(()))
+    }
+
+    /// As [`open`](Self::open), but a GPU that `vet` refuses counts as one that cannot be opened.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open), and those of `vet` when a GPU was requested.
+    pub fn open_vetted(choice: BackendChoice, vet: impl Fn(&GpuContext) -> Result<()>) -> Result<Self> {
         let backend =
             |gpu, why| Ok(Self { choice, gpu, custom: None, memory: None, tiles: None, stats: None, why });
         if choice == BackendChoice::Cpu {
@@ -60,7 +68,8 @@ impl Backend {
         if adapter.is_none() && choice == BackendChoice::Auto {
             return backend(None, why);
         }
-        match GpuContext::try_new(choice == BackendChoice::Gpu) {
+        let opened = GpuContext::try_new(choice == BackendChoice::Gpu);
+        match opened.and_then(|context| vet(&context).map(|()| context)) {
             Ok(context) => backend(Some(context), why),
             Err(error) if choice == BackendChoice::Auto => backend(None, error.to_string()),
             Err(error) => Err(error),

@@ -183,6 +183,7 @@ impl Error {
             Self::Mendable { error, .. } => error.with_hint(hint),
             Self::Input { path, line, reason } => Self::Input { path, line, reason: reason + hint },
             Self::Usage(reason) => Self::Usage(reason + hint),
+            Self::Gpu(reason) => Self::Gpu(reason + hint),
             other => other,
         }
     }

@@ -138,7 +138,7 @@ impl BackendArgs {
     fn open<'a>(&self, scenarios: impl IntoIterator<Item = &'a Scenario>) -> Result<Simulator> {
         let choice: BackendChoice = self.backend.parse()?;
         set_threads(self.threads)?;
-        Simulator::open(choice, scenarios)
+        Simulator::open_vetted(choice, scenarios, gputexel::devices::vet)
     }
 }
 

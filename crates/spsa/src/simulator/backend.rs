@@ -18,6 +18,8 @@ pub struct Simulator {
     gpu: Option<GpuContext>,
     /// Whether there is nothing to open (any more).
     settled: bool,
+    /// Refuses GPUs that are not to be used.
+    vet: fn(&GpuContext) -> Result<()>,
 }
 
 /// What came of a simulated scenario, and where it was simulated.
@@ -42,8 +44,20 @@ impl Simulator {
         choice: BackendChoice,
         scenarios: impl IntoIterator<Item = &'a Scenario>,
     ) -> Result<Self> {
+        Self::open_vetted(choice, scenarios, |_| Ok(()))
+    }
+
+    /// As [`open`](Self::open), but a GPU that `vet` refuses is not used.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open), and those of `vet` for a GPU that was asked for.
+    pub fn open_vetted<'a>(
+        choice: BackendChoice,
+        scenarios: impl IntoIterator<Item = &'a Scenario>,
+        vet: fn(&GpuContext) -> Result<()>,
+    ) -> Result<Self> {
         if choice != BackendChoice::Gpu {
-            return Ok(Self { choice, gpu: None, settled: choice == BackendChoice::Cpu });
+            return Ok(Self { choice, gpu: None, settled: choice == BackendChoice::Cpu, vet });
         }
         if let Some(what) = scenarios.into_iter().find_map(Scenario::needs_tuner) {
             return Err(Error::setting(
@@ -52,7 +66,9 @@ impl Simulator {
                 format!("{what}: can only be simulated on the CPU"),
             ));
         }
-        Ok(Self { choice, gpu: Some(GpuContext::try_new(true)?), settled: true })
+        let context = GpuContext::try_new(true)?;
+        vet(&context)?;
+        Ok(Self { choice, gpu: Some(context), settled: true, vet })
     }
 
     /// Simulates a scenario; `progress` sees the iterations that are done.
@@ -66,8 +82,8 @@ impl Simulator {
         cancel: &AtomicBool,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Simulated> {
-        let mut fallback = None;
-        if let Some(context) = self.gpu_for(scenario) {
+        let (context, mut fallback) = self.gpu_for(scenario);
+        if let Some(context) = context {
             match simulate_on_gpu(&context, scenario, cancel, progress) {
                 Err(Error::Gpu(why) | Error::Usage(why)) if self.choice == BackendChoice::Auto => {
                     fallback = Some(why);
@@ -82,17 +98,22 @@ impl Simulator {
         simulate(scenario, cancel, progress).map(|outcome| Simulated { outcome, gpu: None, fallback })
     }
 
-    fn gpu_for(&mut self, scenario: &Scenario) -> Option<GpuContext> {
+    /// The GPU for a scenario, if it is to be simulated on one, or why one that there is was refused.
+    fn gpu_for(&mut self, scenario: &Scenario) -> (Option<GpuContext>, Option<String>) {
         let fits = scenario.repeats >= MIN_GPU_REPEATS
             && scenario.settings.schedule.iterations <= MAX_GPU_ITERATIONS
             && scenario.needs_tuner().is_none();
         if self.choice == BackendChoice::Auto && !fits {
-            return None;
+            return (None, None);
         }
+        let mut refused = None;
         if !std::mem::replace(&mut self.settled, true) {
             // Without a real GPU the CPU is what was asked for.
             self.gpu = GpuContext::try_new(false).ok();
+            if let Some(Err(why)) = self.gpu.as_ref().map(self.vet) {
+                (self.gpu, refused) = (None, Some(why.to_string()));
+            }
         }
-        self.gpu.clone()
+        (self.gpu.clone(), refused)
     }
 }
