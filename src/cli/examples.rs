@@ -158,6 +158,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("basis", &["gputexel basis madchess -o mine.json", "gputexel basis mirrored+tied --model pst"]),
+    ("bench", &["gputexel bench", "gputexel bench d.bin --device radeon", "gputexel bench -o report.json"]),
     ("uci", &["gputexel uci --params runs/first/params.json"]),
     (
         "devices",

@@ -2,6 +2,7 @@
 
 mod backend;
 mod basis;
+mod bench;
 mod check;
 mod compare;
 mod completions;
@@ -119,6 +120,8 @@ enum Command {
     Uci(uci::UciArgs),
     /// List GPU adapters and which one each backend choice would use, or check what they compute
     Devices(devices::DevicesArgs),
+    /// Measure how fast the CPU and each GPU evaluate populations, beside what they could do at best
+    Bench(bench::BenchArgs),
     /// Print shell completions
     Completions(completions::CompletionsArgs),
     /// Print the manual page, or write those of all commands
@@ -174,6 +177,7 @@ pub fn main() -> ExitCode {
         Command::Wdl(args) => wdl::run(args, &context),
         Command::Uci(args) => uci::run(args, &context),
         Command::Devices(args) => devices::run(args, &context),
+        Command::Bench(args) => bench::run(args, &context),
         Command::Completions(args) => completions::run(args, &context),
         Command::Man(args) => completions::run_man(args, &context),
     };

@@ -10,6 +10,7 @@ mod wdl;
 
 mod general {
     mod bad_input;
+    mod bench;
     mod command_line;
     mod devices;
     mod outputs;

@@ -1,0 +1,150 @@
+//! One evaluation, repeated until its time is known.
+
+use std::time::Instant;
+
+use gputexel_dataset::Layout;
+use gputexel_dataset::objective::LossKind;
+use gputexel_evaluator::{Evaluator, Population, Request};
+use gputexel_files::Result;
+use gputexel_gpu::GpuContext;
+use serde::{Deserialize, Serialize};
+
+/// Parts of a layout that is measured. The first ones together have 1/1024, 1/512, … of all positions, the last all
+/// of them.
+pub(super) const STEPS: usize = 11;
+
+/// The part of a position.
+pub(super) fn part_of(n: usize) -> usize {
+    STEPS - 1 - (n.trailing_zeros() as usize).min(STEPS - 1)
+}
+
+/// Evaluations of which the median counts, at least.
+const MIN_TIMES: usize = 3;
+
+/// What was measured for a number of members.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Number of members.
+    pub members: usize,
+    /// Whether gradients were computed besides losses.
+    pub gradients: bool,
+    /// Positions of each evaluation.
+    pub positions: usize,
+    /// Evaluations that were timed.
+    pub evaluations: usize,
+    /// Seconds of an evaluation, from call to answer; the median.
+    pub seconds: f64,
+    /// Seconds of them that kernels ran, by the device's own timestamps; `None` for a CPU, and for adapters without
+    /// timestamps.
+    pub device_seconds: Option<f64>,
+    /// Positions times members, per second.
+    pub pairs_per_second: f64,
+    /// Share of the [limit](super::Limit) that is estimated for the device.
+    pub share_of_limit: Option<f64>,
+}
+
+/// What measures an evaluator.
+pub(super) struct Meter<'a, 'e> {
+    pub layout: &'a Layout,
+    pub theta: &'a [f64],
+    pub seconds: f64,
+    pub evaluator: &'e mut dyn Evaluator,
+    pub context: Option<&'a GpuContext>,
+}
+
+impl Meter<'_, '_> {
+    /// Members around the prior.
+    fn population(&self, members: usize) -> Population {
+        let moved = |m: usize| {
+            self.theta.iter().enumerate().map(move |(i, value)| value + ((m * 31 + i * 7) % 13) as f64 - 6.0)
+        };
+        let theta = (0..members).flat_map(moved).collect();
+        Population::new(self.theta.len() / 2, theta, vec![0.8; members])
+    }
+
+    /// Evaluates the first parts; (seconds, of which kernels ran).
+    fn time(&mut self, population: &Population, parts: usize, gradients: bool) -> Result<(f64, Option<f64>)> {
+        if let Some(context) = self.context {
+            context.take_kernel_seconds()?;
+        }
+        let request = Request { parts: 0..parts, loss: LossKind::Squared, gradients, curvature: false };
+        let started = Instant::now();
+        self.evaluator.evaluate(population, &request)?;
+        let seconds = started.elapsed().as_secs_f64();
+        let kernels = self.context.map_or(Ok(None), GpuContext::take_kernel_seconds)?;
+        Ok((seconds, kernels))
+    }
+
+    fn positions(&self, parts: usize) -> usize {
+        self.layout.parts()[parts - 1].positions.end
+    }
+
+    /// Measures a cell.
+    pub fn cell(&mut self, members: usize, gradients: bool) -> Result<Cell> {
+        let population = self.population(members);
+        let mut parts = 1;
+        loop {
+            // The first time includes what is done once: compiling, sorting, uploading.
+            self.time(&population, parts, gradients)?;
+            let (took, _) = self.time(&population, parts, gradients)?;
+            // Two evaluations in the time that there is; each part but the first doubles the positions.
+            let room = (self.seconds / 2.0 / took.max(1e-9)).log2().floor();
+            if parts == STEPS || room < 1.0 {
+                break;
+            }
+            parts = (parts + room as usize).min(STEPS);
+        }
+        let mut times = Vec::new();
+        let started = Instant::now();
+        while times.len() < MIN_TIMES || started.elapsed().as_secs_f64() < self.seconds / 2.0 {
+            times.push(self.time(&population, parts, gradients)?);
+        }
+        times.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (seconds, device_seconds) = times[times.len() / 2];
+        let positions = self.positions(parts);
+        Ok(Cell {
+            members,
+            gradients,
+            positions,
+            evaluations: times.len(),
+            seconds,
+            device_seconds,
+            pairs_per_second: (positions * members) as f64 / seconds,
+            share_of_limit: None,
+        })
+    }
+
+    /// Seconds of some members with gradient on few to many positions, up to where they take the time of a cell.
+    pub fn sizes(&mut self, members: usize) -> Result<Vec<(usize, f64)>> {
+        let population = self.population(members);
+        let mut sizes = Vec::new();
+        for parts in (1..=STEPS).step_by(2) {
+            self.time(&population, parts, true)?;
+            let mut best = f64::INFINITY;
+            for _ in 0..MIN_TIMES {
+                best = best.min(self.time(&population, parts, true)?.0);
+            }
+            sizes.push((self.positions(parts), best));
+            if best > self.seconds {
+                break;
+            }
+        }
+        Ok(sizes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_double_the_positions() {
+        let mut counts = [0usize; STEPS];
+        (0..4096).for_each(|n| counts[part_of(n)] += 1);
+        let mut sum = 0;
+        for (part, count) in counts.into_iter().enumerate() {
+            sum += count;
+            assert_eq!(sum, 4 << part);
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! What a device could do at best: rates that are measured by loops which do nothing else, and what follows from them.
+//!
+//! Two rates matter. Scores and slopes are sums of rows: *additions with a load each*, from a table as large as that of
+//! 768 parameters and a tile of members. Sigmoids and losses are arithmetic in registers: *multiply-adds*. A loss takes
+//! an addition for each entry of a position and about 20 operations, a gradient another addition for each entry and
+//! about 6 operations more. On a CPU both compete for the same ports, so their times add up; a GPU has many threads to
+//! choose from while others wait, so there the longer of the two counts.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use gputexel_evaluator::cpu::InstructionSet;
+use gputexel_files::Result;
+use gputexel_gpu::meter::{Gpu, whole};
+use gputexel_gpu::{GpuContext, KernelSource};
+use pulp::{Simd, WithSimd};
+use serde::{Deserialize, Serialize};
+
+/// Operations of a sigmoid, a loss and their weights, for a position and a member.
+const LOSS_OPERATIONS: f64 = 20.0;
+/// Further ones of a slope.
+const SLOPE_OPERATIONS: f64 = 6.0;
+
+/// Rows of the table from which loops load: those of 384 features.
+const ROWS: usize = 384;
+
+/// Rates of a device, and what they allow.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Limit {
+    /// Additions of 32-bit numbers with a load each, per second.
+    pub additions_per_second: f64,
+    /// Multiply-adds of 32-bit numbers in registers, per second.
+    pub multiply_adds_per_second: f64,
+    /// (Position, member) pairs per second that follow for the loss.
+    pub loss_pairs_per_second: f64,
+    /// The same for loss and gradient.
+    pub gradient_pairs_per_second: f64,
+}
+
+impl Limit {
+    fn new(additions: f64, multiply_adds: f64, entries: f64, overlapping: bool) -> Self {
+        let pairs = |rows: f64, operations: f64| {
+            let (loads, arithmetic) = (rows * entries / additions, operations / multiply_adds);
+            1.0 / if overlapping { loads.max(arithmetic) } else { loads + arithmetic }
+        };
+        Self {
+            additions_per_second: additions,
+            multiply_adds_per_second: multiply_adds,
+            loss_pairs_per_second: pairs(1.0, LOSS_OPERATIONS),
+            gradient_pairs_per_second: pairs(2.0, LOSS_OPERATIONS + SLOPE_OPERATIONS),
+        }
+    }
+
+    /// The limit of the CPU, of as many threads as the current pool has, for positions of some entries.
+    pub fn of_cpu(entries: f64) -> Self {
+        let rate = |measure: fn() -> f64| rayon::broadcast(|_| measure()).into_iter().sum::<f64>();
+        Self::new(rate(additions), rate(multiply_adds), entries, false)
+    }
+
+    /// The limit of a GPU.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`](gputexel_files::Error::Gpu) when the device fails.
+    pub fn of_gpu(context: &GpuContext, entries: f64) -> Result<Self> {
+        Ok(Self::new(gpu_rate(context, true)?, gpu_rate(context, false)?, entries, true))
+    }
+
+    /// The limit of losses, or of losses and gradients.
+    pub fn pairs_per_second(&self, gradients: bool) -> f64 {
+        if gradients { self.gradient_pairs_per_second } else { self.loss_pairs_per_second }
+    }
+}
+
+/// How long a loop on the CPU is measured, several times; the fastest counts.
+const SLICE: Duration = Duration::from_millis(15);
+
+/// Rounds of a loop on the CPU between two looks at the clock.
+const ROUNDS: usize = 4096;
+
+/// The best rate of something that does `work` units each time.
+fn best_rate(work: f64, mut run: impl FnMut()) -> f64 {
+    let mut best = 0f64;
+    for _ in 0..5 {
+        let started = Instant::now();
+        let mut times = 0u32;
+        while started.elapsed() < SLICE {
+            run();
+            times += 1;
+        }
+        best = best.max(f64::from(times) * work / started.elapsed().as_secs_f64());
+    }
+    best
+}
+
+struct Additions<'a>(&'a [f32]);
+
+impl WithSimd for Additions<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f32 {
+        let (table, _) = S::as_simd_f32s(self.0);
+        // A row of eight vectors: as many sums as hide the latency of an addition.
+        let (rows, _) = table.as_chunks::<8>();
+        let mut sums = [simd.splat_f32s(0.0); 8];
+        let mut row = 0;
+        for _ in 0..ROUNDS {
+            for (sum, value) in sums.iter_mut().zip(&rows[row]) {
+                *sum = simd.add_f32s(*sum, *value);
+            }
+            row += 37;
+            if row >= rows.len() {
+                row -= rows.len();
+            }
+        }
+        sums.into_iter().map(|sum| simd.reduce_sum_f32s(sum)).sum()
+    }
+}
+
+fn additions() -> f64 {
+    // As many bytes of the first-level cache as the rows of a tile of 16 members.
+    let table = vec![1e-3f32; ROWS * 16];
+    let instructions = InstructionSet::best();
+    let lanes = instructions.dispatch(Lanes) as f64;
+    best_rate(ROUNDS as f64 * 8.0 * lanes, || {
+        black_box(instructions.dispatch(Additions(black_box(&table))));
+    })
+}
+
+/// Lanes of a vector.
+struct Lanes;
+
+impl WithSimd for Lanes {
+    type Output = usize;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> usize {
+        S::F32_LANES
+    }
+}
+
+struct MultiplyAdds;
+
+impl WithSimd for MultiplyAdds {
+    type Output = f32;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f32 {
+        let (factor, more) = (simd.splat_f32s(black_box(0.5)), simd.splat_f32s(black_box(0.25)));
+        let mut values = [simd.splat_f32s(1.0); 12];
+        for _ in 0..ROUNDS {
+            for value in &mut values {
+                *value = simd.mul_add_e_f32s(*value, factor, more);
+            }
+        }
+        values.into_iter().map(|value| simd.reduce_sum_f32s(value)).sum()
+    }
+}
+
+fn multiply_adds() -> f64 {
+    let instructions = InstructionSet::best();
+    let lanes = instructions.dispatch(Lanes) as f64;
+    best_rate(ROUNDS as f64 * 12.0 * lanes, || {
+        black_box(instructions.dispatch(MultiplyAdds));
+    })
+}
+
+/// Threads of a workgroup of the loops on GPUs.
+const WORKGROUP: u64 = 256;
+/// Passes of each thread; software adapters leave loops after 65,535.
+const PASSES: u64 = 2048;
+/// Workgroups of a first dispatch, which are doubled until they take long enough to be measured.
+const GROUPS: u32 = 64;
+
+/// Loops of additions from a table of rows of eight vectors, as a tile of 32 members has, or of multiply-adds.
+const SOURCE: &str = "
+@group(0) @binding(0) var<storage, read> table: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read_write> out: array<vec4<f32>>;
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+    let lane = thread % 8u;
+    var row = (thread / 8u * 53u + group.x * 7u) % ROWS;
+    var a = table[lane];
+    var b = a + 1.0;
+    var c = a + 2.0;
+    var d = a + 3.0;
+    for (var i = 0u; i < PASSES; i += 1u) {
+        if LOADS {
+            a += table[row * 8u + lane];
+            row += 37u;
+            if row >= ROWS { row -= ROWS; }
+        } else {
+            a = fma(a, vec4<f32>(0.5), table[0]);
+            b = fma(b, vec4<f32>(0.5), table[0]);
+            c = fma(c, vec4<f32>(0.5), table[0]);
+            d = fma(d, vec4<f32>(0.5), table[0]);
+        }
+    }
+    // Always false, which the compiler cannot know.
+    let sum = a + b + c + d;
+    if sum.x == -123.0 { out[thread] = sum; }
+}
+";
+
+fn gpu_rate(context: &GpuContext, loads: bool) -> Result<f64> {
+    let gpu = Gpu::new(context, None);
+    let source =
+        format!("const ROWS = {ROWS}u;\nconst PASSES = {PASSES}u;\nconst LOADS = {loads};\n{SOURCE}");
+    let pipeline = gpu.pipeline(&KernelSource { name: "limit", source: &source, constants: &[] })?;
+    let table = gpu.upload("table", bytemuck::cast_slice(&vec![1e-3f32; ROWS * 32]))?;
+    let out = gpu.upload("out", &vec![0; 16 * WORKGROUP as usize])?;
+    let mut groups = GROUPS;
+    let mut best = 0f64;
+    let mut enough = 0;
+    loop {
+        let mut encoder = gpu.encoder();
+        gpu.dispatch(&mut encoder, &pipeline, &[whole(table.raw()), whole(out.raw())], [groups, 1])?;
+        let submission = gpu.submit(Some(encoder))?;
+        let seconds = gpu.wait(submission)?.as_secs_f64();
+        let units = if loads { 4 } else { 16 };
+        best = best.max(f64::from(groups) * (WORKGROUP * PASSES * units) as f64 / seconds);
+        match seconds < 0.02 && groups < 1 << 15 {
+            true => groups *= 2,
+            false if enough == 2 => return Ok(best),
+            false => enough += 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_follow_from_rates() {
+        // Ten entries and 20 operations: half and half on a CPU, the longer one on a GPU.
+        let cpu = Limit::new(10.0, 20.0, 10.0, false);
+        assert_eq!((cpu.loss_pairs_per_second, cpu.pairs_per_second(false)), (0.5, 0.5));
+        let gpu = Limit::new(10.0, 40.0, 10.0, true);
+        assert_eq!((gpu.loss_pairs_per_second, gpu.gradient_pairs_per_second), (1.0, 0.5));
+    }
+
+    #[test]
+    fn rates_of_this_machine_are_believable() {
+        let limit = Limit::of_cpu(14.0);
+        // Between a slow core and a thousand fast ones.
+        assert!((1e8..1e14).contains(&limit.additions_per_second), "{limit:?}");
+        assert!((1e8..1e14).contains(&limit.multiply_adds_per_second), "{limit:?}");
+        assert!(limit.gradient_pairs_per_second < limit.loss_pairs_per_second);
+    }
+}

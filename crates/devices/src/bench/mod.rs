@@ -1,0 +1,252 @@
+//! How fast every device of a machine is: (position, member) pairs per second by the number of members, with and
+//! without gradient.
+//!
+//! Owns what is measured and how; records are plain data that others print. A cell is one evaluation, repeated: of as
+//! many positions as take half of its time, all of them where that is not reached.
+
+mod cells;
+mod crossover;
+mod limits;
+
+use gputexel_dataset::{Dataset, Layout};
+use gputexel_evaluator::Evaluator;
+use gputexel_evaluator::cpu::CpuEvaluator;
+use gputexel_evaluator::gpu::{GpuEvaluator, GpuOptions, GpuProgramEvaluator};
+use gputexel_files::{Error, Result, StopFlag};
+use gputexel_gpu::{AdapterSummary, GpuContext};
+use gputexel_model::Prior;
+use serde::{Deserialize, Serialize};
+
+use self::cells::{Meter, STEPS};
+use crate::positions;
+
+pub use cells::Cell;
+pub use crossover::Crossover;
+pub use limits::Limit;
+
+/// Numbers of members that are measured.
+pub const MEMBERS: [usize; 5] = [1, 16, 64, 1024, 4096];
+
+/// Positions where no dataset is given: the embedded ones, repeated.
+pub const POSITIONS: usize = 1 << 20;
+
+/// What was measured on a machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BenchReport {
+    /// Version of gputexel.
+    pub version: String,
+    /// Operating system and architecture.
+    pub system: String,
+    /// The processor by its own name.
+    pub processor: String,
+    /// Positions of the dataset.
+    pub positions: usize,
+    /// Entries of a position, after those that cancel out are gone.
+    pub entries_per_position: f64,
+    /// Number of features.
+    pub features: usize,
+    /// The CPU with one thread, with all of them, and each adapter.
+    pub devices: Vec<DeviceReport>,
+    /// From where GPUs are faster than all threads of the CPU.
+    pub crossovers: Vec<Crossover>,
+}
+
+/// What was measured on a device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceReport {
+    /// Its name.
+    pub name: String,
+    /// Driver and version; the instruction set of a CPU.
+    pub driver: String,
+    /// `CPU`, or the kind of adapter.
+    pub kind: String,
+    /// Number of threads of a CPU; `None` for a GPU.
+    pub threads: Option<usize>,
+    /// What it could do at best, estimated; `None` where it failed.
+    pub limit: Option<Limit>,
+    /// By number of members, without gradient and with it.
+    pub cells: Vec<Cell>,
+    /// Seconds that 64 members take on few to all positions, with gradient: (positions, seconds).
+    pub sizes: Vec<(usize, f64)>,
+    /// Why it could not be measured.
+    pub error: Option<String>,
+}
+
+/// What is measured.
+#[derive(Clone, Debug)]
+pub struct BenchSettings {
+    /// Seconds that a cell takes, about.
+    pub seconds: f64,
+    /// Whether the CPU is measured.
+    pub cpu: bool,
+    /// The adapters, by their index in [`list_adapters`](gputexel_gpu::list_adapters).
+    pub adapters: Vec<usize>,
+}
+
+/// A dataset and parameters to measure with.
+#[derive(Debug)]
+pub struct BenchData {
+    layout: Layout,
+    theta: Vec<f64>,
+}
+
+impl BenchData {
+    /// The positions of a dataset.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for fewer than 1,024 positions, and for feature sets without a default prior.
+    pub fn try_new(data: &Dataset) -> Result<Self> {
+        if data.len() < 1 << (STEPS - 1) {
+            return Err(Error::Usage(format!(
+                "{} positions: a benchmark needs at least {}",
+                data.len(),
+                1 << (STEPS - 1)
+            )));
+        }
+        let set = &data.metadata().feature_set;
+        let theta = Prior::default_for(set).theta(set)?;
+        Ok(Self { layout: Layout::try_new(data, STEPS, cells::part_of)?, theta })
+    }
+
+    /// The embedded positions, repeated to a million.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when there is no room for temporary files.
+    pub fn embedded() -> Result<Self> {
+        Self::try_new(&positions::repeated(POSITIONS / positions::COUNT)?.data)
+    }
+}
+
+/// Measures everything; `progress` is told what comes next.
+///
+/// # Errors
+/// [`Error::Interrupted`] when stopped; [`Error::Usage`] where the evaluator refuses the dataset. A GPU that fails is
+/// part of the report.
+pub fn run(
+    data: &BenchData,
+    settings: &BenchSettings,
+    adapters: &[AdapterSummary],
+    stop: &StopFlag,
+    progress: &mut dyn FnMut(&str),
+) -> Result<BenchReport> {
+    let entries = data.layout.ids().len() as f64 / data.layout.positions() as f64;
+    let processor = processor();
+    let mut devices = Vec::new();
+    if settings.cpu {
+        let all = rayon::current_num_threads();
+        for threads in if all > 1 { vec![1, all] } else { vec![1] } {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .map_err(|error| Error::io("threads", std::io::Error::other(error)))?;
+            let device = DeviceReport {
+                name: processor.clone(),
+                driver: gputexel_evaluator::cpu::InstructionSet::best().name().to_string(),
+                kind: "CPU".to_string(),
+                threads: Some(threads),
+                limit: None,
+                cells: Vec::new(),
+                sizes: Vec::new(),
+                error: None,
+            };
+            progress(&name_of(&device));
+            let measured = pool.install(|| -> Result<DeviceReport> {
+                let limit = Some(Limit::of_cpu(entries));
+                let mut evaluator = CpuEvaluator::new(&data.layout);
+                measure(data, settings, stop, DeviceReport { limit, ..device }, &mut evaluator, None)
+            });
+            devices.push(measured?);
+        }
+    }
+    for &index in &settings.adapters {
+        let Some(summary) = adapters.get(index) else { continue };
+        let device = DeviceReport {
+            name: summary.name.clone(),
+            driver: summary.driver.clone(),
+            kind: summary.kind.clone(),
+            threads: None,
+            limit: None,
+            cells: Vec::new(),
+            sizes: Vec::new(),
+            error: None,
+        };
+        progress(&name_of(&device));
+        match on_gpu(data, settings, stop, device.clone(), index, entries) {
+            Err(Error::Gpu(why)) => devices.push(DeviceReport { error: Some(why), ..device }),
+            outcome => devices.push(outcome?),
+        }
+    }
+    let crossovers = crossover::find(&devices);
+    Ok(BenchReport {
+        version: env!("CARGO_PKG_VERSION").to_string(),
+        system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        processor,
+        positions: data.layout.positions(),
+        entries_per_position: entries,
+        features: data.layout.features(),
+        devices,
+        crossovers,
+    })
+}
+
+/// A device in one phrase.
+pub fn name_of(device: &DeviceReport) -> String {
+    match device.threads {
+        Some(1) => format!("{}, 1 thread", device.name),
+        Some(threads) => format!("{}, {threads} threads", device.name),
+        None => format!("{} ({})", device.name, device.kind),
+    }
+}
+
+fn on_gpu(
+    data: &BenchData,
+    settings: &BenchSettings,
+    stop: &StopFlag,
+    device: DeviceReport,
+    index: usize,
+    entries: f64,
+) -> Result<DeviceReport> {
+    let context = GpuContext::try_at(index)?.with_timer();
+    let limit = Some(Limit::of_gpu(&context, entries)?);
+    let options = GpuOptions::new(&context);
+    let mut evaluator: Box<dyn Evaluator + '_> = match data.layout.program() {
+        None => Box::new(GpuEvaluator::with_options(&context, &data.layout, options)?),
+        Some(_) => Box::new(GpuProgramEvaluator::with_options(&context, &data.layout, options)?),
+    };
+    measure(data, settings, stop, DeviceReport { limit, ..device }, &mut *evaluator, Some(&context))
+}
+
+fn measure(
+    data: &BenchData,
+    settings: &BenchSettings,
+    stop: &StopFlag,
+    mut device: DeviceReport,
+    evaluator: &mut dyn Evaluator,
+    context: Option<&GpuContext>,
+) -> Result<DeviceReport> {
+    let mut meter =
+        Meter { layout: &data.layout, theta: &data.theta, seconds: settings.seconds, evaluator, context };
+    for members in MEMBERS {
+        for gradients in [false, true] {
+            if stop.load(std::sync::atomic::Ordering::Relaxed) {
+                return Err(Error::Interrupted("the benchmark was not finished".to_string()));
+            }
+            let mut cell = meter.cell(members, gradients)?;
+            cell.share_of_limit =
+                device.limit.map(|limit| cell.pairs_per_second / limit.pairs_per_second(gradients));
+            device.cells.push(cell);
+        }
+    }
+    device.sizes = meter.sizes(64)?;
+    Ok(device)
+}
+
+/// The processor's own name.
+fn processor() -> String {
+    let kind = sysinfo::CpuRefreshKind::nothing();
+    let system = sysinfo::System::new_with_specifics(sysinfo::RefreshKind::nothing().with_cpu(kind)).ok();
+    let brand =
+        system.iter().flat_map(sysinfo::System::cpus).map(|cpu| cpu.brand().trim().to_string()).next();
+    let brand = brand.unwrap_or_default();
+    if brand.is_empty() { "unnamed processor".to_string() } else { brand }
+}

@@ -1,0 +1,183 @@
+//! `gputexel bench`: how fast each device of this machine is.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use gputexel::devices::bench::{self, BenchData, BenchReport, BenchSettings, Crossover, DeviceReport};
+use gputexel::evaluator::gpu::list_adapters;
+use gputexel::{Error, check_apart, check_target, dataset, write_atomically};
+
+use super::backend::set_threads;
+use super::devices::select;
+use super::table::{aligned, grouped};
+use super::{Context, answer};
+
+/// Arguments of `gputexel bench`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A pair is one position under one parameter set. Each cell evaluates as many positions as its time allows. The \
+limit is an estimate from the rates of two loops that are measured first: additions with a load each, and \
+multiply-adds. docs/benchmarks.md has the details, and reports of other machines.")]
+pub struct BenchArgs {
+    /// Datasets with the same feature set [default: 4,096 positions that are built in, repeated to a million]
+    #[arg(value_name = "DATASET")]
+    datasets: Vec<PathBuf>,
+    /// What to measure: cpu, or the adapter with this number or with this in its name [default: everything]
+    #[arg(long, value_name = "NAME")]
+    device: Option<String>,
+    /// Seconds per cell; there are ten of them per device
+    #[arg(long, value_name = "S", default_value_t = 0.4)]
+    seconds: f64,
+    /// CPU threads of what is measured with all of them [default: one per core]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Write the report as JSON, to be kept or sent in
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Overwrite an existing file
+    #[arg(long)]
+    force: bool,
+}
+
+/// Measures, and prints a table.
+///
+/// # Errors
+/// Bad usage, files that cannot be read or written, devices that there are not.
+pub fn run(args: &BenchArgs, context: &Context) -> anyhow::Result<()> {
+    if !(args.seconds > 0.0 && args.seconds <= 3600.0) {
+        return Err(
+            Error::Usage(format!("--seconds {}: must be positive, and at most 3600", args.seconds)).into()
+        );
+    }
+    set_threads(args.threads)?;
+    check_target(args.output.as_deref(), args.force)?;
+    if let Some(output) = &args.output {
+        let inputs: Vec<_> = args.datasets.iter().map(PathBuf::as_path).collect();
+        check_apart(&[Some(output)], &inputs)?;
+    }
+    let adapters = list_adapters();
+    let is_cpu = args.device.as_deref() == Some("cpu");
+    let mut chosen = if is_cpu { Vec::new() } else { select(&adapters, args.device.as_deref())? };
+    if args.device.is_none() {
+        chosen.retain(|&index| adapters[index].unusable.is_none());
+    }
+    let settings =
+        BenchSettings { seconds: args.seconds, cpu: is_cpu || args.device.is_none(), adapters: chosen };
+    let data = match args.datasets.is_empty() {
+        true => BenchData::embedded()?,
+        false => BenchData::try_new(&dataset::read_positions(&args.datasets)?)?,
+    };
+    let quiet = context.quiet || context.json;
+    let report = bench::run(&data, &settings, &adapters, &context.cancel.into(), &mut |device| {
+        if !quiet {
+            eprintln!("measuring {}", gputexel::printable(device));
+        }
+    })?;
+    if let Some(output) = &args.output {
+        let text = serde_json::to_string_pretty(&report)? + "\n";
+        write_atomically(output, text.as_bytes())?;
+    }
+    answer(context, &report, || describe(&report))
+}
+
+fn describe(report: &BenchReport) -> String {
+    let mut text = format!(
+        "{} positions, {:.1} entries each, {} features\n",
+        grouped(report.positions as u64),
+        report.entries_per_position,
+        report.features
+    );
+    for device in &report.devices {
+        let _ = writeln!(text, "{}, {}", bench::name_of(device), device.driver);
+        match (&device.error, &device.limit) {
+            (Some(why), _) => {
+                let _ = writeln!(text, "  not measured: {why}");
+            }
+            (None, limit) => {
+                if let Some(limit) = limit {
+                    let _ = writeln!(
+                        text,
+                        "  limit: {} and {} pairs/s without and with gradient",
+                        rate(limit.loss_pairs_per_second),
+                        rate(limit.gradient_pairs_per_second)
+                    );
+                }
+                text += &aligned(&rows(device), 2);
+            }
+        }
+    }
+    for crossover in &report.crossovers {
+        let _ = writeln!(text, "{}", sentence(crossover));
+    }
+    text
+}
+
+fn rows(device: &DeviceReport) -> Vec<Vec<String>> {
+    let titles = ["members", "computed", "positions", "pairs/s", "time", "kernels", "of limit"];
+    let mut rows = vec![titles.map(String::from).to_vec()];
+    for cell in &device.cells {
+        rows.push(vec![
+            grouped(cell.members as u64),
+            if cell.gradients { "loss, gradient" } else { "loss" }.to_string(),
+            grouped(cell.positions as u64),
+            rate(cell.pairs_per_second),
+            milliseconds(cell.seconds),
+            cell.device_seconds.map_or("-".to_string(), milliseconds),
+            cell.share_of_limit.map_or("-".to_string(), |share| format!("{:.0} %", 100.0 * share)),
+        ]);
+    }
+    rows
+}
+
+fn sentence(crossover: &Crossover) -> String {
+    let from = |what: &str, members: Option<usize>| match members {
+        Some(1) => Some(format!("{what} of any number of members")),
+        Some(members) => Some(format!("{what} of {} members or more", grouped(members as u64))),
+        None => None,
+    };
+    let faster: Vec<String> = [
+        from("losses", crossover.members_for_loss),
+        from("losses and gradients", crossover.members_for_gradient),
+        crossover.positions.map(|positions| {
+            format!("losses and gradients of 64 members from {} positions on", grouped(positions as u64))
+        }),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    match faster.is_empty() {
+        true => format!("{} is never faster than all threads of the CPU", crossover.device),
+        false => {
+            format!("{} is faster than all threads of the CPU at {}", crossover.device, faster.join(", at "))
+        }
+    }
+}
+
+/// A rate in millions or billions.
+fn rate(per_second: f64) -> String {
+    match per_second {
+        rate if rate >= 1e10 => format!("{:.0} G", rate * 1e-9),
+        rate if rate >= 1e9 => format!("{:.1} G", rate * 1e-9),
+        rate if rate >= 1e7 => format!("{:.0} M", rate * 1e-6),
+        rate => format!("{:.1} M", rate * 1e-6),
+    }
+}
+
+fn milliseconds(seconds: f64) -> String {
+    match seconds * 1e3 {
+        time if time >= 100.0 => format!("{time:.0} ms"),
+        time if time >= 1.0 => format!("{time:.1} ms"),
+        time => format!("{time:.3} ms"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!([3.2e6, 4.56e7, 1.234e9, 2.5e10].map(rate), ["3.2 M", "46 M", "1.2 G", "25 G"]);
+        assert_eq!([0.25, 0.0123, 4.2e-5].map(milliseconds), ["250 ms", "12.3 ms", "0.042 ms"]);
+    }
+}

@@ -1,0 +1,126 @@
+//! `gputexel bench`, and the document that collects its reports.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use gputexel::devices::bench::{BenchReport, MEMBERS};
+
+use crate::common::program::Bench;
+use crate::common::requirement;
+
+#[test]
+fn the_cpu_is_measured_in_every_cell() {
+    let bench = Bench::with_positions(3000, 1);
+    let report = bench.told(&["bench", "d.bin", "--device", "cpu", "--seconds", "0.01", "-o", "r.json"]);
+    assert_eq!(bench.json("r.json"), report);
+    let report: BenchReport = serde_json::from_value(report).unwrap();
+    assert_eq!((report.positions, report.features), (3000, 384));
+    assert!(!report.devices.is_empty() && report.crossovers.is_empty());
+    for device in &report.devices {
+        assert_eq!((&device.kind[..], &device.error), ("CPU", &None));
+        let cells: Vec<_> = device.cells.iter().map(|cell| (cell.members, cell.gradients)).collect();
+        let wanted: Vec<_> =
+            MEMBERS.into_iter().flat_map(|members| [(members, false), (members, true)]).collect();
+        assert_eq!(cells, wanted);
+        for cell in &device.cells {
+            assert!(cell.positions >= 2 && cell.positions <= 3000 && cell.evaluations >= 3, "{cell:?}");
+            let rate = (cell.positions * cell.members) as f64 / cell.seconds;
+            assert!((cell.pairs_per_second / rate - 1.0).abs() < 1e-9, "{cell:?}");
+            assert!(cell.device_seconds.is_none() && cell.share_of_limit.unwrap() > 0.0, "{cell:?}");
+        }
+    }
+    let err = bench.fails(&["bench", "d.bin", "-o", "r.json"], 2);
+    assert!(err.contains("r.json: exists; use --force"), "{err}");
+    let err = bench.fails(&["bench", "d.bin", "-o", "d.bin", "--force"], 2);
+    assert!(err.contains("is also an input"), "{err}");
+    let err = bench.fails(&["bench", "--seconds", "0"], 2);
+    assert!(err.contains("--seconds 0: must be positive"), "{err}");
+    bench.dataset("few.bin", gputexel::model::FeatureKind::Pst, 1000, 1);
+    let err = bench.fails(&["bench", "few.bin", "--device", "cpu"], 2);
+    assert!(err.contains("1000 positions: a benchmark needs at least 1024"), "{err}");
+    let err = bench.fails(&["bench", "d.bin", "--device", "no such card"], 2);
+    assert!(err.contains("no such adapter"), "{err}");
+}
+
+#[test]
+fn adapters_are_measured_by_their_own_clocks() {
+    if gputexel::evaluator::gpu::list_adapters().iter().all(|adapter| adapter.unusable.is_some()) {
+        return requirement::lack("gpu", "there is no adapter");
+    }
+    let bench = Bench::with_positions(1100, 2);
+    let (code, text, err) = bench.run(&["bench", "d.bin", "--seconds", "0.01"], "");
+    assert_eq!(code, 0, "{err}");
+    assert!(err.lines().all(|line| line.starts_with("measuring ")), "{err}");
+    assert!(text.contains("loss, gradient") && text.contains("faster than all threads of the CPU"), "{text}");
+    let report: BenchReport =
+        serde_json::from_value(bench.told(&["bench", "d.bin", "--seconds", "0.01", "--device", "0"]))
+            .unwrap();
+    let device = &report.devices[0];
+    assert_eq!((report.devices.len(), device.threads, &device.error), (1, None, &None));
+    for cell in &device.cells {
+        // Kernels take some of the time, and no more than all of it.
+        if let Some(kernels) = cell.device_seconds {
+            assert!(kernels > 0.0 && kernels < 1.05 * cell.seconds + 1e-4, "{cell:?}");
+        }
+    }
+}
+
+/// The tables of the reports in `docs/benchmarks`, by the name of the file.
+fn tables() -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/benchmarks");
+    let mut reports = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let report: BenchReport =
+                serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            reports.insert(path.file_stem().unwrap().to_string_lossy().into_owned(), report);
+        }
+    }
+    let mut out = String::new();
+    for (name, report) in reports {
+        let _ = writeln!(
+            out,
+            "\n### {name}\n\n{}, {}, gputexel {}; {} positions of {:.1} entries, {} features. M pairs/s (share of the limit):\n",
+            report.processor,
+            report.system,
+            report.version,
+            report.positions,
+            report.entries_per_position,
+            report.features
+        );
+        let members: String = MEMBERS.iter().map(|members| format!(" {members} |")).collect();
+        let _ =
+            writeln!(out, "| device | computed |{members}\n| --- | --- |{}", " --- |".repeat(MEMBERS.len()));
+        for device in &report.devices {
+            let name = gputexel::devices::bench::name_of(device);
+            for gradients in [false, true] {
+                let _ = write!(out, "| {name} | {} |", if gradients { "loss, gradient" } else { "loss" });
+                for cell in device.cells.iter().filter(|cell| cell.gradients == gradients) {
+                    let share = cell
+                        .share_of_limit
+                        .map_or(String::new(), |share| format!(" ({:.0} %)", 100.0 * share));
+                    let _ = write!(out, " {:.0}{share} |", cell.pairs_per_second * 1e-6);
+                }
+                out.push('\n');
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn the_document_has_the_tables_of_all_reports() {
+    const MARK: &str = "<!-- tables -->\n";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/benchmarks.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (head, _) = text.split_once(MARK).expect("the tables have a mark");
+    let wanted = format!("{head}{MARK}{}", tables());
+    if std::env::var("GPUTEXEL_BLESS").is_ok_and(|value| value == "1") {
+        std::fs::write(&path, &wanted).unwrap();
+    } else {
+        assert!(text == wanted, "GPUTEXEL_BLESS=1 writes the tables of docs/benchmarks.md anew");
+    }
+}
