@@ -10,10 +10,12 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// What can be asked for. `data` are the public games and positions beside the checkout, `root` the
+/// What can be asked for. `radv` is Mesa's driver for AMD, which compiles without a device. `data` are the public games and positions beside the checkout, `root` the
 /// right to give files away.
-pub const NAMES: [&str; 17] = [
+pub const NAMES: [&str; 19] = [
     "gpu",
+    "radv",
+    "spirv-val",
     "cc",
     "c++",
     "gcc",

@@ -50,40 +50,74 @@ struct Verdict {
 /// Devices remembered; the oldest are forgotten first.
 const MAX_VERDICTS: usize = 64;
 
-fn file() -> Option<PathBuf> {
-    let state = dirs::state_dir().or_else(dirs::data_local_dir)?;
-    Some(state.join("gputexel").join("devices.json"))
-}
+/// Where verdicts are kept, if anywhere.
+struct Store(Option<PathBuf>);
 
-/// All verdicts; none where they cannot be read.
-fn load() -> Vec<Verdict> {
-    let bytes = file().and_then(|path| read_whole(&path, SETTINGS_BYTES).ok());
-    bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
-}
+impl Store {
+    fn of_user() -> Self {
+        let state = dirs::state_dir().or_else(dirs::data_local_dir);
+        Self(state.map(|state| state.join("gputexel").join("devices.json")))
+    }
 
-fn find(device: &Device) -> Option<Verdict> {
-    load().into_iter().rfind(|verdict| verdict.device == *device)
+    /// All verdicts; none where they cannot be read.
+    fn load(&self) -> Vec<Verdict> {
+        let bytes = self.0.as_ref().and_then(|path| read_whole(path, SETTINGS_BYTES).ok());
+        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    }
+
+    fn find(&self, device: &Device) -> Option<Verdict> {
+        self.load().into_iter().rfind(|verdict| verdict.device == *device)
+    }
+
+    fn remember(&self, summary: &AdapterSummary, report: &CheckReport) {
+        let (None, Some(path)) = (&report.broken, &self.0) else { return };
+        let verdict = Verdict { device: Device::of(summary), depth: report.depth, fault: report.fault() };
+        let mut all = self.load();
+        if all.iter().any(|old| {
+            old.device == verdict.device && old.fault == verdict.fault && old.depth >= verdict.depth
+        }) {
+            return;
+        }
+        all.retain(|old| old.device != verdict.device);
+        all.push(verdict);
+        let surplus = all.len().saturating_sub(MAX_VERDICTS);
+        all.drain(..surplus);
+        // What cannot be kept is found out again the next time.
+        let kept = || -> Option<()> {
+            std::fs::create_dir_all(path.parent()?).ok()?;
+            write_atomically(path, &serde_json::to_vec_pretty(&all).ok()?).ok()
+        };
+        let _ = kept();
+    }
+
+    /// Judges a device by what is known of it, or by a check.
+    fn vet(&self, summary: &AdapterSummary, check: impl FnOnce() -> Result<CheckReport>) -> Result<()> {
+        let fault = match self.find(&Device::of(summary)) {
+            Some(verdict) => verdict.fault,
+            None if summary.software => None,
+            None => {
+                let report = check()?;
+                if let Some(reason) = report.broken {
+                    return Err(Error::Gpu(format!("{}: {reason}", summary.name)));
+                }
+                self.remember(summary, &report);
+                report.fault()
+            }
+        };
+        match fault {
+            Some(fault) => {
+                let reason = format!("{} computes wrongly and is not used ({fault})", summary.name);
+                Err(Error::Gpu(reason).mended_by(FaultyDevice))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 /// Remembers a report on a device, unless the check could not be finished: what broke it off may have been a device
 /// that was busy. A brief report does not replace a thorough one with the same result.
 pub fn remember(summary: &AdapterSummary, report: &CheckReport) {
-    if report.broken.is_some() {
-        return;
-    }
-    let Some(path) = file() else { return };
-    let verdict = Verdict { device: Device::of(summary), depth: report.depth, fault: report.fault() };
-    let mut all = load();
-    all.retain(|old| old.device != verdict.device);
-    all.push(verdict);
-    let surplus = all.len().saturating_sub(MAX_VERDICTS);
-    all.drain(..surplus);
-    // What cannot be kept is found out again the next time.
-    let kept = || -> Option<()> {
-        std::fs::create_dir_all(path.parent()?).ok()?;
-        write_atomically(&path, &serde_json::to_vec_pretty(&all).ok()?).ok()
-    };
-    let _ = kept();
+    Store::of_user().remember(summary, report);
 }
 
 /// Refuses a device that computes wrongly. One that was not checked before, under this driver and by this version of
@@ -95,26 +129,104 @@ pub fn remember(summary: &AdapterSummary, report: &CheckReport) {
 /// [`Error::Gpu`], mended by [`FaultyDevice`], for a device that computes wrongly; [`Error::Gpu`] for one that fails, and
 /// [`Error::Io`] without room for temporary files.
 pub fn vet(context: &GpuContext) -> Result<()> {
-    let summary = context.summary();
-    let known = find(&Device::of(summary));
-    let fault = match known {
-        Some(verdict) => verdict.fault,
-        None if summary.software => None,
-        None => {
-            let report = Checker::new(context, Depth::Brief).run()?;
-            if let Some(reason) = report.broken {
-                return Err(Error::Gpu(format!("{}: {reason}", summary.name)));
-            }
-            remember(summary, &report);
-            report.fault()
-        }
-    };
-    match fault {
-        Some(fault) => Err(refusal(&summary.name, &fault)),
-        None => Ok(()),
-    }
+    Store::of_user().vet(context.summary(), || Checker::new(context, Depth::Brief).run())
 }
 
-fn refusal(adapter: &str, fault: &str) -> Error {
-    Error::Gpu(format!("{adapter} computes wrongly and is not used ({fault})")).mended_by(FaultyDevice)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::{Finding, Group};
+
+    fn adapter(driver: &str) -> AdapterSummary {
+        AdapterSummary {
+            name: "a card".into(),
+            backend: "vulkan".into(),
+            kind: "discrete GPU".into(),
+            software: false,
+            vendor: 0,
+            unusable: None,
+            driver: driver.into(),
+            max_buffer_bytes: 0,
+            max_binding_bytes: 0,
+            workgroup_memory_bytes: 0,
+            workgroup_threads: 0,
+            subgroup_sizes: (32, 32),
+        }
+    }
+
+    fn report(depth: Depth, fault: Option<&str>) -> CheckReport {
+        let fault = fault.map(str::to_string);
+        let finding = Finding { group: Group::Gradients, cases: 1, error: 1e-3, bound: 1e-5, fault };
+        CheckReport { adapter: "a card".into(), depth, findings: vec![finding], broken: None, seconds: 0.1 }
+    }
+
+    /// What comes of using a device, and whether it was checked.
+    fn used(store: &Store, adapter: &AdapterSummary, report: CheckReport) -> (Option<Error>, bool) {
+        let mut checked = false;
+        let outcome = store.vet(adapter, || {
+            checked = true;
+            Ok(report)
+        });
+        (outcome.err(), checked)
+    }
+
+    #[test]
+    fn a_device_is_checked_once_for_each_driver() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store(Some(folder.path().join("new/devices.json")));
+        let sound = || report(Depth::Brief, None);
+        assert!(matches!(used(&store, &adapter("1"), sound()), (None, true)));
+        assert!(matches!(used(&store, &adapter("1"), sound()), (None, false)));
+        assert!(matches!(used(&store, &adapter("2"), sound()), (None, true)));
+        // Software adapters are not checked, but what is known of them counts.
+        let software = AdapterSummary { software: true, ..adapter("3") };
+        assert!(matches!(used(&store, &software, sound()), (None, false)));
+        store.remember(&software, &report(Depth::Thorough, Some("wrong")));
+        assert!(matches!(used(&store, &software, sound()), (Some(Error::Mendable { .. }), false)));
+        // A list that is none is written anew.
+        std::fs::write(store.0.as_ref().unwrap(), "no list").unwrap();
+        assert!(matches!(used(&store, &adapter("1"), sound()), (None, true)));
+        assert!(matches!(used(&store, &adapter("1"), sound()), (None, false)));
+        // Without a folder, each time.
+        for _ in 0..2 {
+            assert!(matches!(used(&Store(None), &adapter("1"), sound()), (None, true)));
+        }
+    }
+
+    #[test]
+    fn a_faulty_device_is_refused_until_a_check_finds_it_sound() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store(Some(folder.path().join("devices.json")));
+        let wrong = || report(Depth::Brief, Some("squared, tiles of 8: relative error 1.0e-3, at most 1e-5"));
+        for checked in [true, false] {
+            let (error, was_checked) = used(&store, &adapter("1"), wrong());
+            let error = error.unwrap();
+            assert_eq!((error.remedy(), was_checked), (Some(&FaultyDevice), checked));
+            let text = error.to_string();
+            assert!(
+                text.starts_with("GPU: a card computes wrongly") && text.contains("gradients: squared"),
+                "{text}"
+            );
+        }
+        store.remember(&adapter("1"), &report(Depth::Thorough, None));
+        assert!(matches!(used(&store, &adapter("1"), wrong()), (None, false)));
+        // A brief report does not hide that it was a thorough one.
+        store.remember(&adapter("1"), &report(Depth::Brief, None));
+        assert_eq!(
+            store.find(&Device::of(&adapter("1"))).map(|verdict| verdict.depth),
+            Some(Depth::Thorough)
+        );
+    }
+
+    #[test]
+    fn a_device_that_failed_is_not_remembered() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store(Some(folder.path().join("devices.json")));
+        let broken = || CheckReport { broken: Some("it failed: lost".into()), ..report(Depth::Brief, None) };
+        for _ in 0..2 {
+            let (error, checked) = used(&store, &adapter("1"), broken());
+            assert!(checked && error.unwrap().to_string() == "GPU: a card: it failed: lost");
+        }
+        assert_eq!(store.load(), []);
+    }
 }

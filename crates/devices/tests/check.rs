@@ -51,7 +51,7 @@ fn a_sound_device_passes_and_a_wrong_one_is_told_apart_group_by_group() {
 }
 
 #[test]
-#[ignore = "takes a minute on a software adapter; `gputexel devices --check` is the same"]
+#[ignore = "takes minutes on a software adapter; `gputexel devices --check` is the same"]
 fn every_variant_agrees_with_f64() {
     let Some(context) = context() else { return };
     let report = Checker::new(&context, Depth::Thorough).run().unwrap();

@@ -27,7 +27,7 @@ fn devices_prints_json() {
     assert!(value["choices"]["gpu"]["reason"].is_string());
 }
 
-/// Every variant on a software adapter takes a minute, so this is only what a check leaves behind.
+/// Every variant on a software adapter takes minutes, so this is only what a check leaves behind.
 #[test]
 fn a_device_that_a_check_found_wrong_is_refused() {
     let bench = Bench::with_positions(300, 1);

@@ -2,7 +2,7 @@
 
 use gputexel_dataset::Layout;
 use gputexel_dataset::objective::LossKind;
-use gputexel_evaluator::gpu::{GpuEvaluator, GpuOptions};
+use gputexel_evaluator::gpu::{GpuEvaluator, GpuOptions, TileChoice};
 use gputexel_evaluator::{Evaluator, Population, Request};
 use gputexel_files::Result;
 use gputexel_gpu::GpuContext;
@@ -82,6 +82,7 @@ pub(super) fn population(theta: &[f64], members: usize, lists: Lists) -> Populat
 pub(super) fn check(context: &GpuContext, sample: &Sample, findings: &mut Findings) -> Result<()> {
     let thorough = findings.is_thorough();
     on_rows(context, sample, &[], findings)?;
+    with_staged_tables(context, findings)?;
     if thorough {
         let coefficients = positions::with_coefficients(sample)?;
         on_rows(context, &coefficients, &[Group::Coefficients], findings)?;
@@ -94,6 +95,28 @@ pub(super) fn check(context: &GpuContext, sample: &Sample, findings: &mut Findin
             Case { sample: &material, layout: &layout, groups: &[Group::Coefficients], tile: 1, members: 1 };
         case.matrices(&mut evaluator, LossKind::Squared, Lists::default(), findings)?;
         case.run(&mut evaluator, LossKind::Squared, Lists::default(), findings)?;
+    }
+    Ok(())
+}
+
+/// Tables in workgroup memory, which evaluators only take for many positions in long segments: the positions several
+/// times, in as few segments as there are buckets.
+fn with_staged_tables(context: &GpuContext, findings: &mut Findings) -> Result<()> {
+    let sample = positions::repeated(4)?;
+    let layout = layout(&sample)?;
+    let thorough = findings.is_thorough();
+    let tiles = TILES.into_iter().filter(|&(tile, _)| if thorough { tile > 1 } else { tile == 16 });
+    for (tile, members) in tiles {
+        let choice = Some(TileChoice { loss: tile, gradient: tile, staged: true });
+        let options = GpuOptions { tile: Some(tile), choice, workgroups: 1, ..GpuOptions::new(context) };
+        let mut evaluator = GpuEvaluator::with_options(context, &layout, options)?;
+        let case = Case { sample: &sample, layout: &layout, groups: &[Group::StagedTables], tile, members };
+        for loss in if thorough { &LOSSES[..] } else { &LOSSES[..1] } {
+            for bits in if thorough { 0..4u32 } else { 0..1 } {
+                let lists = Lists { blends: bits & 1 == 1, resamples: bits & 2 == 2, ..Lists::default() };
+                case.run(&mut evaluator, *loss, lists, findings)?;
+            }
+        }
     }
     Ok(())
 }

@@ -38,6 +38,8 @@ pub enum Group {
     Losses,
     /// Gradients, tile by tile.
     Gradients,
+    /// Losses and gradients with tables in workgroup memory.
+    StagedTables,
     /// Gauss–Newton matrices.
     Matrices,
     /// Steps of Adam on the device.
@@ -60,9 +62,10 @@ pub enum Group {
 
 impl Group {
     /// All groups, in the order of reports.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Losses,
         Self::Gradients,
+        Self::StagedTables,
         Self::Matrices,
         Self::AdamSteps,
         Self::BlendedTargets,
@@ -79,6 +82,7 @@ impl Group {
         match self {
             Self::Losses => "losses",
             Self::Gradients => "gradients",
+            Self::StagedTables => "staged tables",
             Self::Matrices => "Gauss-Newton matrices",
             Self::AdamSteps => "Adam steps",
             Self::BlendedTargets => "blended targets",

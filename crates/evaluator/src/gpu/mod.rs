@@ -11,6 +11,8 @@ mod call;
 mod checks;
 mod curvature;
 pub mod kernels;
+#[cfg(test)]
+mod large_sizes;
 mod memory;
 mod plan;
 pub mod program;

@@ -1,0 +1,677 @@
+//! No barrier is missing, and none is for nothing: a static argument over naga's form of the kernels.
+//!
+//! Between two barriers, a cell that threads of a workgroup share must not be written by one and read or written by
+//! another. The checker walks a kernel along all paths, each loop twice, inlines calls, and keeps what was accessed
+//! since the last barrier that covers it: `workgroupBarrier` workgroup memory, `storageBarrier` storage buffers. Two
+//! accesses of one variable, one of them a write, are in conflict unless
+//!
+//! - both are to the thread's own cells: index modulo the size of the workgroup = number of the thread, which is found
+//!   out by computing indices modulo what is known of them, for each thread;
+//! - one is to `thread`, the other to `thread + x`, both where `thread < x`, and no time has passed in which x can have
+//!   changed: the halving of sums;
+//! - one index is `constant + …` and the other is not: arrays that lie one behind the other in one variable, whose
+//!   sizes the kernels' constants say;
+//! - they are the same place in the source in the same passes of all loops around it but the innermost: that one
+//!   statement's cells are apart for different threads is what comments of the kernels say (one thread has a run of a
+//!   feature, or the rows of a group), and what the tests of their results show.
+//!
+//! Of storage buffers, only variables that a kernel both reads and writes count, and two writes are no conflict, since
+//! the rows of different results look alike. A kernel without barriers is not walked: its threads share nothing, which
+//! its header says. Every barrier that is removed by itself is then found missing in every variant, but for those around
+//! shared scores where tiles have one member, which are needed in larger tiles alone.
+
+use std::collections::BTreeMap;
+
+use naga::{
+    AddressSpace, Barrier, BinaryOperator, Block, BuiltIn, Expression, Function, GlobalVariable, Handle,
+    Literal, LocalVariable, Module, Statement, StorageAccess,
+};
+
+use super::variants::{all, module};
+
+/// What is known of a whole number, for each thread: it is congruent to the first modulo the second; modulo 0 it is
+/// the first.
+type Residues = Vec<(i64, i64)>;
+
+/// What is known of a value.
+#[derive(Clone, Debug, PartialEq)]
+enum Value {
+    /// A number.
+    Number(Residues),
+    /// A pointer to a variable that threads share, and its index in it.
+    Shared(Handle<GlobalVariable>, Option<Index>),
+    /// A pointer to a variable of a function.
+    Local(usize, Handle<LocalVariable>),
+    /// Anything else.
+    Unknown,
+}
+
+/// An index into a shared variable.
+#[derive(Clone, Debug, PartialEq)]
+struct Index {
+    residues: Residues,
+    /// What an index begins with: `constant + …` lies behind a constant, everything else before the smallest one.
+    region: u32,
+    /// Of `a + x`, where a is the number of the thread: which expression x is.
+    above: Option<Term>,
+}
+
+/// An expression at a point in time: function, expression, and the passes of loops when it was computed.
+type Term = (usize, usize, Vec<u32>);
+
+/// An access to a shared variable since the last barrier.
+#[derive(Clone, Debug, PartialEq)]
+struct Access {
+    variable: Handle<GlobalVariable>,
+    is_write: bool,
+    is_own: bool,
+    region: u32,
+    /// Added to the thread's number where that is below it.
+    above: Option<Term>,
+    /// What the thread's number is below.
+    below: Vec<Term>,
+    /// Place in the source: call path and expression, with the passes of all loops but the innermost.
+    site: (Vec<usize>, usize, Vec<u32>),
+}
+
+/// A function being walked.
+struct Frame<'m> {
+    function: &'m Function,
+    /// The calls that led here, each by its number in the order of the walk.
+    path: Vec<usize>,
+    values: BTreeMap<usize, Value>,
+    arguments: Vec<Value>,
+    /// Which variables hold what.
+    locals: BTreeMap<usize, Residues>,
+    /// Locals that only grow by steps: what they are congruent to.
+    id: usize,
+}
+
+struct Checker<'m> {
+    module: &'m Module,
+    threads: i64,
+    since: Vec<Access>,
+    below: Vec<Term>,
+    passes: Vec<u32>,
+    conflicts: Vec<String>,
+    calls: usize,
+}
+
+fn known(value: i64, threads: i64) -> Residues {
+    vec![(value, 0); threads as usize]
+}
+
+fn unknown(threads: i64) -> Residues {
+    vec![(0, 1); threads as usize]
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a.abs() } else { gcd(b, a % b) }
+}
+
+fn normalized((value, modulus): (i64, i64)) -> (i64, i64) {
+    if modulus == 0 { (value, 0) } else { (value.rem_euclid(modulus), modulus) }
+}
+
+/// What is known of a result from what is known of its operands.
+fn combine(op: BinaryOperator, (a, m): (i64, i64), (b, n): (i64, i64)) -> (i64, i64) {
+    let exact = m == 0 && n == 0;
+    normalized(match op {
+        BinaryOperator::Add => (a + b, gcd(m, n)),
+        BinaryOperator::Subtract => (a - b, gcd(m, n)),
+        // (a + m i)(b + n j): all further terms are multiples of these.
+        BinaryOperator::Multiply => (a * b, gcd(gcd(a * n, b * m), m * n)),
+        BinaryOperator::Divide if exact && b != 0 => (a / b, 0),
+        BinaryOperator::Modulo if exact && b != 0 => (a % b, 0),
+        _ => (0, 1),
+    })
+}
+
+impl<'m> Checker<'m> {
+    /// The conflicts of a kernel, each in a line.
+    fn conflicts(module: &'m Module) -> Vec<String> {
+        let entry = &module.entry_points[0];
+        let threads = i64::from(entry.workgroup_size[0]);
+        let mut checker = Self {
+            module,
+            threads,
+            since: Vec::new(),
+            below: Vec::new(),
+            passes: Vec::new(),
+            conflicts: Vec::new(),
+            calls: 0,
+        };
+        let arguments = entry.function.arguments.iter().map(|argument| match &argument.binding {
+            Some(naga::Binding::BuiltIn(BuiltIn::LocalInvocationIndex)) => {
+                Value::Number((0..threads).map(|thread| (thread, 0)).collect())
+            }
+            _ => Value::Unknown,
+        });
+        let arguments = arguments.collect();
+        checker.call(&entry.function, arguments, Vec::new());
+        checker.conflicts.sort();
+        checker.conflicts.dedup();
+        checker.conflicts
+    }
+
+    fn call(&mut self, function: &'m Function, arguments: Vec<Value>, path: Vec<usize>) {
+        self.calls += 1;
+        let mut frame = Frame {
+            function,
+            path,
+            values: BTreeMap::new(),
+            arguments,
+            locals: BTreeMap::new(),
+            id: self.calls,
+        };
+        for (handle, _) in function.expressions.iter() {
+            // What needs no statement to be computed.
+            if function.expressions[handle].needs_pre_emit() {
+                let value = self.evaluate(&frame, handle);
+                frame.values.insert(handle.index(), value);
+            }
+        }
+        for (handle, local) in function.local_variables.iter() {
+            let start = local.init.map(|init| self.value(&frame, init));
+            if let Some(Value::Number(start)) = start {
+                frame.locals.insert(handle.index(), start);
+            }
+        }
+        self.block(&mut frame, &function.body);
+    }
+
+    fn value(&self, frame: &Frame<'m>, handle: Handle<Expression>) -> Value {
+        frame.values.get(&handle.index()).cloned().unwrap_or(Value::Unknown)
+    }
+
+    fn number(&self, frame: &Frame<'m>, handle: Handle<Expression>) -> Residues {
+        match self.value(frame, handle) {
+            Value::Number(number) => number,
+            _ => unknown(self.threads),
+        }
+    }
+
+    fn is_shared(&self, handle: Handle<GlobalVariable>) -> bool {
+        match self.module.global_variables[handle].space {
+            AddressSpace::WorkGroup => true,
+            AddressSpace::Storage { access } => access.contains(StorageAccess::STORE),
+            _ => false,
+        }
+    }
+
+    fn is_thread(&self, number: &Residues) -> bool {
+        number.iter().enumerate().all(|(thread, &residue)| residue == (thread as i64, 0))
+    }
+
+    fn evaluate(&self, frame: &Frame<'m>, handle: Handle<Expression>) -> Value {
+        let number = |handle| self.number(frame, handle);
+        match frame.function.expressions[handle] {
+            Expression::Literal(Literal::U32(value)) => Value::Number(known(i64::from(value), self.threads)),
+            Expression::Literal(Literal::I32(value)) => Value::Number(known(i64::from(value), self.threads)),
+            Expression::Constant(constant) => {
+                match self.module.global_expressions[self.module.constants[constant].init] {
+                    Expression::Literal(Literal::U32(value)) => {
+                        Value::Number(known(i64::from(value), self.threads))
+                    }
+                    _ => Value::Unknown,
+                }
+            }
+            Expression::FunctionArgument(index) => frame.arguments[index as usize].clone(),
+            Expression::GlobalVariable(variable) if self.is_shared(variable) => Value::Shared(variable, None),
+            Expression::LocalVariable(variable) => Value::Local(frame.id, variable),
+            Expression::Access { base, index } => match self.value(frame, base) {
+                Value::Shared(variable, None) => {
+                    let above = self.above(frame, index);
+                    let region = self.region(frame, index);
+                    Value::Shared(variable, Some(Index { residues: number(index), region, above }))
+                }
+                other @ Value::Shared(..) => other,
+                _ => Value::Unknown,
+            },
+            Expression::AccessIndex { base, .. } => match self.value(frame, base) {
+                shared @ Value::Shared(..) => shared,
+                _ => Value::Unknown,
+            },
+            Expression::Load { pointer } => match self.value(frame, pointer) {
+                Value::Local(_, variable) => {
+                    let found = frame.locals.get(&variable.index()).cloned();
+                    Value::Number(found.unwrap_or_else(|| unknown(self.threads)))
+                }
+                _ => Value::Unknown,
+            },
+            Expression::Binary { op, left, right } => {
+                let (left, right) = (number(left), number(right));
+                Value::Number(left.into_iter().zip(right).map(|(a, b)| combine(op, a, b)).collect())
+            }
+            _ => Value::Unknown,
+        }
+    }
+
+    /// A number that is written out, or has a name.
+    fn constant(&self, frame: &Frame<'m>, handle: Handle<Expression>) -> Option<u32> {
+        let expression = match frame.function.expressions[handle] {
+            Expression::Constant(constant) => {
+                &self.module.global_expressions[self.module.constants[constant].init]
+            }
+            _ => &frame.function.expressions[handle],
+        };
+        match *expression {
+            Expression::Literal(Literal::U32(value)) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The constant that an index begins with, or 0.
+    fn region(&self, frame: &Frame<'m>, index: Handle<Expression>) -> u32 {
+        match frame.function.expressions[index] {
+            Expression::Binary { op: BinaryOperator::Add, left, .. } => {
+                self.constant(frame, left).unwrap_or_else(|| self.region(frame, left))
+            }
+            _ => 0,
+        }
+    }
+
+    /// x of an index `thread + x`.
+    fn above(&self, frame: &Frame<'m>, index: Handle<Expression>) -> Option<Term> {
+        let Expression::Binary { op: BinaryOperator::Add, left, right } = frame.function.expressions[index]
+        else {
+            return None;
+        };
+        let is_thread = |handle| self.is_thread(&self.number(frame, handle));
+        is_thread(left).then(|| self.term(frame, right))
+    }
+
+    /// An expression at this point in time; loads of a variable are told apart by it, not by themselves.
+    fn term(&self, frame: &Frame<'m>, handle: Handle<Expression>) -> Term {
+        let origin = match frame.function.expressions[handle] {
+            Expression::Load { pointer } => pointer,
+            _ => handle,
+        };
+        (frame.id, origin.index(), self.passes.clone())
+    }
+
+    fn access(&mut self, frame: &Frame<'m>, pointer: Handle<Expression>, is_write: bool) {
+        let Value::Shared(variable, index) = self.value(frame, pointer) else { return };
+        let is_own = index.as_ref().is_some_and(|index| {
+            let own = |(thread, &(value, modulus)): (usize, &(i64, i64))| {
+                modulus % self.threads == 0 && value.rem_euclid(self.threads) == thread as i64
+            };
+            index.residues.iter().enumerate().all(own)
+        });
+        let outer = self.passes.len().saturating_sub(1);
+        let access = Access {
+            variable,
+            is_write,
+            is_own,
+            region: index.as_ref().map_or(0, |index| index.region),
+            above: index.and_then(|index| index.above),
+            below: self.below.clone(),
+            site: (frame.path.clone(), pointer.index(), self.passes[..outer].to_vec()),
+        };
+        for other in &self.since {
+            if let Some(conflict) = self.conflict(other, &access) {
+                self.conflicts.push(conflict);
+            }
+        }
+        if !self.since.contains(&access) {
+            self.since.push(access);
+        }
+    }
+
+    fn conflict(&self, a: &Access, b: &Access) -> Option<String> {
+        let global = &self.module.global_variables[a.variable];
+        let is_storage = global.space != AddressSpace::WorkGroup;
+        let harmless = a.variable != b.variable
+            || a.region != b.region
+            || !(a.is_write || b.is_write)
+            || is_storage && a.is_write == b.is_write
+            || a.is_own && b.is_own
+            || a.site == b.site
+            || are_halves(a, b)
+            || are_halves(b, a);
+        let name = global.name.as_deref().unwrap_or("?");
+        let verb = |access: &Access| if access.is_write { "write" } else { "read" };
+        (!harmless).then(|| format!("{name}: {} and {} without a barrier between", verb(a), verb(b)))
+    }
+
+    fn block(&mut self, frame: &mut Frame<'m>, block: &'m Block) {
+        for statement in block.iter() {
+            match statement {
+                Statement::Emit(range) => {
+                    for handle in range.clone() {
+                        if let Expression::Load { pointer } = frame.function.expressions[handle] {
+                            self.access(frame, pointer, false);
+                        }
+                        let value = self.evaluate(frame, handle);
+                        frame.values.insert(handle.index(), value);
+                    }
+                }
+                Statement::Block(inner) => self.block(frame, inner),
+                Statement::If { condition, accept, reject } => {
+                    // What is decided when a kernel is compiled has one way.
+                    match self.decided(frame, *condition) {
+                        Some(true) => {
+                            self.block(frame, accept);
+                            continue;
+                        }
+                        Some(false) => {
+                            self.block(frame, reject);
+                            continue;
+                        }
+                        None => {}
+                    }
+                    let (before, locals) = (self.since.clone(), frame.locals.clone());
+                    let guard = self.guard(frame, *condition);
+                    let depth = self.below.len();
+                    self.below.extend(guard);
+                    self.block(frame, accept);
+                    self.below.truncate(depth);
+                    let accepted = std::mem::replace(&mut self.since, before);
+                    let accepted_locals = std::mem::replace(&mut frame.locals, locals);
+                    self.block(frame, reject);
+                    self.join(accepted);
+                    // What differs is not known.
+                    frame.locals.retain(|variable, value| accepted_locals.get(variable) == Some(value));
+                }
+                Statement::Switch { cases, .. } => {
+                    let before = self.since.clone();
+                    let mut joined = Vec::new();
+                    for case in cases {
+                        self.since.clone_from(&before);
+                        self.block(frame, &case.body);
+                        joined.append(&mut self.since);
+                    }
+                    self.since = before;
+                    self.join(joined);
+                }
+                Statement::Loop { body, continuing, .. } => self.repeat(frame, body, continuing),
+                Statement::Store { pointer, value } => {
+                    self.access(frame, *pointer, true);
+                    if let Value::Local(_, variable) = self.value(frame, *pointer) {
+                        match self.value(frame, *value) {
+                            Value::Number(number) => drop(frame.locals.insert(variable.index(), number)),
+                            _ => drop(frame.locals.remove(&variable.index())),
+                        }
+                    }
+                }
+                Statement::Atomic { .. } => {}
+                Statement::Call { function, arguments, .. } => {
+                    let values = arguments.iter().map(|&argument| self.value(frame, argument)).collect();
+                    let path = [&frame.path[..], &[arguments.as_ptr() as usize]].concat();
+                    self.call(&self.module.functions[*function], values, path);
+                }
+                Statement::ControlBarrier(barrier) => {
+                    let module = self.module;
+                    self.since.retain(|access| {
+                        let covered = match module.global_variables[access.variable].space {
+                            AddressSpace::WorkGroup => Barrier::WORK_GROUP,
+                            _ => Barrier::STORAGE,
+                        };
+                        !barrier.contains(covered)
+                    });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Walks a loop twice, after it has found out what is known of variables that grow by steps. Leaving it early
+    /// is as good as leaving it at the end of a pass: what was accessed stays.
+    fn repeat(&mut self, frame: &mut Frame<'m>, body: &'m Block, continuing: &'m Block) {
+        let mut stores = Vec::new();
+        stores_of(body, &mut stores);
+        stores_of(continuing, &mut stores);
+        let start = frame.locals.clone();
+        for (pointer, value) in &stores {
+            let Expression::LocalVariable(variable) = frame.function.expressions[*pointer] else { continue };
+            let step = self.step(frame, variable, *value);
+            let number = frame.locals.get(&variable.index()).cloned();
+            let grown = number.zip(step).map(|(number, step)| {
+                let with =
+                    |((value, modulus), step): ((i64, i64), i64)| normalized((value, gcd(modulus, step)));
+                number.into_iter().zip(step).map(with).collect::<Residues>()
+            });
+            match grown {
+                Some(grown) => drop(frame.locals.insert(variable.index(), grown)),
+                None => drop(frame.locals.remove(&variable.index())),
+            }
+        }
+        let known = frame.locals.clone();
+        let before = self.since.clone();
+        let mut ended = before;
+        for pass in 0..2 {
+            frame.locals.clone_from(&known);
+            self.passes.push(pass);
+            self.block(frame, body);
+            self.block(frame, continuing);
+            self.passes.pop();
+            ended.extend(
+                self.since.iter().filter(|access| !ended.contains(access)).cloned().collect::<Vec<_>>(),
+            );
+        }
+        self.since = ended;
+        // What is not written in the loop is what it was.
+        frame.locals = known;
+        for (variable, value) in start {
+            let written = stores.iter().any(|(pointer, _)| {
+                matches!(frame.function.expressions[*pointer], Expression::LocalVariable(v) if v.index() == variable)
+            });
+            if !written {
+                frame.locals.insert(variable, value);
+            }
+        }
+    }
+
+    /// c of a value `variable + c`, for each thread.
+    fn step(
+        &self,
+        frame: &Frame<'m>,
+        variable: Handle<LocalVariable>,
+        value: Handle<Expression>,
+    ) -> Option<Vec<i64>> {
+        let expressions = &frame.function.expressions;
+        let Expression::Binary { op: BinaryOperator::Add, left, right } = expressions[value] else {
+            return None;
+        };
+        let Expression::Load { pointer } = expressions[left] else { return None };
+        if expressions[pointer] != Expression::LocalVariable(variable) {
+            return None;
+        }
+        // It may not have been computed yet: constants need no statement, and products of them are exact.
+        let step = self.number_of_constants(frame, right)?;
+        Some(vec![step; self.threads as usize])
+    }
+
+    fn number_of_constants(&self, frame: &Frame<'m>, handle: Handle<Expression>) -> Option<i64> {
+        match self.evaluate(frame, handle) {
+            Value::Number(number) => {
+                let first = number[0];
+                // A step that is not known but a multiple of something will do.
+                number.iter().all(|&residue| residue == first).then_some(())?;
+                match first {
+                    (step, 0) => Some(step),
+                    (0, modulus) if modulus > 1 => Some(modulus),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// A condition that does not depend on what runs.
+    fn decided(&self, frame: &Frame<'m>, condition: Handle<Expression>) -> Option<bool> {
+        match frame.function.expressions[condition] {
+            Expression::Literal(Literal::Bool(value)) => Some(value),
+            Expression::Constant(constant) => {
+                match self.module.global_expressions[self.module.constants[constant].init] {
+                    Expression::Literal(Literal::Bool(value)) => Some(value),
+                    _ => None,
+                }
+            }
+            Expression::Binary { op: BinaryOperator::Greater, left, right } => {
+                Some(self.constant(frame, left)? > self.constant(frame, right)?)
+            }
+            _ => None,
+        }
+    }
+
+    /// x of a condition `thread < x`.
+    fn guard(&self, frame: &Frame<'m>, condition: Handle<Expression>) -> Option<Term> {
+        let Expression::Binary { op: BinaryOperator::Less, left, right } =
+            frame.function.expressions[condition]
+        else {
+            return None;
+        };
+        self.is_thread(&self.number(frame, left)).then(|| self.term(frame, right))
+    }
+
+    fn join(&mut self, other: Vec<Access>) {
+        for access in other {
+            if !self.since.contains(&access) {
+                self.since.push(access);
+            }
+        }
+    }
+}
+
+/// Whether the first is to `thread + x` and the second to a thread's own cell, both where `thread < x`.
+fn are_halves(upper: &Access, lower: &Access) -> bool {
+    let Some(x) = &upper.above else { return false };
+    lower.is_own && upper.below.contains(x) && lower.below.contains(x)
+}
+
+fn stores_of(block: &Block, out: &mut Vec<(Handle<Expression>, Handle<Expression>)>) {
+    for statement in block.iter() {
+        match statement {
+            Statement::Store { pointer, value } => out.push((*pointer, *value)),
+            Statement::Block(inner) => stores_of(inner, out),
+            Statement::If { accept, reject, .. } => {
+                stores_of(accept, out);
+                stores_of(reject, out);
+            }
+            Statement::Loop { body, continuing, .. } => {
+                stores_of(body, out);
+                stores_of(continuing, out);
+            }
+            Statement::Switch { cases, .. } => cases.iter().for_each(|case| stores_of(&case.body, out)),
+            _ => {}
+        }
+    }
+}
+
+/// Where barriers are called in a source: what is called, and the bytes of the statement.
+fn barriers(source: &str) -> Vec<std::ops::Range<usize>> {
+    let find = |name: &'static str| source.match_indices(name).map(|(at, text)| at..at + text.len());
+    let mut all: Vec<_> = find("workgroupBarrier();").chain(find("storageBarrier();")).collect();
+    all.sort_by_key(|range| range.start);
+    all
+}
+
+/// Whether a text ends inside the block that was last opened by some words.
+fn is_inside(text: &str, opening: &str) -> bool {
+    let Some(at) = text.rfind(opening) else { return false };
+    let mut depth = 0;
+    for c in text[at..].chars() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 1 => return false,
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    true
+}
+
+#[test]
+fn no_barrier_is_missing_and_each_one_would_be_missed() {
+    let mut walked = 0;
+    let mut removed = 0;
+    for variant in all() {
+        let barriers = barriers(&variant.source);
+        if barriers.is_empty() {
+            continue;
+        }
+        // Which loss it is makes no difference to what is shared.
+        if variant.constants.iter().any(|&(name, value)| name == "LOSS" && value != 0.0) {
+            continue;
+        }
+        walked += 1;
+        let (whole, _) = variant.module();
+        assert_eq!(Checker::conflicts(&whole), [""; 0], "{}", variant.name);
+        for range in barriers {
+            let before = &variant.source[..range.start];
+            let line = before.lines().count();
+            let mutated = [before, &variant.source[range.end..]].concat();
+            let is_off = |flag: &str| {
+                let off = format!("const {flag} = false");
+                variant.source.contains(&off) && is_inside(before, &format!("if {flag} {{"))
+            };
+            // A branch that is off has no threads.
+            let is_staged = variant.constants.iter().any(|&(name, _)| name == "STAGE_ROWS");
+            let is_of_stage = is_inside(before, "if STAGE_ROWS > 0u {");
+            if is_off("RESAMPLES") || is_off("SHARED") || is_of_stage && !is_staged {
+                continue;
+            }
+            let shared = is_inside(before, "if SHARED {");
+            let (module, _) = module(&variant.name, &mutated, &variant.constants);
+            let found = Checker::conflicts(&module);
+            // With tiles of one, the thread that computes a score is the one that takes it up: what is shared with
+            // nobody needs no barrier. Such populations have larger tiles unless a test asks for this.
+            let is_alone = shared && variant.constants.contains(&("LANES", 1.0));
+            assert_eq!(found.is_empty(), is_alone, "{}: the barrier on line {line}", variant.name);
+            removed += 1;
+        }
+    }
+    eprintln!("{walked} variants with barriers, {removed} barriers removed one by one");
+    assert!(walked > 100 && removed > 400, "{walked} {removed}");
+}
+
+/// Conflicts of a kernel of 64 threads whose shared array is `cells`.
+fn found(body: &str) -> Vec<String> {
+    let source = format!(
+        "@group(0) @binding(0) var<storage, read_write> out: array<f32>;\n\
+         var<workgroup> cells: array<f32, 256>;\n\
+         @compute @workgroup_size(64)\n\
+         fn main(@builtin(local_invocation_index) thread: u32) {{\n{body}\n}}"
+    );
+    let (module, _) = module("a kernel of a test", &source, &[]);
+    Checker::conflicts(&module)
+}
+
+#[test]
+fn conflicts_are_found_and_nothing_else() {
+    let sound = [
+        // Own cells, also with strides.
+        "cells[thread] = 1.0; out[thread] = cells[thread];",
+        "for (var i = thread; i < 256u; i += 64u) { cells[i] = 1.0; }\n\
+         for (var i = thread; i < 256u; i += 64u) { out[i] = cells[i]; }",
+        "let lane = thread % 8u; for (var i = thread / 8u; i < 32u; i += 8u) { cells[i * 8u + lane] = 1.0; }\n\
+         cells[thread] = 2.0;",
+        "cells[thread] = 1.0; workgroupBarrier(); out[thread] = cells[63u - thread];",
+        "cells[thread] = 1.0;\n\
+         for (var half = 32u; half > 0u; half /= 2u) { workgroupBarrier();\n\
+         if thread < half { cells[thread] += cells[thread + half]; } }",
+    ];
+    for body in sound {
+        assert_eq!(found(body), [""; 0], "{body}");
+    }
+    let wrong = [
+        "cells[thread] = 1.0; out[thread] = cells[63u - thread];",
+        "for (var i = thread; i < 256u; i += 32u) { cells[i] = 1.0; } out[thread] = cells[thread];",
+        "cells[thread] = 1.0; storageBarrier(); out[thread] = cells[63u - thread];",
+        // Another thread's cell in the next pass.
+        "for (var i = 0u; i < 9u; i += 1u) { workgroupBarrier(); cells[thread] = 1.0; workgroupBarrier();\n\
+         out[thread] = cells[63u - thread]; } cells[thread] = 2.0;",
+        "cells[thread] = 1.0; workgroupBarrier();\n\
+         for (var half = 32u; half > 0u; half /= 2u) { if thread < half { cells[thread] += cells[thread + half]; } }",
+        // Without the guard both halves are everybody's.
+        "cells[thread] = 1.0; workgroupBarrier(); let half = 32u + thread / 64u; cells[thread] += cells[thread + half];",
+        // Only one way has a barrier.
+        "cells[thread] = 1.0; if out[0] > 0.0 { workgroupBarrier(); } out[thread] = cells[63u - thread];",
+        // Rows of storage that another thread has written.
+        "out[63u - thread] = 1.0; workgroupBarrier(); cells[thread] = out[thread];",
+    ];
+    for body in wrong {
+        assert!(!found(body).is_empty(), "{body}");
+    }
+}

@@ -1,0 +1,204 @@
+//! Sums under the errors that WGSL allows. Drivers may compute exponentials, logarithms, powers and quotients a few
+//! units off, flush denormal numbers to 0, and fuse multiplications with additions; lavapipe does little of it. Here
+//! the source of the loss kernel is rewritten so that it does all of it, as far as the specification lets it, and runs
+//! on real positions.
+
+use gputexel::dataset::Layout;
+use gputexel::devices::{positions, reference};
+use gputexel::evaluator::gpu::kernels::{Kernel, Segment, Shape, Uniforms, Variant};
+use gputexel::evaluator::{Population, Request};
+use gputexel::gpu::buffers::{GrowingBuffer, Readback};
+use gputexel::gpu::meter::{Gpu, whole};
+use gputexel::gpu::{GpuContext, KernelSource};
+use gputexel::objective::{LossKind, x_per_cp};
+
+use crate::common::gpu::context;
+
+/// Which way errors point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Errors {
+    /// None: the source as it is.
+    None,
+    /// Each of another size and sign, by the bits of its argument.
+    Scattered,
+    /// All as large as they may be, upward.
+    Upward,
+    /// All as large as they may be, downward.
+    Downward,
+}
+
+/// Functions with the errors of the specification's table (WGSL, accuracy of expressions), on numbers that the hash
+/// of an argument scatters.
+const FUNCTIONS: &str = "
+fn error_of(a: f32, b: f32) -> f32 {
+    var h = bitcast<u32>(a) * 0x9e3779b1u ^ bitcast<u32>(b) * 0x85ebca77u;
+    h = (h ^ (h >> 15u)) * 0x2c1b3c6du;
+    h = h ^ (h >> 13u);
+    let scattered = f32(h & 0xffffu) / 32767.5 - 1.0;
+    return select(DIRECTION, scattered, DIRECTION == 0.0);
+}
+fn flushed(value: f32) -> f32 {
+    return select(value, 0.0, abs(value) < 1.1754943508222875e-38);
+}
+// 3 + 2 |x| units in the last place.
+fn allowed_exp(x: f32) -> f32 {
+    let y = exp(x);
+    return flushed(y + y * error_of(x, 1.0) * (3.0 + 2.0 * abs(x)) * 1.1920929e-7);
+}
+// 2^-21 between 0.5 and 2, else 3 units.
+fn allowed_log(x: f32) -> f32 {
+    let y = log(x);
+    let near = x >= 0.5 && x <= 2.0;
+    return flushed(y + error_of(x, 2.0) * select(3.0 * 1.1920929e-7 * abs(y), 4.76837158203125e-7, near));
+}
+// 2.5 units.
+fn allowed_quotient(a: f32, b: f32) -> f32 {
+    let y = a / b;
+    return flushed(y + y * error_of(a, b) * 2.5 * 1.1920929e-7);
+}
+// exp2(b * log2(a)), whose errors it inherits.
+fn allowed_pow(a: f32, b: f32) -> f32 {
+    let near = a >= 0.5 && a <= 2.0;
+    let l = log2(a);
+    let log = l + error_of(a, 3.0) * select(3.0 * 1.1920929e-7 * abs(l), 4.76837158203125e-7, near);
+    let y = exp2(b * log);
+    return flushed(y + y * error_of(b * log, 4.0) * (3.0 + 2.0 * abs(b * log)) * 1.1920929e-7);
+}
+";
+
+/// The source with those errors. Each replacement must find something, so that none is lost when kernels change.
+fn rewritten(source: &str, errors: Errors) -> String {
+    let direction = match errors {
+        Errors::None => return source.to_string(),
+        Errors::Scattered => "0.0",
+        Errors::Upward => "1.0",
+        Errors::Downward => "-1.0",
+    };
+    let mut text = source.to_string();
+    let mut replace = |pattern: &str, with: &str| {
+        let regex = regex::Regex::new(pattern).unwrap();
+        assert!(regex.is_match(&text), "{pattern} is nowhere in the kernel");
+        text = regex.replace_all(&text, with).into_owned();
+    };
+    replace(r"\bexp\(", "allowed_exp(");
+    replace(r"\blog\(", "allowed_log(");
+    replace(r"\bpow\(", "allowed_pow(");
+    replace(r"Real\(1\.0\) / \(Real\(1\.0\) \+ tail\)", "allowed_quotient(1.0, 1.0 + tail)");
+    replace(r"sum \+= (sign_of\([^;]*?\)) \* (tables\[[^;]*\]);", "sum = fma($1, $2, sum);");
+    replace(
+        r"let difference = p \* \(Real\(1\.0\) - y\) - rest \* y;",
+        "let difference = flushed(fma(p, 1.0 - y, -(rest * y)));",
+    );
+    replace(r"let dp = near \* far;", "let dp = flushed(near * far);");
+    replace(r"sum \+= weight \* (outcome\([^;]*\)\.loss);", "sum = fma(weight, $1, sum);");
+    format!("const DIRECTION = {direction};\n{FUNCTIONS}{text}")
+}
+
+/// The mean loss of a θ by the loss kernel, one member at a time, on rows of ±1.
+fn loss(context: &GpuContext, layout: &Layout, theta: &[f64], k: f64, loss: u32, errors: Errors) -> f64 {
+    let features = layout.features();
+    let (mut places, mut rows, mut segments) = (Vec::new(), Vec::new(), Vec::new());
+    let mut tables: Vec<f32> = Vec::new();
+    for (taper, bucket) in layout.buckets().iter().enumerate() {
+        let units = [bucket.mg_units, bucket.eg_units].map(f64::from);
+        let value = |f: usize| (units[0] * theta[f] + units[1] * theta[features + f]) as f32;
+        tables.extend((0..features).map(value));
+        tables.push(0.0);
+        // Segments of many positions, as in large datasets.
+        for first in bucket.positions.clone().step_by(2048) {
+            let end = (first + 2048).min(bucket.positions.end);
+            let (first, end) = (first as u32, end as u32);
+            segments.push(Segment { first, end, block: 0, taper: taper as u32, part: 0 });
+        }
+    }
+    for shape in layout.shapes_in(0..layout.positions()) {
+        let length = shape.row_length();
+        for (i, n) in shape.positions.clone().enumerate() {
+            let counts = shape.plus as u32 | (shape.minus as u32) << 16;
+            places.extend([rows.len() as u32 / 2, counts, layout.targets()[n].to_bits(), 1f32.to_bits()]);
+            let ids = &layout.ids()[shape.first_entry + i * length..][..length];
+            for ids in ids.chunks(4) {
+                let id = |i: usize| u32::from(ids.get(i).copied().unwrap_or(features as u16));
+                rows.extend([id(0) | id(1) << 16, id(2) | id(3) << 16]);
+            }
+        }
+    }
+    let member_rows = tables.len() as u32;
+    tables.extend([x_per_cp(k) as f32, 0.0, 0.0, 0.0]);
+    let uniforms = Uniforms {
+        features: features as u32,
+        stride: 1,
+        columns: 1,
+        record: 1,
+        chunk: 1,
+        member_rows,
+        segments: segments.len() as u32,
+        total_segments: segments.len() as u32,
+        scale: 1.0 / f32::from(layout.phase_max()),
+        power: 2.5,
+        ..Uniforms::default()
+    };
+    let variant = Variant::new(Kernel::Loss, 1, loss, Shape { unit: true, ..Shape::default() });
+    let source = rewritten(&Kernel::Loss.source(variant.shape), errors);
+    let gpu = Gpu::new(context, None);
+    let kernel = KernelSource { name: "loss", source: &source, constants: &variant.constants() };
+    let pipeline = gpu.pipeline(&kernel).unwrap();
+    let mut sizes = GrowingBuffer::uniform("uniforms");
+    let sizes = sizes.fill(&gpu, bytemuck::bytes_of(&uniforms)).unwrap();
+    let upload = |bytes: &[u8]| gpu.upload("data", bytes).unwrap();
+    let inputs = [
+        upload(bytemuck::cast_slice(&segments)),
+        upload(bytemuck::cast_slice(&places)),
+        upload(bytemuck::cast_slice(&rows)),
+        upload(bytemuck::cast_slice(&tables)),
+    ];
+    let mut losses = GrowingBuffer::output("losses");
+    let bytes = 4 * segments.len() as u64;
+    let losses = losses.reserve(&gpu, bytes).unwrap();
+    let mut bindings = vec![whole(&sizes)];
+    bindings.extend(inputs.iter().map(|buffer| whole(buffer.raw())));
+    bindings.push(whole(&losses));
+    let mut encoder = gpu.encoder();
+    gpu.dispatch(&mut encoder, &pipeline, &bindings, [segments.len() as u32, 1]).unwrap();
+    let mut readback = Readback::default();
+    readback.begin(&gpu, bytes).unwrap();
+    readback.push(&mut encoder, &losses, bytes);
+    gpu.submit(Some(encoder)).unwrap();
+    let sum = readback.finish(&gpu, |sums| sums.iter().map(|&sum| f64::from(sum)).sum::<f64>()).unwrap();
+    sum / layout.positions() as f64
+}
+
+#[test]
+fn losses_bear_the_errors_that_wgsl_allows() {
+    let Some(context) = context() else { return };
+    let sample = positions::piece_squares().unwrap();
+    let layout = Layout::whole(&sample.data).unwrap();
+    // No whole numbers, and small shares of large ones.
+    let theta: Vec<f64> = sample
+        .theta
+        .iter()
+        .enumerate()
+        .map(|(i, v)| f64::from((v + (i % 29) as f64 * 0.37 - 5.0) as f32))
+        .collect();
+    let kinds = [LossKind::Squared, LossKind::CrossEntropy, LossKind::Power(2.5)];
+    for (number, kind) in (0..).zip(kinds) {
+        for k in [0.3, 0.8] {
+            let population = Population::single(&theta, k);
+            let request = Request { parts: 0..1, loss: kind, gradients: false, curvature: false };
+            let wanted = reference(&sample.data, &layout, &population, &request).losses[0];
+            let error = |errors| {
+                let got = loss(context, &layout, &theta, k, number, errors);
+                (got - wanted).abs() / wanted
+            };
+            let plain = error(Errors::None);
+            assert!(plain < 2e-7, "{kind}, K {k}: {plain:e} as it is");
+            let scattered = error(Errors::Scattered);
+            assert!(scattered < 1e-6, "{kind}, K {k}: {scattered:e} with scattered errors");
+            // The bound of `devices --check`.
+            let worst = error(Errors::Upward).max(error(Errors::Downward));
+            assert!(worst < 1e-5, "{kind}, K {k}: {worst:e} with all errors one way");
+            assert!(worst > plain, "{kind}, K {k}: errors make no difference");
+            eprintln!("{kind}, K {k}: {plain:.1e}, scattered {scattered:.1e}, one way {worst:.1e}");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Every kernel with everything that it is specialized for.
+
+use std::collections::HashSet;
+
+use gputexel::chess::PhaseSettings;
+use gputexel::evaluator::gpu::kernels::{Kernel, Shape, Variant};
+use gputexel::evaluator::gpu::program::program_sources;
+use gputexel::model::program::CompiledProgram;
+use gputexel::model::{FeatureKind, FeatureSet};
+use gputexel::spsa::MethodKind;
+use gputexel::spsa::simulator::gpu::kernel_source;
+use naga::back::PipelineConstants;
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use naga::{Module, ShaderStage};
+
+use crate::common::programs::{FEATURES, program};
+
+/// Features for which workgroup memory is sized: those of piece-square tables.
+const SIZED_FOR: usize = 384;
+
+/// A kernel as it is compiled.
+pub struct Compiled {
+    /// What tells it from others.
+    pub name: String,
+    /// The kernel, without what it is specialized for.
+    pub kernel: String,
+    /// Whether it is the most common variant of its kernel.
+    pub is_usual: bool,
+    /// Its source, with a value for each override.
+    pub source: String,
+    /// Values of overrides.
+    pub constants: Vec<(&'static str, f64)>,
+}
+
+impl Compiled {
+    /// The module with its overrides replaced.
+    pub fn module(&self) -> (Module, ModuleInfo) {
+        module(&self.name, &self.source, &self.constants)
+    }
+}
+
+/// A source as a module without overrides.
+pub fn module(name: &str, source: &str, constants: &[(&'static str, f64)]) -> (Module, ModuleInfo) {
+    let parsed = naga::front::wgsl::parse_str(source)
+        .unwrap_or_else(|e| panic!("{}", e.emit_to_string_with_path(source, name)));
+    let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+        .validate(&parsed)
+        .unwrap_or_else(|e| panic!("{}", e.emit_to_string_with_path(source, name)));
+    let known = |name: &str| parsed.overrides.iter().any(|(_, found)| found.name.as_deref() == Some(name));
+    let constants = constants.iter().filter(|(name, _)| known(name));
+    let constants: PipelineConstants = constants.map(|&(name, value)| (name.to_string(), value)).collect();
+    let entry = Some((ShaderStage::Compute, "main"));
+    let (module, info) = naga::back::pipeline_constants::process_overrides(&parsed, &info, entry, &constants)
+        .unwrap_or_else(|e| panic!("{name}: {e}"));
+    (module.into_owned(), info.into_owned())
+}
+
+/// All kernels, in all their variants.
+pub fn all() -> Vec<Compiled> {
+    let mut all = evaluator();
+    all.extend(programs());
+    for method in MethodKind::ALL {
+        for published in [false, true] {
+            let words = if published { " as published" } else { "" };
+            all.push(Compiled {
+                name: format!("simulator {method}{words}"),
+                kernel: format!("simulator {method}"),
+                is_usual: !published,
+                source: kernel_source(method, published),
+                constants: Vec::new(),
+            });
+        }
+    }
+    all
+}
+
+/// The kernels of linear evaluations.
+fn evaluator() -> Vec<Compiled> {
+    let mut seen = HashSet::new();
+    let mut all = Vec::new();
+    for kernel in Kernel::ALL {
+        for tile in [1, 4, 8, 16, 32] {
+            for bits in 0..64u32 {
+                let bit = |n: u32| bits >> n & 1 == 1;
+                let shape = Shape {
+                    // Unit rows first: they are the usual ones.
+                    unit: !bit(0),
+                    blends: bit(1),
+                    resamples: bit(2),
+                    shared: bit(3),
+                    weighted: bit(4),
+                    ..Shape::default()
+                };
+                // Matrices are made for one member at a time.
+                let alone =
+                    matches!(kernel, Kernel::LossCurvature | Kernel::HessianSlab | Kernel::HessianExpand);
+                if alone && tile > 1 {
+                    continue;
+                }
+                for (loss, staged) in (0..3).flat_map(|loss| [(loss, false), (loss, true)]) {
+                    let variant = Variant::new(kernel, tile, loss, shape);
+                    // Tables in workgroup memory, where they fit what most devices have.
+                    let fits = match kernel {
+                        Kernel::Loss => tile > 1 && !shape.shared,
+                        Kernel::Gradient => (4..=16).contains(&tile) && !shape.shared,
+                        _ => false,
+                    };
+                    let variant = match kernel {
+                        Kernel::HessianSlab => variant.for_features(SIZED_FOR),
+                        _ if staged && fits => variant.for_features(SIZED_FOR),
+                        _ if staged => continue,
+                        _ => variant,
+                    };
+                    let label =
+                        if staged { format!("{} staged", kernel.name()) } else { kernel.name().to_string() };
+                    if !seen.insert(variant) {
+                        continue;
+                    }
+                    let tiles = match kernel {
+                        Kernel::Loss => 32,
+                        Kernel::Gradient => 16,
+                        _ => variant.tile,
+                    };
+                    let is_usual = bits == 0 && loss == 0 && variant.tile == tiles;
+                    // Of kernels that only know whether they have vectors, the one that has.
+                    if is_usual {
+                        all.iter_mut().filter(|other: &&mut Compiled| other.kernel == label).for_each(
+                            |other| {
+                                other.is_usual = false;
+                            },
+                        );
+                    }
+                    all.push(Compiled {
+                        name: name(&variant, staged),
+                        kernel: label,
+                        is_usual,
+                        source: kernel.source(variant.shape),
+                        constants: variant.constants(),
+                    });
+                }
+            }
+        }
+    }
+    all
+}
+
+fn name(variant: &Variant, staged: bool) -> String {
+    let Shape { unit, blends, resamples, shared, weighted, .. } = variant.shape;
+    let flags = [
+        (unit, "unit"),
+        (blends, "blends"),
+        (resamples, "resamples"),
+        (shared, "shared"),
+        (weighted, "weighted"),
+        (staged, "staged"),
+    ];
+    let flags: String = flags.iter().filter(|(on, _)| *on).map(|(_, name)| format!(" {name}")).collect();
+    format!("{} tile {} loss {}{flags}", variant.kernel.name(), variant.tile, variant.loss)
+}
+
+/// The kernels of a program of each kind: one that tests made up, and that of the set `full`.
+fn programs() -> Vec<Compiled> {
+    let full = FeatureSet::new(FeatureKind::Full, PhaseSettings::default());
+    let of_full = full.program.clone().expect("the set has a program");
+    let compiled = [
+        ("tests", CompiledProgram::try_new(program(), FEATURES).unwrap()),
+        ("full", CompiledProgram::try_new(of_full, full.features.len()).unwrap()),
+    ];
+    let mut all = Vec::new();
+    for (whose, compiled) in &compiled {
+        for unit in [true, false] {
+            for (kernel, source) in program_sources(compiled, unit) {
+                let losses = if source.contains("override LOSS") { 0..3 } else { 0..1 };
+                for loss in losses {
+                    let rows = if unit { " unit" } else { "" };
+                    all.push(Compiled {
+                        name: format!("{kernel} of {whose} loss {loss}{rows}"),
+                        kernel: kernel.to_string(),
+                        is_usual: *whose == "full" && unit && loss == 0,
+                        source: source.clone(),
+                        constants: vec![("WORKGROUP", 64.0), ("LOSS", f64::from(loss))],
+                    });
+                }
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn every_kernel_has_one_usual_variant() {
+    let all = all();
+    let kernels: HashSet<&str> = all.iter().map(|variant| &variant.kernel[..]).collect();
+    for kernel in kernels {
+        let usual = all.iter().filter(|variant| variant.kernel == kernel && variant.is_usual);
+        let names: Vec<&str> = usual.map(|variant| &variant.name[..]).collect();
+        assert_eq!(names.len(), 1, "{kernel}: {names:?}");
+    }
+    let names: HashSet<&str> = all.iter().map(|variant| &variant.name[..]).collect();
+    assert_eq!(names.len(), all.len(), "no two variants have one name");
+}
