@@ -38,8 +38,10 @@ fn two_billion_positions_are_cut_without_overflow() {
                 next = segment.end;
             }
             assert_eq!(next as usize, count);
-            // Segments are as long as cells allow: there are few enough that their losses fit a binding.
-            assert!(cut[0].len() <= count.div_ceil(1 << 16) + 1, "{}", cut[0].len());
+            // Few enough segments that the losses of a tile fit a binding.
+            let sizes = Sizes { features: 384, tapers: 1, parts: 0, segments: cut[0].len(), gradients };
+            let room = plan::max_members(&options(), &Budget::new(&options(), None), sizes);
+            assert!(room >= tiling.tile, "{} segments leave room for {room} members", cut[0].len());
         }
     }
     let spans = [Span { positions: 0..count, taper: 0, part: 0 }];
