@@ -206,8 +206,8 @@ impl Case<'_> {
                 &wanted.part_losses,
                 factor,
             ));
-            let name = if gradients { format!("losses beside gradients, {name}") } else { name.clone() };
-            findings.add(&of, &name, Measured { error, bound: LOSS_BOUND }, same);
+            let what = if gradients { format!("losses beside gradients, {name}") } else { name.clone() };
+            findings.add(&of, &what, Measured { error, bound: LOSS_BOUND }, same);
             if gradients {
                 let of = groups(Group::Gradients);
                 let factor = findings.factor(&of);
