@@ -2,7 +2,7 @@
 
 use gputexel_dataset::Layout;
 use gputexel_files::Result;
-use gputexel_gpu::Stats;
+use gputexel_gpu::{Stats, may_have_gpu};
 
 use crate::cpu::CpuEvaluator;
 use crate::gpu::{
@@ -63,6 +63,9 @@ impl Backend {
             |gpu, why| Ok(Self { choice, gpu, custom: None, memory: None, tiles: None, stats: None, why });
         if choice == BackendChoice::Cpu {
             return backend(None, "requested".to_string());
+        }
+        if choice == BackendChoice::Auto && !may_have_gpu() {
+            return backend(None, "this machine has no GPU".to_string());
         }
         let (adapter, why) = choice.pick(&list_adapters());
         if adapter.is_none() && choice == BackendChoice::Auto {

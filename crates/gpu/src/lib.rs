@@ -4,6 +4,7 @@
 mod adapter;
 pub mod buffers;
 mod context;
+mod hardware;
 pub mod meter;
 pub mod pace;
 mod pipelines;
@@ -12,5 +13,6 @@ mod timer;
 
 pub use adapter::{ALIGNMENT, AdapterSummary, BackendChoice, list_adapters};
 pub use context::{ANSWER_TIMEOUT, GpuContext};
+pub use hardware::may_have_gpu;
 pub use pipelines::KernelSource;
 pub use stats::Stats;
