@@ -167,7 +167,7 @@ impl<'a> CpuEvaluator<'a> {
         let columns =
             request.gradients.then(|| self.columns.get_or_init(|| Columns::new(self.layout, groups)));
         let positions = self.positions(&request.parts);
-        let count = (STRIPES_PER_CALL / tiles).clamp(1, (positions.len() / MIN_STRIPE).max(1));
+        let count = stripe_count(positions.len(), STRIPES_PER_CALL / tiles);
         let stripes = split(groups.blocks_of(positions), count);
         self.each_tile(population, tiles, &request.parts, &stripes, |parameters, blocks| {
             let set = self.instruction_set;
@@ -298,8 +298,13 @@ impl<'a> CpuEvaluator<'a> {
 
 /// Divides positions into at most `count` stripes of about equal length.
 fn split_into_stripes(positions: Range<usize>, count: usize) -> Vec<Range<usize>> {
-    let count = count.clamp(1, (positions.len() / MIN_STRIPE).max(1));
+    let count = stripe_count(positions.len(), count);
     split(positions, count)
+}
+
+/// So many stripes, or fewer if they would be short.
+fn stripe_count(positions: usize, most: usize) -> usize {
+    most.clamp(1, (positions / MIN_STRIPE).max(1))
 }
 
 /// Divides a range into `count` of about equal length.

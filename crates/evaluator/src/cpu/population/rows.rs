@@ -1,4 +1,5 @@
-//! The kernel for many members: SIMD lanes are members.
+//! The kernel for many members where groups do not serve: SIMD lanes are members, whose scores are shared, or whose
+//! features are too many for groups to name.
 //!
 //! Work item: a stripe of positions × a tile of `V` vectors of members. In each bucket one interpolated table
 //! serves all positions; a position's score is a sum of table rows, one vector addition per feature. Three
