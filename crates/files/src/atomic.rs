@@ -48,7 +48,7 @@ impl AtomicFile {
         if let Some(permissions) = permissions_at_birth(path) {
             builder.permissions(permissions);
         }
-        let file = builder.tempfile_in(staging_folder(path))?;
+        let file = builder.tempfile_in(staging_folder(path)).map_err(without_path)?;
         // Whoever clears up what killed processes left sees that this one is alive. Elsewhere than on
         // Unix, locks keep others from reading.
         if cfg!(unix) {
@@ -95,6 +95,15 @@ impl Write for AtomicFile {
 
     fn flush(&mut self) -> std::io::Result<()> {
         self.as_file_mut().flush()
+    }
+}
+
+/// The error of the system in one of `tempfile`, which names a file that nobody knows of.
+fn without_path(error: std::io::Error) -> std::io::Error {
+    let source = error.get_ref().and_then(|inner| inner.source());
+    match source.and_then(|source| source.downcast_ref::<std::io::Error>()).and_then(|e| e.raw_os_error()) {
+        Some(code) => std::io::Error::from_raw_os_error(code),
+        None => error,
     }
 }
 

@@ -21,9 +21,8 @@ use super::{Space, box_quadratic};
 /// Number of pairs stored per member.
 pub const QUASI_NEWTON_PAIRS: usize = 10;
 /// A member has converged when the gain predicted by its model falls to this fraction of the first
-/// prediction: its distance to the minimum is then a 300th of the initial distance, which changes the spread of
-/// members by 1e-5 of itself.
-const ARRIVED: f64 = 1e-5;
+/// prediction: its distance to the minimum is then a thousandth of the initial distance.
+const ARRIVED: f64 = 1e-6;
 /// Maximum upward slope at the end of a step, as a fraction of the downward slope at its start.
 const UPWARD: f64 = 0.9;
 /// Relative increase of the loss over a step that is tolerated as rounding error.

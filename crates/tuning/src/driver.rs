@@ -239,7 +239,10 @@ impl<'a> Tuning<'a> {
                 } else if batches == 1 {
                     self.judge(&candidates, &losses);
                 }
-                self.progress.recent_losses.push(best.loss);
+                // The lowest so far: large first steps may lead uphill for longer than the window.
+                let lowest =
+                    self.progress.recent_losses.last().map_or(best.loss, |&loss| loss.min(best.loss));
+                self.progress.recent_losses.push(lowest);
                 let keep = self.config.stopping.window as usize + 1;
                 let excess = self.progress.recent_losses.len().saturating_sub(keep);
                 self.progress.recent_losses.drain(..excess);

@@ -13,7 +13,7 @@ pub struct Stopping {
     pub seconds: Option<f64>,
     /// The minimum counts as reached when no gradient component (loss per centipawn) is larger than this.
     pub gradient_norm: f64,
-    /// Relative improvement of the loss over `window` epochs below which the run ends.
+    /// Relative improvement of the lowest loss over `window` epochs below which the run ends; 0: it goes on.
     pub improvement: f64,
     /// Epochs over which the improvement is judged.
     pub window: u64,

@@ -105,11 +105,11 @@ pub struct Fresh {
     /// Local: step sizes in descending order; 1 is always the last [default: 8,4,2,1]
     #[arg(long, value_name = "STEP", value_delimiter = ',', help_heading = "Optimizer")]
     pub(super) step: Vec<u32>,
-    /// Round the result of gauss-newton or adam to integers: naive (each to the nearest), local (until
+    /// Round the result of gauss-newton, gn-lbfgs or adam to integers: naive (each to the nearest), local (until
     /// no single step of any parameter improves the exact loss), or none [default: none]
     #[arg(long, value_name = "HOW", help_heading = "Optimizer")]
     pub(super) round: Option<String>,
-    /// Epoch limit [default: 50 for gauss-newton, 500 for adam and local]
+    /// Epoch limit [default: 400 for gn-lbfgs, 50 for gauss-newton, 500 for adam and local]
     #[arg(long, value_name = "N", help_heading = "Stopping")]
     pub(super) epochs: Option<u64>,
     /// Time limit in seconds
@@ -118,15 +118,15 @@ pub struct Fresh {
     /// Stop when no component of the gradient (loss per centipawn) exceeds this [default: 0]
     #[arg(long, value_name = "NORM", help_heading = "Stopping")]
     pub(super) gradient_norm: Option<f64>,
-    /// Stop when the relative improvement of the loss over the window is less than this
-    /// [default: 1e-8 for gauss-newton, otherwise 0]
+    /// Stop when the relative improvement of the lowest loss over the window is less than this
+    /// [default: 1e-7 for gn-lbfgs, 1e-8 for gauss-newton, otherwise 0: never]
     #[arg(long, value_name = "SHARE", help_heading = "Stopping")]
     pub(super) improvement: Option<f64>,
-    /// Window for --improvement, in epochs [default: 1 for gauss-newton, otherwise 50]
+    /// Window for --improvement, in epochs [default: 10 for gn-lbfgs, 1 for gauss-newton, otherwise 50]
     #[arg(long, value_name = "N", help_heading = "Stopping")]
     pub(super) window: Option<u64>,
-    /// With --holdout: stop after this many epochs without a better held-out loss [default: 5 for
-    /// gauss-newton, otherwise 50]
+    /// With --holdout: stop after this many epochs without a better held-out loss [default: 30 for
+    /// gn-lbfgs, 5 for gauss-newton, otherwise 50]
     #[arg(long, value_name = "N", help_heading = "Stopping")]
     pub(super) patience: Option<u64>,
 }

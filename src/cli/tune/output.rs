@@ -152,9 +152,9 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     let _ = writeln!(out, "written     {}: params.json, {z}{}, report.html", folder, files.join(", "));
     if let Some(strength) = &tuned.record.strength
         && let Some(gain) = &strength.gain
-        && !strength.keeps_prior
+        && !tuned.is_start()
     {
-        let _ = writeln!(out, "held out    loss {} ({})", gain_text(gain), folds_text(strength));
+        let _ = writeln!(out, "strength    held-out loss {} ({})", gain_text(gain), folds_text(strength));
     }
     out += &scale_line(tuned);
     if let Some(page) = tuned.report() {
