@@ -48,7 +48,7 @@ impl BackendArgs {
     pub fn open(&self) -> Result<Backend> {
         let choice: BackendChoice = self.backend.parse()?;
         set_threads(self.threads)?;
-        let backend = Backend::open_vetted(choice, gputexel::devices::vet)?.with_memory(self.gpu_memory);
+        let backend = gputexel::devices::open(choice)?.with_memory(self.gpu_memory);
         Ok(backend.with_stats(self.stats.then_some(print_stats as StatsObserver)))
     }
 }

@@ -2,14 +2,19 @@
 //!
 //! [`Checker`] compares every kernel variant with f64; [`vet`] does so briefly when a device is first used, and
 //! remembers what came of it. Evaluators and the simulator know nothing of this: whoever opens a backend hands them
-//! [`vet`]. [`mod@bench`] measures.
+//! [`vet`], or opens it by [`open`]. [`mod@bench`] measures, and keeps which tiles were found to be fastest.
 
 pub mod bench;
 pub mod check;
+mod opening;
 pub mod positions;
+mod records;
 mod reference;
+mod tiles;
 mod verdicts;
 
 pub use check::{CheckReport, Checker, Depth, Finding, Group};
+pub use opening::open;
 pub use reference::reference;
+pub use tiles::stored_tiles;
 pub use verdicts::{FaultyDevice, remember, vet};

@@ -1,42 +1,20 @@
 //! What checks found, kept from one run of a program to the next: a device is checked when it is first used, and again
 //! after its driver or gputexel has changed.
 //!
-//! The list lies in the user's folder for the state of programs. Where there is none, or it cannot be written, nothing
-//! is remembered, and devices are checked each time.
+//! Where the list cannot be written, nothing is remembered, and devices are checked each time.
 
-use std::path::PathBuf;
-
-use gputexel_files::{Error, Remedy, Result, SETTINGS_BYTES, read_whole, write_atomically};
+use gputexel_files::{Error, Remedy, Result};
 use gputexel_gpu::{AdapterSummary, GpuContext};
 use serde::{Deserialize, Serialize};
 
 use crate::check::{CheckReport, Checker, Depth};
+use crate::records::{Device, Record, Records};
 
 /// A device that computes wrongly: another one, or the CPU, would do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultyDevice;
 
 impl Remedy for FaultyDevice {}
-
-/// A device and what drives it, as far as that decides how it computes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Device {
-    adapter: String,
-    interface: String,
-    driver: String,
-    gputexel: String,
-}
-
-impl Device {
-    fn of(summary: &AdapterSummary) -> Self {
-        Self {
-            adapter: summary.name.clone(),
-            interface: summary.backend.clone(),
-            driver: summary.driver.clone(),
-            gputexel: env!("CARGO_PKG_VERSION").to_string(),
-        }
-    }
-}
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,52 +25,37 @@ struct Verdict {
     fault: Option<String>,
 }
 
-/// Devices remembered; the oldest are forgotten first.
-const MAX_VERDICTS: usize = 64;
+impl Record for Verdict {
+    fn device(&self) -> &Device {
+        &self.device
+    }
+}
 
 /// Where verdicts are kept, if anywhere.
-struct Store(Option<PathBuf>);
+struct Store(Records<Verdict>);
 
 impl Store {
     fn of_user() -> Self {
-        let state = dirs::state_dir().or_else(dirs::data_local_dir);
-        Self(state.map(|state| state.join("gputexel").join("devices.json")))
-    }
-
-    /// All verdicts; none where they cannot be read.
-    fn load(&self) -> Vec<Verdict> {
-        let bytes = self.0.as_ref().and_then(|path| read_whole(path, SETTINGS_BYTES).ok());
-        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
-    }
-
-    fn find(&self, device: &Device) -> Option<Verdict> {
-        self.load().into_iter().rfind(|verdict| verdict.device == *device)
+        Self(Records::of_user("devices.json"))
     }
 
     fn remember(&self, summary: &AdapterSummary, report: &CheckReport) {
-        let (None, Some(path)) = (&report.broken, &self.0) else { return };
+        if report.broken.is_some() {
+            return;
+        }
         let verdict = Verdict { device: Device::of(summary), depth: report.depth, fault: report.fault() };
-        let mut all = self.load();
-        if all.iter().any(|old| {
+        if self.0.load().iter().any(|old| {
             old.device == verdict.device && old.fault == verdict.fault && old.depth >= verdict.depth
         }) {
             return;
         }
-        all.retain(|old| old.device != verdict.device);
-        all.push(verdict);
-        let surplus = all.len().saturating_sub(MAX_VERDICTS);
-        all.drain(..surplus);
         // What cannot be kept is found out again the next time.
-        let kept = || -> Option<()> {
-            std::fs::create_dir_all(path.parent()?).ok()?;
-            write_atomically(path, &serde_json::to_vec_pretty(&all).ok()?).ok()
-        };
-        let _ = kept();
+        let _ = self.0.replace(verdict);
     }
 
     /// Judges a device by what is known of it, or by a check.
     fn vet(&self, summary: &AdapterSummary, check: impl FnOnce() -> Result<CheckReport>) -> Result<()> {
-        let fault = match self.find(&Device::of(summary)) {
+        let fault = match self.0.find(&Device::of(summary)) {
             Some(verdict) => verdict.fault,
             None if summary.software => None,
             None => {
@@ -136,23 +99,7 @@ pub fn vet(context: &GpuContext) -> Result<()> {
 mod tests {
     use super::*;
     use crate::check::{Finding, Group};
-
-    fn adapter(driver: &str) -> AdapterSummary {
-        AdapterSummary {
-            name: "a card".into(),
-            backend: "vulkan".into(),
-            kind: "discrete GPU".into(),
-            software: false,
-            vendor: 0,
-            unusable: None,
-            driver: driver.into(),
-            max_buffer_bytes: 0,
-            max_binding_bytes: 0,
-            workgroup_memory_bytes: 0,
-            workgroup_threads: 0,
-            subgroup_sizes: (32, 32),
-        }
-    }
+    use crate::records::adapter;
 
     fn report(depth: Depth, fault: Option<&str>) -> CheckReport {
         let fault = fault.map(str::to_string);
@@ -173,7 +120,8 @@ mod tests {
     #[test]
     fn a_device_is_checked_once_for_each_driver() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store(Some(folder.path().join("new/devices.json")));
+        let path = folder.path().join("new/devices.json");
+        let store = Store(Records::at(Some(path.clone())));
         let sound = || report(Depth::Brief, None);
         assert!(matches!(used(&store, &adapter("1"), sound()), (None, true)));
         assert!(matches!(used(&store, &adapter("1"), sound()), (None, false)));
@@ -184,19 +132,19 @@ mod tests {
         store.remember(&software, &report(Depth::Thorough, Some("wrong")));
         assert!(matches!(used(&store, &software, sound()), (Some(Error::Mendable { .. }), false)));
         // A list that is none is written anew.
-        std::fs::write(store.0.as_ref().unwrap(), "no list").unwrap();
+        std::fs::write(&path, "no list").unwrap();
         assert!(matches!(used(&store, &adapter("1"), sound()), (None, true)));
         assert!(matches!(used(&store, &adapter("1"), sound()), (None, false)));
         // Without a folder, each time.
         for _ in 0..2 {
-            assert!(matches!(used(&Store(None), &adapter("1"), sound()), (None, true)));
+            assert!(matches!(used(&Store(Records::at(None)), &adapter("1"), sound()), (None, true)));
         }
     }
 
     #[test]
     fn a_faulty_device_is_refused_until_a_check_finds_it_sound() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store(Some(folder.path().join("devices.json")));
+        let store = Store(Records::at(Some(folder.path().join("devices.json"))));
         let wrong = || report(Depth::Brief, Some("squared, tiles of 8: relative error 1.0e-3, at most 1e-5"));
         for checked in [true, false] {
             let (error, was_checked) = used(&store, &adapter("1"), wrong());
@@ -213,7 +161,7 @@ mod tests {
         // A brief report does not hide that it was a thorough one.
         store.remember(&adapter("1"), &report(Depth::Brief, None));
         assert_eq!(
-            store.find(&Device::of(&adapter("1"))).map(|verdict| verdict.depth),
+            store.0.find(&Device::of(&adapter("1"))).map(|verdict| verdict.depth),
             Some(Depth::Thorough)
         );
     }
@@ -221,12 +169,12 @@ mod tests {
     #[test]
     fn a_device_that_failed_is_not_remembered() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store(Some(folder.path().join("devices.json")));
+        let store = Store(Records::at(Some(folder.path().join("devices.json"))));
         let broken = || CheckReport { broken: Some("it failed: lost".into()), ..report(Depth::Brief, None) };
         for _ in 0..2 {
             let (error, checked) = used(&store, &adapter("1"), broken());
             assert!(checked && error.unwrap().to_string() == "GPU: a card: it failed: lost");
         }
-        assert_eq!(store.load(), []);
+        assert_eq!(store.0.load(), []);
     }
 }

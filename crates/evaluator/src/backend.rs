@@ -6,7 +6,8 @@ use gputexel_gpu::{Stats, may_have_gpu};
 
 use crate::cpu::CpuEvaluator;
 use crate::gpu::{
-    BackendChoice, GpuContext, GpuEvaluator, GpuOptions, GpuProgramEvaluator, TileChoice, list_adapters,
+    AdapterSummary, BackendChoice, GpuContext, GpuEvaluator, GpuOptions, GpuProgramEvaluator, TileChoice,
+    list_adapters,
 };
 use crate::{DeviceSteps, Evaluations, Evaluator, FallbackEvaluator, Population, Request};
 
@@ -114,6 +115,11 @@ impl Backend {
     pub fn with_tiles(mut self, tiles: Option<TileChoice>) -> Self {
         self.tiles = tiles;
         self
+    }
+
+    /// The adapter that computes; `None` for the CPU and for evaluators of the caller's.
+    pub fn adapter(&self) -> Option<&AdapterSummary> {
+        self.gpu.as_ref().map(GpuContext::summary)
     }
 
     /// Makes every evaluator report its statistics when it is dropped.

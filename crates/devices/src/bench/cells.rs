@@ -54,7 +54,7 @@ pub(super) struct Meter<'a, 'e> {
 
 impl Meter<'_, '_> {
     /// Members around the prior.
-    fn population(&self, members: usize) -> Population {
+    pub fn population(&self, members: usize) -> Population {
         let moved = |m: usize| {
             self.theta.iter().enumerate().map(move |(i, value)| value + ((m * 31 + i * 7) % 13) as f64 - 6.0)
         };
@@ -63,7 +63,12 @@ impl Meter<'_, '_> {
     }
 
     /// Evaluates the first parts; (seconds, of which kernels ran).
-    fn time(&mut self, population: &Population, parts: usize, gradients: bool) -> Result<(f64, Option<f64>)> {
+    pub fn time(
+        &mut self,
+        population: &Population,
+        parts: usize,
+        gradients: bool,
+    ) -> Result<(f64, Option<f64>)> {
         if let Some(context) = self.context {
             context.take_kernel_seconds()?;
         }
@@ -75,25 +80,31 @@ impl Meter<'_, '_> {
         Ok((seconds, kernels))
     }
 
-    fn positions(&self, parts: usize) -> usize {
+    /// Positions of the first parts.
+    pub fn positions(&self, parts: usize) -> usize {
         self.layout.parts()[parts - 1].positions.end
+    }
+
+    /// The number of parts whose evaluation takes the time of a cell `times` times.
+    pub fn parts(&mut self, population: &Population, gradients: bool, times: f64) -> Result<usize> {
+        let mut parts = 1;
+        loop {
+            // The first time includes what is done once: compiling, sorting, uploading.
+            self.time(population, parts, gradients)?;
+            let (took, _) = self.time(population, parts, gradients)?;
+            // Each part but the first doubles the positions.
+            let room = (self.seconds / times / took.max(1e-9)).log2().floor();
+            if parts == STEPS || room < 1.0 {
+                return Ok(parts);
+            }
+            parts = (parts + room as usize).min(STEPS);
+        }
     }
 
     /// Measures a cell.
     pub fn cell(&mut self, members: usize, gradients: bool) -> Result<Cell> {
         let population = self.population(members);
-        let mut parts = 1;
-        loop {
-            // The first time includes what is done once: compiling, sorting, uploading.
-            self.time(&population, parts, gradients)?;
-            let (took, _) = self.time(&population, parts, gradients)?;
-            // Two evaluations in the time that there is; each part but the first doubles the positions.
-            let room = (self.seconds / 2.0 / took.max(1e-9)).log2().floor();
-            if parts == STEPS || room < 1.0 {
-                break;
-            }
-            parts = (parts + room as usize).min(STEPS);
-        }
+        let parts = self.parts(&population, gradients, 2.0)?;
         let mut times = Vec::new();
         let started = Instant::now();
         while times.len() < MIN_TIMES || started.elapsed().as_secs_f64() < self.seconds / 2.0 {

@@ -7,6 +7,7 @@
 mod cells;
 mod crossover;
 mod limits;
+mod tiles;
 
 use gputexel_dataset::{Dataset, Layout};
 use gputexel_evaluator::Evaluator;
@@ -23,6 +24,9 @@ use crate::positions;
 pub use cells::Cell;
 pub use crossover::Crossover;
 pub use limits::Limit;
+pub use tiles::{
+    DeviceTiles, FastestTiles, Kept, MAX_TILE_POSITIONS, TILE_MEMBERS, TileCell, TilesReport, measure_tiles,
+};
 
 /// Numbers of members that are measured.
 pub const MEMBERS: [usize; 5] = [1, 16, 64, 1024, 4096];

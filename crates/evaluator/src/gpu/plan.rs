@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::kernels::{MAX_BLOCK, Segment, WORKGROUP, block_length, lanes};
 use super::shard::Span;
-use super::tiles::{DeviceTraits, TILES, TileChoice};
+use super::tiles::{DeviceTraits, TileChoice};
 use gputexel_files::{Error, Result};
 use gputexel_gpu::GpuContext;
 
@@ -69,7 +69,7 @@ impl GpuOptions {
         if self.tile.is_some_and(|tile| ![1, 4, 8, 16, 32].contains(&tile)) {
             return Err(Error::Usage("a tile has 1, 4, 8, 16 or 32 members".into()));
         }
-        if self.choice.is_some_and(|c| !TILES.contains(&c.loss) || !TILES.contains(&c.gradient)) {
+        if self.choice.is_some_and(|choice| !choice.has_kernels()) {
             return Err(Error::Usage("a chosen tile has 4, 8, 16 or 32 members".into()));
         }
         if self.cell == 0 || !self.cell.is_multiple_of(MAX_BLOCK) {

@@ -23,6 +23,31 @@ pub struct TileChoice {
     pub staged: bool,
 }
 
+impl TileChoice {
+    /// Every choice that there are kernels for.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let staged = |staged| TILES.into_iter().rev().map(move |loss| (loss, staged));
+        let losses = [true, false].into_iter().flat_map(staged);
+        losses.flat_map(|(loss, staged)| {
+            TILES.into_iter().rev().map(move |gradient| Self { loss, gradient, staged })
+        })
+    }
+
+    /// Whether there are kernels for it.
+    pub fn has_kernels(self) -> bool {
+        TILES.contains(&self.loss) && TILES.contains(&self.gradient)
+    }
+}
+
+/// What a population is evaluated with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TileVariant {
+    /// Members per tile.
+    pub tile: usize,
+    /// Whether the table is kept in workgroup memory.
+    pub staged: bool,
+}
+
 /// What is known about a kind of device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Hardware {
@@ -72,6 +97,24 @@ impl DeviceTraits {
     /// Those of an open device.
     pub fn new(summary: &AdapterSummary) -> Self {
         Self { hardware: Hardware::of(summary), memory: summary.workgroup_memory_bytes }
+    }
+
+    /// Every way to evaluate a population of several members, for losses or for gradients too.
+    pub fn variants(self, features: usize, gradients: bool) -> Vec<TileVariant> {
+        let all = TILES.into_iter().flat_map(|tile| [false, true].map(|staged| TileVariant { tile, staged }));
+        all.filter(|variant| !variant.staged || self.fits(variant.tile, features, gradients)).collect()
+    }
+
+    /// How a population of several members is evaluated under a choice, or under the estimate if it is `None`.
+    pub fn variant(
+        self,
+        choice: Option<TileChoice>,
+        members: usize,
+        features: usize,
+        gradients: bool,
+    ) -> TileVariant {
+        let tile = self.tile(choice, members, features, gradients);
+        TileVariant { tile, staged: self.stages(choice, tile, features, gradients) }
     }
 
     /// Whether the table of a tile fits workgroup memory beside what the kernel has there anyway.
@@ -154,6 +197,28 @@ mod tests {
         assert!(!device(48 * KIB).stages(None, 1, 384, false));
         let never = TileChoice { loss: 32, gradient: 32, staged: false };
         assert!(!device(48 * KIB).stages(Some(never), 16, 384, false));
+    }
+
+    #[test]
+    fn variants_are_those_that_populations_can_get() {
+        let device = DeviceTraits { hardware: Hardware::OTHER, memory: 32 * KIB };
+        let has =
+            |tile, staged, gradients| device.variants(384, gradients).contains(&TileVariant { tile, staged });
+        assert!(TILES.into_iter().all(|tile| has(tile, false, false) && has(tile, false, true)));
+        // Tables of 16 members take 24 KiB, residuals another 16.
+        assert!(has(16, true, false) && !has(32, true, false));
+        assert!(
+            has(4, true, true) && has(8, true, true) == device.fits(8, 384, true) && !has(16, true, true)
+        );
+        assert_eq!(TileChoice::all().count(), 32);
+        for choice in TileChoice::all().map(Some).chain([None]) {
+            for (members, gradients) in [(2, false), (16, true), (64, false), (1024, true)] {
+                let variant = device.variant(choice, members, 384, gradients);
+                assert!(device.variants(384, gradients).contains(&variant), "{choice:?}, {members}");
+            }
+        }
+        assert!(TileChoice::all().all(TileChoice::has_kernels));
+        assert!(!TileChoice { loss: 16, gradient: 2, staged: true }.has_kernels());
     }
 
     #[test]
