@@ -1,7 +1,9 @@
 //! `gputexel bench`: how fast each device of this machine is.
 
+mod tiles;
+
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gputexel::devices::bench::{self, BenchData, BenchReport, BenchSettings, Crossover, DeviceReport};
 use gputexel::evaluator::gpu::list_adapters;
@@ -17,7 +19,11 @@ use super::{Context, answer};
 #[command(after_help = "\
 A pair is one position under one parameter set. Each cell evaluates as many positions as its time allows. The \
 limit is an estimate from the rates of two loops that are measured first: additions with a load each, and \
-multiply-adds. docs/benchmarks.md has the details, and reports of other machines.")]
+multiply-adds. docs/benchmarks.md has the details, and reports of other machines.
+
+With --tiles, every tile that fits an adapter is timed in turn with the others. The fastest choice is kept in the \
+folder for the state of programs if it beats the built-in estimate by more than 3 %; otherwise one kept before is \
+removed.")]
 pub struct BenchArgs {
     /// Datasets with the same feature set [default: 4,096 positions that are built in, repeated to a million]
     #[arg(value_name = "DATASET")]
@@ -25,7 +31,11 @@ pub struct BenchArgs {
     /// What to measure: cpu, or the adapter with this number or with this in its name [default: everything]
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
-    /// Seconds per cell; there are ten of them per device
+    /// Measure the tiles of adapters instead, and keep the fastest for all later runs on them: how many members share
+    /// a workgroup, and where their table is
+    #[arg(long)]
+    tiles: bool,
+    /// Seconds per cell; there are ten of them per device, and some 40 per adapter with --tiles
     #[arg(long, value_name = "S", default_value_t = 0.4)]
     seconds: f64,
     /// CPU threads of what is measured with all of them [default: one per core]
@@ -57,6 +67,9 @@ pub fn run(args: &BenchArgs, context: &Context) -> anyhow::Result<()> {
     }
     let adapters = list_adapters();
     let is_cpu = args.device.as_deref() == Some("cpu");
+    if is_cpu && args.tiles {
+        return Err(Error::Usage("--device cpu: only adapters have tiles".to_string()).into());
+    }
     let mut chosen = if is_cpu { Vec::new() } else { select(&adapters, args.device.as_deref())? };
     if args.device.is_none() {
         chosen.retain(|&index| adapters[index].unusable.is_none());
@@ -68,16 +81,26 @@ pub fn run(args: &BenchArgs, context: &Context) -> anyhow::Result<()> {
         false => BenchData::try_new(&dataset::read_positions(&args.datasets)?)?,
     };
     let quiet = context.quiet || context.json;
-    let report = bench::run(&data, &settings, &adapters, &context.cancel.into(), &mut |device| {
+    let mut progress = |device: &str| {
         if !quiet {
             eprintln!("measuring {}", gputexel::printable(device));
         }
-    })?;
-    if let Some(output) = &args.output {
-        let text = serde_json::to_string_pretty(&report)? + "\n";
-        write_atomically(output, text.as_bytes())?;
+    };
+    let (stop, output) = (context.cancel.into(), args.output.as_deref());
+    if args.tiles {
+        let report = bench::measure_tiles(&data, &settings, &adapters, &stop, &mut progress)?;
+        write_report(output, &report)?;
+        return answer(context, &report, || tiles::describe(&report));
     }
+    let report = bench::run(&data, &settings, &adapters, &stop, &mut progress)?;
+    write_report(output, &report)?;
     answer(context, &report, || describe(&report))
+}
+
+fn write_report(output: Option<&Path>, report: &impl serde::Serialize) -> anyhow::Result<()> {
+    let Some(output) = output else { return Ok(()) };
+    let text = serde_json::to_string_pretty(report)? + "\n";
+    Ok(write_atomically(output, text.as_bytes())?)
 }
 
 fn describe(report: &BenchReport) -> String {

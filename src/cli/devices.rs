@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use gputexel::devices::{CheckReport, Checker, Depth, remember};
-use gputexel::evaluator::gpu::{AdapterSummary, BackendChoice, GpuContext, list_adapters};
+use gputexel::devices::{CheckReport, Checker, Depth, remember, stored_tiles};
+use gputexel::evaluator::gpu::{AdapterSummary, BackendChoice, GpuContext, TileChoice, list_adapters};
 use gputexel::{Error, Result};
 use serde_json::json;
 
@@ -41,7 +41,8 @@ pub fn run(args: &DevicesArgs, ctx: &Context) -> anyhow::Result<()> {
                 (choice.to_string(), json!({ "adapter": index, "reason": reason }))
             })
             .collect();
-        let listed: Vec<&AdapterSummary> = chosen.iter().map(|&index| &adapters[index]).collect();
+        let listed =
+            chosen.iter().map(|&index| listing(&adapters[index])).collect::<serde_json::Result<Vec<_>>>()?;
         return Ok(say(&format!("{:#}\n", json!({ "adapters": listed, "choices": choices })))?);
     }
     let mut out = String::new();
@@ -86,6 +87,16 @@ pub fn select(adapters: &[AdapterSummary], name: Option<&str>) -> Result<Vec<usi
     Ok(chosen)
 }
 
+/// An adapter as JSON, with the tiles that were measured, or null.
+fn listing(adapter: &AdapterSummary) -> serde_json::Result<serde_json::Value> {
+    let mut value = serde_json::to_value(adapter)?;
+    let tiles = stored_tiles(adapter);
+    value["tiles"] = json!(
+        tiles.map(|tiles| json!({ "loss": tiles.loss, "gradient": tiles.gradient, "staged": tiles.staged }))
+    );
+    Ok(value)
+}
+
 fn describe(out: &mut String, index: usize, adapter: &AdapterSummary) {
     const MIB: u64 = 1 << 20;
     let _ = writeln!(out, "{index}: {} ({}, {})", adapter.name, adapter.kind, adapter.backend);
@@ -99,6 +110,12 @@ fn describe(out: &mut String, index: usize, adapter: &AdapterSummary) {
     let _ = writeln!(out, "   workgroup threads {}", adapter.workgroup_threads);
     let (least, most) = adapter.subgroup_sizes;
     let _ = writeln!(out, "   subgroup size     {least} to {most}");
+    if let Some(TileChoice { loss, gradient, staged }) = stored_tiles(adapter) {
+        let place = if staged { "staged" } else { "not staged" };
+        let measured = "measured by gputexel bench --tiles";
+        let _ =
+            writeln!(out, "   tiles             losses {loss}, gradients {gradient}, {place}: {measured}");
+    }
 }
 
 /// Checks the chosen adapters thoroughly, and remembers what came of it.

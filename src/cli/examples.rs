@@ -158,7 +158,15 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("basis", &["gputexel basis madchess -o mine.json", "gputexel basis mirrored+tied --model pst"]),
-    ("bench", &["gputexel bench", "gputexel bench d.bin --device radeon", "gputexel bench -o report.json"]),
+    (
+        "bench",
+        &[
+            "gputexel bench",
+            "gputexel bench d.bin --device radeon",
+            "gputexel bench -o report.json",
+            "gputexel bench --tiles",
+        ],
+    ),
     ("uci", &["gputexel uci --params runs/first/params.json"]),
     (
         "devices",

@@ -66,6 +66,78 @@ fn adapters_are_measured_by_their_own_clocks() {
     }
 }
 
+#[test]
+fn the_fastest_tiles_are_kept_and_used() {
+    let adapters = gputexel::evaluator::gpu::list_adapters();
+    if adapters.first().is_none_or(|adapter| adapter.unusable.is_some()) {
+        return requirement::lack("gpu", "there is no adapter");
+    }
+    let bench = Bench::with_positions(1100, 2);
+    let run = |state: &str, args: &[&str]| {
+        let mut command = assert_cmd::Command::cargo_bin("gputexel").unwrap();
+        command.current_dir(bench.path("")).env("XDG_STATE_HOME", bench.path(state)).args(args);
+        let output = command.output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    };
+    let json = |state: &str, args: &[&str]| -> serde_json::Value {
+        let (code, out, err) = run(state, &[&["--json"], args].concat());
+        assert_eq!((code, &err[..]), (0, ""), "{args:?}");
+        serde_json::from_str(&out).unwrap()
+    };
+    let measure = ["bench", "d.bin", "--tiles", "--seconds", "0.001", "--device", "0"];
+    let report = json("state", &measure);
+    let device = &report["devices"][0];
+    assert_eq!(device["error"], serde_json::Value::Null, "{report}");
+    let members: std::collections::BTreeSet<_> =
+        device["cells"].as_array().unwrap().iter().map(|cell| cell["members"].as_u64().unwrap()).collect();
+    assert_eq!(members, [16, 64, 1024].into());
+    let mut stored = serde_json::Value::Null;
+    if device["kept"] == "stored" {
+        stored = device["fastest"].clone();
+        stored.as_object_mut().unwrap().remove("gain");
+    }
+    assert_eq!(json("state", &["devices"])["adapters"][0]["tiles"], stored);
+    // One that is there is used, and told of; damaged ones are not.
+    let adapter = &adapters[0];
+    let choice = |loss: usize, memory: u32| {
+        serde_json::json!([{
+            "device": {
+                "adapter": adapter.name,
+                "interface": adapter.backend,
+                "driver": adapter.driver,
+                "gputexel": env!("CARGO_PKG_VERSION"),
+            },
+            "workgroup_memory": memory,
+            "loss": loss,
+            "gradient": 8,
+            "staged": false,
+        }])
+        .to_string()
+    };
+    let memory = adapter.workgroup_memory_bytes;
+    std::fs::create_dir_all(bench.path("own/gputexel")).unwrap();
+    let good = choice(4, memory);
+    let cases =
+        [(&good[..], true), (&choice(5, memory), false), (&choice(4, memory / 2), false), ("[{", false)];
+    let tune = ["tune", "d.bin", "--backend", "gpu", "--epochs", "1", "--prior-strength", "none"];
+    for (text, used) in cases {
+        bench.write("own/gputexel/tiles.json", text);
+        let (code, out, _) = run("own", &["devices"]);
+        assert_eq!((code, out.contains("losses 4, gradients 8, not staged")), (0, used), "{out}");
+        let (code, out, err) = run("own", &tune);
+        assert_eq!((code, (out + &err).contains("measured tiles")), (0, used), "{text}: {err}");
+    }
+    // Without a place for it, measuring is no error.
+    bench.write("no-folder", "");
+    let (code, out, err) = run("no-folder", &measure);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("fastest: tiles of") && out.contains("* estimated"), "{out}");
+    assert!(out.contains("kept"), "{out}");
+    let err = bench.fails(&["bench", "d.bin", "--tiles", "--device", "cpu"], 2);
+    assert!(err.contains("--device cpu: only adapters have tiles"), "{err}");
+}
+
 /// The tables of the reports in `docs/benchmarks`, by the name of the file.
 fn tables() -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/benchmarks");

@@ -157,13 +157,14 @@ fn measure_and_keep(
             error: None,
         };
         let measured = GpuContext::try_at(index).and_then(|context| {
-            let traits = DeviceTraits::new(context.summary());
-            Ok((traits, cells(&context, data, settings.seconds, stop)?))
+            let opened = context.summary().clone();
+            Ok((opened, cells(&context, data, settings.seconds, stop)?))
         });
         match measured {
-            Ok((traits, cells)) => {
-                let fastest = fastest(&cells, traits, features);
-                device.kept = Some(keep(store, summary, &fastest));
+            // As whoever opens it to compute will see it.
+            Ok((opened, cells)) => {
+                let fastest = fastest(&cells, DeviceTraits::new(&opened), features);
+                device.kept = Some(keep(store, &opened, &fastest));
                 (device.cells, device.fastest) = (cells, Some(fastest));
             }
             Err(Error::Gpu(why)) => device.error = Some(why),
