@@ -14,7 +14,7 @@ use crate::records::{Device, Record, Records};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct StoredChoice {
     device: Device,
-    /// Bytes that the device had when it was measured: they decide which tables are staged.
+    /// Bytes that the open device had when it was measured: they decide which tables are staged.
     workgroup_memory: u32,
     loss: usize,
     gradient: usize,
@@ -41,12 +41,13 @@ impl TileStore {
         Self(Records::at(path))
     }
 
-    /// The choice for an adapter, unless there are no kernels for it, or the adapter has other workgroup memory now.
+    /// The choice for an adapter, unless there are no kernels for it, or the adapter has less workgroup memory now.
+    /// One that is listed may have more than it has when it is open, where kernels take no more than they need.
     pub fn find(&self, summary: &AdapterSummary) -> Option<TileChoice> {
         let stored = self.0.find(&Device::of(summary))?;
         let StoredChoice { loss, gradient, staged, .. } = stored;
         let choice = TileChoice { loss, gradient, staged };
-        let fits = choice.has_kernels() && stored.workgroup_memory == summary.workgroup_memory_bytes;
+        let fits = choice.has_kernels() && stored.workgroup_memory <= summary.workgroup_memory_bytes;
         fits.then_some(choice)
     }
 
