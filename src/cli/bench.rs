@@ -89,12 +89,13 @@ pub fn run(args: &BenchArgs, context: &Context) -> anyhow::Result<()> {
     let (stop, output) = (context.cancel.into(), args.output.as_deref());
     if args.tiles {
         let report = bench::measure_tiles(&data, &settings, &adapters, &stop, &mut progress)?;
-        write_report(output, &report)?;
-        return answer(context, &report, || tiles::describe(&report));
+        answer(context, &report, || tiles::describe(&report))?;
+        return write_report(output, &report);
     }
     let report = bench::run(&data, &settings, &adapters, &stop, &mut progress)?;
-    write_report(output, &report)?;
-    answer(context, &report, || describe(&report))
+    // Printed first: what was measured is not lost if it cannot be written.
+    answer(context, &report, || describe(&report))?;
+    write_report(output, &report)
 }
 
 fn write_report(output: Option<&Path>, report: &impl serde::Serialize) -> anyhow::Result<()> {

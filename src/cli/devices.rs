@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use gputexel::devices::{CheckReport, Checker, Depth, remember, stored_tiles};
+use gputexel::devices::{CheckReport, Checker, Depth, remember, stored_tiles, verdict};
 use gputexel::evaluator::gpu::{AdapterSummary, BackendChoice, GpuContext, TileChoice, list_adapters};
 use gputexel::{Error, Result};
 use serde_json::json;
@@ -69,6 +69,9 @@ pub fn run(args: &DevicesArgs, ctx: &Context) -> anyhow::Result<()> {
 /// [`Error::Usage`] where there is none of that name.
 pub fn select(adapters: &[AdapterSummary], name: Option<&str>) -> Result<Vec<usize>> {
     let Some(name) = name else { return Ok((0..adapters.len()).collect()) };
+    if name.trim().is_empty() {
+        return Err(Error::Usage("--device: which?".to_string()));
+    }
     let lower = name.to_lowercase();
     let chosen: Vec<usize> = match name.parse::<usize>() {
         Ok(number) => (0..adapters.len()).filter(|&index| index == number).collect(),
@@ -76,7 +79,7 @@ pub fn select(adapters: &[AdapterSummary], name: Option<&str>) -> Result<Vec<usi
     };
     if chosen.is_empty() {
         let names: Vec<String> =
-            adapters.iter().enumerate().map(|(i, a)| format!("{i}, {}", a.name)).collect();
+            adapters.iter().enumerate().map(|(i, a)| format!("{i} ({})", a.name)).collect();
         let there = if names.is_empty() {
             "there is none".to_string()
         } else {
@@ -87,10 +90,12 @@ pub fn select(adapters: &[AdapterSummary], name: Option<&str>) -> Result<Vec<usi
     Ok(chosen)
 }
 
-/// An adapter as JSON, with the tiles that were measured, or null.
+/// An adapter as JSON, with what a check found and the tiles that were measured, or null.
 fn listing(adapter: &AdapterSummary) -> serde_json::Result<serde_json::Value> {
     let mut value = serde_json::to_value(adapter)?;
     let tiles = stored_tiles(adapter);
+    let checked = verdict(adapter).map(|(depth, fault)| json!({ "depth": depth, "fault": fault }));
+    value["checked"] = json!(checked);
     value["tiles"] = json!(
         tiles.map(|tiles| json!({ "loss": tiles.loss, "gradient": tiles.gradient, "staged": tiles.staged }))
     );
@@ -110,6 +115,16 @@ fn describe(out: &mut String, index: usize, adapter: &AdapterSummary) {
     let _ = writeln!(out, "   workgroup threads {}", adapter.workgroup_threads);
     let (least, most) = adapter.subgroup_sizes;
     let _ = writeln!(out, "   subgroup size     {least} to {most}");
+    match verdict(adapter) {
+        None => out.push_str("   checked           no: see --check\n"),
+        Some((depth, None)) => {
+            let depth = if depth == Depth::Thorough { "thoroughly" } else { "briefly" };
+            let _ = writeln!(out, "   checked           {depth}: it computes what it should");
+        }
+        Some((_, Some(fault))) => {
+            let _ = writeln!(out, "   checked           computes wrongly, and is not used: {fault}");
+        }
+    }
     if let Some(TileChoice { loss, gradient, staged }) = stored_tiles(adapter) {
         let place = if staged { "staged" } else { "not staged" };
         let measured = "measured by gputexel bench --tiles";
@@ -134,8 +149,10 @@ fn check(adapters: &[AdapterSummary], chosen: &[usize], ctx: &Context) -> anyhow
                 if !ctx.json && !ctx.quiet {
                     say(&format!("{index}: {name} ({})\n", adapters[index].driver))?;
                 }
-                let report = Checker::new(&context, Depth::Thorough).run()?;
-                remember(context.summary(), &report);
+                let report = Checker::new(&context, Depth::Thorough).cancel(ctx.cancel).run()?;
+                if let Err(error) = remember(context.summary(), &report) {
+                    eprintln!("gputexel: warning: the result is not kept: {error}");
+                }
                 if !ctx.json && !ctx.quiet {
                     say(&table(&report))?;
                 }

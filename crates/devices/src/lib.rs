@@ -17,4 +17,4 @@ pub use check::{CheckReport, Checker, Depth, Finding, Group};
 pub use opening::open;
 pub use reference::reference;
 pub use tiles::stored_tiles;
-pub use verdicts::{FaultyDevice, remember, vet};
+pub use verdicts::{FaultyDevice, remember, verdict, vet};

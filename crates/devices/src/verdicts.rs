@@ -39,18 +39,17 @@ impl Store {
         Self(Records::of_user("devices.json"))
     }
 
-    fn remember(&self, summary: &AdapterSummary, report: &CheckReport) {
+    fn remember(&self, summary: &AdapterSummary, report: &CheckReport) -> Result<()> {
         if report.broken.is_some() {
-            return;
+            return Ok(());
         }
         let verdict = Verdict { device: Device::of(summary), depth: report.depth, fault: report.fault() };
         if self.0.load().iter().any(|old| {
             old.device == verdict.device && old.fault == verdict.fault && old.depth >= verdict.depth
         }) {
-            return;
+            return Ok(());
         }
-        // What cannot be kept is found out again the next time.
-        let _ = self.0.replace(verdict);
+        self.0.replace(verdict)
     }
 
     /// Judges a device by what is known of it, or by a check.
@@ -63,7 +62,8 @@ impl Store {
                 if let Some(reason) = report.broken {
                     return Err(Error::Gpu(format!("{}: {reason}", summary.name)));
                 }
-                self.remember(summary, &report);
+                // What cannot be kept is found out again the next time.
+                let _ = self.remember(summary, &report);
                 report.fault()
             }
         };
@@ -79,8 +79,18 @@ impl Store {
 
 /// Remembers a report on a device, unless the check could not be finished: what broke it off may have been a device
 /// that was busy. A brief report does not replace a thorough one with the same result.
-pub fn remember(summary: &AdapterSummary, report: &CheckReport) {
-    Store::of_user().remember(summary, report);
+///
+/// # Errors
+/// [`Error::Io`] where it cannot be kept.
+pub fn remember(summary: &AdapterSummary, report: &CheckReport) -> Result<()> {
+    Store::of_user().remember(summary, report)
+}
+
+/// What is known of a device from a check: how much was checked, and what is wrong, if anything. `None` if it was not
+/// checked under this driver by this version of gputexel.
+pub fn verdict(summary: &AdapterSummary) -> Option<(Depth, Option<String>)> {
+    let verdict = Store::of_user().0.find(&Device::of(summary))?;
+    Some((verdict.depth, verdict.fault))
 }
 
 /// Refuses a device that computes wrongly. One that was not checked before, under this driver and by this version of
@@ -129,7 +139,7 @@ mod tests {
         // Software adapters are not checked, but what is known of them counts.
         let software = AdapterSummary { software: true, ..adapter("3") };
         assert!(matches!(used(&store, &software, sound()), (None, false)));
-        store.remember(&software, &report(Depth::Thorough, Some("wrong")));
+        store.remember(&software, &report(Depth::Thorough, Some("wrong"))).unwrap();
         assert!(matches!(used(&store, &software, sound()), (Some(Error::Mendable { .. }), false)));
         // A list that is none is written anew.
         std::fs::write(&path, "no list").unwrap();
@@ -156,10 +166,10 @@ mod tests {
                 "{text}"
             );
         }
-        store.remember(&adapter("1"), &report(Depth::Thorough, None));
+        store.remember(&adapter("1"), &report(Depth::Thorough, None)).unwrap();
         assert!(matches!(used(&store, &adapter("1"), wrong()), (None, false)));
         // A brief report does not hide that it was a thorough one.
-        store.remember(&adapter("1"), &report(Depth::Brief, None));
+        store.remember(&adapter("1"), &report(Depth::Brief, None)).unwrap();
         assert_eq!(
             store.0.find(&Device::of(&adapter("1"))).map(|verdict| verdict.depth),
             Some(Depth::Thorough)

@@ -7,7 +7,7 @@ use gputexel::Result;
 use gputexel::report::board;
 use gputexel::run::{Answer, FAR_CP, TuneSummary, Tuned, WEAK_SUPPORT};
 use gputexel::tables::Language;
-use gputexel::tuning::{Ablation, LeftOut, ScaleMode};
+use gputexel::tuning::{Ablation, LeftOut, OptimizerConfig, ScaleMode};
 
 use super::super::runs::{folds_text, gain_text, rounding_lines};
 use super::super::table::grouped;
@@ -64,8 +64,12 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     if tuned.is_start() {
         let _ = writeln!(
             out,
-            "warning     nothing was better than the {}, which is kept; more positions would help",
-            if config.basis.is_some() { "start" } else { "prior" }
+            "warning     nothing was better than the {}, which is kept; {}",
+            if config.basis.is_some() { "start" } else { "prior" },
+            match config.optimizer {
+                OptimizerConfig::Adam { .. } => "more epochs, smaller steps or more positions may help",
+                _ => "more positions would help",
+            }
         );
     }
     if let (Some(before), Some(after), None) = (tuned.loss_before, tuned.loss, tuned.held_out)

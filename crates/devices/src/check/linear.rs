@@ -207,7 +207,7 @@ impl Case<'_> {
                 factor,
             ));
             let what = if gradients { format!("losses beside gradients, {name}") } else { name.clone() };
-            findings.add(&of, &what, Measured { error, bound: LOSS_BOUND }, same);
+            findings.add(&of, &what, Measured { error, bound: LOSS_BOUND }, same)?;
             if gradients {
                 let of = groups(Group::Gradients);
                 let factor = findings.factor(&of);
@@ -219,7 +219,7 @@ impl Case<'_> {
                     }
                     false => f64::INFINITY,
                 };
-                findings.add(&of, &name, Measured { error, bound: GRADIENT_BOUND }, same);
+                findings.add(&of, &name, Measured { error, bound: GRADIENT_BOUND }, same)?;
             }
         }
         Ok(())
@@ -239,7 +239,7 @@ impl Case<'_> {
         let (got, same) = repeated(|| gpu.evaluate(&population, &request))?;
         let of = [&[Group::Matrices], self.groups, &lists.groups()[..]].concat();
         let error = relative_error(&got.curvatures, &wanted.curvatures, findings.factor(&of));
-        findings.add(&of, &self.name(loss, lists), Measured { error, bound: MATRIX_BOUND }, same);
+        findings.add(&of, &self.name(loss, lists), Measured { error, bound: MATRIX_BOUND }, same)?;
         Ok(())
     }
 }

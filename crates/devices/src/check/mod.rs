@@ -9,6 +9,7 @@ mod programs;
 mod simulator;
 mod steps;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use gputexel_files::{Error, Result};
@@ -141,12 +142,19 @@ pub struct Checker<'a> {
     context: &'a GpuContext,
     depth: Depth,
     expected: fn(Group) -> f64,
+    cancel: Option<&'a AtomicBool>,
 }
 
 impl<'a> Checker<'a> {
     /// A check of some depth.
     pub fn new(context: &'a GpuContext, depth: Depth) -> Self {
-        Self { context, depth, expected: |_| 1.0 }
+        Self { context, depth, expected: |_| 1.0, cancel: None }
+    }
+
+    /// Gives up after the case under way once `cancel` is set.
+    #[must_use]
+    pub fn cancel(self, cancel: &'a AtomicBool) -> Self {
+        Self { cancel: Some(cancel), ..self }
     }
 
     /// Multiplies what is expected of the cases of a group: how tests see a device fail that works.
@@ -158,11 +166,12 @@ impl<'a> Checker<'a> {
     /// Runs the check. What the device does wrong, including errors that it reports, is part of the report.
     ///
     /// # Errors
-    /// [`Error::Io`] when there is no room for temporary files.
+    /// [`Error::Io`] when there is no room for temporary files; [`Error::Interrupted`].
     pub fn run(&self) -> Result<CheckReport> {
         let started = Instant::now();
         let sample = positions::piece_squares()?;
-        let mut findings = Findings { depth: self.depth, expected: self.expected, all: Vec::new() };
+        let mut findings =
+            Findings { depth: self.depth, expected: self.expected, cancel: self.cancel, all: Vec::new() };
         let stages: [Stage; 4] = [linear::check, steps::check, programs::check, simulator::check];
         let mut broken = None;
         for stage in stages {
@@ -189,12 +198,13 @@ impl<'a> Checker<'a> {
 }
 
 /// A part of a check.
-type Stage = fn(&GpuContext, &Sample, &mut Findings) -> Result<()>;
+type Stage = fn(&GpuContext, &Sample, &mut Findings<'_>) -> Result<()>;
 
 /// Findings so far.
-struct Findings {
+struct Findings<'a> {
     depth: Depth,
     expected: fn(Group) -> f64,
+    cancel: Option<&'a AtomicBool>,
     all: Vec<Finding>,
 }
 
@@ -205,7 +215,7 @@ struct Measured {
     bound: f64,
 }
 
-impl Findings {
+impl Findings<'_> {
     fn is_thorough(&self) -> bool {
         self.depth == Depth::Thorough
     }
@@ -224,7 +234,13 @@ impl Findings {
     }
 
     /// Adds a case to its groups: what it measured, and whether its repetitions had the same bits.
-    fn add(&mut self, groups: &[Group], what: &str, measured: Measured, same: bool) {
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] where that was asked for.
+    fn add(&mut self, groups: &[Group], what: &str, measured: Measured, same: bool) -> Result<()> {
+        if self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            return Err(Error::Interrupted("in the check of a device".to_string()));
+        }
         let Measured { error, bound } = measured;
         // What is not a number is as wrong as can be.
         let error = if error.is_nan() { f64::INFINITY } else { error };
@@ -241,6 +257,7 @@ impl Findings {
                 finding.fault = Some(format!("{what}: not the same bits each time"));
             }
         }
+        Ok(())
     }
 }
 

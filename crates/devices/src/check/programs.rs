@@ -45,14 +45,14 @@ fn on_rows(context: &GpuContext, sample: &Sample, groups: &[Group], findings: &m
             let request = Request { gradients, ..request.clone() };
             let (got, same) = repeated(|| gpu.evaluate(&population, &request))?;
             let error = relative_error(&got.losses, &wanted.losses, factor);
-            findings.add(groups, &name, Measured { error, bound: LOSS_BOUND }, same);
+            findings.add(groups, &name, Measured { error, bound: LOSS_BOUND }, same)?;
             if gradients {
                 let size = sample.theta.len();
                 let members = got.gradients.chunks(size).zip(wanted.gradients.chunks(size));
                 let error =
                     members.map(|(got, wanted)| relative_error(got, wanted, factor)).fold(0.0, f64::max);
                 let name = format!("gradients, {name}");
-                findings.add(groups, &name, Measured { error, bound: GRADIENT_BOUND }, same);
+                findings.add(groups, &name, Measured { error, bound: GRADIENT_BOUND }, same)?;
             }
         }
     }

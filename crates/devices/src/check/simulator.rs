@@ -43,7 +43,7 @@ pub(super) fn check(context: &GpuContext, _sample: &Sample, findings: &mut Findi
             errors.sort_by(f64::total_cmp);
             let error = errors[errors.len() - 1 - MAX_OTHER_GAMES];
             let what = if as_published { format!("{method} as published") } else { method.to_string() };
-            findings.add(&groups, &what, Measured { error, bound: BOUND }, same);
+            findings.add(&groups, &what, Measured { error, bound: BOUND }, same)?;
         }
     }
     Ok(())

@@ -62,8 +62,8 @@ pub(super) fn check(context: &GpuContext, sample: &Sample, findings: &mut Findin
                     along = along.max((step.parameters[i] - wanted).abs() / rate);
                 }
             }
-            findings.add(&groups, &name, Measured { error, bound: BOUND }, same);
-            findings.add(&groups, &name, Measured { error: along, bound: STEP_BOUND }, same);
+            findings.add(&groups, &name, Measured { error, bound: BOUND }, same)?;
+            findings.add(&groups, &name, Measured { error: along, bound: STEP_BOUND }, same)?;
             now.population.parameters.clone_from(&step.parameters);
             now.first_moment.clone_from(&step.first_moment);
             now.second_moment.clone_from(&step.second_moment);
