@@ -1,5 +1,6 @@
 // Shared by the kernels that walk positions: bindings 1 to 4, the score of a row, what a position
-// counts. No kernel by itself; joined to them, and to the loss in `loss_math`, by concatenation.
+// counts. No kernel by itself; joined to them, and to the loss in `loss_math`, by concatenation. They say
+// with `row_sum` how entries are added: `table_sum`, or that of staging.wgsl.
 // Prepended by the host: `Real` (f32, or vec4<f32> for four members per lane) and `Word` (u32s of the
 // same shape); `UNIT` (all coefficients are +1 or -1), `BLENDS`, `RESAMPLES`, `SHARED` (one table
 // serves all members). Members are stored as `stride` Reals a row, member fastest.
@@ -18,59 +19,6 @@
 // Reals a tile of members; a power of two that divides WORKGROUP.
 override LANES: u32 = 1u;
 override SLOTS: u32 = WORKGROUP / LANES;
-
-// Rows of the table that are in workgroup memory: F, or 0 where tables are read from where they are.
-override STAGE_ROWS: u32 = 0u;
-// What kernels need of workgroup memory, and, from STAGE_FIRST on, the rows of one taper and the tile's members,
-// [STAGE_ROWS][LANES]: without the row of zeros, so that 384 rows of a tile of 32 fit 48 KiB.
-var<workgroup> scratch: array<Real, SCRATCH>;
-
-// Brings the table of a taper to workgroup memory; all threads of a workgroup take part.
-fn stage_table(thread: u32, taper: u32, first_column: u32) {
-    if STAGE_ROWS > 0u {
-        let table = taper * (uniforms.features + 1u) * uniforms.columns + first_column;
-        for (var i = thread; i < STAGE_ROWS * LANES; i += WORKGROUP) {
-            scratch[STAGE_FIRST + i] = tables[table + (i / LANES) * uniforms.columns + i % LANES];
-        }
-        workgroupBarrier();
-    }
-}
-
-fn staged(id: u32, lane: u32) -> Real {
-    return scratch[STAGE_FIRST + id * LANES + lane];
-}
-
-// Sum of a row's entries, of a table in workgroup memory. Ids that pad the last element name the row of zeros, which
-// is not there.
-fn staged_sum(place: vec4<u32>, plus: u32, count: u32, lane: u32) -> Real {
-    var sum = Real(0.0);
-    if UNIT {
-        let whole = count & 0xfffffffcu;
-        for (var i = 0u; i < whole; i += 4u) {
-            let ids = rows[place.x + (i >> 2u)];
-            sum += sign_of(i, plus) * staged(ids.x & 0xffffu, lane);
-            sum += sign_of(i + 1u, plus) * staged(ids.x >> 16u, lane);
-            sum += sign_of(i + 2u, plus) * staged(ids.y & 0xffffu, lane);
-            sum += sign_of(i + 3u, plus) * staged(ids.y >> 16u, lane);
-        }
-        if whole < count {
-            let ids = rows[place.x + (whole >> 2u)];
-            sum += sign_of(whole, plus) * staged(ids.x & 0xffffu, lane);
-            if whole + 1u < count {
-                sum += sign_of(whole + 1u, plus) * staged(ids.x >> 16u, lane);
-            }
-            if whole + 2u < count {
-                sum += sign_of(whole + 2u, plus) * staged(ids.y & 0xffffu, lane);
-            }
-        }
-    } else {
-        for (var i = 0u; i < count; i += 1u) {
-            let entry = rows[place.x + i];
-            sum += bitcast<f32>(entry.y) * staged(entry.x, lane);
-        }
-    }
-    return sum;
-}
 
 // What differs by member, apart from the tables.
 struct Member {
@@ -103,16 +51,11 @@ fn sign_of(entry: u32, plus: u32) -> f32 {
     return select(-1.0, 1.0, entry < plus);
 }
 
-// Score in centipawns of a position for the members of one table column, the given lane of the tile. Blended values are whole
-// numbers where weights are, so their sum is exact, and one rounded multiply ends it.
-fn score(n: u32, place: vec4<u32>, column: u32, lane: u32) -> Real {
-    let plus = place.y & 0xffffu;
-    let count = plus + (place.y >> 16u);
+// Sum of a row's entries in one column of the tables.
+fn table_sum(place: vec4<u32>, plus: u32, count: u32, column: u32) -> Real {
     let columns = uniforms.columns;
     var sum = Real(0.0);
-    if STAGE_ROWS > 0u {
-        sum = staged_sum(place, plus, count, lane);
-    } else if UNIT {
+    if UNIT {
         for (var i = 0u; i < count; i += 4u) {
             let ids = rows[place.x + (i >> 2u)];
             sum += sign_of(i, plus) * tables[column + (ids.x & 0xffffu) * columns];
@@ -126,7 +69,15 @@ fn score(n: u32, place: vec4<u32>, column: u32, lane: u32) -> Real {
             sum += bitcast<f32>(entry.y) * tables[column + entry.x * columns];
         }
     }
-    var result = sum * uniforms.scale;
+    return sum;
+}
+
+// Score in centipawns of a position for the members of one table column, the given lane of the tile. Blended values are whole
+// numbers where weights are, so their sum is exact, and one rounded multiply ends it.
+fn score(n: u32, place: vec4<u32>, column: u32, lane: u32) -> Real {
+    let plus = place.y & 0xffffu;
+    let count = plus + (place.y >> 16u);
+    var result = row_sum(place, plus, count, column, lane) * uniforms.scale;
     if uniforms.record == 2u {
         result += bitcast<f32>(positions[2u * n + 1u].x);
     }

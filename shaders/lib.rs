@@ -11,9 +11,9 @@ shaders! {
     /// Blends θ of every member into the tables of all phase buckets.
     BLEND = "structs" "blend";
     /// Losses of positions, summed.
-    LOSS = "structs" "loss_math" "common" "loss";
+    LOSS = "structs" "loss_math" "common" "staging" "loss";
     /// Losses and gradients in phase units.
-    GRADIENT = "structs" "loss_math" "common" "gradient";
+    GRADIENT = "structs" "loss_math" "common" "staging" "gradient";
     /// Adds partial sums of gradients and maps them to θ.
     REDUCE = "structs" "reduce";
     /// Adds partial sums of losses.

@@ -4,11 +4,12 @@
 // Dispatched (segments, a few) by the curvature module, with Real = f32 and LANES = 1; workgroups of
 // one segment take turns. Bound: row data. CPU twin: `LossKind::curvature`.
 
-// Nothing is staged for one member.
-override SCRATCH: u32 = 1u;
-override STAGE_FIRST: u32 = 0u;
-
 @group(0) @binding(5) var<storage, read_write> curvatures: array<Real>;
+
+// Nothing is staged for one member.
+fn row_sum(place: vec4<u32>, plus: u32, count: u32, column: u32, lane: u32) -> Real {
+    return table_sum(place, plus, count, column);
+}
 
 @compute @workgroup_size(WORKGROUP)
 fn main(

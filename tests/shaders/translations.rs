@@ -98,10 +98,8 @@ fn every_variant_is_translated_for_every_driver() {
             let hlsl = to_hlsl(name, &module, &info, policy);
             let threads = format!("[numthreads({}, {}, {})]", group[0], group[1], group[2]);
             assert!(hlsl.contains(&threads), "{name}: {threads}");
-            // Barriers are not lost; a function that nobody calls may be.
-            let calls_barriers =
-                variant.source.contains("workgroupBarrier();") && variant.kernel != "loss_curvature";
-            if calls_barriers {
+            // Barriers are not lost.
+            if variant.source.contains("workgroupBarrier();") {
                 assert!(hlsl.contains("GroupMemoryBarrierWithGroupSync()"), "{name}");
                 assert!(msl.contains("threadgroup_barrier("), "{name}");
             }
