@@ -1,19 +1,21 @@
 //! Writing a dataset: columns are spooled to disk and joined at the end, so that memory does not grow with
 //! the number of positions and a killed run leaves nothing under the final name.
 
+mod column;
+
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use half::f16;
 use safetensors::Dtype;
-use safetensors::tensor::{Metadata as Header, TensorInfo};
-use xxhash_rust::xxh3::Xxh3;
+use safetensors::tensor::Metadata as Header;
 
 use super::container::names;
 use super::stored::METADATA_KEY;
 use super::{Metadata, SourceRecord};
+use column::{Column, le_bytes, read};
 use gputexel_files::{AtomicFile, staging_folder};
 use gputexel_files::{Error, Result};
 use gputexel_model::FeatureRow;
@@ -63,84 +65,6 @@ pub struct ImportedPosition<'a> {
     pub labels: PositionLabels,
 }
 
-/// One tensor being written.
-struct Column {
-    name: &'static str,
-    dtype: Dtype,
-    elements: usize,
-    /// Bytes not hashed or written yet: values come two or four bytes at a time, and both hashing and writing
-    /// are several times as fast in bulk.
-    pending: Vec<u8>,
-    file: File,
-    hash: Xxh3,
-}
-
-/// Number of pending bytes at which they are hashed and written.
-const PENDING_BYTES: usize = 1 << 18;
-
-impl Column {
-    fn try_new(name: &'static str, dtype: Dtype, folder: &Path) -> Result<Self> {
-        // Unlinked on Unix: gone when the process ends, however it ends.
-        let file = tempfile::tempfile_in(folder).map_err(|e| Error::io(folder, e))?;
-        Ok(Self {
-            name,
-            dtype,
-            elements: 0,
-            pending: Vec::with_capacity(PENDING_BYTES + 256),
-            file,
-            hash: Xxh3::new(),
-        })
-    }
-
-    fn push(&mut self, bytes: &[u8], elements: usize) -> std::io::Result<()> {
-        self.elements += elements;
-        self.pending.extend_from_slice(bytes);
-        if self.pending.len() >= PENDING_BYTES { self.flush() } else { Ok(()) }
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.hash.update(&self.pending);
-        self.file.write_all(&self.pending)?;
-        self.pending.clear();
-        Ok(())
-    }
-
-    /// Reads what was written, from the start. Nothing can be pushed afterwards.
-    fn reader(&mut self) -> std::io::Result<BufReader<File>> {
-        self.flush()?;
-        let mut file = self.file.try_clone()?;
-        file.seek(SeekFrom::Start(0))?;
-        Ok(BufReader::with_capacity(PENDING_BYTES, file))
-    }
-
-    /// An empty column to replace this one.
-    fn replacement(&self, folder: &Path) -> std::io::Result<Self> {
-        Self::try_new(self.name, self.dtype, folder).map_err(std::io::Error::other)
-    }
-
-    /// Keeps the elements of `N` bytes whose flag in `keep` is true, transformed by `map`.
-    fn retain<const N: usize>(
-        &mut self,
-        keep: &[bool],
-        folder: &Path,
-        map: &mut dyn FnMut([u8; N]) -> [u8; N],
-    ) -> std::io::Result<()> {
-        if self.elements == 0 {
-            return Ok(());
-        }
-        let mut kept = self.replacement(folder)?;
-        let mut reader = self.reader()?;
-        for &keep in keep {
-            let bytes = read(&mut reader)?;
-            if keep {
-                kept.push(&map(bytes), 1)?;
-            }
-        }
-        *self = kept;
-        Ok(())
-    }
-}
-
 /// The properties of a row besides its features, in [`DatasetWriter::visit`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowLabels {
@@ -154,15 +78,8 @@ pub struct RowLabels {
     pub game: u32,
 }
 
-fn read<const N: usize>(reader: &mut impl Read) -> std::io::Result<[u8; N]> {
-    let mut bytes = [0; N];
-    reader.read_exact(&mut bytes)?;
-    Ok(bytes)
-}
-
 /// Collects rows and writes them as a dataset file.
 /// Refuses rows that [`read`](crate::read) would refuse, so that no unreadable file is written.
-/// cannot be read.
 pub struct DatasetWriter {
     path: PathBuf,
     folder: PathBuf,
@@ -235,7 +152,7 @@ impl DatasetWriter {
 
     /// Number of positions so far.
     pub fn len(&self) -> usize {
-        self.phases.elements
+        self.phases.len()
     }
 
     /// Whether there are no positions yet.
@@ -294,7 +211,7 @@ impl DatasetWriter {
 
     /// Whether coefficients are stored in single precision.
     pub fn has_single_precision(&self) -> bool {
-        self.coefficients.dtype == Dtype::F32
+        self.coefficients.dtype() == Dtype::F32
     }
 
     fn is_imported(&self) -> bool {
@@ -368,7 +285,7 @@ impl DatasetWriter {
         let mut wide =
             Column::try_new(names::COEFFICIENTS, Dtype::F32, &self.folder).map_err(std::io::Error::other)?;
         let mut reader = self.coefficients.reader()?;
-        for _ in 0..self.coefficients.elements {
+        for _ in 0..self.coefficients.len() {
             wide.push(&f16::from_le_bytes(read(&mut reader)?).to_f32().to_le_bytes(), 1)?;
         }
         self.coefficients = wide;
@@ -484,7 +401,7 @@ impl DatasetWriter {
         for &keep in keep {
             let length = usize::from(u16::from_le_bytes(read(&mut lengths)?));
             let mut copy = |reader: &mut BufReader<File>, to: &mut Column| {
-                bytes.resize(to.dtype.bitsize() / 8 * length, 0);
+                bytes.resize(to.dtype().bitsize() / 8 * length, 0);
                 reader.read_exact(&mut bytes)?;
                 if keep { to.push(&bytes, length) } else { Ok(()) }
             };
@@ -556,21 +473,15 @@ impl DatasetWriter {
         columns.extend(self.any_score.then_some(self.scores));
         columns.extend(self.any_game.then_some(self.games));
         // Widest types first keeps every tensor aligned, as readers of the format expect.
-        columns.sort_by_key(|c| (std::cmp::Reverse(c.dtype.bitsize()), c.name));
+        columns.sort_by_key(|c| (std::cmp::Reverse(c.dtype().bitsize()), c.name()));
 
         let mut offset = 0;
         let mut tensors = Vec::new();
         for column in &mut columns {
-            column.flush()?;
-            let bytes = column.elements * column.dtype.bitsize() / 8;
-            let info = TensorInfo {
-                dtype: column.dtype,
-                shape: vec![column.elements],
-                data_offsets: (offset, offset + bytes),
-            };
-            tensors.push((column.name.to_string(), info));
-            offset += bytes;
-            self.metadata.checksums.insert(column.name.to_string(), format!("{:016x}", column.hash.digest()));
+            let (info, checksum) = column.finish(offset)?;
+            offset = info.data_offsets.1;
+            tensors.push((column.name().to_string(), info));
+            self.metadata.checksums.insert(column.name().to_string(), checksum);
         }
         let json = serde_json::to_string(&self.metadata)?;
         let header = Header::new(Some(HashMap::from([(METADATA_KEY.to_string(), json)])), tensors)
@@ -583,9 +494,7 @@ impl DatasetWriter {
         file.write_all(&(header.len() as u64).to_le_bytes())?;
         file.write_all(&header)?;
         for mut column in columns {
-            // From file to file, the system copies without passing the data through this process.
-            column.file.seek(SeekFrom::Start(0))?;
-            std::io::copy(&mut column.file, file)?;
+            column.copy_to(file)?;
         }
         output.finish()?;
         Ok(self.metadata)
@@ -600,10 +509,4 @@ fn check_labels(result: f32, weight: f32) -> Result<()> {
         true => Ok(()),
         false => Err(Error::Usage(format!("the weight {weight} is not a positive number"))),
     }
-}
-
-/// The bytes of plain numbers in the file's little-endian order.
-fn le_bytes<T: bytemuck::Pod>(values: &[T]) -> &[u8] {
-    const { assert!(cfg!(target_endian = "little"), "dataset files are little-endian") };
-    bytemuck::cast_slice(values)
 }
