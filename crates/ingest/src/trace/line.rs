@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use shakmaty::Color;
 
 use super::comparison::{Comparison, Reference};
-use super::compiled_schema::{Action, Column, CompiledSchema, Half, PhaseSource};
+use super::compiled_schema::{Action, Column, CompiledSchema, Half};
+use super::conventions::PhaseSource;
 use super::number::parse_number;
 use super::row_sums::{RowSums, exchanged, is_usable};
 use super::schema::Results;

@@ -8,6 +8,7 @@ mod accumulators;
 mod assembly;
 mod comparison;
 mod compiled_schema;
+mod conventions;
 mod export;
 mod line;
 mod number;
