@@ -5,29 +5,13 @@ use std::sync::atomic::AtomicBool;
 use crate::common::gpu::context;
 use gputexel::Error;
 use gputexel::evaluator::gpu::GpuContext;
-use gputexel::spsa::simulator::{Outcome, Scenario, Summary, paper_cells, simulate, simulate_on_gpu};
-use gputexel::spsa::{MethodKind, Noise, Schedule, Settings, Variable};
+use gputexel::spsa::simulator::{
+    Outcome, Scenario, Summary, paper_cells, simulate, simulate_on_gpu, trial_scenario,
+};
+use gputexel::spsa::{MethodKind, Noise, Settings, Variable};
 
-/// Different parameters, more than a word of signs has bits, optima off the origin, bounds that are
-/// met, leads from none to hundreds of Elo.
 fn mixed(method: MethodKind, as_published: bool) -> Scenario {
-    let n = 70;
-    let variable = |i: usize| Variable {
-        name: format!("x{i}"),
-        start: (40.0 + 10.0 * i as f64).min(130.0 + i as f64),
-        min: -120.0,
-        max: 130.0 + i as f64,
-        integer: false,
-        c_end: 30.0 + 5.0 * i as f64,
-        r_end: Some(0.002),
-        s: Some(60.0 + i as f64),
-        sigma: Some(300.0 + 20.0 * i as f64),
-        simul_elo: 3.0 + i as f64,
-    };
-    let schedule = Schedule::new(300);
-    let settings = Settings { schedule, as_published, ..Settings::new(method, 300, 0.6) };
-    let (variables, optimum) = ((0..n).map(variable).collect(), (0..n).map(|i| -20.0 + i as f64).collect());
-    Scenario { settings, variables, optimum, draw_rate: 0.6, repeats: 45, seed: 3, concurrency: 1 }
+    trial_scenario(method, as_published, 300)
 }
 
 fn on_cpu(scenario: &Scenario) -> Outcome {

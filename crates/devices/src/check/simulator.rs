@@ -4,8 +4,8 @@ use std::sync::atomic::AtomicBool;
 
 use gputexel_files::Result;
 use gputexel_gpu::GpuContext;
-use gputexel_spsa::simulator::{Scenario, simulate, simulate_on_gpu};
-use gputexel_spsa::{MethodKind, Schedule, Settings, Variable};
+use gputexel_spsa::MethodKind;
+use gputexel_spsa::simulator::{simulate, simulate_on_gpu, trial_scenario};
 
 use super::{Findings, Group, Measured, repeated};
 use crate::positions::Sample;
@@ -27,7 +27,8 @@ pub(super) fn check(context: &GpuContext, _sample: &Sample, findings: &mut Findi
             if as_published && !findings.is_thorough() {
                 continue;
             }
-            let scenario = scenario(method, as_published, if findings.is_thorough() { 200 } else { 40 });
+            let iterations = if findings.is_thorough() { 200 } else { 40 };
+            let scenario = trial_scenario(method, as_published, iterations);
             let cpu = simulate(&scenario, &never, &mut |_| {})?;
             let (gpu, same) = repeated(|| simulate_on_gpu(context, &scenario, &never, &mut |_| {}))?;
             let groups = [Group::Simulator];
@@ -47,25 +48,4 @@ pub(super) fn check(context: &GpuContext, _sample: &Sample, findings: &mut Findi
         }
     }
     Ok(())
-}
-
-/// Parameters that differ, more of them than a word of signs has bits, optima off the origin, bounds that are met.
-fn scenario(method: MethodKind, as_published: bool, iterations: u64) -> Scenario {
-    let n = 70;
-    let variable = |i: usize| Variable {
-        name: format!("x{i}"),
-        start: (40.0 + 10.0 * i as f64).min(130.0 + i as f64),
-        min: -120.0,
-        max: 130.0 + i as f64,
-        integer: false,
-        c_end: 30.0 + 5.0 * i as f64,
-        r_end: Some(0.002),
-        s: Some(60.0 + i as f64),
-        sigma: Some(300.0 + 20.0 * i as f64),
-        simul_elo: 3.0 + i as f64,
-    };
-    let schedule = Schedule::new(iterations);
-    let settings = Settings { schedule, as_published, ..Settings::new(method, iterations, 0.6) };
-    let (variables, optimum) = ((0..n).map(variable).collect(), (0..n).map(|i| -20.0 + i as f64).collect());
-    Scenario { settings, variables, optimum, draw_rate: 0.6, repeats: 45, seed: 3, concurrency: 1 }
 }

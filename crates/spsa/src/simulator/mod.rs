@@ -14,6 +14,7 @@ mod paper;
 mod random;
 mod single;
 mod statistics;
+mod trial;
 
 use std::sync::atomic::AtomicBool;
 
@@ -26,6 +27,8 @@ use gputexel_gpu::GpuContext;
 pub use backend::{Simulated, Simulator};
 pub use paper::{PaperCell, paper_cells};
 pub use statistics::{Summary, percentile};
+#[doc(hidden)]
+pub use trial::trial_scenario;
 
 /// What is simulated.
 #[derive(Clone, Debug, PartialEq)]
@@ -175,30 +178,11 @@ fn blocks(scenario: &Scenario) -> Vec<lanes::Block<LANES>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{MethodKind, Schedule};
+    use crate::MethodKind;
     use std::io::Write as _;
 
-    /// A scenario with different parameters, optima off the origin, and bounds that are met.
     fn mixed(method: MethodKind, as_published: bool) -> Scenario {
-        let variable = |i: usize| Variable {
-            name: format!("x{i}"),
-            start: 40.0 + 10.0 * i as f64,
-            min: -120.0,
-            max: 130.0 + i as f64,
-            integer: false,
-            c_end: 30.0 + 5.0 * i as f64,
-            r_end: Some(0.002),
-            s: Some(60.0 + i as f64),
-            sigma: Some(300.0 + 20.0 * i as f64),
-            simul_elo: 3.0 + i as f64,
-        };
-        let n = 70; // more than one word of signs
-        let schedule = Schedule::new(1500);
-        let settings = Settings { schedule, as_published, ..Settings::new(method, 1500, 0.6) };
-        let optimum = (0..n).map(|i| -20.0 + i as f64).collect();
-        let variables: Vec<Variable> =
-            (0..n).map(variable).map(|v| Variable { start: v.start.min(v.max), ..v }).collect();
-        Scenario { settings, variables, optimum, draw_rate: 0.6, repeats: 37, seed: 3, concurrency: 1 }
+        Scenario { repeats: 37, ..trial_scenario(method, as_published, 1500) }
     }
 
     #[test]
