@@ -4,9 +4,7 @@ use std::path::Path;
 
 use gputexel::chess::PhaseSettings;
 use gputexel::dataset::{self, Dataset, DatasetWriter, ImportedPosition, Metadata, PositionLabels};
-use gputexel::model::program::{
-    Accumulator, Adjustment, CompiledProgram, Factor, FactorTarget, Input, Operator, Phase, Program, Term,
-};
+use gputexel::model::program::{CompiledProgram, Program, trial_program};
 use gputexel::model::{Feature, FeatureSet, Imported, ImportedParameter};
 use gputexel::objective;
 use rand::{RngExt, SeedableRng};
@@ -15,48 +13,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// Number of features of [`program_dataset`].
 pub const FEATURES: usize = 14;
 
-/// King danger through a square and a sigmoid, complexity, and a factor on the endgame; the first feature also
-/// counts in the danger.
+/// The program of [`program_dataset`]; the first feature also counts in the danger.
 pub fn program() -> Program {
-    use Phase::{Eg, Mg};
-    let accumulator = |name: &str, sides: bool, features: &[u16]| Accumulator {
-        name: name.to_string(),
-        sides,
-        features: features.to_vec(),
-    };
-    let input = |accumulator, phase| Input { accumulator, phase };
-    let term = |target, from, operator, divide, scale| Term {
-        target,
-        input: from,
-        operator,
-        times: None,
-        scale,
-        shift: 0.0,
-        over: None,
-        divide,
-    };
-    Program {
-        accumulators: vec![
-            accumulator("danger", true, &[5, 6, 7, 0]),
-            accumulator("complexity", false, &[8, 9]),
-            accumulator("factor", true, &[10, 11, 12]),
-            accumulator("room", true, &[13, 7]),
-        ],
-        terms: vec![
-            term(Mg, input(0, Mg), Operator::Relu2, 120.0, -1.0),
-            term(Eg, input(0, Eg), Operator::Relu, 2.0, -1.0),
-            term(Mg, input(3, Mg), Operator::Sigmoid, 40.0, 90.0),
-            Term { times: Some(input(3, Eg)), ..term(Eg, input(0, Mg), Operator::Identity, 200.0, 1.0) },
-        ],
-        adjustments: vec![Adjustment { target: Eg, by: input(1, Eg), at_most: None }],
-        factor: Some(Factor {
-            target: FactorTarget::Eg,
-            by: vec![input(2, Eg)],
-            min: 0.0,
-            max: 96.0,
-            one: 64.0,
-        }),
-    }
+    trial_program([&[5, 6, 7, 0], &[8, 9], &[10, 11, 12], &[13, 7]])
 }
 
 /// θ from which the results of [`program_dataset`] are drawn.

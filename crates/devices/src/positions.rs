@@ -9,9 +9,7 @@ use std::path::Path;
 
 use gputexel_dataset::{Dataset, DatasetWriter, ImportedPosition, Metadata, PositionLabels, StoredRow};
 use gputexel_files::{Error, Result};
-use gputexel_model::program::{
-    Accumulator, Adjustment, CompiledProgram, Factor, FactorTarget, Input, Operator, Phase, Program, Term,
-};
+use gputexel_model::program::{CompiledProgram, Input, Operator, Phase, Program, Term, trial_program};
 use gputexel_model::{Feature, FeatureKind, FeatureRow, FeatureSet, Imported, ImportedParameter, Prior};
 use shakmaty::{Board, Color, Piece, Role, Square};
 
@@ -126,48 +124,22 @@ const PROGRAM_FEATURES: usize = 12;
 
 /// A program with every operator, a product, an adjustment and a factor, over counts that are taken from boards.
 fn program() -> Program {
-    use Phase::{Eg, Mg};
-    let accumulator = |name: &str, sides: bool, features: &[u16]| Accumulator {
-        name: name.to_string(),
-        sides,
-        features: features.to_vec(),
-    };
-    let input = |accumulator, phase| Input { accumulator, phase };
-    let term = |target, from, operator, divide, scale| Term {
-        target,
-        input: from,
+    let mut program = trial_program([&[5, 6, 7], &[8, 9], &[10], &[11, 5]]);
+    let of_room = |phase, operator, divide| Term {
+        target: Phase::Eg,
+        input: Input { accumulator: 3, phase },
         operator,
         times: None,
-        scale,
+        scale: 1.0,
         shift: 0.0,
         over: None,
         divide,
     };
     let knots = vec![[0.0, 0.0], [20.0, 3.0], [60.0, 30.0], [120.0, 45.0]];
-    Program {
-        accumulators: vec![
-            accumulator("danger", true, &[5, 6, 7]),
-            accumulator("complexity", false, &[8, 9]),
-            accumulator("factor", true, &[10]),
-            accumulator("room", true, &[11, 5]),
-        ],
-        terms: vec![
-            term(Mg, input(0, Mg), Operator::Relu2, 120.0, -1.0),
-            term(Eg, input(0, Eg), Operator::Relu, 2.0, -1.0),
-            term(Mg, input(3, Mg), Operator::Sigmoid, 40.0, 90.0),
-            term(Eg, input(3, Mg), Operator::Table(knots), 1.0, 1.0),
-            term(Eg, input(3, Eg), Operator::Square, 300.0, 1.0),
-            Term { times: Some(input(3, Eg)), ..term(Eg, input(0, Mg), Operator::Identity, 200.0, 1.0) },
-        ],
-        adjustments: vec![Adjustment { target: Eg, by: input(1, Eg), at_most: None }],
-        factor: Some(Factor {
-            target: FactorTarget::Eg,
-            by: vec![input(2, Eg)],
-            min: 0.0,
-            max: 96.0,
-            one: 64.0,
-        }),
-    }
+    let table = of_room(Phase::Mg, Operator::Table(knots), 1.0);
+    // In front of the product.
+    program.terms.splice(3..3, [table, of_room(Phase::Eg, Operator::Square, 300.0)]);
+    program
 }
 
 /// The positions with a program whose rows have coefficients.

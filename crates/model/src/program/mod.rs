@@ -19,6 +19,7 @@ mod parts;
 mod scalar;
 mod scaling;
 mod text;
+mod trial;
 mod value;
 
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,8 @@ pub use compiled::{CompiledProgram, LINEAR, MAX_SLOTS};
 pub use parts::{AdjustmentEffect, FactorEffect, Part, TermEffect};
 pub use scalar::{Dual, Scalar};
 pub use scaling::ValueKind;
+#[doc(hidden)]
+pub use trial::trial_program;
 pub use value::Taper;
 
 /// Most terms of a program.
