@@ -23,7 +23,7 @@ pub use folder::{InHand, Positions, is_sweep};
 pub use heat::HeatMap;
 pub use html::{
     Comparison, CoordinateValue, Live, Parameter, PenaltyRow, RunReport, Step, StrengthReport, Swarms,
-    SweepAxis, SweepReport, SweepSetting, Table, bytes, grouped, median,
+    SweepAxis, SweepReport, SweepSetting, Table, bytes, grouped,
 };
 pub use paths::{Path, Paths};
 pub use sweep_chart::{sweep_curve, sweep_picture};

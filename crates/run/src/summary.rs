@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gputexel_report::median;
+use gputexel_dataset::median;
 use gputexel_tuning::{
     Ablation, BlendRecord, Curvature, ErrorStatus, Polish, ProgramDiagnostics, RoundRecord, RoundingSummary,
     StopReason, Strength, TermDiagnostics, Worth,

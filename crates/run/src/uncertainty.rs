@@ -1,11 +1,11 @@
 //! How sure tuned parameters are: standard errors, and resamples of the games.
 
 use gputexel_dataset::objective::Objective;
-use gputexel_dataset::{Dataset, Split};
+use gputexel_dataset::{Dataset, Split, median};
 use gputexel_evaluator::Fallback;
 use gputexel_files::{Error, Result};
 use gputexel_model::{BothPhases, FeatureSet, Interval, ParameterFile, UncertaintyRecord};
-use gputexel_report::{bytes, grouped, median};
+use gputexel_report::{bytes, grouped};
 use gputexel_tuning::{
     Bootstrap, BootstrapEvent, CoordinateUncertainty, Curvature, ErrorStatus, Fit, MAX_PARAMETERS,
     MIN_CLUSTERS, RunConfig, RunParts, Sandwich, Spread, UncertaintyRequest, bootstrap, bytes_needed,

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _; // to strings, which cannot fail
 
+use gputexel::dataset::median;
 use gputexel::model::FeatureSet;
 use gputexel::objective::LossKind;
-use gputexel::report::median;
 use gputexel::run::{BEYOND, Findings, OFF_OPTIMUM, Tuned};
 use gputexel::tuning::{
     Curvature, ErrorStatus, MAX_ERROR_CP, MIN_CLUSTERS, OptimizerConfig, UncertaintyRequest, check_members,

@@ -5,6 +5,7 @@
 
 use std::time::Instant;
 
+use gputexel_dataset::median;
 use gputexel_evaluator::gpu::{DeviceTraits, GpuEvaluator, GpuOptions, TileChoice, TileVariant};
 use gputexel_files::{Error, Result, StopFlag};
 use gputexel_gpu::{AdapterSummary, GpuContext};
@@ -221,7 +222,7 @@ fn cells(context: &GpuContext, data: &BenchData, seconds: f64, stop: &StopFlag) 
                 }
                 rounds += 1;
             }
-            all.extend(meters.into_iter().map(|(variant, _, times)| TileCell {
+            all.extend(meters.into_iter().map(|(variant, _, mut times)| TileCell {
                 gradients,
                 members,
                 tile: variant.tile,
@@ -229,18 +230,11 @@ fn cells(context: &GpuContext, data: &BenchData, seconds: f64, stop: &StopFlag) 
                 estimated: variant == estimated,
                 positions,
                 evaluations: rounds,
-                seconds: median(times),
+                seconds: median(&mut times).expect("there are several rounds"),
             }));
         }
     }
     Ok(all)
-}
-
-/// The middle of some times; the mean of the two that are nearest to it if their number is even.
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    let middle = times.len() / 2;
-    if times.len().is_multiple_of(2) { (times[middle - 1] + times[middle]) / 2.0 } else { times[middle] }
 }
 
 /// The choice with the least geometric mean of times.
@@ -346,11 +340,6 @@ mod tests {
             matches!(keep(&nowhere, &card, &of(0.5)), Kept::Failed(why) if why.contains("system names none"))
         );
         assert_eq!(keep(&nowhere, &card, &of(0.0)), Kept::EstimateStays);
-    }
-
-    #[test]
-    fn medians_are_of_odd_and_even_numbers() {
-        assert_eq!([median(vec![3.0, 1.0, 2.0]), median(vec![4.0, 1.0, 2.0, 3.0])], [2.0, 2.5]);
     }
 
     #[test]

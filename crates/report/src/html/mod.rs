@@ -27,7 +27,7 @@ pub use data::{
     Comparison, CoordinateValue, Parameter, PenaltyRow, RunReport, Step, StrengthReport, Swarms, SweepAxis,
     SweepReport, SweepSetting, Table,
 };
-pub use number::{bytes, grouped, median};
+pub use number::{bytes, grouped};
 
 use gputexel_files::Result;
 pub(super) use groups::{Shape, groups};

@@ -61,16 +61,6 @@ pub fn bytes(count: u64) -> String {
     }
 }
 
-/// The middle value, or the mean of the two in the middle; none of no values. Sorts them.
-pub fn median(values: &mut [f64]) -> Option<f64> {
-    values.sort_unstable_by(f64::total_cmp);
-    match values.len() {
-        0 => None,
-        n if n % 2 == 1 => Some(values[n / 2]),
-        n => Some(f64::midpoint(values[n / 2 - 1], values[n / 2])),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

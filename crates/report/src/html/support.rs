@@ -3,8 +3,9 @@
 use maud::{Markup, html};
 
 use super::data::Parameter;
-use super::number::{centipawns, grouped, median};
+use super::number::{centipawns, grouped};
 use super::plot::{Axis, Plot, Series, Style};
+use gputexel_dataset::median;
 use gputexel_files::Result;
 
 /// Most points of the picture.
