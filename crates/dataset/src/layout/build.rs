@@ -171,11 +171,11 @@ impl Layout {
 
 /// The positions sorted by their keys, and by number where these are equal.
 fn sorted(keys: &[Key]) -> Vec<u32> {
-    let (_, _, most_plus, most_minus) =
-        keys.iter().fold((0, 0, 0, 0), |most: Key, key| (0, 0, most.2.max(key.2), most.3.max(key.3)));
+    let (mut most_plus, mut most_minus) = (0, 0);
     let mut last = None;
     let mut outer: Vec<(u32, u32)> = Vec::new();
-    for &(part, taper, ..) in keys {
+    for &(part, taper, plus, minus) in keys {
+        (most_plus, most_minus) = (most_plus.max(plus), most_minus.max(minus));
         // Neighbors are often of one phase.
         if last.replace((part, taper)) != Some((part, taper)) {
             outer.push((part, taper));
