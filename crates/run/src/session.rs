@@ -62,11 +62,13 @@ impl Session<'_, '_> {
         if let Some(folder) = self.folder
             && (result.is_ok() || interrupted)
         {
+            let tuned = result.as_ref().ok();
             let in_hand = InHand {
                 record: Some(self.record),
                 positions: Some((self.data, self.split)),
                 scores: scores.as_ref(),
-                program: result.as_ref().ok().and_then(|tuned| tuned.program.as_ref()),
+                score_ratio: tuned.and_then(|tuned| tuned.score_ratio),
+                program: tuned.and_then(|tuned| tuned.program.as_ref()),
                 ..InHand::default()
             };
             leave_report(folder, &in_hand, self.observe)?;

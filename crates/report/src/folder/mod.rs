@@ -30,6 +30,8 @@ pub struct InHand<'a> {
     pub positions: Option<(&'a Dataset, &'a Split)>,
     /// Scores of the positions, if they are known already.
     pub scores: Option<&'a RunScores>,
+    /// By how much scores have grown on the training positions, if it was computed already.
+    pub score_ratio: Option<f64>,
     /// What is not linear in the evaluation, if it was diagnosed already.
     pub program: Option<&'a ProgramDiagnostics>,
     /// Names of the parameters, for runs that have not written them yet.

@@ -76,8 +76,9 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
             diagnose_program(data, split, objective, theta, &config.prior_theta)
         }),
     };
-    let score_ratio =
-        scored.and_then(|((data, split), scores)| training_score_ratio(data, config.k, split, scores));
+    let score_ratio = known.score_ratio.or_else(|| {
+        scored.and_then(|((data, split), scores)| training_score_ratio(data, config.k, split, scores))
+    });
     let ablation = strength::ablation(folder)?;
     let mut warnings = match (&theta, &positions) {
         (Some(theta), Some((data, _))) => record::warnings(config, theta, data.len()),
