@@ -7,7 +7,6 @@ use gputexel_gpu::{Stats, may_have_gpu};
 use crate::cpu::CpuEvaluator;
 use crate::gpu::{
     AdapterSummary, BackendChoice, GpuContext, GpuEvaluator, GpuOptions, GpuProgramEvaluator, TileChoice,
-    list_adapters,
 };
 use crate::{DeviceSteps, Evaluations, Evaluator, FallbackEvaluator, Population, Request};
 
@@ -68,13 +67,9 @@ impl Backend {
         if choice == BackendChoice::Auto && !may_have_gpu() {
             return backend(None, "this machine has no GPU".to_string());
         }
-        let (adapter, why) = choice.pick(&list_adapters());
-        if adapter.is_none() && choice == BackendChoice::Auto {
-            return backend(None, why);
-        }
-        let opened = GpuContext::try_new(choice == BackendChoice::Gpu);
-        match opened.and_then(|context| vet(&context).map(|()| context)) {
-            Ok(context) => backend(Some(context), why),
+        let opened = GpuContext::try_chosen(choice);
+        match opened.and_then(|(gpu, why)| gpu.as_ref().map_or(Ok(()), &vet).map(|()| (gpu, why))) {
+            Ok((gpu, why)) => backend(gpu, why),
             Err(error) if choice == BackendChoice::Auto => backend(None, error.to_string()),
             Err(error) => Err(error),
         }

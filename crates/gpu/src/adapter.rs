@@ -203,9 +203,13 @@ pub(crate) fn adapters() -> Vec<Adapter> {
     pollster::block_on(instance.enumerate_adapters(BACKENDS))
 }
 
+pub(crate) fn summaries(adapters: &[Adapter]) -> Vec<AdapterSummary> {
+    adapters.iter().map(|adapter| AdapterSummary::new(&adapter.get_info(), &adapter.limits())).collect()
+}
+
 /// All adapters of this machine, software ones included.
 pub fn list_adapters() -> Vec<AdapterSummary> {
-    adapters().iter().map(|adapter| AdapterSummary::new(&adapter.get_info(), &adapter.limits())).collect()
+    summaries(&adapters())
 }
 
 #[cfg(test)]

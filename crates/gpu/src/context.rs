@@ -9,7 +9,7 @@ use wgpu::{
     Adapter, ComputePipeline, Device, DeviceDescriptor, Features, Limits, Queue, ShaderRuntimeChecks,
 };
 
-use super::adapter::{AdapterSummary, BackendChoice, adapters, kernel_limits};
+use super::adapter::{AdapterSummary, BackendChoice, adapters, kernel_limits, summaries};
 use super::pipelines::{self, KernelSource, Pipelines};
 use super::timer::Timer;
 use gputexel_files::{Error, Result};
@@ -51,6 +51,20 @@ impl GpuContext {
         Self::open(allow_software, kernel_limits)
     }
 
+    /// Opens the adapter that a choice picks, with why it is that one; `None`, with the reason, where it does without.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when a GPU was asked for and there is none, or the driver of the adapter refuses.
+    pub fn try_chosen(choice: BackendChoice) -> Result<(Option<Self>, String)> {
+        let adapters = adapters();
+        let summaries = summaries(&adapters);
+        match choice.pick(&summaries) {
+            (Some(index), why) => Ok((Some(Self::request(&adapters[index], kernel_limits)?), why)),
+            (None, _) if choice == BackendChoice::Gpu => Err(none_of(&summaries)),
+            (None, why) => Ok((None, why)),
+        }
+    }
+
     /// Opens one adapter of [`list_adapters`](super::list_adapters), by its index there.
     ///
     /// # Errors
@@ -77,22 +91,12 @@ impl GpuContext {
 
     fn open(allow_software: bool, wanted: impl Fn(&Limits) -> Limits) -> Result<Self> {
         let adapters = adapters();
-        let summaries: Vec<_> =
-            adapters.iter().map(|a| AdapterSummary::new(&a.get_info(), &a.limits())).collect();
+        let summaries = summaries(&adapters);
         let choice = if allow_software { BackendChoice::Gpu } else { BackendChoice::Auto };
-        let (Some(index), _) = choice.pick(&summaries) else {
-            return Err(Error::Gpu(match summaries.first() {
-                None => "no adapter: no driver for Vulkan, Metal or Direct3D 12 was found".into(),
-                Some(AdapterSummary { name, unusable: Some(why), .. }) => {
-                    format!("no adapter: '{name}' cannot be used: {why}")
-                }
-                Some(first) => format!(
-                    "no adapter: only the software adapter '{}' was found, which is slower than the CPU",
-                    first.name
-                ),
-            }));
-        };
-        Self::request(&adapters[index], wanted)
+        match choice.pick(&summaries) {
+            (Some(index), _) => Self::request(&adapters[index], wanted),
+            (None, _) => Err(none_of(&summaries)),
+        }
     }
 
     fn request(adapter: &Adapter, wanted: impl Fn(&Limits) -> Limits) -> Result<Self> {
@@ -287,6 +291,20 @@ impl Drop for Guard {
     fn drop(&mut self) {
         GUARDED.set(self.outer.take());
     }
+}
+
+/// The error for adapters none of which is taken.
+fn none_of(adapters: &[AdapterSummary]) -> Error {
+    Error::Gpu(match adapters.first() {
+        None => "no adapter: no driver for Vulkan, Metal or Direct3D 12 was found".into(),
+        Some(AdapterSummary { name, unusable: Some(why), .. }) => {
+            format!("no adapter: '{name}' cannot be used: {why}")
+        }
+        Some(first) => format!(
+            "no adapter: only the software adapter '{}' was found, which is slower than the CPU",
+            first.name
+        ),
+    })
 }
 
 fn note(slot: &Mutex<Option<String>>, message: String) {
