@@ -11,6 +11,7 @@ use gputexel_evaluator::Backend;
 use gputexel_files::run_folder::{DATASET, Kind, append_line};
 use gputexel_files::{AppendFile, Error, Result, RunFolder, absolute};
 use gputexel_ingest::extraction::{ExtractSettings, Hooks, Leaf, LeafChanges, extract_with_leaves};
+use gputexel_model::program::TermActivity;
 use gputexel_model::{Parameterization, TableEvaluation};
 use gputexel_report::{InHand, grouped};
 use gputexel_tuning::{
@@ -123,7 +124,7 @@ impl Rounds {
     /// the results of the last completed one.
     pub fn run(mut self, means: Means<'_, '_>, first: First<'_>) -> Result<Tuned> {
         let Means { folder, backend, cancel, overwrite, checkpoint_every, observe } = means;
-        let First { mut record, data: first_data, split: first_split, fitted_loss } = first;
+        let First { mut record, data: first_data, split: first_split, activity, fitted_loss } = first;
         let asked = record.uncertainty;
         // Uncertainty is only estimated for the last result.
         let quiet = RunRecord { uncertainty: UncertaintyRequest::default(), ..record.clone() };
@@ -134,6 +135,7 @@ impl Rounds {
             split: first_split,
             backend,
             cancel,
+            activity,
             checkpoint_every,
             custom: None,
             observe: &mut *observe,
@@ -180,6 +182,7 @@ impl Rounds {
                 split: &split,
                 backend,
                 cancel,
+                activity: None,
                 checkpoint_every,
                 custom: None,
                 observe: &mut *observe,
@@ -239,6 +242,7 @@ pub(crate) struct First<'r> {
     pub record: RunRecord,
     pub data: &'r Dataset,
     pub split: &'r Split,
+    pub activity: Option<Vec<TermActivity>>,
     pub fitted_loss: Option<f64>,
 }
 

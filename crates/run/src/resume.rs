@@ -136,6 +136,7 @@ impl Unfinished {
             split: &self.split,
             backend,
             cancel,
+            activity: None,
             checkpoint_every,
             custom: None,
             observe,

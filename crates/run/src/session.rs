@@ -8,7 +8,7 @@ use gputexel_dataset::{Dataset, Layout, Split};
 use gputexel_evaluator::Backend;
 use gputexel_files::run_folder::append_line;
 use gputexel_files::{Error, Result, RunFolder, counted};
-use gputexel_model::program::dead_terms;
+use gputexel_model::program::{TermActivity, dead_terms};
 use gputexel_optimizer::Optimizer;
 use gputexel_report::InHand;
 use gputexel_tuning::{
@@ -30,6 +30,8 @@ pub(crate) struct Session<'r, 'o> {
     pub split: &'r Split,
     pub backend: &'r Backend,
     pub cancel: &'r AtomicBool,
+    /// How often the terms of a program are on under the prior, if that is known already.
+    pub activity: Option<Vec<TermActivity>>,
     pub checkpoint_every: Duration,
     /// Replaces the method named in the configuration.
     pub custom: Option<Box<dyn Optimizer>>,
@@ -196,7 +198,9 @@ impl Session<'_, '_> {
         let mut metrics = folder.map(|folder| folder.metrics(kept)).transpose()?;
         let observe = &mut *self.observe;
         if resumed.is_none() {
-            for clause in dead_terms(&term_activity(data, &config.prior_theta), "under the prior") {
+            let known = self.activity.take();
+            let activity = known.unwrap_or_else(|| term_activity(data, &config.prior_theta));
+            for clause in dead_terms(&activity, "under the prior") {
                 let remedy = match &self.record.starts {
                     Some(starts) => format!("of {} starts, the best goes on", starts.losses.len()),
                     None => "start from larger values of them, or from several points".to_string(),

@@ -8,6 +8,7 @@ use gputexel_evaluator::Backend;
 use gputexel_evaluator::cpu::CpuEvaluator;
 use gputexel_files::run_folder::Kind;
 use gputexel_files::{Error, Result, RunFolder};
+use gputexel_model::program::TermActivity;
 use gputexel_model::{FeatureSet, Parameterization, Penalty, parse_penalties};
 use gputexel_tuning::{
     Limits, ModelSize, OptimizerConfig, RunConfig, RunRecord, RunScores, ScaleMode, ScaleRecord,
@@ -109,6 +110,8 @@ pub(crate) struct Decision<'a, 'o> {
     pub data: &'a Dataset,
     pub split: &'a Split,
     pub backend: &'a Backend,
+    /// How often the terms of a program are on under the prior.
+    pub activity: &'a [TermActivity],
     pub stop: &'a AtomicBool,
     pub observe: &'a mut RunObserver<'o>,
 }
@@ -137,7 +140,7 @@ impl Decision<'_, '_> {
             let value = starts.map(|count| count.to_string());
             return Err(Error::Setting { setting: "starts", value, reason: reason.to_string() });
         }
-        let count = starts.unwrap_or_else(|| default_starts(config, self.data));
+        let count = starts.unwrap_or_else(|| default_starts(config, self.data, self.activity));
         if count < 2 {
             return Ok(None);
         }

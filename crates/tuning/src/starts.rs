@@ -10,11 +10,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
 use super::scale_ratio::at_most;
-use super::{Limits, ModelSize, OptimizerConfig, RunConfig, StopReason, Tuning, space_of, term_activity};
+use super::{Limits, ModelSize, OptimizerConfig, RunConfig, StopReason, Tuning, space_of};
 use gputexel_dataset::{Dataset, Layout, Split, objective};
 use gputexel_evaluator::Backend;
 use gputexel_files::{Error, Result};
-use gputexel_model::program::{CompiledProgram, Input, Term};
+use gputexel_model::program::{CompiledProgram, Input, Term, TermActivity};
 
 /// Most starts of a run.
 pub const MOST_STARTS: usize = 64;
@@ -51,11 +51,11 @@ pub struct StartChoice {
 }
 
 /// The number of starts of a run for which none was asked: [`DEFAULT_STARTS`] if a term of its program is
-/// [dead](gputexel_model::program::TermActivity::is_dead) under the prior, else 1.
-pub fn default_starts(config: &RunConfig, data: &Dataset) -> usize {
-    let obstacle = starts_obstacle(config, data).is_some();
-    let dead = || term_activity(data, &config.prior_theta).iter().any(|term| term.is_dead());
-    if !obstacle && dead() { DEFAULT_STARTS } else { 1 }
+/// [dead](TermActivity::is_dead) under the prior, else 1. `activity` is that of its terms
+/// [there](crate::term_activity).
+pub fn default_starts(config: &RunConfig, data: &Dataset, activity: &[TermActivity]) -> usize {
+    let is_possible = starts_obstacle(config, data).is_none();
+    if is_possible && activity.iter().any(TermActivity::is_dead) { DEFAULT_STARTS } else { 1 }
 }
 
 /// Why a run cannot begin from several points, if so.

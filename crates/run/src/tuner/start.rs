@@ -10,7 +10,9 @@ use gputexel_files::run_folder::{DATASET, Kind};
 use gputexel_files::{Error, Result, RunFolder, absolute};
 use gputexel_ingest::extraction::ExtractSettings;
 use gputexel_model::{Parameterization, Prior};
-use gputexel_tuning::{ModelSize, OptimizerConfig, RunConfig, RunRecord, exact_scores, fit_scale, space_of};
+use gputexel_tuning::{
+    ModelSize, OptimizerConfig, RunConfig, RunRecord, exact_scores, fit_scale, space_of, term_activity,
+};
 
 use super::Tuner;
 use crate::blend::{self, Undecided};
@@ -202,8 +204,15 @@ impl Tuner<'_> {
             fitted_loss = undecided.decide(blend, &mut config)?.or(fitted_loss);
         }
         let data = positions.data();
-        let decision =
-            Decision { data, split: &split, backend, stop: &self.stop, observe: &mut *self.observer };
+        let activity = term_activity(data, &config.prior_theta);
+        let decision = Decision {
+            data,
+            split: &split,
+            backend,
+            activity: &activity,
+            stop: &self.stop,
+            observe: &mut *self.observer,
+        };
         let mode = if self.k.is_none() { Some(self.scale_mode) } else { None };
         let Decided { starts, strength, scale } =
             decision.decide(&mut config, self.starts, &strength, self.strength.is_some(), mode)?;
@@ -220,6 +229,7 @@ impl Tuner<'_> {
             blend: blend.map(|blend| blend.record),
             ..RunRecord::new(&self.command_line, config)
         };
+        let activity = Some(activity);
         let observe = &mut *self.observer;
         let (cancel, checkpoint_every): (&AtomicBool, _) = (&self.stop, self.checkpoint_every);
         if let (Some(settings), Some(folder)) = (self.rounds, folder) {
@@ -231,15 +241,12 @@ impl Tuner<'_> {
             folder.write_record(Kind::Run, &record)?;
             let overwrite = self.overwrite;
             let means = Means { folder, backend, cancel, overwrite, checkpoint_every, observe };
-            return rounds.run(means, First { record, data, split: &split, fitted_loss });
+            return rounds.run(means, First { record, data, split: &split, activity, fitted_loss });
         }
         folder.map_or(Ok(()), |folder| folder.write_record(Kind::Run, &record))?;
         let (record, split) = (&record, &split);
-        Session { folder, record, data, split, backend, cancel, checkpoint_every, custom, observe }.carry_out(
-            None,
-            false,
-            fitted_loss,
-        )
+        Session { folder, record, data, split, backend, cancel, activity, checkpoint_every, custom, observe }
+            .carry_out(None, false, fitted_loss)
     }
 }
 
