@@ -1,12 +1,14 @@
-//! Runs every CPU kernel on edge cases: rows that are empty, repeat features or contain the first and the
+//! Compares every CPU kernel with f64 on edge cases: rows that are empty, repeat features or contain the first and the
 //! last one, and stripes of one position and of more than a flush. Small enough to run under a sanitizer
 //! (`scripts/sanitize`), which finds errors that do not show in results.
 
 use std::path::Path;
 
 use gputexel_chess::PhaseSettings;
-use gputexel_dataset::objective::{self, LossKind, Objective};
-use gputexel_dataset::{Dataset, DatasetWriter, ImportedPosition, Layout, Metadata, PositionLabels};
+use gputexel_dataset::objective::{self, LossKind};
+use gputexel_dataset::{
+    Dataset, DatasetWriter, ImportedPosition, Layout, Metadata, PositionLabels, poisson_weight,
+};
 use gputexel_evaluator::cpu::{CpuEvaluator, InstructionSet};
 use gputexel_evaluator::{Evaluator, Population, Request};
 use gputexel_model::{Feature, FeatureKind, FeatureRow, FeatureSet, Imported, ImportedParameter};
@@ -55,7 +57,8 @@ fn unit(folder: &Path, positions: usize, weighted: bool) -> Dataset {
     gputexel_dataset::read(&path).unwrap()
 }
 
-/// Rows with coefficients, offsets and endgame scale factors.
+/// Rows with coefficients, offsets and endgame scale factors. Half of them share a phase and a factor, so that there
+/// are many of the same length in a bucket.
 fn imported(folder: &Path, positions: usize, features: u16) -> Dataset {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(positions as u64 + 1);
     let names = (0..features).map(|i| Feature { name: format!("f{i}"), group: "g".to_string() });
@@ -69,11 +72,15 @@ fn imported(folder: &Path, positions: usize, features: u16) -> Dataset {
         ids.sort_unstable();
         ids.dedup();
         let coefficients: Vec<f32> = ids.iter().map(|_| rng.random_range(-3.0..3.0)).collect();
+        let (phase, scale) = match n % 2 {
+            0 => (17, 4),
+            _ => (rng.random_range(0..=24), rng.random_range(0..=5)),
+        };
         let position = ImportedPosition {
             ids: &ids,
             coefficients: &coefficients,
-            phase: rng.random_range(0..=24),
-            scale: rng.random_range(0..=5),
+            phase,
+            scale,
             offset_cp: rng.random_range(-30.0..30.0),
             evaluation_cp: None,
             labels: labels(&mut rng, n, true),
@@ -97,20 +104,57 @@ fn variants(plain: &Population, parts: usize) -> Vec<Population> {
         part_weights: (0..members * parts).map(|i| [0.0, 1.0, 2.5][i % 3]).collect(),
         ..plain.clone()
     };
-    let blended = Population { blends: vec![0.3; members], ..plain.clone() };
+    let blended =
+        Population { blends: (0..members).map(|m| (m % 5) as f32 / 4.0).collect(), ..plain.clone() };
     let resampled = Population { resamples: (0..members as u32).collect(), ..weighted.clone() };
     let shared = Population { parameters: plain.member(0).to_vec(), ..blended.clone() };
     vec![plain.clone(), weighted, blended, resampled, shared]
 }
 
-/// Evaluates with every SIMD implementation, and compares losses and gradients of plain populations with f64.
+/// The mean loss of a member over the parts of a request, and its gradient, position by position in f64; `None` if no
+/// position counts.
+fn wanted(
+    data: &Dataset,
+    layout: &Layout,
+    population: &Population,
+    member: usize,
+    request: &Request,
+) -> Option<(f64, Vec<f64>)> {
+    let (theta, per_cp) = (population.member(member), objective::x_per_cp(population.k[member]));
+    let (mut loss, mut weights, mut gradient) = (0.0, 0.0, vec![0.0; theta.len()]);
+    let mut slopes = Vec::new();
+    for part in request.parts.clone() {
+        let of_part = f64::from(population.part_weight(member, part, layout.parts().len()));
+        for position in layout.parts()[part].positions.clone() {
+            let n = layout.rows()[position] as usize;
+            let row = data.row(n);
+            let mut weight = of_part * f64::from(row.weight);
+            if let Some(&seed) = population.resamples.get(member) {
+                weight *= f64::from(poisson_weight(data.game(n), seed));
+            }
+            let mut y = f64::from(row.result);
+            if let Some(&blend) = population.blends.get(member) {
+                y += f64::from(blend) * (f64::from(layout.search()[position]) - y);
+            }
+            let x = per_cp * objective::score_and_slopes(data, theta, n, &mut slopes);
+            loss += weight * request.loss.value(x, y);
+            weights += weight;
+            let outer = weight * request.loss.slope(x, y) * per_cp;
+            slopes.iter().for_each(|&(parameter, slope)| gradient[parameter] += outer * slope);
+        }
+    }
+    gradient.iter_mut().for_each(|slope| *slope /= weights);
+    (weights > 0.0).then_some((loss / weights, gradient))
+}
+
+/// Evaluates with every SIMD implementation, and compares losses and gradients of some members with f64.
 fn check(data: &Dataset, parts: usize, members: usize) {
     let layout = Layout::try_new(data, parts, |n| n % parts).unwrap();
     let layout = layout.with_search_scores(data, 1.0).unwrap();
     let (features, plain) = (data.feature_count(), population(data.feature_count(), members));
     for (set, loss) in InstructionSet::available().into_iter().zip(LOSSES.into_iter().cycle()) {
         let mut evaluator = CpuEvaluator::with_instruction_set(&layout, set);
-        for population in variants(&plain, parts) {
+        for (variant, population) in variants(&plain, parts).into_iter().enumerate() {
             for range in [0..parts, parts - 1..parts] {
                 for gradients in [false, true] {
                     let curvature = gradients && members < 3 && features < 100;
@@ -118,19 +162,22 @@ fn check(data: &Dataset, parts: usize, members: usize) {
                     let got = evaluator.evaluate(&population, &request).unwrap();
                     assert_eq!(got.part_losses.len(), members * range.len());
                     assert!(got.gradients.iter().all(|g| !g.is_infinite()));
+                    for member in [0, members / 2, members - 1] {
+                        let what = format!("{} {loss}, variant {variant}, member {member}", set.name());
+                        let mine = got.losses[member];
+                        let Some((loss, gradient)) = wanted(data, &layout, &population, member, &request)
+                        else {
+                            assert!(mine.is_nan(), "{what}: {mine}");
+                            continue;
+                        };
+                        assert!((mine - loss).abs() < 1e-5, "{what}: {mine} {loss}");
+                        let largest = gradient.iter().fold(1e-12f64, |a, b| a.max(b.abs()));
+                        let own = got.gradients.get(2 * features * member..).unwrap_or_default();
+                        for (a, b) in own.iter().zip(&gradient) {
+                            assert!((a - b).abs() < 1e-4 * largest, "{what}: {a} {b}");
+                        }
+                    }
                 }
-            }
-        }
-        let request = Request { parts: 0..parts, loss, gradients: true, curvature: false };
-        let got = evaluator.evaluate(&plain, &request).unwrap();
-        for member in 0..members {
-            let objective = Objective { k: plain.k[member], loss };
-            let wanted = objective::loss_and_gradient(data, objective, plain.member(member), 0..data.len());
-            assert!((got.losses[member] - wanted.loss).abs() < 1e-5, "{set:?} {loss}");
-            let gradient = &got.gradients[2 * features * member..][..2 * features];
-            let largest = wanted.gradient.iter().fold(1e-12f64, |a, b| a.max(b.abs()));
-            for (a, b) in gradient.iter().zip(&wanted.gradient) {
-                assert!((a - b).abs() < 1e-4 * largest, "{set:?} {loss}: {a} {b}");
             }
         }
     }
@@ -150,7 +197,8 @@ fn rows_without_coefficients() {
 #[test]
 fn rows_with_coefficients() {
     let folder = tempfile::tempdir().unwrap();
-    for (positions, members, features) in [(1, 1, 1), (7, 2, 3), (500, 33, 31), (4200, 2, 64)] {
+    for (positions, members, features) in [(1, 1, 1), (7, 2, 3), (500, 33, 31), (4200, 2, 64), (2000, 19, 64)]
+    {
         let data = imported(folder.path(), positions, features);
         check(&data, positions.min(3), members);
     }
