@@ -20,6 +20,7 @@ pub(super) use groups::Groups;
 pub(super) use rows::{SharedScores, TileItem, tile_kernel};
 pub(super) use woven::{WovenItem, woven_kernel};
 
+use super::sigmoid::ArgumentScale;
 use gputexel_dataset::{Bucket, Layout, poisson_weight};
 
 /// θ of the members of one tile, in the type used by the SIMD implementation, and their other settings.
@@ -41,6 +42,25 @@ pub(super) struct TileParameters {
     pub seeds: Vec<u32>,
 }
 
+impl TileParameters {
+    /// The scaling of sums to arguments of the sigmoid, for each vector of members.
+    #[inline(always)]
+    fn scales<S: Simd, const V: usize>(&self, simd: S) -> [ArgumentScale<S::f32s>; V] {
+        let x2_per_unit: [S::f32s; V] = vectors::<S, V>(&self.x2_per_unit);
+        let mut scales = [ArgumentScale::new(simd, x2_per_unit[0]); V];
+        for v in 1..V {
+            scales[v] = ArgumentScale::new(simd, x2_per_unit[v]);
+        }
+        scales
+    }
+
+    /// The factors of a part of the request, for each member; `None` if all are 1.
+    fn weights_of(&self, part: usize) -> Option<&[f32]> {
+        let weights = &self.part_weights;
+        (!weights.is_empty()).then(|| &weights[part * self.width..][..self.width])
+    }
+}
+
 /// Sums of one work item.
 pub(super) struct TileSums {
     /// Σ w r ℓ without part weights, `[part of the request][member]`.
@@ -51,12 +71,24 @@ pub(super) struct TileSums {
     pub gradients: Vec<f64>,
 }
 
+impl TileSums {
+    /// Nothing yet, for so many parts of a request, features and members.
+    fn new(parts: usize, features: usize, width: usize, resampled: bool, gradients: bool) -> Self {
+        Self {
+            losses: vec![0.0; parts * width],
+            weights: vec![0.0; if resampled { parts * width } else { 0 }],
+            gradients: vec![0.0; if gradients { 2 * features * width } else { 0 }],
+        }
+    }
+}
+
 /// Vectors per tile: with two of AVX-512 or AVX2, the used rows of a piece-square table fit in the L1 cache;
 /// NEON's are half as wide.
 const VECTORS: usize = if cfg!(target_arch = "aarch64") { 4 } else { 2 };
 
 /// Number of positions after which f32 sums of the gradient are added up in f64.
 const FLUSH: usize = 4096;
+
 /// A table row: one value per member of the tile. Aligned to cache lines, without which every load of a wide
 /// vector would touch two of them.
 #[derive(Clone, Copy)]

@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::{FLUSH, Row, TileParameters, TileSums, VECTORS, add, blend, counts, flush, vectors};
+use super::{FLUSH, Row, TileParameters, TileSums, VECTORS, add, blend, counts, flush};
 use crate::cpu::sigmoid::{ArgumentScale, LaneLoss, sigmoid};
 use gputexel_dataset::{Layout, Shape};
 
@@ -85,19 +85,10 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
         let width = V * S::F32_LANES;
         assert_eq!(self.item.parameters.width, width);
         let zero = Row([simd.splat_f32s(0.0); V]);
-        let x2_per_unit: [S::f32s; V] = vectors::<S, V>(&self.item.parameters.x2_per_unit);
-        let mut scales = [ArgumentScale::new(simd, x2_per_unit[0]); V];
-        for v in 1..V {
-            scales[v] = ArgumentScale::new(simd, x2_per_unit[v]);
-        }
         let resampled = !PLAIN && !self.item.parameters.seeds.is_empty();
-        let mut sums = TileSums {
-            losses: vec![0.0; self.item.parts.len() * width],
-            weights: vec![0.0; if resampled { self.item.parts.len() * width } else { 0 }],
-            gradients: vec![0.0; if GRADIENTS { 2 * features * width } else { 0 }],
-        };
+        let mut sums = TileSums::new(self.item.parts.len(), features, width, resampled, GRADIENTS);
         let mut buffers = TileBuffers {
-            scales,
+            scales: self.item.parameters.scales::<S, V>(simd),
             table: vec![zero; if self.item.shared.is_none() { features } else { 0 }],
             gradient: vec![zero; if GRADIENTS { features } else { 0 }],
             turn: [zero; TURN],
@@ -106,10 +97,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
         };
         for (bucket, positions) in self.item.layout.buckets_in(self.item.positions.clone()) {
             let part = bucket.part - self.item.parts.start;
-            let weights = match &self.item.parameters.part_weights {
-                weights if weights.is_empty() => None,
-                weights => Some(&weights[part * width..][..width]),
-            };
+            let weights = self.item.parameters.weights_of(part);
             buffers.counted = weights.is_none_or(|weights| weights.iter().any(|&weight| weight > 0.0));
             if self.item.shared.is_none() {
                 blend::<S, V>(simd, bucket, self.item.parameters, &mut buffers.table);

@@ -16,7 +16,7 @@ use pulp::{Simd, WithSimd};
 
 use super::columns::{Class, Columns};
 use super::groups::{BLOCK, Block, GROUP, Groups};
-use super::{FLUSH, Row, TileParameters, TileSums, VECTORS, add, blend, counts, flush, vectors};
+use super::{FLUSH, Row, TileParameters, TileSums, VECTORS, add, blend, counts, flush};
 use crate::cpu::sigmoid::{ArgumentScale, LaneLoss, sigmoid};
 use gputexel_dataset::Layout;
 
@@ -81,17 +81,9 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
         assert_eq!(parameters.width, width);
         assert_eq!(8 * groups.unit(), size_of::<Row<S::f32s, V>>());
         let zero = Row([simd.splat_f32s(0.0); V]);
-        let x2_per_unit: [S::f32s; V] = vectors::<S, V>(&parameters.x2_per_unit);
-        let mut scales = [ArgumentScale::new(simd, x2_per_unit[0]); V];
-        for v in 1..V {
-            scales[v] = ArgumentScale::new(simd, x2_per_unit[v]);
-        }
+        let scales = parameters.scales::<S, V>(simd);
         let resampled = !PLAIN && !parameters.seeds.is_empty();
-        let mut sums = TileSums {
-            losses: vec![0.0; self.item.parts.len() * width],
-            weights: vec![0.0; if resampled { self.item.parts.len() * width } else { 0 }],
-            gradients: vec![0.0; if GRADIENTS { 2 * features * width } else { 0 }],
-        };
+        let mut sums = TileSums::new(self.item.parts.len(), features, width, resampled, GRADIENTS);
         // The row behind those of the features is that of padding.
         let mut table = vec![zero; features + 1];
         let mut gradient = vec![zero; if GRADIENTS { features } else { 0 }];
@@ -116,10 +108,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
                 }
             }
             let Some(columns) = columns.filter(|_| GRADIENTS) else { continue };
-            let weights = match &parameters.part_weights {
-                weights if weights.is_empty() => None,
-                weights => Some(&weights[part * width..][..width]),
-            };
+            let weights = parameters.weights_of(part);
             // A fold that all members leave out is judged, but does not contribute to gradients.
             if weights.is_some_and(|weights| weights.iter().all(|&weight| weight <= 0.0)) {
                 continue;
