@@ -7,7 +7,7 @@ use gputexel_evaluator::{Evaluator, Population, Request};
 use gputexel_files::Result;
 use gputexel_gpu::GpuContext;
 
-use super::{Findings, Group, Measured, relative_error, repeated};
+use super::{Findings, Group, Measured, largest_error, relative_error, repeated};
 use crate::positions::{self, Sample};
 use crate::reference::reference;
 
@@ -212,13 +212,7 @@ impl Case<'_> {
                 let of = groups(Group::Gradients);
                 let factor = findings.factor(&of);
                 let size = 2 * population.features;
-                let members = got.gradients.chunks(size).zip(wanted.gradients.chunks(size));
-                let error = match got.gradients.len() == wanted.gradients.len() {
-                    true => {
-                        members.map(|(got, wanted)| relative_error(got, wanted, factor)).fold(0.0, f64::max)
-                    }
-                    false => f64::INFINITY,
-                };
+                let error = largest_error(&got.gradients, &wanted.gradients, size, factor);
                 findings.add(&of, &name, Measured { error, bound: GRADIENT_BOUND }, same)?;
             }
         }

@@ -274,6 +274,15 @@ fn relative_error(got: &[f64], wanted: &[f64], factor: f64) -> f64 {
     )
 }
 
+/// The largest [`relative_error`] of a member, of whom there are `size` numbers each.
+fn largest_error(got: &[f64], wanted: &[f64], size: usize, factor: f64) -> f64 {
+    if got.len() != wanted.len() {
+        return f64::INFINITY;
+    }
+    let members = got.chunks(size).zip(wanted.chunks(size));
+    members.map(|(got, wanted)| relative_error(got, wanted, factor)).fold(0.0, f64::max)
+}
+
 /// Runs something three times; the first answer, and whether all were equal.
 fn repeated<T: PartialEq>(mut run: impl FnMut() -> Result<T>) -> Result<(T, bool)> {
     let first = run()?;

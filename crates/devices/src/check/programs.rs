@@ -8,7 +8,7 @@ use gputexel_gpu::GpuContext;
 use gputexel_model::FeatureKind;
 
 use super::linear::{Lists, layout, population};
-use super::{Findings, Group, Measured, relative_error, repeated};
+use super::{Findings, Group, Measured, largest_error, relative_error, repeated};
 use crate::positions::{self, Sample};
 use crate::reference::reference;
 
@@ -47,10 +47,7 @@ fn on_rows(context: &GpuContext, sample: &Sample, groups: &[Group], findings: &m
             let error = relative_error(&got.losses, &wanted.losses, factor);
             findings.add(groups, &name, Measured { error, bound: LOSS_BOUND }, same)?;
             if gradients {
-                let size = sample.theta.len();
-                let members = got.gradients.chunks(size).zip(wanted.gradients.chunks(size));
-                let error =
-                    members.map(|(got, wanted)| relative_error(got, wanted, factor)).fold(0.0, f64::max);
+                let error = largest_error(&got.gradients, &wanted.gradients, sample.theta.len(), factor);
                 let name = format!("gradients, {name}");
                 findings.add(groups, &name, Measured { error, bound: GRADIENT_BOUND }, same)?;
             }
