@@ -58,7 +58,7 @@ impl Buffers {
     }
 }
 
-/// Sums over positions of one chunk of members, in f64.
+/// Sums over positions of one chunk of members.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     /// Σ w ℓ by part of the request and member.

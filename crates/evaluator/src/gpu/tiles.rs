@@ -55,8 +55,6 @@ pub(super) struct Hardware {
     gathers: [f64; 4],
     /// How much more a gather costs where tables are not in workgroup memory.
     unstaged: f64,
-    /// Whether it has a workgroup memory that is faster than others.
-    stages: bool,
 }
 
 /// Wavefronts for 128 bytes of rows at random, 32 banks of four bytes, simulated: a row of a tile of 4 has 16 bytes.
@@ -64,15 +62,15 @@ const BANKS: [f64; 4] = [2.60, 2.13, 1.49, 1.00];
 
 impl Hardware {
     /// A large first-level cache that shares its memory with workgroups.
-    const NVIDIA: Self = Self { gathers: BANKS, unstaged: 1.1, stages: true };
+    const NVIDIA: Self = Self { gathers: BANKS, unstaged: 1.1 };
     /// A first-level cache that is smaller than any table.
-    const APPLE: Self = Self { gathers: BANKS, unstaged: 3.0, stages: true };
+    const APPLE: Self = Self { gathers: BANKS, unstaged: 3.0 };
     /// Caches of 16 to 64 KiB.
-    const OTHER: Self = Self { gathers: BANKS, unstaged: 1.5, stages: true };
+    const OTHER: Self = Self { gathers: BANKS, unstaged: 1.5 };
     /// Workgroup memory is memory like any other, but small enough to stay in a processor's first cache. Fitted to
     /// llvmpipe on two cores, 128 members: losses 90, 80 and 66 million pairs per second with tiles of 32, 16 and 8 (70
     /// with tables staged), gradients 21, 21 and 20 (25 staged).
-    pub(super) const SOFTWARE: Self = Self { gathers: [1.0; 4], unstaged: 1.07, stages: true };
+    pub(super) const SOFTWARE: Self = Self { gathers: [1.0; 4], unstaged: 1.07 };
 
     fn of(summary: &AdapterSummary) -> Self {
         const NVIDIA: u32 = 0x10de;
@@ -133,7 +131,7 @@ impl DeviceTraits {
         features: usize,
         gradients: bool,
     ) -> bool {
-        choice.map_or(self.hardware.stages, |choice| choice.staged) && self.fits(tile, features, gradients)
+        choice.is_none_or(|choice| choice.staged) && self.fits(tile, features, gradients)
     }
 
     /// The tile of a population of several members: little padding, and cheap. Larger tiles share the loading of ids

@@ -87,10 +87,12 @@ pub struct GpuProgramEvaluator<'a> {
 }
 
 impl<'a> GpuProgramEvaluator<'a> {
-    /// Prepares a layout that has a program. Positions are uploaded when first needed.
+    /// Prepares a layout that has a program. Positions are uploaded when first needed. Of the options, only the memory
+    /// counts.
     ///
     /// # Errors
-    /// [`Error::Gpu`] when the device fails, and for programs with more sums than its registers hold.
+    /// [`Error::Gpu`] when the device fails, and for programs with more sums than its registers hold; [`Error::Usage`]
+    /// for layouts without a program or with more than 65,535 parts.
     pub fn with_options(context: &GpuContext, layout: &'a Layout, options: GpuOptions) -> Result<Self> {
         context.check()?;
         let Some(program) = layout.program() else {
