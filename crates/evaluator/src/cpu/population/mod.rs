@@ -10,6 +10,7 @@
 
 mod columns;
 mod groups;
+mod resampling;
 mod rows;
 mod woven;
 
@@ -21,7 +22,7 @@ pub(super) use rows::{SharedScores, TileItem, tile_kernel};
 pub(super) use woven::{WovenItem, woven_kernel};
 
 use super::sigmoid::ArgumentScale;
-use gputexel_dataset::{Bucket, Layout, poisson_weight};
+use gputexel_dataset::{Bucket, Layout};
 
 /// θ of the members of one tile, in the type used by the SIMD implementation, and their other settings.
 /// Optional lists are empty if the population has none.
@@ -125,17 +126,6 @@ fn blend<S: Simd, const V: usize>(
             row.0[v] = simd.add_f32s(simd.mul_f32s(mg[v], mg_units), simd.mul_f32s(eg[v], eg_units));
         }
     }
-}
-
-/// How often a game counts in the bootstraps of a vector of members.
-#[inline(always)]
-fn counts<S: Simd>(simd: S, game: u32, seeds: &[u32]) -> S::f32s {
-    let mut counts = [simd.splat_f32s(0.0)];
-    // A plain loop over lanes: compiled with the implementation's instruction set, it is vectorized.
-    for (count, &seed) in bytemuck::cast_slice_mut::<S::f32s, f32>(&mut counts).iter_mut().zip(seeds) {
-        *count = poisson_weight(game, seed) as f32;
-    }
-    counts[0]
 }
 
 /// Adds lanes to sums in f64.

@@ -15,7 +15,8 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::{FLUSH, Row, TileParameters, TileSums, VECTORS, add, blend, counts, flush};
+use super::resampling::counts;
+use super::{FLUSH, Row, TileParameters, TileSums, VECTORS, add, blend, flush};
 use crate::cpu::sigmoid::{ArgumentScale, LaneLoss, sigmoid};
 use gputexel_dataset::{Layout, Shape};
 

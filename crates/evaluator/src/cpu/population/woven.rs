@@ -16,7 +16,8 @@ use pulp::{Simd, WithSimd};
 
 use super::columns::{Class, Columns};
 use super::groups::{BLOCK, Block, GROUP, Groups};
-use super::{FLUSH, Row, TileParameters, TileSums, VECTORS, add, blend, counts, flush};
+use super::resampling::counts;
+use super::{FLUSH, Row, TileParameters, TileSums, VECTORS, add, blend, flush};
 use crate::cpu::sigmoid::{ArgumentScale, LaneLoss, sigmoid};
 use gputexel_dataset::Layout;
 
@@ -221,28 +222,35 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
         let (zero, one) = (simd.splat_f32s(0.0), simd.splat_f32s(1.0));
         let lanes = v * S::F32_LANES..(v + 1) * S::F32_LANES;
         let positions = group.first..group.first + count;
-        let targets = &layout.targets()[positions.clone()];
+        // What an incomplete group lacks is computed with the settings of its last position, and not counted.
+        let at: [usize; GROUP] = std::array::from_fn(|j| positions.start + j.min(count - 1));
         let mut sums = group.sums[v];
         let (mut y, mut w) = ([zero; GROUP], [one; GROUP]);
         for j in 0..GROUP {
-            // What an incomplete group lacks is computed with the settings of its last position, and not counted.
-            let i = j.min(count - 1);
-            y[j] = simd.splat_f32s(targets[i]);
-            if !PLAIN {
-                let n = positions.start + i;
-                if let Some(&offset) = layout.offsets().get(n) {
-                    let offset = offset * f32::from(layout.phase_max());
+            y[j] = simd.splat_f32s(layout.targets()[at[j]]);
+        }
+        if !PLAIN {
+            if !layout.offsets().is_empty() {
+                for j in 0..GROUP {
+                    let offset = layout.offsets()[at[j]] * f32::from(layout.phase_max());
                     sums[j] = simd.add_f32s(sums[j], simd.splat_f32s(offset));
                 }
-                if let Some(&weight) = layout.weights().get(n) {
-                    w[j] = simd.splat_f32s(weight);
+            }
+            if !layout.weights().is_empty() {
+                for j in 0..GROUP {
+                    w[j] = simd.splat_f32s(layout.weights()[at[j]]);
                 }
-                if let Some(blends) = parameters.blends.get(lanes.clone()) {
-                    let difference = simd.splat_f32s(layout.search()[n] - targets[i]);
-                    y[j] = simd.mul_add_e_f32s(simd.partial_load_f32s(blends), difference, y[j]);
+            }
+            if let Some(blends) = parameters.blends.get(lanes.clone()) {
+                let blends = simd.partial_load_f32s(blends);
+                for j in 0..GROUP {
+                    let difference = simd.splat_f32s(layout.search()[at[j]] - layout.targets()[at[j]]);
+                    y[j] = simd.mul_add_e_f32s(blends, difference, y[j]);
                 }
-                if let Some(seeds) = parameters.seeds.get(lanes.clone()) {
-                    w[j] = simd.mul_f32s(w[j], counts(simd, layout.game(n), seeds));
+            }
+            if let Some(seeds) = parameters.seeds.get(lanes) {
+                for j in 0..GROUP {
+                    w[j] = simd.mul_f32s(w[j], counts(simd, layout.game(at[j]), seeds));
                 }
             }
         }
