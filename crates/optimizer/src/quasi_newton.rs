@@ -23,6 +23,9 @@ pub const QUASI_NEWTON_PAIRS: usize = 10;
 /// A member has converged when the gain predicted by its model falls to this fraction of the first
 /// prediction: its distance to the minimum is then a thousandth of the initial distance.
 const ARRIVED: f64 = 1e-6;
+/// Predictions that fall at least this fast from step to step are trusted to go on falling like that: the last
+/// step is then taken unseen.
+const STEADY: f64 = 0.1;
 /// Maximum upward slope at the end of a step, as a fraction of the downward slope at its start.
 const UPWARD: f64 = 0.9;
 /// Relative increase of the loss over a step that is tolerated as rounding error.
@@ -57,7 +60,9 @@ struct Member {
     share: f64,
     trial: Vec<f64>,
     pairs: VecDeque<Pair>,
+    /// The gains predicted by the model: the first, and that of the current step.
     first_promise: f64,
+    promise: f64,
     arrival: MemberStatus,
 }
 
@@ -103,6 +108,7 @@ impl<'a> QuasiNewton<'a> {
             trial: space.start.clone(),
             pairs: VecDeque::new(),
             first_promise: f64::NAN,
+            promise: f64::NAN,
             arrival: MemberStatus::Running,
         };
         Self { model, space, members: vec![member; members] }
@@ -290,18 +296,26 @@ impl Member {
         direction
     }
 
-    /// Starts a step along a direction, unless its predicted gain is too small.
+    /// Starts a step along a direction, unless its predicted gain is too small. Where the step is expected to be the
+    /// last, because the gain predicted after it would be too small, it is taken without another evaluation.
     fn set_out(&mut self, space: &Space, direction: Vec<f64>) {
         self.direction = direction;
         let promise = -0.5 * dot(&self.gradient, &self.direction);
         if self.first_promise.is_nan() {
             self.first_promise = promise;
         }
-        if promise.is_nan() || promise <= ARRIVED * self.first_promise {
-            self.arrival = MemberStatus::Arrived;
-        }
+        let whole = self.share == 1.0;
+        let fall = promise / self.promise;
+        self.promise = promise;
         self.share = 1.0;
         self.propose(space);
+        let end = ARRIVED * self.first_promise;
+        if promise.is_nan() || promise <= end {
+            self.arrival = MemberStatus::Arrived;
+        } else if whole && fall <= STEADY && fall * promise <= end {
+            self.point.clone_from(&self.trial);
+            self.arrival = MemberStatus::Arrived;
+        }
     }
 
     fn propose(&mut self, space: &Space) {
@@ -362,6 +376,21 @@ mod tests {
             assert_eq!(point[3], 0.0);
         }
         assert!(rounds <= 20, "{rounds}");
+    }
+
+    #[test]
+    fn a_step_that_must_be_the_last_is_taken_unseen() {
+        let (curvatures, centers) = ([[1.05, 0.97, 1.02, 0.0]], [[0.0, -2.0, 3.0, 9.0]]);
+        let mut space = Space::unbounded(&[0.0; 4]);
+        for bounded in [false, true] {
+            if bounded {
+                (space.lower, space.upper) = (vec![-100.0; 4], vec![100.0; 4]);
+            }
+            let (points, rounds) = minimize(&space, &curvatures, &centers);
+            let distance = |i: usize| (points[0][i] - centers[0][i]).abs();
+            assert!((0..3).all(|i| distance(i) < 1e-3 * 13f64.sqrt()), "{points:?}");
+            assert_eq!(rounds, 2, "the start and the first step are evaluated, the second is not");
+        }
     }
 
     #[test]
