@@ -29,10 +29,7 @@ impl Layout {
         if parts > positions {
             return too_few();
         }
-        let chunks: Vec<CanonicalRows> = (0..positions.div_ceil(CHUNK))
-            .into_par_iter()
-            .map(|chunk| CanonicalRows::of_chunk(dataset, chunk))
-            .collect();
+        let rows = CanonicalRows::new(dataset);
 
         // The smallest units that represent all factors, so that sums of whole parameters stay exact as long
         // as possible.
@@ -43,12 +40,11 @@ impl Layout {
             Error::Usage("phase and endgame scale have too many units together".to_string())
         })?;
 
-        let row = |n: usize| chunks[n / CHUNK].rows[n % CHUNK];
         let keys: Vec<Key> = (0..positions)
             .into_par_iter()
             .with_min_len(CHUNK)
             .map(|n| {
-                let (_, plus, minus) = row(n);
+                let (plus, minus) = rows.lengths(n);
                 let scale = dataset.scales.get(n).copied().unwrap_or(scale_one);
                 let taper = u32::from(dataset.phases[n]) << 16 | u32::from(scale);
                 (part_of(n).min(u32::MAX as usize) as u32, taper, plus, minus)
@@ -116,8 +112,8 @@ impl Layout {
             entries += usize::from(plus) + usize::from(minus);
         }
         drop(keys);
-        layout.fill(&chunks, entries);
-        drop(chunks);
+        layout.fill(&rows, entries);
+        drop(rows);
         let gather = |column: &[f32]| -> Vec<f32> {
             let of_rows = layout.rows.par_iter().with_min_len(CHUNK);
             if column.is_empty() { Vec::new() } else { of_rows.map(|&n| column[n as usize]).collect() }
@@ -134,35 +130,29 @@ impl Layout {
     }
 
     /// Copies the rows, which have so many entries, in the order of the layout.
-    fn fill(&mut self, chunks: &[CanonicalRows], entries: usize) {
-        let has_coefficients = chunks.iter().any(|chunk| !chunk.coefficients.is_empty());
+    fn fill(&mut self, canonical: &CanonicalRows<'_>, entries: usize) {
         let mut ids = vec![0; entries];
-        let mut coefficients = vec![0.0; if has_coefficients { entries } else { 0 }];
+        let mut coefficients = vec![0.0; if canonical.has_coefficients() { entries } else { 0 }];
         let (mut free_ids, mut free_coefficients) = (&mut ids[..], &mut coefficients[..]);
         let mut pieces = Vec::with_capacity(self.rows.len().div_ceil(FILLED));
-        let place = |n: u32| {
-            let chunk = &chunks[n as usize / CHUNK];
-            let (start, plus, minus) = chunk.rows[n as usize % CHUNK];
-            (chunk, start as usize..start as usize + usize::from(plus) + usize::from(minus))
-        };
         for rows in self.rows.chunks(FILLED) {
-            let length = rows.iter().map(|&n| place(n).1.len()).sum();
+            let lengths = rows.iter().map(|&n| canonical.lengths(n as usize));
+            let length = lengths.map(|(plus, minus)| usize::from(plus) + usize::from(minus)).sum();
             let (of_ids, of_coefficients);
             (of_ids, free_ids) = free_ids.split_at_mut(length);
             (of_coefficients, free_coefficients) =
-                free_coefficients.split_at_mut(if has_coefficients { length } else { 0 });
+                free_coefficients.split_at_mut(length.min(free_coefficients.len()));
             pieces.push((rows, of_ids, of_coefficients));
         }
         pieces.into_par_iter().for_each(|(rows, ids, coefficients)| {
             let mut at = 0;
             for &n in rows {
-                let (chunk, range) = place(n);
-                let into = at..at + range.len();
-                ids[into.clone()].copy_from_slice(&chunk.ids[range.clone()]);
-                if has_coefficients {
-                    coefficients[into].copy_from_slice(&chunk.coefficients[range.clone()]);
+                let (of_row, scales) = canonical.row(n as usize);
+                ids[at..][..of_row.len()].copy_from_slice(of_row);
+                if !scales.is_empty() {
+                    coefficients[at..][..of_row.len()].copy_from_slice(scales);
                 }
-                at += range.len();
+                at += of_row.len();
             }
         });
         (self.ids, self.coefficients) = (ids, coefficients);

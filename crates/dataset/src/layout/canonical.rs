@@ -1,5 +1,7 @@
 //! Rows in canonical form: sorted, with features that both sides have canceled, and repeated ones merged.
 
+use rayon::prelude::*;
+
 use super::super::Dataset;
 
 /// Positions per chunk.
@@ -7,64 +9,105 @@ pub(super) const CHUNK: usize = 1 << 14;
 /// Lists of at most as many ids are sorted by their ranks.
 const SHORT: usize = 16;
 
-/// Canonical rows of consecutive positions.
-#[derive(Default)]
-pub(super) struct CanonicalRows {
-    pub ids: Vec<u16>,
+/// The canonical rows of a dataset. Each begins where the dataset's own does; what it lacks of that length is
+/// left empty. One allocation for all of them goes back to the system when it is freed, and many small ones
+/// need not.
+pub(super) struct CanonicalRows<'a> {
+    dataset: &'a Dataset,
+    ids: Vec<u16>,
     /// Parallel to `ids`; empty for rows without coefficients.
-    pub coefficients: Vec<f32>,
-    /// Of each row: where it starts, its entries with coefficient +1 (all, if there are coefficients), and with −1.
-    pub rows: Vec<(u32, u16, u16)>,
+    coefficients: Vec<f32>,
+    /// Of each row, the entries with coefficient +1 (all, if there are coefficients), and with −1.
+    lengths: Vec<(u16, u16)>,
 }
 
-impl CanonicalRows {
-    /// Those of a chunk of a dataset.
-    pub fn of_chunk(dataset: &Dataset, chunk: usize) -> Self {
-        let range = chunk * CHUNK..((chunk + 1) * CHUNK).min(dataset.len());
-        let (first, end) = (dataset.row_starts[range.start], dataset.row_starts[range.end]);
-        let mut out = Self {
-            ids: Vec::with_capacity((end - first) as usize),
-            coefficients: Vec::new(),
-            rows: Vec::with_capacity(range.len()),
-        };
-        match dataset.unit_rows() {
-            true => out.push_unit_rows(dataset, range),
-            false => out.push_rows(dataset, range),
+/// The rows of consecutive positions, while they are written.
+struct Chunk<'a> {
+    first: usize,
+    ids: &'a mut [u16],
+    coefficients: &'a mut [f32],
+    lengths: &'a mut [(u16, u16)],
+}
+
+impl<'a> CanonicalRows<'a> {
+    /// Those of a dataset.
+    pub fn new(dataset: &'a Dataset) -> Self {
+        let entries = dataset.ids.len();
+        let has_coefficients = !dataset.unit_rows();
+        let mut ids = vec![0; entries];
+        let mut coefficients = vec![0.0; if has_coefficients { entries } else { 0 }];
+        let mut lengths = vec![(0, 0); dataset.len()];
+        let (mut free_ids, mut free_coefficients) = (&mut ids[..], &mut coefficients[..]);
+        let mut chunks = Vec::with_capacity(dataset.len().div_ceil(CHUNK));
+        for (index, lengths) in lengths.chunks_mut(CHUNK).enumerate() {
+            let first = index * CHUNK;
+            let length = dataset.row_starts[first + lengths.len()] - dataset.row_starts[first];
+            let (ids, coefficients);
+            (ids, free_ids) = free_ids.split_at_mut(length as usize);
+            (coefficients, free_coefficients) =
+                free_coefficients.split_at_mut(if has_coefficients { length as usize } else { 0 });
+            chunks.push(Chunk { first, ids, coefficients, lengths });
         }
-        out
+        chunks.into_par_iter().for_each(|chunk| match has_coefficients {
+            true => chunk.write_rows(dataset),
+            false => chunk.write_unit_rows(dataset),
+        });
+        Self { dataset, ids, coefficients, lengths }
     }
 
-    fn push_unit_rows(&mut self, dataset: &Dataset, range: std::ops::Range<usize>) {
+    /// Whether rows have coefficients.
+    pub fn has_coefficients(&self) -> bool {
+        !self.dataset.unit_rows()
+    }
+
+    /// The entries of a row with coefficient +1 (all, if there are coefficients), and with −1.
+    pub fn lengths(&self, n: usize) -> (u16, u16) {
+        self.lengths[n]
+    }
+
+    /// The ids of a row, those with coefficient +1 first, and its coefficients, if rows have any.
+    pub fn row(&self, n: usize) -> (&[u16], &[f32]) {
+        let (plus, minus) = self.lengths[n];
+        let start = self.dataset.row_starts[n] as usize;
+        let range = start..start + usize::from(plus) + usize::from(minus);
+        (&self.ids[range.clone()], self.coefficients.get(range).unwrap_or_default())
+    }
+}
+
+impl Chunk<'_> {
+    fn write_unit_rows(self, dataset: &Dataset) {
         let (mut plus, mut minus, mut kept) = (Vec::new(), Vec::new(), Vec::new());
-        for n in range {
-            let (white, black) = dataset.row(n).ids_by_sign();
+        let mut free = self.ids;
+        for (i, lengths) in self.lengths.iter_mut().enumerate() {
+            let (white, black) = dataset.row(self.first + i).ids_by_sign();
             sort_into(white, &mut plus);
             sort_into(black, &mut minus);
-            let start = self.ids.len();
+            let ids;
+            (ids, free) = free.split_at_mut(plus.len() + minus.len());
             kept.resize(minus.len(), 0);
-            self.ids.resize(start + plus.len(), 0);
-            let (of_plus, of_minus) = differences(&plus, &minus, &mut self.ids[start..], &mut kept);
-            self.ids.truncate(start + of_plus);
-            self.ids.extend_from_slice(&kept[..of_minus]);
-            self.rows.push((start as u32, of_plus as u16, of_minus as u16));
+            let (of_plus, of_minus) = differences(&plus, &minus, ids, &mut kept);
+            ids[of_plus..][..of_minus].copy_from_slice(&kept[..of_minus]);
+            *lengths = (of_plus as u16, of_minus as u16);
         }
     }
 
-    fn push_rows(&mut self, dataset: &Dataset, range: std::ops::Range<usize>) {
+    fn write_rows(self, dataset: &Dataset) {
         let mut entries: Vec<(u16, f32)> = Vec::new();
-        for n in range {
+        let mut start = 0;
+        for (i, lengths) in self.lengths.iter_mut().enumerate() {
             entries.clear();
-            entries.extend(dataset.row(n).entries());
+            entries.extend(dataset.row(self.first + i).entries());
             entries.sort_unstable_by_key(|&(id, _)| id);
-            let start = self.ids.len();
+            let mut at = start;
             for merged in entries.chunk_by(|a, b| a.0 == b.0) {
                 let coefficient: f32 = merged.iter().map(|&(_, c)| c).sum();
                 if coefficient != 0.0 {
-                    self.ids.push(merged[0].0);
-                    self.coefficients.push(coefficient);
+                    (self.ids[at], self.coefficients[at]) = (merged[0].0, coefficient);
+                    at += 1;
                 }
             }
-            self.rows.push((start as u32, (self.ids.len() - start) as u16, 0));
+            *lengths = ((at - start) as u16, 0);
+            start += entries.len();
         }
     }
 }
