@@ -212,3 +212,38 @@ fn rows_of_many_features() {
         check(&imported(folder.path(), 70, features), 2, 18);
     }
 }
+
+/// Shared scores, few of them distinct or nearly all, by part and with parts weighed.
+#[test]
+fn scores_that_all_members_share() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = unit(folder.path(), 9001, false);
+    let layout = Layout::try_new(&data, 3, |n| n % 3).unwrap();
+    let (features, members) = (data.feature_count(), 150);
+    let few: Vec<f64> = (0..2 * features).map(|i| 100.0 * ((i % features % 3) as f64 - 1.0)).collect();
+    let many = (0..2 * features).map(|i| (i * 7919 % 1009) as f64 / 10.0 - 50.0).collect();
+    for theta in [few, many] {
+        let k = (0..members).map(|m| 0.2 + 0.02 * m as f64).collect();
+        let plain = Population::new(features, theta, k);
+        let part_weights = (0..3 * members).map(|i| [0.0, 1.0, 2.5, 0.5][i % 4]).collect();
+        for population in [Population { part_weights, ..plain.clone() }, plain] {
+            for (range, loss) in [(0..3, LOSSES[0]), (1..2, LOSSES[1]), (1..3, LOSSES[2])] {
+                let request = Request { parts: range.clone(), loss, gradients: false, curvature: false };
+                for set in InstructionSet::available() {
+                    let mut evaluator = CpuEvaluator::with_instruction_set(&layout, set);
+                    let got = evaluator.evaluate(&population, &request).unwrap();
+                    for member in [0, 1, 2, 3, members / 2, members - 1] {
+                        let mine = got.losses[member];
+                        match wanted(&data, &layout, &population, member, &request) {
+                            Some((loss, _)) => {
+                                let error = (mine - loss).abs() / loss;
+                                assert!(error < 2e-7, "{} {request:?}, {member}: {mine} {loss}", set.name());
+                            }
+                            None => assert!(mine.is_nan(), "{mine}"),
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -19,8 +19,8 @@ use rayon::prelude::*;
 pub use instruction_set::InstructionSet;
 
 use self::population::{
-    Columns, Groups, SharedScores, TileItem, TileParameters, TileSums, TileWidth, WovenItem, tile_kernel,
-    woven_kernel,
+    Columns, Groups, SharedScores, Tally, TallyKernel, TileItem, TileParameters, TileSums, TileWidth,
+    WovenItem, tile_kernel, woven_kernel,
 };
 use self::program::ProgramEvaluation;
 use self::sigmoid::with_lane_loss;
@@ -39,6 +39,8 @@ const TRANSPOSED: usize = 32;
 /// Maximum number of members for which the one-member kernel is called for each, instead of padding a tile;
 /// measured, see `docs/performance.md`.
 const MAX_SINGLES: usize = 2;
+/// Tiles from which on shared scores are tallied, which costs about as much as judging them for one tile or two.
+const TALLIED_TILES: usize = 4;
 
 /// Evaluates on the CPU. Needs no preparation beyond the layout.
 #[derive(Debug)]
@@ -134,8 +136,21 @@ impl<'a> CpuEvaluator<'a> {
         let stripes = split_into_stripes(positions.clone(), STRIPES_PER_CALL / tiles);
         let shared = population.is_shared().then(|| SharedScores {
             first: positions.start,
-            scores: self.scores_in(population.member(0), positions),
+            scores: self.scores_in(population.member(0), positions.clone()),
         });
+        if let Some(shared) = &shared
+            && bare
+            && !request.gradients
+            && tiles >= TALLIED_TILES
+            && let Some(tally) = Tally::try_new(self.layout, request.parts.clone(), &shared.scores)
+        {
+            // Whoever sums a tally has seen all positions.
+            let whole = std::slice::from_ref(&positions);
+            return self.each_tile(population, tiles, &request.parts, whole, |parameters, _| {
+                let (set, tally) = (self.instruction_set, &tally);
+                with_lane_loss!(request.loss, loss => set.dispatch(TallyKernel { tally, parameters, loss }))
+            });
+        }
         let plain = bare && self.layout.unit_rows() && (shared.is_some() || self.layout.offsets().is_empty());
         self.each_tile(population, tiles, &request.parts, &stripes, |parameters, positions| {
             let set = self.instruction_set;

@@ -1,7 +1,8 @@
 //! Kernels for many members: SIMD lanes are members.
 //!
 //! `woven` is the one that most populations get. It has rows in groups of four (`groups`) and, for gradients,
-//! transposed (`columns`). `rows` takes scores that all members share, and more features than groups can name.
+//! transposed (`columns`). `rows` takes scores that all members share, and more features than groups can name;
+//! `tally` takes shared scores of which few are distinct.
 
 #![allow(
     clippy::needless_range_loop,
@@ -12,6 +13,7 @@ mod columns;
 mod groups;
 mod resampling;
 mod rows;
+mod tally;
 mod woven;
 
 use pulp::{Simd, WithSimd};
@@ -19,6 +21,7 @@ use pulp::{Simd, WithSimd};
 pub(super) use columns::Columns;
 pub(super) use groups::Groups;
 pub(super) use rows::{SharedScores, TileItem, tile_kernel};
+pub(super) use tally::{Tally, TallyKernel};
 pub(super) use woven::{WovenItem, woven_kernel};
 
 use super::sigmoid::ArgumentScale;
