@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use self::cells::{Meter, STEPS};
 use crate::positions;
+use crate::tiles::stored_tiles;
 
 pub use cells::Cell;
 pub use crossover::Crossover;
@@ -212,7 +213,8 @@ fn on_gpu(
 ) -> Result<DeviceReport> {
     let context = GpuContext::try_at(index)?.with_timer();
     let limit = Some(Limit::of_gpu(&context, entries)?);
-    let options = GpuOptions::new(&context);
+    // As runs use the device, and not only as it is estimated.
+    let options = GpuOptions { choice: stored_tiles(context.summary()), ..GpuOptions::new(&context) };
     let mut evaluator: Box<dyn Evaluator + '_> = match data.layout.program() {
         None => Box::new(GpuEvaluator::with_options(&context, &data.layout, options)?),
         Some(_) => Box::new(GpuProgramEvaluator::with_options(&context, &data.layout, options)?),

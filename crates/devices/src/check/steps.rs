@@ -23,8 +23,13 @@ pub(super) fn check(context: &GpuContext, sample: &Sample, findings: &mut Findin
     for &members in counts {
         let batch = batch(sample, layout.parts().len(), members);
         let (steps, same) = repeated(|| gpu.adam_steps(&batch))?;
-        let Some(steps) = steps.filter(|steps| !steps.is_empty()) else { continue };
         let groups = [Group::AdamSteps];
+        let Some(steps) = steps.filter(|steps| !steps.is_empty()) else {
+            // The sample is so small that every device has room for it.
+            let none = Measured { error: f64::INFINITY, bound: BOUND };
+            findings.add(&groups, &format!("steps of {members} members that never came"), none, same)?;
+            continue;
+        };
         let factor = findings.factor(&groups);
         let size = sample.theta.len();
         let mut now = batch.clone();

@@ -1,5 +1,5 @@
 //! The kernel for many members with the same scores, of which few are distinct: a sweep of K over piece values in
-//! whole centipawns, say, where 725,000 positions have two thousand pairs of score and target.
+//! whole centipawns, say, where 725,000 positions may have 435 pairs of score and target.
 //!
 //! Lanes are members. Each pair is judged once and counts as often as it occurs.
 
