@@ -55,5 +55,5 @@ impl BackendArgs {
 
 fn print_stats(evaluator: &str, stats: Option<Stats>) {
     let counted = stats.map_or("nothing was counted".to_string(), |stats| stats.to_string());
-    eprintln!("{evaluator}: {counted}");
+    note!("{evaluator}: {counted}");
 }

@@ -83,7 +83,7 @@ pub fn run(args: &BenchArgs, context: &Context) -> anyhow::Result<()> {
     let quiet = context.quiet || context.json;
     let mut progress = |device: &str| {
         if !quiet {
-            eprintln!("measuring {}", gputexel::printable(device));
+            note!("measuring {}", gputexel::printable(device));
         }
     };
     let (stop, output) = (context.cancel.into(), args.output.as_deref());

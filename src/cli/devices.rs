@@ -151,7 +151,7 @@ fn check(adapters: &[AdapterSummary], chosen: &[usize], ctx: &Context) -> anyhow
                 }
                 let report = Checker::new(&context, Depth::Thorough).cancel(ctx.cancel).run()?;
                 if let Err(error) = remember(context.summary(), &report) {
-                    eprintln!("gputexel: warning: the result is not kept: {error}");
+                    note!("gputexel: warning: the result is not kept: {error}");
                 }
                 if !ctx.json && !ctx.quiet {
                     say(&table(&report))?;

@@ -205,7 +205,7 @@ pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<
         if !context.quiet {
             for note in &imported.notes {
                 let line = format!("{}: {note}", args.file.display());
-                eprintln!("gputexel: {}", gputexel::printable(&line));
+                note!("gputexel: {}", gputexel::printable(&line));
             }
         }
         return Ok(say(&imported.file.to_json())?);

@@ -1,7 +1,6 @@
 //! `gputexel info`: what datasets hold, and whether they are whole.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use gputexel::checking::info::{Contents, Info, Summary, left_out};
@@ -10,9 +9,9 @@ use gputexel::chess::PhaseSettings;
 use gputexel::dataset::{ChecksumState, SourceRecord};
 use gputexel::extraction::InputFormat;
 
-use super::Context;
 use super::scale::scale_forms;
 use super::table::{aligned, bytes, grouped, percent, phase_table};
+use super::{Context, say};
 
 /// Flags of `info`.
 #[derive(Debug, clap::Args)]
@@ -30,14 +29,13 @@ pub struct InfoArgs {
 /// # Errors
 /// Those of reading datasets; a damaged one is described before the error is returned.
 pub fn run(args: &InfoArgs, context: &Context) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
     let mut first_error = None;
     let mut infos = Vec::new();
     for path in &args.datasets {
         match Info::read(path, args.features) {
             Ok((info, damage)) => {
                 if !context.json && !context.quiet {
-                    out.write_all(describe(&info).as_bytes())?;
+                    say(&describe(&info))?;
                 }
                 infos.push(info);
                 first_error = first_error.or(damage);
@@ -47,9 +45,9 @@ pub fn run(args: &InfoArgs, context: &Context) -> anyhow::Result<()> {
     }
     if context.json {
         match &infos[..] {
-            [one] if args.datasets.len() == 1 => writeln!(out, "{}", serde_json::to_string(one)?)?,
+            [one] if args.datasets.len() == 1 => say(&format!("{}\n", serde_json::to_string(one)?))?,
             [] => {}
-            all => writeln!(out, "{}", serde_json::to_string(&serde_json::json!({ "datasets": all }))?)?,
+            all => say(&format!("{}\n", serde_json::to_string(&serde_json::json!({ "datasets": all }))?))?,
         }
     }
     first_error.map_or(Ok(()), |error| Err(error.into()))

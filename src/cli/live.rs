@@ -77,7 +77,7 @@ impl Watch {
         let Some(address) = live.show(folder, features)? else { return Ok(()) };
         if context.json {
             // Standard output is for the one object at the end.
-            eprintln!("gputexel: live: {address}");
+            note!("gputexel: live: {address}");
         } else if !context.quiet {
             say(&format!("live        {address}\n"))?;
         }

@@ -1,5 +1,12 @@
 //! The command line: one file a subcommand, from flags to a call into the library.
 
+/// Prints a line to standard error. That nobody reads it, or that the disk of a log is full, ends no command.
+macro_rules! note {
+    ($($words:tt)*) => {
+        $crate::cli::print_note(&format!($($words)*))
+    };
+}
+
 mod backend;
 mod basis;
 mod bench;
@@ -34,6 +41,7 @@ mod sweep;
 mod table;
 mod tune;
 mod uci;
+mod usage;
 mod wdl;
 
 use std::io::{IsTerminal, Write};
@@ -135,8 +143,13 @@ static AT_ONCE: AtomicBool = AtomicBool::new(false);
 
 /// Parses the command line and runs it.
 pub fn main() -> ExitCode {
-    let matches = examples::command().get_matches();
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let typed: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let command = examples::command();
+    let parsed = command.clone().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
+        Ok(cli) => cli,
+        Err(error) => return usage::answer(&error, &command, typed.get(1..).unwrap_or_default()),
+    };
     // Without a handler, Ctrl-C still ends the program; only less tidily.
     let _ = ctrlc::set_handler(|| {
         if CANCEL.swap(true, Ordering::Relaxed) {
@@ -146,12 +159,8 @@ pub fn main() -> ExitCode {
             std::process::exit(130);
         }
     });
-    let context = Context {
-        json: cli.json,
-        quiet: cli.quiet,
-        command_line: std::env::args().collect::<Vec<_>>().join(" "),
-        cancel: &CANCEL,
-    };
+    let context =
+        Context { json: cli.json, quiet: cli.quiet, command_line: typed.join(" "), cancel: &CANCEL };
     let result = match &cli.command {
         Command::Tune(args) => tune::run(args, &context),
         Command::Sweep(args) => sweep::run(args, &context),
@@ -216,6 +225,11 @@ fn in_flags(error: gputexel::Error) -> String {
             None => error.to_string(),
         },
     }
+}
+
+/// What `note!` does.
+fn print_note(line: &str) {
+    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// Writes to standard output. A reader that has gone (`| head`) is no error: what a command leaves

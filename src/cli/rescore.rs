@@ -128,7 +128,7 @@ pub fn run(args: &RescoreArgs, context: &Context) -> anyhow::Result<()> {
         let text = format!("{} positions scored, {rate:.0} positions/s", grouped(progress.scored));
         if lines && last_line.elapsed() >= LINES_EVERY {
             last_line = Instant::now();
-            eprintln!("{text}");
+            note!("{text}");
         }
         bar.set_message(text);
         bar.tick();

@@ -103,7 +103,7 @@ pub fn run(args: &WdlArgs, context: &Context) -> anyhow::Result<()> {
         for source in &report.reading.sources {
             for warning in &source.warnings {
                 let line = format!("gputexel: warning: {}: {warning}", source.record.path);
-                eprintln!("{}", gputexel::printable(&line));
+                note!("{}", gputexel::printable(&line));
             }
         }
     }

@@ -58,7 +58,7 @@ impl Progress {
                 return;
             }
             self.last_line = Instant::now();
-            eprintln!("{games} of {} games: {}", self.games, self.describe(tally));
+            note!("{games} of {} games: {}", self.games, self.describe(tally));
         } else if !self.bar.is_hidden() {
             self.bar.set_position(games);
             self.bar.set_message(self.describe(tally));

@@ -86,13 +86,13 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
 /// What is worth knowing of the block, on standard error: it may be on its way into a file.
 fn notes(draft: &Draft, source: &Path, has_markers: bool) {
     if !draft.left.is_empty() {
-        eprintln!("not marked, because the format does not support such numbers: {}", draft.left.join(", "));
+        note!("not marked, because the format does not support such numbers: {}", draft.left.join(", "));
     }
     for marker in &draft.markers_missing {
         let source = source.display();
-        eprintln!("marker {marker} must be in exactly one line of {source} for 'tune' to work");
+        note!("marker {marker} must be in exactly one line of {source} for 'tune' to work");
     }
     if !has_markers {
-        eprintln!("the parameters are not declared or offered anywhere yet; see --declaration and --options");
+        note!("the parameters are not declared or offered anywhere yet; see --declaration and --options");
     }
 }

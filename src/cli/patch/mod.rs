@@ -202,10 +202,10 @@ fn warn(notice: Notice<'_>, context: &Context) {
     match notice {
         _ if context.quiet => {}
         Notice::LeftAlone(path) => {
-            eprintln!("gputexel: warning: {}: outside the tree or hidden, left unchanged", path.display());
+            note!("gputexel: warning: {}: outside the tree or hidden, left unchanged", path.display());
         }
         Notice::Warning(_) if context.json => {}
-        Notice::Warning(warning) => eprintln!("gputexel: warning: {warning}"),
+        Notice::Warning(warning) => note!("gputexel: warning: {warning}"),
     }
 }
 

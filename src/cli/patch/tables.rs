@@ -70,7 +70,7 @@ pub fn run(args: &TablesArgs, context: &Context) -> anyhow::Result<()> {
         return Ok(());
     }
     if args.dry_run {
-        plan.notes().iter().for_each(|note| eprintln!("gputexel: {note}"));
+        plan.notes().iter().for_each(|note| note!("gputexel: {note}"));
         return Ok(say(&plan.plan.diff())?);
     }
     let mut text: String = plan.filled.iter().map(|filled| format!("{filled}\n")).collect();

@@ -178,7 +178,7 @@ impl<'a> Observer<'a> {
     }
 
     fn warn(&self, text: &str) {
-        let print = || eprintln!("gputexel: warning: {text}");
+        let print = || note!("gputexel: warning: {text}");
         let bar = self.resamples.as_ref().or(self.progress.as_ref().map(|progress| &progress.bar));
         match bar.or(self.deciding.as_ref()) {
             Some(bar) => bar.suspend(print),
@@ -215,7 +215,7 @@ fn print_extraction(context: &Context, report: &Report, output: &str) -> Result<
     for source in &report.sources {
         for warning in &source.warnings {
             let line = format!("gputexel: warning: {}: {warning}", source.record.path);
-            eprintln!("{}", gputexel::printable(&line));
+            note!("{}", gputexel::printable(&line));
         }
         if !context.quiet && !context.json {
             let record = &source.record;

@@ -108,7 +108,7 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
             simulated => simulated?,
         };
         if let Some(why) = &simulated.fallback {
-            eprintln!("gputexel: warning: {why}; continuing on the CPU");
+            note!("gputexel: warning: {why}; continuing on the CPU");
         }
         if args.svg.is_some() {
             let five = |gains: &[f64]| {

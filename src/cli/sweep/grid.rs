@@ -124,7 +124,7 @@ fn carry_out(
     backend: &Backend,
 ) -> anyhow::Result<()> {
     let (config, folder) = (sweep.config(), sweep.folder());
-    sweep.warnings().iter().for_each(|warning| eprintln!("gputexel: warning: {warning}"));
+    sweep.warnings().iter().for_each(|warning| note!("gputexel: warning: {warning}"));
     let talks = !context.quiet && !context.json;
     let announce = Cell::new(talks);
     let make_evaluator: &MakeEvaluator<'_> = &|layout| {
@@ -148,7 +148,7 @@ fn carry_out(
     observer.finish();
     let end = end?;
     if let Err(error) = &end.report {
-        eprintln!("gputexel: warning: no report: {error}");
+        note!("gputexel: warning: no report: {error}");
     }
     let unfinished = end.results.unfinished();
     if talks

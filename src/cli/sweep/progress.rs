@@ -70,7 +70,7 @@ impl Observer {
             }
             SweepEvent::State { .. } => {}
             SweepEvent::Replaced { error, ref evaluator } => {
-                self.bar.suspend(|| eprintln!("gputexel: warning: {error}; continuing on the {evaluator}"));
+                self.bar.suspend(|| note!("gputexel: warning: {error}; continuing on the {evaluator}"));
             }
         }
     }

@@ -46,3 +46,46 @@ fn help_has_examples() {
         assert!(code == 0 && out.contains("Examples:\n  gputexel "), "{args:?}: {out}");
     }
 }
+
+#[test]
+fn command_lines_that_make_no_sense_are_refused_in_one_line() {
+    let bench = Bench::new();
+    for (args, said) in [
+        (&["tune"][..], "gputexel: missing <INPUT>...; see 'gputexel tune --help'\n"),
+        (
+            &["tune", "x", "--epoch", "3"],
+            "gputexel: unknown flag '--epoch'; did you mean '--epochs'?; see 'gputexel tune --help'\n",
+        ),
+        (&["--json", "spsa", "zzz"], "gputexel: unknown command 'zzz'; see 'gputexel spsa --help'\n"),
+        (
+            &["tune", "--resume", "r", "--l2", "1", "--loss=squared", "--basis", "tied"],
+            "gputexel: --resume cannot be used with --loss, --l2 and --basis; see 'gputexel tune --help'\n",
+        ),
+        (
+            &["pso", "x", "--iterations", "many"],
+            "gputexel: --iterations many: must be a whole number; see 'gputexel pso --help'\n",
+        ),
+    ] {
+        assert_eq!(bench.fails(args, 2), said);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn full_disks_and_readers_that_have_gone_are_told_apart() {
+    let bench = Bench::new();
+    for args in ["features pst", "--help", "tune -h", "--version", "man", "completions bash", "devices"] {
+        let (code, _, err) = bench.shell(&format!("\"$GPUTEXEL\" {args} > /dev/full"));
+        let said = "gputexel: standard output: No space left on device (os error 28)\n";
+        assert_eq!((code, err.as_str()), (1, said), "{args}");
+        // `true` has ended by the time that anything is written.
+        let (_, _, err) = bench.shell(&format!("(sleep 0.1; \"$GPUTEXEL\" {args}; echo $? >&2) | true"));
+        assert_eq!(err, "0\n", "{args}");
+    }
+    // Warnings that cannot be written do not end a command.
+    bench.dataset("d.bin", gputexel::model::FeatureKind::Pst, 400, 3);
+    let tune = "\"$GPUTEXEL\" -q tune d.bin -o r --force --prior-folds 100 --epochs 1 --backend cpu";
+    let (code, _, err) = bench.shell(tune);
+    assert!(code == 0 && err.contains("warning"), "{err}");
+    assert_eq!(bench.shell(&format!("{tune} 2> /dev/full")).0, 0);
+}

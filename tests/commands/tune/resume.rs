@@ -195,8 +195,7 @@ fn what_cannot_be_resumed_is_refused() {
         &["--force"],
         &["d.bin"],
     ] {
-        let (code, _, err) = bench.run(&[&["tune", "--resume", "k"], flags].concat(), "");
-        assert_eq!(code, 2, "{flags:?}: {err}");
+        let err = bench.fails(&[&["tune", "--resume", "k"], flags].concat(), 2);
         assert!(err.contains("cannot be used with"), "{flags:?}: {err}");
     }
 }

@@ -46,7 +46,7 @@ impl Live {
         let lines = !shows_progress(context) && !context.quiet && !context.json;
         let known = state.tuner.completed_pairs();
         if lines && known > 0 {
-            eprintln!("resuming after {} of {} pairs", grouped(known), grouped(state.tuner.iterations()));
+            note!("resuming after {} of {} pairs", grouped(known), grouped(state.tuner.iterations()));
         }
         let heading = heading(header, state);
         Self { bar, lines, shown: None, begin: Instant::now(), known, heading }
@@ -68,7 +68,7 @@ impl Live {
         };
         if self.lines {
             let all = grouped(state.tuner.iterations());
-            eprintln!("{} of {all} pairs, {speed}; {}; {}", grouped(completed), games(state), values(state));
+            note!("{} of {all} pairs, {speed}; {}; {}", grouped(completed), games(state), values(state));
         } else {
             self.bar.set_position(completed);
             let (height, width) = Term::stderr().size();

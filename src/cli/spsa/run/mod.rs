@@ -190,7 +190,7 @@ fn replan(run: &mut SpsaRun, iterations: u64, context: &Context) -> Result<()> {
         let tuner = &run.state().tuner;
         let (name, completed, after) =
             (&tuner.variables()[0].name, tuner.completed_pairs(), gains(run.state()));
-        eprintln!(
+        note!(
             "gputexel: replanned after {completed} pairs, from {now} to {iterations}: {name} goes from \
              {before} to {after}"
         );

@@ -57,14 +57,12 @@ pub fn play_folder(
     let tuner = &verification.state().tuner;
     if !tuner.is_finished() && !context.quiet {
         let (completed, all) = (tuner.completed_pairs(), tuner.iterations());
-        eprintln!(
-            "gputexel: the run has not finished yet: using the values after {completed} of {all} pairs"
-        );
+        note!("gputexel: the run has not finished yet: using the values after {completed} of {all} pairs");
     }
     warn(verification.warnings(), None, context);
     if !verification.has_changes() {
         if !context.quiet {
-            eprintln!(
+            note!(
                 "gputexel: after rounding, the values equal the starting values: there is nothing to verify"
             );
         }
