@@ -9,6 +9,7 @@ use gputexel::run::BasisSettings;
 use gputexel::{Error, write_atomically};
 use serde_json::json;
 
+use super::target::or_stdout;
 use super::{Context, answer, parsed, say};
 
 /// Flags that say what of the parameters is tuned.
@@ -23,8 +24,9 @@ pub struct BasisArgs {
     /// coordinates of the basis
     #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Objective")]
     freeze: Vec<String>,
-    /// Tables whose values never fall along their lines (knight_mobility, passed_free.eg); where lines
-    /// cross, along the first ones: ranks of pawn shelters, distances of kings
+    /// Tables whose values never fall along their lines (knight_mobility, passed_free.eg), which tables by
+    /// square, such as those of pst, do not have; where lines cross, along the first ones: ranks of pawn
+    /// shelters, distances of kings
     #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Objective")]
     increasing: Vec<String>,
     /// Tables whose values never rise along their lines
@@ -122,7 +124,7 @@ pub fn run(args: &BasisCommand, context: &Context) -> anyhow::Result<()> {
     let resolved = basis.resolve(&set, &theta, &args.freeze)?;
     let mut file = basis.file(&set)?;
     file.freeze.extend(args.freeze.iter().cloned());
-    let Some(path) = &args.output else { return Ok(say(&file.to_json())?) };
+    let Some(path) = or_stdout(&args.output) else { return Ok(say(&file.to_json())?) };
     if path.exists() && !args.force {
         return Err(Error::Usage(format!("{}: exists; use --force to replace it", path.display())).into());
     }

@@ -24,6 +24,7 @@ mod games;
 mod hints;
 mod import;
 mod info;
+mod lines;
 mod live;
 mod matches;
 mod patch;
@@ -39,6 +40,7 @@ mod selfplay;
 mod spsa;
 mod sweep;
 mod table;
+mod target;
 mod tune;
 mod uci;
 mod usage;
@@ -277,6 +279,11 @@ fn with<B, T>(builder: B, given: Option<T>, set: impl FnOnce(B, T) -> B) -> B {
 /// Those of the type.
 fn parsed<T: std::str::FromStr<Err = gputexel::Error>>(text: &Option<String>) -> gputexel::Result<Option<T>> {
     text.as_deref().map(str::parse).transpose()
+}
+
+/// Whether progress is shown by plain lines, because there is no terminal to draw on.
+fn prints_lines(context: &Context) -> bool {
+    !context.quiet && !context.json && !std::io::stderr().is_terminal()
 }
 
 /// Whether progress bars make sense.

@@ -53,6 +53,11 @@ pub fn phase_table(phases: &[PhaseRow], indent: usize) -> String {
     aligned(&rows, indent)
 }
 
+/// A count with its noun, which gets an s unless there is one: `1 game`, `1,234 games`.
+pub fn counted(count: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
 /// A time as `5 s`, `1 min 05 s` or `2 h 03 min`.
 pub fn duration(seconds: f64) -> String {
     let whole = seconds.min(1e9).round() as u64;

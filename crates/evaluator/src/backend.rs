@@ -143,7 +143,7 @@ impl Backend {
             };
             match gpu {
                 Ok(gpu) => {
-                    let line = format!("{} ({why})", gpu.describe());
+                    let line = with_reason(&gpu.describe(), &why);
                     let gpu = opened(stats, gpu);
                     return Ok(match self.choice {
                         BackendChoice::Auto => (Box::new(FallbackEvaluator::new(gpu, cpu)), line),
@@ -158,8 +158,16 @@ impl Backend {
             Some(make) => opened(stats, make(layout)?),
             None => cpu(),
         };
-        let line = format!("{} ({why})", evaluator.describe());
+        let line = with_reason(&evaluator.describe(), &why);
         Ok((evaluator, line))
+    }
+}
+
+/// What computes and why, in no more than one pair of parentheses.
+fn with_reason(description: &str, why: &str) -> String {
+    match description.strip_suffix(')') {
+        Some(open) => format!("{open}; {why})"),
+        None => format!("{description} ({why})"),
     }
 }
 

@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::description::l2_text;
 use super::{Best, Optimizer, OptimizerState, Proposal, Schedule, Space, StepsAhead};
 use gputexel_evaluator::{AdamStep, Evaluations};
 use gputexel_files::{Error, Result};
@@ -305,12 +306,12 @@ impl Optimizer for Adam {
     fn describe(&self, member: usize) -> String {
         let run = self.runs[member];
         format!(
-            "adam (learning rate {}, betas {} {}, epsilon {:e}, L2 {}, {} schedule{})",
+            "adam (learning rate {}, betas {} {}, epsilon {:e}, {}{} schedule{})",
             run.learning_rate,
             run.beta1,
             run.beta2,
             run.epsilon,
-            run.l2,
+            l2_text(run.l2),
             self.schedule,
             if run.bias_correction { "" } else { ", no bias correction" },
         )

@@ -10,6 +10,7 @@
 use faer::linalg::solvers::Solve;
 use serde::{Deserialize, Serialize};
 
+use super::description::l2_text;
 use super::{Best, Optimizer, OptimizerState, Proposal, Space, box_quadratic};
 use gputexel_evaluator::Evaluations;
 use gputexel_files::{Advice, Error, Result};
@@ -300,7 +301,7 @@ impl Optimizer for GaussNewton {
     }
 
     fn describe(&self, _member: usize) -> String {
-        format!("gauss-newton (L2 {}, damping {})", self.settings.l2, self.settings.damping)
+        format!("gauss-newton ({}damping {})", l2_text(self.settings.l2), self.settings.damping)
     }
 }
 

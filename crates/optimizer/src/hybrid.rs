@@ -9,6 +9,7 @@
 use faer::linalg::solvers::{Llt, Solve};
 use serde::{Deserialize, Serialize};
 
+use super::description::l2_text;
 use super::{Best, GaussNewton, GaussNewtonSettings, Optimizer, OptimizerState, Proposal, Space};
 use gputexel_evaluator::Evaluations;
 use gputexel_files::{Error, Result};
@@ -387,8 +388,9 @@ impl Optimizer for Hybrid {
     fn describe(&self, _member: usize) -> String {
         let GaussNewtonSettings { l2, damping } = self.settings.gauss_newton;
         format!(
-            "gauss-newton, {} steps, then L-BFGS with its matrix (L2 {l2}, damping {damping})",
-            self.settings.matrices
+            "gauss-newton, {} steps, then L-BFGS with its matrix ({}damping {damping})",
+            self.settings.matrices,
+            l2_text(l2)
         )
     }
 }

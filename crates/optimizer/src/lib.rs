@@ -8,6 +8,7 @@
 mod adam;
 mod box_quadratic;
 mod conjugate;
+mod description;
 mod details;
 mod gauss_newton;
 mod hybrid;

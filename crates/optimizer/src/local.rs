@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::conjugate::Conjugate;
+use super::description::l2_text;
 use super::{Best, Optimizer, OptimizerState, Proposal, Space};
 use gputexel_evaluator::Evaluations;
 use gputexel_files::{Error, Result};
@@ -388,7 +389,8 @@ impl Optimizer for Local {
 
     fn describe(&self, _member: usize) -> String {
         let steps: Vec<String> = self.settings.steps.iter().map(u32::to_string).collect();
-        format!("local search (steps {}, L2 {})", steps.join(" "), self.settings.l2)
+        let l2 = l2_text(self.settings.l2);
+        format!("local search ({l2}steps {})", steps.join(" "))
     }
 }
 

@@ -7,9 +7,9 @@ use gputexel_dataset::{Blend, Dataset, Split};
 use gputexel_evaluator::Backend;
 use gputexel_evaluator::cpu::CpuEvaluator;
 use gputexel_files::{Advice, Error, Result, StopFlag};
-use gputexel_tuning::{BlendRecord, RunConfig, choose_blend, exact_scores, fit_scale};
+use gputexel_tuning::{BLENDS, BlendRecord, RunConfig, choose_blend, exact_scores, fit_scale};
 
-use crate::event::{RunEvent, RunObserver};
+use crate::event::{Deciding, RunEvent, RunObserver};
 
 /// Share of the search score in the targets of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -129,13 +129,21 @@ impl Undecided<'_, '_> {
             return Ok(None);
         }
         let scale = (prepared.blend.k, fits_k);
-        let choice = match choose_blend(config, data, split, backend, scale, stop) {
+        let deciding = |observe: &mut RunObserver<'_>, tries: usize| {
+            let count = BLENDS.len();
+            let text =
+                format!("the share of search scores, by results of held-out games: {} of {count}", tries + 1);
+            observe(RunEvent::Deciding { what: Deciding::Blend, progress: &text })
+        };
+        let choice = match choose_blend(config, data, split, backend, scale, stop, &mut |tries| {
+            deciding(observe, tries)
+        }) {
             // Matrices take more memory than the run may need.
             Err(Error::Gpu(reason)) => {
                 let text = format!("{reason}; the share of search scores is chosen on the CPU");
                 observe(RunEvent::Warning(&text))?;
                 let cpu = Backend::custom("cpu", |layout| Ok(Box::new(CpuEvaluator::new(layout))));
-                choose_blend(config, data, split, &cpu, scale, stop)?
+                choose_blend(config, data, split, &cpu, scale, stop, &mut |tries| deciding(observe, tries))?
             }
             answer => answer?,
         };

@@ -24,8 +24,13 @@ pub enum RunEvent<'a> {
         /// The dataset that was written.
         output: &'a Path,
     },
-    /// Something is being decided before the run begins, which may take a while: what, on one line.
-    Deciding(&'a str),
+    /// Something is being decided before the run begins, which may take a while.
+    Deciding {
+        /// What.
+        what: Deciding,
+        /// What, and how far it is, on one line.
+        progress: &'a str,
+    },
     /// The optimizer is about to take its first step; reported again in each round.
     Started(Start<'a>),
     /// An epoch is done, and recorded if there is a folder.
@@ -78,6 +83,19 @@ pub enum RunEvent<'a> {
     },
     /// A round has ended.
     RoundEnded(&'a RoundRecord),
+}
+
+/// What is decided before a run begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deciding {
+    /// The share of search scores in the targets.
+    Blend,
+    /// The point to begin from.
+    Start,
+    /// The weights of penalties.
+    Strength,
+    /// K, together with the parameters.
+    Scale,
 }
 
 /// A run in its initial state.

@@ -21,7 +21,7 @@ mod uncertainty;
 
 pub use basis::BasisSettings;
 pub use blend::BlendShare;
-pub use event::{RunEvent, RunObserver, Start};
+pub use event::{Deciding, RunEvent, RunObserver, Start};
 pub use inputs::{are_datasets, default_features, extract};
 pub use reopen::Reopened;
 pub use requiesce::MAX_ROUNDS;

@@ -12,8 +12,8 @@ use gputexel_model::program::{TermActivity, dead_terms};
 use gputexel_optimizer::Optimizer;
 use gputexel_report::InHand;
 use gputexel_tuning::{
-    Checkpoint, EpochRecord, Event, OptimizerConfig, Outcome, RunParts, RunRecord, RunScores, StopReason,
-    Tuning, ablate, diagnose_program, loss_against_results, polish, round_outcome, term_activity,
+    Checkpoint, EpochRecord, Event, OptimizerConfig, Outcome, RunParts, RunRecord, RunScores, ScaleMode,
+    StopReason, Tuning, ablate, diagnose_program, loss_against_results, polish, round_outcome, term_activity,
     training_score_ratio, undetermined_products,
 };
 
@@ -122,6 +122,13 @@ impl Session<'_, '_> {
         if let Some(checkpoint) = &mut checkpoint {
             checkpoint.slim();
         }
+        let l2 = config.optimizer.l2(outcome.best_member);
+        let penalty = config.regularizes().then(|| config.regularization().value(&outcome.parameters, l2));
+        let joint = record.scale.filter(|scale| scale.mode == ScaleMode::Joint);
+        let loss_at_prior_k = joint.and_then(|scale| {
+            let on_prior = Objective { k: scale.on_prior, ..objective };
+            Some(scores.losses(data, on_prior, &training)?[0])
+        });
         let mut tuned = Tuned {
             record: record.clone(),
             features: data.metadata().feature_set.clone(),
@@ -142,6 +149,8 @@ impl Session<'_, '_> {
             }),
             program: diagnose_program(data, split, objective, &outcome.parameters, &config.prior_theta),
             score_ratio: training_score_ratio(data, config.k, split, scores),
+            penalty,
+            loss_at_prior_k,
             outcome,
             rounding,
             polish: polished,

@@ -12,11 +12,11 @@ use gputexel_model::program::TermActivity;
 use gputexel_model::{FeatureSet, Parameterization, Penalty, parse_penalties};
 use gputexel_tuning::{
     Limits, ModelSize, OptimizerConfig, RunConfig, RunRecord, RunScores, ScaleMode, ScaleRecord,
-    StartsRecord, StopReason, Strength, StrengthRequest, Tuning, choose_start, choose_strength,
-    default_starts, score_ratio, starts_obstacle, strength_obstacle,
+    StartsRecord, StopReason, Strength, StrengthProgress, StrengthRequest, Tuning, choose_start,
+    choose_strength, default_starts, score_ratio, starts_obstacle, strength_obstacle,
 };
 
-use crate::event::{RunEvent, RunObserver};
+use crate::event::{Deciding, RunEvent, RunObserver};
 
 /// What ties parameters to each other and to the prior.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,6 +116,15 @@ pub(crate) struct Decision<'a, 'o> {
     pub observe: &'a mut RunObserver<'o>,
 }
 
+/// What is being decided, and how far it is.
+fn search_text(at: StrengthProgress) -> String {
+    let StrengthProgress { round, rounds, evaluation, evaluations } = at;
+    format!(
+        "the strength of the prior, by held-out loss: round {round} of at most {rounds}, evaluation {evaluation} of \
+         at most {evaluations}"
+    )
+}
+
 /// The error for K that cannot be fitted with the parameters.
 fn not_joint(reason: String) -> Error {
     Error::Setting { setting: "k", value: Some("joint".to_string()), reason }
@@ -145,7 +154,7 @@ impl Decision<'_, '_> {
             return Ok(None);
         }
         let text = format!("where to begin: a short fit from each of {count} points");
-        (self.observe)(RunEvent::Deciding(&text))?;
+        (self.observe)(RunEvent::Deciding { what: Deciding::Start, progress: &text })?;
         let choice = choose_start(config, self.data, self.split, self.backend, count, self.stop)?;
         config.begin = Some(choice.z);
         Ok(Some(choice.record))
@@ -180,16 +189,23 @@ impl Decision<'_, '_> {
                 None => {
                     let request =
                         StrengthRequest { folds, details: config.parameterization().dimension() <= DETAILED };
-                    let choose = |backend: &Backend| {
-                        choose_strength(config, self.data, self.split, backend, request, self.stop)
+                    let (data, split, stop) = (self.data, self.split, self.stop);
+                    let choose = |backend: &Backend, observe: &mut RunObserver<'_>| {
+                        choose_strength(config, data, split, backend, request, stop, &mut |at| {
+                            observe(RunEvent::Deciding {
+                                what: Deciding::Strength,
+                                progress: &search_text(at),
+                            })
+                        })
                     };
-                    (self.observe)(RunEvent::Deciding("the strength of the prior, by held-out loss"))?;
-                    let choice = match choose(self.backend) {
+                    let choice = match choose(self.backend, self.observe) {
                         // Matrices take more memory than the run may need.
                         Err(Error::Gpu(reason)) => {
                             let text = format!("{reason}; the strength of the prior is chosen on the CPU");
                             (self.observe)(RunEvent::Warning(&text))?;
-                            choose(&Backend::custom("cpu", |layout| Ok(Box::new(CpuEvaluator::new(layout)))))?
+                            let cpu =
+                                Backend::custom("cpu", |layout| Ok(Box::new(CpuEvaluator::new(layout))));
+                            choose(&cpu, self.observe)?
                         }
                         answer => answer?,
                     };
@@ -209,7 +225,6 @@ impl Decision<'_, '_> {
             let other = ratio.is_some_and(|ratio| !(1.0 / OTHER_SCALE..=OTHER_SCALE).contains(&ratio));
             let joint = mode == ScaleMode::Joint || other;
             if joint {
-                (self.observe)(RunEvent::Deciding("K together with the parameters"))?;
                 start = Some(self.fit_scale(config, start)?);
             }
             let mode = if joint { ScaleMode::Joint } else { ScaleMode::Prior };
@@ -250,7 +265,9 @@ impl Decision<'_, '_> {
         let (first_k, weights) = (config.k, config.penalties.clone());
         // ln K and ln ratio of the fit before: the ratio falls where K grows, by less the more the prior holds.
         let mut before: Option<(f64, f64)> = None;
-        for _ in 0..SCALE_FITS {
+        for fits in 0..SCALE_FITS {
+            let text = format!("K together with the parameters: fit {} of at most {SCALE_FITS}", fits + 1);
+            (self.observe)(RunEvent::Deciding { what: Deciding::Scale, progress: &text })?;
             let fit = RunConfig {
                 basis: Some(parameterization.clone()),
                 stopping: Limits { improvement: Some(1e-6), ..Limits::default() }.for_method(&method),

@@ -33,7 +33,7 @@ impl<'a> BlendSummary<'a> {
     }
 }
 
-/// A run of `tune` in one object. Losses are exact, without regularization.
+/// A run of `tune` in one object. Losses are exact, and without regularization unless their names say otherwise.
 #[derive(Clone, Debug, Serialize)]
 pub struct TuneSummary<'a> {
     /// The folder of the run, if it has one.
@@ -46,6 +46,9 @@ pub struct TuneSummary<'a> {
     pub loss_before: Option<f64>,
     /// Training loss of the result.
     pub loss: Option<f64>,
+    /// Training loss of the result with regularization, where there is any; that of the prior has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub regularized_loss: Option<f64>,
     /// Held-out loss of the prior.
     pub held_out_before: Option<f64>,
     /// Held-out loss of the result.
@@ -178,6 +181,7 @@ impl<'a> TuneSummary<'a> {
             k: tuned.config().k,
             loss_before: tuned.loss_before,
             loss: tuned.loss,
+            regularized_loss: tuned.regularized_loss(),
             held_out_before: tuned.held_out_before,
             held_out: tuned.held_out,
             score_ratio: tuned.score_ratio,
@@ -310,6 +314,9 @@ pub struct SwarmSummary<'a> {
     pub loss_before: Option<f64>,
     /// Training loss of the result.
     pub loss: Option<f64>,
+    /// Training loss of the result with regularization, where there is any; that of the prior has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub regularized_loss: Option<f64>,
     /// Held-out loss of the prior.
     pub held_out_before: Option<f64>,
     /// Held-out loss of the result.
@@ -373,6 +380,7 @@ impl<'a> SwarmSummary<'a> {
             swarm: losses.1,
             loss_before: tuned.loss_before,
             loss: tuned.loss,
+            regularized_loss: tuned.regularized_loss(),
             held_out_before: tuned.held_out_before,
             held_out: tuned.held_out,
             iterations: outcome.epochs,

@@ -55,6 +55,12 @@ pub struct Tuned {
     pub held_out_before: Option<f64>,
     /// Held-out loss of the result, where positions are held out.
     pub held_out: Option<f64>,
+    /// What regularization adds to the training loss of the result; nothing to that of the prior. `None` where there
+    /// is none.
+    pub penalty: Option<f64>,
+    /// Training loss of the prior at the K that was fitted on it, where K was then fitted with the parameters: the
+    /// other losses are at that.
+    pub loss_at_prior_k: Option<f64>,
     /// How the run ended, and the parameters.
     pub outcome: Outcome,
     /// What was done to make whole numbers of the result.
@@ -131,6 +137,12 @@ impl Tuned {
     /// The page about the run, if it has a folder.
     pub fn report(&self) -> Option<PathBuf> {
         self.folder.as_ref().map(|folder| folder.join(REPORT))
+    }
+
+    /// Training loss of the result with regularization, where there is any: what the run has minimized. That of the
+    /// prior is its loss.
+    pub fn regularized_loss(&self) -> Option<f64> {
+        Some(self.loss? + self.penalty?)
     }
 
     /// Features that no position has.

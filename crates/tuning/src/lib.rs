@@ -67,7 +67,8 @@ pub use starts::{
 pub use stopping::{StopReason, Stopping};
 pub use strength::{
     Ablation, BLENDS, BlendCandidate, BlendChoice, HeldOutGain, KindStrength, LeftOut, Strength,
-    StrengthChoice, StrengthRequest, ablate, choose_blend, choose_strength, strength_obstacle,
+    StrengthChoice, StrengthObserver, StrengthProgress, StrengthRequest, ablate, choose_blend,
+    choose_strength, strength_obstacle,
 };
 pub use uncertainty::{
     Bootstrap, BootstrapEvent, Curvature, ErrorStatus, Fit, MAX_ERROR_CP, MAX_PARAMETERS, MIN_CLUSTERS,

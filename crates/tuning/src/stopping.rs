@@ -47,7 +47,7 @@ impl std::fmt::Display for StopReason {
             Self::Epochs => "epoch limit reached",
             Self::Time => "time limit reached",
             Self::Gradient => "gradient limit reached",
-            Self::Improvement => "loss converged",
+            Self::Improvement => "improvement limit reached",
             Self::HeldOut => "held-out loss stopped improving",
             Self::Converged => "converged",
             Self::Interrupted => "interrupted",

@@ -8,8 +8,8 @@ use gputexel::report::board;
 use gputexel::run::{SwarmLosses, SwarmSummary, Tuned};
 use gputexel::tuning::Polish;
 
-use super::super::runs::rounding_lines;
-use super::super::table::aligned;
+use super::super::runs::{reason_text, regularized_line, rounding_lines};
+use super::super::table::{aligned, counted};
 use super::super::{Context, say};
 
 /// More coordinates than this are left to `z.json`.
@@ -34,14 +34,15 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "finished    {} iterations, {:.2} s: {}\noptimizer   {}\noriginal    {original:.10}\nbest        {swarm:.10} ({:+.3} %), iteration {}",
-        outcome.epochs,
+        "finished    {}, {:.2} s: {}\noptimizer   {}\noriginal    {original:.10}\nbest        {swarm:.10} ({:+.3} %), iteration {}",
+        counted(outcome.epochs, "iteration"),
         outcome.seconds,
-        outcome.reason,
+        reason_text(outcome.reason, config),
         outcome.optimizer,
         100.0 * (swarm - original) / original,
         outcome.best_epoch
     );
+    out += &regularized_line(tuned);
     if let Some(polish) = polish {
         out += &polish_line(polish);
         out += &tuned.rounding.as_ref().map(rounding_lines).unwrap_or_default();

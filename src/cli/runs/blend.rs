@@ -4,7 +4,7 @@ use std::fmt::Write as _; // to strings, which cannot fail
 
 use gputexel::run::Start;
 
-use super::super::table::{grouped, percent};
+use super::super::table::{counted, grouped, percent};
 
 /// The lines about blended targets.
 pub fn blend_lines(start: &Start<'_>) -> String {
@@ -21,8 +21,11 @@ pub fn blend_lines(start: &Start<'_>) -> String {
     let without = record.positions - record.scored;
     if without > 0 {
         let share = percent(without, record.positions);
-        let _ =
-            writeln!(out, "            {} positions ({share}) have no score: result only", grouped(without));
+        let _ = writeln!(
+            out,
+            "            {} without a score ({share}): result only",
+            counted(without, "position")
+        );
     }
     if let Some(choice) = &record.choice {
         let what = if choice.by_game { "games" } else { "positions" };

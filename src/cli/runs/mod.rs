@@ -2,6 +2,7 @@
 
 mod blend;
 mod chart;
+mod ending;
 mod observer;
 mod rounding;
 mod strength;
@@ -18,6 +19,7 @@ use serde_json::json;
 use super::backend::Backend;
 use super::live::Watch;
 use super::{Context, report, say};
+pub use ending::{change_text, joint_lines, reason_text, regularized_line};
 use observer::Observer;
 pub use rounding::rounding_lines;
 pub use strength::{folds_text, gain_text};

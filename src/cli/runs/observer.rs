@@ -7,14 +7,15 @@ use std::time::{Duration, Instant};
 use gputexel::extraction::Report;
 use gputexel::optimizer::{StepDetails, SwarmDetails};
 use gputexel::report::EventWriter;
-use gputexel::run::{RunEvent, Start};
+use gputexel::run::{Deciding, RunEvent, Start};
 use gputexel::tuning::{EpochRecord, Stopping};
 use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
+use super::super::lines::LineTimer;
 use super::super::live::Watch;
-use super::super::table::{grouped, percent};
-use super::super::{Context, say, shows_progress};
+use super::super::table::{counted, grouped, percent};
+use super::super::{Context, prints_lines, say, shows_progress};
 use super::blend::blend_lines;
 use super::chart::LossChart;
 use super::strength::{scale_line, starts_line, strength_lines};
@@ -30,30 +31,31 @@ fn print_opening(start: &Start<'_>) -> Result<()> {
     let Start { config, data, split, backend, resumed, .. } = *start;
     let mut out = String::new();
     let games = match data.has_games() {
-        true => format!("{} games", grouped(data.metadata().games)),
+        true => counted(data.metadata().games, "game"),
         false => "no games: split by position".to_string(),
     };
     let _ = writeln!(
         out,
-        "dataset     {} positions, {}, {} parameters ({})",
-        grouped(data.len() as u64),
+        "dataset     {}, {}, {} parameters ({})",
+        counted(data.len() as u64, "position"),
         games,
         2 * data.feature_count(),
         data.metadata().feature_set.name()
     );
     if split.held_out_part().is_some() {
-        let _ = writeln!(out, "held out    {} positions", grouped(split.held_out().count() as u64));
+        let _ = writeln!(out, "held out    {}", counted(split.held_out().count() as u64, "position"));
     }
     let _ = writeln!(out, "backend     {backend}");
     let _ = writeln!(out, "prior       {}", config.prior);
     if let Some(basis) = config.named_basis() {
-        let _ = writeln!(out, "basis       {}, {} coordinates", basis.name, basis.dimension());
+        let _ =
+            writeln!(out, "basis       {}, {}", basis.name, counted(basis.dimension() as u64, "coordinate"));
         let first = basis.theta(&basis.start());
         let moved = first.iter().zip(&config.prior_theta).filter(|(a, b)| (*a - *b).abs() > 1e-9).count();
         if moved > 0 {
             let _ = writeln!(
                 out,
-                "start       {moved} of {} parameters do not start at the prior, because of the basis or its bounds",
+                "start       not at the prior for {moved} of {} parameters, because of the basis or its bounds",
                 first.len()
             );
         }
@@ -63,7 +65,7 @@ fn print_opening(start: &Start<'_>) -> Result<()> {
     out += &starts_line(start);
     out += &strength_lines(start);
     if let Some(epochs) = resumed {
-        let _ = writeln!(out, "resumed     after {epochs} epochs");
+        let _ = writeln!(out, "resumed     after {}", counted(epochs, "epoch"));
     }
     if let Some(folder) = start.folder {
         let _ = writeln!(out, "run         {}", folder.path().display());
@@ -77,7 +79,11 @@ pub struct Observer<'a> {
     watch: &'a Watch,
     progress: Option<Progress>,
     /// What is being decided before the run.
-    deciding: Option<ProgressBar>,
+    deciding: Option<Decision>,
+    /// Whether training has begun.
+    started: bool,
+    /// Whether positions were extracted, which go with the folder unless training begins.
+    extracted: bool,
     /// The bar of a bootstrap.
     resamples: Option<ProgressBar>,
     /// The folder from which a run that was interrupted can be resumed.
@@ -87,7 +93,16 @@ pub struct Observer<'a> {
 impl<'a> Observer<'a> {
     /// Begins to watch.
     pub fn new(context: &'a Context, watch: &'a Watch) -> Self {
-        Self { context, watch, progress: None, deciding: None, resamples: None, resumable: None }
+        Self {
+            context,
+            watch,
+            progress: None,
+            deciding: None,
+            started: false,
+            extracted: false,
+            resamples: None,
+            resumable: None,
+        }
     }
 
     /// Takes note of an event.
@@ -99,14 +114,17 @@ impl<'a> Observer<'a> {
         match event {
             RunEvent::Warning(text) => self.warn(text),
             RunEvent::Extracted { report, output } => {
+                self.extracted = true;
                 print_extraction(self.context, report, &output.display().to_string())?;
             }
-            RunEvent::Deciding(what) => {
-                let spinner = self.deciding.get_or_insert_with(|| decision_spinner(self.context));
-                spinner.set_message(what.to_string());
+            RunEvent::Deciding { what, progress } => {
+                let decision = self.deciding.get_or_insert_with(|| Decision::begin(self.context, what));
+                decision.what = what;
+                decision.show(progress);
             }
             RunEvent::Started(start) => {
                 self.deciding = None;
+                self.started = true;
                 if talks {
                     print_opening(&start)?;
                 }
@@ -119,14 +137,14 @@ impl<'a> Observer<'a> {
                 self.warn(&format!("{error}; continuing on the {evaluator}"));
             }
             RunEvent::Optimized => {
-                if let Some(progress) = self.progress.take() {
+                if let Some(mut progress) = self.progress.take() {
                     progress.finish();
                 }
             }
             RunEvent::Resampling { done, members, evaluations } => {
                 let bar = self.resamples.get_or_insert_with(|| resample_bar(self.context, members));
                 bar.set_position(done as u64);
-                bar.set_message(format!("{evaluations} evaluations"));
+                bar.set_message(counted(evaluations as u64, "evaluation"));
             }
             RunEvent::Resampled => {
                 if let Some(bar) = self.resamples.take() {
@@ -135,18 +153,18 @@ impl<'a> Observer<'a> {
             }
             RunEvent::Resumable { folder } => self.resumable = Some(folder.to_path_buf()),
             RunEvent::RoundsLeftOut { rounds } => self.warn(&format!(
-                "the {rounds} rounds of --requiesce are not resumed; start a new run to repeat them"
+                "the rounds of --requiesce ({rounds}) are not resumed; start a new run to repeat them"
             )),
             RunEvent::RoundStarted { round, rounds, positions, changes } if talks => {
                 let mut text = format!(
-                    "\nround {round} of {rounds}: {} of {} positions resolve differently ({})",
+                    "\nround {round} of {rounds}: {} of {} resolved differently ({})",
                     grouped(changes.changed),
-                    grouped(positions),
+                    counted(positions, "position"),
                     percent(changes.changed, positions)
                 );
                 if changes.entered + changes.left > 0 {
                     let (entered, left) = (grouped(changes.entered), grouped(changes.left));
-                    text += &format!(", {entered} are new, {left} are no longer kept");
+                    text += &format!(", new {entered}, no longer kept {left}");
                 }
                 say(&(text + "\n"))?;
             }
@@ -166,23 +184,64 @@ impl<'a> Observer<'a> {
         Ok(())
     }
 
-    /// The error of a run, of one that can be resumed with the command that does.
+    /// The error of a run, of one that was interrupted with the command that resumes it, or what is lost.
     pub fn with_hint(&self, error: Error, command: &str) -> Error {
         match (error, &self.resumable) {
             (Error::Interrupted(at), Some(folder)) => Error::Interrupted(format!(
                 "{at}; resume with 'gputexel {command} --resume {}'",
                 folder.display()
             )),
+            (Error::Interrupted(at), None) if !self.started => Error::Interrupted(format!(
+                "{at}; training had not begun: there is nothing to resume{}",
+                self.shortcuts()
+            )),
             (error, _) => error,
         }
+    }
+
+    /// What saves the time next time that an interruption has lost.
+    fn shortcuts(&self) -> String {
+        let mut text = String::new();
+        if self.extracted {
+            text += "; a dataset made by 'gputexel extract' saves reading the input again";
+        }
+        if let Some(Decision { what: Deciding::Strength, .. }) = &self.deciding {
+            text += "; --prior-strength with weights, or none, saves that search";
+        }
+        text
     }
 
     fn warn(&self, text: &str) {
         let print = || note!("gputexel: warning: {text}");
         let bar = self.resamples.as_ref().or(self.progress.as_ref().map(|progress| &progress.bar));
-        match bar.or(self.deciding.as_ref()) {
+        match bar.or(self.deciding.as_ref().map(|deciding| &deciding.spinner)) {
             Some(bar) => bar.suspend(print),
             None => print(),
+        }
+    }
+}
+
+/// What is being decided before a run, and how far that is.
+struct Decision {
+    what: Deciding,
+    spinner: ProgressBar,
+    /// Plain lines instead of a spinner.
+    lines: Option<LineTimer>,
+}
+
+impl Decision {
+    fn begin(context: &Context, what: Deciding) -> Self {
+        let lines = prints_lines(context).then(LineTimer::start);
+        Self { what, spinner: decision_spinner(context), lines }
+    }
+
+    fn show(&mut self, progress: &str) {
+        self.spinner.set_message(progress.to_string());
+        if let Some(lines) = &mut self.lines
+            && lines.is_due()
+        {
+            // Progress that cannot be shown is no reason to give up the run.
+            let _ = say(&format!("choosing {progress}, {:.0} s\n", lines.seconds()));
         }
     }
 }
@@ -221,8 +280,8 @@ fn print_extraction(context: &Context, report: &Report, output: &str) -> Result<
             let record = &source.record;
             let left_out: u64 = record.left_out.values().sum();
             say(&format!(
-                "extracted   {} positions from {} ({}), left out {}\n",
-                grouped(record.positions),
+                "extracted   {} from {} ({}), left out {}\n",
+                counted(record.positions, "position"),
                 record.path,
                 record.labels.as_deref().unwrap_or(&record.format),
                 grouped(left_out),
@@ -242,8 +301,10 @@ struct Progress {
     regularizes: bool,
     bar: ProgressBar,
     /// Plain lines instead of a bar.
-    lines: bool,
-    last_line: Option<Instant>,
+    lines: Option<LineTimer>,
+    /// A line that was not due.
+    skipped: Option<String>,
+    last_drawing: Option<Instant>,
     last_seconds: f64,
     events: Option<EventWriter>,
     /// Losses to draw: of held-out positions where there are any.
@@ -276,8 +337,9 @@ impl Progress {
             chart,
             drawn: String::new(),
             bar,
-            lines: !shows_progress(context) && !context.quiet && !context.json,
-            last_line: None,
+            lines: prints_lines(context).then(LineTimer::start),
+            skipped: None,
+            last_drawing: None,
             last_seconds: 0.0,
         })
     }
@@ -313,7 +375,9 @@ impl Progress {
         let EpochRecord { epoch, loss, held_out, seconds, .. } = *record;
         let left = seconds / epoch as f64 * (self.stopping.epochs.saturating_sub(epoch)) as f64;
         let left = self.stopping.seconds.map_or(left, |limit| left.min((limit - seconds).max(0.0)));
-        let swarms = swarms.map(swarm_bests);
+        let swarms = swarms.map(|swarms| {
+            format!("  swarms: median {:.6}, worst {:.6}", swarms.swarm_median, swarms.swarm_worst)
+        });
         let (noun, label) = match (&swarms, self.regularizes) {
             (Some(_), _) => ("iteration", "best"),
             (None, true) => ("epoch", "regularized loss"),
@@ -325,41 +389,36 @@ impl Progress {
             "{label} {loss:.8}{held_out}{swarms}  {:.1} M positions/s  {seconds:.1} s, at most {left:.0} s left",
             rate / 1e6
         );
-        if self.lines {
-            let due = self.last_line.is_none_or(|at| at.elapsed() >= Duration::from_secs(1));
-            if due || self.stopping.epochs <= 50 || epoch == self.stopping.epochs {
-                self.last_line = Some(Instant::now());
-                // Progress that cannot be shown is no reason to give up the run.
-                let _ = say(&format!("{noun} {epoch:>5} {text}\n"));
+        if let Some(lines) = &mut self.lines {
+            let line = format!("{noun} {epoch:>5} {text}\n");
+            if lines.is_due() || epoch == 1 {
+                // As above.
+                let _ = say(&line);
+                self.skipped = None;
+            } else {
+                self.skipped = Some(line);
             }
         } else {
             self.bar.set_position(epoch);
             // Drawing takes longer than many an epoch.
-            let due = self.last_line.is_none_or(|at| at.elapsed() >= CHART_EVERY);
+            let due = self.last_drawing.is_none_or(|at| at.elapsed() >= CHART_EVERY);
             if let Some(chart) = self.chart.as_ref().filter(|_| due).and_then(LossChart::draw) {
-                self.last_line = Some(Instant::now());
+                self.last_drawing = Some(Instant::now());
                 self.drawn = format!("\n{chart}");
             }
             self.bar.set_message(text + &self.drawn);
         }
     }
 
-    /// Clears the bar and leaves the chart, if there is one.
-    fn finish(&self) {
+    /// Prints the last line or clears the bar, and leaves the chart, if there is one.
+    fn finish(&mut self) {
+        if let Some(line) = self.skipped.take() {
+            let _ = say(&line);
+        }
         self.bar.finish_and_clear();
         if let Some(chart) = self.chart.as_ref().and_then(LossChart::draw) {
             // As with progress.
             let _ = say(&format!("{chart}\n"));
         }
     }
-}
-
-/// Original error and bests of swarms; those of many swarms by their median and the worst.
-fn swarm_bests(swarms: &SwarmDetails) -> String {
-    const SHOWN: usize = 12;
-    let bests = match swarms.swarms.as_ref().filter(|list| list.len() <= SHOWN) {
-        Some(list) => list.iter().map(|best| format!(" {best:.6}")).collect(),
-        None => format!(" median {:.6} worst {:.6}", swarms.swarm_median, swarms.swarm_worst),
-    };
-    format!("  original {:.8}  swarms{bests}", swarms.original)
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _; // to strings, which cannot fail
 
 use gputexel::tuning::{Rounding, RoundingOutcome};
 
-use super::super::table::grouped;
+use super::super::table::{counted, grouped};
 
 /// How a result was rounded, for people.
 pub fn rounding_lines(outcome: &RoundingOutcome) -> String {
@@ -13,8 +13,8 @@ pub fn rounding_lines(outcome: &RoundingOutcome) -> String {
         let share = |loss: f64| format!("{:+.2e}", (loss - rounded.loss_real) / rounded.loss_real);
         let _ = write!(out, "rounded     {rounding}: ");
         if *rounding == Rounding::Local {
-            let (loss, steps) = (share(rounded.loss), rounded.steps);
-            let _ = write!(out, "relative loss {loss}, {steps} steps; ");
+            let (loss, steps) = (share(rounded.loss), counted(rounded.steps as u64, "step"));
+            let _ = write!(out, "relative loss {loss}, {steps}; ");
             if let Some(loss) = rounded.loss_successive {
                 let _ = write!(out, "successive rounding alone {}, ", share(loss));
             }
@@ -26,8 +26,11 @@ pub fn rounding_lines(outcome: &RoundingOutcome) -> String {
     let Some(survey) = &outcome.survey else { return out };
     let count = grouped(survey.steps as u64);
     if outcome.exact_steps > 0 {
-        let _ =
-            writeln!(out, "exact       {} more steps improved the exact loss", grouped(outcome.exact_steps));
+        let _ = writeln!(
+            out,
+            "exact       {} more improved the exact loss",
+            counted(outcome.exact_steps, "step")
+        );
     }
     let _ = match (survey.improving.len(), survey.smallest_increase) {
         (0, Some(least)) => writeln!(

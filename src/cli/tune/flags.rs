@@ -115,10 +115,11 @@ pub struct Fresh {
     /// Time limit in seconds
     #[arg(long, value_name = "SECONDS", help_heading = "Stopping")]
     pub(super) time: Option<f64>,
-    /// Stop when no component of the gradient (loss per centipawn) exceeds this [default: 0]
+    /// Stop when no component of the gradient (loss per centipawn) exceeds this [default: 0]; gauss-newton, gn-lbfgs and
+    /// local also end by themselves, when no step promises a lower loss
     #[arg(long, value_name = "NORM", help_heading = "Stopping")]
     pub(super) gradient_norm: Option<f64>,
-    /// Stop when the relative improvement of the lowest loss over the window is less than this
+    /// Stop when the relative improvement of the lowest loss, regularized if it is, over --window is below this
     /// [default: 1e-7 for gn-lbfgs, 1e-8 for gauss-newton, otherwise 0: never]
     #[arg(long, value_name = "SHARE", help_heading = "Stopping")]
     pub(super) improvement: Option<f64>,

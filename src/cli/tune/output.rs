@@ -9,8 +9,10 @@ use gputexel::run::{Answer, FAR_CP, TuneSummary, Tuned, WEAK_SUPPORT};
 use gputexel::tables::Language;
 use gputexel::tuning::{Ablation, LeftOut, OptimizerConfig, ScaleMode};
 
-use super::super::runs::{folds_text, gain_text, rounding_lines};
-use super::super::table::grouped;
+use super::super::runs::{
+    change_text, folds_text, gain_text, joint_lines, reason_text, regularized_line, rounding_lines,
+};
+use super::super::table::{counted, grouped};
 use super::super::{Context, say};
 use super::uncertainty::describe;
 
@@ -34,8 +36,13 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
         return Ok(());
     }
     let mut out = String::new();
-    let _ =
-        writeln!(out, "finished    {} epochs, {:.2} s: {}", outcome.epochs, outcome.seconds, outcome.reason);
+    let epochs = counted(outcome.epochs, "epoch");
+    let _ = writeln!(
+        out,
+        "finished    {epochs}, {:.2} s: {}",
+        outcome.seconds,
+        reason_text(outcome.reason, config)
+    );
     let _ = writeln!(out, "optimizer   {}", outcome.optimizer);
     let judged = if tuned.held_out.is_some() { "held-out loss" } else { "regularized loss" };
     if outcome.members.len() > 1 {
@@ -44,10 +51,12 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
         }
     }
     let change = |before: Option<f64>, after: Option<f64>| {
-        before.zip(after).map(|(b, a)| format!("{b:.10} -> {a:.10} ({:+.3} %)", 100.0 * (a - b) / b))
+        before.zip(after).map(|(before, after)| change_text(before, after))
     };
     if let Some(text) = change(tuned.loss_before, tuned.loss) {
         let _ = writeln!(out, "loss        {text}");
+        out += &joint_lines(tuned);
+        out += &regularized_line(tuned);
     }
     if let Some(rounding) = &tuned.rounding {
         out += &rounding_lines(rounding);
@@ -85,15 +94,16 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     if fractions > 0 {
         let _ = writeln!(
             out,
-            "note        {fractions} integer coordinates are not integers yet; use --round local to round them"
+            "note        {} not an integer yet; use --round local to round",
+            counted(fractions as u64, "integer coordinate")
         );
     }
     if tuned.positions < 10 * outcome.z.len() as u64 {
         let _ = writeln!(
             out,
-            "warning     {} positions are too few for {} parameters: expect noise; --l2 and --holdout help",
+            "warning     too few positions, {}, for {}: expect noise; --l2 and --holdout help",
             grouped(tuned.positions),
-            outcome.z.len()
+            counted(outcome.z.len() as u64, "parameter")
         );
     }
     let _ = writeln!(out);

@@ -12,7 +12,7 @@ use gputexel::tuning::{
 };
 use gputexel::{Error, Result};
 
-use super::super::table::{aligned, grouped};
+use super::super::table::{aligned, counted, grouped};
 
 /// Flags that ask for errors; with `--resume` they add to what the run was asked for.
 #[derive(Debug, clap::Args)]
@@ -54,7 +54,11 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
     let units = if set.program.is_some() { " (of accumulators in units of their sums)" } else { "" };
     let _ = match sandwich.by_game {
         true => {
-            writeln!(out, "errors      standard errors in centipawns{units}, clustered by {clusters} games")
+            writeln!(
+                out,
+                "errors      standard errors in centipawns{units}, clustered by {}",
+                counted(sandwich.clusters as u64, "game")
+            )
         }
         false => writeln!(
             out,
@@ -100,9 +104,8 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
     if sandwich.undetermined > 0 {
         let _ = writeln!(
             out,
-            "note        {} directions do not affect any score, such as a constant on all king squares; they are \
-             excluded from the errors",
-            sandwich.undetermined
+            "note        {} without effect on any score, such as a constant on all king squares, excluded from the errors",
+            counted(sandwich.undetermined as u64, "direction")
         );
     }
     if sandwich.curvature == Curvature::GaussNewton {
@@ -115,8 +118,8 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
     if off > 0 {
         let _ = writeln!(
             out,
-            "warning     {off} parameters are more than {OFF_OPTIMUM} standard errors from the optimum of the training \
-             games: {}",
+            "warning     {} more than {OFF_OPTIMUM} standard errors from the optimum of the training games: {}",
+            counted(off as u64, "parameter"),
             match config.optimizer {
                 _ if config.holdout > 0.0 && outcome.epochs > 1 =>
                     "the held-out games may have selected another step",
@@ -134,10 +137,10 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
         };
         let _ = writeln!(
             out,
-            "bootstrap   {} resamples, {} evaluations: {:.2} times the errors above (median; 80 % within \
+            "bootstrap   {}, {}: {:.2} times the errors above (median; 80 % within \
              {:.2} to {:.2})",
-            grouped(bootstrap.used as u64),
-            bootstrap.evaluations,
+            counted(bootstrap.used as u64, "resample"),
+            counted(bootstrap.evaluations as u64, "evaluation"),
             middle.unwrap_or(f64::NAN),
             at(0.1),
             at(0.9),
@@ -149,13 +152,14 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
             };
             let _ = writeln!(
                 out,
-                "warning     {} resamples did not reach their optimum{why}",
-                bootstrap.unfinished
+                "warning     {} short of the optimum{why}",
+                counted(bootstrap.unfinished as u64, "resample")
             );
         }
         if bootstrap.used < bootstrap.members {
             let lost = bootstrap.members - bootstrap.used;
-            let _ = writeln!(out, "warning     {lost} resamples contained no positions and are left out");
+            let _ =
+                writeln!(out, "warning     {} without positions left out", counted(lost as u64, "resample"));
         }
     }
     out

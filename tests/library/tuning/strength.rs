@@ -25,7 +25,7 @@ fn cpu() -> Backend {
 fn choose(data: &Dataset, config: &RunConfig) -> StrengthChoice {
     let split = Split::try_new(data, 0.0, 1, 1).unwrap();
     let request = StrengthRequest { folds: Some(5), details: true };
-    choose_strength(config, data, &split, &cpu(), request, &AtomicBool::new(false)).unwrap()
+    choose_strength(config, data, &split, &cpu(), request, &AtomicBool::new(false), &mut |_| Ok(())).unwrap()
 }
 
 /// Loss of every position under parameters tuned to convergence without its fold.
@@ -113,7 +113,9 @@ fn results_without_meaning_leave_the_prior() {
     let config = RunConfig::new(&data, &Prior::Zero, 1.0).unwrap();
     let split = Split::try_new(&data, 0.0, 1, 1).unwrap();
     let request = StrengthRequest::default();
-    let choice = choose_strength(&config, &data, &split, &cpu(), request, &AtomicBool::new(false)).unwrap();
+    let choice =
+        choose_strength(&config, &data, &split, &cpu(), request, &AtomicBool::new(false), &mut |_| Ok(()))
+            .unwrap();
     let gain = choice.strength.gain.unwrap();
     match choice.strength.keeps_prior {
         true => assert!(choice.penalties.iter().all(|penalty| penalty.weight >= 1.0)),
@@ -136,10 +138,10 @@ fn settings_that_cannot_be_are_refused() {
     };
     let request = StrengthRequest::default();
     let stop = AtomicBool::new(false);
-    let error = choose_strength(&rough, &data, &split, &cpu(), request, &stop).unwrap_err();
+    let error = choose_strength(&rough, &data, &split, &cpu(), request, &stop, &mut |_| Ok(())).unwrap_err();
     assert!(error.to_string().contains("has no curvature"), "{error}");
     let config = RunConfig::new(&data, &Prior::default(), K).unwrap();
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
-    let error = choose_strength(&config, &data, &split, &cpu(), request, &stop).unwrap_err();
+    let error = choose_strength(&config, &data, &split, &cpu(), request, &stop, &mut |_| Ok(())).unwrap_err();
     assert!(matches!(error, gputexel::Error::Interrupted(_)), "{error}");
 }

@@ -52,8 +52,8 @@ pub fn errors_note(file: &ParameterFile) -> String {
     );
     if record.undetermined > 0 {
         note += &format!(
-            " {} directions do not affect any score, such as a constant on all king squares; they are excluded from the errors.",
-            record.undetermined
+            " {} without effect on any score, such as a constant on all king squares, excluded from the errors.",
+            gputexel_files::counted(record.undetermined as usize, "direction")
         );
     }
     if record.curvature == "gauss-newton" {

@@ -119,7 +119,12 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
         record: record::readable(record),
         ..RunReport::default()
     };
-    report.facts = facts(&report, record, file);
+    let best_member = checkpoint.map_or(0, |checkpoint| checkpoint.progress.best_member);
+    let penalty = finished
+        .and(theta.as_ref())
+        .filter(|_| config.regularizes())
+        .map(|theta| config.regularization().value(theta, config.optimizer.l2(best_member)));
+    report.facts = facts(&report, record, file, penalty);
     Ok(report)
 }
 
@@ -236,7 +241,12 @@ fn coordinates(
 }
 
 /// Headline figures.
-fn facts(report: &RunReport, record: &RunRecord, file: Option<&ParameterFile>) -> Vec<(String, String)> {
+fn facts(
+    report: &RunReport,
+    record: &RunRecord,
+    file: Option<&ParameterFile>,
+    penalty: Option<f64>,
+) -> Vec<(String, String)> {
     let config = &record.config;
     let mut facts = Vec::new();
     let mut fact = |name: &str, value: String| facts.push((name.to_string(), value));
@@ -249,6 +259,9 @@ fn facts(report: &RunReport, record: &RunRecord, file: Option<&ParameterFile>) -
             for set in &diagnostics.sets {
                 let name = if set.held_out { "held-out loss" } else { "training loss" };
                 fact(&format!("{name} ({kind})"), change(set.prior_loss, set.loss));
+                if let Some(penalty) = penalty.filter(|_| !set.held_out) {
+                    fact("with regularization", change(set.prior_loss, set.loss + penalty));
+                }
             }
             let positions: u64 = diagnostics.sets.iter().map(|set| set.positions).sum();
             fact("positions", grouped(positions));
@@ -257,6 +270,9 @@ fn facts(report: &RunReport, record: &RunRecord, file: Option<&ParameterFile>) -
             if let Some(file) = file {
                 if let Some((before, after)) = file.provenance.loss_before.zip(file.provenance.loss) {
                     fact(&format!("training loss ({kind})"), change(before, after));
+                    if let Some(penalty) = penalty {
+                        fact("with regularization", change(before, after + penalty));
+                    }
                 }
                 if let Some(loss) = file.provenance.loss_held_out {
                     fact(&format!("held-out loss ({kind})"), format!("{loss:.8}"));
@@ -277,7 +293,8 @@ fn facts(report: &RunReport, record: &RunRecord, file: Option<&ParameterFile>) -
     let forms = ScaleForms::new(config.k);
     fact("K", format!("{:.6} base 10, {:.6} base e", forms.k, forms.k_e));
     if let Some(last) = report.steps.last() {
-        fact("time", format!("{:.1} s, {} {}s", last.seconds, grouped(last.number), report.step_name));
+        let s = if last.number == 1 { "" } else { "s" };
+        fact("time", format!("{:.1} s, {} {}{s}", last.seconds, grouped(last.number), report.step_name));
     }
     fact("begun", record.started.clone());
     facts

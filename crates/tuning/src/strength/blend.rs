@@ -50,7 +50,7 @@ pub struct BlendChoice {
 /// Chooses a share of [`BLENDS`] for the targets of a run on the training positions of a split, where search
 /// scores have the scale constant `search_k`. Each share is fitted with penalties whose weights held-out targets
 /// choose, whatever the run itself is regularized by. `fits_k` says whether K is fitted for each of them, on the
-/// prior, or that of `config` taken. The targets in `data` are those of the last share tried, even on errors.
+/// prior, or that of `config` taken. `observe` is told the number of shares that were tried, before each. The targets in `data` are those of the last share tried, even on errors.
 ///
 /// Among shares that held-out results hardly tell apart, the smallest is taken: it follows the results of the
 /// games most closely, which are what counts, and inherits least of the engine whose scores they are. The
@@ -67,6 +67,7 @@ pub fn choose_blend(
     backend: &Backend,
     (search_k, fits_k): (f64, bool),
     stop: &AtomicBool,
+    observe: &mut dyn FnMut(usize) -> Result<()>,
 ) -> Result<BlendChoice> {
     let refused = |reason: String| Error::Setting {
         setting: "blend",
@@ -80,7 +81,8 @@ pub fn choose_blend(
     let prior_scores = exact_scores(data, &config.prior_theta, &training);
     let mut tried: Vec<(f64, f64, Vec<f64>)> = Vec::new();
     let mut judge = None;
-    for share in BLENDS {
+    for (tries, share) in BLENDS.into_iter().enumerate() {
+        observe(tries)?;
         data.blend(Blend { share, k: search_k })?;
         let k = match fits_k {
             true => fit_scale(data, &prior_scores, &training, config.loss)?.k,
@@ -88,7 +90,7 @@ pub fn choose_blend(
         };
         let config = RunConfig { k, ..config.clone() };
         let request = StrengthRequest { folds: None, details: false };
-        let (_, without) = choose_with_folds(&config, data, split, backend, request, stop)?;
+        let (_, without) = choose_with_folds(&config, data, split, backend, request, stop, &mut |_| Ok(()))?;
         let Some(WithoutFolds { folded, thetas }) = without else {
             return Err(refused("one game is too few".to_string()));
         };

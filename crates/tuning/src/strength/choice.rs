@@ -6,6 +6,7 @@ use super::chooser::{Chooser, LARGEST, START};
 use super::descent::STRONG;
 use super::folded::{FOLDS, Folded};
 use super::outcome::StrengthChoice;
+use super::progress::StrengthObserver;
 use crate::{GAUSS_NEWTON_LIMIT, RunConfig};
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, Split};
@@ -36,10 +37,11 @@ pub fn strength_obstacle(config: &RunConfig) -> Option<String> {
 
 /// Chooses the weights of all penalties that the features of a dataset have, for a run on the training
 /// positions of a split. `config` says what is tuned and how it is judged; its own penalties are left out.
+/// `observe` is called before each evaluation.
 ///
 /// # Errors
 /// [`Error::Usage`] for a loss without curvature or too many parameters, [`Error::Interrupted`] when `stop` is
-/// set, [`Error::Numeric`] when sums are not finite, and those of the evaluator.
+/// set, [`Error::Numeric`] when sums are not finite, and those of the evaluator and of `observe`.
 pub fn choose_strength(
     config: &RunConfig,
     data: &Dataset,
@@ -47,8 +49,9 @@ pub fn choose_strength(
     backend: &Backend,
     request: StrengthRequest,
     stop: &AtomicBool,
+    observe: &mut StrengthObserver<'_>,
 ) -> Result<StrengthChoice> {
-    Ok(choose_with_folds(config, data, split, backend, request, stop)?.0)
+    Ok(choose_with_folds(config, data, split, backend, request, stop, observe)?.0)
 }
 
 /// The parameters without each fold.
@@ -67,6 +70,7 @@ pub(super) fn choose_with_folds(
     backend: &Backend,
     request: StrengthRequest,
     stop: &AtomicBool,
+    observe: &mut StrengthObserver<'_>,
 ) -> Result<(StrengthChoice, Option<WithoutFolds>)> {
     if let Some(reason) = strength_obstacle(config) {
         return Err(Error::Usage(format!("the strength of the prior cannot be chosen: {reason}")));
@@ -105,6 +109,7 @@ pub(super) fn choose_with_folds(
         evaluator: &mut *evaluator,
         kinds: &kinds,
         stop,
+        observe,
     };
     let mut best = match data.program() {
         None => chooser.search(chooser.parameterization.start())?,

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::folded::Folded;
 use super::model::FoldModel;
 use super::outcome::{HeldOutGain, KindStrength, Strength, StrengthChoice};
+use super::progress::{StrengthObserver, StrengthProgress};
 use super::pulled::Pulled;
 use super::search::{Limits, minimize};
 use super::shorten::{Ways, shorten};
@@ -47,6 +48,7 @@ pub(super) struct Chooser<'a> {
     pub evaluator: &'a mut dyn Evaluator,
     pub kinds: &'a [(PenaltyKind, Vec<Penalty>)],
     pub stop: &'a AtomicBool,
+    pub observe: &'a mut StrengthObserver<'a>,
 }
 
 /// Where some weights lead.
@@ -131,6 +133,7 @@ impl Chooser<'_> {
         let mut held = vec![false; z.len()];
         let mut best: Option<Found> = None;
         for round in 0..ROUNDS {
+            let mut evaluation = 0;
             let mut model = self.model(&z)?;
             model.hold(|i| held[i]);
             let pulled = self.pulled(&z);
@@ -145,6 +148,13 @@ impl Chooser<'_> {
                 if self.stop.load(Ordering::Relaxed) {
                     return Err(Error::Interrupted("while choosing the strength of the prior".to_string()));
                 }
+                evaluation += 1;
+                (self.observe)(StrengthProgress {
+                    round: round + 1,
+                    rounds: ROUNDS,
+                    evaluation,
+                    evaluations: EVALUATIONS,
+                })?;
                 let weights = weights(logarithms);
                 let held_out = model.held_out(&pulled, &weights)?;
                 let slopes = held_out.by_weight.iter().zip(&weights).map(|(slope, weight)| slope * weight);

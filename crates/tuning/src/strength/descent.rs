@@ -7,6 +7,7 @@
 use std::sync::atomic::Ordering;
 
 use super::chooser::{Chooser, Found, LARGEST, weights};
+use super::progress::StrengthProgress;
 use super::search::{Limits, minimize};
 use gputexel_files::{Error, Result};
 
@@ -30,7 +31,8 @@ impl Chooser<'_> {
         let mut best: Option<Found> = None;
         // The folds' own points, which have never seen them.
         let mut origins = vec![self.parameterization.start(); self.folded.folds];
-        for _ in 0..ROUNDS {
+        for round in 0..ROUNDS {
+            let mut evaluation = 0;
             let model = self.model(&z)?;
             let pulled = self.pulled(&z);
             let (low, high) = (self.least().ln(), LARGEST.ln());
@@ -47,6 +49,13 @@ impl Chooser<'_> {
                 if self.stop.load(Ordering::Relaxed) {
                     return Err(Error::Interrupted("while choosing the strength of the prior".to_string()));
                 }
+                evaluation += 1;
+                (self.observe)(StrengthProgress {
+                    round: round + 1,
+                    rounds: ROUNDS,
+                    evaluation,
+                    evaluations: EVALUATIONS,
+                })?;
                 let logarithms = moved(by);
                 let weights = weights(&logarithms);
                 let held_out = model.held_out(&pulled, &weights)?;

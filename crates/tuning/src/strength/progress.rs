@@ -1,0 +1,19 @@
+//! How far the search for weights is, for whoever waits for it.
+
+use gputexel_files::Result;
+
+/// How far a search for weights is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StrengthProgress {
+    /// Number of the round, from 1: the losses are modeled anew in each.
+    pub round: usize,
+    /// Rounds, at most.
+    pub rounds: usize,
+    /// Number of the evaluation in its round, from 1.
+    pub evaluation: usize,
+    /// Evaluations in a round, at most.
+    pub evaluations: usize,
+}
+
+/// What is told how far a search for weights is; an error ends it.
+pub type StrengthObserver<'a> = dyn FnMut(StrengthProgress) -> Result<()> + 'a;

@@ -1,0 +1,56 @@
+//! Plain lines of progress, where there is no terminal to draw on.
+
+use std::time::{Duration, Instant};
+
+/// When the first lines are due, seconds after the beginning.
+const FIRST: [u64; 3] = [2, 5, 10];
+/// Seconds between all later ones.
+const EVERY: u64 = 30;
+
+/// Tells when a line is due: soon at first, to say that something happens, then rarely, to keep logs short.
+pub struct LineTimer {
+    begun: Instant,
+    told: u64,
+}
+
+impl LineTimer {
+    /// Begins now.
+    pub fn start() -> Self {
+        Self { begun: Instant::now(), told: 0 }
+    }
+
+    /// Whether a line is due; then it counts as printed.
+    pub fn is_due(&mut self) -> bool {
+        let told = std::mem::replace(&mut self.told, lines_after(self.begun.elapsed()));
+        told < self.told
+    }
+
+    /// Seconds since the beginning.
+    pub fn seconds(&self) -> f64 {
+        self.begun.elapsed().as_secs_f64()
+    }
+}
+
+/// Lines that are due in some time.
+fn lines_after(elapsed: Duration) -> u64 {
+    let seconds = elapsed.as_secs();
+    let first = FIRST.iter().filter(|&&at| seconds >= at).count() as u64;
+    first + seconds.saturating_sub(FIRST[FIRST.len() - 1]) / EVERY
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_get_rare() {
+        let due: Vec<u64> = (0..=100).map(Duration::from_secs).map(lines_after).collect();
+        let at: Vec<usize> = (1..due.len()).filter(|&second| due[second] > due[second - 1]).collect();
+        assert_eq!(at, [2, 5, 10, 40, 70, 100]);
+        let mut timer = LineTimer::start();
+        assert!(!timer.is_due());
+        timer.begun = Instant::now().checked_sub(Duration::from_secs(7)).unwrap();
+        // Two were due, and one of them says it all.
+        assert!(timer.is_due() && !timer.is_due());
+    }
+}

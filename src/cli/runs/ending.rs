@@ -1,0 +1,95 @@
+//! Why a run ended, with the flags that decide it, and what it has minimized.
+
+use std::fmt::Write as _; // to strings, which cannot fail
+
+use gputexel::model::Penalty;
+use gputexel::run::Tuned;
+use gputexel::tuning::{OptimizerConfig, RunConfig, ScaleMode, StopReason};
+
+use super::super::table::counted;
+
+/// By which rule a run ended.
+pub fn reason_text(reason: StopReason, config: &RunConfig) -> String {
+    let stopping = &config.stopping;
+    let is_swarm = matches!(config.optimizer, OptimizerConfig::ParticleSwarm { .. });
+    match reason {
+        StopReason::Epochs if is_swarm => {
+            format!("iteration limit reached (--iterations {})", stopping.epochs)
+        }
+        StopReason::Epochs => format!("epoch limit reached (--epochs {})", stopping.epochs),
+        StopReason::Time => {
+            format!("time limit reached (--time {})", stopping.seconds.unwrap_or_default())
+        }
+        StopReason::Gradient if stopping.gradient_norm == 0.0 => "converged: the gradient is 0".to_string(),
+        StopReason::Gradient => {
+            let norm = stopping.gradient_norm;
+            format!("converged: no component of the gradient exceeds {norm:e} (--gradient-norm)")
+        }
+        StopReason::Improvement => format!(
+            "converged: relative improvement of the loss below {:e} over {} (--improvement, --window)",
+            stopping.improvement,
+            counted(stopping.window, "epoch")
+        ),
+        StopReason::HeldOut => {
+            format!("no better held-out loss in {} (--patience)", counted(stopping.patience, "epoch"))
+        }
+        StopReason::Converged => match config.optimizer {
+            OptimizerConfig::Local(_) => "converged: no step lowers the loss".to_string(),
+            OptimizerConfig::GaussNewton(_) | OptimizerConfig::Hybrid(_) => {
+                "converged: no step promises a lower loss beyond rounding".to_string()
+            }
+            _ => "converged".to_string(),
+        },
+        StopReason::Interrupted => "interrupted".to_string(),
+    }
+}
+
+/// A loss before and after.
+pub fn change_text(before: f64, after: f64) -> String {
+    format!("{before:.10} -> {after:.10} ({:+.3} %)", 100.0 * (after - before) / before)
+}
+
+/// The line about the loss with regularization, which is what a run minimizes, if there is any.
+pub fn regularized_line(tuned: &Tuned) -> String {
+    let (Some(before), Some(after)) = (tuned.loss_before, tuned.regularized_loss()) else {
+        return String::new();
+    };
+    let active = active_text(tuned.config(), tuned.outcome.best_member);
+    format!("regularized {}: loss plus {active}\n", change_text(before, after))
+}
+
+/// What regularizes a run.
+fn active_text(config: &RunConfig, member: usize) -> String {
+    let mut parts = Vec::new();
+    let l2 = config.optimizer.l2(member);
+    if l2 > 0.0 {
+        parts.push(format!("L2 {l2}"));
+    }
+    let active: Vec<&Penalty> = config.penalties.iter().filter(|penalty| penalty.weight > 0.0).collect();
+    if !active.is_empty() {
+        let mut kinds: Vec<String> = active.iter().map(|penalty| penalty.kind.to_string()).collect();
+        kinds.dedup();
+        let noun = if kinds.len() == 1 { "penalty" } else { "penalties" };
+        parts.push(format!("{noun} {}", kinds.join(", ")));
+    }
+    match parts.is_empty() {
+        true => "L2 0".to_string(),
+        false => parts.join(" and "),
+    }
+}
+
+/// The lines about K that was fitted with the parameters: what the prior's loss is at which.
+pub fn joint_lines(tuned: &Tuned) -> String {
+    let mut out = String::new();
+    if let (Some(scale), Some(loss)) = (tuned.record.scale, tuned.loss_at_prior_k)
+        && scale.mode == ScaleMode::Joint
+    {
+        let _ = writeln!(
+            out,
+            "            both at K {:.6}; the prior has {loss:.10} at the K fitted on it, {:.6}",
+            tuned.config().k,
+            scale.on_prior
+        );
+    }
+    out
+}

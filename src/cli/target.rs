@@ -1,0 +1,26 @@
+//! Files to write, as they are named by flags: what `-` means for them.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::builder::{OsStringValueParser, TypedValueParser};
+
+const STDOUT: &str = "-";
+
+/// The file that a flag names whose default is standard output; `-` says so, too.
+pub fn or_stdout(output: &Option<PathBuf>) -> Option<&Path> {
+    output.as_deref().filter(|path| *path != Path::new(STDOUT))
+}
+
+/// Whether `-` was given.
+pub fn is_stdout(output: &Path) -> bool {
+    output == Path::new(STDOUT)
+}
+
+/// Reads the name of what cannot go to standard output, so that `-` makes no file of that name.
+pub fn file() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().try_map(|name: OsString| match name == STDOUT {
+        true => Err("this cannot be written to standard output; ./- would be a file of that name"),
+        false => Ok(PathBuf::from(name)),
+    })
+}
