@@ -12,6 +12,7 @@ mod error;
 pub mod folder_lock;
 pub mod input;
 pub mod journal;
+mod json_lines;
 mod layers;
 mod messages;
 mod paths;

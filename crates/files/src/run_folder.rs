@@ -11,6 +11,7 @@ use crate::appending::AppendFile;
 use crate::atomic::write_atomically;
 use crate::error::{Error, Remedy, Result};
 use crate::folder_lock::{FolderLock, holds_leftovers_only, no_record};
+use crate::json_lines::wrap_numbers;
 use crate::paths::is_one;
 use crate::reading::{SETTINGS_BYTES, read_whole_text};
 use crate::removed::remove_until_rewritten;
@@ -280,7 +281,7 @@ impl RunFolder {
         let name = kind.record().expect("parameters have no record");
         let text = serde_json::to_string_pretty(record)
             .map_err(|e| Error::Numeric(format!("the run's record cannot be written: {e}")))?;
-        self.write(name, &(text + "\n"))?;
+        self.write(name, &(wrap_numbers(&text) + "\n"))?;
         self.making(&[])
     }
 
