@@ -1,5 +1,8 @@
 //! The flags that choose a backend.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use gputexel::devices::{DamagedList, ListContents, damaged_lists};
 pub use gputexel::evaluator::Backend;
 use gputexel::evaluator::gpu::BackendChoice;
 use gputexel::evaluator::{Stats, StatsObserver};
@@ -48,12 +51,36 @@ impl BackendArgs {
     pub fn open(&self) -> Result<Backend> {
         let choice: BackendChoice = self.backend.parse()?;
         set_threads(self.threads)?;
-        let backend = gputexel::devices::open(choice)?.with_memory(self.gpu_memory);
+        // Read first: what opening a device finds out is written anew.
+        let damaged = damaged_lists();
+        let opened = gputexel::devices::open(choice);
+        if opened.as_ref().map_or(choice == BackendChoice::Gpu, |backend| backend.adapter().is_some()) {
+            warn_of_damage(&damaged);
+        }
+        let backend = opened?.with_memory(self.gpu_memory);
         Ok(backend.with_stats(self.stats.then_some(print_stats as StatsObserver)))
     }
 }
 
+/// Warns of lists about devices that cannot be read.
+pub fn warn_of_damage(lists: &[DamagedList]) {
+    for DamagedList { path, reason, contents } in lists {
+        let again = match contents {
+            ListContents::Verdicts => "the next check of a device writes it anew",
+            ListContents::Tiles => "'gputexel bench --tiles' writes it anew",
+        };
+        let text = format!("{}: {reason}; it counts as empty, and {again}", path.display());
+        note!("gputexel: warning: {}", gputexel::printable(&text));
+    }
+}
+
+/// Evaluators come and go in a run; that the CPU has no statistics is said once.
+static SAID_NONE: AtomicBool = AtomicBool::new(false);
+
 fn print_stats(evaluator: &str, stats: Option<Stats>) {
-    let counted = stats.map_or("nothing was counted".to_string(), |stats| stats.to_string());
-    note!("{evaluator}: {counted}");
+    match stats {
+        Some(stats) => note!("{evaluator}: {stats}"),
+        None if SAID_NONE.swap(true, Ordering::Relaxed) => {}
+        None => note!("{evaluator}: no statistics: --stats counts what a GPU is given to do"),
+    }
 }

@@ -3,16 +3,18 @@
 mod tiles;
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use gputexel::devices::bench::{self, BenchData, BenchReport, BenchSettings, Crossover, DeviceReport};
-use gputexel::evaluator::gpu::list_adapters;
+use gputexel::devices::{damaged_lists, verdict};
+use gputexel::evaluator::gpu::{AdapterSummary, list_adapters};
 use gputexel::{Error, check_apart, check_target, dataset, write_atomically};
 
-use super::backend::set_threads;
+use super::backend::{set_threads, warn_of_damage};
 use super::devices::select;
-use super::table::{aligned, grouped};
-use super::{Context, answer};
+use super::table::{aligned, counted, grouped};
+use super::target::{is_stdout, or_stdout};
+use super::{Context, answer, say};
 
 /// Arguments of `gputexel bench`.
 #[derive(Debug, clap::Args)]
@@ -41,7 +43,7 @@ pub struct BenchArgs {
     /// CPU threads of what is measured with all of them [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Write the report as JSON, to be kept or sent in
+    /// Write the report as JSON, to be kept or sent in; - prints it instead of the table
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Overwrite an existing file
@@ -60,20 +62,23 @@ pub fn run(args: &BenchArgs, context: &Context) -> anyhow::Result<()> {
         );
     }
     set_threads(args.threads)?;
-    check_target(args.output.as_deref(), args.force)?;
-    if let Some(output) = &args.output {
+    let output = or_stdout(&args.output);
+    check_target(output, args.force)?;
+    if let Some(output) = output {
         let inputs: Vec<_> = args.datasets.iter().map(PathBuf::as_path).collect();
         check_apart(&[Some(output)], &inputs)?;
     }
-    let adapters = list_adapters();
+    let (adapters, damaged) = (list_adapters(), damaged_lists());
     let is_cpu = args.device.as_deref() == Some("cpu");
     if is_cpu && args.tiles {
         return Err(Error::Usage("--device cpu: only adapters have tiles".to_string()).into());
     }
     let mut chosen = if is_cpu { Vec::new() } else { select(&adapters, args.device.as_deref())? };
+    warn_of_damage(if chosen.is_empty() { &[] } else { &damaged[..] });
     if args.device.is_none() {
         chosen.retain(|&index| adapters[index].unusable.is_none());
     }
+    leave_out_faulty(&adapters, &mut chosen, args.device.is_some())?;
     let settings =
         BenchSettings { seconds: args.seconds, cpu: is_cpu || args.device.is_none(), adapters: chosen };
     let data = match args.datasets.is_empty() {
@@ -86,30 +91,65 @@ pub fn run(args: &BenchArgs, context: &Context) -> anyhow::Result<()> {
             note!("measuring {}", gputexel::printable(device));
         }
     };
-    let (stop, output) = (context.cancel.into(), args.output.as_deref());
+    let stop = context.cancel.into();
     if args.tiles {
+        let load = bench::load();
         let report = bench::measure_tiles(&data, &settings, &adapters, &stop, &mut progress)?;
-        answer(context, &report, || tiles::describe(&report))?;
-        return write_report(output, &report);
+        let words = || warning_lines(bench::busy(load)) + &tiles::describe(&report);
+        return show(args, context, &report, words);
     }
     let report = bench::run(&data, &settings, &adapters, &stop, &mut progress)?;
-    // Printed first: what was measured is not lost if it cannot be written.
-    answer(context, &report, || describe(&report))?;
-    write_report(output, &report)
+    show(args, context, &report, || describe(&report) + &warning_lines(report.warnings()))
 }
 
-fn write_report(output: Option<&Path>, report: &impl serde::Serialize) -> anyhow::Result<()> {
-    let Some(output) = output else { return Ok(()) };
+/// Takes adapters out that a check has found to compute wrongly; refuses one that was asked for.
+fn leave_out_faulty(adapters: &[AdapterSummary], chosen: &mut Vec<usize>, asked: bool) -> anyhow::Result<()> {
+    for index in std::mem::take(chosen) {
+        let adapter = &adapters[index];
+        let Some((_, Some(fault))) = verdict(adapter) else {
+            chosen.push(index);
+            continue;
+        };
+        let reason = format!(
+            "{} computes wrongly and is not measured ({fault}); 'gputexel devices --check --device {index}' checks it \
+             again",
+            adapter.name
+        );
+        if asked {
+            return Err(Error::Gpu(reason).into());
+        }
+        note!("gputexel: warning: {}", gputexel::printable(&reason));
+    }
+    Ok(())
+}
+
+fn warning_lines(warnings: impl IntoIterator<Item = String>) -> String {
+    warnings.into_iter().map(|warning| format!("warning: {warning}\n")).collect()
+}
+
+/// Prints a report in words or as JSON, and writes it where that is asked for.
+fn show(
+    args: &BenchArgs,
+    context: &Context,
+    report: &impl serde::Serialize,
+    words: impl FnOnce() -> String,
+) -> anyhow::Result<()> {
+    if !context.json && args.output.as_deref().is_some_and(is_stdout) {
+        return Ok(say(&(serde_json::to_string_pretty(report)? + "\n"))?);
+    }
+    // Printed first: what was measured is not lost if it cannot be written.
+    answer(context, report, words)?;
+    let Some(output) = or_stdout(&args.output) else { return Ok(()) };
     let text = serde_json::to_string_pretty(report)? + "\n";
     Ok(write_atomically(output, text.as_bytes())?)
 }
 
 fn describe(report: &BenchReport) -> String {
     let mut text = format!(
-        "{} positions, {:.1} entries each, {} features\n",
-        grouped(report.positions as u64),
+        "{}, {:.1} entries each, {}\n",
+        counted(report.positions as u64, "position"),
         report.entries_per_position,
-        report.features
+        counted(report.features as u64, "feature")
     );
     for device in &report.devices {
         let _ = writeln!(text, "{}, {}", bench::name_of(device), device.driver);

@@ -3,11 +3,12 @@
 
 use std::fmt::Write as _;
 
-use gputexel::devices::{CheckReport, Checker, Depth, remember, stored_tiles, verdict};
+use gputexel::devices::{CheckReport, Checker, Depth, damaged_lists, remember, stored_tiles, verdict};
 use gputexel::evaluator::gpu::{AdapterSummary, BackendChoice, GpuContext, TileChoice, list_adapters};
 use gputexel::{Error, Result};
 use serde_json::json;
 
+use super::backend::warn_of_damage;
 use super::table::aligned;
 use super::{Context, say};
 
@@ -30,6 +31,7 @@ pub struct DevicesArgs {
 pub fn run(args: &DevicesArgs, ctx: &Context) -> anyhow::Result<()> {
     let adapters = list_adapters();
     let chosen = select(&adapters, args.device.as_deref())?;
+    warn_of_damage(&damaged_lists());
     if args.check {
         return check(&adapters, &chosen, ctx);
     }
@@ -78,16 +80,23 @@ pub fn select(adapters: &[AdapterSummary], name: Option<&str>) -> Result<Vec<usi
         Err(_) => (0..adapters.len()).filter(|&i| adapters[i].name.to_lowercase().contains(&lower)).collect(),
     };
     if chosen.is_empty() {
-        let names: Vec<String> =
-            adapters.iter().enumerate().map(|(i, a)| format!("{i} ({})", a.name)).collect();
-        let there = if names.is_empty() {
-            "there is none".to_string()
-        } else {
-            format!("there is {}", names.join("; "))
-        };
-        return Err(Error::Usage(format!("--device {name}: no such adapter; {there}")));
+        let names: Vec<&str> = adapters.iter().map(|adapter| adapter.name.as_str()).collect();
+        return Err(Error::Usage(format!("--device {name}: {}", missing(&names))));
     }
     Ok(chosen)
+}
+
+/// That there is no such adapter, and which there are.
+fn missing(names: &[&str]) -> String {
+    match names {
+        [] => "no adapter was found".to_string(),
+        [only] => format!("no such adapter; the only one is number 0, {only}"),
+        _ => {
+            let list: Vec<String> =
+                names.iter().enumerate().map(|(number, name)| format!("{number} is {name}")).collect();
+            format!("no such adapter; {}", list.join(", "))
+        }
+    }
 }
 
 /// An adapter as JSON, with what a check found and the tiles that were measured, or null.
@@ -194,4 +203,16 @@ fn table(report: &CheckReport) -> String {
     };
     let _ = writeln!(text, "   {end}; it took {:.0} s", report.seconds);
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn adapters_are_named_whatever_their_number() {
+        assert_eq!(missing(&[]), "no adapter was found");
+        assert_eq!(missing(&["a card"]), "no such adapter; the only one is number 0, a card");
+        assert_eq!(missing(&["a card", "b"]), "no such adapter; 0 is a card, 1 is b");
+    }
 }

@@ -15,6 +15,12 @@ mod verdicts;
 
 pub use check::{CheckReport, Checker, Depth, Finding, Group};
 pub use opening::open;
+pub use records::{DamagedList, ListContents};
 pub use reference::reference;
 pub use tiles::stored_tiles;
 pub use verdicts::{FaultyDevice, remember, verdict, vet};
+
+/// What is kept of devices and cannot be read; it counts as empty until it is written anew.
+pub fn damaged_lists() -> Vec<DamagedList> {
+    verdicts::damage().into_iter().chain(tiles::damage()).collect()
+}

@@ -1,8 +1,10 @@
 //! What is known of devices, kept from one run of a program to the next: lists in the user's folder for the state of
 //! programs, with one record for each device.
 //!
-//! A list that cannot be read is empty, and is written anew: what it said is found out again.
+//! A list that cannot be read counts as empty, and is written anew: what it said is found out again. [`damaged_lists`]
+//! has those, for whoever can warn of them.
 
+use std::io::ErrorKind;
 use std::marker::PhantomData;
 use std::path::PathBuf;
 
@@ -30,6 +32,26 @@ impl Device {
             gputexel: env!("CARGO_PKG_VERSION").to_string(),
         }
     }
+}
+
+/// A list that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedList {
+    /// Its file.
+    pub path: PathBuf,
+    /// Why not.
+    pub reason: String,
+    /// What it is to hold.
+    pub contents: ListContents,
+}
+
+/// What a list holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListContents {
+    /// What checks found.
+    Verdicts,
+    /// Tiles that were measured.
+    Tiles,
 }
 
 /// What is kept of a device.
@@ -61,8 +83,26 @@ impl<T: Record> Records<T> {
 
     /// All records; none where they cannot be read.
     pub fn load(&self) -> Vec<T> {
-        let bytes = self.path.as_ref().and_then(|path| read_whole(path, SETTINGS_BYTES).ok());
-        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+        self.read().unwrap_or_default()
+    }
+
+    /// The file, and why it cannot be read, if there is one that cannot.
+    pub fn damage(&self, contents: ListContents) -> Option<DamagedList> {
+        let path = self.path.clone()?;
+        self.read().err().map(|reason| DamagedList { path, reason, contents })
+    }
+
+    fn read(&self) -> std::result::Result<Vec<T>, String> {
+        let Some(path) = &self.path else { return Ok(Vec::new()) };
+        match read_whole(path, SETTINGS_BYTES) {
+            Ok(bytes) => {
+                serde_json::from_slice(&bytes).map_err(|error| format!("not a list of devices: {error}"))
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                Ok(Vec::new())
+            }
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     /// The record of a device.

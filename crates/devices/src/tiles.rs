@@ -8,7 +8,7 @@ use gputexel_files::Result;
 use gputexel_gpu::AdapterSummary;
 use serde::{Deserialize, Serialize};
 
-use crate::records::{Device, Record, Records};
+use crate::records::{DamagedList, Device, ListContents, Record, Records};
 
 /// A choice as it is kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -74,6 +74,11 @@ impl TileStore {
 /// where that was not measured, or what is kept does not fit the adapter.
 pub fn stored_tiles(summary: &AdapterSummary) -> Option<TileChoice> {
     TileStore::of_user().find(summary)
+}
+
+/// The list of choices, if it is there and cannot be read.
+pub(crate) fn damage() -> Option<DamagedList> {
+    TileStore::of_user().0.damage(ListContents::Tiles)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use gputexel_gpu::{AdapterSummary, GpuContext};
 use serde::{Deserialize, Serialize};
 
 use crate::check::{CheckReport, Checker, Depth};
-use crate::records::{Device, Record, Records};
+use crate::records::{DamagedList, Device, ListContents, Record, Records};
 
 /// A device that computes wrongly: another one, or the CPU, would do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +93,11 @@ pub fn verdict(summary: &AdapterSummary) -> Option<(Depth, Option<String>)> {
     Some((verdict.depth, verdict.fault))
 }
 
+/// The list of verdicts, if it is there and cannot be read.
+pub(crate) fn damage() -> Option<DamagedList> {
+    Store::of_user().0.damage(ListContents::Verdicts)
+}
+
 /// Refuses a device that computes wrongly. One that was not checked before, under this driver and by this version of
 /// gputexel, is checked briefly, which takes less than a second on a GPU. Software adapters are slow, have been tested
 /// with this program, and are only used by those who ask for them: they are not checked of themselves, but refused like
@@ -142,7 +147,10 @@ mod tests {
         store.remember(&software, &report(Depth::Thorough, Some("wrong"))).unwrap();
         assert!(matches!(used(&store, &software, sound()), (Some(Error::Mendable { .. }), false)));
         // A list that is none is written anew.
+        assert_eq!(store.0.damage(ListContents::Verdicts), None);
         std::fs::write(&path, "no list").unwrap();
+        let damage = store.0.damage(ListContents::Verdicts).unwrap();
+        assert!(damage.path == path && damage.reason.starts_with("not a list of devices: "), "{damage:?}");
         assert!(matches!(used(&store, &adapter("1"), sound()), (None, true)));
         assert!(matches!(used(&store, &adapter("1"), sound()), (None, false)));
         // Without a folder, each time.

@@ -30,6 +30,12 @@ fn the_cpu_is_measured_in_every_cell() {
             assert!(cell.device_seconds.is_none() && cell.share_of_limit.unwrap() > 0.0, "{cell:?}");
         }
     }
+    // A hyphen is no file.
+    let (code, out, err) =
+        bench.run(&["bench", "d.bin", "-q", "--device", "cpu", "--seconds", "0.01", "-o", "-"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(serde_json::from_str::<BenchReport>(&out).unwrap().devices.len(), report.devices.len());
+    assert!(!bench.path("-").exists());
     let err = bench.fails(&["bench", "d.bin", "-o", "r.json"], 2);
     assert!(err.contains("r.json: exists; use --force"), "{err}");
     let err = bench.fails(&["bench", "d.bin", "-o", "d.bin", "--force"], 2);

@@ -66,8 +66,22 @@ fn a_device_that_a_check_found_wrong_is_refused() {
     bench.write("state/gputexel/devices.json", verdict("0.0.1").to_string());
     assert_eq!(run(&tune).0, 0);
     bench.write("state/gputexel/devices.json", "no list");
-    assert_eq!(run(&tune).0, 0);
+    let warned = |args: &[&str]| {
+        let (code, _, err) = run(args);
+        let lines: Vec<&str> = err.lines().filter(|line| line.contains("devices.json")).collect();
+        assert!(code == 0 && lines.len() == 1, "{args:?}: {err}");
+        assert!(lines[0].contains("not a list of devices") && lines[0].contains("counts as empty"), "{err}");
+    };
+    warned(&tune);
+    warned(&["devices"]);
+    warned(&["bench", "--device", "0", "--tiles", "--seconds", "0.001"]);
     bench.write("state/gputexel/devices.json", verdict(env!("CARGO_PKG_VERSION")).to_string());
+    for args in [&["bench", "--device", "0"][..], &["bench", "--device", "0", "--tiles"]] {
+        let (code, out, err) = run(args);
+        assert_eq!((code, out.as_str()), (1, ""), "{err}");
+        assert_one_line(&err);
+        assert!(err.contains("is not measured") && err.contains("devices --check --device 0"), "{err}");
+    }
     let simulate = ["spsa", "simulate", "--backend", "gpu", "--repeats", "2", "-N", "2000"];
     for args in [&tune[..], &simulate] {
         let (code, _, err) = run(args);

@@ -34,6 +34,10 @@ pub struct Cell {
     pub evaluations: usize,
     /// Seconds of an evaluation, from call to answer; of the fastest.
     pub seconds: f64,
+    /// Time that one evaluation in ten took at least, over the median; of few evaluations the longest. `None` in
+    /// reports of old.
+    #[serde(default)]
+    pub scatter: Option<f64>,
     /// Seconds of them that kernels ran, by the device's own timestamps; `None` for a CPU, and for adapters without
     /// timestamps.
     pub device_seconds: Option<f64>,
@@ -112,6 +116,7 @@ impl Meter<'_, '_> {
         }
         times.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (seconds, device_seconds) = times[0];
+        let scatter = Some(times[times.len() * 9 / 10].0 / times[times.len() / 2].0);
         let positions = self.positions(parts);
         Ok(Cell {
             members,
@@ -119,6 +124,7 @@ impl Meter<'_, '_> {
             positions,
             evaluations: times.len(),
             seconds,
+            scatter,
             device_seconds,
             pairs_per_second: (positions * members) as f64 / seconds,
             share_of_limit: None,

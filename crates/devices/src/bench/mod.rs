@@ -35,6 +35,12 @@ pub const MEMBERS: [usize; 5] = [1, 16, 64, 1024, 4096];
 /// Positions where no dataset is given: the embedded ones, repeated.
 pub const POSITIONS: usize = 1 << 20;
 
+/// Evaluations that should take the same time, on a machine that does nothing else, scatter less than by this factor.
+const QUIET: f64 = 1.3;
+
+/// Load of a machine by other programs, in threads that would run, from which it counts as busy, if it has few cores.
+const BUSY: f64 = 0.5;
+
 /// What was measured on a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchReport {
@@ -54,6 +60,46 @@ pub struct BenchReport {
     pub devices: Vec<DeviceReport>,
     /// From where GPUs are faster than all threads of the CPU.
     pub crossovers: Vec<Crossover>,
+    /// Threads that ran or wanted to, on average over the minute before anything was measured; `None` where the system
+    /// does not say, and in reports of old.
+    #[serde(default)]
+    pub load: Option<f64>,
+}
+
+impl BenchReport {
+    /// Why the figures should not be trusted, one line for each reason.
+    pub fn warnings(&self) -> Vec<String> {
+        let scattered = self.devices.iter().filter_map(|device| {
+            let wide = device.cells.iter().filter(|cell| cell.scatter.is_some_and(|scatter| scatter > QUIET));
+            let (wide, all) = (wide.count(), device.cells.len());
+            // A single one is chance.
+            (wide > 1).then(|| {
+                format!(
+                    "{}: times of {wide} of {all} cells scatter by more than {:.0} %: the machine is busy, or changes \
+                     its clock",
+                    name_of(device),
+                    100.0 * (QUIET - 1.0)
+                )
+            })
+        });
+        busy(self.load).into_iter().chain(scattered).collect()
+    }
+}
+
+/// The load of this machine over the last minute, where the system tells it.
+pub fn load() -> Option<f64> {
+    let load = sysinfo::System::load_average().ok()?.one;
+    (load.is_finite() && load >= 0.0).then_some(load)
+}
+
+/// What is said of a machine that does something else.
+pub fn busy(load: Option<f64>) -> Option<String> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let load = load.filter(|&load| load > BUSY.max(0.1 * cores as f64))?;
+    Some(format!(
+        "the load of this machine was {load:.1} in the minute before: other programs were running; measure when it is \
+         idle"
+    ))
 }
 
 /// What was measured on a device.
@@ -134,6 +180,7 @@ pub fn run(
     stop: &StopFlag,
     progress: &mut dyn FnMut(&str),
 ) -> Result<BenchReport> {
+    let load = load();
     let entries = data.layout.ids().len() as f64 / data.layout.positions() as f64;
     let processor = processor();
     let mut devices = Vec::new();
@@ -191,6 +238,7 @@ pub fn run(
         features: data.layout.features(),
         devices,
         crossovers,
+        load,
     })
 }
 
@@ -255,4 +303,54 @@ fn processor() -> String {
         system.iter().flat_map(sysinfo::System::cpus).map(|cpu| cpu.brand().trim().to_string()).next();
     let brand = brand.unwrap_or_default();
     if brand.is_empty() { "unnamed processor".to_string() } else { brand }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn busy_machines_are_noticed() {
+        let cell = |scatter| Cell {
+            members: 1,
+            gradients: false,
+            positions: 1,
+            evaluations: 3,
+            seconds: 1.0,
+            scatter,
+            device_seconds: None,
+            pairs_per_second: 1.0,
+            share_of_limit: None,
+        };
+        let report = |scatters: [Option<f64>; 3], load| BenchReport {
+            version: String::new(),
+            system: String::new(),
+            processor: String::new(),
+            positions: 1,
+            entries_per_position: 1.0,
+            features: 1,
+            devices: vec![DeviceReport {
+                name: "a card".to_string(),
+                driver: String::new(),
+                kind: "discrete GPU".to_string(),
+                threads: None,
+                limit: None,
+                cells: scatters.map(cell).to_vec(),
+                sizes: Vec::new(),
+                error: None,
+            }],
+            crossovers: Vec::new(),
+            load,
+        };
+        let warnings = |scatters, load| report(scatters, load).warnings().join("\n");
+        assert_eq!(warnings([Some(1.1), Some(5.0), None], None), "");
+        let text = warnings([Some(1.31), Some(5.0), Some(1.29)], Some(0.0));
+        assert!(text.starts_with("a card (discrete GPU): times of 2 of 3 cells scatter"), "{text}");
+        let text = warnings([Some(1.0); 3], Some(10_000.0));
+        assert!(text.starts_with("the load of this machine was 10000.0"), "{text}");
+        // Reports from before.
+        let mut old = serde_json::to_value(report([None; 3], None)).unwrap();
+        old.as_object_mut().unwrap().remove("load");
+        assert_eq!(serde_json::from_value::<BenchReport>(old).unwrap().warnings(), Vec::<String>::new());
+    }
 }
