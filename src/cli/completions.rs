@@ -6,6 +6,7 @@ use clap::Command;
 use clap_complete::Shell;
 use gputexel::{Error, Result, write_atomically};
 
+use super::target::or_stdout;
 use super::{Context, examples, say};
 
 /// Flags of `completions`.
@@ -29,8 +30,8 @@ pub struct CompletionsArgs {
 pub fn run(args: &CompletionsArgs, context: &Context) -> anyhow::Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut examples::command(), "gputexel", &mut script);
-    match &args.output {
-        Some(path) => Ok(write(&[(path.clone(), script)], args.force, context)?),
+    match or_stdout(&args.output) {
+        Some(path) => Ok(write(&[(path.to_path_buf(), script)], args.force, context)?),
         None => Ok(say(&String::from_utf8_lossy(&script))?),
     }
 }
@@ -39,7 +40,7 @@ pub fn run(args: &CompletionsArgs, context: &Context) -> anyhow::Result<()> {
 #[derive(Debug, clap::Args)]
 pub struct ManArgs {
     /// A folder for one page per command [default: print the page of gputexel itself to standard output]
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", value_parser = super::target::file())]
     output: Option<PathBuf>,
     /// Replace existing files
     #[arg(long, requires = "output")]

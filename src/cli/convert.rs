@@ -8,7 +8,7 @@ use gputexel::formats::OutputFormat;
 
 use super::reading::{ReadingArgs, describe_source};
 use super::reading_progress::with_progress;
-use super::table::{bytes, grouped};
+use super::table::{bytes, counted, grouped};
 use super::{Context, answer};
 
 /// Flags of `convert`.
@@ -28,7 +28,7 @@ pub struct ConversionArgs {
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
     /// The file to write
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = super::target::file())]
     pub output: PathBuf,
     /// Format to write: binpack, bulletformat, viriformat, marlinformat, plain, text
     /// (FEN | centipawns | result) or epd [default: by the ending .binpack, .bf, .vf, .marlin, .plain,
@@ -94,9 +94,9 @@ pub fn describe(report: &ConversionReport) -> String {
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,
-        "{}: {} positions as {}, {}",
+        "{}: {} as {}, {}",
         report.output,
-        grouped(report.positions),
+        counted(report.positions, "position"),
         report.format,
         bytes(report.output_bytes)
     );

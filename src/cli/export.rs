@@ -7,7 +7,8 @@ use gputexel::wdl::Constants;
 use gputexel::{Error, Result, check_outputs, check_present, write_atomically};
 use serde_json::{Map, Value, json};
 
-use super::table::grouped;
+use super::table::counted;
+use super::target::or_stdout;
 use super::{Context, answer, say};
 
 /// Flags of `export`.
@@ -127,9 +128,9 @@ impl ExportArgs {
 pub fn run(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
     let format = args.format()?;
     let options = args.options(format)?;
-    check_outputs(&[args.output.as_deref()], [&args.source], args.force)?;
+    check_outputs(&[or_stdout(&args.output)], [&args.source], args.force)?;
     let exported = tables::export_file(&args.source, &options)?;
-    let Some(path) = &args.output else {
+    let Some(path) = or_stdout(&args.output) else {
         return Ok(say(&exported.text)?);
     };
     write_atomically(path, exported.text.as_bytes())?;
@@ -142,9 +143,9 @@ pub fn run(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
     });
     answer(context, &object, || {
         let mut text = format!(
-            "written     {}: {} values as {}\n",
+            "written     {}: {} as {}\n",
             path.display(),
-            grouped(count as u64),
+            counted(count as u64, "value"),
             format.name()
         );
         if let Some(factor) = exported.factor {
@@ -193,7 +194,7 @@ pub struct ImportParamsArgs {
 /// # Errors
 /// Files that are no exports or do not belong together, and those that cannot be read or written.
 pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<()> {
-    check_outputs(&[args.output.as_deref()], args.like.iter().chain([&args.file]), args.force)?;
+    check_outputs(&[or_stdout(&args.output)], args.like.iter().chain([&args.file]), args.force)?;
     let file = args.like.clone().map(LikeSource::File);
     let request = ImportRequest {
         file: args.file.clone(),
@@ -201,7 +202,7 @@ pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<
         trust: args.trust_marker,
     };
     let imported = tables::import_file(&request)?;
-    let Some(path) = &args.output else {
+    let Some(path) = or_stdout(&args.output) else {
         if !context.quiet {
             for note in &imported.notes {
                 let line = format!("{}: {note}", args.file.display());
@@ -219,6 +220,6 @@ pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<
     answer(context, &object, || {
         let set = &imported.file.feature_set;
         let notes: String = imported.notes.iter().map(|note| format!("note        {note}\n")).collect();
-        format!("written     {}: {} values ({set})\n{notes}", path.display(), grouped(count as u64))
+        format!("written     {}: {} ({set})\n{notes}", path.display(), counted(count as u64, "value"))
     })
 }

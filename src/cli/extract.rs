@@ -10,7 +10,7 @@ use gputexel::model::{FeatureKind, FeatureSet};
 
 use super::reading::{ReadingArgs, describe_source};
 use super::reading_progress::with_progress;
-use super::table::{bytes, grouped, result_table};
+use super::table::{bytes, counted, grouped, result_table};
 use super::{Context, answer};
 
 /// Flags of `extract`.
@@ -33,7 +33,7 @@ pub struct ExtractArgs {
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     /// The dataset to write
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = super::target::file())]
     output: PathBuf,
     /// Replace the output if it exists
     #[arg(long)]
@@ -77,12 +77,15 @@ fn describe(report: &Report) -> String {
         describe_source(&mut text, source);
     }
     let total = report.positions;
-    let games = if report.games > 0 { format!(" of {} games", grouped(report.games)) } else { String::new() };
+    let games = match report.games {
+        0 => String::new(),
+        games => format!(" of {}", counted(games, "game")),
+    };
     let _ = writeln!(
         text,
-        "{}: {} positions{games}, {}",
+        "{}: {}{games}, {}",
         report.output,
-        grouped(total),
+        counted(total, "position"),
         bytes(report.output_bytes)
     );
     text += &result_table(&report.results, ["White wins", "Black wins"], total);

@@ -9,7 +9,7 @@ use gputexel::{check_apart, check_outputs, dataset, write_atomically};
 use serde_json::json;
 
 use super::reading_progress::with_progress;
-use super::table::{aligned, bytes, grouped, percent, result_table};
+use super::table::{aligned, bytes, counted, grouped, percent, result_table};
 use super::{Context, answer};
 
 /// Flags of `import`.
@@ -37,7 +37,7 @@ pub struct ImportArgs {
     #[arg(long, value_name = "TRACE", conflicts_with_all = ["inputs", "schema"])]
     schema_from: Option<PathBuf>,
     /// The dataset to write; with --schema-from, the schema
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = super::target::file())]
     output: PathBuf,
     /// Replace the output if it exists
     #[arg(long)]
@@ -60,10 +60,10 @@ pub struct TraceArgs {
     #[arg(required = true, value_name = "DATASET")]
     datasets: Vec<PathBuf>,
     /// The trace to write
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = super::target::file())]
     output: PathBuf,
     /// The schema to write, which `gputexel import` needs to read the trace
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = super::target::file())]
     schema: PathBuf,
     /// Replace existing files
     #[arg(long)]
@@ -99,8 +99,8 @@ pub fn run_trace(args: &TraceArgs, context: &Context) -> anyhow::Result<()> {
     export_files(&data, &args.output, &args.schema)?;
     let object = json!({ "trace": args.output, "schema": args.schema, "positions": data.len() });
     answer(context, &object, || {
-        let count = grouped(data.len() as u64);
-        format!("{}: {count} positions, schema {}\n", args.output.display(), args.schema.display())
+        let count = counted(data.len() as u64, "position");
+        format!("{}: {count}, schema {}\n", args.output.display(), args.schema.display())
     })
 }
 
@@ -118,11 +118,11 @@ fn write_schema(path: &Path, args: &ImportArgs, context: &Context) -> anyhow::Re
     });
     answer(context, &object, || {
         format!(
-            "{}: {} lines, indices {first} to {last}\n  phase {phase}\n  schema with {} numbered parameters written to {}; \
+            "{}: {}, indices {first} to {last}\n  phase {phase}\n  schema with {} written to {}; \
              fill in the columns that are not coefficients, names and priors\n",
             path.display(),
-            grouped(found.lines),
-            grouped(schema.parameters.len() as u64),
+            counted(found.lines, "line"),
+            counted(schema.parameters.len() as u64, "numbered parameter"),
             args.output.display()
         )
     })
@@ -136,10 +136,10 @@ fn describe(report: &ImportReport) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "{}: {} of {} lines",
+            "{}: {} of {}",
             record.path,
             grouped(record.positions),
-            grouped(record.records)
+            counted(record.records, "line")
         );
         let rows: Vec<Vec<String>> = record
             .left_out
@@ -153,13 +153,16 @@ fn describe(report: &ImportReport) -> String {
             .iter()
             .for_each(|line| text += &format!("  warning: {}\n", gputexel::printable(line)));
     }
-    let games = if report.games > 0 { format!(" of {} games", grouped(report.games)) } else { String::new() };
+    let games = match report.games {
+        0 => String::new(),
+        games => format!(" of {}", counted(games, "game")),
+    };
     let _ = writeln!(
         text,
-        "{}: {} positions{games}, {} features, {:.1} coefficients per position, {}",
+        "{}: {}{games}, {}, {:.1} coefficients per position, {}",
         report.output,
-        grouped(report.positions),
-        grouped(report.features as u64),
+        counted(report.positions, "position"),
+        counted(report.features as u64, "feature"),
         report.entries as f64 / report.positions.max(1) as f64,
         bytes(report.output_bytes)
     );

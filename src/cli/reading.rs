@@ -57,7 +57,7 @@ pub struct ReadingArgs {
     #[command(flatten)]
     selection: SelectionArgs,
     /// Write a list of all games that were left out or truncated, with their numbers and the reasons
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = super::target::file())]
     list_skipped: Option<PathBuf>,
     /// Worker threads [default: one per core]; the output does not depend on it
     #[arg(long, value_name = "N")]

@@ -20,7 +20,7 @@ pub struct ReportArgs {
     #[arg(value_name = "RUN_FOLDER")]
     folder: PathBuf,
     /// The file to write [default: report.html in the folder]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = super::target::file())]
     output: Option<PathBuf>,
     /// The dataset of the run, if it was moved (repeat for several datasets)
     #[arg(long, value_name = "DATASET")]

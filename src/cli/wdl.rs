@@ -9,7 +9,7 @@ use gputexel::{Error, Result};
 use serde_json::json;
 
 use super::reading_progress::with_progress;
-use super::table::{aligned, grouped};
+use super::table::{aligned, counted, grouped};
 use super::{Context, answer, parsed, with};
 
 /// Flags of `wdl`.
@@ -53,7 +53,7 @@ pub struct WdlArgs {
     #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
     to: Option<String>,
     /// Write a page with pictures, and the constants in all formats, to this folder
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", value_parser = super::target::file())]
     out: Option<PathBuf>,
     /// Overwrite files in the folder
     #[arg(long, requires = "out")]
@@ -130,9 +130,9 @@ fn describe(report: &WdlReport, written: Option<&(&Path, Vec<&str>)>) -> String 
     let [wins, draws, losses] = reading.counted.map(grouped);
     let _ = writeln!(
         out,
-        "positions   {} of {} games: {wins} wins, {draws} draws, {losses} losses of the side to move",
+        "positions   {} of {}: won {wins}, drawn {draws}, lost {losses} by the side to move",
         grouped(reading.counted.iter().sum()),
-        grouped(reading.games)
+        counted(reading.games, "game")
     );
     for (count, what) in [
         (reading.outside_range, "outside the range of material or moves"),

@@ -32,7 +32,7 @@ pub struct CompareArgs {
     #[command(flatten)]
     scale: ScaleArgs,
     /// Write the comparison as an HTML page
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = super::target::file())]
     html: Option<PathBuf>,
     /// Overwrite FILE if it exists
     #[arg(long)]

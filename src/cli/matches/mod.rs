@@ -44,7 +44,7 @@ pub struct MatchArgs {
     #[arg(long, value_name = "N", help_heading = "Match")]
     concurrency: Option<usize>,
     /// The folder to write to
-    #[arg(short, long, value_name = "DIR", conflicts_with = "resume", help_heading = "Match")]
+    #[arg(short, long, value_name = "DIR", conflicts_with = "resume", help_heading = "Match", value_parser = super::target::file())]
     out: Option<PathBuf>,
     /// Write into a folder that is not empty, overwriting existing files
     #[arg(long, conflicts_with = "resume", help_heading = "Match")]

@@ -7,7 +7,7 @@ use gputexel::matches::statistics::Sprt;
 use gputexel::matches::{FinishedMatch, MatchConfig, MatchSettings, Tally};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::super::table::{aligned, grouped, percent};
+use super::super::table::{aligned, counted, grouped, percent};
 use super::super::{Context, shows_progress};
 
 /// Time between plain lines.
@@ -92,7 +92,7 @@ fn describe_openings(finished: &FinishedMatch) -> String {
     let config = finished.config();
     match (&config.openings.file, finished.openings().book()) {
         (Some(path), Some(book)) => {
-            let mut text = format!("{}, {} openings", path.display(), grouped(book.len() as u64));
+            let mut text = format!("{}, {}", path.display(), counted(book.len() as u64, "opening"));
             if book.duplicates > 0 {
                 text += &format!(", {} duplicates left out", grouped(book.duplicates));
             }
@@ -111,7 +111,7 @@ pub fn table(finished: &FinishedMatch) -> String {
     let tally = &result.tally;
     let games = tally.games();
     let [a, b] = &settings.names;
-    let mut text = format!("{a} against {b}, {} games at {}", grouped(games), limits(finished.config()));
+    let mut text = format!("{a} against {b}, {} at {}", counted(games, "game"), limits(finished.config()));
     text += &format!("\nopenings    {}\n", describe_openings(finished));
     if games > 0 {
         let [wins, draws, losses] = tally.wins_draws_losses;

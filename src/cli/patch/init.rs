@@ -6,6 +6,7 @@ use gputexel::counted;
 use gputexel::patch::{self, Draft, DraftOptions, DraftOutput, InitReport, InitRequest, SourceLines};
 use serde_json::json;
 
+use super::super::target::or_stdout;
 use super::{Context, say};
 
 /// Flags of `init`.
@@ -50,11 +51,12 @@ fn marker(text: &str) -> Result<String, String> {
 /// A place that is none, lines without numbers, a file that is there already.
 pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
     let SourceLines { source, first, last } = args.place.parse()?;
-    let output = match &args.output {
+    let target = or_stdout(&args.output);
+    let output = match target.map(Path::to_path_buf) {
         None => DraftOutput::None,
-        Some(path) if args.append => DraftOutput::Append(path.clone()),
-        Some(path) if args.force => DraftOutput::Replace(path.clone()),
-        Some(path) => DraftOutput::Create(path.clone()),
+        Some(path) if args.append => DraftOutput::Append(path),
+        Some(path) if args.force => DraftOutput::Replace(path),
+        Some(path) => DraftOutput::Create(path),
     };
     let options = DraftOptions {
         folder: args.root.clone(),
@@ -67,13 +69,13 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
     let InitReport { draft, has_markers } = patch::init(&request)?;
     if context.json {
         let mut object = json!(draft);
-        object["output"] = json!(args.output);
+        object["output"] = json!(target);
         return Ok(say(&format!("{object}\n"))?);
     }
     if !context.quiet {
         notes(&draft, &request.source, has_markers);
     }
-    match &args.output {
+    match target {
         None => Ok(say(&draft.text)?),
         Some(_) if context.quiet => Ok(()),
         Some(path) => {

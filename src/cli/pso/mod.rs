@@ -33,7 +33,7 @@ pub struct PsoArgs {
     #[arg(value_name = "DATASET", required_unless_present = "resume", conflicts_with = "resume")]
     inputs: Vec<PathBuf>,
     /// The folder to write to
-    #[arg(short, long, value_name = "DIR", conflicts_with = "resume")]
+    #[arg(short, long, value_name = "DIR", conflicts_with = "resume", value_parser = super::target::file())]
     out: Option<PathBuf>,
     /// Write into a folder that is not empty
     #[arg(long, conflicts_with = "resume")]

@@ -42,7 +42,7 @@ pub struct SelfPlayArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Games")]
     format: Vec<String>,
     /// The folder to write to
-    #[arg(short, long, value_name = "DIR", conflicts_with = "resume", help_heading = "Games")]
+    #[arg(short, long, value_name = "DIR", conflicts_with = "resume", help_heading = "Games", value_parser = super::target::file())]
     out: Option<PathBuf>,
     /// Write into a folder that is not empty, overwriting existing files
     #[arg(long, conflicts_with = "resume", help_heading = "Games")]

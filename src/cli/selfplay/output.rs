@@ -6,7 +6,7 @@ use gputexel::datagen::selfplay::{FinishedSelfPlay, SelfPlayConfig, SelfPlayTall
 use gputexel::matches::End;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::super::table::{aligned, duration, grouped, percent};
+use super::super::table::{aligned, counted, duration, grouped, percent};
 use super::super::{Context, shows_progress};
 
 /// Time between plain lines.
@@ -87,9 +87,9 @@ pub fn table(finished: &FinishedSelfPlay) -> String {
     let FinishedSelfPlay { config, tally, .. } = finished;
     let games = tally.games();
     let mut text = format!(
-        "{} against itself, {} games at {}\nopenings    {}\n",
+        "{} against itself, {} at {}\nopenings    {}\n",
         config.engine.name,
-        grouped(games),
+        counted(games, "game"),
         config.limit,
         openings(config)
     );
@@ -110,15 +110,15 @@ pub fn table(finished: &FinishedSelfPlay) -> String {
     }
     if tally.without_score > 0 {
         text += &format!(
-            "warning     the engine gave no score for {} of {} positions\n",
+            "warning     the engine gave no score for {} of {}\n",
             grouped(tally.without_score),
-            grouped(tally.positions)
+            counted(tally.positions, "position")
         );
     }
     if tally.spoiled > 0 {
         text += &format!(
-            "warning     {} games are not written because the engine failed, last: {}\n",
-            grouped(tally.spoiled),
+            "warning     {} not written because the engine failed, last: {}\n",
+            counted(tally.spoiled, "game"),
             gputexel::printable(tally.last_failure.as_deref().unwrap_or("unknown"))
         );
     }
@@ -143,8 +143,8 @@ pub fn table(finished: &FinishedSelfPlay) -> String {
         text += &format!("{}\n", file.path.display());
         if file.left_out > 0 {
             text += &format!(
-                "  {} positions left out: the format cannot express them without a score or as they are\n",
-                grouped(file.left_out)
+                "  {} left out: the format cannot express them without a score or as they are\n",
+                counted(file.left_out, "position")
             );
         }
     }

@@ -9,6 +9,7 @@ use gputexel::spsa::lists::{
 use gputexel::{Error, Result, check_target, write_atomically};
 use serde_json::json;
 
+use super::super::target::or_stdout;
 use super::super::{Context, say};
 
 /// Flags of `spsa convert`.
@@ -64,7 +65,8 @@ pub struct ConvertArgs {
 /// # Errors
 /// Bad usage, lists that cannot be read, what the new format cannot say.
 pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
-    check_target(args.output.as_deref(), args.force)?;
+    let output = or_stdout(&args.output);
+    check_target(output, args.force)?;
     if args.games.is_some_and(|games| games < 2) {
         return Err(Error::Usage("--games: must be at least 2, a pair".to_string()).into());
     }
@@ -84,7 +86,7 @@ pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
     });
     let Converted { list, text, notes } =
         convert(list, args.to, options, args.values.as_deref(), plan.as_ref()).map_err(name_flags)?;
-    if let Some(path) = &args.output {
+    if let Some(path) = output {
         write_atomically(path, text.as_bytes())?;
     }
     if context.json {
@@ -92,13 +94,13 @@ pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
             "from": list.format.to_string(), "to": args.to.to_string(),
             "parameters": list.entries, "notes": notes,
         });
-        match &args.output {
+        match output {
             Some(path) => report["output"] = json!(path.display().to_string()),
             None => report["text"] = json!(text),
         }
         return Ok(say(&format!("{report}\n"))?);
     }
-    if args.output.is_none() {
+    if output.is_none() {
         say(&text)?;
     }
     Ok(remark(&notes, context)?)

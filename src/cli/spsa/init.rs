@@ -1,7 +1,7 @@
 //! `gputexel spsa init`: a configuration to begin with.
 
 use std::fmt::Write as _; // to strings, which cannot fail
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gputexel::matches::TimeControl;
 use gputexel::matches::client::Setting;
@@ -10,6 +10,7 @@ use gputexel::spsa::draft::{Draft, DraftOptions};
 use gputexel::{Error, check_target, write_atomically};
 use serde_json::json;
 
+use super::super::target::or_stdout;
 use super::super::{Context, say};
 use super::convert::remark;
 
@@ -72,7 +73,8 @@ pub struct InitArgs {
 /// # Errors
 /// Bad usage, engines that do not start or have no such option, parameter files that cannot be read.
 pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
-    check_target(args.output.as_deref(), args.force)?;
+    let output = or_stdout(&args.output);
+    check_target(output, args.force)?;
     let options = DraftOptions {
         tune: args.tune.clone(),
         options: args.option.clone(),
@@ -84,7 +86,7 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
         book: args.book.clone(),
         concurrency: args.concurrency,
         start_deadline: args.start_deadline,
-        output: args.output.clone(),
+        output: output.map(Path::to_path_buf),
         stop: context.cancel.into(),
     };
     let draft = match (&args.engine, &args.params) {
@@ -94,7 +96,7 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
     };
     let draft = draft?;
     let (text, parameters) = (draft.to_toml(), &draft.config.parameters);
-    if let Some(path) = &args.output {
+    if let Some(path) = output {
         write_atomically(path, text.as_bytes())?;
     }
     if context.json {
@@ -102,13 +104,13 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
             "parameters": parameters, "notes": draft.notes,
             "left_out": draft.left_out.iter().map(|(v, _)| &v.name).collect::<Vec<_>>(),
         });
-        match &args.output {
+        match output {
             Some(path) => report["output"] = json!(path.display().to_string()),
             None => report["text"] = json!(text),
         }
         return Ok(say(&format!("{report}\n"))?);
     }
-    match &args.output {
+    match output {
         None => say(&text)?,
         Some(path) if !context.quiet => {
             let some: Vec<&str> = parameters.iter().take(8).map(|v| v.name.as_str()).collect();

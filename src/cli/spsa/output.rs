@@ -4,7 +4,7 @@ use gputexel::Result;
 use gputexel::spsa::grid::SimulatedCell;
 use serde_json::json;
 
-use super::super::table::{aligned, grouped};
+use super::super::table::{aligned, counted};
 use super::super::{Context, say};
 
 /// Shows all: a JSON list, or a table.
@@ -26,11 +26,11 @@ pub fn print(context: &Context, is_paper: bool, finished: &[SimulatedCell]) -> R
         .iter()
         .all(|f| f.cell.scenario.settings.schedule.iterations == scenario.settings.schedule.iterations);
     if same {
-        out += &format!("{} pairs of games per run, ", grouped(scenario.settings.schedule.iterations));
+        out += &format!("{} of games per run, ", counted(scenario.settings.schedule.iterations, "pair"));
     }
     out += &format!(
-        "{} runs each, {:.4} % of the games drawn, {} Elo to gain\n\n",
-        grouped(scenario.repeats as u64),
+        "{} each, {:.4} % of the games drawn, {} Elo to gain\n\n",
+        counted(scenario.repeats as u64, "run"),
         number(100.0 * scenario.draw_rate),
         number(-scenario.start_elo()),
     )

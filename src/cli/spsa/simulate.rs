@@ -51,7 +51,7 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Draw the percentiles of the gain over the iterations to this file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = super::super::target::file())]
     svg: Option<PathBuf>,
     /// Overwrite an existing file
     #[arg(long)]

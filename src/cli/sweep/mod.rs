@@ -39,7 +39,7 @@ pub struct SweepArgs {
     #[command(flatten)]
     basis: BasisArgs,
     /// Keep state and results in this folder
-    #[arg(short, long, value_name = "DIR", conflicts_with_all = ["resume", "scale"], help_heading = "Output")]
+    #[arg(short, long, value_name = "DIR", conflicts_with_all = ["resume", "scale"], help_heading = "Output", value_parser = super::target::file())]
     out: Option<PathBuf>,
     /// Overwrite existing files and write into folders that are not empty
     #[arg(long, help_heading = "Output")]
@@ -49,13 +49,13 @@ pub struct SweepArgs {
     resume: Option<PathBuf>,
     /// Train with the best settings on all positions and write parameters (FILE.json), or parameters
     /// and tables (DIR)
-    #[arg(long, value_name = "FILE|DIR", conflicts_with = "scale", help_heading = "Output")]
+    #[arg(long, value_name = "FILE|DIR", conflicts_with = "scale", help_heading = "Output", value_parser = super::target::file())]
     best: Option<PathBuf>,
     /// Write a table of all points or runs as CSV
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, value_name = "FILE", help_heading = "Output", value_parser = super::target::file())]
     csv: Option<PathBuf>,
     /// Write a chart as SVG
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, value_name = "FILE", help_heading = "Output", value_parser = super::target::file())]
     svg: Option<PathBuf>,
     /// Number of table rows to show
     #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Output")]

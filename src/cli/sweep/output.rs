@@ -7,7 +7,7 @@ use gputexel::sweep::{StartedSweep, SweepEnd, SweepResults};
 use gputexel::tuning::sweep::{Ranked, Ranking, SweepConfig};
 
 use super::super::scale::scale_forms;
-use super::super::table::{aligned, grouped};
+use super::super::table::{aligned, counted, grouped};
 use super::super::{Context, say};
 
 /// Says what is about to happen.
@@ -18,18 +18,19 @@ pub fn print_opening(sweep: &StartedSweep) -> Result<()> {
     let (config, data) = (sweep.config(), sweep.data());
     let mut out = String::new();
     let what = match data.has_games() {
-        true => format!("{} games", grouped(data.metadata().games)),
+        true => counted(data.metadata().games, "game"),
         false => "no games: folds by position".to_string(),
     };
     let _ = writeln!(
         out,
-        "dataset     {} positions, {what}, {} parameters ({})",
-        grouped(data.len() as u64),
+        "dataset     {}, {what}, {} parameters ({})",
+        counted(data.len() as u64, "position"),
         config.start.len(),
         data.metadata().feature_set.name()
     );
     if let Some(basis) = &config.basis {
-        let _ = writeln!(out, "basis       {}, {} coordinates", basis.name, basis.dimension());
+        let _ =
+            writeln!(out, "basis       {}, {}", basis.name, counted(basis.dimension() as u64, "coordinate"));
     }
     let repeated = match config.seeds.len() {
         1 => String::new(),
@@ -37,9 +38,9 @@ pub fn print_opening(sweep: &StartedSweep) -> Result<()> {
     };
     let _ = writeln!(
         out,
-        "runs        {}: {} settings on {} folds{repeated}; {}, {} epochs",
+        "runs        {}: {} on {} folds{repeated}; {}, {}",
         grouped(config.runs() as u64),
-        grouped(config.grid.len() as u64),
+        counted(config.grid.len() as u64, "setting"),
         config.folds,
         config.method.name(),
         config.epochs
@@ -113,13 +114,18 @@ pub fn print_results(context: &Context, top: usize, end: &SweepEnd<'_>) -> Resul
     let (done, planned) = (grouped(outcome.epochs), grouped(outcome.planned));
     let _ = match interrupted {
         true => writeln!(out, "interrupted after {done} of {planned} epochs of all runs: not final"),
-        false => writeln!(out, "finished    {done} epochs of all runs in {:.2} s", outcome.seconds),
+        false => writeln!(
+            out,
+            "finished    {} of all runs in {:.2} s",
+            counted(outcome.epochs, "epoch"),
+            outcome.seconds
+        ),
     };
     if outcome.together > 0 && outcome.together < config.runs() / config.seeds.len() {
         let _ = writeln!(
             out,
-            "population  {} runs at a time, limited by memory",
-            grouped(outcome.together as u64)
+            "population  {} at a time, limited by memory",
+            counted(outcome.together as u64, "run")
         );
     }
     let _ = writeln!(

@@ -7,7 +7,7 @@ use gputexel::tuning::{MinimumAt, Values};
 use gputexel::{Error, check_outputs, dataset};
 
 use super::super::scale::scale_forms;
-use super::super::table::grouped;
+use super::super::table::{counted, grouped};
 use super::super::{Context, answer, parsed};
 use super::{MANY, SweepArgs};
 
@@ -82,12 +82,12 @@ fn describe(results: &ScaleSweepResults, line: &str) -> String {
         }
     };
     format!(
-        "dataset     {} positions\nbackend     {line}\nprior       {prior}\n\n{}\n\
-         {} values of K (base {base}), {loss} loss; the dotted line marks the minimum\n\
+        "dataset     {}\nbackend     {line}\nprior       {prior}\n\n{}\n\
+         {} of K (base {base}), {loss} loss; the dotted line marks the minimum\n\
          minimum     {:.10}\nK           {}\n{end}",
-        grouped(results.positions),
+        counted(results.positions, "position"),
         results.picture().to_terminal(),
-        grouped(curve.points.len() as u64),
+        counted(curve.points.len() as u64, "value"),
         curve.minimum.loss,
         scale_forms(curve.minimum.k),
     )

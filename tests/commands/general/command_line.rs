@@ -70,6 +70,41 @@ fn command_lines_that_make_no_sense_are_refused_in_one_line() {
     }
 }
 
+#[test]
+fn a_hyphen_is_standard_output_or_refused() {
+    let bench = Bench::new();
+    bench.dataset("d.bin", gputexel::model::FeatureKind::Material, 400, 3);
+    bench.tune(&["d.bin", "--out", "run", "--l2", "1e-3"]);
+    for args in [
+        &["basis", "mirrored"][..],
+        &["completions", "bash"],
+        &["export", "run", "--to", "c"],
+        &["import-params", "run/params.json"],
+        &["spsa", "init", "--params", "run"],
+    ] {
+        let (code, out, err) = bench.run(args, "");
+        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+        let (code, with_hyphen, err) = bench.run(&[args, &["-o", "-"]].concat(), "");
+        assert!((code, err.as_str(), with_hyphen == out) == (0, "", true), "{args:?}: {err}");
+    }
+    for args in [
+        &["tune", "d.bin", "-o", "-"][..],
+        &["report", "run", "--output", "-"],
+        &["extract", "x.pgn", "-o", "-"],
+        &["trace", "d.bin", "-o", "x", "--schema", "-"],
+        &["compare", "run", "run", "--html", "-"],
+        &["sweep", "d.bin", "--scale", "0.5:2:8", "--svg", "-"],
+        &["man", "-o", "-"],
+    ] {
+        let err = bench.fails(args, 2);
+        assert!(
+            err.contains(" -: this cannot be written to standard output; ./- would be"),
+            "{args:?}: {err}"
+        );
+    }
+    assert!(!bench.path("-").exists());
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn full_disks_and_readers_that_have_gone_are_told_apart() {
@@ -83,7 +118,7 @@ fn full_disks_and_readers_that_have_gone_are_told_apart() {
         assert_eq!(err, "0\n", "{args}");
     }
     // Warnings that cannot be written do not end a command.
-    bench.dataset("d.bin", gputexel::model::FeatureKind::Pst, 400, 3);
+    bench.dataset("d.bin", gputexel::model::FeatureKind::Material, 400, 3);
     let tune = "\"$GPUTEXEL\" -q tune d.bin -o r --force --prior-folds 100 --epochs 1 --backend cpu";
     let (code, _, err) = bench.shell(tune);
     assert!(code == 0 && err.contains("warning"), "{err}");

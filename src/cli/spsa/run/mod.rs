@@ -33,7 +33,7 @@ pub struct RunArgs {
     #[arg(value_name = "CONFIG", required_unless_present = "resume")]
     config: Option<PathBuf>,
     /// Folder of the run [default: a dated one under runs]
-    #[arg(long, short, value_name = "DIR", conflicts_with = "resume")]
+    #[arg(long, short, value_name = "DIR", conflicts_with = "resume", value_parser = super::super::target::file())]
     out: Option<PathBuf>,
     /// Write into a folder that is not empty
     #[arg(long, conflicts_with = "resume")]

@@ -15,7 +15,7 @@ pub struct ReportArgs {
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     /// Draw the path of every parameter, scaled by its perturbation, to this file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = super::super::super::target::file())]
     svg: Option<PathBuf>,
     /// Overwrite an existing file
     #[arg(long)]
