@@ -11,7 +11,7 @@ use gputexel::checking::{
 use gputexel::run::are_datasets;
 
 use super::reading_progress::with_progress;
-use super::table::{aligned, grouped, percent, phase_table};
+use super::table::{aligned, counted, grouped, percent, phase_table};
 use super::{Context, answer};
 
 /// Names that are listed.
@@ -82,20 +82,20 @@ fn describe(checked: &Checked, args: &CheckArgs) -> String {
     let mut text = String::new();
     let games = match findings.games {
         0 => "no games".to_string(),
-        games => format!("{} games", grouped(games)),
+        games => counted(games, "game"),
     };
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,
-        "{} positions, {games}, {} features",
-        grouped(findings.positions),
-        grouped(checked.features as u64)
+        "{}, {games}, {}",
+        counted(findings.positions, "position"),
+        counted(checked.features as u64, "feature")
     );
     for source in checked.sources.iter().flatten() {
         let lines = source.record.records;
         if source.bad_lines > 0 {
             let (bad, path) = (grouped(source.bad_lines), &source.record.path);
-            let _ = writeln!(text, "{path}: {bad} of {} lines are unusable", grouped(lines));
+            let _ = writeln!(text, "{path}: {bad} of {} unusable", counted(lines, "line"));
         }
         source.complaints.iter().for_each(|line| text += &format!("  {line}\n"));
         source
@@ -113,8 +113,8 @@ fn describe(checked: &Checked, args: &CheckArgs) -> String {
     let found = &findings.duplicates;
     let _ = writeln!(
         text,
-        "\nduplicates  {} rows ({}) equal an earlier one, {} of them in the same game, {} with a different result",
-        grouped(found.repeated),
+        "\nduplicates  {} ({}) like an earlier one, {} of them in the same game, {} with a different result",
+        counted(found.repeated, "row"),
         percent(found.repeated, findings.positions),
         grouped(found.same_game),
         grouped(found.other_result)
@@ -122,9 +122,9 @@ fn describe(checked: &Checked, args: &CheckArgs) -> String {
     if let Some(found) = &findings.gradient {
         let _ = writeln!(
             text,
-            "gradient    {} parameters on {} positions: relative deviation from finite differences at most {:.1e} ({}): {}",
+            "gradient    {} parameters on {}: relative deviation from finite differences at most {:.1e} ({}): {}",
             found.parameters,
-            grouped(found.positions as u64),
+            counted(found.positions as u64, "position"),
             found.largest_difference,
             found.at,
             if found.agrees() { "OK" } else { "WRONG" }

@@ -6,7 +6,7 @@ use gputexel::chess::PhaseSettings;
 use gputexel::model::{FeatureGroup, FeatureKind, FeatureSet};
 use serde_json::json;
 
-use super::table::grouped;
+use super::table::{counted, grouped};
 use super::{Context, say};
 
 /// Flags of `features`.
@@ -47,9 +47,9 @@ pub fn run(args: &FeaturesArgs, context: &Context) -> anyhow::Result<()> {
     }
     let count: usize = groups.iter().map(|(group, _)| group.features.len()).sum();
     let mut text = format!(
-        "{}: {} features, {} parameters\n",
+        "{}: {}, {} parameters\n",
         set.name(),
-        grouped(count as u64),
+        counted(count as u64, "feature"),
         grouped(2 * count as u64)
     );
     for (FeatureGroup { name, definition, features }, arrangement) in groups {

@@ -10,7 +10,7 @@ use gputexel::dataset::{ChecksumState, SourceRecord};
 use gputexel::extraction::InputFormat;
 
 use super::scale::scale_forms;
-use super::table::{aligned, bytes, grouped, percent, phase_table};
+use super::table::{aligned, bytes, counted, grouped, percent, phase_table};
 use super::{Context, say};
 
 /// Flags of `info`.
@@ -58,10 +58,10 @@ fn describe(info: &Info) -> String {
     let meta = &info.metadata;
     let games = match meta.games {
         0 => "no games: splits go by position".to_string(),
-        games => format!("{} games", grouped(games)),
+        games => counted(games, "game"),
     };
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "{}: {} positions, {games}", info.path, grouped(meta.positions));
+    let _ = writeln!(text, "{}: {}, {games}", info.path, counted(meta.positions, "position"));
     let per_position = info.bytes as f64 / meta.positions.max(1) as f64;
     let _ = writeln!(
         text,
@@ -210,11 +210,7 @@ fn describe_source(text: &mut String, source: &SourceRecord, kept: Option<u64>) 
         text,
         "  from {}: {} of {} {what}{labels}",
         source.path,
-        if source.positions == 1 {
-            "1 position".to_string()
-        } else {
-            format!("{} positions", grouped(source.positions))
-        },
+        counted(source.positions, "position"),
         grouped(source.records)
     );
     if let Some(earlier) = &source.same_as {

@@ -4,7 +4,7 @@ use gputexel::Result;
 use gputexel::extraction::{Hooks, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::table::grouped;
+use super::table::counted;
 use super::{Context, shows_progress};
 
 /// Calls with hooks that show how far it is.
@@ -23,7 +23,7 @@ pub fn with_progress<T>(context: &Context, call: impl FnOnce(&mut Hooks<'_>) -> 
             }
             None => bar.set_position(at.bytes_read),
         }
-        bar.set_message(format!("{} positions", grouped(at.positions)));
+        bar.set_message(counted(at.positions, "position"));
     };
     let result = call(&mut Hooks { cancel: context.cancel, progress: &mut progress });
     bar.finish_and_clear();

@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::convert::{ConversionArgs, describe as describe_conversion};
 use super::games::side;
-use super::table::{aligned, grouped};
+use super::table::{aligned, counted, grouped};
 use super::{Context, answer, shows_progress};
 
 /// Time between plain lines.
@@ -125,7 +125,7 @@ pub fn run(args: &RescoreArgs, context: &Context) -> anyhow::Result<()> {
     let mut last_line = begin;
     let mut observe = |progress: &Progress| {
         let rate = (progress.scored - progress.known) as f64 / begin.elapsed().as_secs_f64();
-        let text = format!("{} positions scored, {rate:.0} positions/s", grouped(progress.scored));
+        let text = format!("{} scored, {rate:.0} positions/s", counted(progress.scored, "position"));
         if lines && last_line.elapsed() >= LINES_EVERY {
             last_line = Instant::now();
             note!("{text}");
@@ -153,17 +153,17 @@ fn describe(report: &RescoreReport) -> String {
     }
     if let Some(engine) = &report.engine {
         let progress = report.progress;
-        text += &format!("scores of {engine}: {} positions", grouped(progress.scored));
+        text += &format!("scores of {engine}: {}", counted(progress.scored, "position"));
         if progress.known > 0 {
             text += &format!(", {} of them before the interruption", grouped(progress.known));
         }
         if progress.ends > 0 {
-            text += &format!("; {} mates and stalemates scored by the rules", grouped(progress.ends));
+            text += &format!("; mates and stalemates scored by the rules: {}", grouped(progress.ends));
         }
         text.push('\n');
         if progress.unscored > 0 {
             text +=
-                &format!("  warning: {} positions without a score, such as\n", grouped(progress.unscored));
+                &format!("  warning: {} without a score, such as\n", counted(progress.unscored, "position"));
         }
         for one in &report.unscored {
             text += &format!("    {}: {}\n", one.fen, gputexel::printable(&one.reason));
@@ -175,8 +175,8 @@ fn describe(report: &RescoreReport) -> String {
 fn describe_tables(tables: &TablebaseReport) -> String {
     let changed: u64 = tables.materials.values().map(|material| material.changed).sum();
     let mut text = format!(
-        "tablebases: {} positions, {} of them with another result than before\n",
-        grouped(tables.positions()),
+        "tablebases: {}, {} of them with another result than before\n",
+        counted(tables.positions(), "position"),
         grouped(changed)
     );
     let mut materials: Vec<_> = tables.materials.iter().collect();
@@ -195,8 +195,8 @@ fn describe_tables(tables: &TablebaseReport) -> String {
     }
     if tables.unclear > 0 {
         text += &format!(
-            "  {} positions stay as they were: the tables leave open whether the 50-move rule draws them\n",
-            grouped(tables.unclear)
+            "  {} left as before: the tables leave open whether the 50-move rule draws\n",
+            counted(tables.unclear, "position")
         );
     }
     if !tables.missing.is_empty() {

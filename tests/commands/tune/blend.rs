@@ -64,7 +64,7 @@ fn what_is_blended_is_said_and_kept() {
     for part in [
         "targets     0.5 search score (K 0.",
         ", fitted) + 0.5 result",
-        "400 positions (10.0 %) have no score: result only",
+        "400 positions without a score (10.0 %): result only",
         "training loss against results alone",
     ] {
         assert!(out.contains(part), "{part}: {out}");
