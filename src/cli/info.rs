@@ -194,6 +194,14 @@ fn score_table(scores: &ScoresAgainstResults) -> String {
     out
 }
 
+/// A count of records that are named in the plural.
+fn counted_records(count: u64, plural: &str) -> String {
+    match plural {
+        "chains of moves" if count == 1 => "1 chain of moves".to_string(),
+        _ => counted(count, plural.trim_end_matches('s')),
+    }
+}
+
 /// A source, and the games of it that kept a position, where that is known.
 fn describe_source(text: &mut String, source: &SourceRecord, kept: Option<u64>) {
     let what = source.format.parse().map_or("lines", InputFormat::records);
@@ -208,10 +216,10 @@ fn describe_source(text: &mut String, source: &SourceRecord, kept: Option<u64>) 
     };
     let _ = writeln!(
         text,
-        "  from {}: {} of {} {what}{labels}",
+        "  from {}: {} of {}{labels}",
         source.path,
         counted(source.positions, "position"),
-        grouped(source.records)
+        counted_records(source.records, what)
     );
     if let Some(earlier) = &source.same_as {
         let _ = writeln!(text, "    has the same content as {earlier}: all of it was read twice");

@@ -148,7 +148,9 @@ impl Choice {
             let files = if *count == 1 { "file" } else { "files" };
             format!("left out {count} {files} of the archive without games: {}", listed(names, *count))
         });
-        let links = (self.links > 0).then(|| format!("left out {} links within the archive", self.links));
+        let links = (self.links > 0).then(|| {
+            format!("left out {} within the archive", crate::messages::counted(self.links as usize, "link"))
+        });
         others.into_iter().chain(links).collect()
     }
 }

@@ -6,7 +6,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, Result, counted};
 
 /// Number of members whose θ are computed together.
 const BLOCK: usize = 8;
@@ -82,9 +82,9 @@ impl Parameterization {
         let usage = |text: String| Err(Error::Usage(format!("basis '{}': {text}", self.name)));
         if self.coordinates.len() != self.columns.len() {
             return usage(format!(
-                "{} coordinates and {} columns",
-                self.coordinates.len(),
-                self.columns.len()
+                "{} and {}",
+                counted(self.coordinates.len(), "coordinate"),
+                counted(self.columns.len(), "column")
             ));
         }
         if self.base.iter().chain(&self.start).any(|value| !value.is_finite()) {
@@ -303,7 +303,7 @@ mod tests {
             Parameterization::try_new("x", vec![0.0; 2], coordinates, columns).unwrap_err().to_string()
         };
         assert!(build(vec![], vec![]).contains("no coordinate"));
-        assert!(build(vec![coordinate("a")], vec![]).contains("1 coordinates and 0 columns"));
+        assert!(build(vec![coordinate("a")], vec![]).contains("1 coordinate and 0 columns"));
         assert!(build(vec![coordinate("a")], vec![vec![(2, 1.0)]]).contains("'a'"));
         assert!(build(vec![coordinate("a")], vec![vec![(0, f64::NAN)]]).contains("not finite"));
         assert!(build(vec![coordinate("a")], vec![vec![]]).contains("moves no parameter"));

@@ -13,7 +13,7 @@ pub fn rounding_lines(outcome: &RoundingOutcome) -> String {
         let share = |loss: f64| format!("{:+.2e}", (loss - rounded.loss_real) / rounded.loss_real);
         let _ = write!(out, "rounded     {rounding}: ");
         if *rounding == Rounding::Local {
-            let (loss, steps) = (share(rounded.loss), counted(rounded.steps as u64, "step"));
+            let (loss, steps) = (share(rounded.loss), counted(rounded.steps, "step"));
             let _ = write!(out, "relative loss {loss}, {steps}; ");
             if let Some(loss) = rounded.loss_successive {
                 let _ = write!(out, "successive rounding alone {}, ", share(loss));

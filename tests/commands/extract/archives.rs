@@ -123,7 +123,7 @@ fn games_of_an_archive_are_one_input() {
         ("x.tar.gz", gz(&openbench), vec!["log.json"]),
         ("x.tar.bz2", bz2(&openbench), vec!["log.json"]),
         ("misnamed.pgn", xz(&openbench), vec!["log.json"]),
-        ("folders.tar", folders, vec!["a.json", "left out 1 links"]),
+        ("folders.tar", folders, vec!["a.json", "left out 1 link "]),
         ("two.pgn.bz2", [bz2(one), bz2(b"\n\n"), bz2(two)].concat(), Vec::new()),
         ("two.pgn.xz", [xz(one), xz(b"\n\n"), xz(two)].concat(), Vec::new()),
         ("x.zip", zip(plain), vec!["a.json"]),

@@ -95,7 +95,7 @@ fn features_are_listed() {
     let (_, out, _) = bench.run(&["features", "classical", "--group", "bishop_pair"], "");
     assert_eq!(
         out,
-        "classical: 1 features, 2 parameters\n\nbishop_pair (1)\n  The side has at least two bishops.\n    bishop_pair\n"
+        "classical: 1 feature, 2 parameters\n\nbishop_pair (1)\n  The side has at least two bishops.\n    bishop_pair\n"
     );
     assert!(bench.told(&["features", "material"]).to_string().contains("\"queen\""));
     assert!(bench.fails(&["features", "clasical"], 2).contains("expected pst, material, classical or full"));

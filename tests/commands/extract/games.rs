@@ -96,7 +96,10 @@ fn unusable_games_are_counted_by_reason() {
     assert_eq!(source["positions_read"].as_u64().unwrap(), source["positions"].as_u64().unwrap() + left_out);
     bench.write("none.pgn", pgn("", GAME, "*"));
     let error = bench.refuse(&["none.pgn"], "", 1);
-    assert!(error.contains("none.pgn: no position was kept; left out: 1 games without a result"), "{error}");
+    assert!(
+        error.contains("none.pgn: no position was kept; left out: games without a result (1)"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -253,7 +256,7 @@ fn tags_that_contradict_each_other_are_not_believed() {
     bench.write("g.pgn", pgn(other, "1. e4", "1-0") + &pgn("[Result \"0-1\"]\n", "1. e4", "1-0"));
     let error = bench.refuse(&["g.pgn", "--max-bad-share", "1"], "", 1);
     assert!(
-        error.contains("1 games whose tag and last token name different results, 1 games with an unreadable"),
+        error.contains("games whose tag and last token name different results (1), games with an unreadable"),
         "{error}"
     );
     // The same twice is no contradiction, nor is a result that is not known.

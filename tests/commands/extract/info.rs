@@ -11,9 +11,9 @@ fn info_describes_whole_and_damaged_datasets() {
     let (code, out, _) = bench.run(&["info", "out.bin"], "");
     assert_eq!(code, 0);
     for part in [
-        "out.bin: 11 positions, 1 games",
+        "out.bin: 11 positions, 1 game",
         "32.00 pieces per position",
-        "from g.pgn: 11 positions of 1 games",
+        "from g.pgn: 11 positions of 1 game",
         "skip_plies 8",
         "rarest: ",
     ] {

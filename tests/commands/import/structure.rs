@@ -125,7 +125,7 @@ fn structure_that_contradicts_itself_is_named() {
             "parameter 'a': its board has 63 parameters, must be 64, 32 (four files) or 48 (without the first \
              and last rank)",
         ),
-        (&[("a", 1, "\"board\": \"a1\"")], "parameter 'a': its board has 1 parameters"),
+        (&[("a", 1, "\"board\": \"a1\"")], "parameter 'a': its board has 1 parameter"),
         (
             &[("a", 64, "\"board\": \"e4\"")],
             "parameter 'a': the board begins on 'e4', must be one of a1, h1, a8 and h8",

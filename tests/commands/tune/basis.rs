@@ -121,7 +121,7 @@ fn bad_bases_are_refused_before_anything_is_written() {
     for (pointer, value, expected) in [
         ("/config/basis/columns/0/0/0", json!(768), "no parameter"),
         ("/config/basis/base", json!([1.0, 2.0]), "no parameter"),
-        ("/config/basis/columns", json!([[[0, 1.0]]]), "57 coordinates and 1 columns"),
+        ("/config/basis/columns", json!([[[0, 1.0]]]), "57 coordinates and 1 column"),
         ("/config/basis/coordinates/3/start", json!(10.0), "lies outside"),
         ("/config/basis/coordinates/3/min", json!(5000.0), "is empty"),
         ("/config/basis/coordinates/3/name", json!("pawn.corner.mg"), "listed twice"),

@@ -153,7 +153,7 @@ impl<'a> Bookkeeping<'a> {
         let mut left_out = LeftOut::default();
         self.reports.iter().for_each(|report| left_out.merge(&report.left_out));
         let reasons: Vec<String> =
-            left_out.iter().map(|(reason, count)| format!("{count} {}", reason.label())).collect();
+            left_out.iter().map(|(reason, count)| format!("{} ({count})", reason.label())).collect();
         let reasons = if reasons.is_empty() {
             "nothing, the inputs have no positions".to_string()
         } else {

@@ -3,7 +3,7 @@
 //! Owns what an entry of a schema says by itself; whether entries fit together is checked with the feature set.
 
 use super::parameters::{LineRecord, SchemaParameter};
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, Result, counted};
 use gputexel_model::{FeatureSet, ImportedParameter, Place, SquareOrder};
 
 /// The place of each parameter of an entry.
@@ -34,7 +34,7 @@ pub(super) fn places_of(record: &SchemaParameter, table: bool, count: usize) -> 
             })?;
             let squares = squares(&order, count).ok_or_else(|| {
                 let sizes = "must be 64, 32 (four files) or 48 (without the first and last rank)";
-                usage(format!("its board has {count} parameters, {sizes}"))
+                usage(format!("its board has {}, {sizes}", counted(count, "parameter")))
             })?;
             let place = |square: usize| Some(Place::Square(name.clone(), square as u8));
             Ok(squares.into_iter().map(place).collect())
