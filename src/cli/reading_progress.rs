@@ -4,8 +4,9 @@ use gputexel::Result;
 use gputexel::extraction::{Hooks, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::table::counted;
-use super::{Context, shows_progress};
+use super::lines::LineTimer;
+use super::table::{bytes, counted};
+use super::{Context, prints_lines, shows_progress};
 
 /// Calls with hooks that show how far it is.
 pub fn with_progress<T>(context: &Context, call: impl FnOnce(&mut Hooks<'_>) -> Result<T>) -> Result<T> {
@@ -15,7 +16,13 @@ pub fn with_progress<T>(context: &Context, call: impl FnOnce(&mut Hooks<'_>) -> 
     {
         bar.set_style(style);
     }
+    let mut lines = prints_lines(context).then(LineTimer::start);
     let mut progress = |at: Progress| {
+        if lines.as_mut().is_some_and(LineTimer::is_due) {
+            let of = at.bytes_total.map_or(String::new(), |total| format!(" of {}", bytes(total)));
+            let read = bytes(at.bytes_read);
+            note!("reading: {read}{of}, {}", counted(at.positions, "position"));
+        }
         match at.bytes_total {
             Some(total) => {
                 bar.set_length(total);

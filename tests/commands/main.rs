@@ -55,6 +55,7 @@ mod tune {
     mod basis;
     mod blend;
     mod constraints;
+    mod endings;
     mod kills;
     mod pso;
     mod resume;

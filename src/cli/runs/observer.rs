@@ -84,8 +84,9 @@ pub struct Observer<'a> {
     started: bool,
     /// Whether positions were extracted, which go with the folder unless training begins.
     extracted: bool,
-    /// The bar of a bootstrap.
+    /// The bar of a bootstrap, and plain lines instead of it.
     resamples: Option<ProgressBar>,
+    resample_lines: Option<LineTimer>,
     /// The folder from which a run that was interrupted can be resumed.
     pub resumable: Option<PathBuf>,
 }
@@ -101,6 +102,7 @@ impl<'a> Observer<'a> {
             started: false,
             extracted: false,
             resamples: None,
+            resample_lines: None,
             resumable: None,
         }
     }
@@ -145,6 +147,14 @@ impl<'a> Observer<'a> {
                 let bar = self.resamples.get_or_insert_with(|| resample_bar(self.context, members));
                 bar.set_position(done as u64);
                 bar.set_message(counted(evaluations as u64, "evaluation"));
+                let lines = self.resample_lines.get_or_insert_with(LineTimer::start);
+                if prints_lines(self.context) && lines.is_due() {
+                    let evaluations = counted(evaluations as u64, "evaluation");
+                    say(&format!(
+                        "bootstrap: {done} of {} done, {evaluations}\n",
+                        counted(members as u64, "resample")
+                    ))?;
+                }
             }
             RunEvent::Resampled => {
                 if let Some(bar) = self.resamples.take() {

@@ -1,27 +1,22 @@
 //! What a sweep shows while it is under way.
 
-use std::time::{Duration, Instant};
-
 use gputexel::tuning::sweep::SweepEvent;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::super::lines::LineTimer;
 use super::super::table::grouped;
-use super::super::{Context, say, shows_progress};
+use super::super::{Context, prints_lines, say, shows_progress};
 
 /// Shows the progress of a sweep.
 pub struct Observer {
     bar: ProgressBar,
     /// Plain lines instead of a bar.
-    lines: bool,
+    lines: Option<LineTimer>,
     /// Whether runs may end before all their epochs.
     ends_early: bool,
-    last_line: Instant,
     /// Epochs and seconds when this process saw its first step.
     first: Option<(u64, f64)>,
 }
-
-/// Time between plain lines.
-const LINES_EVERY: Duration = Duration::from_secs(2);
 
 impl Observer {
     /// Begins to watch.
@@ -33,13 +28,7 @@ impl Observer {
         if let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3} % {msg}") {
             bar.set_style(style);
         }
-        Self {
-            bar,
-            lines: !shows_progress(context) && !context.quiet && !context.json,
-            ends_early,
-            last_line: Instant::now(),
-            first: None,
-        }
+        Self { bar, lines: prints_lines(context).then(LineTimer::start), ends_early, first: None }
     }
 
     /// Takes note of an event.
@@ -58,14 +47,18 @@ impl Observer {
                     grouped(done),
                     grouped(planned)
                 );
-                if !self.lines {
-                    self.bar.set_length(planned);
-                    self.bar.set_position(done);
-                    self.bar.set_message(text);
-                } else if self.last_line.elapsed() >= LINES_EVERY {
-                    self.last_line = Instant::now();
-                    // Progress that cannot be shown is no reason to give up the sweep.
-                    let _ = say(&format!("{text}\n"));
+                match &mut self.lines {
+                    None => {
+                        self.bar.set_length(planned);
+                        self.bar.set_position(done);
+                        self.bar.set_message(text);
+                    }
+                    Some(lines) => {
+                        if lines.is_due() {
+                            // Progress that cannot be shown is no reason to give up the sweep.
+                            let _ = say(&format!("{text}\n"));
+                        }
+                    }
                 }
             }
             SweepEvent::State { .. } => {}

@@ -233,7 +233,7 @@ fn headers_without_moves_are_games_of_their_own() {
     }
     bench.write("g.pgn", format!("[White \"b\"]\n[WhiteElo \"900\"]\n[BlackElo \"900\"]\n\n{game}"));
     let error = bench.refuse(&everything(&["g.pgn", "--max-elo", "1000"]), "", 1);
-    assert!(error.contains("1 games without the Elo of both players"), "{error}");
+    assert!(error.contains("games without the Elo of both players (1)"), "{error}");
     // Blank lines within a header, tags in another order, and tags that come twice, are one game.
     for header in ["[Site \"x\"]\n[Event \"y\"]\n\n", "[Event \"x\"]\n[Event \"x\"]\n", "[Date \"x\"]\n\n\n"]
     {
