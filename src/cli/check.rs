@@ -53,7 +53,8 @@ pub struct CheckArgs {
 /// Inputs that cannot be read, and faults that were found.
 pub fn run(args: &CheckArgs, context: &Context) -> anyhow::Result<()> {
     if args.schema.is_none() && !are_datasets(&args.inputs)? {
-        let reason = "a trace needs --schema, which defines its indices".to_string();
+        let reason = "not a dataset; a trace needs --schema, which defines its indices, and games or positions need \
+                      'gputexel extract' first";
         return Err(Error::Usage(format!("{}: {reason}", args.inputs[0].display())).into());
     }
     let request = CheckRequest {
