@@ -155,7 +155,7 @@ fn what_determines_no_model_is_refused() {
     bench.write("bad.json", "{}");
     for (flags, part, code) in [
         (&["few.pgn"][..], "the model cannot be fitted: ", 2),
-        (&["mute.pgn"], "mute.pgn: no position was kept; left out: 3 positions without a score", 1),
+        (&["mute.pgn"], "mute.pgn: no position was kept; left out: positions without a score (3)", 1),
         (&["none.pgn"], "none.pgn", 1),
         (&["few.pgn", "--by", "time"], "--by time: must be material, move or ply", 2),
         (&["few.pgn", "--range", "17"], "--range 17: expected LOW:HIGH", 2),

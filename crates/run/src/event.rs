@@ -4,7 +4,7 @@ use std::path::Path;
 
 use gputexel_dataset::{Dataset, Split};
 use gputexel_files::{Error, Result, RunFolder};
-use gputexel_ingest::extraction::{LeafChanges, Report};
+use gputexel_ingest::extraction::{LeafChanges, Progress, Report};
 use gputexel_tuning::{
     BlendRecord, EpochRecord, RoundRecord, RunConfig, ScaleRecord, StartsRecord, Strength,
 };
@@ -17,6 +17,8 @@ pub type RunObserver<'a> = dyn FnMut(RunEvent<'_>) -> Result<()> + 'a;
 pub enum RunEvent<'a> {
     /// A one-line warning; the run continues.
     Warning(&'a str),
+    /// Games or positions are being extracted to a file first, and how far that is.
+    Extracting(Progress),
     /// Games or positions were extracted to a file first.
     Extracted {
         /// The report of the extraction.

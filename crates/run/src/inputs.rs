@@ -8,8 +8,10 @@ use gputexel_chess::PhaseSettings;
 use gputexel_dataset::{Dataset, read};
 use gputexel_files::input::{CONTAINER_BYTES, is_container};
 use gputexel_files::{Error, Result};
-use gputexel_ingest::extraction::{self, ExtractSettings, Hooks, Report};
+use gputexel_ingest::extraction::{self, ExtractSettings, Hooks, Progress, Report};
 use gputexel_model::{FeatureKind, FeatureSet};
+
+use crate::event::{RunEvent, RunObserver};
 
 /// Whether a file begins like a dataset.
 fn begins_as_dataset(path: &Path) -> Result<bool> {
@@ -69,18 +71,27 @@ pub fn extract<P: AsRef<Path>>(inputs: &[P]) -> Result<Dataset> {
     let folder = temporary_folder()?;
     let path = folder.path().join("dataset.bin");
     let inputs: Vec<PathBuf> = inputs.iter().map(|path| path.as_ref().to_path_buf()).collect();
-    extract_to(&inputs, &default_extraction(), &path, &AtomicBool::new(false))?;
+    extract_to(&inputs, &default_extraction(), &path, &AtomicBool::new(false), &mut |_| Ok(()))?;
     read(&path)
 }
 
-/// Extracts to a file.
+/// Extracts to a file; an error of the observer is that of the extraction.
 pub(crate) fn extract_to(
     inputs: &[PathBuf],
     settings: &ExtractSettings,
     output: &Path,
     cancel: &AtomicBool,
+    observe: &mut RunObserver<'_>,
 ) -> Result<Report> {
-    extraction::extract(inputs, settings, output, &mut Hooks { cancel, progress: &mut |_| {} })
+    let mut refused = None;
+    let mut progress = |at: Progress| {
+        if refused.is_none() {
+            refused = observe(RunEvent::Extracting(at)).err();
+        }
+    };
+    let report =
+        extraction::extract(inputs, settings, output, &mut Hooks { cancel, progress: &mut progress })?;
+    refused.map_or(Ok(report), Err)
 }
 
 /// A folder that is deleted when dropped.

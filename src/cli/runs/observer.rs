@@ -14,6 +14,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
 use super::super::lines::LineTimer;
 use super::super::live::Watch;
+use super::super::reading_progress::Reading;
 use super::super::table::{counted, grouped, percent};
 use super::super::{Context, prints_lines, say, shows_progress};
 use super::blend::blend_lines;
@@ -78,6 +79,8 @@ pub struct Observer<'a> {
     context: &'a Context,
     watch: &'a Watch,
     progress: Option<Progress>,
+    /// What is being read before the run.
+    reading: Option<Reading>,
     /// What is being decided before the run.
     deciding: Option<Decision>,
     /// Whether training has begun.
@@ -98,6 +101,7 @@ impl<'a> Observer<'a> {
             context,
             watch,
             progress: None,
+            reading: None,
             deciding: None,
             started: false,
             extracted: false,
@@ -115,7 +119,11 @@ impl<'a> Observer<'a> {
         let talks = !self.context.quiet && !self.context.json;
         match event {
             RunEvent::Warning(text) => self.warn(text),
+            RunEvent::Extracting(at) => {
+                self.reading.get_or_insert_with(|| Reading::begin(self.context)).show(at);
+            }
             RunEvent::Extracted { report, output } => {
+                self.reading = None;
                 self.extracted = true;
                 print_extraction(self.context, report, &output.display().to_string())?;
             }

@@ -123,7 +123,7 @@ impl Tuner<'_> {
         let Some(folder) = folder else {
             let temporary = temporary_folder()?;
             let path = temporary.path().join(DATASET);
-            let report = extract_to(inputs, settings, &path, &self.stop)?;
+            let report = extract_to(inputs, settings, &path, &self.stop, &mut *self.observer)?;
             (self.observer)(RunEvent::Extracted { report: &report, output: &path })?;
             return Ok(Positions::Read(Box::new(dataset::read(&path)?), Vec::new()));
         };
@@ -132,7 +132,7 @@ impl Tuner<'_> {
             folder.remove(DATASET)?;
         }
         folder.making(&[DATASET])?;
-        let report = extract_to(inputs, settings, &path, &self.stop)?;
+        let report = extract_to(inputs, settings, &path, &self.stop, &mut *self.observer)?;
         (self.observer)(RunEvent::Extracted { report: &report, output: &path })?;
         Ok(Positions::Read(Box::new(dataset::read(&path)?), vec![path]))
     }
