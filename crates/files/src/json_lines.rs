@@ -36,14 +36,14 @@ mod tests {
 
     #[test]
     fn lists_of_numbers_are_short_and_mean_the_same() {
-        let numbers: Vec<f64> = (0..1000).map(|n| f64::from(n) * 1e-3 - 0.25).collect();
+        let numbers: Vec<f64> = (0..1000).map(|n| f64::from(n) * 0.125 - 0.25).collect();
         let value = json!({
             "a": numbers, "b": [[1, 2], [], ["x", "-1\n2", 3]], "c": null, "d": [null, -1e-9], "e": {"f": 7, "g": [0]},
         });
         let text = wrap_numbers(&serde_json::to_string_pretty(&value).unwrap());
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
         assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
-        assert!(text.lines().count() < 120 && text.contains("\n    -0.25, -0.249, -0.248,"), "{text}");
+        assert!(text.lines().count() < 120 && text.contains("\n    -0.25, -0.125, 0.0,"), "{text}");
         assert!(text.contains("\n      1, 2\n    ],"), "{text}");
         assert_eq!(wrap_numbers("{}"), "{}");
     }
