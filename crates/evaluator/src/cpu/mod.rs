@@ -136,7 +136,7 @@ impl<'a> CpuEvaluator<'a> {
         let stripes = split_into_stripes(positions.clone(), STRIPES_PER_CALL / tiles);
         let shared = population.is_shared().then(|| SharedScores {
             first: positions.start,
-            scores: self.scores_in(population.member(0), positions.clone()),
+            scores: self.scores_in(population.member(0), positions),
         });
         if let Some(shared) = &shared
             && bare
@@ -144,11 +144,11 @@ impl<'a> CpuEvaluator<'a> {
             && tiles >= TALLIED_TILES
             && let Some(tally) = Tally::try_new(self.layout, request.parts.clone(), &shared.scores)
         {
-            // Whoever sums a tally has seen all positions.
-            let whole = std::slice::from_ref(&positions);
-            return self.each_tile(population, tiles, &request.parts, whole, |parameters, _| {
-                let (set, tally) = (self.instruction_set, &tally);
-                with_lane_loss!(request.loss, loss => set.dispatch(TallyKernel { tally, parameters, loss }))
+            let stripes = split_into_stripes(tally.pairs(), STRIPES_PER_CALL / tiles);
+            return self.each_tile(population, tiles, &request.parts, &stripes, |parameters, pairs| {
+                let (set, tally, pairs) = (self.instruction_set, &tally, pairs.clone());
+                with_lane_loss!(request.loss, loss =>
+                    set.dispatch(TallyKernel { tally, pairs, parameters, loss }))
             });
         }
         let plain = bare && self.layout.unit_rows() && (shared.is_some() || self.layout.offsets().is_empty());

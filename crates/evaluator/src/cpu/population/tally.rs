@@ -16,11 +16,15 @@ use gputexel_dataset::Layout;
 const GROUP: usize = 4;
 /// Positions that are looked at to see whether tallying pays.
 const SAMPLE: usize = 4096;
+/// It does where no more than one in so many pairs of the sample is distinct.
+const FEW: usize = 4;
 
-/// How often pairs of score and target occur, by part.
+/// How often pairs of score and target occur in each part.
 pub(in crate::cpu) struct Tally {
-    /// By part of the request, ascending by pair.
-    parts: Vec<Vec<(f32, f32, u32)>>,
+    /// Score in centipawns, target and number, part by part, in ascending order of their bits.
+    pairs: Vec<(f32, f32, u32)>,
+    /// Those of each part of the request.
+    parts: Vec<Range<usize>>,
 }
 
 impl Tally {
@@ -36,25 +40,33 @@ impl Tally {
         let size = sample.len();
         sample.sort_unstable();
         sample.dedup();
-        if 2 * sample.len() > size {
+        if sample.len() > size / FEW {
             return None;
         }
-        let parts = layout.parts()[parts].iter().map(|part| {
+        let mut tally = Self { pairs: Vec::new(), parts: Vec::with_capacity(parts.len()) };
+        for part in &layout.parts()[parts] {
             let mut pairs: Vec<u64> = part.positions.clone().into_par_iter().map(pair).collect();
             pairs.par_sort_unstable();
-            let counted = pairs.chunk_by(|a, b| a == b).map(|equal| {
+            let start = tally.pairs.len();
+            tally.pairs.extend(pairs.chunk_by(|a, b| a == b).map(|equal| {
                 let pair = equal[0];
                 (f32::from_bits((pair >> 32) as u32), f32::from_bits(pair as u32), equal.len() as u32)
-            });
-            counted.collect()
-        });
-        Some(Self { parts: parts.collect() })
+            }));
+            tally.parts.push(start..tally.pairs.len());
+        }
+        Some(tally)
+    }
+
+    /// All pairs, by their places.
+    pub fn pairs(&self) -> Range<usize> {
+        0..self.pairs.len()
     }
 }
 
-/// The kernel for a tile of members.
+/// The kernel for some pairs and a tile of members.
 pub(in crate::cpu) struct TallyKernel<'a, L> {
     pub tally: &'a Tally,
+    pub pairs: Range<usize>,
     pub parameters: &'a TileParameters,
     pub loss: L,
 }
@@ -68,8 +80,9 @@ impl<L: LaneLoss> WithSimd for TallyKernel<'_, L> {
         assert_eq!(self.parameters.width, width);
         let x2_per_unit: [S::f32s; VECTORS] = vectors::<S, VECTORS>(&self.parameters.x2_per_unit);
         let mut losses = vec![0.0; self.tally.parts.len() * width];
-        for (pairs, losses) in self.tally.parts.iter().zip(losses.chunks_exact_mut(width)) {
-            for group in pairs.chunks(GROUP) {
+        for (part, losses) in self.tally.parts.iter().zip(losses.chunks_exact_mut(width)) {
+            let (start, end) = (part.start.max(self.pairs.start), part.end.min(self.pairs.end));
+            for group in self.tally.pairs.get(start..end).unwrap_or_default().chunks(GROUP) {
                 // What the last group lacks counts zero times.
                 let mut filled = [(0.0, 0.0, 0); GROUP];
                 filled[..group.len()].copy_from_slice(group);
@@ -90,5 +103,45 @@ impl<L: LaneLoss> WithSimd for TallyKernel<'_, L> {
             }
         }
         TileSums { losses, weights: Vec::new(), gradients: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gputexel_chess::PhaseSettings;
+    use gputexel_dataset::{DatasetWriter, Metadata, PositionLabels};
+    use gputexel_model::{FeatureKind, FeatureRow, FeatureSet};
+
+    #[test]
+    fn pairs_are_counted_by_part_where_they_are_few() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("d.bin");
+        let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
+        let mut writer = DatasetWriter::create(&path, Metadata::new(set), true).unwrap();
+        for n in 0..1000u16 {
+            let row = FeatureRow { phase: n % 25, ..FeatureRow::default() };
+            let result = f32::from(n % 3) / 2.0;
+            writer.push(&row, PositionLabels { result, score_cp: None, weight: 1.0, game: None }).unwrap();
+        }
+        writer.finish(Vec::new(), []).unwrap();
+        let data = gputexel_dataset::read(&path).unwrap();
+        let layout = Layout::try_new(&data, 3, |n| n / 400).unwrap();
+        let scores: Vec<f32> = (0..1000u16).map(|n| f32::from(n % 7) * 100.0 - 300.0).collect();
+
+        let range = layout.parts()[1].positions.start..layout.parts()[2].positions.end;
+        let tally = Tally::try_new(&layout, 1..3, &scores[range.clone()]).unwrap();
+        assert_eq!((tally.parts.len(), tally.pairs()), (2, 0..42));
+        for (part, own) in tally.parts.iter().zip(&layout.parts()[1..]) {
+            for &(score, target, count) in &tally.pairs[part.clone()] {
+                let wanted =
+                    own.positions.clone().filter(|&n| (scores[n], layout.targets()[n]) == (score, target));
+                assert_eq!(count as usize, wanted.count());
+            }
+        }
+        assert_eq!(tally.pairs.iter().map(|pair| pair.2 as usize).sum::<usize>(), range.len());
+
+        let distinct: Vec<f32> = (0..1000u16).map(f32::from).collect();
+        assert!(Tally::try_new(&layout, 0..3, &distinct).is_none());
     }
 }
