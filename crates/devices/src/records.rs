@@ -1,8 +1,8 @@
 //! What is known of devices, kept from one run of a program to the next: lists in the user's folder for the state of
 //! programs, with one record for each device.
 //!
-//! A list that cannot be read counts as empty, and is written anew: what it said is found out again. [`damaged_lists`](crate::damaged_lists)
-//! has those, for whoever can warn of them.
+//! A list that cannot be read counts as empty, and is written anew: what it said is found out again.
+//! [`damaged_lists`](crate::damaged_lists) has those, for whoever can warn of them.
 
 use std::io::ErrorKind;
 use std::marker::PhantomData;

@@ -65,8 +65,9 @@ fn a_device_that_a_check_found_wrong_is_refused() {
     std::fs::create_dir_all(bench.path("state/gputexel")).unwrap();
     bench.write("state/gputexel/devices.json", verdict("0.0.1").to_string());
     assert_eq!(run(&tune).0, 0);
-    bench.write("state/gputexel/devices.json", "no list");
     let warned = |args: &[&str]| {
+        // Anew each time: a GPU that is checked leaves a list.
+        bench.write("state/gputexel/devices.json", "no list");
         let (code, _, err) = run(args);
         let lines: Vec<&str> = err.lines().filter(|line| line.contains("devices.json")).collect();
         assert!(code == 0 && lines.len() == 1, "{args:?}: {err}");

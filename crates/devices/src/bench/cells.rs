@@ -35,7 +35,7 @@ pub struct Cell {
     /// Seconds of an evaluation, from call to answer; of the fastest.
     pub seconds: f64,
     /// Time that one evaluation in ten took at least, over the median; of few evaluations the longest. `None` in
-    /// reports of old.
+    /// older reports.
     #[serde(default)]
     pub scatter: Option<f64>,
     /// Seconds of them that kernels ran, by the device's own timestamps; `None` for a CPU, and for adapters without

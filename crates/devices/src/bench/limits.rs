@@ -1,10 +1,11 @@
 //! What a device could do at best: rates that are measured by loops which do nothing else, and what follows from them.
 //!
 //! Two rates matter. Scores and slopes are sums of rows: *additions with a load each*, on GPUs from a table as large as
-//! that of 768 parameters and a tile of members, on processors from 16 KB of the first-level cache. Sigmoids and losses are arithmetic in registers: *multiply-adds*. A loss takes
-//! an addition for each entry of a position and about 20 operations, a gradient another addition for each entry and
-//! about 6 operations more. The longer of both times counts, as if one could hide behind the other entirely: other
-//! ports, or other threads. Some processors have the same ports for both, and come less close.
+//! that of 768 parameters and a tile of members, on processors from 16 KB of the first-level cache. Sigmoids and losses
+//! are arithmetic in registers: *multiply-adds*. A loss takes an addition for each entry of a position and about 20
+//! operations, a gradient another addition for each entry and about 6 operations more. The longer of both times counts,
+//! as if one could hide behind the other entirely: other ports, or other threads. Some processors have the same ports
+//! for both, and come less close.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

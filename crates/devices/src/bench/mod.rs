@@ -20,7 +20,6 @@ use serde::{Deserialize, Serialize};
 
 use self::cells::{Meter, STEPS};
 use crate::positions;
-use crate::tiles::stored_tiles;
 
 pub use cells::Cell;
 pub use crossover::Crossover;
@@ -36,10 +35,10 @@ pub const MEMBERS: [usize; 5] = [1, 16, 64, 1024, 4096];
 pub const POSITIONS: usize = 1 << 20;
 
 /// Evaluations that should take the same time, on a machine that does nothing else, scatter less than by this factor.
-const QUIET: f64 = 1.3;
+const MAX_SCATTER: f64 = 1.3;
 
 /// Load of a machine by other programs, in threads that would run, from which it counts as busy, if it has few cores.
-const BUSY: f64 = 0.5;
+const MIN_BUSY_LOAD: f64 = 0.5;
 
 /// What was measured on a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,7 +60,7 @@ pub struct BenchReport {
     /// From where GPUs are faster than all threads of the CPU.
     pub crossovers: Vec<Crossover>,
     /// Threads that ran or wanted to, on average over the minute before anything was measured; `None` where the system
-    /// does not say, and in reports of old.
+    /// does not say, and in older reports.
     #[serde(default)]
     pub load: Option<f64>,
 }
@@ -70,7 +69,7 @@ impl BenchReport {
     /// Why the figures should not be trusted, one line for each reason.
     pub fn warnings(&self) -> Vec<String> {
         let scattered = self.devices.iter().filter_map(|device| {
-            let wide = device.cells.iter().filter(|cell| cell.scatter.is_some_and(|scatter| scatter > QUIET));
+            let wide = device.cells.iter().filter(|cell| cell.scatter.is_some_and(|scatter| scatter > MAX_SCATTER));
             let (wide, all) = (wide.count(), device.cells.len());
             // A single one is chance.
             (wide > 1).then(|| {
@@ -78,7 +77,7 @@ impl BenchReport {
                     "{}: times of {wide} of {all} cells scatter by more than {:.0} %: the machine is busy, or changes \
                      its clock",
                     name_of(device),
-                    100.0 * (QUIET - 1.0)
+                    100.0 * (MAX_SCATTER - 1.0)
                 )
             })
         });
@@ -95,10 +94,10 @@ pub fn load() -> Option<f64> {
 /// What is said of a machine that does something else.
 pub fn busy(load: Option<f64>) -> Option<String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let load = load.filter(|&load| load > BUSY.max(0.1 * cores as f64))?;
+    let load = load.filter(|&load| load > MIN_BUSY_LOAD.max(0.1 * cores as f64))?;
     Some(format!(
-        "the load of this machine was {load:.1} in the minute before: other programs were running; measure when it is \
-         idle"
+        "the load of this machine was {load:.1} in the minute before, of other programs or of a benchmark just before; measure \
+         when it is idle"
     ))
 }
 
@@ -261,8 +260,8 @@ fn on_gpu(
 ) -> Result<DeviceReport> {
     let context = GpuContext::try_at(index)?.with_timer();
     let limit = Some(Limit::of_gpu(&context, entries)?);
-    // As runs use the device, and not only as it is estimated.
-    let options = GpuOptions { choice: stored_tiles(context.summary()), ..GpuOptions::new(&context) };
+    // With the estimated tiles, so that reports can be compared.
+    let options = GpuOptions::new(&context);
     let mut evaluator: Box<dyn Evaluator + '_> = match data.layout.program() {
         None => Box::new(GpuEvaluator::with_options(&context, &data.layout, options)?),
         Some(_) => Box::new(GpuProgramEvaluator::with_options(&context, &data.layout, options)?),

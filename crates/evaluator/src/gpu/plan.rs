@@ -42,7 +42,8 @@ impl GpuOptions {
     pub fn new(context: &GpuContext) -> Self {
         let summary = context.summary();
         let limit = summary.max_binding_bytes.min(summary.max_buffer_bytes);
-        // Estimates, except that of software, which takes 2 · 10^7 (gradients) to 9 · 10^7 (losses) pairs per second on two cores.
+        // Estimates, except that of software, which takes 2 · 10^7 (gradients) to 9 · 10^7 (losses) pairs per second
+        // on two cores.
         let (pairs, workgroups, slabs) = match (summary.software, summary.kind.as_str()) {
             (true, _) => (1 << 22, 64, 128 << 20),
             (false, "discrete GPU") => (1 << 31, 4096, 1 << 30),

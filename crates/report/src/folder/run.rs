@@ -120,6 +120,12 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
         ..RunReport::default()
     };
     let best_member = checkpoint.map_or(0, |checkpoint| checkpoint.progress.best_member);
+    if let OptimizerConfig::Adam { runs, .. } = &config.optimizer
+        && best_member >= runs.len()
+    {
+        let reason = format!("has no run {} of Adam, which checkpoint.safetensors has", best_member + 1);
+        return Err(gputexel_files::Error::input(folder.file("run.json"), reason));
+    }
     let penalty = finished
         .and(theta.as_ref())
         .filter(|_| config.regularizes())
