@@ -35,7 +35,7 @@ pub fn run(args: &DevicesArgs, ctx: &Context) -> anyhow::Result<()> {
     if args.check {
         return check(&adapters, &chosen, ctx);
     }
-    let choices = [BackendChoice::Auto, BackendChoice::Gpu].map(|choice| (choice, choice.pick(&adapters)));
+    let choices = [BackendChoice::Auto, BackendChoice::Gpu].map(|choice| (choice, taken(choice, &adapters)));
     if ctx.json {
         let choices: serde_json::Map<_, _> = choices
             .iter()
@@ -63,6 +63,16 @@ pub fn run(args: &DevicesArgs, ctx: &Context) -> anyhow::Result<()> {
         let _ = writeln!(out, "--backend {choice} uses {taken}: {reason}");
     }
     Ok(say(&out)?)
+}
+
+/// The adapter that a choice of backend takes, if any, and why. One that was found wrong is not used, and no other in its
+/// place.
+fn taken(choice: BackendChoice, adapters: &[AdapterSummary]) -> (Option<usize>, String) {
+    let (index, reason) = choice.pick(adapters);
+    match index.map(|index| (&adapters[index].name, verdict(&adapters[index]))) {
+        Some((name, Some((_, Some(fault))))) => (None, format!("{name} computes wrongly: {fault}")),
+        _ => (index, reason.to_string()),
+    }
 }
 
 /// The adapters that a user means, by their indices: all of them, or those of a number or a part of a name.

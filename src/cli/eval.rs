@@ -15,9 +15,9 @@ pub struct EvalArgs {
     /// Datasets, then the parameter file (params.json) or the folder of a run
     #[arg(required = true, num_args = 2.., value_names = ["DATASET", "PARAMS"])]
     files: Vec<PathBuf>,
-    /// squared, cross-entropy, or power:Q
-    #[arg(long, value_name = "LOSS", default_value = "squared")]
-    loss: String,
+    /// squared, cross-entropy, or power:Q [default: that of the parameter file, or squared]
+    #[arg(long, value_name = "LOSS")]
+    loss: Option<String>,
     #[command(flatten)]
     scale: ScaleArgs,
 }
@@ -27,7 +27,7 @@ pub struct EvalArgs {
 /// # Errors
 /// Files that cannot be read or do not belong together.
 pub fn run(args: &EvalArgs, context: &Context) -> anyhow::Result<()> {
-    let loss = args.loss.parse()?;
+    let loss = args.loss.as_deref().map(str::parse).transpose()?;
     let given = args.scale.k()?;
     let Some((parameters, datasets)) = args.files.split_last() else {
         return Err(Error::Usage("expected a dataset and a parameter file".to_string()).into());

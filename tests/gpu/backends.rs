@@ -329,7 +329,7 @@ fn a_device_in_trouble_is_replaced_and_the_run_goes_on() {
         }
         let (outcome, _) = in_trouble(&data, &config, Trouble::NoMemory, true);
         let error = outcome.unwrap_err().to_string();
-        assert!(error.starts_with("GPU: 40 KiB of memory are too little; "), "{error}");
+        assert!(error.starts_with("GPU: 40 KiB of memory is too little; "), "{error}");
     }
 }
 
@@ -366,7 +366,7 @@ fn a_limit_of_memory_streams_and_says_so() {
     let (code, out, err) = bench.run(&[&gpu[..], &flags, &["c", "--gpu-memory", "50K"]].concat(), "");
     assert_eq!((code, out.as_str()), (1, ""));
     assert_one_line(&err);
-    assert!(err.contains("50 KiB of memory are too little; "), "{err}");
+    assert!(err.contains("50 KiB of memory is too little; "), "{err}");
     let (code, _, err) = bench.run(&[&gpu[..], &flags, &["c", "--gpu-memory", "much"]].concat(), "");
     assert!(code == 2 && err.contains("expected a size such as 64M or 2G"), "{err}");
     // With auto, the CPU takes over; without a real GPU it does anyway.

@@ -12,6 +12,7 @@ use crate::records::{DamagedList, Device, ListContents, Record, Records};
 
 /// A choice as it is kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "the tiles of a device")]
 struct StoredChoice {
     device: Device,
     /// Bytes that the open device had when it was measured: they decide which tables are staged.

@@ -39,8 +39,9 @@ pub struct FileLoss {
 }
 
 impl FileLoss {
-    /// Computes the loss of `parameters`, a file or the folder of a run, on datasets together. Where no `k` is
-    /// given, it is that of the file, and where that has none, the one that fits best.
+    /// Computes the loss of `parameters`, a file or the folder of a run, on datasets together. Where no `loss` is
+    /// given, it is that of the file, and where that names none, the squared error. Where no `k` is given, it is
+    /// that of the file, and where that has none, the one that fits best.
     ///
     /// # Errors
     /// Files that cannot be read or do not belong together; [`Error::Usage`] where K cannot be fitted;
@@ -48,10 +49,19 @@ impl FileLoss {
     pub fn on<P: AsRef<Path>>(
         datasets: &[P],
         parameters: &Path,
-        loss: LossKind,
+        loss: Option<LossKind>,
         k: Option<f64>,
     ) -> Result<Self> {
         let file = ParameterFile::read(parameters)?;
+        let loss = match loss {
+            Some(loss) => loss,
+            None if file.provenance.loss_kind.is_empty() => LossKind::Squared,
+            None => file
+                .provenance
+                .loss_kind
+                .parse()
+                .map_err(|error| Error::input(parameters, format!("loss_kind: {error}")))?,
+        };
         let data = dataset::read_positions(datasets)?;
         let theta = file.theta(&data.metadata().feature_set, parameters)?;
         let all: Vec<u32> = (0..data.len() as u32).collect();

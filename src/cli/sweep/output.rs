@@ -43,7 +43,7 @@ pub fn print_opening(sweep: &StartedSweep) -> Result<()> {
         counted(config.grid.len() as u64, "setting"),
         config.folds,
         config.method.name(),
-        config.epochs
+        counted(config.epochs, "epoch")
     );
     for (loss, k) in &config.k {
         let of = if config.k.len() > 1 { format!(" ({loss})") } else { String::new() };

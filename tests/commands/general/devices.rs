@@ -83,6 +83,11 @@ fn a_device_that_a_check_found_wrong_is_refused() {
         assert_one_line(&err);
         assert!(err.contains("is not measured") && err.contains("devices --check --device 0"), "{err}");
     }
+    let (code, out, _) = run(&["devices", "--json"]);
+    let listed: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let taken = &listed["choices"]["gpu"];
+    assert!(code == 0 && taken["adapter"].is_null(), "{out}");
+    assert!(taken["reason"].as_str().unwrap().contains("computes wrongly"), "{out}");
     let simulate = ["spsa", "simulate", "--backend", "gpu", "--repeats", "2", "-N", "2000"];
     for args in [&tune[..], &simulate] {
         let (code, _, err) = run(args);

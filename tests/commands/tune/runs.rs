@@ -269,7 +269,8 @@ fn eval_agrees_with_the_run() {
         let file = bench.json(&params);
         assert_eq!(eval["loss"], file["provenance"]["loss"]);
         assert_eq!((&eval["k"], &eval["positions"]), (&file["k"], &3000.into()));
-        let (_, text, _) = bench.run(&["eval", "d.bin", &params, "--loss", kind], "");
+        // The file says which loss it was tuned for.
+        let (_, text, _) = bench.run(&["eval", "d.bin", &params], "");
         assert!(text.contains(&format!("loss        {:.10} ({kind})", eval["loss"].as_f64().unwrap())));
         assert!(text.contains("(from the parameter file)"), "{text}");
     }

@@ -131,6 +131,7 @@ fn grids_are_ranked_and_the_best_is_written() {
 
     let (code, out, _) = bench.run(&["sweep", "d.bin", "--grid", "l2=1e-3,1e-4", "--epochs", "2"], "");
     assert_eq!((code, out.contains("judged by")), (0, true), "{out}");
+    assert!(out.contains("10: 2 settings on 5 folds; adam, 2 epochs"), "{out}");
     let seeds = sweep(
         &bench,
         &["d.bin", "--grid", "seed=1,2,3", "--grid", "l2=1e-3", "--epochs", "2", "--folds", "2"],

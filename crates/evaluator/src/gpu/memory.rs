@@ -47,7 +47,7 @@ pub(super) fn larger_limits(memory: u64) -> impl Iterator<Item = u64> {
 pub(super) fn memory_error(error: &Error, memory: u64, more: Option<u64>) -> Error {
     let Error::Gpu(reason) = error else { return Error::Gpu(error.to_string()) };
     let enough = more.map_or(String::new(), |more| format!("; {} would do", bytes_name(more)));
-    Error::Gpu(format!("{} of memory are too little{enough}: {reason}", bytes_name(memory)))
+    Error::Gpu(format!("{} of memory is too little{enough}: {reason}", bytes_name(memory)))
 }
 
 /// Bytes in the largest unit that leaves at least one, rounded up.
@@ -222,6 +222,6 @@ mod tests {
         assert_eq!(bytes_name(3 << 20), "3 MiB");
         assert_eq!(bytes_name(5 << 30), "5 GiB");
         let error = memory_error(&Error::Gpu("why".into()), 1 << 20, larger_limits(1 << 20).nth(1));
-        assert_eq!(error.to_string(), "GPU: 1 MiB of memory are too little; 4 MiB would do: why");
+        assert_eq!(error.to_string(), "GPU: 1 MiB of memory is too little; 4 MiB would do: why");
     }
 }
