@@ -119,10 +119,11 @@ pub(crate) struct Decision<'a, 'o> {
 /// What is being decided, and how far it is.
 fn search_text(at: StrengthProgress) -> String {
     let StrengthProgress { round, rounds, evaluation, evaluations } = at;
-    format!(
-        "the strength of the prior, by held-out loss: round {round} of at most {rounds}, evaluation {evaluation} of \
-         at most {evaluations}"
-    )
+    let part = match evaluation {
+        0 => "modeling losses".to_string(),
+        _ => format!("evaluation {evaluation} of at most {evaluations}"),
+    };
+    format!("the strength of the prior, by held-out loss: round {round} of at most {rounds}, {part}")
 }
 
 /// The error for K that cannot be fitted with the parameters.

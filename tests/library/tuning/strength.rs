@@ -128,6 +128,32 @@ fn results_without_meaning_leave_the_prior() {
 }
 
 #[test]
+fn progress_is_told_before_anything_takes_time() {
+    let data = sample();
+    let split = Split::try_new(&data, 0.0, 1, 1).unwrap();
+    let config = RunConfig::new(&data, &Prior::default(), K).unwrap();
+    let (request, stop) = (StrengthRequest::default(), AtomicBool::new(false));
+    let mut told = Vec::new();
+    choose_strength(&config, &data, &split, &cpu(), request, &stop, &mut |at| {
+        told.push((at.round, at.evaluation));
+        Ok(())
+    })
+    .unwrap();
+    // Each round models the losses first, which is told as its evaluation 0.
+    assert_eq!(told[..2], [(1, 0), (1, 1)]);
+    let next = |&(round, evaluation): &(usize, usize)| [(round, evaluation + 1), (round + 1, 0)];
+    assert!(told.windows(2).all(|pair| next(&pair[0]).contains(&pair[1])), "{told:?}");
+    // Asked to stop, a search does not begin to model.
+    let mut told = 0;
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    let answer = choose_strength(&config, &data, &split, &cpu(), request, &stop, &mut |_| {
+        told += 1;
+        Ok(())
+    });
+    assert!(matches!(answer, Err(gputexel::Error::Interrupted(_))) && told == 0);
+}
+
+#[test]
 fn settings_that_cannot_be_are_refused() {
     let data = sample();
     let split = Split::try_new(&data, 0.0, 1, 1).unwrap();

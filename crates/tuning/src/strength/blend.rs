@@ -50,7 +50,8 @@ pub struct BlendChoice {
 /// Chooses a share of [`BLENDS`] for the targets of a run on the training positions of a split, where search
 /// scores have the scale constant `search_k`. Each share is fitted with penalties whose weights held-out targets
 /// choose, whatever the run itself is regularized by. `fits_k` says whether K is fitted for each of them, on the
-/// prior, or that of `config` taken. `observe` is told the number of shares that were tried, before each. The targets in `data` are those of the last share tried, even on errors.
+/// prior, or that of `config` taken. `observe` is told the number of shares that were tried, before each. The targets
+/// in `data` are those of the last share tried, even on errors.
 ///
 /// Among shares that held-out results hardly tell apart, the smallest is taken: it follows the results of the
 /// games most closely, which are what counts, and inherits least of the engine whose scores they are. The

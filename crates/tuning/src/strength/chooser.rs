@@ -134,6 +134,14 @@ impl Chooser<'_> {
         let mut best: Option<Found> = None;
         for round in 0..ROUNDS {
             let mut evaluation = 0;
+            let progress = |evaluation| StrengthProgress {
+                round: round + 1,
+                rounds: ROUNDS,
+                evaluation,
+                evaluations: EVALUATIONS,
+            };
+            // Said before: with many parameters, the model takes longest.
+            self.proceed(progress(evaluation))?;
             let mut model = self.model(&z)?;
             model.hold(|i| held[i]);
             let pulled = self.pulled(&z);
@@ -145,16 +153,8 @@ impl Chooser<'_> {
                 evaluations: EVALUATIONS,
             };
             let (found, predicted) = minimize(&logarithms, limits, &mut |logarithms| {
-                if self.stop.load(Ordering::Relaxed) {
-                    return Err(Error::Interrupted("while choosing the strength of the prior".to_string()));
-                }
                 evaluation += 1;
-                (self.observe)(StrengthProgress {
-                    round: round + 1,
-                    rounds: ROUNDS,
-                    evaluation,
-                    evaluations: EVALUATIONS,
-                })?;
+                self.proceed(progress(evaluation))?;
                 let weights = weights(logarithms);
                 let held_out = model.held_out(&pulled, &weights)?;
                 let slopes = held_out.by_weight.iter().zip(&weights).map(|(slope, weight)| slope * weight);
@@ -243,6 +243,14 @@ impl Chooser<'_> {
         found.at =
             self.place(&found.model, &found.pulled, &found.around, &found.weights, origins.as_deref())?;
         Ok(true)
+    }
+
+    /// Tells what comes next, or ends the search if that is asked for.
+    pub(super) fn proceed(&mut self, next: StrengthProgress) -> Result<()> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted("while choosing the strength of the prior".to_string()));
+        }
+        (self.observe)(next)
     }
 
     /// The losses of the folds around a point.

@@ -4,8 +4,6 @@
 //! near the prior, and lets go step by step: each round changes weights by a limited factor, shortens steps that the
 //! exact loss does not confirm, and makes the next model where they lead.
 
-use std::sync::atomic::Ordering;
-
 use super::chooser::{Chooser, Found, LARGEST, weights};
 use super::progress::StrengthProgress;
 use super::search::{Limits, minimize};
@@ -33,6 +31,14 @@ impl Chooser<'_> {
         let mut origins = vec![self.parameterization.start(); self.folded.folds];
         for round in 0..ROUNDS {
             let mut evaluation = 0;
+            let progress = |evaluation| StrengthProgress {
+                round: round + 1,
+                rounds: ROUNDS,
+                evaluation,
+                evaluations: EVALUATIONS,
+            };
+            // Said before: with many parameters, the model takes longest.
+            self.proceed(progress(evaluation))?;
             let model = self.model(&z)?;
             let pulled = self.pulled(&z);
             let (low, high) = (self.least().ln(), LARGEST.ln());
@@ -46,16 +52,8 @@ impl Chooser<'_> {
                 evaluations: EVALUATIONS,
             };
             let (by, _) = minimize(&vec![0.0; self.kinds.len()], limits, &mut |by| {
-                if self.stop.load(Ordering::Relaxed) {
-                    return Err(Error::Interrupted("while choosing the strength of the prior".to_string()));
-                }
                 evaluation += 1;
-                (self.observe)(StrengthProgress {
-                    round: round + 1,
-                    rounds: ROUNDS,
-                    evaluation,
-                    evaluations: EVALUATIONS,
-                })?;
+                self.proceed(progress(evaluation))?;
                 let logarithms = moved(by);
                 let weights = weights(&logarithms);
                 let held_out = model.held_out(&pulled, &weights)?;

@@ -9,7 +9,7 @@ pub struct StrengthProgress {
     pub round: usize,
     /// Rounds, at most.
     pub rounds: usize,
-    /// Number of the evaluation in its round, from 1.
+    /// Number of the evaluation in its round, from 1; 0 while the losses are modeled.
     pub evaluation: usize,
     /// Evaluations in a round, at most.
     pub evaluations: usize,
