@@ -10,19 +10,24 @@ const EVERY: u64 = 30;
 /// Tells when a line is due: soon at first, to say that something happens, then rarely, to keep logs short.
 pub struct LineTimer {
     begun: Instant,
-    told: u64,
+    /// Lines that were due so far, which count as printed.
+    printed: u64,
 }
 
 impl LineTimer {
     /// Begins now.
     pub fn start() -> Self {
-        Self { begun: Instant::now(), told: 0 }
+        Self { begun: Instant::now(), printed: 0 }
     }
 
     /// Whether a line is due; then it counts as printed.
     pub fn is_due(&mut self) -> bool {
-        let told = std::mem::replace(&mut self.told, lines_after(self.begun.elapsed()));
-        told < self.told
+        self.due_at(self.begun.elapsed())
+    }
+
+    fn due_at(&mut self, elapsed: Duration) -> bool {
+        let before = std::mem::replace(&mut self.printed, lines_after(elapsed));
+        before < self.printed
     }
 
     /// Seconds since the beginning.
@@ -48,9 +53,8 @@ mod tests {
         let at: Vec<usize> = (1..due.len()).filter(|&second| due[second] > due[second - 1]).collect();
         assert_eq!(at, [2, 5, 10, 40, 70, 100]);
         let mut timer = LineTimer::start();
-        assert!(!timer.is_due());
-        timer.begun = Instant::now().checked_sub(Duration::from_secs(7)).unwrap();
-        // Two were due, and one of them says it all.
-        assert!(timer.is_due() && !timer.is_due());
+        // At 7 s, two are due, and one of them says it all.
+        let due = [1, 7, 8, 10, 39, 75, 99].map(|second| timer.due_at(Duration::from_secs(second)));
+        assert_eq!(due, [false, true, false, true, false, true, false]);
     }
 }

@@ -65,7 +65,7 @@ impl Bench {
         self.path(name)
     }
 
-    /// Runs in the folder; returns exit code, standard output, standard error.
+    /// Runs in the folder; returns exit code, standard output, and the [messages] on standard error.
     pub fn run(&self, args: &[&str], stdin: impl Into<Vec<u8>>) -> (i32, String, String) {
         let output = Command::cargo_bin("gputexel")
             .unwrap()
@@ -75,7 +75,7 @@ impl Bench {
             .output()
             .unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+        (output.status.code().unwrap(), text(output.stdout), messages(&text(output.stderr)))
     }
 
     /// Extracts to `out.bin`, which must work; returns the report and the dataset.
@@ -172,7 +172,7 @@ impl Bench {
             .unwrap()
     }
 
-    /// A shell command in the folder, the program being `$GPUTEXEL`.
+    /// As [`Self::run`], a shell command, in which the program is `$GPUTEXEL`.
     pub fn shell(&self, command: &str) -> (i32, String, String) {
         let output = std::process::Command::new("sh")
             .args(["-c", command])
@@ -183,7 +183,7 @@ impl Bench {
             .unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         let code = output.status.code().unwrap_or_else(|| panic!("{command}: {}", output.status));
-        (code, text(output.stdout), text(output.stderr))
+        (code, text(output.stdout), messages(&text(output.stderr)))
     }
 
     /// Extracts, which must fail with an exit code and leave no file; returns the error.
@@ -210,6 +210,11 @@ pub fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
         assert!(begun.elapsed() < Duration::from_secs(60), "still waiting until {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
+}
+
+/// Standard error without lines of progress, which only a busy machine takes long enough for.
+fn messages(err: &str) -> String {
+    err.split_inclusive('\n').filter(|line| !line.starts_with("reading: ")).collect()
 }
 
 /// Asserts that standard error holds one line, which is no panic.

@@ -37,10 +37,10 @@ fn print_opening(start: &Start<'_>) -> Result<()> {
     };
     let _ = writeln!(
         out,
-        "dataset     {}, {}, {} parameters ({})",
+        "dataset     {}, {}, {} ({})",
         counted(data.len() as u64, "position"),
         games,
-        2 * data.feature_count(),
+        counted(2 * data.feature_count() as u64, "parameter"),
         data.metadata().feature_set.name()
     );
     if split.held_out_part().is_some() {
@@ -56,8 +56,8 @@ fn print_opening(start: &Start<'_>) -> Result<()> {
         if moved > 0 {
             let _ = writeln!(
                 out,
-                "start       not at the prior for {moved} of {} parameters, because of the basis or its bounds",
-                first.len()
+                "start       not at the prior for {moved} of {}, because of the basis or its bounds",
+                counted(first.len() as u64, "parameter")
             );
         }
     }
@@ -87,9 +87,8 @@ pub struct Observer<'a> {
     started: bool,
     /// Whether positions were extracted, which go with the folder unless training begins.
     extracted: bool,
-    /// The bar of a bootstrap, and plain lines instead of it.
-    resamples: Option<ProgressBar>,
-    resample_lines: Option<LineTimer>,
+    /// How far a bootstrap is.
+    resamples: Option<Resamples>,
     /// The folder from which a run that was interrupted can be resumed.
     pub resumable: Option<PathBuf>,
 }
@@ -106,7 +105,6 @@ impl<'a> Observer<'a> {
             started: false,
             extracted: false,
             resamples: None,
-            resample_lines: None,
             resumable: None,
         }
     }
@@ -152,21 +150,12 @@ impl<'a> Observer<'a> {
                 }
             }
             RunEvent::Resampling { done, members, evaluations } => {
-                let bar = self.resamples.get_or_insert_with(|| resample_bar(self.context, members));
-                bar.set_position(done as u64);
-                bar.set_message(counted(evaluations as u64, "evaluation"));
-                let lines = self.resample_lines.get_or_insert_with(LineTimer::start);
-                if prints_lines(self.context) && lines.is_due() {
-                    let evaluations = counted(evaluations as u64, "evaluation");
-                    say(&format!(
-                        "bootstrap: {done} of {} done, {evaluations}\n",
-                        counted(members as u64, "resample")
-                    ))?;
-                }
+                let resamples = self.resamples.get_or_insert_with(|| Resamples::begin(self.context, members));
+                resamples.show(done, members, evaluations);
             }
             RunEvent::Resampled => {
-                if let Some(bar) = self.resamples.take() {
-                    bar.finish_and_clear();
+                if let Some(resamples) = self.resamples.take() {
+                    resamples.bar.finish_and_clear();
                 }
             }
             RunEvent::Resumable { folder } => self.resumable = Some(folder.to_path_buf()),
@@ -231,7 +220,8 @@ impl<'a> Observer<'a> {
 
     fn warn(&self, text: &str) {
         let print = || note!("gputexel: warning: {text}");
-        let bar = self.resamples.as_ref().or(self.progress.as_ref().map(|progress| &progress.bar));
+        let bar = self.resamples.as_ref().map(|resamples| &resamples.bar);
+        let bar = bar.or(self.progress.as_ref().map(|progress| &progress.bar));
         match bar.or(self.deciding.as_ref().map(|deciding| &deciding.spinner)) {
             Some(bar) => bar.suspend(print),
             None => print(),
@@ -277,15 +267,35 @@ fn decision_spinner(context: &Context) -> ProgressBar {
     spinner.with_finish(ProgressFinish::AndClear)
 }
 
-fn resample_bar(context: &Context, members: usize) -> ProgressBar {
-    let bar = match shows_progress(context) {
-        true => ProgressBar::new(members as u64),
-        false => ProgressBar::hidden(),
-    };
-    if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} resamples, {msg}") {
-        bar.set_style(style);
+/// How far a bootstrap is.
+struct Resamples {
+    bar: ProgressBar,
+    /// Plain lines instead of a bar.
+    lines: Option<LineTimer>,
+}
+
+impl Resamples {
+    fn begin(context: &Context, members: usize) -> Self {
+        let bar = match shows_progress(context) {
+            true => ProgressBar::new(members as u64),
+            false => ProgressBar::hidden(),
+        };
+        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} resamples, {msg}") {
+            bar.set_style(style);
+        }
+        Self { bar, lines: prints_lines(context).then(LineTimer::start) }
     }
-    bar
+
+    fn show(&mut self, done: usize, members: usize, evaluations: usize) {
+        let evaluations = counted(evaluations as u64, "evaluation");
+        self.bar.set_position(done as u64);
+        if self.lines.as_mut().is_some_and(LineTimer::is_due) {
+            let members = counted(members as u64, "resample");
+            // Progress that cannot be shown is no reason to give up what has been computed.
+            let _ = say(&format!("bootstrap: {done} of {members} done, {evaluations}\n"));
+        }
+        self.bar.set_message(evaluations);
+    }
 }
 
 fn print_extraction(context: &Context, report: &Report, output: &str) -> Result<()> {
@@ -410,7 +420,7 @@ impl Progress {
         if let Some(lines) = &mut self.lines {
             let line = format!("{noun} {epoch:>5} {text}\n");
             if lines.is_due() || epoch == 1 {
-                // As above.
+                // Progress that cannot be shown is no reason to give up the run.
                 let _ = say(&line);
                 self.skipped = None;
             } else {
@@ -435,7 +445,7 @@ impl Progress {
         }
         self.bar.finish_and_clear();
         if let Some(chart) = self.chart.as_ref().and_then(LossChart::draw) {
-            // As with progress.
+            // A chart that cannot be shown is none, either.
             let _ = say(&format!("{chart}\n"));
         }
     }
