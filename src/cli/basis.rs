@@ -9,7 +9,8 @@ use gputexel::run::BasisSettings;
 use gputexel::{Error, write_atomically};
 use serde_json::json;
 
-use super::target::or_stdout;
+use super::table::counted;
+use super::target::{check_file_flags, or_stdout};
 use super::{Context, answer, parsed, say};
 
 /// Flags that say what of the parameters is tuned.
@@ -112,6 +113,7 @@ pub struct BasisCommand {
 /// # Errors
 /// Bases that are none, and files that cannot be read or written.
 pub fn run(args: &BasisCommand, context: &Context) -> anyhow::Result<()> {
+    check_file_flags(&args.output, &[("--force", args.force)])?;
     let set = match (&args.dataset, args.model.as_deref()) {
         (Some(path), _) => dataset::tensors(path)?.0.feature_set,
         (None, model) => {
@@ -133,7 +135,9 @@ pub fn run(args: &BasisCommand, context: &Context) -> anyhow::Result<()> {
     let object = json!({ "file": path, "coordinates": coordinates, "parameters": parameters });
     answer(context, &object, || {
         format!(
-            "basis       {coordinates} coordinates for {parameters} parameters, written to {}\n",
+            "basis       {} for {}, written to {}\n",
+            counted(coordinates as u64, "coordinate"),
+            counted(parameters as u64, "parameter"),
             path.display()
         )
     })

@@ -13,7 +13,7 @@ use gputexel::{Error, check_apart, check_target, dataset, write_atomically};
 use super::backend::{set_threads, warn_of_damage};
 use super::devices::select;
 use super::table::{aligned, counted, grouped};
-use super::target::{is_stdout, or_stdout};
+use super::target::{check_file_flags, is_stdout, or_stdout};
 use super::{Context, answer, say};
 
 /// Arguments of `gputexel bench`.
@@ -62,6 +62,7 @@ pub fn run(args: &BenchArgs, context: &Context) -> anyhow::Result<()> {
         );
     }
     set_threads(args.threads)?;
+    check_file_flags(&args.output, &[("--force", args.force)])?;
     let output = or_stdout(&args.output);
     check_target(output, args.force)?;
     if let Some(output) = output {

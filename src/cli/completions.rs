@@ -6,7 +6,7 @@ use clap::Command;
 use clap_complete::Shell;
 use gputexel::{Error, Result, write_atomically};
 
-use super::target::or_stdout;
+use super::target::{check_file_flags, or_stdout};
 use super::{Context, examples, say};
 
 /// Flags of `completions`.
@@ -28,6 +28,7 @@ pub struct CompletionsArgs {
 /// # Errors
 /// A file that exists or cannot be written.
 pub fn run(args: &CompletionsArgs, context: &Context) -> anyhow::Result<()> {
+    check_file_flags(&args.output, &[("--force", args.force)])?;
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut examples::command(), "gputexel", &mut script);
     match or_stdout(&args.output) {
@@ -40,7 +41,7 @@ pub fn run(args: &CompletionsArgs, context: &Context) -> anyhow::Result<()> {
 #[derive(Debug, clap::Args)]
 pub struct ManArgs {
     /// A folder for one page per command [default: print the page of gputexel itself to standard output]
-    #[arg(short, long, value_name = "DIR", value_parser = super::target::file())]
+    #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Replace existing files
     #[arg(long, requires = "output")]
@@ -52,9 +53,10 @@ pub struct ManArgs {
 /// # Errors
 /// Files that exist or cannot be written.
 pub fn run_man(args: &ManArgs, context: &Context) -> anyhow::Result<()> {
+    check_file_flags(&args.output, &[("--force", args.force)])?;
     let mut command = examples::command().disable_help_subcommand(true);
     command.build();
-    let Some(folder) = &args.output else {
+    let Some(folder) = or_stdout(&args.output) else {
         return Ok(say(&String::from_utf8_lossy(&page(&command)?))?);
     };
     std::fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;

@@ -8,7 +8,7 @@ use gputexel::{Error, Result, check_outputs, check_present, write_atomically};
 use serde_json::{Map, Value, json};
 
 use super::table::counted;
-use super::target::or_stdout;
+use super::target::{check_file_flags, or_stdout};
 use super::{Context, answer, say};
 
 /// Flags of `export`.
@@ -126,6 +126,7 @@ impl ExportArgs {
 /// # Errors
 /// Files that cannot be read or written, values that do not fit what is asked for.
 pub fn run(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
+    check_file_flags(&args.output, &[("--force", args.force)])?;
     let format = args.format()?;
     let options = args.options(format)?;
     check_outputs(&[or_stdout(&args.output)], [&args.source], args.force)?;
@@ -194,6 +195,7 @@ pub struct ImportParamsArgs {
 /// # Errors
 /// Files that are no exports or do not belong together, and those that cannot be read or written.
 pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<()> {
+    check_file_flags(&args.output, &[("--force", args.force)])?;
     check_outputs(&[or_stdout(&args.output)], args.like.iter().chain([&args.file]), args.force)?;
     let file = args.like.clone().map(LikeSource::File);
     let request = ImportRequest {

@@ -36,7 +36,7 @@ pub struct WatchArgs {
 #[command(next_help_heading = "Watching")]
 pub struct TensorboardArgs {
     /// Write event files for TensorBoard to a folder in DIR that is named like the run's folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = super::target::file())]
     tensorboard: Option<PathBuf>,
 }
 

@@ -46,7 +46,7 @@ pub struct Played {
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Engines")]
     option_b: Vec<String>,
     /// The PGN file for the games [default: games.pgn in the folder]
-    #[arg(long, value_name = "FILE", help_heading = "Match")]
+    #[arg(long, value_name = "FILE", help_heading = "Match", value_parser = super::super::target::file())]
     pub(super) pgn: Option<PathBuf>,
 }
 

@@ -6,7 +6,7 @@ use gputexel::counted;
 use gputexel::patch::{self, Draft, DraftOptions, DraftOutput, InitReport, InitRequest, SourceLines};
 use serde_json::json;
 
-use super::super::target::or_stdout;
+use super::super::target::{check_file_flags, or_stdout};
 use super::{Context, say};
 
 /// Flags of `init`.
@@ -51,6 +51,7 @@ fn marker(text: &str) -> Result<String, String> {
 /// A place that is none, lines without numbers, a file that is there already.
 pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
     let SourceLines { source, first, last } = args.place.parse()?;
+    check_file_flags(&args.output, &[("--append", args.append), ("--force", args.force)])?;
     let target = or_stdout(&args.output);
     let output = match target.map(Path::to_path_buf) {
         None => DraftOutput::None,

@@ -102,7 +102,7 @@ struct ApplyArgs {
 struct BackupArgs {
     /// Keep backups in this folder, which several trees may share [default: .gputexel-patch in the
     /// folder of the sources]
-    #[arg(long, value_name = "DIR", conflicts_with = "no_backup")]
+    #[arg(long, value_name = "DIR", conflicts_with = "no_backup", value_parser = super::target::file())]
     backup: Option<PathBuf>,
     /// Keep no backups
     #[arg(long)]
@@ -140,7 +140,7 @@ struct UndoArgs {
     #[arg(value_name = "DIR")]
     place: PathBuf,
     /// The backup folder that was passed to tune or apply
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = super::target::file())]
     backup: Option<PathBuf>,
     /// Also restore files that were changed since; the changed files are kept in the backup folder
     #[arg(long)]

@@ -9,7 +9,7 @@ use gputexel::spsa::lists::{
 use gputexel::{Error, Result, check_target, write_atomically};
 use serde_json::json;
 
-use super::super::target::or_stdout;
+use super::super::target::{check_file_flags, or_stdout};
 use super::super::{Context, say};
 
 /// Flags of `spsa convert`.
@@ -65,6 +65,7 @@ pub struct ConvertArgs {
 /// # Errors
 /// Bad usage, lists that cannot be read, what the new format cannot say.
 pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
+    check_file_flags(&args.output, &[("--force", args.force)])?;
     let output = or_stdout(&args.output);
     check_target(output, args.force)?;
     if args.games.is_some_and(|games| games < 2) {

@@ -10,7 +10,7 @@ use gputexel::spsa::draft::{Draft, DraftOptions};
 use gputexel::{Error, check_target, write_atomically};
 use serde_json::json;
 
-use super::super::target::or_stdout;
+use super::super::target::{check_file_flags, or_stdout};
 use super::super::{Context, say};
 use super::convert::remark;
 
@@ -73,6 +73,7 @@ pub struct InitArgs {
 /// # Errors
 /// Bad usage, engines that do not start or have no such option, parameter files that cannot be read.
 pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
+    check_file_flags(&args.output, &[("--force", args.force)])?;
     let output = or_stdout(&args.output);
     check_target(output, args.force)?;
     let options = DraftOptions {

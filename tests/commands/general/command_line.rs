@@ -81,6 +81,7 @@ fn a_hyphen_is_standard_output_or_refused() {
         &["export", "run", "--to", "c"],
         &["import-params", "run/params.json"],
         &["spsa", "init", "--params", "run"],
+        &["man"],
     ] {
         let (code, out, err) = bench.run(args, "");
         assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
@@ -94,13 +95,38 @@ fn a_hyphen_is_standard_output_or_refused() {
         &["trace", "d.bin", "-o", "x", "--schema", "-"],
         &["compare", "run", "run", "--html", "-"],
         &["sweep", "d.bin", "--scale", "0.5:2:8", "--svg", "-"],
-        &["man", "-o", "-"],
+        &["tune", "d.bin", "--tensorboard", "-"],
+        &["match", "zero", "zero", "--pgn", "-"],
+        &["patch", "tune", "x.tune", ".", "--backup", "-"],
+        &["patch", "undo", ".", "--backup", "-"],
     ] {
         let err = bench.fails(args, 2);
         assert!(
             err.contains(" -: this cannot be written to standard output; ./- would be"),
             "{args:?}: {err}"
         );
+    }
+    // There, no file can be replaced or added to.
+    bench.write("list.csv", "A,10,0,100,5,0.002\n");
+    bench.write("search.cpp", "int margin = 12;\n");
+    for args in [
+        &["basis", "mirrored", "-o", "-", "--force"][..],
+        &["completions", "bash", "-o", "-", "--force"],
+        &["man", "-o", "-", "--force"],
+        &["export", "run", "--to", "c", "-o", "-", "--force"],
+        &["import-params", "run/params.json", "-o", "-", "--force"],
+        &["bench", "d.bin", "-o", "-", "--force"],
+        &["spsa", "init", "--params", "run", "-o", "-", "--force"],
+        &["spsa", "init", "--params", "run", "--force"],
+        &["spsa", "convert", "list.csv", "--to", "toml", "-o", "-", "--force"],
+        &["patch", "init", "search.cpp:1", "-o", "-", "--force"],
+        &["patch", "init", "search.cpp:1", "-o", "-", "--append"],
+    ] {
+        let said = format!(
+            "gputexel: {} needs a file to write to, and this goes to standard output\n",
+            args[args.len() - 1]
+        );
+        assert_eq!(bench.fails(args, 2), said, "{args:?}");
     }
     assert!(!bench.path("-").exists());
 }
