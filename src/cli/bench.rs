@@ -96,11 +96,14 @@ pub fn run(args: &BenchArgs, context: &Context) -> anyhow::Result<()> {
     if args.tiles {
         let load = bench::load();
         let report = bench::measure_tiles(&data, &settings, &adapters, &stop, &mut progress)?;
-        let words = || warning_lines(bench::busy(load)) + &tiles::describe(&report);
-        return show(args, context, &report, words);
+        let shown = show(args, context, &report, || tiles::describe(&report));
+        warn(bench::busy(load));
+        return shown;
     }
     let report = bench::run(&data, &settings, &adapters, &stop, &mut progress)?;
-    show(args, context, &report, || describe(&report) + &warning_lines(report.warnings()))
+    let shown = show(args, context, &report, || describe(&report));
+    warn(report.warnings());
+    shown
 }
 
 /// Takes adapters out that a check has found to compute wrongly; refuses one that was asked for.
@@ -119,13 +122,16 @@ fn leave_out_faulty(adapters: &[AdapterSummary], chosen: &mut Vec<usize>, asked:
         if asked {
             return Err(Error::Gpu(reason).into());
         }
-        note!("gputexel: warning: {}", gputexel::printable(&reason));
+        warn([reason]);
     }
     Ok(())
 }
 
-fn warning_lines(warnings: impl IntoIterator<Item = String>) -> String {
-    warnings.into_iter().map(|warning| format!("warning: {warning}\n")).collect()
+/// Warns on standard error, whatever becomes of the report: figures of a busy machine are worth little in all forms.
+fn warn(warnings: impl IntoIterator<Item = String>) {
+    for warning in warnings {
+        note!("gputexel: warning: {}", gputexel::printable(&warning));
+    }
 }
 
 /// Prints a report in words or as JSON, and writes it where that is asked for.

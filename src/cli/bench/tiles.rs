@@ -4,14 +4,18 @@ use std::fmt::Write as _;
 
 use gputexel::devices::bench::{DeviceTiles, FastestTiles, Kept, TILE_MEMBERS, TilesReport};
 
-use super::super::table::{aligned, grouped};
+use super::super::table::{aligned, counted, grouped};
 use super::milliseconds;
 
 pub(super) fn describe(report: &TilesReport) -> String {
     if report.devices.is_empty() {
         return "no adapter to measure\n".to_string();
     }
-    let mut text = format!("{} positions, {} features\n", grouped(report.positions as u64), report.features);
+    let mut text = format!(
+        "{}, {}\n",
+        counted(report.positions as u64, "position"),
+        counted(report.features as u64, "feature")
+    );
     for device in &report.devices {
         let _ = writeln!(text, "{} ({}), {}", device.name, device.kind, device.driver);
         if let Some(why) = &device.error {
