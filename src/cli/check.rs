@@ -123,8 +123,8 @@ fn describe(checked: &Checked, args: &CheckArgs) -> String {
     if let Some(found) = &findings.gradient {
         let _ = writeln!(
             text,
-            "gradient    {} parameters on {}: relative deviation from finite differences at most {:.1e} ({}): {}",
-            found.parameters,
+            "gradient    {} on {}: relative deviation from finite differences at most {:.1e} ({}): {}",
+            counted(found.parameters as u64, "parameter"),
             counted(found.positions as u64, "position"),
             found.largest_difference,
             found.at,

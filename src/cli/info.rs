@@ -194,17 +194,16 @@ fn score_table(scores: &ScoresAgainstResults) -> String {
     out
 }
 
-/// A count of records that are named in the plural.
-fn counted_records(count: u64, plural: &str) -> String {
-    match plural {
-        "chains of moves" if count == 1 => "1 chain of moves".to_string(),
-        _ => counted(count, plural.trim_end_matches('s')),
-    }
+/// A count of records of an input.
+fn counted_records(count: u64, format: InputFormat) -> String {
+    let what = if count == 1 { format.record() } else { format.records() };
+    format!("{} {what}", grouped(count))
 }
 
 /// A source, and the games of it that kept a position, where that is known.
 fn describe_source(text: &mut String, source: &SourceRecord, kept: Option<u64>) {
-    let what = source.format.parse().map_or("lines", InputFormat::records);
+    // Those that are not among the formats, such as traces, have lines.
+    let format = source.format.parse().unwrap_or(InputFormat::Text);
     let labels = match (&source.labels, &source.point_of_view) {
         (Some(labels), Some(view)) => {
             let scale = source.results.as_ref().map_or(String::new(), |scale| format!(" from {scale}"));
@@ -219,7 +218,7 @@ fn describe_source(text: &mut String, source: &SourceRecord, kept: Option<u64>) 
         "  from {}: {} of {}{labels}",
         source.path,
         counted(source.positions, "position"),
-        counted_records(source.records, what)
+        counted_records(source.records, format)
     );
     if let Some(earlier) = &source.same_as {
         let _ = writeln!(text, "    has the same content as {earlier}: all of it was read twice");
@@ -229,4 +228,21 @@ fn describe_source(text: &mut String, source: &SourceRecord, kept: Option<u64>) 
         .map(|(label, count)| vec![format!("- {label}"), grouped(count)])
         .collect();
     *text += &aligned(&rows, 4);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_named_by_their_format() {
+        for (format, one, many) in [
+            ("pgn", "1 game", "1,200 games"),
+            ("text", "1 line", "1,200 lines"),
+            ("binpack", "1 chain of moves", "1,200 chains of moves"),
+        ] {
+            let format = format.parse().unwrap();
+            assert_eq!([1, 1200].map(|count| counted_records(count, format)), [one, many]);
+        }
+    }
 }

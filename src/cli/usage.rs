@@ -100,7 +100,13 @@ fn reason(error: &Error, typed: &[String]) -> String {
             format!("{flag} {value}: expected one of {}", list(ContextKind::ValidValue).join(", "))
         }
         (ErrorKind::ValueValidation, Some(flag), Some(value)) => {
-            format!("{flag} {value}: {}", refusal(error))
+            format!("{flag} {value}: {}", refusal(error, &value))
+        }
+        // A flag with values is named with them.
+        (ErrorKind::TooManyValues, Some(flag), _)
+            if argument.as_deref() == Some(flag) && flag.starts_with('-') =>
+        {
+            format!("{flag} takes no value")
         }
         (ErrorKind::TooManyValues, Some(flag), Some(value)) => {
             format!("{flag} {value}: one value too many")
@@ -133,16 +139,23 @@ fn given(arguments: &[String], typed: &[String]) -> Vec<String> {
 }
 
 /// Why a value is refused: what parsers of the standard library say is of no help to a user.
-fn refusal(error: &Error) -> String {
+fn refusal(error: &Error, value: &str) -> String {
     let Some(source) = std::error::Error::source(error) else { return "is not valid".to_string() };
     if source.is::<ParseFloatError>() {
         return "must be a number".to_string();
     }
     match source.downcast_ref::<ParseIntError>().map(ParseIntError::kind) {
         Some(IntErrorKind::PosOverflow) => "is too large".to_string(),
+        Some(_) if is_negative(value) => "must not be negative".to_string(),
         Some(_) => "must be a whole number".to_string(),
         None => source.to_string(),
     }
+}
+
+/// Whether a value is a whole number below 0, or -0.
+fn is_negative(value: &str) -> bool {
+    let digits = value.strip_prefix('-').unwrap_or_default();
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn joined(names: &[String]) -> String {
@@ -181,10 +194,12 @@ mod tests {
                 "tune x --epochs 99999999999999999999",
                 "--epochs 99999999999999999999: is too large; gputexel tune",
             ),
+            ("tune x --epochs=-3", "--epochs -3: must not be negative; gputexel tune"),
+            ("tune x --epochs=-x", "--epochs -x: must be a whole number; gputexel tune"),
             ("tune x --holdout abc", "--holdout abc: must be a number; gputexel tune"),
             ("tune x --holdout", "--holdout needs a value; gputexel tune"),
             ("tune x --seed 1 --seed 2", "--seed can be given only once; gputexel tune"),
-            ("info x --json=3", "--json 3: one value too many; gputexel info"),
+            ("info x --json=3", "--json takes no value; gputexel info"),
             (
                 "completions tcsh",
                 "<SHELL> tcsh: expected one of bash, elvish, fish, powershell, zsh; gputexel completions",

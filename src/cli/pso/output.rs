@@ -42,11 +42,12 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
         100.0 * (swarm - original) / original,
         outcome.best_epoch
     );
-    out += &regularized_line(tuned);
     if let Some(polish) = polish {
         out += &polish_line(polish);
         out += &tuned.rounding.as_ref().map(rounding_lines).unwrap_or_default();
     }
+    // Behind them, because it is that of the values in the end.
+    out += &regularized_line(tuned);
     if let Some((before, after)) = tuned.held_out_before.zip(tuned.held_out) {
         let _ = writeln!(out, "held out    {before:.10} -> {after:.10}");
     }

@@ -67,8 +67,12 @@ fn active_text(config: &RunConfig, member: usize) -> String {
     }
     let active: Vec<&Penalty> = config.penalties.iter().filter(|penalty| penalty.weight > 0.0).collect();
     if !active.is_empty() {
-        let mut kinds: Vec<String> = active.iter().map(|penalty| penalty.kind.to_string()).collect();
-        kinds.dedup();
+        let mut kinds: Vec<String> = Vec::new();
+        for kind in active.iter().map(|penalty| penalty.kind.to_string()) {
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
         let noun = if kinds.len() == 1 { "penalty" } else { "penalties" };
         parts.push(format!("{noun} {}", kinds.join(", ")));
     }

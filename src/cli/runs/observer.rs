@@ -445,7 +445,7 @@ impl Progress {
         }
         self.bar.finish_and_clear();
         if let Some(chart) = self.chart.as_ref().and_then(LossChart::draw) {
-            // A chart that cannot be shown is none, either.
+            // Nor is a chart that cannot be shown a reason to give up.
             let _ = say(&format!("{chart}\n"));
         }
     }

@@ -28,8 +28,8 @@ pub fn rounding_lines(outcome: &RoundingOutcome) -> String {
     if outcome.exact_steps > 0 {
         let _ = writeln!(
             out,
-            "exact       {} more improved the exact loss",
-            counted(outcome.exact_steps, "step")
+            "exact       {} improved the exact loss",
+            counted(outcome.exact_steps, "more step")
         );
     }
     let _ = match (survey.improving.len(), survey.smallest_increase) {

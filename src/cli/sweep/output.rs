@@ -23,9 +23,9 @@ pub fn print_opening(sweep: &StartedSweep) -> Result<()> {
     };
     let _ = writeln!(
         out,
-        "dataset     {}, {what}, {} parameters ({})",
+        "dataset     {}, {what}, {} ({})",
         counted(data.len() as u64, "position"),
-        config.start.len(),
+        counted(config.start.len() as u64, "parameter"),
         data.metadata().feature_set.name()
     );
     if let Some(basis) = &config.basis {

@@ -94,15 +94,16 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     if fractions > 0 {
         let _ = writeln!(
             out,
-            "note        {} not an integer yet; use --round local to round",
-            counted(fractions as u64, "integer coordinate")
+            "note        integer coordinates without whole values yet: {}; use --round local",
+            grouped(fractions as u64)
         );
     }
     if tuned.positions < 10 * outcome.z.len() as u64 {
         let _ = writeln!(
             out,
-            "warning     too few positions, {}, for {}: expect noise; --l2 and --holdout help",
-            grouped(tuned.positions),
+            "warning     {} {} too few for {}: expect noise; --l2 and --holdout help",
+            counted(tuned.positions, "position"),
+            if tuned.positions == 1 { "is" } else { "are" },
             counted(outcome.z.len() as u64, "parameter")
         );
     }

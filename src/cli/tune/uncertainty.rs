@@ -50,7 +50,6 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
     let (set, config, outcome) = (&tuned.features, tuned.config(), &tuned.outcome);
     let sandwich = &findings.sandwich;
     let mut out = String::new();
-    let clusters = grouped(sandwich.clusters as u64);
     let units = if set.program.is_some() { " (of accumulators in units of their sums)" } else { "" };
     let _ = match sandwich.by_game {
         true => {
@@ -62,7 +61,8 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
         }
         false => writeln!(
             out,
-            "errors      standard errors in centipawns{units}; no games: {clusters} positions are treated as independent"
+            "errors      standard errors in centipawns{units}; no games: {}, treated as independent",
+            counted(sandwich.clusters as u64, "position")
         ),
     };
     out += &aligned(&medians(findings, set), 12);
@@ -79,7 +79,8 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
     let (all, beyond) = findings.beyond(&tuned.config().prior_theta, tuned.parameters());
     let _ = writeln!(
         out,
-        "from prior  {beyond} of {all} parameters differ by more than {BEYOND} standard errors"
+        "from prior  {beyond} of {} differ by more than {BEYOND} standard errors",
+        counted(all as u64, "parameter")
     );
     if let Some(share) = findings.prior_share() {
         let percent = 100.0 * share;
@@ -147,19 +148,20 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
         );
         if bootstrap.unfinished > 0 {
             let why = match space_of(&config.parameterization()).is_bounded() {
-                true => ": their spread may be too small",
+                true => ": the spread may be too small",
                 false => ", which may be at infinity: try --l2",
             };
             let _ = writeln!(
                 out,
-                "warning     {} short of the optimum{why}",
-                counted(bootstrap.unfinished as u64, "resample")
+                "warning     {} did not reach {} optimum{why}",
+                counted(bootstrap.unfinished as u64, "resample"),
+                if bootstrap.unfinished == 1 { "its" } else { "their" }
             );
         }
         if bootstrap.used < bootstrap.members {
             let lost = bootstrap.members - bootstrap.used;
-            let _ =
-                writeln!(out, "warning     {} without positions left out", counted(lost as u64, "resample"));
+            let lost = counted(lost as u64, "resample");
+            let _ = writeln!(out, "warning     left out {lost} that drew no positions");
         }
     }
     out

@@ -38,6 +38,12 @@ fn the_loss_with_regularization_is_what_was_minimized() {
     assert!(page.contains("with regularization"), "the report lacks it");
     let one = printed(&bench, &["--out", "c", "--prior-strength", "mean=1e-3"]);
     assert!(one.contains(": loss plus penalty mean\n") && !one.contains("L2 0"), "{one}");
+    // Each kind is named once.
+    let twice = "mean:pawn=1e-3,ridge:king=1e-4,mean:knight=1e-3";
+    let twice = printed(&bench, &["--out", "f", "--prior-strength", twice]);
+    assert_eq!(twice.matches(": loss plus penalties ").count(), 1, "{twice}");
+    let line = twice.lines().find(|line| line.starts_with("regularized ")).unwrap();
+    assert_eq!((line.matches("mean").count(), line.matches("ridge").count()), (1, 1), "{line}");
     // Without any, nothing is said of it.
     let none = printed(&bench, &["--out", "d", "--l2", "0"]);
     assert!(!none.contains("regularized") && !none.contains("L2"), "{none}");
@@ -91,6 +97,11 @@ fn the_rule_that_ended_a_run_is_named_with_its_flag() {
     let pso = ["pso", "d.bin", "--out", "c", "--iterations", "2", "--backend", "cpu"];
     let (_, out, _) = bench.run(&pso, "");
     assert!(out.contains(": iteration limit reached (--iterations 2)\n"), "{out}");
+    // A polish is told before the regularized loss to which it leads.
+    let polished = [&pso[..], &["--l2", "1e-3", "--polish", "--force"]].concat();
+    let (_, text, err) = bench.run(&polished, "");
+    let [polish, regularized] = ["\npolished ", "\nregularized "].map(|start| text.find(start));
+    assert!(polish.is_some() && polish < regularized, "{text}{err}");
     let mut steps = out.lines().filter(|line| line.starts_with("iteration "));
     assert!(steps.all(|line| line.chars().count() <= 120), "{out}");
 }

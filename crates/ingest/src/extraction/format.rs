@@ -35,13 +35,23 @@ impl InputFormat {
         [Self::Pgn, Self::Text].into_iter().chain(Format::ALL.map(Self::Training))
     }
 
+    /// What one of its records is.
+    pub fn record(self) -> &'static str {
+        self.record_names()[0]
+    }
+
     /// What its records are, in the plural.
     pub fn records(self) -> &'static str {
+        self.record_names()[1]
+    }
+
+    /// What one and many of its records are.
+    fn record_names(self) -> [&'static str; 2] {
         match self {
-            Self::Pgn | Self::Training(Format::Viriformat) => "games",
-            Self::Text | Self::Training(Format::Lichess) => "lines",
-            Self::Training(Format::Binpack | Format::Plain) => "chains of moves",
-            Self::Training(Format::Bulletformat | Format::Marlinformat) => "records",
+            Self::Pgn | Self::Training(Format::Viriformat) => ["game", "games"],
+            Self::Text | Self::Training(Format::Lichess) => ["line", "lines"],
+            Self::Training(Format::Binpack | Format::Plain) => ["chain of moves", "chains of moves"],
+            Self::Training(Format::Bulletformat | Format::Marlinformat) => ["record", "records"],
         }
     }
 
