@@ -54,16 +54,19 @@ pub fn regularized_line(tuned: &Tuned) -> String {
     let (Some(before), Some(after)) = (tuned.loss_before, tuned.regularized_loss()) else {
         return String::new();
     };
-    let active = active_text(tuned.config(), tuned.outcome.best_member);
-    format!("regularized {}: loss plus {active}\n", change_text(before, after))
+    match active_text(tuned.config(), tuned.outcome.best_member) {
+        // Of several runs, one without a weight may be the best.
+        active if active.is_empty() => String::new(),
+        active => format!("regularized {}: loss plus {active}\n", change_text(before, after)),
+    }
 }
 
-/// What regularizes a run.
+/// What regularizes a run; empty if nothing does.
 fn active_text(config: &RunConfig, member: usize) -> String {
     let mut parts = Vec::new();
     let l2 = config.optimizer.l2(member);
     if l2 > 0.0 {
-        parts.push(format!("L2 {l2}"));
+        parts.push(format!("L2 {}", weight_text(l2)));
     }
     let active: Vec<&Penalty> = config.penalties.iter().filter(|penalty| penalty.weight > 0.0).collect();
     if !active.is_empty() {
@@ -76,10 +79,12 @@ fn active_text(config: &RunConfig, member: usize) -> String {
         let noun = if kinds.len() == 1 { "penalty" } else { "penalties" };
         parts.push(format!("{noun} {}", kinds.join(", ")));
     }
-    match parts.is_empty() {
-        true => "L2 0".to_string(),
-        false => parts.join(" and "),
-    }
+    parts.join(" and ")
+}
+
+/// A weight with as many digits as it was given with, and no row of zeros.
+fn weight_text(weight: f64) -> String {
+    if weight < 1e-2 { format!("{weight:e}") } else { weight.to_string() }
 }
 
 /// The lines about K that was fitted with the parameters: what the prior's loss is at which.

@@ -413,8 +413,10 @@ impl Progress {
         };
         let swarms = swarms.unwrap_or_default();
         let held_out = held_out.map(|loss| format!(" held-out {loss:.8}")).unwrap_or_default();
+        // Most runs that are over in a second converge long before their last epoch.
+        let left = if seconds < 1.0 { String::new() } else { format!(", at most {left:.0} s left") };
         let text = format!(
-            "{label} {loss:.8}{held_out}{swarms}  {:.1} M positions/s  {seconds:.1} s, at most {left:.0} s left",
+            "{label} {loss:.8}{held_out}{swarms}  {:.1} M positions/s  {seconds:.1} s{left}",
             rate / 1e6
         );
         if let Some(lines) = &mut self.lines {

@@ -109,7 +109,8 @@ pub struct Fresh {
     /// no single step of any parameter improves the exact loss), or none [default: none]
     #[arg(long, value_name = "HOW", help_heading = "Optimizer")]
     pub(super) round: Option<String>,
-    /// Epoch limit [default: 400 for gn-lbfgs, 50 for gauss-newton, 500 for adam and local]
+    /// Epoch limit; the first epoch of gn-lbfgs and gauss-newton evaluates the prior [default: 400 for gn-lbfgs,
+    /// 50 for gauss-newton, 500 for adam and local]
     #[arg(long, value_name = "N", help_heading = "Stopping")]
     pub(super) epochs: Option<u64>,
     /// Time limit in seconds

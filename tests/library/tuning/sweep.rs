@@ -456,7 +456,7 @@ fn retraining_uses_every_position() {
     let mut config = config(&data, &["l2=1e-5,1e-3"], NEWTON, 30);
     config.blend_k = None;
     let trained = retrain(&config, &data, 1, &cpu, &AtomicBool::new(false)).unwrap();
-    assert!(trained.optimizer.contains("L2 0.001"), "{}", trained.optimizer);
+    assert!(trained.optimizer.contains("L2 1e-3"), "{}", trained.optimizer);
     // At the minimum of the whole, the gradient and the pull toward the prior cancel.
     let objective = Objective { k: 0.9, loss: LossKind::Squared };
     let reference = objective::loss_and_gradient(&data, objective, &trained.theta, 0..data.len());
