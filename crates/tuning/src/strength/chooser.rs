@@ -133,15 +133,9 @@ impl Chooser<'_> {
         let mut held = vec![false; z.len()];
         let mut best: Option<Found> = None;
         for round in 0..ROUNDS {
-            let mut evaluation = 0;
-            let progress = |evaluation| StrengthProgress {
-                round: round + 1,
-                rounds: ROUNDS,
-                evaluation,
-                evaluations: EVALUATIONS,
-            };
+            let mut progress = StrengthProgress::of_round(round, ROUNDS, EVALUATIONS);
             // Said before: with many parameters, the model takes longest.
-            self.proceed(progress(evaluation))?;
+            self.proceed(progress)?;
             let mut model = self.model(&z)?;
             model.hold(|i| held[i]);
             let pulled = self.pulled(&z);
@@ -153,8 +147,8 @@ impl Chooser<'_> {
                 evaluations: EVALUATIONS,
             };
             let (found, predicted) = minimize(&logarithms, limits, &mut |logarithms| {
-                evaluation += 1;
-                self.proceed(progress(evaluation))?;
+                progress.evaluation += 1;
+                self.proceed(progress)?;
                 let weights = weights(logarithms);
                 let held_out = model.held_out(&pulled, &weights)?;
                 let slopes = held_out.by_weight.iter().zip(&weights).map(|(slope, weight)| slope * weight);

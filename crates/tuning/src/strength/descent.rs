@@ -30,15 +30,9 @@ impl Chooser<'_> {
         // The folds' own points, which have never seen them.
         let mut origins = vec![self.parameterization.start(); self.folded.folds];
         for round in 0..ROUNDS {
-            let mut evaluation = 0;
-            let progress = |evaluation| StrengthProgress {
-                round: round + 1,
-                rounds: ROUNDS,
-                evaluation,
-                evaluations: EVALUATIONS,
-            };
+            let mut progress = StrengthProgress::of_round(round, ROUNDS, EVALUATIONS);
             // Said before: with many parameters, the model takes longest.
-            self.proceed(progress(evaluation))?;
+            self.proceed(progress)?;
             let model = self.model(&z)?;
             let pulled = self.pulled(&z);
             let (low, high) = (self.least().ln(), LARGEST.ln());
@@ -52,8 +46,8 @@ impl Chooser<'_> {
                 evaluations: EVALUATIONS,
             };
             let (by, _) = minimize(&vec![0.0; self.kinds.len()], limits, &mut |by| {
-                evaluation += 1;
-                self.proceed(progress(evaluation))?;
+                progress.evaluation += 1;
+                self.proceed(progress)?;
                 let logarithms = moved(by);
                 let weights = weights(&logarithms);
                 let held_out = model.held_out(&pulled, &weights)?;

@@ -15,5 +15,12 @@ pub struct StrengthProgress {
     pub evaluations: usize,
 }
 
+impl StrengthProgress {
+    /// The beginning of a round, which are numbered from 0 here, of at most so many rounds and evaluations.
+    pub(super) fn of_round(round: usize, rounds: usize, evaluations: usize) -> Self {
+        Self { round: round + 1, rounds, evaluation: 0, evaluations }
+    }
+}
+
 /// What is told how far a search for weights is; an error ends it.
 pub type StrengthObserver<'a> = dyn FnMut(StrengthProgress) -> Result<()> + 'a;
