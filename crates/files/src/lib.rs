@@ -31,7 +31,7 @@ pub use advice::Advice;
 pub use appending::{AppendFile, is_open_at};
 pub use atomic::{AtomicFile, staging_folder, write_atomically};
 pub use error::{Error, Remedy, Result};
-pub use messages::{counted, escaped, grouped, printable, shown, shown_number};
+pub use messages::{counted, escaped, grouped, printable, shown, shown_number, weight_text};
 pub use paths::{absolute, is_one, without_links};
 pub use reading::{RECORD_BYTES, SETTINGS_BYTES, read_limited, read_whole, read_whole_text};
 pub use removed::remove_until_rewritten;

@@ -52,6 +52,11 @@ pub fn counted(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
+/// A weight as it is read most easily, small ones as powers of ten: `0.5`, `1e-5`.
+pub fn weight_text(weight: f64) -> String {
+    if weight < 1e-2 { format!("{weight:e}") } else { weight.to_string() }
+}
+
 /// A count with commas: `1234567` as `1,234,567`.
 pub fn grouped(count: u64) -> String {
     let digits = count.to_string();

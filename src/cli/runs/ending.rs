@@ -5,6 +5,7 @@ use std::fmt::Write as _; // to strings, which cannot fail
 use gputexel::model::Penalty;
 use gputexel::run::Tuned;
 use gputexel::tuning::{OptimizerConfig, RunConfig, ScaleMode, StopReason};
+use gputexel::weight_text;
 
 use super::super::table::counted;
 
@@ -80,11 +81,6 @@ fn active_text(config: &RunConfig, member: usize) -> String {
         parts.push(format!("{noun} {}", kinds.join(", ")));
     }
     parts.join(" and ")
-}
-
-/// A weight with as many digits as it was given with, and no row of zeros.
-fn weight_text(weight: f64) -> String {
-    if weight < 1e-2 { format!("{weight:e}") } else { weight.to_string() }
 }
 
 /// The lines about K that was fitted with the parameters: what the prior's loss is at which.

@@ -8,7 +8,7 @@ use gputexel::spsa::numbers::four_digits as number;
 use gputexel::spsa::run::{Header, RunState};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::super::super::table::{aligned, duration, grouped};
+use super::super::super::table::{aligned, counted, duration, grouped};
 use super::super::super::{Context, shows_progress};
 
 /// Time between plain lines, and between tables on a terminal.
@@ -117,11 +117,6 @@ pub fn games(state: &RunState) -> String {
         text += &format!(", {} lost on time", counted(late, "game"));
     }
     text
-}
-
-/// `1 pair`, `2 pairs`.
-pub fn counted(number: u64, noun: &str) -> String {
-    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
 /// Elo with its error.

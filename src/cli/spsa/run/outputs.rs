@@ -7,8 +7,8 @@ use gputexel::spsa::numbers::four_digits as number;
 use gputexel::spsa::run::{Header, RunState};
 use gputexel::{Result, write_atomically};
 
-use super::super::super::table::{aligned, grouped, percent};
-use super::live::{counted, games, heading, parameter_rows};
+use super::super::super::table::{aligned, counted, grouped, percent};
+use super::live::{games, heading, parameter_rows};
 
 /// The picture's name in the folder.
 const PICTURE: &str = "paths.svg";
