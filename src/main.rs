@@ -4,6 +4,10 @@ mod cli;
 
 use std::process::ExitCode;
 
+/// Has large arrays go to files where memory is limited.
+#[global_allocator]
+static ALLOCATOR: gputexel_paging::PagingAllocator = gputexel_paging::PagingAllocator;
+
 fn main() -> ExitCode {
     return_large_blocks();
     gputexel::matches::client::supervise_engines();

@@ -10,6 +10,7 @@ use gputexel::checking::{
 
 use gputexel::run::are_datasets;
 
+use super::memory::MemoryArgs;
 use super::reading_progress::with_progress;
 use super::table::{aligned, counted, grouped, percent, phase_table};
 use super::{Context, answer};
@@ -45,6 +46,8 @@ pub struct CheckArgs {
     /// Stop if more than this share of a trace's lines is unusable
     #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
     max_bad_share: f64,
+    #[command(flatten)]
+    pub(super) memory: MemoryArgs,
 }
 
 /// Runs `check`.

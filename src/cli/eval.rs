@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use gputexel::Error;
 use gputexel::tuning::{FileLoss, ScaleOrigin};
 
+use super::memory::MemoryArgs;
 use super::scale::{ScaleArgs, scale_forms};
 use super::table::grouped;
 use super::{Context, answer};
@@ -20,6 +21,8 @@ pub struct EvalArgs {
     loss: Option<String>,
     #[command(flatten)]
     scale: ScaleArgs,
+    #[command(flatten)]
+    pub(super) memory: MemoryArgs,
 }
 
 /// Runs `eval`.

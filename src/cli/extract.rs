@@ -8,6 +8,7 @@ use gputexel::chess::selection::Selection;
 use gputexel::extraction::{ExtractSettings, Report, extract};
 use gputexel::model::{FeatureKind, FeatureSet};
 
+use super::memory::MemoryArgs;
 use super::reading::{ReadingArgs, describe_source};
 use super::reading_progress::with_progress;
 use super::table::{bytes, counted, grouped, result_table};
@@ -48,6 +49,8 @@ pub struct ExtractArgs {
     phase: String,
     #[command(flatten)]
     reading: ReadingArgs,
+    #[command(flatten)]
+    pub(super) memory: MemoryArgs,
 }
 
 impl ExtractArgs {

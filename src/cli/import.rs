@@ -8,6 +8,7 @@ use gputexel::trace::{CompiledSchema, ImportReport, ImportSettings, export_files
 use gputexel::{check_apart, check_outputs, dataset, write_atomically};
 use serde_json::json;
 
+use super::memory::MemoryArgs;
 use super::reading_progress::with_progress;
 use super::table::{aligned, bytes, counted, grouped, percent, result_table};
 use super::{Context, answer};
@@ -51,6 +52,8 @@ pub struct ImportArgs {
     /// Worker threads [default: one per core]; the output does not depend on it
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    #[command(flatten)]
+    pub(super) memory: MemoryArgs,
 }
 
 /// Flags of `trace`.
@@ -68,6 +71,8 @@ pub struct TraceArgs {
     /// Replace existing files
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    pub(super) memory: MemoryArgs,
 }
 
 /// Runs `import`.

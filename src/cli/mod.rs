@@ -27,6 +27,7 @@ mod info;
 mod lines;
 mod live;
 mod matches;
+mod memory;
 mod patch;
 mod pso;
 mod reading;
@@ -138,6 +139,25 @@ enum Command {
     Man(completions::ManArgs),
 }
 
+impl Command {
+    /// The flags that limit memory, of commands that read positions.
+    fn memory(&self) -> Option<&memory::MemoryArgs> {
+        match self {
+            Self::Tune(args) => Some(&args.memory),
+            Self::Sweep(args) => Some(&args.memory),
+            Self::Pso(args) => Some(&args.memory),
+            Self::Extract(args) => Some(&args.memory),
+            Self::Import(args) => Some(&args.memory),
+            Self::Trace(args) => Some(&args.memory),
+            Self::Check(args) => Some(&args.memory),
+            Self::Eval(args) => Some(&args.memory),
+            Self::Compare(args) => Some(&args.memory),
+            Self::Report(args) => Some(&args.memory),
+            _ => None,
+        }
+    }
+}
+
 static CANCEL: AtomicBool = AtomicBool::new(false);
 
 /// Set by a second Ctrl-C.
@@ -163,6 +183,11 @@ pub fn main() -> ExitCode {
     });
     let context =
         Context { json: cli.json, quiet: cli.quiet, command_line: typed.join(" "), cancel: &CANCEL };
+    if let Some(memory) = cli.command.memory()
+        && let Err(error) = memory.begin()
+    {
+        return fail(error.into());
+    }
     let result = match &cli.command {
         Command::Tune(args) => tune::run(args, &context),
         Command::Sweep(args) => sweep::run(args, &context),
@@ -196,18 +221,19 @@ pub fn main() -> ExitCode {
         // That the engines are gone has ended the command; the handler ends the program.
         std::thread::park();
     }
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // The library's errors say all in one line; others are told with their sources.
-            let (code, text) = match error.downcast::<gputexel::Error>() {
-                Ok(ours) => (ours.exit_code(), in_flags(ours)),
-                Err(error) => (1, gputexel::printable(&format!("{error:#}")).into_owned()),
-            };
-            let _ = writeln!(std::io::stderr(), "gputexel: {text}");
-            ExitCode::from(code)
-        }
-    }
+    memory::tell(&context);
+    result.map_or_else(fail, |()| ExitCode::SUCCESS)
+}
+
+/// Prints an error; returns its exit code.
+fn fail(error: anyhow::Error) -> ExitCode {
+    // The library's errors say all in one line; others are told with their sources.
+    let (code, text) = match error.downcast::<gputexel::Error>() {
+        Ok(ours) => (ours.exit_code(), in_flags(ours)),
+        Err(error) => (1, gputexel::printable(&format!("{error:#}")).into_owned()),
+    };
+    let _ = writeln!(std::io::stderr(), "gputexel: {text}");
+    ExitCode::from(code)
 }
 
 /// An error of the library in one line, with the flags that mend it.

@@ -8,6 +8,7 @@ use gputexel::tuning::RunRecord;
 use gputexel::{Error, Result, check_apart, check_target, write_atomically};
 use serde_json::json;
 
+use super::memory::MemoryArgs;
 use super::{Context, say};
 
 /// Flags of `report`.
@@ -28,6 +29,8 @@ pub struct ReportArgs {
     /// Overwrite FILE if it exists
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    pub(super) memory: MemoryArgs,
 }
 
 /// Runs `report`.

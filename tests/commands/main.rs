@@ -13,6 +13,7 @@ mod general {
     mod bench;
     mod command_line;
     mod devices;
+    mod memory;
     mod outputs;
     mod tutorial;
 }

@@ -2,37 +2,11 @@
 
 use gputexel_files::{Error, Result};
 use gputexel_optimizer::ParticleSwarmSettings;
+use gputexel_paging::available;
 use gputexel_report::{bytes, grouped};
-use sysinfo::System;
 
 /// A population may take 1 / `SHARE` of the free memory; the rest is for the evaluator.
 const SHARE: u64 = 2;
-
-/// Free memory in bytes, according to the system and the limits of a container; `None` if the system does not
-/// report it.
-fn available() -> Option<u64> {
-    let mut system = System::new().ok()?;
-    system.refresh_memory();
-    let free = system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory);
-    Some(system.available_memory().min(free)).filter(|&bytes| bytes > 0).map(|bytes| bytes.min(allowed()))
-}
-
-/// Bytes that this process may still allocate under its own limit (`ulimit -v`).
-#[cfg(target_os = "linux")]
-fn allowed() -> u64 {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::As).current.unwrap_or(u64::MAX);
-    let taken = gputexel_files::read_whole_text("/proc/self/statm".as_ref(), gputexel_files::SETTINGS_BYTES)
-        .ok()
-        .and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok())
-        .map_or(0, |pages| pages * rustix::param::page_size() as u64);
-    limit.saturating_sub(taken)
-}
-
-/// Other systems have no such limit, or no way to query what is left of it.
-#[cfg(not(target_os = "linux"))]
-fn allowed() -> u64 {
-    u64::MAX
-}
 
 /// The number of free bytes, if it is less than needed.
 pub(crate) fn shortage(needed: u64) -> Option<u64> {

@@ -8,6 +8,7 @@ use gputexel::report::{Differences, Losses, Side, SortBy};
 use gputexel::{Error, check_outputs, write_atomically};
 
 use super::Context;
+use super::memory::MemoryArgs;
 use super::scale::ScaleArgs;
 
 /// Flags of `compare`.
@@ -46,6 +47,8 @@ pub struct CompareArgs {
     /// Show only the board of this table
     #[arg(long, value_name = "TABLE")]
     board: Option<String>,
+    #[command(flatten)]
+    pub(super) memory: MemoryArgs,
 }
 
 /// [`SortBy`] as a flag.

@@ -13,6 +13,7 @@ use super::Context;
 use super::backend::BackendArgs;
 use super::basis::BasisArgs;
 use super::live::WatchArgs;
+use super::memory::MemoryArgs;
 use super::scale::ScaleArgs;
 
 /// Flags of `sweep`.
@@ -67,6 +68,8 @@ pub struct SweepArgs {
     watch: WatchArgs,
     #[command(flatten)]
     backend: BackendArgs,
+    #[command(flatten)]
+    pub(super) memory: MemoryArgs,
 }
 
 /// Flags that decide what a sweep computes; a resumed one has them in its folder.

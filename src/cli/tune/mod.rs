@@ -18,6 +18,7 @@ use gputexel::{Error, Result};
 use super::backend::BackendArgs;
 use super::basis::BasisArgs;
 use super::live::{TensorboardArgs, Watch, WatchArgs};
+use super::memory::MemoryArgs;
 use super::runs;
 use super::scale::ScaleArgs;
 use super::{Context, parsed, with};
@@ -70,6 +71,8 @@ pub struct TuneArgs {
     tensorboard: TensorboardArgs,
     #[command(flatten)]
     backend: BackendArgs,
+    #[command(flatten)]
+    pub(super) memory: MemoryArgs,
 }
 
 /// Runs `tune`.

@@ -6,11 +6,17 @@ use super::super::Dataset;
 use super::canonical::{CHUNK, CanonicalRows};
 use super::{Bucket, Layout, Part, Shape};
 use gputexel_files::{Error, Result};
+use gputexel_paging::{keep_limit, portions};
 
 /// Positions that are filled in together.
 const FILLED: usize = 1 << 13;
 
-/// What positions are sorted by: the part, phase and endgame scale factor, then the entries with either sign.
+/// Positions that are sorted together. Whatever walks through a larger layout, or makes one, works in one region of memory
+/// at a time.
+const STRETCH: usize = 1 << 20;
+
+/// What positions are sorted by: the part and the stretch, phase and endgame scale factor, then the entries with
+/// either sign.
 type Key = (u32, u32, u16, u16);
 
 impl Layout {
@@ -40,18 +46,25 @@ impl Layout {
             Error::Usage("phase and endgame scale have too many units together".to_string())
         })?;
 
-        let keys: Vec<Key> = (0..positions)
-            .into_par_iter()
-            .with_min_len(CHUNK)
-            .map(|n| {
+        let stretches = positions.div_ceil(STRETCH);
+        let none = || Error::Usage(format!("a position belongs to none of the {parts} parts"));
+        if parts * stretches > u32::MAX as usize {
+            return Err(Error::Usage(format!("{parts} batches or held-out sets are too many")));
+        }
+        let mut keys: Vec<Key> = Vec::with_capacity(positions);
+        for first in (0..positions).step_by(STRETCH) {
+            let stretch = first / STRETCH;
+            let key = |n: usize| {
                 let (plus, minus) = rows.lengths(n);
                 let scale = dataset.scales.get(n).copied().unwrap_or(scale_one);
                 let taper = u32::from(dataset.phases[n]) << 16 | u32::from(scale);
-                (part_of(n).min(u32::MAX as usize) as u32, taper, plus, minus)
-            })
-            .collect();
-        if keys.par_iter().any(|key| key.0 as usize >= parts) {
-            return Err(Error::Usage(format!("a position belongs to none of the {parts} parts")));
+                let part = Some(part_of(n)).filter(|&part| part < parts)?;
+                Some(((part * stretches + stretch) as u32, taper, plus, minus))
+            };
+            let range = first..(first + STRETCH).min(positions);
+            let of_stretch: Option<Vec<Key>> = range.into_par_iter().with_min_len(CHUNK).map(key).collect();
+            keys.extend(of_stretch.ok_or_else(none)?);
+            keep_limit();
         }
 
         let mut layout = Self {
@@ -74,8 +87,11 @@ impl Layout {
         let mut last: Option<Key> = None;
         let mut entries = 0;
         for (index, &n) in layout.rows.iter().enumerate() {
+            if index.is_multiple_of(CHUNK) {
+                keep_limit();
+            }
             let key @ (part, taper, plus, minus) = keys[n as usize];
-            let part = part as usize;
+            let part = part as usize / stretches;
             if last.is_none_or(|(part, taper, ..)| (part, taper) != (key.0, key.1)) {
                 last = None;
                 while layout.parts.len() <= part {
@@ -115,8 +131,15 @@ impl Layout {
         layout.fill(&rows, entries);
         drop(rows);
         let gather = |column: &[f32]| -> Vec<f32> {
-            let of_rows = layout.rows.par_iter().with_min_len(CHUNK);
-            if column.is_empty() { Vec::new() } else { of_rows.map(|&n| column[n as usize]).collect() }
+            if column.is_empty() {
+                return Vec::new();
+            }
+            let mut values = vec![0.0; layout.rows.len()];
+            layout.rows.par_chunks(CHUNK).zip(values.par_chunks_mut(CHUNK)).for_each(|(rows, values)| {
+                keep_limit();
+                rows.iter().zip(values).for_each(|(&n, value)| *value = column[n as usize]);
+            });
+            values
         };
         layout.targets = gather(&dataset.results);
         (layout.weights, layout.offsets) = (gather(&dataset.weights), gather(&dataset.offsets));
@@ -145,6 +168,7 @@ impl Layout {
             pieces.push((rows, of_ids, of_coefficients));
         }
         pieces.into_par_iter().for_each(|(rows, ids, coefficients)| {
+            keep_limit();
             let mut at = 0;
             for &n in rows {
                 let (of_row, scales) = canonical.row(n as usize);
@@ -159,16 +183,27 @@ impl Layout {
     }
 }
 
+/// Phases that are collected before those that occur more than once are left out.
+const COLLECTED: usize = 1 << 16;
+
 /// The positions sorted by their keys, and by number where these are equal.
 fn sorted(keys: &[Key]) -> Vec<u32> {
     let (mut most_plus, mut most_minus) = (0, 0);
     let mut last = None;
     let mut outer: Vec<(u32, u32)> = Vec::new();
-    for &(part, taper, plus, minus) in keys {
-        (most_plus, most_minus) = (most_plus.max(plus), most_minus.max(minus));
-        // Neighbors are often of one phase.
-        if last.replace((part, taper)) != Some((part, taper)) {
-            outer.push((part, taper));
+    let mut full = COLLECTED;
+    for keys in portions(keys) {
+        for &(part, taper, plus, minus) in keys {
+            (most_plus, most_minus) = (most_plus.max(plus), most_minus.max(minus));
+            // Neighbors are often of one phase.
+            if last.replace((part, taper)) != Some((part, taper)) {
+                outer.push((part, taper));
+            }
+        }
+        if outer.len() > full {
+            outer.sort_unstable();
+            outer.dedup();
+            full = COLLECTED.max(2 * outer.len());
         }
     }
     outer.sort_unstable();
@@ -190,13 +225,13 @@ fn sorted(keys: &[Key]) -> Vec<u32> {
         (known.1 * plus + usize::from(of_plus)) * minus + usize::from(of_minus)
     };
     let mut next = vec![0u32; slots];
-    keys.iter().for_each(|key| next[slot(key)] += 1);
+    portions(keys).for_each(|keys| keys.iter().for_each(|key| next[slot(key)] += 1));
     let mut start = 0;
     for next in &mut next {
         (*next, start) = (start, start + *next);
     }
     let mut order = vec![0; keys.len()];
-    for (n, key) in keys.iter().enumerate() {
+    for (n, key) in portions(keys).flatten().enumerate() {
         let next = &mut next[slot(key)];
         order[*next as usize] = n as u32;
         *next += 1;

@@ -189,7 +189,8 @@ impl Layout {
     pub(super) fn check(self) -> Result<Self> {
         let broken = |what: &str| Err(Error::Usage(format!("the dataset is broken: {what}")));
         // A maximum and not `any`, because it is vectorized.
-        if self.ids.iter().max().is_some_and(|&id| usize::from(id) >= self.columns) {
+        let stray = |ids: &[u16]| ids.iter().max().is_some_and(|&id| usize::from(id) >= self.columns);
+        if gputexel_paging::portions(&self.ids).any(stray) {
             return broken("a feature id is out of range");
         }
         let (positions, entries) = (self.positions(), self.ids.len());

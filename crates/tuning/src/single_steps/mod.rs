@@ -7,6 +7,7 @@
 //! devices; the caller decides where the search starts, see [`Rounding`](super::Rounding). Of an evaluation with a
 //! program, `sums` keeps the sums that it computes scores from.
 
+mod index;
 mod sums;
 
 use std::ops::Range;
@@ -14,13 +15,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
+use self::index::{Entry, Index};
 use self::sums::ProgramSums;
 use super::Regularization;
+use gputexel_dataset::Layout;
 use gputexel_dataset::objective::{Objective, x_per_cp};
-use gputexel_dataset::{Layout, Shape};
 use gputexel_files::{Error, Result};
 use gputexel_model::{Parameterization, Penalty};
 use gputexel_optimizer::Space;
+use gputexel_paging::keep_limit;
 
 /// Fraction of the loss below which a change counts as a tie: a few ulps of the mean, which would differ with
 /// any other order of summation.
@@ -107,13 +110,6 @@ impl Units {
     }
 }
 
-/// Positions of each feature, ascending.
-struct Index {
-    starts: Vec<usize>,
-    positions: Vec<u32>,
-    coefficients: Vec<f32>,
-}
-
 /// A point z with the exact scores and losses of its positions; see the module.
 pub struct SingleSteps<'a> {
     problem: ExactProblem<'a>,
@@ -143,58 +139,6 @@ enum Effects<'a> {
     Scores(Index),
     /// Sums, of which a program makes scores.
     Sums(Box<ProgramSums<'a>>),
-}
-
-impl Index {
-    fn new(layout: &Layout, positions: &Range<usize>) -> Self {
-        let mut starts = vec![0usize; layout.features() + 1];
-        for shape in layout.shapes_in(positions.clone()) {
-            for i in 0..shape.positions.len() {
-                entries(layout, &shape, i, |id, _| starts[id + 1] += 1);
-            }
-        }
-        for id in 0..layout.features() {
-            starts[id + 1] += starts[id];
-        }
-        let mut next = starts.clone();
-        let total = starts[layout.features()];
-        let (mut list, mut coefficients) = (vec![0u32; total], vec![0f32; total]);
-        for shape in layout.shapes_in(positions.clone()) {
-            for (i, position) in shape.positions.clone().enumerate() {
-                entries(layout, &shape, i, |id, coefficient| {
-                    let slot = &mut next[id];
-                    list[*slot] = (position - positions.start) as u32;
-                    coefficients[*slot] = coefficient;
-                    *slot += 1;
-                });
-            }
-        }
-        Self { starts, positions: list, coefficients }
-    }
-
-    fn feature(&self, feature: usize) -> (&[u32], &[f32]) {
-        let range = self.starts[feature]..self.starts[feature + 1];
-        (&self.positions[range.clone()], &self.coefficients[range])
-    }
-}
-
-/// Visits each feature of row `i` of a shape once, with its coefficient.
-fn entries(layout: &Layout, shape: &Shape, i: usize, mut visit: impl FnMut(usize, f32)) {
-    let first = shape.first_entry + i * shape.row_length();
-    let range = first..first + shape.row_length();
-    let ids = &layout.ids()[range.clone()];
-    if !layout.unit_rows() {
-        let row = ids.iter().zip(&layout.coefficients()[range]);
-        row.for_each(|(&id, &coefficient)| visit(usize::from(id), coefficient));
-        return;
-    }
-    // Ids are ascending for each sign, and no id has both.
-    let (plus, minus) = ids.split_at(shape.plus);
-    for (sign, ids) in [(1.0, plus), (-1.0, minus)] {
-        for same in ids.chunk_by(|a, b| a == b) {
-            visit(usize::from(same[0]), sign * same.len() as f32);
-        }
-    }
 }
 
 /// The features changed by each coordinate.
@@ -257,8 +201,8 @@ impl<'a> SingleSteps<'a> {
         let touches = |pull: &Pull| match &effects {
             Effects::Sums(sums) => sums.has(pull.feature),
             Effects::Scores(index) => {
-                let positions = index.feature(pull.feature).0;
-                positions.iter().any(|&n| units[n as usize].blend(pull.mg, pull.eg) != 0.0)
+                let mut entries = index.feature(pull.feature);
+                entries.any(|entry| units[entry.position].blend(pull.mg, pull.eg) != 0.0)
             }
         };
         let regularization = problem.regularization();
@@ -334,21 +278,22 @@ impl<'a> SingleSteps<'a> {
             }
             score
         };
-        let chunk = |start: usize| -> Vec<f64> {
-            let mut scores = Vec::with_capacity(CHUNK);
-            for shape in layout.shapes_in(start..(start + CHUNK).min(last)) {
-                let (mut entry, length) = (shape.first_entry, shape.row_length());
-                for position in shape.positions.clone() {
-                    let units = self.units[position - first];
-                    scores.push(score_of(position, units, entry..entry + length, shape.plus));
-                    entry += length;
+        let mut scores = vec![0.0; last - first];
+        scores.par_chunks_mut(CHUNK).zip((first..last).into_par_iter().step_by(CHUNK)).for_each(
+            |(scores, start)| {
+                keep_limit();
+                for shape in layout.shapes_in(start..start + scores.len()) {
+                    let (mut entry, length) = (shape.first_entry, shape.row_length());
+                    for position in shape.positions.clone() {
+                        let units = self.units[position - first];
+                        scores[position - start] =
+                            score_of(position, units, entry..entry + length, shape.plus);
+                        entry += length;
+                    }
                 }
-            }
-            scores
-        };
-        let starts: Vec<usize> = (first..last).step_by(CHUNK).collect();
-        let chunks: Vec<Vec<f64>> = starts.into_par_iter().map(chunk).collect();
-        chunks.concat()
+            },
+        );
+        scores
     }
 
     /// The current point.
@@ -375,12 +320,21 @@ impl<'a> SingleSteps<'a> {
         self.weights.get(position).map_or(value, |weight| weight * value)
     }
 
-    /// Calls `call` for every position whose score may change with the step, with its new score in phase units, in
-    /// ascending order.
-    fn each_score(&self, coordinate: usize, by: f64, mut call: impl FnMut(usize, f64)) {
+    /// Number of blocks of positions, which [`each_score`](Self::each_score) visits one by one.
+    fn blocks(&self) -> usize {
+        match &self.effects {
+            Effects::Scores(index) => index.blocks().len(),
+            Effects::Sums(_) => 1,
+        }
+    }
+
+    /// Calls `call` for every position of a block whose score may change with the step, with its new score in phase
+    /// units, in ascending order.
+    fn each_score(&self, block: usize, coordinate: usize, by: f64, mut call: impl FnMut(usize, f64)) {
         match &self.effects {
             Effects::Scores(index) => {
-                self.each_change(index, coordinate, by, |n, change| call(n, self.scores[n] + change));
+                let block = &index.blocks()[block];
+                self.each_change(block, coordinate, by, |n, change| call(n, self.scores[n] + change));
             }
             Effects::Sums(sums) => {
                 let max = f64::from(self.problem.layout.phase_max());
@@ -389,32 +343,28 @@ impl<'a> SingleSteps<'a> {
         }
     }
 
-    /// Calls `call` for every position whose score changes with the step, with the change in phase units, in
-    /// ascending order.
-    fn each_change(&self, index: &Index, coordinate: usize, by: f64, mut call: impl FnMut(usize, f64)) {
-        let change = |pull: &Pull, position: u32, coefficient: f32| {
-            by * f64::from(coefficient) * self.units[position as usize].blend(pull.mg, pull.eg)
+    /// Calls `call` for every position of a block whose score changes with the step, with the change in phase units,
+    /// in ascending order.
+    fn each_change(&self, of: &index::Block, coordinate: usize, by: f64, mut call: impl FnMut(usize, f64)) {
+        let change = |pull: &Pull, entry: Entry| {
+            by * f64::from(entry.coefficient) * self.units[entry.position].blend(pull.mg, pull.eg)
         };
         let pulls = &self.pulls[coordinate];
         if let [pull] = &pulls[..] {
-            let (positions, coefficients) = index.feature(pull.feature);
-            for (&position, &coefficient) in positions.iter().zip(coefficients) {
-                let change = change(pull, position, coefficient);
+            for entry in of.feature(pull.feature) {
+                let change = change(pull, entry);
                 if change != 0.0 {
-                    call(position as usize, change);
+                    call(entry.position, change);
                 }
             }
             return;
         }
-        let mut next: Vec<usize> = pulls.iter().map(|pull| index.starts[pull.feature]).collect();
+        let mut lists: Vec<_> = pulls.iter().map(|pull| of.feature(pull.feature).peekable()).collect();
         let mut block = [0.0; BLOCK];
-        for first in (0..self.scores.len()).step_by(BLOCK) {
-            for (pull, next) in pulls.iter().zip(&mut next) {
-                let end = index.starts[pull.feature + 1];
-                while *next < end && (index.positions[*next] as usize) < first + BLOCK {
-                    let position = index.positions[*next];
-                    block[position as usize - first] += change(pull, position, index.coefficients[*next]);
-                    *next += 1;
+        for first in of.positions().step_by(BLOCK) {
+            for (pull, list) in pulls.iter().zip(&mut lists) {
+                while let Some(entry) = list.next_if(|entry| entry.position < first + BLOCK) {
+                    block[entry.position - first] += change(pull, entry);
                 }
             }
             for (i, change) in block.iter_mut().enumerate() {
@@ -427,9 +377,16 @@ impl<'a> SingleSteps<'a> {
 
     /// Exact change of the loss by a step, including regularization.
     pub fn change(&self, coordinate: usize, by: f64) -> f64 {
-        let mut sum = 0.0;
-        self.each_score(coordinate, by, |n, score| sum += self.value(n, score) - self.losses[n]);
+        let sum = (0..self.blocks()).map(|block| self.change_in(block, coordinate, by)).sum::<f64>();
         sum / self.weight + self.regularization_change(coordinate, by)
+    }
+
+    /// Change of the sum of losses of a block by a step.
+    fn change_in(&self, block: usize, coordinate: usize, by: f64) -> f64 {
+        keep_limit();
+        let mut sum = 0.0;
+        self.each_score(block, coordinate, by, |n, score| sum += self.value(n, score) - self.losses[n]);
+        sum
     }
 
     fn regularization_change(&self, coordinate: usize, by: f64) -> f64 {
@@ -452,7 +409,12 @@ impl<'a> SingleSteps<'a> {
     pub fn take(&mut self, coordinate: usize, by: f64) {
         let mut changed = Vec::new();
         match &mut self.effects {
-            Effects::Scores(_) => self.each_score(coordinate, by, |n, score| changed.push((n, score))),
+            Effects::Scores(index) => {
+                for block in 0..index.blocks().len() {
+                    keep_limit();
+                    self.each_score(block, coordinate, by, |n, score| changed.push((n, score)));
+                }
+            }
             Effects::Sums(sums) => {
                 let max = f64::from(self.problem.layout.phase_max());
                 let mut kept = Vec::new();
@@ -482,14 +444,20 @@ impl<'a> SingleSteps<'a> {
     pub fn survey(&self) -> Survey {
         let whole = (0..self.z.len()).filter(|&coordinate| self.problem.space.integer[coordinate]);
         let (coordinates, dead): (Vec<usize>, Vec<usize>) = whole.partition(|&i| self.alive[i]);
-        let of = |&coordinate: &usize| {
-            [-1.0, 1.0].map(|by| {
-                let allowed = self.is_allowed(coordinate, by);
-                allowed.then(|| Step { coordinate, by, change: self.change(coordinate, by) })
-            })
+        let allowed = |&(coordinate, by): &(usize, f64)| self.is_allowed(coordinate, by);
+        let both = coordinates.iter().flat_map(|&coordinate| [(coordinate, -1.0), (coordinate, 1.0)]);
+        let steps: Vec<(usize, f64)> = both.filter(allowed).collect();
+        // Block by block, so that all steps find it in memory.
+        let mut sums = vec![0.0; steps.len()];
+        for block in 0..self.blocks() {
+            let of_steps = steps.par_iter().zip(&mut sums).with_max_len(2);
+            of_steps.for_each(|(&(coordinate, by), sum)| *sum += self.change_in(block, coordinate, by));
+        }
+        let of_step = |(&(coordinate, by), sum): (&(usize, f64), f64)| {
+            let change = sum / self.weight + self.regularization_change(coordinate, by);
+            Step { coordinate, by, change }
         };
-        let pairs: Vec<[Option<Step>; 2]> = coordinates.par_iter().with_max_len(1).map(of).collect();
-        let all: Vec<Step> = pairs.into_iter().flatten().flatten().collect();
+        let all: Vec<Step> = steps.iter().zip(sums).map(of_step).collect();
         let limit = -TIE * self.loss();
         // NaN (a score beyond the range of f64) is no improvement.
         let (mut improving, others): (Vec<Step>, Vec<Step>) =

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::index::entries;
 use super::{CHUNK, Pull};
 use gputexel_dataset::Layout;
 use gputexel_model::program::{CompiledProgram, MAX_SLOTS, Taper};
@@ -53,7 +54,7 @@ impl<'a> ProgramSums<'a> {
         let feature_of = |column: usize| usize::from(program.features_of_columns()[column]);
         for shape in layout.shapes_in(range.clone()) {
             for i in 0..shape.positions.len() {
-                super::entries(layout, &shape, i, |column, _| own.starts[feature_of(column) + 1] += 1);
+                entries(layout, &shape, i, |column, _| own.starts[feature_of(column) + 1] += 1);
             }
         }
         for feature in 0..program.features() {
@@ -64,7 +65,7 @@ impl<'a> ProgramSums<'a> {
         for shape in layout.shapes_in(range.clone()) {
             for (i, position) in shape.positions.clone().enumerate() {
                 let position = position - range.start;
-                super::entries(layout, &shape, i, |column, coefficient| {
+                entries(layout, &shape, i, |column, coefficient| {
                     let slot = program.slot_of_column(column);
                     own.present[position] |= 1 << slot;
                     let at = &mut next[feature_of(column)];

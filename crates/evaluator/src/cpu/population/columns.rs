@@ -6,8 +6,9 @@
 
 use rayon::prelude::*;
 
-use super::groups::{BLOCK, Block, Groups};
+use super::groups::{BLOCK, Block, Groups, JOINED, PIECE};
 use gputexel_dataset::Layout;
+use gputexel_paging::keep_limit;
 
 /// Positions of a list side by side.
 const QUAD: usize = 4;
@@ -40,21 +41,19 @@ pub(in crate::cpu) struct Columns {
 impl Columns {
     /// Transposes the blocks of a layout.
     pub fn new(layout: &Layout, groups: &Groups) -> Self {
-        let pieces: Vec<Self> = groups
-            .blocks()
-            .par_chunks(64)
-            .map(|chunk| {
-                let mut piece = Self { starts: vec![[0; 3]], ..Self::empty() };
-                let mut lists = Lists::new(layout.features());
-                for block in chunk {
-                    lists.fill(layout, block);
-                    piece.push(&mut lists, groups.unit());
-                }
-                piece
-            })
-            .collect();
+        let piece = |chunk: &[Block]| {
+            keep_limit();
+            let mut piece = Self { starts: vec![[0; 3]], ..Self::empty() };
+            let mut lists = Lists::new(layout.features());
+            for block in chunk {
+                lists.fill(layout, block);
+                piece.push(&mut lists, groups.unit());
+            }
+            piece
+        };
+        let joined = |blocks: &[Block]| -> Vec<Self> { blocks.par_chunks(PIECE).map(piece).collect() };
         let mut all = Self { starts: vec![[0; 3]], ..Self::empty() };
-        for piece in pieces {
+        for piece in groups.blocks().chunks(JOINED).flat_map(joined) {
             let first = [all.classes.len(), all.features.len(), all.quads.len()];
             let moved = |start: &[usize; 3]| [0, 1, 2].map(|i| start[i] + first[i]);
             all.starts.extend(piece.starts[1..].iter().map(moved));

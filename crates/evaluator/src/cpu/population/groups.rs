@@ -9,11 +9,17 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use gputexel_dataset::Layout;
+use gputexel_paging::keep_limit;
 
 /// Positions of a group.
 pub(super) const GROUP: usize = 4;
 /// Most positions of a block: slopes of a block and the rows they are added to fit the first-level cache, measured.
 pub(super) const BLOCK: usize = 384;
+
+/// Blocks that a thread takes at a time when they are made, and how many of these pieces are joined together:
+/// some 100 MB.
+pub(super) const PIECE: usize = 64;
+pub(super) const JOINED: usize = 64 * PIECE;
 
 /// Consecutive positions of one bucket.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,16 +73,15 @@ impl Groups {
                 Block { bucket, positions, runs: 0..0, first_entry: 0 }
             }));
         }
-        let pieces: Vec<Self> = blocks
-            .par_chunks(64)
-            .map(|chunk| {
-                let mut piece = Self::empty(unit);
-                chunk.iter().for_each(|block| piece.push(layout, block.clone()));
-                piece
-            })
-            .collect();
+        let piece = |chunk: &[Block]| {
+            keep_limit();
+            let mut piece = Self::empty(unit);
+            chunk.iter().for_each(|block| piece.push(layout, block.clone()));
+            piece
+        };
+        let joined = |blocks: &[Block]| -> Vec<Self> { blocks.par_chunks(PIECE).map(piece).collect() };
         let mut all = Self::empty(unit);
-        for piece in pieces {
+        for piece in blocks.chunks(JOINED).flat_map(joined) {
             let (runs, entries) = (all.runs.len(), all.entries.len());
             all.blocks.extend(piece.blocks.into_iter().map(|block| Block {
                 runs: block.runs.start + runs..block.runs.end + runs,

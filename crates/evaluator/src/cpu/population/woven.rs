@@ -92,6 +92,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
         let mut slopes = vec![zero; if GRADIENTS { BLOCK + 1 } else { 0 }];
         let (mut bucket, mut unflushed) = (usize::MAX, 0);
         for index in self.item.blocks.clone() {
+            gputexel_paging::keep_limit();
             let block = &groups.blocks()[index];
             let own = &layout.buckets()[block.bucket];
             let part = own.part - self.item.parts.start;

@@ -1,0 +1,93 @@
+//! The thread that keeps what is resident below the limit.
+
+use std::os::fd::OwnedFd;
+use std::sync::OnceLock;
+use std::thread::{Builder, Thread, park};
+use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags, open};
+
+use crate::LimitError;
+use crate::blocks;
+use crate::scratch::{self, Scratch};
+
+/// How often memory is looked at, beside what threads do themselves.
+const EVERY: Duration = Duration::from_millis(2);
+
+/// Most of the limit that is kept free for what threads bring in between two looks, and as much for small blocks; of
+/// small limits, a quarter.
+const SLACK: u64 = 1 << 30;
+
+static SCRATCH: OnceLock<Scratch> = OnceLock::new();
+static THREAD: OnceLock<Thread> = OnceLock::new();
+static WATCH: OnceLock<Watch> = OnceLock::new();
+
+/// What is looked at, and what is allowed.
+struct Watch {
+    statm: OwnedFd,
+    /// Bytes from which on files leave memory.
+    full: u64,
+}
+
+/// Begins to limit memory.
+pub(crate) fn begin(bytes: u64, scratch: Scratch) -> Result<(), LimitError> {
+    SCRATCH.set(scratch).map_err(|_| LimitError::Set)?;
+    let unavailable = |error: std::io::Error| LimitError::Folder("/proc/self/statm".into(), error);
+    let statm = open(c"/proc/self/statm", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+    let statm = statm.map_err(|error| unavailable(error.into()))?;
+    let slack = (bytes / 4).min(SLACK);
+    let full = bytes - slack;
+    let watch = WATCH.get_or_init(|| Watch { statm, full });
+    let thread = Builder::new().name("paging".to_string()).spawn(move || watch.keep_on());
+    let thread = thread.map_err(unavailable)?;
+    let _ = THREAD.set(thread.thread().clone());
+    scratch::explain_faults();
+    if let Some(scratch) = SCRATCH.get() {
+        blocks::begin(bytes - 2 * slack, scratch);
+    }
+    Ok(())
+}
+
+/// A block has gone to a file.
+pub(crate) fn wake() {
+    if let Some(thread) = THREAD.get() {
+        thread.unpark();
+    }
+}
+
+/// See [`keep_limit`](crate::keep_limit).
+pub(crate) fn check() {
+    if blocks::any()
+        && let Some(watch) = WATCH.get()
+    {
+        watch.check();
+    }
+}
+
+impl Watch {
+    /// Evicts the pages of files whenever too much is resident, for as long as the program runs.
+    fn keep_on(&self) {
+        loop {
+            match blocks::any() {
+                true => self.check(),
+                false => park(),
+            }
+            std::thread::sleep(EVERY);
+        }
+    }
+
+    fn check(&self) {
+        if self.resident().is_some_and(|bytes| bytes > self.full) {
+            blocks::evict_all();
+        }
+    }
+
+    /// Bytes of the process that are in memory.
+    fn resident(&self) -> Option<u64> {
+        let mut text = [0u8; 128];
+        let length = rustix::io::pread(&self.statm, &mut text, 0).ok()?;
+        let text = std::str::from_utf8(text.get(..length)?).ok()?;
+        let pages: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
+        Some(pages * rustix::param::page_size() as u64)
+    }
+}
